@@ -1,0 +1,15 @@
+#include "lib/base/error.hpp"
+
+#include <system_error>
+#include <utility>
+
+namespace tare {
+
+Error::Error(Status s, const std::string& message, std::string h, int d)
+    : std::runtime_error(message), status(s), hint(std::move(h)), detail(d) {}
+
+void throw_io(const std::string& what, int error_number) {
+  throw Error(Status::io, what + ": " + std::generic_category().message(error_number), {}, error_number);
+}
+
+}  // namespace tare

@@ -1,0 +1,24 @@
+// Every bound on what a file may ask for, in one place: generous for real checkpoints, small for hostile ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tare::limits {
+
+inline constexpr std::uint64_t max_pickle_bytes = std::uint64_t{1} << 30;
+/// A deflated pickle may not claim more than this: real ones are stored, or small.
+inline constexpr std::uint64_t max_inflated_bytes = std::uint64_t{16} << 20;
+inline constexpr std::size_t max_pickle_nodes = std::size_t{1} << 27;
+inline constexpr std::size_t max_memo_index = std::size_t{1} << 26;
+inline constexpr std::size_t max_depth = 1000;
+inline constexpr std::size_t max_integer_digits = 4300;  ///< CPython's own limit on decimal text
+inline constexpr std::uint64_t max_zip_entries = std::uint64_t{1} << 22;
+inline constexpr std::uint64_t max_zip_directory_bytes = std::uint64_t{1} << 29;
+inline constexpr std::size_t max_zip_name_bytes = 4096;
+inline constexpr std::size_t max_end_record_distance = 65535;  ///< as miniz and Python's zipfile have it
+inline constexpr std::uint64_t max_field_elements = std::uint64_t{1} << 22;  ///< elements of one tensor field shown
+inline constexpr std::size_t max_files = std::size_t{1} << 17;  ///< files of one checkpoint directory
+inline constexpr std::size_t max_small_text_bytes = std::size_t{16} << 20;  ///< JSON, pointer and configuration files
+
+}  // namespace tare::limits

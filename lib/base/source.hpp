@@ -1,0 +1,80 @@
+// Where bytes are read from: a file, memory, or a window into another source. Always by range, never all at once.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lib/base/bytes.hpp"
+
+namespace tare {
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+  /// What a message calls this source: a path as the user gave it, or a place inside one. Not escaped.
+  [[nodiscard]] virtual const std::string& name() const = 0;
+  /// Fills `to` from `offset`. Throws `corrupt` where the range passes the end, `io` where reading fails.
+  virtual void read(std::uint64_t offset, std::span<std::byte> to) const = 0;
+
+  [[nodiscard]] Bytes read(Span range) const;
+};
+
+/// A regular file, opened read-only. Opening a pipe, socket, device or folder is refused at once.
+class FileSource final : public Source {
+ public:
+  explicit FileSource(std::string path);
+  ~FileSource() override;
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+
+  [[nodiscard]] std::uint64_t size() const override { return static_cast<std::uint64_t>(status_.st_size); }
+  [[nodiscard]] const std::string& name() const override { return path_; }
+  void read(std::uint64_t offset, std::span<std::byte> to) const override;
+  using Source::read;
+
+  /// As fstat gave it when the file was opened: device, inode, size, mtime, mode, links.
+  [[nodiscard]] const struct stat& status() const { return status_; }
+
+ private:
+  std::string path_;
+  int descriptor_;
+  struct stat status_ {};
+};
+
+class MemorySource final : public Source {
+ public:
+  MemorySource(std::string name, Bytes bytes) : name_(std::move(name)), bytes_(std::move(bytes)) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  void read(std::uint64_t offset, std::span<std::byte> to) const override;
+  using Source::read;
+
+ private:
+  std::string name_;
+  Bytes bytes_;
+};
+
+/// A part of another source, which it shares: a blob inside a `.distcp`, a stored member of a zip.
+class WindowSource final : public Source {
+ public:
+  /// Throws `corrupt` where `window` passes the end of `whole`.
+  WindowSource(std::shared_ptr<const Source> whole, Span window, std::string name);
+
+  [[nodiscard]] std::uint64_t size() const override { return window_.size; }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  void read(std::uint64_t offset, std::span<std::byte> to) const override;
+  using Source::read;
+
+ private:
+  std::shared_ptr<const Source> whole_;
+  Span window_;
+  std::string name_;
+};
+
+}  // namespace tare

@@ -1,0 +1,53 @@
+// An opened file of one format: its tree, and how that tree's nodes are written back.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "lib/base/finding.hpp"
+#include "lib/base/source.hpp"
+#include "lib/container/file_change.hpp"
+#include "lib/tree/tree.hpp"
+
+namespace tare {
+
+/// A node's new value. The container keeps the encoding's kind where the value allows: a float32 tensor stays one, a
+/// Python int stays one for an Integer. Whoever asks has decided between Integer and double already.
+struct NodeChange {
+  NodeId node = nowhere;
+  std::variant<bool, Integer, double> value;
+  std::string meaning;  ///< what a dry run calls it: "scale 65536.0 -> 1024.0"
+};
+
+/// A class or function that the file names.
+struct GlobalName {
+  std::string module;
+  std::string name;
+  std::uint64_t offset = 0;  ///< of the opcode, in the pickle
+  friend bool operator==(const GlobalName&, const GlobalName&) = default;
+};
+
+class Container {
+ public:
+  virtual ~Container() = default;
+
+  /// "torch_zip", "torch_legacy", "pickle" ...
+  [[nodiscard]] virtual std::string_view format() const = 0;
+  [[nodiscard]] virtual const Tree& tree() const = 0;
+  [[nodiscard]] virtual const std::vector<Finding>& findings() const = 0;
+  [[nodiscard]] virtual std::vector<GlobalName> globals() const { return {}; }
+  /// The bytes that make `changes` true: the values, their checksums, nothing else. Throws `refused` where a value
+  /// cannot be written without touching another place, or cannot be represented; `corrupt` where what would be touched
+  /// does not check out.
+  [[nodiscard]] virtual FileChange change(std::span<const NodeChange> changes) const = 0;
+};
+
+/// Opens `source` in the format that its bytes show. Throws `unsupported` for bytes of no known format, and `corrupt`
+/// or `refused` for a known one that is broken or that its framework would not load.
+std::unique_ptr<Container> open_container(std::shared_ptr<const Source> source);
+
+}  // namespace tare

@@ -1,0 +1,44 @@
+// What an edit does to one file: computed by its container, shown by a dry run, carried out by edit/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/bytes.hpp"
+
+namespace tare {
+
+/// Bytes replaced where they stand. before.size() == after.size().
+struct Patch {
+  std::uint64_t offset = 0;
+  Bytes before;
+  Bytes after;
+  std::string meaning;  ///< "scale", "CRC-32 in the central directory" ...
+};
+
+/// Bytes added behind the old end: all of `body` is on disk before `commit`, which makes them count.
+struct Append {
+  std::uint64_t old_size = 0;
+  Bytes body;
+  Bytes commit;
+  std::string meaning;
+};
+
+/// Bytes replaced by another number of bytes, what stands behind moves: the file is written anew beside and renamed.
+struct Splice {
+  std::uint64_t offset = 0;
+  Bytes before;
+  Bytes after;
+  std::string meaning;
+};
+
+/// Either patches and perhaps an append (in place), or one splice (written beside). Offsets are in the old file.
+struct FileChange {
+  std::vector<Patch> patches;
+  std::optional<Append> append;
+  std::optional<Splice> splice;
+};
+
+}  // namespace tare

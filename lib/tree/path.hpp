@@ -1,0 +1,15 @@
+// The address of a node: dots for keys, [i] for list items, "" for the root. Compared as text, never parsed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tare {
+
+/// "state" + "scaler" -> "state.scaler"; "" + "scaler" -> "scaler". Nothing is escaped.
+std::string key_path(std::string_view parent, std::string_view key);
+/// "scalers" + 1 -> "scalers[1]"
+std::string item_path(std::string_view parent, std::size_t index);
+
+}  // namespace tare
