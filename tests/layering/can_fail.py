@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Shows that the layering test can fail: a made-up tree that is clean, then one offence after the other."""
+import pathlib
+import sys
+import tempfile
+
+import layering
+
+CLEAN = {
+    "CMakeLists.txt": "",
+    "README.md": "",
+    "build/leftover.cpp": '#include "lib/edit/plan.hpp"\n',
+    "kernels/dtype.hpp": "#include <cstdint>\n",
+    "kernels/cuda/launch.hpp": "#include <cuda_runtime.h>\n",
+    "lib/base/error.hpp": "#include <string>\n#include <sys/mman.h>\n",
+    "lib/tree/node.hpp": '#include "kernels/dtype.hpp"\n#include "lib/base/error.hpp"\n',
+    "lib/tree/CMakeLists.txt": "tare_room(tree tare_base)\n",
+    "lib/container/zip.cpp": '#include <zlib.h>\n#include "lib/tree/node.hpp"\n',
+    "lib/state/state.hpp": '#include "lib/base/error.hpp"\n',
+    "lib/dialect/torch.hpp": '#include "lib/state/state.hpp"\n#include "lib/tree/node.hpp"\n',
+    "lib/checkpoint/scan.hpp": '#include "lib/dialect/torch.hpp"\n',
+    "lib/edit/plan.hpp": '#include "lib/checkpoint/scan.hpp"\n',
+    "lib/report/json.cpp": '#include <nlohmann/json.hpp>\n#include "lib/edit/plan.hpp"\n',
+    "lib/codec/hdf5_file.cpp": "#include <hdf5.h>\n",
+    "lib/device/stream.hpp": '#include "kernels/cuda/launch.hpp"\n',
+    "lib/scaler/scaler.hpp": '#include "lib/device/stream.hpp"\n',
+    "capi/include/tare/tare.h": "#include <stdint.h>\n",
+    "capi/src/state.cpp": '#include "tare/tare.h"\n#include "lib/state/state.hpp"\n',
+    "tools/main.cpp": '#include <CLI/CLI.hpp>\n#include "lib/report/json.hpp"\n',
+    "lib/report/json.hpp": "#include <string_view>\n",
+    "tests/any.cpp": '#include "lib/device/stream.hpp"\n#include <catch2/catch.hpp>\n',
+}
+
+# (file, its text, what must be said of it)
+OFFENCES = [
+    ("kernels/rule.hpp", '#include "lib/base/error.hpp"\n', "kernels may not include lib/base/error.hpp"),
+    ("lib/base/up.cpp", '#include "lib/tree/node.hpp"\n', "lib/base may not include lib/tree/node.hpp"),
+    ("lib/tree/up.cpp", '  #  include "lib/dialect/torch.hpp"\n', "lib/tree may not include lib/dialect/torch.hpp"),
+    ("lib/tree/up.cpp", '#include "lib/tree/../dialect/torch.hpp"\n', "is not the plain path"),
+    ("lib/container/knows.cpp", '#include "lib/dialect/torch.hpp"\n', "lib/container may not include lib/dialect"),
+    ("lib/container/knows.cpp", '#include "lib/state/state.hpp"\n', "lib/container may not include lib/state"),
+    ("lib/dialect/sees.cpp", '#include "lib/container/zip.cpp"\n', "lib/dialect may not include lib/container"),
+    ("lib/state/up.cpp", '#include "lib/dialect/torch.hpp"\n', "lib/state may not include lib/dialect"),
+    ("lib/checkpoint/up.cpp", '#include "lib/edit/plan.hpp"\n', "lib/checkpoint may not include lib/edit"),
+    ("lib/edit/up.cpp", '#include "lib/report/json.hpp"\n', "lib/edit may not include lib/report"),
+    ("lib/edit/up.cpp", '#include "tools/main.cpp"\n', "lib/edit may not include tools/main.cpp"),
+    ("tools/low.cpp", '#include "kernels/dtype.hpp"\n', "tools may not include kernels/dtype.hpp"),
+    ("capi/src/tool.cpp", '#include "tools/main.cpp"\n', "capi may not include tools/main.cpp"),
+    ("lib/tree/gpu.cpp", "#include <cuda_runtime.h>\n", "lib/tree/gpu.cpp: reaches <cuda_runtime.h>"),
+    ("lib/edit/gpu.cpp", '#include "lib/device/stream.hpp"\n', "lib/edit/gpu.cpp: reaches lib/device/stream.hpp"),
+    ("kernels/dtype.hpp", '#include "kernels/cuda/launch.hpp"\n', "lib/edit/plan.hpp: reaches kernels/cuda/launch.hpp"),
+    ("lib/codec/json.cpp", "#include <hdf5.h>\n", "<hdf5.h> belongs to lib/codec/hdf5*"),
+    ("lib/edit/json.cpp", "#include <nlohmann/json.hpp>\n", "<nlohmann/json.hpp> belongs to"),
+    ("lib/report/line.cpp", "#include <CLI/CLI.hpp>\n", "<CLI/CLI.hpp> belongs to tools/*"),
+    ("lib/edit/crc.cpp", "#include <zlib.h>\n", "<zlib.h> belongs to"),
+    ("lib/container/pack.cpp", "#include <zstd.h>\n", "<zstd.h> belongs to"),
+    ("lib/base/new.cpp", "#include <boost/any.hpp>\n", "<boost/any.hpp> has no owner"),
+    ("lib/base/near.cpp", '#include "error.hpp"\n', '"error.hpp" is not the plain path'),
+    ("lib/base/CMakeLists.txt", "tare_room(base\n  tare_edit)\n", "lib/base may not link lib/edit"),
+    ("lib/attic/old.hpp", "\n", "its room has no arrows"),
+    ("lib/base/long.cpp", "\n" * 601, "601 lines, at most 600"),
+    ("src/main.cpp", "\n", "src: does not belong at the top"),
+]
+
+
+def offences_with(extra):
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in {**CLEAN, **extra}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        return list(layering.offences(root))
+
+
+def main():
+    wrong = [f"the clean tree is blamed: {line}" for line in offences_with({})]
+    for name, text, said in OFFENCES:
+        found = offences_with({name: text})
+        if not any(said in line for line in found):
+            wrong.append(f"{name} passes with {text.strip()[:60]!r}; said: {found}")
+    print("\n".join(wrong) or f"{len(OFFENCES)} offences, each one noticed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Holds a source tree to the arrows between its rooms, from the includes.
+
+    layering.py REPOSITORY
+
+Prints one line an offence; exit 1 if there are any. The tables below are the law: a new room, or a new third-party
+library, gets its line here first.
+"""
+import fnmatch
+import pathlib
+import posixpath
+import re
+import sys
+
+# What each room may include and link, besides itself.
+BELOW = {
+    "kernels": [],
+    "lib/base": ["kernels"],
+    "lib/tree": ["lib/base", "kernels"],
+    "lib/container": ["lib/tree", "lib/base", "kernels"],
+    "lib/state": ["lib/tree", "lib/base", "kernels"],
+    "lib/dialect": ["lib/state", "lib/tree", "lib/base", "kernels"],
+    "lib/codec": ["lib/state", "lib/tree", "lib/base", "kernels"],
+    "lib/device": ["lib/base", "kernels"],
+    "lib/scaler": ["lib/device", "lib/codec", "lib/state", "lib/tree", "lib/base", "kernels"],
+}
+BELOW["lib/checkpoint"] = ["lib/container", "lib/dialect", *BELOW["lib/dialect"]]
+BELOW["lib/edit"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
+BELOW["lib/report"] = ["lib/edit", "lib/codec", *BELOW["lib/edit"]]
+BELOW["lib/health"] = ["lib/report", *BELOW["lib/report"]]
+BELOW["tools"] = BELOW["capi"] = [room for room in BELOW if room.startswith("lib/")]
+
+# These run on machines without a GPU: nothing that they reach through any chain of includes may be of it.
+HOST_ONLY = ["lib/base", "lib/tree", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/edit",
+             "lib/health", "lib/codec", "lib/report", "tools"]
+DEVICE = ["lib/device/*", "kernels/cuda/*"]
+DEVICE_HEADERS = ["cuda*", "cub/*", "thrust/*", "nccl*", "nv/*"]
+
+# Third-party headers, and the only files that may name them.
+OWNERS = [
+    ("hdf5*.h", ["lib/codec/hdf5*"]),
+    ("H5*.h", ["lib/codec/hdf5*"]),
+    ("nlohmann/*", ["lib/codec/*", "lib/report/*", "lib/scaler/config*"]),
+    ("CLI/*", ["tools/*"]),
+    ("zlib.h", ["lib/base/*", "lib/container/*"]),
+    ("zstd*.h", ["lib/codec/*"]),
+    ("protozero/*", ["lib/container/*"]),
+    ("leveldb/*", ["lib/container/*"]),
+    ("fmt/*", ["lib/*", "capi/*", "tools/*"]),
+    ("hwy/*", ["kernels/cpu/*"]),
+    ("mpi.h", ["lib/device/mpi*"]),
+    *((header, DEVICE) for header in DEVICE_HEADERS),
+]
+# The language's and the system's own: anything without a dot or a slash, and these.
+SYSTEM = ["sys/*", "linux/*", "assert.h", "cpuid.h", "ctype.h", "dirent.h", "dlfcn.h", "errno.h", "fcntl.h",
+          "float.h", "immintrin.h", "inttypes.h", "limits.h", "math.h", "poll.h", "pthread.h", "pwd.h", "signal.h",
+          "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "termios.h", "time.h", "unistd.h"]
+
+TOP_LEVEL = {"lib", "capi", "kernels", "tools", "tests", "build", "CMakeLists.txt", "CMakePresets.json", "README.md",
+             "LICENSE"}
+LINES_MAX = 600
+CODE = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp"}
+COUNTED = CODE | {".py", ".sh", ".txt", ".cmake"}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+ROOM = re.compile(r"tare_room\(\s*(\w+)([^)]*)\)")
+
+
+def matches(name, patterns):
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def room_of(path):
+    """"lib/tree" for lib/tree/node.hpp, "tools" for tools/main.cpp; None where there are no rooms."""
+    parts = path.split("/")
+    room = "/".join(parts[:2]) if parts[0] == "lib" else parts[0]
+    return room if room in BELOW else None
+
+
+class Source:
+    """One file of C or C++: what it includes of ours (as paths from the root) and of others."""
+
+    def __init__(self, root, path):
+        self.path = path
+        self.ours, self.others, self.unknown = [], [], []
+        for bracket, name in INCLUDE.findall((root / path).read_text(errors="replace")):
+            if bracket == "<":
+                self.others.append(name)
+            elif posixpath.normpath(name) == name and (root / name).is_file():
+                self.ours.append(name)
+            elif (root / "capi/include" / name).is_file():
+                self.ours.append(f"capi/include/{name}")
+            else:
+                self.unknown.append(name)
+
+
+def include_offences(source):
+    room = room_of(source.path)
+    for name in source.unknown:
+        yield f'{source.path}: "{name}" is not the plain path of a file of ours, from the root of the repository'
+    for name in source.ours:
+        target = room_of(name)
+        if target != room and target not in BELOW[room]:
+            yield f"{source.path}: {room} may not include {name}"
+    for name in source.others:
+        if ("." not in name and "/" not in name) or matches(name, SYSTEM):
+            continue
+        owners = [folder for header, folders in OWNERS if matches(name, [header]) for folder in folders]
+        if not owners:
+            yield f"{source.path}: <{name}> has no owner: give it one in {pathlib.Path(__file__).name}"
+        elif not matches(source.path, owners):
+            yield f"{source.path}: <{name}> belongs to {', '.join(owners)}"
+
+
+def device_offences(sources):
+    """Chains of includes that lead from a host-only room to the device."""
+    for start in sources.values():
+        if room_of(start.path) not in HOST_ONLY:
+            continue
+        seen, todo = {start.path}, [start.path]
+        while todo:
+            here = sources.get(todo.pop())
+            if here is None:
+                continue
+            for name in here.others:
+                if matches(name, DEVICE_HEADERS):
+                    yield f"{start.path}: reaches <{name}>, through {here.path}"
+            for name in here.ours:
+                if matches(name, DEVICE):
+                    yield f"{start.path}: reaches {name}, through {here.path}"
+            todo += [name for name in here.ours if name not in seen]
+            seen.update(here.ours)
+
+
+def link_offences(root, path):
+    """tare_room(NAME LINKS...) links what the includes may name, and nothing else."""
+    for name, links in ROOM.findall((root / path).read_text()):
+        for other in re.findall(r"\btare_(\w+)", links):
+            if f"lib/{name}" in BELOW and f"lib/{other}" in BELOW and f"lib/{other}" not in BELOW[f"lib/{name}"]:
+                yield f"{path}: lib/{name} may not link lib/{other}"
+
+
+def files_of(root):
+    for top in sorted(root.iterdir()):
+        if top.is_dir() and top.name != "build" and not top.name.startswith("."):
+            yield from sorted(p for p in top.rglob("*") if p.is_file())
+        elif top.is_file():
+            yield top
+
+
+def offences(root):
+    for top in sorted(root.iterdir()):
+        if top.name not in TOP_LEVEL and not top.name.startswith("."):
+            yield f"{top.name}: does not belong at the top"
+    files = [path.relative_to(root).as_posix() for path in files_of(root)]
+    for path in files:
+        if pathlib.PurePath(path).suffix in COUNTED:
+            lines = (root / path).read_bytes().count(b"\n")
+            if lines > LINES_MAX:
+                yield f"{path}: {lines} lines, at most {LINES_MAX}"
+        if path.startswith("lib/") and path.count("/") >= 2 and room_of(path) is None:
+            yield f"{path}: its room has no arrows: give it some in {pathlib.Path(__file__).name}"
+        if path.endswith("CMakeLists.txt"):
+            yield from link_offences(root, path)
+    sources = {path: Source(root, path) for path in files if pathlib.PurePath(path).suffix in CODE and room_of(path)}
+    for source in sources.values():
+        yield from include_offences(source)
+    yield from device_offences(sources)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    found = list(offences(pathlib.Path(sys.argv[1])))
+    print("\n".join(found) or "every include follows the arrows")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

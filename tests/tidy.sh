@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# clang-tidy on our sources: all of them, or those named.
+#
+#   tests/tidy.sh [FILE.cpp...]
+#
+# Needs a configured release build (tests/run.sh makes one), for its compile_commands.json. BUILD names another folder.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${BUILD:-build/release}
+if [ $# -eq 0 ]; then
+  mapfile -t files < <(git ls-files 'lib/*.cpp' 'kernels/*.cpp' 'tools/*.cpp' 'capi/*.cpp')
+else
+  files=("$@")
+fi
+printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p "$build" 2> >(grep -v 'warnings generated\|Suppressed\|non-user code\|Use -header-filter' >&2)

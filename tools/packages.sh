@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Installs what is missing of the Debian packages that tare needs. The one place that names them.
+#
+#   tools/packages.sh build          to configure and build
+#   tools/packages.sh build check    also to run all tests, formatters, fuzzers and the like
+set -euo pipefail
+
+build=(
+  cmake ninja-build g++ python3
+  libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libzstd-dev libhdf5-dev libhwy-dev
+  catch2 libbenchmark-dev
+)
+check=(
+  git clang clang-format clang-tidy libclang-rt-14-dev
+  pkg-config strace abigail-tools hdf5-tools python3-h5py
+)
+
+wanted=()
+for group in "$@"; do
+  case $group in
+    build) wanted+=("${build[@]}") ;;
+    check) wanted+=("${check[@]}") ;;
+    *) echo "$0: no such group: $group (there are: build check)" >&2; exit 2 ;;
+  esac
+done
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "Not a Debian-like system; this is needed, under its names there: ${wanted[*]}" >&2
+  exit 0
+fi
+
+missing=()
+for package in "${wanted[@]}"; do
+  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) || state=absent
+  [ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "Install these as root, then come back: apt-get install ${missing[*]}" >&2; exit 1; }
+  as_root=(sudo)
+fi
+echo "Installing: ${missing[*]}" >&2
+"${as_root[@]}" apt-get update -q >&2
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
