@@ -69,7 +69,9 @@ void append_le(Bytes& to, T value) {
   store(to.data() + to.size() - sizeof(T), value, std::endian::little);
 }
 
-inline ByteView as_bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
+inline ByteView as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
 
 inline std::string_view as_text(ByteView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

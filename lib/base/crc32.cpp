@@ -5,8 +5,7 @@
 namespace tare {
 
 std::uint32_t crc32(ByteView bytes) {
-  return static_cast<std::uint32_t>(
-      crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
 std::uint32_t crc32_patched(std::uint32_t old_crc, ByteView before, ByteView after, std::uint64_t bytes_behind) {

@@ -16,9 +16,9 @@ inline constexpr std::size_t max_integer_digits = 4300;  ///< CPython's own limi
 inline constexpr std::uint64_t max_zip_entries = std::uint64_t{1} << 22;
 inline constexpr std::uint64_t max_zip_directory_bytes = std::uint64_t{1} << 29;
 inline constexpr std::size_t max_zip_name_bytes = 4096;
-inline constexpr std::size_t max_end_record_distance = 65535;  ///< as miniz and Python's zipfile have it
+inline constexpr std::size_t max_end_record_distance = 65535;                ///< as miniz and Python's zipfile have it
 inline constexpr std::uint64_t max_field_elements = std::uint64_t{1} << 22;  ///< elements of one tensor field shown
-inline constexpr std::size_t max_files = std::size_t{1} << 17;  ///< files of one checkpoint directory
-inline constexpr std::size_t max_small_text_bytes = std::size_t{16} << 20;  ///< JSON, pointer and configuration files
+inline constexpr std::size_t max_files = std::size_t{1} << 17;               ///< files of one checkpoint directory
+inline constexpr std::size_t max_small_text_bytes = std::size_t{16} << 20;   ///< JSON, pointer and configuration files
 
 }  // namespace tare::limits

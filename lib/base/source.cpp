@@ -38,7 +38,9 @@ FileSource::FileSource(std::string path) : path_(std::move(path)) {
   throw Error(Status::io, path_ + ": not a regular file");
 }
 
-FileSource::~FileSource() { ::close(descriptor_); }
+FileSource::~FileSource() {
+  ::close(descriptor_);
+}
 
 void FileSource::read(std::uint64_t offset, std::span<std::byte> to) const {
   require_inside(*this, offset, to.size());

@@ -33,8 +33,8 @@ CodePoint decode(std::string_view text) {
 
 /// Marks that draw nothing or turn the text around them: a name must not be able to disguise itself.
 bool is_invisible(std::uint32_t c) {
-  return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
-         c == 0x00ad || c == 0x061c || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
+  return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x00ad ||
+         c == 0x061c || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
 std::optional<double> parse_plain(std::string_view text) {

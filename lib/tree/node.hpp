@@ -27,21 +27,30 @@ enum class Kind : std::uint8_t {
   opaque,  ///< an instance or a call of something unknown: its arguments and state stay visible, it is never run
 };
 
+/// Where a node's run points to.
+enum class Store : std::uint8_t {
+  text,   ///< into the bytes that were read
+  side,   ///< into text that the tree keeps itself: decoded escapes, integers beyond int64
+  items,  ///< into the item store
+};
+
 /// 24 bytes: a checkpoint has hundreds of thousands of these, and most are never looked at.
 struct Node {
+  struct Run {
+    std::uint32_t first, count;
+  };
+
   std::uint32_t begin = 0;   ///< where its bytes start in the text it was read from
-  std::uint32_t size = 0;    ///< how many bytes encode it (the scalar's opcode and argument; 0: no bytes of its own)
+  std::uint32_t size = 0;    ///< how many bytes encode it (a scalar's opcode and argument; 0: no bytes of its own)
   std::uint32_t places = 0;  ///< how many slots of the tree refer to it
   Kind kind = Kind::none;
-  std::uint8_t detail = 0;   ///< the container's own note on how it was encoded
-  std::uint16_t unused = 0;
+  Store store = Store::text;
+  std::uint16_t detail = 0;  ///< the container's own note: how it was encoded, what a name stands for
   union {
     bool boolean;
     std::int64_t integer;
     double floating;
-    struct {
-      std::uint32_t first, count;  ///< string/bytes: in the text (or the side store); containers: in the item store
-    } run;
+    Run run;
   } as{.integer = 0};
 };
 static_assert(sizeof(Node) == 24);

@@ -25,7 +25,7 @@ class TensorReader {
   [[nodiscard]] virtual Bytes elements(NodeId node) const = 0;
 };
 
-/// `module name` as the file spells it.
+/// A class or function, as the file spells it.
 struct QualifiedName {
   std::string_view module;
   std::string_view name;
@@ -35,54 +35,70 @@ class Tree {
  public:
   NodeId root = nowhere;
 
-  // ---- reading
+  // ---- reading: views are valid until the tree changes
   [[nodiscard]] const Node& operator[](NodeId id) const { return nodes_[id]; }
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] Kind kind(NodeId id) const { return nodes_[id].kind; }
   [[nodiscard]] Span span(NodeId id) const { return {nodes_[id].begin, nodes_[id].size}; }
-  [[nodiscard]] Integer integer(NodeId id) const;  ///< REQUIRES: kind integer
-  [[nodiscard]] std::string_view text(NodeId id) const;  ///< REQUIRES: kind string or bytes; raw bytes
-  /// list, tuple, set: the items; map: key, value, key, value ... Valid until the tree changes.
+  /// REQUIRES: kind integer.
+  [[nodiscard]] Integer integer(NodeId id) const;
+  /// REQUIRES: kind string or bytes. The raw bytes.
+  [[nodiscard]] std::string_view text(NodeId id) const;
+  /// list, tuple, set: the items; map: key, value, key, value ...; anything else: none.
   [[nodiscard]] std::span<const NodeId> items(NodeId id) const;
-  /// The value under a string key of a map; nowhere where there is none, or `map` is no map.
+  /// The value under a string key of a map; nowhere where there is none, or `map` is no map (or nowhere itself).
   [[nodiscard]] NodeId find(NodeId map, std::string_view key) const;
-  /// REQUIRES: kind name, or opaque (then its class or callee; empty where that is itself no plain name)
+  /// The class or function that a name, or the class or callee of an opaque node, stands for; empty for others.
   [[nodiscard]] QualifiedName qualified_name(NodeId id) const;
-  /// REQUIRES: kind opaque. Its attributes (a map) or whatever state it was given; nowhere where it has none.
-  [[nodiscard]] NodeId state(NodeId opaque) const;
-  /// REQUIRES: kind opaque. The arguments of the call (a tuple as a rule); nowhere where it has none.
-  [[nodiscard]] NodeId arguments(NodeId opaque) const;
-  /// A string for a key of any kind, as paths and JSON show it: text as it is, ints and floats in decimal, True, None.
-  [[nodiscard]] std::string key_text(NodeId key) const;
-  /// The value as a dialect and a report know it. Reads tensor elements where there are at most `max_elements`;
-  /// larger ones, and whatever has no value of its own, come with their type alone.
-  [[nodiscard]] Value value(NodeId id, std::uint64_t max_elements = 16) const;
-  /// The attributes of an object or the map itself: what holds named fields. nowhere for anything else.
+  /// Opaque nodes: what was called or instantiated, with which arguments, given which state, filled with which items
+  /// (a map or a list). nowhere where there is none, and for other kinds. Tensors and arrays of a pickle have them too.
+  [[nodiscard]] NodeId callee(NodeId opaque) const { return part(opaque, 0); }
+  [[nodiscard]] NodeId arguments(NodeId opaque) const { return part(opaque, 1); }
+  [[nodiscard]] NodeId state(NodeId opaque) const { return part(opaque, 2); }
+  [[nodiscard]] NodeId contents(NodeId opaque) const { return part(opaque, 3); }
+  /// All four at once.
+  [[nodiscard]] std::span<const NodeId> parts(NodeId opaque) const;
+  /// What holds named fields: a map itself, an object's attributes. nowhere for anything else.
   [[nodiscard]] NodeId fields(NodeId id) const;
+  /// A key of any kind as paths show it: text as it is, numbers in decimal, True, None, else the kind in brackets.
+  [[nodiscard]] std::string key_text(NodeId key) const;
+  /// REQUIRES: kind tensor or array. As TensorReader says.
+  [[nodiscard]] Tensor tensor(NodeId id) const { return reader_->describe(id); }
+  /// The value with its type. Of tensors of at most `max_elements` the elements are read; larger ones, and whatever
+  /// has no value of its own, come with their type alone. Throws what TensorReader throws.
+  [[nodiscard]] Value value(NodeId id, std::uint64_t max_elements) const;
 
-  // ---- building (containers only)
-  /// `text`: what nodes' spans and string runs point into. The tree keeps it.
+  // ---- building: containers only
+  Tree() : text_(std::make_shared<const Bytes>()) {}
+  /// `text` is what spans and runs of Store::text point into.
   explicit Tree(std::shared_ptr<const Bytes> text) : text_(std::move(text)) {}
-  Tree() : text_(std::make_shared<Bytes>()) {}
-  NodeId add(Node node);
-  Node& edit(NodeId id) { return nodes_[id]; }
   void reserve(std::size_t nodes, std::size_t items);
-  /// A run of items that grows at its end; moved when something stands behind it.
-  void set_items(NodeId id, std::span<const NodeId> items);
+  NodeId add(const Node& node);
+  Node& edit(NodeId id) { return nodes_[id]; }
+  /// A string or bytes node whose text does not stand in the file as it is.
+  NodeId add_side_text(Kind kind, std::string_view text, Span span);
+  NodeId add_big_integer(std::string_view decimal, Span span);
+  /// A node with those items; counts them as placed.
+  NodeId add_items(Kind kind, std::span<const NodeId> items, Span span);
+  /// Adds behind the items that are there. REQUIRES: a node made by add_items.
   void append_items(NodeId id, std::span<const NodeId> items);
   void replace_item(NodeId id, std::size_t index, NodeId item);
-  /// Text that does not stand in the file as it is (decoded escapes, joined names).
-  NodeId add_text(Kind kind, std::string_view text, Span span);
-  void set_big_integer(NodeId id, std::string decimal);
+  /// Forgets the items from `count` on.
+  void truncate_items(NodeId id, std::size_t count) { nodes_[id].as.run.count = static_cast<std::uint32_t>(count); }
   void install(std::shared_ptr<const TensorReader> reader) { reader_ = std::move(reader); }
   [[nodiscard]] const Bytes& bytes() const { return *text_; }
 
  private:
+  [[nodiscard]] NodeId part(NodeId opaque, std::size_t index) const;
+  [[nodiscard]] std::string_view run_text(const Node& node) const;
+  void place(std::span<const NodeId> items);
+  /// A run with room to grow; the slot before a run holds its room.
+  Node::Run open_run(std::span<const NodeId> items, std::size_t room);
+
   std::shared_ptr<const Bytes> text_;
   std::vector<Node> nodes_;
   std::vector<NodeId> items_;
   std::string side_text_;
-  std::vector<std::string> big_integers_;
   std::shared_ptr<const TensorReader> reader_;
 };
 

@@ -1,0 +1,29 @@
+// A pickle read without running it: every opcode is followed as the loader would, calls and classes that are not plain
+// data become opaque nodes. Protocols 0 to 5.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/bytes.hpp"
+#include "lib/base/finding.hpp"
+#include "lib/container/container.hpp"
+#include "lib/tree/tree.hpp"
+
+namespace tare {
+
+struct Pickle {
+  Tree tree;  ///< spans are offsets in the text
+  std::vector<GlobalName> globals;
+  std::vector<Finding> findings;
+  std::uint8_t protocol = 0;
+  std::uint64_t end = 0;  ///< one behind STOP, in the text
+};
+
+/// Reads the pickle that starts at `begin`. `source` names the file (and record) in messages. Throws `corrupt` where no
+/// Python could load it, and where it asks for more than lib/base/limits.hpp allows.
+Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin = 0);
+
+}  // namespace tare

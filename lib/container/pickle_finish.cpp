@@ -1,0 +1,242 @@
+// What can only be told of a pickle once all of it is read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "lib/base/limits.hpp"
+#include "lib/container/pickle_machine.hpp"
+
+namespace tare {
+namespace {
+
+/// What Python's dict takes for the same key: 1, 1.0 and True are one.
+struct KeyIdentity {
+  enum class Class : std::uint8_t { string, bytes, number, big_integer, none, node } of;
+  std::uint64_t hash;
+  std::string_view text;
+
+  friend bool operator==(const KeyIdentity&, const KeyIdentity&) = default;
+  friend auto operator<=>(const KeyIdentity&, const KeyIdentity&) = default;
+};
+
+std::uint64_t number_hash(double value) {
+  if (value >= -0x1p62 && value <= 0x1p62 && value == static_cast<double>(static_cast<std::int64_t>(value))) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  }
+  return std::bit_cast<std::uint64_t>(value);
+}
+
+KeyIdentity identity(const Tree& tree, NodeId key) {
+  using Class = KeyIdentity::Class;
+  const Node& node = tree[key];
+  switch (node.kind) {
+    case Kind::string:
+      return {Class::string, std::hash<std::string_view>()(tree.text(key)), tree.text(key)};
+    case Kind::bytes:
+      return {Class::bytes, std::hash<std::string_view>()(tree.text(key)), tree.text(key)};
+    case Kind::boolean:
+      return {Class::number, node.as.boolean ? 1u : 0u, {}};
+    case Kind::floating:
+      return {Class::number, number_hash(node.as.floating), {}};
+    case Kind::integer:
+      if (node.store == Store::side) return {Class::big_integer, 0, tree.text(key)};
+      return {Class::number, static_cast<std::uint64_t>(node.as.integer), {}};
+    case Kind::none:
+      return {Class::none, 0, {}};
+    default:
+      return {Class::node, key, {}};
+  }
+}
+
+/// A dict keeps the place of a key's first setting and the value of its last.
+class KeyMerger {
+ public:
+  explicit KeyMerger(Pickle& pickle) : pickle_(pickle), tree_(pickle.tree) {}
+
+  void merge(NodeId map) {
+    const auto pairs = tree_.items(map);
+    if (pairs.size() < 4) return;
+    keys_.clear();
+    for (std::uint32_t i = 0; i < pairs.size(); i += 2) keys_.push_back({identity(tree_, pairs[i]), i});
+    std::sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) {
+      if (a.identity.hash != b.identity.hash) return a.identity.hash < b.identity.hash;
+      if (a.identity != b.identity) return a.identity < b.identity;
+      return a.index < b.index;
+    });
+    const auto is_same = [](const Key& a, const Key& b) { return a.identity == b.identity; };
+    if (std::adjacent_find(keys_.begin(), keys_.end(), is_same) != keys_.end()) drop_twins(map);
+  }
+
+ private:
+  struct Key {
+    KeyIdentity identity;
+    std::uint32_t index;
+  };
+
+  void drop_twins(NodeId map) {
+    std::vector<bool> dropped(tree_.items(map).size());
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < keys_.size(); ++i) {
+      if (keys_[i].identity != keys_[first].identity) {
+        first = i;
+        continue;
+      }
+      tree_.replace_item(map, keys_[first].index + 1, tree_.items(map)[keys_[i].index + 1]);
+      dropped[keys_[i].index] = true;
+      report(tree_.items(map)[keys_[i].index]);
+    }
+    compact(map, dropped);
+  }
+
+  void compact(NodeId map, const std::vector<bool>& dropped) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < dropped.size(); i += 2) {
+      const NodeId key = tree_.items(map)[i];
+      const NodeId value = tree_.items(map)[i + 1];
+      if (dropped[i]) continue;
+      tree_.replace_item(map, kept++, key);
+      tree_.replace_item(map, kept++, value);
+    }
+    for (std::size_t i = kept; i < dropped.size(); ++i) tree_.replace_item(map, i, nowhere);
+    tree_.truncate_items(map, kept);
+  }
+
+  void report(NodeId key) {
+    if (reported_++ >= 8) return;
+    pickle_.findings.push_back({Severity::warning,
+                                "duplicate-key",
+                                fmt::format("key '{}' is set twice; the last value counts", tree_.key_text(key)),
+                                {},
+                                {}});
+  }
+
+  Pickle& pickle_;
+  Tree& tree_;
+  std::vector<Key> keys_;
+  std::size_t reported_ = 0;
+};
+
+/// Walks the tree once, without recursion, and tells how deep it is, whether it holds itself, and how large it would be
+/// if every shared value were written out.
+class ShapeWalk {
+ public:
+  explicit ShapeWalk(const Tree& tree) : tree_(tree), state_(tree.size(), State::fresh), expanded_(tree.size(), 1.0f) {}
+
+  void run() {
+    enter(tree_.root);
+    while (!stack_.empty()) {
+      Step& step = stack_.back();
+      const auto children = children_of(step.node);
+      if (step.next == children.size()) {
+        leave();
+      } else if (const NodeId child = children[step.next++]; child != nowhere && has_children(child)) {
+        visit(child);
+      }
+    }
+  }
+
+  std::size_t depth = 0;
+  bool holds_itself = false;
+  [[nodiscard]] float expanded() const { return expanded_[tree_.root]; }
+
+ private:
+  enum class State : std::uint8_t { fresh, open, done };
+  struct Step {
+    NodeId node;
+    std::size_t next;
+  };
+
+  [[nodiscard]] bool has_children(NodeId id) const {
+    const Kind kind = tree_.kind(id);
+    return (kind >= Kind::list && kind <= Kind::map) || kind == Kind::opaque;
+  }
+
+  [[nodiscard]] std::span<const NodeId> children_of(NodeId id) const {
+    return tree_.kind(id) == Kind::opaque ? tree_.parts(id) : tree_.items(id);
+  }
+
+  void enter(NodeId id) {
+    if (!has_children(id)) return;
+    state_[id] = State::open;
+    stack_.push_back({id, 0});
+    depth = std::max(depth, stack_.size());
+  }
+
+  void visit(NodeId id) {
+    if (state_[id] == State::open) holds_itself = true;
+    if (state_[id] == State::done) expanded_[stack_.back().node] += expanded_[id];
+    if (state_[id] == State::fresh) enter(id);
+  }
+
+  void leave() {
+    const NodeId id = stack_.back().node;
+    expanded_[id] += static_cast<float>(children_of(id).size());
+    state_[id] = State::done;
+    stack_.pop_back();
+    if (!stack_.empty()) expanded_[stack_.back().node] += expanded_[id];
+  }
+
+  const Tree& tree_;
+  std::vector<State> state_;
+  std::vector<float> expanded_;
+  std::vector<Step> stack_;
+};
+
+/// A walk that expands sharing costs this much more than the file is long: no real checkpoint does.
+constexpr float max_expansion = 1e4f;
+
+void report_shape(Pickle& pickle) {
+  ShapeWalk walk(pickle.tree);
+  walk.run();
+  const auto warn = [&](std::string_view code, std::string message) {
+    pickle.findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
+  };
+  if (walk.depth > limits::max_depth) {
+    warn("deep-nesting", fmt::format("is nested {} deep; Python's own reader of it may give up", walk.depth));
+  }
+  if (walk.holds_itself) warn("self-reference", "holds itself: a value is reached again inside itself");
+  if (walk.expanded() > max_expansion * static_cast<float>(pickle.tree.size() + 1)) {
+    warn("shared-expansion", "shares values so that written out it would be astronomically large");
+  }
+}
+
+void report_globals(Pickle& pickle) {
+  std::string refused;
+  std::size_t refused_count = 0;
+  for (const GlobalName& global : pickle.globals) {
+    const Trust trust = trust_of(global.module, global.name);
+    const std::string spelled = fmt::format("{}.{}", global.module, global.name);
+    if (trust == Trust::dangerous) {
+      pickle.findings.push_back(
+          {Severity::warning,
+           "dangerous-global",
+           fmt::format("names {}, which can run code when a framework loads it; tare never does", spelled),
+           {},
+           {}});
+    } else if (trust == Trust::refused && refused_count++ < 3) {
+      refused += (refused.empty() ? "" : ", ") + spelled;
+    }
+  }
+  if (refused_count == 0) return;
+  if (refused_count > 3) refused += fmt::format(" and {} more", refused_count - 3);
+  pickle.findings.push_back({Severity::note,
+                             "opaque-class",
+                             fmt::format("names {}, outside torch's weights_only: shown as opaque, never run", refused),
+                             {},
+                             {}});
+}
+
+}  // namespace
+
+void finish_pickle(Pickle& pickle) {
+  KeyMerger merger(pickle);
+  for (NodeId id = 0; id < pickle.tree.size(); ++id) {
+    if (pickle.tree.kind(id) == Kind::map) merger.merge(id);
+  }
+  report_shape(pickle);
+  report_globals(pickle);
+}
+
+}  // namespace tare

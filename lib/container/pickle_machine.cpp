@@ -1,0 +1,230 @@
+#include "lib/container/pickle_machine.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+
+namespace tare {
+namespace {
+
+using Handler = void (PickleMachine::*)(const PickleOp&);
+
+struct OpcodeHandler {
+  std::string_view opcodes;
+  Handler handler;
+};
+
+constexpr OpcodeHandler handlers[] = {
+    {"(", &PickleMachine::mark},
+    {"0", &PickleMachine::pop},
+    {"1", &PickleMachine::pop_mark},
+    {"2", &PickleMachine::dup},
+    {"\x80", &PickleMachine::proto},
+    {"\x95", &PickleMachine::frame},
+    {"\x82\x83\x84\x97\x98", &PickleMachine::refuse},
+    {"ghj", &PickleMachine::get},
+    {"pqr", &PickleMachine::put},
+    {"\x94", &PickleMachine::memoize},
+    {"N", &PickleMachine::none},
+    {"\x88\x89", &PickleMachine::boolean},
+    {"JKM", &PickleMachine::small_integer},
+    {"\x8a\x8b", &PickleMachine::long_integer},
+    {"IL", &PickleMachine::integer_text},
+    {"G", &PickleMachine::binary_float},
+    {"F", &PickleMachine::float_line},
+    {"X\x8c\x8d", &PickleMachine::unicode},
+    {"BC\x8e\x96", &PickleMachine::byte_string},
+    {"TU", &PickleMachine::string8},
+    {"S", &PickleMachine::string_line},
+    {"V", &PickleMachine::unicode_line},
+    {"]", &PickleMachine::empty_list},
+    {"}", &PickleMachine::empty_dict},
+    {"\x8f", &PickleMachine::empty_set},
+    {")", &PickleMachine::empty_tuple},
+    {"\x85\x86\x87", &PickleMachine::tuple_of},
+    {"t", &PickleMachine::tuple_from_mark},
+    {"l", &PickleMachine::list_from_mark},
+    {"d", &PickleMachine::dict_from_mark},
+    {"\x91", &PickleMachine::set_from_mark},
+    {"a", &PickleMachine::append},
+    {"e", &PickleMachine::appends},
+    {"s", &PickleMachine::set_item},
+    {"u", &PickleMachine::set_items},
+    {"\x90", &PickleMachine::add_items},
+    {"c", &PickleMachine::global},
+    {"\x93", &PickleMachine::stack_global},
+    {"R", &PickleMachine::reduce},
+    {"\x81", &PickleMachine::new_object},
+    {"\x92", &PickleMachine::new_object_keywords},
+    {"i", &PickleMachine::inst},
+    {"o", &PickleMachine::obj},
+    {"b", &PickleMachine::build},
+    {"Q", &PickleMachine::persistent_id},
+    {"P", &PickleMachine::persistent_line},
+};
+
+constexpr std::array<Handler, 256> handler_table() {
+  std::array<Handler, 256> table{};
+  for (const OpcodeHandler& row : handlers) {
+    for (const char opcode : row.opcodes) table[static_cast<unsigned char>(opcode)] = row.handler;
+  }
+  return table;
+}
+
+constexpr auto table = handler_table();
+
+}  // namespace
+
+PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin)
+    : text_(std::move(text)), source_(source), scanner_(*text_, source_, begin), result_{Tree(text_), {}, {}, 0, 0} {
+  const std::size_t size = text_->size() - begin;
+  if (size > limits::max_pickle_bytes) {
+    throw Error(Status::refused,
+                fmt::format("{}: a pickle of {} bytes; the limit is {}", source_, size, limits::max_pickle_bytes));
+  }
+  tree_.reserve(size / 4, size / 4);
+}
+
+Pickle PickleMachine::run() {
+  for (;;) {
+    const PickleOp op = scanner_.next();
+    if (op.code == Opcode::stop) {
+      tree_.root = take(op);
+      break;
+    }
+    (this->*table[static_cast<std::uint8_t>(op.code)])(op);
+  }
+  result_.end = scanner_.position();
+  tree_.edit(tree_.root).places += 1;
+  return std::move(result_);
+}
+
+NodeId PickleMachine::take(const PickleOp& op) {
+  const NodeId id = top(op);
+  stack_.pop_back();
+  return id;
+}
+
+NodeId PickleMachine::top(const PickleOp& op) const {
+  const std::size_t fence = marks_.empty() ? 0 : marks_.back();
+  if (stack_.size() <= fence) fail(op, "takes a value where there is none");
+  return stack_.back();
+}
+
+std::span<const NodeId> PickleMachine::take_marked(const PickleOp& op) {
+  if (marks_.empty()) fail(op, "takes values since a mark where there is none");
+  const std::size_t from = marks_.back();
+  marks_.pop_back();
+  taken_.assign(stack_.begin() + static_cast<std::ptrdiff_t>(from), stack_.end());
+  stack_.resize(from);
+  return taken_;
+}
+
+void PickleMachine::mark(const PickleOp&) {
+  marks_.push_back(static_cast<std::uint32_t>(stack_.size()));
+}
+
+void PickleMachine::pop(const PickleOp& op) {
+  // Python pops a mark like a value.
+  if (!marks_.empty() && marks_.back() == stack_.size()) {
+    marks_.pop_back();
+    return;
+  }
+  take(op);
+}
+
+void PickleMachine::pop_mark(const PickleOp& op) {
+  take_marked(op);
+}
+
+void PickleMachine::dup(const PickleOp& op) {
+  push(top(op));
+}
+
+void PickleMachine::proto(const PickleOp& op) {
+  result_.protocol = std::to_integer<std::uint8_t>(op.argument[0]);
+  if (result_.protocol > 5) {
+    note("pickle-protocol", Severity::warning,
+         fmt::format("says pickle protocol {}; Python knows 0 to 5, torch's weights_only reader does not look",
+                     result_.protocol));
+  }
+}
+
+void PickleMachine::frame(const PickleOp& op) {
+  const auto size = load_le<std::uint64_t>(op.argument.data());
+  if (size > text_->size() - scanner_.position()) fail(op, fmt::format("a frame of {} bytes passes the end", size));
+}
+
+void PickleMachine::refuse(const PickleOp& op) {
+  const bool is_buffer = op.code == Opcode::next_buffer || op.code == Opcode::readonly_buffer;
+  fail(op, is_buffer ? "wants a buffer from outside the file" : "wants an object of Python's extension registry");
+}
+
+void PickleMachine::remember(std::uint64_t index, NodeId id) {
+  if (index < memo_.size()) {
+    memo_size_ += memo_[index] == nowhere;
+    memo_[index] = id;
+  } else if (index <= text_->size()) {
+    memo_.resize(index + 1 + index / 2, nowhere);
+    memo_[index] = id;
+    ++memo_size_;
+  } else {
+    if (far_memo_.empty()) {
+      note("memo-index", Severity::warning, fmt::format("uses memo number {}, which no pickler would give", index));
+    }
+    memo_size_ += far_memo_.insert_or_assign(index, id).second;
+  }
+}
+
+NodeId PickleMachine::recall(const PickleOp& op, std::uint64_t index) const {
+  if (index < memo_.size() && memo_[index] != nowhere) return memo_[index];
+  const auto far = far_memo_.find(index);
+  if (far == far_memo_.end()) fail(op, fmt::format("memo number {} was never set", index));
+  return far->second;
+}
+
+namespace {
+
+std::uint64_t memo_index(const PickleOp& op, const PickleScanner& scanner) {
+  if (op.argument.size() == 1 && op.size == 2) return std::to_integer<std::uint64_t>(op.argument[0]);
+  if (op.code == Opcode::long_binget || op.code == Opcode::long_binput) {
+    return load_le<std::uint32_t>(op.argument.data());
+  }
+  std::uint64_t index = 0;
+  if (op.argument.empty() || op.argument.size() > 18) scanner.fail(op.begin, "a memo number that is none");
+  for (const std::byte digit : op.argument) {
+    if (digit < std::byte{'0'} || digit > std::byte{'9'}) scanner.fail(op.begin, "a memo number that is none");
+    index = index * 10 + (std::to_integer<std::uint64_t>(digit) - '0');
+  }
+  return index;
+}
+
+}  // namespace
+
+void PickleMachine::get(const PickleOp& op) {
+  push(recall(op, memo_index(op, scanner_)));
+}
+
+void PickleMachine::put(const PickleOp& op) {
+  remember(memo_index(op, scanner_), top(op));
+}
+
+void PickleMachine::memoize(const PickleOp& op) {
+  remember(memo_size_, top(op));
+}
+
+void PickleMachine::note(std::string_view code, Severity severity, std::string message) {
+  result_.findings.push_back({severity, std::string(code), std::move(message), {}, {}});
+}
+
+Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin) {
+  Pickle pickle = PickleMachine(std::move(text), source, begin).run();
+  finish_pickle(pickle);
+  return pickle;
+}
+
+}  // namespace tare

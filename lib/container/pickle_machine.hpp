@@ -1,0 +1,116 @@
+// The stack machine behind read_pickle: one handler an opcode, no recursion, mutation as the loader does it, so that a
+// key that is set twice ends with the span of its last value.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/container/pickle.hpp"
+#include "lib/container/pickle_global.hpp"
+#include "lib/container/pickle_opcode.hpp"
+
+namespace tare {
+
+class PickleMachine {
+ public:
+  PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin);
+  Pickle run();
+
+  // ---- handlers, public for the opcode table
+  void mark(const PickleOp&);
+  void pop(const PickleOp&);
+  void pop_mark(const PickleOp&);
+  void dup(const PickleOp&);
+  void proto(const PickleOp&);
+  void frame(const PickleOp&);
+  void ignore(const PickleOp&) {}
+  void refuse(const PickleOp&);
+  // memo (pickle_machine.cpp)
+  void get(const PickleOp&);
+  void put(const PickleOp&);
+  void memoize(const PickleOp&);
+  // scalars and text (pickle_scalar.cpp)
+  void none(const PickleOp&);
+  void boolean(const PickleOp&);
+  void small_integer(const PickleOp&);
+  void long_integer(const PickleOp&);
+  void integer_text(const PickleOp&);
+  void binary_float(const PickleOp&);
+  void float_line(const PickleOp&);
+  void unicode(const PickleOp&);
+  void byte_string(const PickleOp&);
+  void string8(const PickleOp&);
+  void string_line(const PickleOp&);
+  void unicode_line(const PickleOp&);
+  // containers (pickle_collection.cpp)
+  void empty_list(const PickleOp&);
+  void empty_dict(const PickleOp&);
+  void empty_set(const PickleOp&);
+  void empty_tuple(const PickleOp&);
+  void tuple_of(const PickleOp&);
+  void tuple_from_mark(const PickleOp&);
+  void list_from_mark(const PickleOp&);
+  void dict_from_mark(const PickleOp&);
+  void set_from_mark(const PickleOp&);
+  void append(const PickleOp&);
+  void appends(const PickleOp&);
+  void set_item(const PickleOp&);
+  void set_items(const PickleOp&);
+  void add_items(const PickleOp&);
+  // names and calls (pickle_call.cpp)
+  void global(const PickleOp&);
+  void stack_global(const PickleOp&);
+  void reduce(const PickleOp&);
+  void new_object(const PickleOp&);
+  void new_object_keywords(const PickleOp&);
+  void inst(const PickleOp&);
+  void obj(const PickleOp&);
+  void build(const PickleOp&);
+  void persistent_id(const PickleOp&);
+  void persistent_line(const PickleOp&);
+
+ private:
+  [[noreturn]] void fail(const PickleOp& op, std::string_view problem) const { scanner_.fail(op.begin, problem); }
+  void push(NodeId id) { stack_.push_back(id); }
+  NodeId take(const PickleOp& op);  ///< pops; never past the last mark
+  [[nodiscard]] NodeId top(const PickleOp& op) const;
+  /// What stands above the last mark, which goes with it. Valid until the next call.
+  std::span<const NodeId> take_marked(const PickleOp& op);
+  void add_scalar(const PickleOp& op, Kind kind, Node::Run run);
+  void extend(const PickleOp& op, NodeId target, std::span<const NodeId> items);
+  void assign(const PickleOp& op, NodeId map, std::span<const NodeId> pairs);
+  void require_hashable(const PickleOp& op, NodeId key) const;
+  NodeId add_name(const PickleOp& op, NodeId id);
+  NodeId add_call(const PickleOp& op, Kind kind, NodeId callee, NodeId arguments);
+  NodeId called(const PickleOp& op, NodeId callee, NodeId arguments);
+  NodeId as_map(const PickleOp& op, NodeId arguments);
+  NodeId as_sequence(const PickleOp& op, Kind kind, NodeId arguments);
+  NodeId as_bytes_of(const PickleOp& op, NodeId callee, NodeId arguments);
+  NodeId as_tensor(const PickleOp& op, NodeId callee, NodeId arguments);
+  [[nodiscard]] std::vector<NodeId> items_of(NodeId id) const;
+  [[nodiscard]] NodeId argument(NodeId arguments, std::size_t index) const;
+  void remember(std::uint64_t index, NodeId id);
+  [[nodiscard]] NodeId recall(const PickleOp& op, std::uint64_t index) const;
+  void note(std::string_view code, Severity severity, std::string message);
+
+  std::shared_ptr<const Bytes> text_;
+  std::string source_;
+  PickleScanner scanner_;
+  Pickle result_;
+  Tree& tree_ = result_.tree;
+  std::vector<NodeId> stack_;
+  std::vector<std::uint32_t> marks_;
+  std::vector<NodeId> taken_;
+  std::vector<NodeId> memo_;
+  std::unordered_map<std::uint64_t, NodeId> far_memo_;  ///< indices that no pickler gives: one entry each, no room
+  std::uint64_t memo_size_ = 0;                         ///< entries set, which MEMOIZE counts on
+};
+
+/// What can only be told once all is read: keys that are set twice end as the loader leaves them; nesting and sharing
+/// that would undo a reader which recurses or expands are reported.
+void finish_pickle(Pickle& pickle);
+
+}  // namespace tare

@@ -1,0 +1,131 @@
+// The pickle language, protocols 0 to 5: its opcodes, how long their arguments are, and who accepts them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "lib/base/bytes.hpp"
+
+namespace tare {
+
+enum class Opcode : std::uint8_t {
+  mark = '(',
+  stop = '.',
+  pop = '0',
+  pop_mark = '1',
+  dup = '2',
+  float_text = 'F',
+  int_text = 'I',
+  binint = 'J',
+  binint1 = 'K',
+  long_text = 'L',
+  binint2 = 'M',
+  none = 'N',
+  persid = 'P',
+  binpersid = 'Q',
+  reduce = 'R',
+  string_text = 'S',
+  binstring = 'T',
+  short_binstring = 'U',
+  unicode_text = 'V',
+  binunicode = 'X',
+  append = 'a',
+  build = 'b',
+  global = 'c',
+  dict = 'd',
+  empty_dict = '}',
+  appends = 'e',
+  get = 'g',
+  binget = 'h',
+  inst = 'i',
+  long_binget = 'j',
+  list = 'l',
+  empty_list = ']',
+  obj = 'o',
+  put = 'p',
+  binput = 'q',
+  long_binput = 'r',
+  setitem = 's',
+  tuple = 't',
+  empty_tuple = ')',
+  setitems = 'u',
+  binfloat = 'G',
+  proto = 0x80,
+  newobj = 0x81,
+  ext1 = 0x82,
+  ext2 = 0x83,
+  ext4 = 0x84,
+  tuple1 = 0x85,
+  tuple2 = 0x86,
+  tuple3 = 0x87,
+  newtrue = 0x88,
+  newfalse = 0x89,
+  long1 = 0x8a,
+  long4 = 0x8b,
+  binbytes = 'B',
+  short_binbytes = 'C',
+  short_binunicode = 0x8c,
+  binunicode8 = 0x8d,
+  binbytes8 = 0x8e,
+  empty_set = 0x8f,
+  additems = 0x90,
+  frozenset = 0x91,
+  newobj_ex = 0x92,
+  stack_global = 0x93,
+  memoize = 0x94,
+  frame = 0x95,
+  bytearray8 = 0x96,
+  next_buffer = 0x97,
+  readonly_buffer = 0x98,
+};
+
+/// What follows the opcode byte.
+enum class Argument : std::uint8_t {
+  invalid,  ///< no such opcode
+  none,
+  fixed1,
+  fixed2,
+  fixed4,
+  fixed8,
+  line,  ///< up to and with a newline
+  two_lines,
+  counted1,  ///< u8 length, then that many bytes
+  counted4,
+  counted8,
+};
+
+Argument argument_of(std::uint8_t opcode);
+
+/// One opcode with its place.
+struct PickleOp {
+  Opcode code{};
+  std::uint64_t begin = 0;  ///< of the opcode byte, in the text
+  std::uint64_t size = 0;   ///< opcode and argument
+  ByteView argument;        ///< without the length before it or the newline behind it (two lines: "a\nb")
+
+  [[nodiscard]] std::uint64_t end() const { return begin + size; }
+  [[nodiscard]] Span span() const { return {begin, size}; }
+};
+
+/// Reads one opcode after the other. Throws `corrupt`, naming `source` and the offset, for a byte that is no opcode and
+/// an argument that passes the end. Frames are opcodes like any other: their contents follow.
+class PickleScanner {
+ public:
+  PickleScanner(ByteView text, std::string_view source, std::uint64_t begin = 0)
+      : text_(text), source_(source), next_(begin) {}
+
+  PickleOp next();
+  [[nodiscard]] std::uint64_t position() const { return next_; }
+  /// Throws `corrupt` with this place in the message.
+  [[noreturn]] void fail(std::uint64_t offset, std::string_view problem) const;
+
+ private:
+  [[nodiscard]] ByteView counted(std::size_t length_bytes) const;
+  [[nodiscard]] ByteView line(std::uint64_t from) const;
+
+  ByteView text_;
+  std::string_view source_;
+  std::uint64_t next_;
+};
+
+}  // namespace tare

@@ -1,0 +1,37 @@
+// Writing into a pickle: new opcodes for changed values, the same size where the memo leaves room for it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/container/container.hpp"
+#include "lib/container/pickle.hpp"
+#include "lib/container/pickle_tensor.hpp"
+
+namespace tare {
+
+/// What `changes` ask of the file around a pickle, besides the pickle itself: bytes of tensor elements.
+struct ElementPatch {
+  Span place;  ///< in the file
+  Bytes after;
+  std::string meaning;
+};
+
+struct PickleRewrite {
+  Bytes pickle;                        ///< the whole new pickle, from its first byte to one behind STOP
+  std::vector<ElementPatch> elements;  ///< outside it
+};
+
+/// Turns node changes into a new pickle: of the same size where the values allow, or where opcodes that fill memo slots
+/// which nothing fetches can make room; longer or shorter otherwise, with the lengths of frames mended. Only opcodes
+/// that torch's weights_only reader accepts are added. `begin` is where the pickle starts in tree's text.
+/// Throws `refused` for a value that another place shares, or that the field's type cannot hold.
+PickleRewrite rewrite_pickle(const Pickle& pickle, std::uint64_t begin, const PickleTensors& tensors,
+                             std::span<const NodeChange> changes);
+
+/// The runs in which `after` differs from `before` (of the same size), as patches at `offset` in the file.
+std::vector<Patch> differing_runs(ByteView before, ByteView after, std::uint64_t offset, std::string_view meaning);
+
+}  // namespace tare

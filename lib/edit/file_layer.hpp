@@ -1,0 +1,121 @@
+// The operating system's files, as the transaction engine sees them: an interface, so that a test can stop the engine at
+// any call and choose which of the unsynced changes the disk kept.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/bytes.hpp"
+
+namespace tare {
+
+enum class EntryKind { file, folder, link, other };
+
+struct FolderEntry {
+  std::string name;
+  EntryKind kind = EntryKind::other;
+};
+
+/// System calls, one for one. Every function that returns an integer returns the negative errno where it fails.
+class FileLayer {
+ public:
+  virtual ~FileLayer() = default;
+
+  virtual int open(const std::string& path, int flags, mode_t mode) = 0;
+  virtual void close(int descriptor) noexcept = 0;
+  virtual std::int64_t pread(int descriptor, std::span<std::byte> to, std::uint64_t offset) = 0;
+  virtual std::int64_t pwrite(int descriptor, ByteView from, std::uint64_t offset) = 0;
+  virtual int fsync(int descriptor) = 0;
+  virtual int fdatasync(int descriptor) = 0;
+  virtual int ftruncate(int descriptor, std::uint64_t size) = 0;
+  virtual int fstat(int descriptor, struct stat& into) = 0;
+  virtual int lstat(const std::string& path, struct stat& into) = 0;
+  virtual int fchmod(int descriptor, mode_t mode) = 0;
+  virtual int fchown(int descriptor, uid_t user, gid_t group) = 0;
+  /// Sets the time of the last change and leaves the time of the last access.
+  virtual int set_mtime(int descriptor, timespec mtime) = 0;
+
+  virtual int rename(const std::string& from, const std::string& to) = 0;
+  virtual int link(const std::string& from, const std::string& to) = 0;
+  virtual int unlink(const std::string& path) = 0;
+  virtual int mkdir(const std::string& path, mode_t mode) = 0;
+  virtual int rmdir(const std::string& path) = 0;
+  virtual int list(const std::string& path, std::vector<FolderEntry>& into) = 0;
+  /// `path` without symlinks, dots and repeated slashes, as realpath(3).
+  virtual int resolve(const std::string& path, std::string& into) = 0;
+
+  /// Locks the whole file for writing, for as long as the descriptor is open; -EAGAIN where another holds it.
+  virtual int try_lock(int descriptor) = 0;
+  /// 1 where another holds the lock, 0 where nobody does. Takes no lock.
+  virtual int is_locked(int descriptor) = 0;
+
+  /// Makes `to` share all blocks of `from` (a reflink), where the file system can.
+  virtual int clone(int from, int to) = 0;
+  /// Copies up to `size` bytes, by sharing blocks where the file system can; how many, 0 at the end of `from`.
+  virtual std::int64_t copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+                                  std::uint64_t size) = 0;
+  /// Copies extended attributes (access lists among them), as far as the file system and the rights allow.
+  virtual void copy_attributes(int from, int to) = 0;
+
+  virtual timespec now() = 0;
+  virtual uid_t user() = 0;
+};
+
+/// The real one.
+FileLayer& system_files();
+
+/// Throws `io` that names `path`, with what to do about the usual errors.
+[[noreturn]] void throw_file_error(const std::string& path, int error_number);
+
+/// Throws where `result` is a negative errno; otherwise returns it.
+std::int64_t checked(std::int64_t result, const std::string& path);
+
+/// An open file or folder, closed at the end of its life. Functions throw `io` that names the path.
+class OpenFile {
+ public:
+  OpenFile(FileLayer& files, std::string path, int flags, mode_t mode = 0);
+  /// Takes over a descriptor.
+  OpenFile(FileLayer& files, std::string path, std::int64_t descriptor);
+  OpenFile(OpenFile&& other) noexcept;
+  OpenFile& operator=(OpenFile&&) = delete;
+  ~OpenFile();
+
+  [[nodiscard]] FileLayer& files() const { return *files_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] struct stat status() const;
+  [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(status().st_size); }
+  /// Throws where the range passes the end.
+  [[nodiscard]] Bytes read(Span range) const;
+  void write(std::uint64_t offset, ByteView bytes) const;
+  void resize(std::uint64_t size) const;
+  void sync() const;
+  void sync_data() const;
+
+ private:
+  FileLayer* files_;
+  std::string path_;
+  int descriptor_;
+};
+
+/// Nothing where there is no such file.
+std::optional<struct stat> status_of(FileLayer& files, const std::string& path);
+
+/// Makes the names in a folder durable. File systems that cannot sync a folder (EINVAL) are taken to do it by themselves.
+void sync_folder(FileLayer& files, const std::string& folder);
+
+/// Removes a name; one that is not there is as good as removed.
+void remove_if_there(FileLayer& files, const std::string& path);
+
+std::string joined(const std::string& folder, const std::string& name);
+/// The folder of an absolute path: "/a" for "/a/b", "/" for "/a" and for "/".
+std::string folder_of(const std::string& path);
+
+inline bool same_moment(timespec a, timespec b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+}  // namespace tare

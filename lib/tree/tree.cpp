@@ -1,0 +1,176 @@
+#include "lib/tree/tree.hpp"
+
+#include <algorithm>
+
+#include "lib/base/text.hpp"
+
+namespace tare {
+
+std::span<const NodeId> Tree::parts(NodeId opaque) const {
+  if (opaque == nowhere || nodes_[opaque].store != Store::items) return {};
+  const Kind kind = nodes_[opaque].kind;
+  if (kind != Kind::opaque && kind != Kind::tensor && kind != Kind::array) return {};
+  return std::span(items_).subspan(nodes_[opaque].as.run.first, nodes_[opaque].as.run.count);
+}
+
+NodeId Tree::part(NodeId opaque, std::size_t index) const {
+  const auto all = parts(opaque);
+  return index < all.size() ? all[index] : nowhere;
+}
+
+std::string_view Tree::run_text(const Node& node) const {
+  const std::string_view whole = node.store == Store::side ? std::string_view(side_text_) : as_text(*text_);
+  return whole.substr(node.as.run.first, node.as.run.count);
+}
+
+Integer Tree::integer(NodeId id) const {
+  const Node& node = nodes_[id];
+  if (node.store == Store::side) return {0, std::string(run_text(node))};
+  return {node.as.integer, {}};
+}
+
+std::string_view Tree::text(NodeId id) const {
+  return run_text(nodes_[id]);
+}
+
+std::span<const NodeId> Tree::items(NodeId id) const {
+  const Node& node = nodes_[id];
+  if (node.kind < Kind::list || node.kind > Kind::map) return {};
+  return std::span(items_).subspan(node.as.run.first, node.as.run.count);
+}
+
+NodeId Tree::find(NodeId map, std::string_view key) const {
+  if (map == nowhere || nodes_[map].kind != Kind::map) return nowhere;
+  const auto pairs = items(map);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (nodes_[pairs[i]].kind == Kind::string && run_text(nodes_[pairs[i]]) == key) return pairs[i + 1];
+  }
+  return nowhere;
+}
+
+QualifiedName Tree::qualified_name(NodeId id) const {
+  if (id == nowhere) return {};
+  if (nodes_[id].kind == Kind::opaque) id = callee(id);
+  if (id == nowhere || nodes_[id].kind != Kind::name) return {};
+  const Node& node = nodes_[id];
+  if (node.store == Store::items) {
+    return {text(items_[node.as.run.first]), text(items_[node.as.run.first + 1])};
+  }
+  const std::string_view both = run_text(node);
+  const std::size_t middle = both.find('\n');
+  return {both.substr(0, middle), both.substr(middle + 1)};
+}
+
+NodeId Tree::fields(NodeId id) const {
+  if (id == nowhere) return nowhere;
+  if (nodes_[id].kind == Kind::map) return id;
+  const NodeId attributes = state(id);
+  if (attributes == nowhere) return nowhere;
+  if (nodes_[attributes].kind == Kind::map) return attributes;
+  // An object with slots: its state is the pair (attributes or None, slots).
+  const auto pair = items(attributes);
+  if (nodes_[attributes].kind != Kind::tuple || pair.size() != 2) return nowhere;
+  for (const NodeId half : pair) {
+    if (nodes_[half].kind == Kind::map) return half;
+  }
+  return nowhere;
+}
+
+std::string Tree::key_text(NodeId key) const {
+  const Node& node = nodes_[key];
+  switch (node.kind) {
+    case Kind::string:
+    case Kind::bytes:
+      return std::string(run_text(node));
+    case Kind::integer:
+      return integer(key).text();
+    case Kind::floating:
+      return float_text(node.as.floating);
+    case Kind::boolean:
+      return node.as.boolean ? "True" : "False";
+    case Kind::none:
+      return "None";
+    case Kind::name:
+      return std::string(qualified_name(key).module) + "." + std::string(qualified_name(key).name);
+    case Kind::tuple:
+      return "<tuple>";
+    default:
+      return "<key>";
+  }
+}
+
+void Tree::reserve(std::size_t nodes, std::size_t items) {
+  nodes_.reserve(nodes);
+  items_.reserve(items);
+}
+
+NodeId Tree::add(const Node& node) {
+  nodes_.push_back(node);
+  return static_cast<NodeId>(nodes_.size() - 1);
+}
+
+NodeId Tree::add_side_text(Kind kind, std::string_view text, Span span) {
+  Node node;
+  node.begin = static_cast<std::uint32_t>(span.offset);
+  node.size = static_cast<std::uint32_t>(span.size);
+  node.kind = kind;
+  node.store = Store::side;
+  node.as.run = {static_cast<std::uint32_t>(side_text_.size()), static_cast<std::uint32_t>(text.size())};
+  side_text_ += text;
+  return add(node);
+}
+
+NodeId Tree::add_big_integer(std::string_view decimal, Span span) {
+  return add_side_text(Kind::integer, decimal, span);
+}
+
+void Tree::place(std::span<const NodeId> items) {
+  for (const NodeId item : items) {
+    if (item != nowhere) ++nodes_[item].places;
+  }
+}
+
+NodeId Tree::add_items(Kind kind, std::span<const NodeId> items, Span span) {
+  Node node;
+  node.begin = static_cast<std::uint32_t>(span.offset);
+  node.size = static_cast<std::uint32_t>(span.size);
+  node.kind = kind;
+  node.store = Store::items;
+  place(items);
+  node.as.run = open_run(items, items.size());
+  return add(node);
+}
+
+Node::Run Tree::open_run(std::span<const NodeId> items, std::size_t room) {
+  items_.push_back(static_cast<NodeId>(room));
+  const Node::Run run{static_cast<std::uint32_t>(items_.size()), static_cast<std::uint32_t>(items.size())};
+  items_.insert(items_.end(), items.begin(), items.end());
+  items_.resize(run.first + room, nowhere);
+  return run;
+}
+
+void Tree::append_items(NodeId id, std::span<const NodeId> items) {
+  place(items);
+  Node::Run& run = nodes_[id].as.run;
+  const std::size_t count = run.count + items.size();
+  NodeId& room = items_[run.first - 1];
+  if (count > room && run.first + room == items_.size()) {
+    room = static_cast<NodeId>(count);
+    items_.resize(run.first + count, nowhere);
+  } else if (count > room) {
+    // Twice the room: lists that grow by turns stay linear in time and memory.
+    const std::vector<NodeId> moved(items_.begin() + run.first, items_.begin() + run.first + run.count);
+    run = open_run(moved, 2 * count);
+  }
+  std::copy(items.begin(), items.end(), items_.begin() + run.first + run.count);
+  run.count = static_cast<std::uint32_t>(count);
+}
+
+void Tree::replace_item(NodeId id, std::size_t index, NodeId item) {
+  NodeId& slot = items_[nodes_[id].as.run.first + index];
+  if (slot != nowhere) --nodes_[slot].places;
+  if (item != nowhere) ++nodes_[item].places;
+  slot = item;
+}
+
+}  // namespace tare
