@@ -1,11 +1,14 @@
 // A tensor or array as a tree describes it. Counts are in elements, not bytes.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "lib/base/bytes.hpp"
 
 namespace tare {
 
@@ -21,8 +24,12 @@ struct ElementType {
 ElementType element_type(std::string_view name);
 
 /// The number that `little_endian` bytes stand for. Integers stay integers, floats widen exactly.
-/// REQUIRES: type.size bytes. A type that has no number (complex) comes with its name alone.
+/// REQUIRES: a known type, and its bytes. One that has no number (complex) comes with its name alone.
 Value element_value(ElementType type, const std::byte* little_endian);
+
+/// The bytes that store `number`, rounded to nearest even where a float type asks for it. Throws `refused` where the
+/// type cannot hold it: a fraction in an integer, a finite number beyond the type's largest.
+Bytes element_bytes(ElementType type, double number, std::endian order);
 
 struct Tensor {
   std::string_view library;  ///< "tensor" or "numpy", as types are spelled

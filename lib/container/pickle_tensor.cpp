@@ -1,0 +1,305 @@
+#include "lib/container/pickle_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/container/pickle_global.hpp"
+
+namespace tare {
+namespace {
+
+struct StorageClass {
+  std::string_view name;
+  std::string_view element;
+};
+
+/// torch's storage classes. UntypedStorage counts bytes; its element type stands elsewhere.
+constexpr auto storage_classes = std::to_array<StorageClass>({
+    {"FloatStorage", "float32"},
+    {"DoubleStorage", "float64"},
+    {"HalfStorage", "float16"},
+    {"BFloat16Storage", "bfloat16"},
+    {"LongStorage", "int64"},
+    {"IntStorage", "int32"},
+    {"ShortStorage", "int16"},
+    {"CharStorage", "int8"},
+    {"ByteStorage", "uint8"},
+    {"BoolStorage", "bool"},
+    {"ComplexFloatStorage", "complex64"},
+    {"ComplexDoubleStorage", "complex128"},
+    {"UntypedStorage", "uint8"},
+});
+
+struct ArrayCode {
+  std::string_view code;
+  std::string_view element;
+};
+
+/// numpy's type codes, without the byte order.
+constexpr auto array_codes = std::to_array<ArrayCode>({
+    {"f4", "float32"},
+    {"f8", "float64"},
+    {"f2", "float16"},
+    {"i8", "int64"},
+    {"i4", "int32"},
+    {"i2", "int16"},
+    {"i1", "int8"},
+    {"u8", "uint64"},
+    {"u4", "uint32"},
+    {"u2", "uint16"},
+    {"u1", "uint8"},
+    {"b1", "bool"},
+    {"c8", "complex64"},
+    {"c16", "complex128"},
+});
+
+[[noreturn]] void reject(std::string_view problem) {
+  throw Error(Status::corrupt, fmt::format("a tensor {}", problem), "the pickle describes what torch could not load");
+}
+
+Callee variant(const Tree& tree, NodeId node) {
+  return static_cast<Callee>(tree[node].detail);
+}
+
+NodeId item(const Tree& tree, NodeId sequence, std::size_t index) {
+  const auto items = tree.items(sequence);
+  if (index >= items.size()) reject(fmt::format("without its argument {}", index));
+  return items[index];
+}
+
+std::int64_t number(const Tree& tree, NodeId node) {
+  if (tree.kind(node) != Kind::integer || tree.integer(node).is_big()) reject("whose sizes are no numbers");
+  return tree.integer(node).value;
+}
+
+std::vector<std::int64_t> numbers(const Tree& tree, NodeId sequence) {
+  if (tree.kind(sequence) != Kind::tuple && tree.kind(sequence) != Kind::list) reject("without a shape");
+  const auto items = tree.items(sequence);
+  if (items.size() > limits::max_tensor_dimensions) reject(fmt::format("of {} dimensions", items.size()));
+  std::vector<std::int64_t> result;
+  for (const NodeId id : items) result.push_back(number(tree, id));
+  return result;
+}
+
+/// A persistent id ("storage", class, key, device, count[, view]).
+void describe_storage(const Tree& tree, NodeId storage, Tensor& tensor) {
+  const NodeId id = tree.arguments(storage);
+  const bool is_storage = tree.kind(storage) == Kind::opaque && tree.callee(storage) == nowhere &&
+                          tree.items(id).size() >= 5 && tree.kind(item(tree, id, 0)) == Kind::string &&
+                          tree.text(item(tree, id, 0)) == "storage";
+  if (!is_storage) reject("without a storage");
+  const std::string_view type = tree.qualified_name(item(tree, id, 1)).name;
+  for (const StorageClass& known : storage_classes) {
+    if (known.name == type) tensor.type = element_type(known.element);
+  }
+  if (tree.kind(item(tree, id, 2)) != Kind::string || tree.kind(item(tree, id, 3)) != Kind::string) {
+    reject("whose storage has no name");
+  }
+  tensor.storage = tree.text(item(tree, id, 2));
+  tensor.device = tree.text(item(tree, id, 3));
+  tensor.storage_count = number(tree, item(tree, id, 4));
+  const auto parts = tree.items(id);
+  if (parts.size() > 5 && tree.kind(parts[5]) == Kind::tuple) {
+    tensor.offset += number(tree, item(tree, parts[5], 1));  // a view of the storage, as torch before 0.4 had them
+  }
+}
+
+Tensor describe_tensor(const Tree& tree, NodeId node) {
+  const NodeId arguments = tree.arguments(node);
+  Tensor tensor;
+  tensor.library = "tensor";
+  describe_storage(tree, item(tree, arguments, 0), tensor);
+  tensor.offset += number(tree, item(tree, arguments, 1));
+  tensor.shape = numbers(tree, item(tree, arguments, 2));
+  tensor.strides = numbers(tree, item(tree, arguments, 3));
+  if (tensor.shape.size() != tensor.strides.size()) reject("with other strides than sizes");
+  if (variant(tree, node) == Callee::tensor_v3) {
+    const std::int64_t bytes = tensor.storage_count;
+    tensor.type = element_type(tree.qualified_name(item(tree, arguments, 6)).name);
+    if (tensor.type.size != 0) tensor.storage_count = bytes / tensor.type.size;
+  }
+  return tensor;
+}
+
+std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, bool is_fortran) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::size_t dimension = is_fortran ? i : shape.size() - 1 - i;
+    strides[dimension] = step;
+    if (__builtin_mul_overflow(step, shape[dimension], &step)) reject("beyond any memory");
+  }
+  return strides;
+}
+
+/// The pieces of an array's description, wherever its kind of call keeps them.
+struct ArrayParts {
+  NodeId dtype, shape, data;
+  bool is_fortran = false;
+};
+
+ArrayParts array_parts(const Tree& tree, NodeId node) {
+  const NodeId arguments = tree.arguments(node);
+  switch (variant(tree, node)) {
+    case Callee::numpy_scalar:
+      return {item(tree, arguments, 0), nowhere, item(tree, arguments, 1)};
+    case Callee::numpy_buffer:
+      return {item(tree, arguments, 1), item(tree, arguments, 2), item(tree, arguments, 0)};
+    default:
+      break;
+  }
+  const NodeId state = tree.state(node);
+  if (state == nowhere || tree.items(state).size() != 5) reject("that was never filled");
+  const NodeId order = item(tree, state, 3);
+  return {item(tree, state, 2), item(tree, state, 1), item(tree, state, 4),
+          tree.kind(order) == Kind::boolean && tree[order].as.boolean};
+}
+
+ElementType array_type(const Tree& tree, NodeId dtype) {
+  const auto arguments = tree.items(tree.arguments(dtype));
+  if (arguments.empty() || tree.kind(arguments[0]) != Kind::string) return {};
+  std::string_view code = tree.text(arguments[0]);
+  if (!code.empty() && std::string_view("<>|=").find(code.front()) != std::string_view::npos) code.remove_prefix(1);
+  for (const ArrayCode& known : array_codes) {
+    if (known.code == code) return element_type(known.element);
+  }
+  return {};
+}
+
+Tensor describe_array(const Tree& tree, NodeId node) {
+  const ArrayParts parts = array_parts(tree, node);
+  Tensor tensor;
+  tensor.library = "numpy";
+  tensor.type = array_type(tree, parts.dtype);
+  tensor.is_scalar = parts.shape == nowhere;
+  if (!tensor.is_scalar) tensor.shape = numbers(tree, parts.shape);
+  tensor.strides = strides_of(tensor.shape, parts.is_fortran);
+  if (tensor.type.size != 0 && tree.kind(parts.data) == Kind::bytes) {
+    tensor.storage_count = static_cast<std::int64_t>(tree.text(parts.data).size() / tensor.type.size);
+  }
+  return tensor;
+}
+
+/// First and last element that a view touches, in its storage. REQUIRES: count() > 0.
+struct Extent {
+  std::int64_t first, last;
+};
+
+Extent extent_of(const Tensor& tensor) {
+  Extent extent{tensor.offset, tensor.offset};
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(tensor.shape[i] - 1, tensor.strides[i], &reach) ||
+        __builtin_add_overflow(extent.last, reach, &extent.last)) {
+      reject("that reaches beyond any storage");
+    }
+    if (reach < 0) reject("with negative strides");
+  }
+  if (extent.first < 0 || extent.last >= tensor.storage_count) {
+    reject(fmt::format("that shows elements {} to {} of a storage of {}", extent.first, extent.last,
+                       tensor.storage_count));
+  }
+  return extent;
+}
+
+void to_little_endian(Bytes& elements, std::size_t size, std::endian order) {
+  if (order == std::endian::little) return;
+  for (std::size_t i = 0; i + size <= elements.size(); i += size) {
+    std::reverse(elements.begin() + static_cast<std::ptrdiff_t>(i),
+                 elements.begin() + static_cast<std::ptrdiff_t>(i + size));
+  }
+}
+
+/// The view's elements in row-major order. `run` holds the storage's elements from extent.first on.
+Bytes gather(const Tensor& tensor, ByteView run) {
+  const std::size_t size = tensor.type.size;
+  const std::uint64_t count = tensor.count();
+  Bytes elements(count * size);
+  std::vector<std::int64_t> index(tensor.shape.size());
+  std::int64_t at = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::memcpy(elements.data() + i * size, run.data() + static_cast<std::size_t>(at) * size, size);
+    for (std::size_t d = index.size(); d-- > 0;) {
+      at += tensor.strides[d];
+      if (++index[d] < tensor.shape[d]) break;
+      at -= tensor.strides[d] * tensor.shape[d];
+      index[d] = 0;
+    }
+  }
+  return elements;
+}
+
+Span bytes_of(const Extent& extent, std::uint32_t element_size) {
+  const auto first = static_cast<std::uint64_t>(extent.first) * element_size;
+  return {first, static_cast<std::uint64_t>(extent.last - extent.first + 1) * element_size};
+}
+
+}  // namespace
+
+Tensor PickleTensors::describe(NodeId node) const {
+  return tree_.kind(node) == Kind::tensor ? describe_tensor(tree_, node) : describe_array(tree_, node);
+}
+
+NodeId PickleTensors::array_bytes(NodeId array) const {
+  const NodeId data = array_parts(tree_, array).data;
+  if (tree_.kind(data) != Kind::bytes) reject("whose data are no bytes");
+  return data;
+}
+
+std::endian PickleTensors::array_order(NodeId array) const {
+  // dtype's state is (version, byte order, ...); its code may bear the order too.
+  const NodeId dtype = array_parts(tree_, array).dtype;
+  const NodeId state = tree_.state(dtype);
+  const NodeId order = state == nowhere || tree_.items(state).size() < 2 ? nowhere : tree_.items(state)[1];
+  const bool is_big = order != nowhere && tree_.kind(order) == Kind::string && tree_.text(order) == ">";
+  return is_big ? std::endian::big : std::endian::little;
+}
+
+Bytes PickleTensors::elements(NodeId node) const {
+  const Tensor tensor = describe(node);
+  if (tensor.type.size == 0 || tensor.count() == 0) return {};
+  const Extent extent = extent_of(tensor);
+  const Span range = bytes_of(extent, tensor.type.size);
+  if (std::max(range.size, tensor.count() * tensor.type.size) > limits::max_tensor_read_bytes) {
+    throw Error(Status::refused, fmt::format("a tensor spread over {} bytes is not read", range.size));
+  }
+  Bytes run;
+  std::endian order{};
+  if (tree_.kind(node) == Kind::array) {
+    const ByteView data = as_bytes(tree_.text(array_bytes(node))).subspan(range.offset, range.size);
+    run.assign(data.begin(), data.end());
+    order = array_order(node);
+  } else {
+    if (storages_ == nullptr) reject("whose storage is not in this file");
+    const Span storage =
+        storages_->find(tensor.storage, static_cast<std::uint64_t>(tensor.storage_count) * tensor.type.size);
+    run = storages_->source().read({storage.offset + range.offset, range.size});
+    order = storages_->order();
+  }
+  to_little_endian(run, tensor.type.size, order);
+  return gather(tensor, run);
+}
+
+Span PickleTensors::only_element(NodeId node) const {
+  const Tensor tensor = describe(node);
+  if (storages_ == nullptr || tensor.count() != 1 || tensor.type.size == 0) reject("of more than one element");
+  const Span element = bytes_of(extent_of(tensor), tensor.type.size);
+  for (NodeId other = 0; other < tree_.size(); ++other) {
+    if (other == node || tree_.kind(other) != Kind::tensor) continue;
+    const Tensor view = describe(other);
+    if (view.storage != tensor.storage || view.count() == 0 || view.type.size == 0) continue;
+    const Span shown = bytes_of(extent_of(view), view.type.size);
+    if (shown.offset < element.end() && element.offset < shown.end()) {
+      throw Error(Status::refused, fmt::format("storage {} is shown by another tensor too", tensor.storage),
+                  "changing it here would change it there: separate them in the framework first");
+    }
+  }
+  const auto storage_bytes = static_cast<std::uint64_t>(tensor.storage_count) * tensor.type.size;
+  return {storages_->find(tensor.storage, storage_bytes).offset + element.offset, element.size};
+}
+
+}  // namespace tare
