@@ -99,7 +99,6 @@ class KeyMerger {
       tree_.replace_item(map, kept++, key);
       tree_.replace_item(map, kept++, value);
     }
-    for (std::size_t i = kept; i < dropped.size(); ++i) tree_.replace_item(map, i, nowhere);
     tree_.truncate_items(map, kept);
   }
 

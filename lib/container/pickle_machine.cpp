@@ -99,7 +99,6 @@ Pickle PickleMachine::run() {
     (this->*table[static_cast<std::uint8_t>(op.code)])(op);
   }
   result_.end = scanner_.position();
-  tree_.edit(tree_.root).places += 1;
   return std::move(result_);
 }
 

@@ -32,6 +32,8 @@ class PickleTensors final : public TensorReader {
   [[nodiscard]] Span only_element(NodeId tensor) const;
   /// The node of the bytes that hold an array's elements.
   [[nodiscard]] NodeId array_bytes(NodeId array) const;
+  /// The byte order of tensors' storages. REQUIRES: storages.
+  [[nodiscard]] std::endian order() const { return storages_->order(); }
   /// The byte order of an array's elements.
   [[nodiscard]] std::endian array_order(NodeId array) const;
 

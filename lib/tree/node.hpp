@@ -34,15 +34,14 @@ enum class Store : std::uint8_t {
   items,  ///< into the item store
 };
 
-/// 24 bytes: a checkpoint has hundreds of thousands of these, and most are never looked at.
+/// Small: a checkpoint has hundreds of thousands of these, and most are never looked at.
 struct Node {
   struct Run {
     std::uint32_t first, count;
   };
 
-  std::uint32_t begin = 0;   ///< where its bytes start in the text it was read from
-  std::uint32_t size = 0;    ///< how many bytes encode it (a scalar's opcode and argument; 0: no bytes of its own)
-  std::uint32_t places = 0;  ///< how many slots of the tree refer to it
+  std::uint32_t begin = 0;  ///< where its bytes start in the text it was read from
+  std::uint32_t size = 0;   ///< how many bytes encode it (a scalar's opcode and argument; 0: no bytes of its own)
   Kind kind = Kind::none;
   Store store = Store::text;
   std::uint16_t detail = 0;  ///< the container's own note: how it was encoded, what a name stands for

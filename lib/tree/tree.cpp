@@ -124,19 +124,12 @@ NodeId Tree::add_big_integer(std::string_view decimal, Span span) {
   return add_side_text(Kind::integer, decimal, span);
 }
 
-void Tree::place(std::span<const NodeId> items) {
-  for (const NodeId item : items) {
-    if (item != nowhere) ++nodes_[item].places;
-  }
-}
-
 NodeId Tree::add_items(Kind kind, std::span<const NodeId> items, Span span) {
   Node node;
   node.begin = static_cast<std::uint32_t>(span.offset);
   node.size = static_cast<std::uint32_t>(span.size);
   node.kind = kind;
   node.store = Store::items;
-  place(items);
   node.as.run = open_run(items, items.size());
   return add(node);
 }
@@ -150,7 +143,6 @@ Node::Run Tree::open_run(std::span<const NodeId> items, std::size_t room) {
 }
 
 void Tree::append_items(NodeId id, std::span<const NodeId> items) {
-  place(items);
   Node::Run& run = nodes_[id].as.run;
   const std::size_t count = run.count + items.size();
   NodeId& room = items_[run.first - 1];
@@ -167,10 +159,7 @@ void Tree::append_items(NodeId id, std::span<const NodeId> items) {
 }
 
 void Tree::replace_item(NodeId id, std::size_t index, NodeId item) {
-  NodeId& slot = items_[nodes_[id].as.run.first + index];
-  if (slot != nowhere) --nodes_[slot].places;
-  if (item != nowhere) ++nodes_[item].places;
-  slot = item;
+  items_[nodes_[id].as.run.first + index] = item;
 }
 
 }  // namespace tare

@@ -78,7 +78,7 @@ class Tree {
   /// A string or bytes node whose text does not stand in the file as it is.
   NodeId add_side_text(Kind kind, std::string_view text, Span span);
   NodeId add_big_integer(std::string_view decimal, Span span);
-  /// A node with those items; counts them as placed.
+  /// A node with those items.
   NodeId add_items(Kind kind, std::span<const NodeId> items, Span span);
   /// Adds behind the items that are there. REQUIRES: a node made by add_items.
   void append_items(NodeId id, std::span<const NodeId> items);
@@ -91,7 +91,6 @@ class Tree {
  private:
   [[nodiscard]] NodeId part(NodeId opaque, std::size_t index) const;
   [[nodiscard]] std::string_view run_text(const Node& node) const;
-  void place(std::span<const NodeId> items);
   /// A run with room to grow; the slot before a run holds its room.
   Node::Run open_run(std::span<const NodeId> items, std::size_t room);
 

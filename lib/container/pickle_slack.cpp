@@ -1,0 +1,115 @@
+#include "lib/container/pickle_slack.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace tare {
+namespace {
+
+std::uint64_t memo_index(const PickleOp& op) {
+  if (op.code == Opcode::binget || op.code == Opcode::binput) return std::to_integer<std::uint64_t>(op.argument[0]);
+  if (op.code == Opcode::long_binget || op.code == Opcode::long_binput) {
+    return load_le<std::uint32_t>(op.argument.data());
+  }
+  std::uint64_t index = 0;
+  const std::string_view digits = as_text(op.argument);
+  std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  return index;
+}
+
+Bytes binput(std::uint64_t index) {
+  return {static_cast<std::byte>(Opcode::binput), static_cast<std::byte>(index)};
+}
+
+Bytes long_binput(std::uint64_t index) {
+  Bytes bytes{static_cast<std::byte>(Opcode::long_binput)};
+  append_le(bytes, static_cast<std::uint32_t>(index));
+  return bytes;
+}
+
+std::uint64_t distance(const Span& a, const Span& b) {
+  return a.offset < b.offset ? b.offset - a.end() : a.offset - b.end();
+}
+
+/// What may stand instead of an opcode that fills an unfetched slot.
+std::vector<Bytes> choices(const PickleLayout& layout, const PickleLayout::Put& put) {
+  std::vector<Bytes> result{{}};
+  if (put.op.code == Opcode::binput) result.push_back(long_binput(put.index));
+  if (put.op.code == Opcode::long_binput && layout.spare_slot) result.push_back(binput(*layout.spare_slot));
+  return result;
+}
+
+/// More candidates than ever needed: five bytes take three of them.
+constexpr std::size_t candidates_tried = 24;
+constexpr std::int64_t widest_sum = 64;
+
+}  // namespace
+
+PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end) {
+  PickleLayout layout;
+  std::vector<PickleLayout::Put> puts;
+  std::unordered_set<std::uint64_t> fetched;
+  bool counts_slots = false;
+  PickleScanner scanner(text, "", begin);
+  while (scanner.position() < end) {
+    const PickleOp op = scanner.next();
+    switch (op.code) {
+      case Opcode::get:
+      case Opcode::binget:
+      case Opcode::long_binget:
+        fetched.insert(memo_index(op));
+        break;
+      case Opcode::put:
+      case Opcode::binput:
+      case Opcode::long_binput:
+        puts.push_back({op, memo_index(op)});
+        break;
+      case Opcode::memoize:
+        counts_slots = true;
+        break;
+      case Opcode::frame:
+        layout.frames.push_back({op.end(), load_le<std::uint64_t>(op.argument.data())});
+        break;
+      default:
+        break;
+    }
+  }
+  // MEMOIZE numbers its slot by how many there are: none may go then.
+  if (counts_slots) return layout;
+  for (const auto& put : puts) {
+    if (fetched.contains(put.index)) continue;
+    layout.unfetched.push_back(put);
+    if (put.index < 256) layout.spare_slot = put.index;
+  }
+  return layout;
+}
+
+std::optional<std::vector<Replacement>> make_room(const PickleLayout& layout, Span around, std::int64_t bytes_wanted) {
+  std::vector<PickleLayout::Put> nearest = layout.unfetched;
+  const std::size_t tried = std::min(candidates_tried, nearest.size());
+  std::partial_sort(
+      nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(tried), nearest.end(),
+      [&](const auto& a, const auto& b) { return distance(a.op.span(), around) < distance(b.op.span(), around); });
+  nearest.resize(tried);
+
+  // Each sum of saved bytes that can be reached, with the first (so the nearest) way to reach it.
+  std::map<std::int64_t, std::vector<Replacement>> reached{{0, {}}};
+  for (const auto& put : nearest) {
+    if (reached.contains(bytes_wanted)) break;
+    const auto before = reached;
+    for (const Bytes& choice : choices(layout, put)) {
+      const std::int64_t saved = static_cast<std::int64_t>(put.op.size) - static_cast<std::int64_t>(choice.size());
+      for (const auto& [sum, replacements] : before) {
+        if (std::abs(sum + saved) > widest_sum || reached.contains(sum + saved)) continue;
+        auto& way = reached[sum + saved] = replacements;
+        way.push_back({put.op.span(), choice});
+      }
+    }
+  }
+  const auto found = reached.find(bytes_wanted);
+  if (found == reached.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace tare

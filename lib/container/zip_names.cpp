@@ -1,0 +1,65 @@
+#include "lib/container/zip_names.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace tare {
+namespace {
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+bool same_but_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() &&
+         (std::memcmp(a.data(), b.data(), a.size()) == 0 ||
+          std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); }));
+}
+
+/// Eight bytes a step. Bit 5 is dropped from every byte: more than case, which only costs a comparison.
+std::uint32_t hash_of(std::string_view name) {
+  constexpr std::uint64_t caseless = 0xdfdfdfdfdfdfdfdf;
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+  std::uint64_t hash = name.size() * odd;
+  while (!name.empty()) {
+    std::uint64_t word = 0;
+    const std::size_t count = std::min(name.size(), sizeof word);
+    std::memcpy(&word, name.data(), count);
+    hash = std::rotl((hash ^ (word & caseless)) * odd, 29);
+    name.remove_prefix(count);
+  }
+  return static_cast<std::uint32_t>(hash >> 32 ^ hash);
+}
+
+}  // namespace
+
+void ZipNames::reserve(std::size_t names) {
+  slots_.assign(std::bit_ceil(2 * names + 2), {});
+}
+
+std::size_t ZipNames::slot_of(std::string_view name, std::uint32_t hash) const {
+  std::size_t at = hash & (slots_.size() - 1);
+  while (slots_[at].is_used && !(slots_[at].hash == hash && same_but_case(slots_[at].name, name))) {
+    ++probes_;
+    at = (at + 1) & (slots_.size() - 1);
+  }
+  return at;
+}
+
+std::optional<std::uint32_t> ZipNames::add(std::string_view name, std::uint32_t index) {
+  if (collides()) return std::nullopt;
+  const std::uint32_t hash = hash_of(name);
+  Slot& slot = slots_[slot_of(name, hash)];
+  if (slot.is_used) return slot.index;
+  slot = {name, hash, index, true};
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> ZipNames::find(std::string_view name) const {
+  if (slots_.empty()) return std::nullopt;
+  const Slot& slot = slots_[slot_of(name, hash_of(name))];
+  return slot.is_used ? std::optional(slot.index) : std::nullopt;
+}
+
+}  // namespace tare
