@@ -3,6 +3,7 @@
 #
 #   tools/packages.sh build          to configure and build
 #   tools/packages.sh build check    also to run all tests, formatters, fuzzers and the like
+#   tools/packages.sh fidelity       to load what was edited with the real frameworks
 set -euo pipefail
 
 build=(
@@ -14,13 +15,15 @@ check=(
   git clang clang-format clang-tidy libclang-rt-14-dev
   pkg-config strace abigail-tools hdf5-tools python3-h5py
 )
+fidelity=(python3-venv python3-dev)
 
 wanted=()
 for group in "$@"; do
   case $group in
     build) wanted+=("${build[@]}") ;;
     check) wanted+=("${check[@]}") ;;
-    *) echo "$0: no such group: $group (there are: build check)" >&2; exit 2 ;;
+    fidelity) wanted+=("${fidelity[@]}") ;;
+    *) echo "$0: no such group: $group (there are: build check fidelity)" >&2; exit 2 ;;
   esac
 done
 

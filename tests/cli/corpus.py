@@ -4,7 +4,7 @@
     corpus.py WHAT --tare BINARY --corpus FOLDER [--containers NAME...] [--kinds NAME...] [--only GLOB] [--verbose]
 
 WHAT is one of
-    inspect   cases in these containers that hold scalers of these kinds (or none): all is shown as their truth.json says
+    inspect   cases in these containers, with scalers of these kinds or none: all is shown as their truth.json says
     edit      of those, the ones with a loss scale: edits do what they say and no more, undo takes every byte back
     others    the cases that `inspect` leaves out: a plain answer, and nothing shown that is not so
     hostile   files made to break readers: refused or shown in part, nothing run, little time and memory used

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Edits copies of real checkpoints and loads them with the frameworks that this Python has.
+
+    fidelity.py --tare BINARY --corpus FOLDER [--only GLOB] [--must NAME...]
+
+Each case is loaded, edited (scale; then growth tracker and interval, where stored), and loaded again, in every way
+that torch has (plain, weights_only, mmap). The edited fields must have their new values and their old types, all else
+must be as it was, and every way that worked before must still work. Then the framework's own scaler takes the state and
+says what it is. A case that does not load here unedited (a class that is not installed) is counted, and left out. Those
+named by --must may not be left out. Exit 0: all is well.
+"""
+import argparse
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+
+import torch
+
+from command import Tare
+from corpus import cases_of, copied, planned_edits
+from loading import layout, number, print_of, ways
+from scalers import report
+from values import equal
+
+CONTAINERS = ("torch_zip", "torch_legacy")
+
+
+class Wrong(Exception):
+    """What a framework sees is not what the edit meant."""
+
+
+class NotHere(Exception):
+    """The untouched file does not load here."""
+
+
+def editable(case):
+    return (case.truth.get("container") in CONTAINERS and "expect" not in case.truth and not case.may_refuse
+            and any(s["kind"] == "loss_scale" and "scale" in s["roles"] for s in case.scalers))
+
+
+def loaded(case, scaler):
+    """{(file, way): layout} of every file that holds the scaler."""
+    return {(file, way): layout(root) for file in scaler["files"] for way, root in ways(case.folder / file).items()}
+
+
+def changed_paths(before, after):
+    if set(before) != set(after):
+        raise Wrong(f"other places than before: {sorted(set(before) ^ set(after))[:4]}")
+    return [path for path in before if print_of(before[path]) != print_of(after[path])]
+
+
+def within(path, scaler):
+    return not scaler["path"] or path == scaler["path"] or path.startswith((scaler["path"] + ".", scaler["path"] + "["))
+
+
+def compare(scaler, edits, before, after):
+    """-> how many other values there are, all of them as before"""
+    if set(before) != set(after):
+        raise Wrong(f"no longer loads: {sorted(set(before) ^ set(after))}")
+    same = 0
+    for key, old in before.items():
+        new = after[key]
+        paths = changed_paths(old, new)
+        for path in paths:
+            meant = [value for role, value in edits if equal(scaler["roles"][role], number(old[path]), "float32")]
+            if not within(path, scaler) or not any(equal(value, number(new[path]), "float32") for value in meant):
+                raise Wrong(f"{key}: {path or '(root)'}: {old[path]!r} became {new[path]!r}")
+            if print_of(old[path])[0] != print_of(new[path])[0]:
+                raise Wrong(f"{key}: {path}: {print_of(old[path])[0]} became {print_of(new[path])[0]}")
+        if len(paths) < len(edits):
+            raise Wrong(f"{key}: {len(edits)} edits, but {paths} changed")
+        same += len(old) - len(paths)
+    return same
+
+
+def check(tare, original):
+    """-> lines that tell what was loaded"""
+    with tempfile.TemporaryDirectory() as scratch:
+        case = copied(original, scratch)
+        scaler = next(s for s in case.scalers if s["kind"] == "loss_scale" and "scale" in s["roles"])
+        try:
+            before = loaded(case, scaler)
+        except Exception as problem:  # frameworks raise anything
+            raise NotHere(f"{type(problem).__name__}: {str(problem).splitlines()[0][:120]}") from problem
+        choice = ["--at", scaler["path"]] if len({s["path"] for s in case.scalers}) > 1 else []
+        edits = list(planned_edits(scaler))
+        told = []
+        for count in range(1, len(edits) + 1):
+            role, value = edits[count - 1]
+            answer = tare("edit", case.target, f"{role}={value}", *choice, "--yes")
+            if answer.code != 0:
+                raise Wrong(str(answer))
+            after = loaded(case, scaler)
+            same = compare(scaler, edits[:count], before, after)
+            told.append(f"{role}={value}: {len({file for file, _ in after})} files by "
+                        f"{', '.join(sorted({way for _, way in after}))}; {same} other values as before")
+        for (file, way), places in after.items():
+            if way == "load":
+                said = report(scaler["dialect"], places[scaler["path"]])
+                told += [f"{file}: {said}"] if said else []
+        return told
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    ask.add_argument("--corpus", required=True, type=pathlib.Path)
+    ask.add_argument("--only", default="*", metavar="GLOB")
+    ask.add_argument("--must", nargs="+", default=[], metavar="NAME")
+    options = ask.parse_args()
+    tare = Tare(options.tare)
+    held, left_out, wrong = [], [], 0
+    for case in filter(editable, cases_of(options.corpus, options.only)):
+        try:
+            told = check(tare, case)
+        except NotHere as problem:
+            left_out.append(case.name)
+            print(f"left out {case.name}: {problem}", flush=True)
+        except Exception as problem:  # an edited file that a framework no longer loads may raise anything
+            wrong += 1
+            print(f"WRONG {case.name}: {problem!r}", flush=True)
+        else:
+            held.append(case.name)
+            print(case.name, *told, sep="\n    ", flush=True)
+    for name in sorted(set(options.must) - set(held)):
+        wrong += 1
+        print(f"WRONG {name}: had to load here")
+    print(f"torch {torch.__version__}: {len(held)} cases edited and loaded, "
+          f"{len(left_out)} do not load here, {wrong} wrong")
+    return 1 if wrong or not held else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

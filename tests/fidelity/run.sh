@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Edits copies of real checkpoints and loads them with the real frameworks: newest torch, DeepSpeed and Megatron, and an
+# old torch. Prints what each one loaded. Not a part of tests/run.sh: the frameworks take some 9 GB.
+#
+#   tests/fidelity/run.sh [ARGUMENTS OF fidelity.py...]       e.g. --only 'deepspeed/*'
+#
+# TARE_FIDELITY_CACHE   where the frameworks are kept (default ~/.cache/tare-fidelity)
+# PYTHON                a Python that the old torch still supports, 3.8 to 3.11 (default: python3)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+here=tests/fidelity
+cache=${TARE_FIDELITY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tare-fidelity}
+
+tools/packages.sh build fidelity
+cmake --preset release >/dev/null
+cmake --build --preset release --target tare test_data
+
+# environment NAME: a Python with what NAME.txt lists, made again when the list changes.
+environment() {
+  local folder=$cache/$1 list=$here/$1.txt
+  cmp -s "$list" "$folder/made-of.txt" && return
+  echo "Making the environment $folder ..."
+  rm -rf "$folder"
+  "${PYTHON:-python3}" -m venv "$folder"
+  DS_BUILD_OPS=0 "$folder/bin/pip" install --quiet --disable-pip-version-check -r "$list"
+  cp "$list" "$folder/made-of.txt"
+}
+environment new
+environment old
+
+common=(--tare build/release/tools/tare --corpus build/release/tests/data/corpus)
+status=0
+"$cache/new/bin/python" $here/fidelity.py "${common[@]}" "$@" || status=1
+"$cache/old/bin/python" $here/fidelity.py "${common[@]}" "$@" || status=1
+"$cache/new/bin/python" $here/engine.py "${common[@]}" 2>/dev/null || status=1
+exit $status
