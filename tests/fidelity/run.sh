@@ -32,5 +32,5 @@ common=(--tare build/release/tools/tare --corpus build/release/tests/data/corpus
 status=0
 "$cache/new/bin/python" $here/fidelity.py "${common[@]}" "$@" || status=1
 "$cache/old/bin/python" $here/fidelity.py "${common[@]}" "$@" || status=1
-"$cache/new/bin/python" $here/engine.py "${common[@]}" 2>/dev/null || status=1
+"$cache/new/bin/python" $here/engine.py "${common[@]}" 2>"$cache/engine.log" || { cat "$cache/engine.log" >&2; status=1; }
 exit $status
