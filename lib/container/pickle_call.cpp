@@ -228,6 +228,8 @@ void PickleMachine::persistent_id(const PickleOp& op) {
       return;
     }
   }
+  const bool is_storage = what != nowhere && tree_.kind(what) == Kind::string && tree_.text(what) == "storage";
+  if (!is_storage) note_once("persistent-id", "has a persistent id that is no tensor storage: kept as opaque");
   push(add_call(op, Kind::opaque, nowhere, id));
 }
 

@@ -50,6 +50,10 @@ KeyIdentity identity(const Tree& tree, NodeId key) {
   }
 }
 
+bool has_control_character(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+}
+
 /// A dict keeps the place of a key's first setting and the value of its last.
 class KeyMerger {
  public:
@@ -57,9 +61,12 @@ class KeyMerger {
 
   void merge(NodeId map) {
     const auto pairs = tree_.items(map);
-    if (pairs.size() < 4) return;
     keys_.clear();
-    for (std::uint32_t i = 0; i < pairs.size(); i += 2) keys_.push_back({identity(tree_, pairs[i]), i});
+    for (std::uint32_t i = 0; i < pairs.size(); i += 2) {
+      keys_.push_back({identity(tree_, pairs[i]), i});
+      if (has_control_character(keys_.back().identity.text)) report_unprintable(pairs[i]);
+    }
+    if (keys_.size() < 2) return;
     std::sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) {
       if (a.identity.hash != b.identity.hash) return a.identity.hash < b.identity.hash;
       if (a.identity != b.identity) return a.identity < b.identity;
@@ -111,10 +118,20 @@ class KeyMerger {
                                 {}});
   }
 
+  void report_unprintable(NodeId key) {
+    if (unprintable_++ > 0) return;
+    pickle_.findings.push_back({Severity::warning,
+                                "unprintable-name",
+                                fmt::format("key '{}' has control characters", tree_.key_text(key)),
+                                {},
+                                {}});
+  }
+
   Pickle& pickle_;
   Tree& tree_;
   std::vector<Key> keys_;
   std::size_t reported_ = 0;
+  std::size_t unprintable_ = 0;
 };
 
 /// Walks the tree once, without recursion, and tells how deep it is, whether it holds itself, and how large it would be

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -147,9 +148,9 @@ void PickleMachine::dup(const PickleOp& op) {
 void PickleMachine::proto(const PickleOp& op) {
   result_.protocol = std::to_integer<std::uint8_t>(op.argument[0]);
   if (result_.protocol > 5) {
-    note("pickle-protocol", Severity::warning,
-         fmt::format("says pickle protocol {}; Python knows 0 to 5, torch's weights_only reader does not look",
-                     result_.protocol));
+    note_once("pickle-protocol", fmt::format("says pickle protocol {}; Python knows 0 to 5, torch's weights_only "
+                                             "reader does not look",
+                                             result_.protocol));
   }
 }
 
@@ -172,9 +173,7 @@ void PickleMachine::remember(std::uint64_t index, NodeId id) {
     memo_[index] = id;
     ++memo_size_;
   } else {
-    if (far_memo_.empty()) {
-      note("memo-index", Severity::warning, fmt::format("uses memo number {}, which no pickler would give", index));
-    }
+    note_once("memo-index", fmt::format("uses memo number {}, which no pickler would give", index));
     memo_size_ += far_memo_.insert_or_assign(index, id).second;
   }
 }
@@ -216,8 +215,10 @@ void PickleMachine::memoize(const PickleOp& op) {
   remember(memo_size_, top(op));
 }
 
-void PickleMachine::note(std::string_view code, Severity severity, std::string message) {
-  result_.findings.push_back({severity, std::string(code), std::move(message), {}, {}});
+void PickleMachine::note_once(std::string_view code, std::string message) {
+  auto& findings = result_.findings;
+  if (std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.code == code; })) return;
+  findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
 }
 
 Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin) {

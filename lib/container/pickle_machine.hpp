@@ -94,7 +94,8 @@ class PickleMachine {
   [[nodiscard]] NodeId argument(NodeId arguments, std::size_t index) const;
   void remember(std::uint64_t index, NodeId id);
   [[nodiscard]] NodeId recall(const PickleOp& op, std::uint64_t index) const;
-  void note(std::string_view code, Severity severity, std::string message);
+  /// Adds a warning, unless one of that code is there.
+  void note_once(std::string_view code, std::string message);
 
   std::shared_ptr<const Bytes> text_;
   std::string source_;

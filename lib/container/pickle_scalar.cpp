@@ -208,7 +208,7 @@ void PickleMachine::unicode(const PickleOp& op) {
   const std::string_view text = as_text(op.argument);
   if (!is_ascii(text) && !is_utf8(text)) {
     if (!is_utf8(without_surrogates(std::string(text)))) fail(op, "text that is not UTF-8");
-    note("lone-surrogate", Severity::warning, "has text with a lone surrogate, which is no valid UTF-8");
+    note_once("lone-surrogate", "has text with a lone surrogate, which is no valid UTF-8");
   }
   string8(op);
 }

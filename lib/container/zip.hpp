@@ -59,7 +59,7 @@ class ZipArchive {
   /// The first entry of exactly that name, or null.
   [[nodiscard]] const ZipEntry* find(std::string_view name) const;
   /// A name that two entries share when upper and lower case are one, as torch looks them up; empty if there is none.
-  [[nodiscard]] std::string_view duplicate() const;
+  [[nodiscard]] std::string_view duplicate() const { return twin_ == nullptr ? std::string_view() : twin_->name; }
   /// Bytes behind the end record and such: what a reader should tell.
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
 
@@ -81,6 +81,7 @@ class ZipArchive {
   [[nodiscard]] Bytes inflate(const ZipEntry& entry, ByteView packed) const;
   void read_rows(std::uint64_t count);
   ZipEntry read_row(std::size_t& at) const;
+  void check_row(const ZipEntry& entry, std::uint16_t flags) const;
   void limit_records();
 
   std::shared_ptr<const Source> source_;
@@ -89,6 +90,7 @@ class ZipArchive {
   Bytes comment_;
   std::vector<ZipEntry> entries_;
   ZipNames names_;
+  const ZipEntry* twin_ = nullptr;
   std::vector<Finding> findings_;
 };
 

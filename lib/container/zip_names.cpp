@@ -41,7 +41,6 @@ void ZipNames::reserve(std::size_t names) {
 std::size_t ZipNames::slot_of(std::string_view name, std::uint32_t hash) const {
   std::size_t at = hash & (slots_.size() - 1);
   while (slots_[at].is_used && !(slots_[at].hash == hash && same_but_case(slots_[at].name, name))) {
-    ++probes_;
     at = (at + 1) & (slots_.size() - 1);
   }
   return at;
@@ -50,7 +49,9 @@ std::size_t ZipNames::slot_of(std::string_view name, std::uint32_t hash) const {
 std::optional<std::uint32_t> ZipNames::add(std::string_view name, std::uint32_t index) {
   if (collides()) return std::nullopt;
   const std::uint32_t hash = hash_of(name);
-  Slot& slot = slots_[slot_of(name, hash)];
+  const std::size_t at = slot_of(name, hash);
+  probes_ += (at - hash) & (slots_.size() - 1);
+  Slot& slot = slots_[at];
   if (slot.is_used) return slot.index;
   slot = {name, hash, index, true};
   return std::nullopt;

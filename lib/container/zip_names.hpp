@@ -28,7 +28,7 @@ class ZipNames {
   [[nodiscard]] std::size_t slot_of(std::string_view name, std::uint32_t hash) const;
 
   std::vector<Slot> slots_;  ///< a power of two, at most half full
-  mutable std::size_t probes_ = 0;
+  std::size_t probes_ = 0;
 };
 
 }  // namespace tare
