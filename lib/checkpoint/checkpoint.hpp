@@ -1,0 +1,59 @@
+// A path -> what scaler state is there: a file, a directory of rank files, or a run directory with many checkpoints.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/base/finding.hpp"
+#include "lib/base/source.hpp"
+#include "lib/container/container.hpp"
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+
+struct OpenOptions {
+  bool keep_open = false;  ///< keep every file's tree, for an edit; otherwise memory holds one file at a time
+};
+
+struct CheckpointFile {
+  std::string path;      ///< relative to the target if that is a directory, else to its folder
+  std::string location;  ///< to open it: the target's own words and `path`
+  std::string format;    ///< the container's: "torch_zip" ...
+  std::uint64_t size = 0;
+  std::shared_ptr<const FileSource> source;    ///< null unless kept open; status() is the identity at reading time
+  std::unique_ptr<const Container> container;  ///< null unless kept open
+};
+
+/// One scaler as one file holds it.
+struct ScalerCopy {
+  std::size_t file = 0;  ///< index into Checkpoint::files
+  FoundScaler state;     ///< nodes are that file's
+};
+
+/// One distinct scaler: copies that are alike in every field.
+struct Scaler {
+  std::vector<ScalerCopy> copies;  ///< one at least, in file order
+  bool agree = true;               ///< false: rank files hold other values for the same scaler, as an entry of its own
+
+  [[nodiscard]] const FoundScaler& state() const { return copies.front().state; }
+};
+
+struct Checkpoint {
+  std::string target;    ///< as given
+  std::string resolved;  ///< the file or directory that was read
+  std::vector<CheckpointFile> files;
+  std::vector<Scaler> scalers;
+  /// Severity error: the answer is "no" (copies disagree, a rank file cannot be read). All files' findings are in here,
+  /// each with its `file`.
+  std::vector<Finding> findings;
+};
+
+/// Reads what `path` names. Throws `io`, `corrupt`, `unsupported` or `refused` where nothing of it can be read, and
+/// `not_found` for a directory without a checkpoint, or one whose pointer file names a checkpoint that is not there.
+Checkpoint open_checkpoint(const std::string& path, const OpenOptions& options);
+
+}  // namespace tare

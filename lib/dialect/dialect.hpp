@@ -1,0 +1,120 @@
+// Tree -> scaler state. A dialect is one shape that one framework gives its scaler's state: a table of native keys and
+// their roles. It never sees bytes, and the same dialect works in any container.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/finding.hpp"
+#include "lib/state/role.hpp"
+#include "lib/tree/tree.hpp"
+
+namespace tare {
+
+// ---- what a dialect says of itself
+
+/// One native key of a state.
+struct FieldRule {
+  std::string_view name;
+  std::optional<Role> role;
+  bool required = false;  ///< without it this is not that state; it must hold a number
+};
+
+enum class Form : std::uint8_t {
+  map,     ///< a dict of its own: all of its keys are fields
+  part,    ///< keys among others in a larger dict: only the table's keys are fields
+  object,  ///< an instance: all of its attributes are fields
+};
+
+/// When a clean step makes the scale grow.
+enum class Growth : std::uint8_t {
+  when_equal,        ///< tracker + 1 == interval: a tracker at or beyond the interval never grows again
+  modulo,            ///< (step - last overflow) is a multiple of the interval
+  modulo_after_one,  ///< (step - last overflow - 1) is one, and not 0
+  modulo_either,     ///< one of the two, by release
+  not_stored,        ///< the state does not say
+};
+
+/// How a role that the state does not hold is set in that framework.
+struct Setting {
+  Role role;
+  std::string_view sentence;  ///< "Megatron takes its window from --loss-scale-window."
+};
+
+struct Dialect {
+  std::string_view name;       ///< as reports name it: "torch", "megatron" ...
+  std::string_view framework;  ///< as sentences name it: "PyTorch's GradScaler"
+  Form form = Form::map;
+  std::span<const FieldRule> fields;
+  Growth growth = Growth::not_stored;
+  std::span<const Setting> settings;
+  std::string_view under;  ///< the key that it must stand under; empty: any
+  /// At least one of these keys is at the file's root; empty: no matter.
+  std::span<const std::string_view> beside_root_keys;
+  /// Objects: a dotted part of the class's module, and the class's names; empty: any.
+  std::string_view module_part;
+  std::span<const std::string_view> class_names;
+  std::span<const std::string_view> left_out;  ///< attributes that are no state
+};
+
+/// Every dialect, in the order in which they are tried: the first that fits counts.
+std::span<const Dialect* const> dialects();
+
+/// One sentence for a role that `dialect` does not store: how it is set, or that there is no such thing.
+std::string how_it_is_set(const Dialect& dialect, Role role);
+
+// ---- what was found
+
+struct Field {
+  std::string name;          ///< native
+  std::optional<Role> role;  ///< None has a role too, but no number: value.number() is null then
+  Value value;
+  NodeId node = nowhere;
+  bool editable = false;  ///< a number in a node of its own that a container can be asked to change
+};
+
+struct FoundScaler {
+  std::string kind = "loss_scale";
+  const Dialect* dialect = nullptr;
+  std::string path;                  ///< of the dict or object, as corpus and reports write paths
+  std::vector<std::string> also_at;  ///< other paths to the very same one
+  std::string place;                 ///< who keeps it there: "Lightning 2.1 or newer"; empty where nothing tells
+  std::vector<Field> fields;         ///< in file order
+  NodeId node = nowhere;
+
+  [[nodiscard]] const Field* find(Role role) const;              ///< with a number; null where none is stored
+  [[nodiscard]] const Field* find(std::string_view name) const;  ///< by native name
+};
+
+/// What a dialect may know of the file beside its tree.
+struct FileContext {
+  std::string_view name;  ///< relative to the checkpoint: "mp_rank_00/model_optim_rng.pt"
+};
+
+/// All scalers in file order, each once. State that is there and cannot be read (FP8, a scale that is no number) is
+/// told in `findings`, with its path. Throws what Tree::value throws.
+std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings);
+
+/// Same dialect, path and fields, value by value: copies of one scaler.
+bool same_state(const FoundScaler& a, const FoundScaler& b);
+
+// ---- what it means
+
+struct GrowthOutlook {
+  std::optional<std::int64_t> clean_steps;  ///< until the next growth, this one included; nothing: never, or not known
+  std::string sentence;                     ///< for a reader: "next growth after 1958 clean steps"
+};
+
+GrowthOutlook growth_outlook(const FoundScaler& scaler);
+
+/// What is plainly sick about the state; warnings, with the path set.
+std::vector<Finding> judge(const FoundScaler& scaler);
+
+/// What a file without a scaler holds, in words: "a model of 12 tensors (bfloat16) and an optimizer".
+std::string describe_contents(const Tree& tree);
+
+}  // namespace tare
