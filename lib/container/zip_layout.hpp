@@ -38,7 +38,8 @@ inline constexpr std::uint32_t full32 = 0xffffffff;
 
 // Where fields stand in a local header and in a row of the directory.
 namespace local {
-inline constexpr std::size_t flags = 6, method = 8, crc = 14, stored_size = 18, size = 22, name_size = 26, extra_size = 28;
+inline constexpr std::size_t flags = 6, method = 8, crc = 14, stored_size = 18, size = 22, name_size = 26,
+                             extra_size = 28;
 }
 namespace row {
 inline constexpr std::size_t flags = 8, method = 10, crc = 16, stored_size = 20, size = 24, name_size = 28,

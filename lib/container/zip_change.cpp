@@ -1,0 +1,225 @@
+// The append: a reader finds the last end record, so the old archive stays whole until the new end records are there,
+// and rolling back is cutting the file at its old end. Offsets of `data/N` do not change, on which torch's loader
+// relies when it predicts them.
+#include "lib/container/zip_change.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/crc32.hpp"
+#include "lib/base/error.hpp"
+#include "lib/container/pickle_patch.hpp"
+#include "lib/container/zip_layout.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::uint64_t alignment = 64;  ///< of payloads, as torch.save has it
+constexpr std::uint64_t verified_bytes = 64
+                                         << 10;  ///< records up to this size are read to see whether their CRC is right
+
+void append_text(Bytes& to, std::string_view text) {
+  const ByteView bytes = as_bytes(text);
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+/// The extra fields of a row without its zip64 one.
+Bytes without_zip64(ByteView extra) {
+  Bytes kept;
+  while (extra.size() >= 4) {
+    const std::size_t size = std::min<std::size_t>(4u + load_le<std::uint16_t>(extra.data() + 2), extra.size());
+    if (load_le<std::uint16_t>(extra.data()) != zip::extra_zip64) {
+      kept.insert(kept.end(), extra.begin(), extra.begin() + static_cast<std::ptrdiff_t>(size));
+    }
+    extra = extra.subspan(size);
+  }
+  return kept;
+}
+
+template <typename T>
+T saturated(std::uint64_t value) {
+  return static_cast<T>(std::min<std::uint64_t>(value, std::numeric_limits<T>::max()));
+}
+
+/// zip64 end record, locator and end record, as torch always writes all three.
+Bytes end_records(Span directory, std::uint64_t count, ByteView comment) {
+  Bytes end;
+  append_le(end, zip::end64_signature);
+  append_le(end, std::uint64_t{zip::end64_size - 12});
+  append_le(end, std::uint16_t{45});  // made by, needed: 4.5, the first with zip64
+  append_le(end, std::uint16_t{45});
+  append_le(end, std::uint32_t{0});
+  append_le(end, std::uint32_t{0});
+  append_le(end, count);
+  append_le(end, count);
+  append_le(end, directory.size);
+  append_le(end, directory.offset);
+
+  append_le(end, zip::locator_signature);
+  append_le(end, std::uint32_t{0});
+  append_le(end, directory.end());
+  append_le(end, std::uint32_t{1});
+
+  append_le(end, zip::end_signature);
+  append_le(end, std::uint16_t{0});
+  append_le(end, std::uint16_t{0});
+  append_le(end, saturated<std::uint16_t>(count));
+  append_le(end, saturated<std::uint16_t>(count));
+  append_le(end, saturated<std::uint32_t>(directory.size));
+  append_le(end, saturated<std::uint32_t>(directory.offset));
+  append_le(end, static_cast<std::uint16_t>(comment.size()));
+  end.insert(end.end(), comment.begin(), comment.end());
+  return end;
+}
+
+}  // namespace
+
+ZipChange::Touched& ZipChange::touch(const ZipEntry& entry) {
+  const auto known =
+      std::find_if(touched_.begin(), touched_.end(), [&](const Touched& t) { return t.entry == &entry; });
+  if (known != touched_.end()) return *known;
+  touched_.push_back({&entry, archive_.record(entry), entry.crc});
+  return touched_.back();
+}
+
+void ZipChange::verify(const Touched& touched) const {
+  const ZipEntry& entry = *touched.entry;
+  if (touched.crc != entry.crc || entry.crc == 0 || entry.size > verified_bytes) return;
+  if (crc32(archive_.source().read(touched.record.payload)) == entry.crc) return;
+  throw Error(Status::corrupt,
+              fmt::format("{}: its CRC-32 does not match: an edit would hide the damage", archive_.label(entry)),
+              "load and save the checkpoint with its framework first");
+}
+
+void ZipChange::patch(Span place, ByteView after, std::string_view meaning) {
+  const auto& entries = archive_.entries();
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const ZipEntry& entry) {
+    return entry.header <= place.offset && place.offset < entry.limit;
+  });
+  if (found == entries.end()) throw Error(Status::internal, "a patch outside every record of a zip archive");
+  Touched& touched = touch(*found);
+  const Span payload = touched.record.payload;
+  if (place.offset < payload.offset || place.end() > payload.end()) {
+    throw Error(Status::internal, "a patch outside the data of its record");
+  }
+  verify(touched);
+  const Bytes before = archive_.source().read(place);
+  touched.crc = crc32_patched(touched.crc, before, after, payload.end() - place.end());
+  auto runs = differing_runs(before, after, place.offset, meaning);
+  std::move(runs.begin(), runs.end(), std::back_inserter(change_.patches));
+}
+
+void ZipChange::rewrite(const ZipEntry& entry, ByteView before, ByteView after, std::string_view meaning) {
+  Touched& touched = touch(entry);
+  touched.crc = crc32(after);
+  auto runs = differing_runs(before, after, touched.record.payload.offset, meaning);
+  std::move(runs.begin(), runs.end(), std::back_inserter(change_.patches));
+}
+
+void ZipChange::replace(const ZipEntry& entry, ByteView content, std::string_view meaning) {
+  replaced_ = &entry;
+  content_.assign(content.begin(), content.end());
+  change_.append = Append{archive_.source().size(), {}, {}, std::string(meaning)};
+}
+
+void ZipChange::mend_checksums(const Touched& touched) {
+  const std::uint64_t directory = archive_.directory_offset();
+  for (const ZipChecksum& copy : archive_.checksums(*touched.entry)) {
+    const bool is_off = copy.value == 0;
+    const bool moves = change_.append && copy.offset >= directory;
+    if (is_off || moves || copy.value == touched.crc) continue;
+    Patch patch{copy.offset, Bytes(4), Bytes(4), fmt::format("CRC-32 of {}, {}", touched.entry->name, copy.place)};
+    store(patch.before.data(), copy.value, std::endian::little);
+    store(patch.after.data(), touched.crc, std::endian::little);
+    change_.patches.push_back(std::move(patch));
+  }
+}
+
+std::uint32_t ZipChange::mended(const ZipEntry& entry) const {
+  const auto found =
+      std::find_if(touched_.begin(), touched_.end(), [&](const Touched& t) { return t.entry == &entry; });
+  return found == touched_.end() || entry.crc == 0 ? entry.crc : found->crc;
+}
+
+FileChange ZipChange::finish() && {
+  for (const Touched& touched : touched_) mend_checksums(touched);
+  if (!change_.append) return std::move(change_);
+  Append& append = *change_.append;
+  append.body = appended_record();
+  const Bytes directory = directory_with_replacement(append.old_size);
+  const Span place{append.old_size + append.body.size(), directory.size()};
+  append.body.insert(append.body.end(), directory.begin(), directory.end());
+  append.commit = end_records(place, archive_.entries().size(), archive_.comment());
+  return std::move(change_);
+}
+
+/// Sizes and CRC stand in its local header: nothing has to follow the data.
+Bytes ZipChange::appended_record() const {
+  const std::byte* row = archive_.directory().data() + replaced_->row;
+  const auto flags = load_le<std::uint16_t>(row + zip::row::flags);
+  const std::uint64_t unpadded = change_.append->old_size + zip::local_size + replaced_->name.size() + 4;
+  const auto padding = static_cast<std::uint16_t>((alignment - unpadded % alignment) % alignment);
+  const auto size = static_cast<std::uint32_t>(content_.size());
+  Bytes record;
+  append_le(record, zip::local_signature);
+  append_le(record, load_le<std::uint16_t>(row + 6));  // version needed
+  append_le(record, static_cast<std::uint16_t>(flags & ~zip::flag_descriptor));
+  append_le(record, zip::stored);
+  append_le(record, load_le<std::uint32_t>(row + 12));  // time and date
+  append_le(record, replaced_->crc == 0 ? 0 : crc32(content_));
+  append_le(record, size);
+  append_le(record, size);
+  append_le(record, static_cast<std::uint16_t>(replaced_->name.size()));
+  append_le(record, static_cast<std::uint16_t>(4 + padding));
+  append_text(record, replaced_->name);
+  append_le(record, zip::extra_padding);
+  append_le(record, padding);
+  append_text(record, std::string(padding, 'Z'));
+  record.insert(record.end(), content_.begin(), content_.end());
+  return record;
+}
+
+Bytes ZipChange::directory_with_replacement(std::uint64_t header) const {
+  const ByteView old = archive_.directory();
+  const auto& entries = archive_.entries();
+  Bytes directory;
+  directory.reserve(old.size() + 12);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const ZipEntry& entry = entries[i];
+    const std::size_t end = i + 1 < entries.size() ? entries[i + 1].row : old.size();
+    const ByteView row = old.subspan(entry.row, end - entry.row);
+    const std::size_t at = directory.size();
+    if (&entry != replaced_) {
+      directory.insert(directory.end(), row.begin(), row.end());
+      store(directory.data() + at + zip::row::crc, mended(entry), std::endian::little);
+      continue;
+    }
+    const std::size_t extra_at = zip::row_size + entry.name.size();
+    Bytes extra = without_zip64(row.subspan(extra_at, load_le<std::uint16_t>(row.data() + zip::row::extra_size)));
+    if (header >= zip::full32) {
+      append_le(extra, zip::extra_zip64);
+      append_le(extra, std::uint16_t{8});
+      append_le(extra, header);
+    }
+    const ByteView head = row.first(extra_at);
+    const ByteView comment = row.last(load_le<std::uint16_t>(row.data() + zip::row::comment_size));
+    for (const ByteView part : {head, ByteView(extra), comment}) {
+      directory.insert(directory.end(), part.begin(), part.end());
+    }
+    std::byte* fields = directory.data() + at;
+    const auto flags = load_le<std::uint16_t>(fields + zip::row::flags);
+    const auto size = static_cast<std::uint32_t>(content_.size());
+    store(fields + zip::row::flags, static_cast<std::uint16_t>(flags & ~zip::flag_descriptor), std::endian::little);
+    store(fields + zip::row::method, zip::stored, std::endian::little);
+    store(fields + zip::row::crc, entry.crc == 0 ? 0 : crc32(content_), std::endian::little);
+    store(fields + zip::row::stored_size, size, std::endian::little);
+    store(fields + zip::row::size, size, std::endian::little);
+    store(fields + zip::row::extra_size, static_cast<std::uint16_t>(extra.size()), std::endian::little);
+    store(fields + zip::row::offset, saturated<std::uint32_t>(header), std::endian::little);
+  }
+  return directory;
+}
+
+}  // namespace tare
