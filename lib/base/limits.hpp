@@ -22,5 +22,6 @@ inline constexpr std::size_t max_end_record_distance = 65535;                ///
 inline constexpr std::uint64_t max_field_elements = std::uint64_t{1} << 22;  ///< elements of one tensor field shown
 inline constexpr std::size_t max_files = std::size_t{1} << 17;               ///< files of one checkpoint directory
 inline constexpr std::size_t max_small_text_bytes = std::size_t{16} << 20;   ///< JSON, pointer and configuration files
+inline constexpr std::uint64_t max_journal_bytes = std::uint64_t{1} << 32;   ///< one transaction of an edit
 
 }  // namespace tare::limits

@@ -10,20 +10,15 @@
 #include "lib/base/error.hpp"
 
 namespace tare {
-namespace {
-
-void require_inside(const Source& source, std::uint64_t offset, std::uint64_t size) {
-  if (offset <= source.size() && size <= source.size() - offset) return;
+void Source::require_inside(std::uint64_t offset, std::uint64_t wanted) const {
+  if (offset <= size() && wanted <= size() - offset) return;
   throw Error(Status::corrupt,
-              fmt::format("{}: {} bytes are wanted at offset {}, but it ends at {}", source.name(), size, offset,
-                          source.size()),
+              fmt::format("{}: {} bytes are wanted at offset {}, but it ends at {}", name(), wanted, offset, size()),
               "the file is cut short, or a length in it is wrong");
 }
 
-}  // namespace
-
 Bytes Source::read(Span range) const {
-  require_inside(*this, range.offset, range.size);
+  require_inside(range.offset, range.size);
   Bytes bytes(range.size);
   read(range.offset, bytes);
   return bytes;
@@ -43,7 +38,7 @@ FileSource::~FileSource() {
 }
 
 void FileSource::read(std::uint64_t offset, std::span<std::byte> to) const {
-  require_inside(*this, offset, to.size());
+  require_inside(offset, to.size());
   while (!to.empty()) {
     const ssize_t count = ::pread(descriptor_, to.data(), to.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
@@ -55,17 +50,19 @@ void FileSource::read(std::uint64_t offset, std::span<std::byte> to) const {
 }
 
 void MemorySource::read(std::uint64_t offset, std::span<std::byte> to) const {
-  require_inside(*this, offset, to.size());
+  require_inside(offset, to.size());
   if (!to.empty()) std::memcpy(to.data(), bytes_.data() + offset, to.size());
 }
 
 WindowSource::WindowSource(std::shared_ptr<const Source> whole, Span window, std::string name)
     : whole_(std::move(whole)), window_(window), name_(std::move(name)) {
-  require_inside(*whole_, window_.offset, window_.size);
+  if (window_.offset <= whole_->size() && window_.size <= whole_->size() - window_.offset) return;
+  throw Error(Status::corrupt, fmt::format("{}: {} bytes at offset {} pass the end of {}", name_, window_.size,
+                                           window_.offset, whole_->name()));
 }
 
 void WindowSource::read(std::uint64_t offset, std::span<std::byte> to) const {
-  require_inside(*this, offset, to.size());
+  require_inside(offset, to.size());
   whole_->read(window_.offset + offset, to);
 }
 

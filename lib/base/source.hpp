@@ -22,6 +22,10 @@ class Source {
   virtual void read(std::uint64_t offset, std::span<std::byte> to) const = 0;
 
   [[nodiscard]] Bytes read(Span range) const;
+
+ protected:
+  /// Throws `corrupt` where the range passes the end.
+  void require_inside(std::uint64_t offset, std::uint64_t size) const;
 };
 
 /// A regular file, opened read-only. Opening a pipe, socket, device or folder is refused at once.

@@ -1,0 +1,44 @@
+#include "lib/edit/field_key.hpp"
+
+#include <fmt/format.h>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view native_prefix = "native:";
+
+std::string known_keys(const FoundScaler& scaler) {
+  std::string keys;
+  for (const Field& field : scaler.fields) {
+    if (!keys.empty()) keys += ", ";
+    keys += field.name;
+    if (field.role && name(*field.role) != field.name) keys += fmt::format(" ({})", name(*field.role));
+  }
+  return keys;
+}
+
+[[noreturn]] void throw_unknown(const FoundScaler& scaler, std::string_view key) {
+  throw Error(Status::invalid_argument,
+              fmt::format("{} at '{}' has no '{}'", scaler.dialect->framework, scaler.path, key),
+              fmt::format("it has: {}", known_keys(scaler)));
+}
+
+}  // namespace
+
+const Field& field_of(const FoundScaler& scaler, std::string_view key) {
+  const bool is_native = key.starts_with(native_prefix);
+  if (is_native) key.remove_prefix(native_prefix.size());
+  const auto role = is_native ? std::nullopt : parse_role(key);
+  if (role) {
+    if (const Field* field = scaler.find(*role)) return *field;
+  }
+  if (const Field* field = scaler.find(key)) return *field;
+  if (!role) throw_unknown(scaler, key);
+  throw Error(Status::refused,
+              fmt::format("{} does not store {} in a checkpoint", scaler.dialect->framework, name(*role)),
+              how_it_is_set(*scaler.dialect, *role));
+}
+
+}  // namespace tare

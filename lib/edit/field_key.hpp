@@ -1,0 +1,14 @@
+// KEY -> field: roles and native names, and what is said where neither is there.
+#pragma once
+
+#include <string_view>
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+
+/// The field of `scaler` that `key` names. Throws `refused` for a role that its framework does not store, with the way
+/// in which it is set there, and `invalid_argument` for a key that means nothing, with those that do.
+const Field& field_of(const FoundScaler& scaler, std::string_view key);
+
+}  // namespace tare

@@ -1,0 +1,120 @@
+#include "lib/edit/new_value.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
+
+namespace tare {
+namespace {
+
+bool is_whole(double value) {
+  return std::isfinite(value) && value == std::floor(value);
+}
+
+/// Why `value` is of no use as `role`; empty where it is fine.
+std::string objection(Role role, double value) {
+  switch (facts(role).quantity) {
+    case Quantity::scale:
+      if (!std::isfinite(value)) return "is not finite";
+      if (value <= 0) return "is not positive: gradients would vanish or turn round";
+      if (value > std::numeric_limits<float>::max()) return "is above float32's largest, 3.4e38";
+      if (static_cast<float>(value) == 0.0F) return "is 0 in float32";
+      return {};
+    case Quantity::factor:
+      if (!std::isfinite(value) || value <= 0) return "is no positive number";
+      if (role == Role::growth_factor && value <= 1) return "would never let the scale grow";
+      if (role == Role::backoff_factor && value >= 1) return "would never let the scale back off";
+      return {};
+    case Quantity::interval:
+      return is_whole(value) && value >= 1 ? "" : "is no whole number of 1 or more";
+    case Quantity::count:
+      return is_whole(value) ? "" : "is no whole number";
+    case Quantity::flag:
+      return value == 0 || value == 1 ? "" : "is neither true nor false";
+    case Quantity::numbers:
+      break;
+  }
+  return "is a list: not edited as one number";
+}
+
+double parsed(const Field& field, const std::string& text) {
+  if (text == "true") return 1;
+  if (text == "false") return 0;
+  const auto number = parse_number(text);
+  if (number) return *number;
+  throw Error(Status::invalid_argument, fmt::format("{}: '{}' is no value", field.name, text),
+              "write a number (65536, 2^16, 0x1p16, 0.5), or true or false");
+}
+
+bool is_word(const std::string& text) {
+  return text == "true" || text == "false";
+}
+
+/// "float32" of "tensor:float32[1]"; empty for Python's own types.
+std::string element_name(const std::string& type) {
+  const std::size_t colon = type.find(':');
+  if (colon == std::string::npos || type.starts_with("object:")) return {};
+  const std::size_t end = type.find('[', colon);
+  return type.substr(colon + 1, end == std::string::npos ? end : end - colon - 1);
+}
+
+/// The same value with its only number replaced.
+Value with_number(Value value, const Value& number) {
+  if (auto* list = std::get_if<ValueList>(&value.data)) {
+    list->front() = with_number(std::move(list->front()), number);
+  } else {
+    value.data = number.data;
+  }
+  return value;
+}
+
+Integer whole(double value) {
+  if (std::abs(value) >= 0x1p63) return {0, fmt::format("{:.0f}", value)};
+  return {static_cast<std::int64_t>(value), {}};
+}
+
+NewValue for_element(const Field& field, double number) {
+  const ElementType type = element_type(element_name(field.value.type));
+  const Bytes bytes = element_bytes(type, number, std::endian::little);
+  return {number, with_number(field.value, element_value(type, bytes.data())), {}};
+}
+
+NewValue for_python(const Field& field, double number, bool is_flag_word) {
+  const std::string& type = field.value.type;
+  if (is_flag_word && type == "bool") return {number != 0, {number != 0, "bool"}, {}};
+  if (type == "float") return {number, {number, "float"}, {}};
+  if (is_whole(number)) {
+    const std::string note = type == "int" ? "" : fmt::format("{} becomes int", type);
+    return {whole(number), {whole(number), "int"}, note};
+  }
+  return {number, {number, "float"}, fmt::format("{} becomes float: an int cannot be {}", type, float_text(number))};
+}
+
+}  // namespace
+
+NewValue new_value(const Field& field, const std::string& text, bool force) {
+  if (field.value.number() == nullptr || !field.editable) {
+    throw Error(Status::refused,
+                fmt::format("{} holds no number that can be changed (its type is {})", field.name, field.value.type));
+  }
+  const double number = parsed(field, text);
+  const bool is_flag = field.value.type == "bool";
+  const bool wants_flag = field.role ? facts(*field.role).quantity == Quantity::flag : is_flag;
+  if (is_word(text) != wants_flag && !force) {
+    throw Error(Status::refused,
+                fmt::format("{}={}: {} is wanted", field.name, text, wants_flag ? "true or false" : "a number"));
+  }
+  const std::string problem = field.role ? objection(*field.role, number) : "";
+  if (!problem.empty() && !force) {
+    throw Error(Status::refused, fmt::format("{}={}: {} {}", field.name, text, float_text(number), problem),
+                "--force writes it all the same");
+  }
+  if (!element_name(field.value.type).empty()) return for_element(field, number);
+  return for_python(field, number, is_word(text));
+}
+
+}  // namespace tare

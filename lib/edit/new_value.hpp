@@ -1,0 +1,21 @@
+// VALUE -> what a field will hold: of the field's own kind where that can be, and nothing that its framework chokes on.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+
+struct NewValue {
+  std::variant<bool, Integer, double> data;
+  Value after;       ///< as it will be read back: rounded to the field's type
+  std::string note;  ///< set where Python's type changes: "int becomes float"
+};
+
+/// Throws `invalid_argument` for text that is no value, and `refused` for one that the field cannot hold or, without
+/// `force`, that the framework could not use.
+NewValue new_value(const Field& field, const std::string& text, bool force);
+
+}  // namespace tare

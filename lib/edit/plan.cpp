@@ -1,0 +1,179 @@
+#include "lib/edit/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
+#include "lib/edit/field_key.hpp"
+#include "lib/edit/new_value.hpp"
+#include "lib/edit/preview.hpp"
+
+namespace tare {
+namespace {
+
+const std::string& first_file(const Checkpoint& checkpoint, const Scaler& scaler) {
+  return checkpoint.files[scaler.copies.front().file].path;
+}
+
+std::string listed(const Checkpoint& checkpoint, const std::vector<const Scaler*>& scalers) {
+  std::string text;
+  for (const Scaler* scaler : scalers) {
+    const FoundScaler& state = scaler->state();
+    text += fmt::format("{}'{}' ({}, in {})", text.empty() ? "" : ", ", state.path, state.dialect->name,
+                        first_file(checkpoint, *scaler));
+  }
+  return text;
+}
+
+bool is_at(const FoundScaler& scaler, const std::string& place) {
+  const auto matches = [&](const std::string& path) { return path == place || escaped(path) == place; };
+  return matches(scaler.path) || std::any_of(scaler.also_at.begin(), scaler.also_at.end(), matches);
+}
+
+void require_agreement(const Checkpoint& checkpoint, const std::vector<const Scaler*>& chosen) {
+  for (const Scaler* scaler : chosen) {
+    if (scaler->agree) continue;
+    throw Error(
+        Status::conflict,
+        fmt::format("the copies of '{}' disagree; first in {}", scaler->state().path, first_file(checkpoint, *scaler)),
+        "tare inspect shows which file holds what; make them alike before editing one value into all");
+  }
+}
+
+std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const EditRequest& request) {
+  std::vector<const Scaler*> candidates;
+  for (const Scaler& scaler : checkpoint.scalers) {
+    if (scaler.state().kind == "loss_scale") candidates.push_back(&scaler);
+  }
+  if (candidates.empty()) {
+    throw Error(Status::refused, checkpoint.resolved + ": there is no loss scaler to edit",
+                "tare inspect tells what is in there");
+  }
+  std::vector<const Scaler*> chosen = candidates;
+  if (request.at) {
+    std::erase_if(chosen, [&](const Scaler* s) { return !is_at(s->state(), *request.at); });
+    if (chosen.empty()) {
+      throw Error(Status::refused, fmt::format("no scaler is at '{}'", *request.at),
+                  "there is: " + listed(checkpoint, candidates));
+    }
+  }
+  require_agreement(checkpoint, chosen);
+  if (chosen.size() > 1 && !request.all) {
+    throw Error(Status::refused, fmt::format("{}: {} scalers are there", checkpoint.resolved, chosen.size()),
+                fmt::format("choose one with --at PLACE, or --all: {}", listed(checkpoint, chosen)));
+  }
+  return chosen;
+}
+
+void require_readable(const Checkpoint& checkpoint) {
+  for (const Finding& finding : checkpoint.findings) {
+    if (finding.severity != Severity::error || finding.code == "copies-disagree") continue;
+    throw Error(Status::refused, fmt::format("{}: {}", finding.file, finding.message),
+                "an edit changes every copy or none: mend or remove that file first");
+  }
+}
+
+/// Text of a value for messages and history: the number itself, or its type.
+std::string value_text(const Value& value) {
+  const Value* number = value.number();
+  if (number == nullptr) return value.type;
+  if (const auto* flag = std::get_if<bool>(&number->data)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<Integer>(&number->data)) return integer->text();
+  return float_text(std::get<double>(number->data));
+}
+
+/// What is to happen to one file: its nodes' new values, and how its scalers must read afterwards.
+struct FileWork {
+  std::vector<NodeChange> changes;
+  std::vector<FoundScaler> expected;
+};
+
+class Planner {
+ public:
+  Planner(const Checkpoint& checkpoint, const EditRequest& request) : checkpoint_(checkpoint), request_(request) {}
+
+  EditPlan run() {
+    require_readable(checkpoint_);
+    for (const Scaler* scaler : chosen_scalers(checkpoint_, request_)) {
+      std::vector<FoundScaler> after;
+      for (const ScalerCopy& copy : scaler->copies) after.push_back(copy.state);
+      for (const Assignment& assignment : request_.set) assign(*scaler, assignment, after);
+      for (std::size_t i = 0; i < after.size(); ++i)
+        work_[scaler->copies[i].file].expected.push_back(std::move(after[i]));
+    }
+    for (const auto& [file, work] : work_) add_file(checkpoint_.files[file], work);
+    return std::move(plan_);
+  }
+
+ private:
+  void assign(const Scaler& scaler, const Assignment& assignment, std::vector<FoundScaler>& after) {
+    const Field& field = field_of(scaler.state(), assignment.key);
+    const NewValue value = new_value(field, assignment.value, request_.force);
+    const std::string before_text = value_text(field.value);
+    const std::string after_text = value_text(value.after);
+    PlannedField planned{std::string(scaler.state().dialect->name),
+                         scaler.state().path,
+                         field.name,
+                         field.value,
+                         value.after,
+                         value.note,
+                         {}};
+    for (std::size_t i = 0; i < scaler.copies.size(); ++i) {
+      const ScalerCopy& copy = scaler.copies[i];
+      const CheckpointFile& file = checkpoint_.files[copy.file];
+      planned.files.push_back(file.path);
+      Field& own = after[i].fields[static_cast<std::size_t>(&field - scaler.state().fields.data())];
+      if (same(own.value, value.after)) continue;
+      own.value = value.after;
+      const std::string meaning = fmt::format("{} {} -> {}", field.name, before_text, after_text);
+      work_[copy.file].changes.push_back({own.node, value.data, meaning});
+      plan_.for_history.push_back({file.location, scaler.state().path, field.name, before_text, after_text});
+    }
+    plan_.fields.push_back(std::move(planned));
+  }
+
+  void add_file(const CheckpointFile& file, const FileWork& work) {
+    if (work.changes.empty()) return;
+    try {
+      FileChange change = file.container->change(work.changes);
+      require_effect(file, change, work.expected);
+      plan_.files.push_back({file.location, std::move(change), file.source->status()});
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      if (message.find(file.path) != std::string::npos) throw;
+      throw Error(error.status, file.path + ": " + message, error.hint, error.detail);
+    }
+  }
+
+  /// The change must read back as what was asked for, and leave every other field as it is.
+  static void require_effect(const CheckpointFile& file, const FileChange& change,
+                             const std::vector<FoundScaler>& expected) {
+    const auto container = open_container(std::make_shared<PreviewSource>(file.source, change));
+    std::vector<Finding> findings;
+    const auto found = find_scalers(container->tree(), {file.path}, findings);
+    for (const FoundScaler& wanted : expected) {
+      const bool is_there =
+          std::any_of(found.begin(), found.end(), [&](const FoundScaler& s) { return same_state(s, wanted); });
+      if (is_there) continue;
+      throw Error(Status::refused, fmt::format("{}: the edit would not read back as asked", file.path),
+                  "nothing was written; this is a fault in tare: please report it with the file's scaler");
+    }
+  }
+
+  const Checkpoint& checkpoint_;
+  const EditRequest& request_;
+  std::map<std::size_t, FileWork> work_;
+  EditPlan plan_;
+};
+
+}  // namespace
+
+EditPlan plan_edit(const Checkpoint& checkpoint, const EditRequest& request) {
+  if (request.set.empty()) throw Error(Status::invalid_argument, "no KEY=VALUE says what to change");
+  return Planner(checkpoint, request).run();
+}
+
+}  // namespace tare

@@ -1,0 +1,36 @@
+// An edit as it would be carried out: the very object that a dry run shows and that commit takes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/checkpoint/checkpoint.hpp"
+#include "lib/edit/request.hpp"
+#include "lib/edit/transaction.hpp"
+
+namespace tare {
+
+/// One field of one distinct scaler.
+struct PlannedField {
+  std::string dialect;
+  std::string path;   ///< of the scaler
+  std::string field;  ///< native name
+  Value before;
+  Value after;
+  std::string note;                ///< where Python's type changes
+  std::vector<std::string> files;  ///< relative, as inspect lists them
+};
+
+struct EditPlan {
+  std::vector<PlannedField> fields;
+  std::vector<FileEdit> files;  ///< those whose bytes change
+  std::vector<FieldEdit> for_history;
+};
+
+/// REQUIRES: a checkpoint that was opened with keep_open. Every change is tried on a view of the file first, and that
+/// view read afresh: the plan stands only where the new values, and nothing else about the scalers, are found in it.
+/// Throws `refused` (ambiguous, not stored, of no use, shared with another place), `conflict` where copies disagree,
+/// `not_found` where there is no scaler, `invalid_argument` for unknown keys and values that are none.
+EditPlan plan_edit(const Checkpoint& checkpoint, const EditRequest& request);
+
+}  // namespace tare
