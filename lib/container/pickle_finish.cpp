@@ -41,7 +41,7 @@ KeyIdentity identity(const Tree& tree, NodeId key) {
     case Kind::floating:
       return {Class::number, number_hash(node.as.floating), {}};
     case Kind::integer:
-      if (node.store == Store::side) return {Class::big_integer, 0, tree.text(key)};
+      if (node.store == RunIn::side) return {Class::big_integer, 0, tree.text(key)};
       return {Class::number, static_cast<std::uint64_t>(node.as.integer), {}};
     case Kind::none:
       return {Class::none, 0, {}};

@@ -28,7 +28,7 @@ enum class Kind : std::uint8_t {
 };
 
 /// Where a node's run points to.
-enum class Store : std::uint8_t {
+enum class RunIn : std::uint8_t {
   text,   ///< into the bytes that were read
   side,   ///< into text that the tree keeps itself: decoded escapes, integers beyond int64
   items,  ///< into the item store
@@ -43,7 +43,7 @@ struct Node {
   std::uint32_t begin = 0;  ///< where its bytes start in the text it was read from
   std::uint32_t size = 0;   ///< how many bytes encode it (a scalar's opcode and argument; 0: no bytes of its own)
   Kind kind = Kind::none;
-  Store store = Store::text;
+  RunIn store = RunIn::text;
   std::uint16_t detail = 0;  ///< the container's own note: how it was encoded, what a name stands for
   union {
     bool boolean;

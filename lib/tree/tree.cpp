@@ -7,7 +7,7 @@
 namespace tare {
 
 std::span<const NodeId> Tree::parts(NodeId opaque) const {
-  if (opaque == nowhere || nodes_[opaque].store != Store::items) return {};
+  if (opaque == nowhere || nodes_[opaque].store != RunIn::items) return {};
   const Kind kind = nodes_[opaque].kind;
   if (kind != Kind::opaque && kind != Kind::tensor && kind != Kind::array) return {};
   return std::span(items_).subspan(nodes_[opaque].as.run.first, nodes_[opaque].as.run.count);
@@ -19,13 +19,13 @@ NodeId Tree::part(NodeId opaque, std::size_t index) const {
 }
 
 std::string_view Tree::run_text(const Node& node) const {
-  const std::string_view whole = node.store == Store::side ? std::string_view(side_text_) : as_text(*text_);
+  const std::string_view whole = node.store == RunIn::side ? std::string_view(side_text_) : as_text(*text_);
   return whole.substr(node.as.run.first, node.as.run.count);
 }
 
 Integer Tree::integer(NodeId id) const {
   const Node& node = nodes_[id];
-  if (node.store == Store::side) return {0, std::string(run_text(node))};
+  if (node.store == RunIn::side) return {0, std::string(run_text(node))};
   return {node.as.integer, {}};
 }
 
@@ -53,7 +53,7 @@ QualifiedName Tree::qualified_name(NodeId id) const {
   if (nodes_[id].kind == Kind::opaque) id = callee(id);
   if (id == nowhere || nodes_[id].kind != Kind::name) return {};
   const Node& node = nodes_[id];
-  if (node.store == Store::items) {
+  if (node.store == RunIn::items) {
     return {text(items_[node.as.run.first]), text(items_[node.as.run.first + 1])};
   }
   const std::string_view both = run_text(node);
@@ -114,7 +114,7 @@ NodeId Tree::add_side_text(Kind kind, std::string_view text, Span span) {
   node.begin = static_cast<std::uint32_t>(span.offset);
   node.size = static_cast<std::uint32_t>(span.size);
   node.kind = kind;
-  node.store = Store::side;
+  node.store = RunIn::side;
   node.as.run = {static_cast<std::uint32_t>(side_text_.size()), static_cast<std::uint32_t>(text.size())};
   side_text_ += text;
   return add(node);
@@ -129,7 +129,7 @@ NodeId Tree::add_items(Kind kind, std::span<const NodeId> items, Span span) {
   node.begin = static_cast<std::uint32_t>(span.offset);
   node.size = static_cast<std::uint32_t>(span.size);
   node.kind = kind;
-  node.store = Store::items;
+  node.store = RunIn::items;
   node.as.run = open_run(items, items.size());
   return add(node);
 }

@@ -70,7 +70,7 @@ class Tree {
 
   // ---- building: containers only
   Tree() : text_(std::make_shared<const Bytes>()) {}
-  /// `text` is what spans and runs of Store::text point into.
+  /// `text` is what spans and runs of RunIn::text point into.
   explicit Tree(std::shared_ptr<const Bytes> text) : text_(std::move(text)) {}
   void reserve(std::size_t nodes, std::size_t items);
   NodeId add(const Node& node);
