@@ -1,0 +1,151 @@
+#include "kernels/cpu/backend.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "kernels/cpu/fp_environment.hpp"
+#include "kernels/magnitude.hpp"
+#include "kernels/plan.hpp"
+
+namespace tare::kernels::cpu {
+namespace {
+
+// Pieces fix the order of summation: changing their size changes the last bits of sums.
+constexpr Grain kGrain = {.piece_elements = 32768, .item_bytes = 256 << 10};
+// Below this it takes longer to wake a thread than to do its work.
+constexpr std::uint64_t kLeastParallelBytes = 512 << 10;
+// Outputs of lists above this are written past the cache, which would have lost them before anyone reads them.
+constexpr std::uint64_t kLeastBypassBytes = 64 << 20;
+
+Recipe make_recipe(const Plan& plan, const Transform& transform, double threshold) {
+  Recipe recipe = {};
+  for (const Tensor& tensor : plan.tensors()) {
+    std::uint64_t& pattern = recipe.threshold_pattern[static_cast<int>(tensor.dtype)];
+    if (pattern == 0) pattern = pattern_of_threshold(tensor.dtype, threshold);
+  }
+  recipe.inverse_scale = transform.inverse_scale != nullptr ? *transform.inverse_scale : 1.0f;
+  recipe.coefficient = transform.coefficient != nullptr ? *transform.coefficient : 1.0f;
+  recipe.limit = transform.limit;
+  recipe.scales = recipe.inverse_scale != 1.0f;
+  recipe.scale_is_nan = std::isnan(recipe.inverse_scale);
+  recipe.clips_norm = recipe.coefficient != 1.0f;
+  recipe.clips_values = std::isfinite(recipe.limit);
+  recipe.bypass_cache = plan.bytes() >= kLeastBypassBytes;
+  return recipe;
+}
+
+/// What the pieces of one tensor, from `piece` on, found together; moves `piece` past them.
+Statistics fold_tensor(const Tensor& tensor, std::uint32_t index, std::span<const Piece> pieces,
+                       const std::vector<Found>& found, std::size_t& piece) {
+  Statistics statistics;
+  std::uint64_t max_pattern = 0;
+  for (; piece < pieces.size() && pieces[piece].tensor == index; ++piece) {
+    const Found& part = found[piece];
+    max_pattern = std::max(max_pattern, part.max_pattern);
+    statistics.sum_of_squares += part.sum_of_squares;
+    statistics.zeros += part.zeros;
+    statistics.below += part.below;
+  }
+  statistics.count = tensor.count;
+  statistics.max_abs = magnitude(tensor.dtype, max_pattern);
+  if (std::isnan(statistics.max_abs)) statistics.sum_of_squares = statistics.max_abs;
+  return statistics;
+}
+
+void fold(const Plan& plan, const std::vector<Found>& found, const Findings& findings) {
+  std::size_t piece = 0;
+  Statistics total;
+  for (std::uint32_t i = 0; i < plan.tensors().size(); ++i) {
+    const Statistics statistics = fold_tensor(plan.tensors()[i], i, plan.pieces(), found, piece);
+    if (findings.each != nullptr) findings.each[i] = statistics;
+    merge(total, statistics);
+  }
+  if (findings.found_inf != nullptr && !std::isfinite(total.max_abs)) *findings.found_inf = 1.0f;
+  if (findings.total != nullptr) merge(*findings.total, total);
+}
+
+}  // namespace
+
+class CpuList : public TensorList {
+ public:
+  explicit CpuList(CpuBackend& backend) : backend_(backend), plan_(kGrain) {}
+
+  void assign(const Tensor* tensors, std::size_t count, Stream) override {
+    plan_.assign({tensors, count});
+    try {
+      found_.resize(plan_.pieces().size());
+    } catch (...) {
+      plan_.assign({});
+      throw;
+    }
+  }
+
+  bool rebind(const Tensor* tensors, std::size_t count, Stream) override { return plan_.rebind({tensors, count}); }
+
+  void observe(const Findings& findings, Stream) override { pass({}, findings, nullptr); }
+
+  void unscale(const float* inverse_scale, const Findings& findings, Stream) override {
+    pass({.inverse_scale = inverse_scale}, findings, plan_.tensors().data());
+  }
+
+  void write(const Tensor* outputs, const Transform& transform, const Findings& findings, Stream) override {
+    pass(transform, findings, outputs);
+  }
+
+ private:
+  void pass(const Transform& transform, const Findings& findings, const Tensor* outputs) {
+    const FpEnvironment environment;
+    const Recipe recipe = make_recipe(plan_, transform, findings.threshold);
+    const std::size_t items = plan_.item_count();
+    std::atomic<std::size_t> next{0};
+    auto take_items = [&] {
+      for (std::size_t i = next.fetch_add(1, std::memory_order_relaxed); i < items;
+           i = next.fetch_add(1, std::memory_order_relaxed)) {
+        for (const Piece& piece : plan_.item(i)) run_piece(piece, recipe, outputs);
+      }
+    };
+    if (plan_.bytes() < kLeastParallelBytes) {
+      take_items();
+    } else {
+      backend_.workers_.run(take_items);
+    }
+    fold(plan_, found_, findings);
+  }
+
+  void run_piece(const Piece& piece, const Recipe& recipe, const Tensor* outputs) {
+    const Tensor& input = plan_.tensors()[piece.tensor];
+    void* const from = element(input, piece.offset);
+    Found& found = found_[static_cast<std::size_t>(&piece - plan_.pieces().data())];
+    const int id = static_cast<int>(input.dtype);
+    if (outputs == nullptr || leaves_every_bit(recipe, input, outputs[piece.tensor])) {
+      backend_.pieces_.observe[id](from, nullptr, piece.count, recipe, found);
+      return;
+    }
+    const Tensor& output = outputs[piece.tensor];
+    const PieceFunction transform_piece = backend_.pieces_.write[id][static_cast<int>(output.dtype)];
+    transform_piece(from, element(output, piece.offset), piece.count, recipe, found);
+  }
+
+  /// In place and multiplied by 1: only 16-bit NaN change, which take their quiet form.
+  static bool leaves_every_bit(const Recipe& recipe, const Tensor& input, const Tensor& output) {
+    return input.data == output.data && input.dtype == output.dtype && size_of(input.dtype) >= 4 && !recipe.scales &&
+           !recipe.clips_norm && !recipe.clips_values;
+  }
+
+  static void* element(const Tensor& tensor, std::uint64_t index) {
+    return static_cast<std::byte*>(tensor.data) + index * static_cast<std::uint64_t>(size_of(tensor.dtype));
+  }
+
+  CpuBackend& backend_;
+  Plan plan_;
+  std::vector<Found> found_;  // one a piece
+};
+
+std::unique_ptr<TensorList> CpuBackend::make_list() {
+  return std::make_unique<CpuList>(*this);
+}
+
+}  // namespace tare::kernels::cpu

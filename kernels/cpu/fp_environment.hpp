@@ -1,0 +1,68 @@
+// The host's floating-point environment (rounding direction, flush-to-zero, traps, sticky flags) must not change a
+// result and must not be changed. Every pass holds one of these on its calling thread (backend.cpp); worker threads,
+// which inherit the environment of whoever made them, hold one for their whole life (workers.cpp).
+#pragma once
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#elif !defined(__aarch64__)
+#include <cfenv>
+#endif
+#include <cstdint>
+
+namespace tare::kernels::cpu {
+
+/// Sets the default environment (to nearest even, denormals kept, nothing trapped) for its own lifetime and thread.
+class FpEnvironment {
+ public:
+#if defined(__x86_64__)
+  FpEnvironment() : saved_(_mm_getcsr()) {
+    set(0x1f80);
+  }
+  ~FpEnvironment() {
+    set(saved_);
+  }
+#elif defined(__aarch64__)
+  FpEnvironment() {
+    __asm__ volatile("mrs %0, fpcr" : "=r"(saved_));
+    __asm__ volatile("mrs %0, fpsr" : "=r"(saved_status_));
+    set(0, 0);
+  }
+  ~FpEnvironment() {
+    set(saved_, saved_status_);
+  }
+#else
+  FpEnvironment() {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~FpEnvironment() {
+    std::fesetenv(&saved_);
+  }
+#endif
+  FpEnvironment(const FpEnvironment&) = delete;
+  FpEnvironment& operator=(const FpEnvironment&) = delete;
+
+ private:
+  // The compiler does not know that calculations depend on these registers. What is loaded after the first barrier and
+  // stored before the last is calculated in between.
+#if defined(__x86_64__)
+  static void set(std::uint32_t value) {
+    __asm__ volatile("" ::: "memory");
+    _mm_setcsr(value);
+    __asm__ volatile("" ::: "memory");
+  }
+  std::uint32_t saved_;
+#elif defined(__aarch64__)
+  static void set(std::uint64_t control, std::uint64_t status) {
+    __asm__ volatile("msr fpcr, %0" ::"r"(control) : "memory");
+    __asm__ volatile("msr fpsr, %0" ::"r"(status) : "memory");
+  }
+  std::uint64_t saved_;
+  std::uint64_t saved_status_;
+#else
+  std::fenv_t saved_;
+#endif
+};
+
+}  // namespace tare::kernels::cpu

@@ -1,0 +1,74 @@
+#include "kernels/cpu/instruction_set.hpp"
+
+namespace tare::kernels::cpu {
+
+const char* name_of(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::portable:
+      return "portable";
+    case InstructionSet::sse4:
+      return "sse4";
+    case InstructionSet::avx2:
+      return "avx2";
+    case InstructionSet::avx512:
+      return "avx512";
+  }
+  return "";
+}
+
+#if defined(__x86_64__)
+
+// Every CPU with AVX2 has F16C and BMI1; not every compiler has a name for asking.
+bool is_available(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::portable:
+      return true;
+    case InstructionSet::sse4:
+      return __builtin_cpu_supports("sse4.2") != 0;
+    case InstructionSet::avx2:
+      return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+             __builtin_cpu_supports("bmi2") != 0;
+    case InstructionSet::avx512:
+      return is_available(InstructionSet::avx2) && __builtin_cpu_supports("avx512f") != 0 &&
+             __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
+             __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  }
+  return false;
+}
+
+const PieceTable& pieces_of(InstructionSet set) {
+  if (!is_available(set)) return portable_pieces;
+  switch (set) {
+    case InstructionSet::portable:
+      return portable_pieces;
+    case InstructionSet::sse4:
+      return sse4_pieces;
+    case InstructionSet::avx2:
+      return avx2_pieces;
+    case InstructionSet::avx512:
+      return avx512_pieces;
+  }
+  return portable_pieces;
+}
+
+#else
+
+bool is_available(InstructionSet set) {
+  return set == InstructionSet::portable;
+}
+
+const PieceTable& pieces_of(InstructionSet) {
+  return portable_pieces;
+}
+
+#endif
+
+InstructionSet best_instruction_set() {
+  InstructionSet best = InstructionSet::portable;
+  for (const InstructionSet set : kInstructionSets) {
+    if (is_available(set)) best = set;
+  }
+  return best;
+}
+
+}  // namespace tare::kernels::cpu

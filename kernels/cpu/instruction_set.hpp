@@ -1,0 +1,22 @@
+// Which code this CPU can run. Chosen at run time, or forced for tests and comparisons; results never depend on it.
+#pragma once
+
+#include "kernels/cpu/piece.hpp"
+
+namespace tare::kernels::cpu {
+
+enum class InstructionSet { portable, sse4, avx2, avx512 };
+
+inline constexpr InstructionSet kInstructionSets[] = {InstructionSet::portable, InstructionSet::sse4,
+                                                      InstructionSet::avx2, InstructionSet::avx512};
+
+/// "portable", "sse4", "avx2", "avx512".
+const char* name_of(InstructionSet set);
+/// Whether this build has the code and this CPU and its kernel can run it.
+bool is_available(InstructionSet set);
+/// The widest available one.
+InstructionSet best_instruction_set();
+/// The code; of the portable set if `set` is not available.
+const PieceTable& pieces_of(InstructionSet set);
+
+}  // namespace tare::kernels::cpu

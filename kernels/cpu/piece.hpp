@@ -1,0 +1,49 @@
+// The boundary between the passes and the code made for one instruction set. Nothing here may have a body: an inline
+// function compiled with AVX-512 switched on could be the copy that the linker keeps for every CPU.
+#pragma once
+
+#include <cstdint>
+
+namespace tare::kernels::cpu {
+
+inline constexpr int kDtypeIds = 7;  // dtype ids are 1 to 6
+
+/// What is the same for all pieces of a pass.
+struct Recipe {
+  /// By dtype id: the lowest magnitude pattern that is not below the threshold.
+  std::uint64_t threshold_pattern[kDtypeIds];
+  float inverse_scale;
+  float coefficient;
+  float limit;
+  bool scales;        ///< inverse_scale is not 1
+  bool scale_is_nan;  ///< inverse_scale is NaN: which NaN wins is a rule of its own
+  bool clips_norm;    ///< coefficient is not 1
+  bool clips_values;  ///< limit is finite
+  bool bypass_cache;  ///< outputs are too large to be read again from cache
+};
+
+/// What was found in one piece.
+struct Found {
+  double sum_of_squares;
+  std::uint64_t max_pattern;  ///< greatest magnitude, as the dtype's own bits
+  std::uint32_t zeros;
+  std::uint32_t below;  ///< zeros not among them
+};
+
+/// Reads `count` elements at `in`, writes as many to `out` where it is a writing one.
+using PieceFunction = void (*)(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found);
+
+/// The code for one instruction set, by dtype ids; null where there is none (fp8 is never written).
+struct PieceTable {
+  PieceFunction observe[kDtypeIds];
+  PieceFunction write[kDtypeIds][kDtypeIds];  ///< [from][to]
+};
+
+extern const PieceTable portable_pieces;
+#if defined(__x86_64__)
+extern const PieceTable sse4_pieces;
+extern const PieceTable avx2_pieces;
+extern const PieceTable avx512_pieces;
+#endif
+
+}  // namespace tare::kernels::cpu

@@ -1,0 +1,155 @@
+// Values read, observed, transformed and written in one pass: in place, or into another array of the same or another
+// dtype. Calculations are in float (double for f64), as torch does them.
+#pragma once
+
+#include "kernels/cpu/observe-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tare::kernels::cpu::HWY_NAMESPACE {
+
+template <class E>
+inline constexpr bool is_double = sizeof(typename E::Storage) == 8;
+
+// As many lanes as fit a vector of whichever side is wider.
+template <bool kDouble>
+struct WidestTag {
+  using Type = hn::ScalableTag<float>;
+};
+template <>
+struct WidestTag<true> {
+  using Type = hn::ScalableTag<double>;
+};
+template <class From, class To>
+using MathTag = hn::Rebind<typename From::Math, typename WidestTag<is_double<From> || is_double<To>>::Type>;
+
+template <class DF, class E>
+HWY_INLINE hn::Vec<DF> load_math(E e, DF df, const typename E::Storage* at) {
+  if constexpr (is_double<E>) {
+    return load_double(e, df, at);
+  } else {
+    return load_float(e, df, at);
+  }
+}
+
+template <class E, class D>
+HWY_INLINE void store_math(E e, D d, hn::Vec<D> value, typename E::Storage* at, bool bypass_cache) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    store(e, d, value, at, bypass_cache);
+  } else if constexpr (is_double<E>) {
+    put(d, value, at, bypass_cache);
+  } else {
+    const hn::Rebind<float, D> df;
+    store(e, df, float_of_double(df, value), at, bypass_cache);
+  }
+}
+
+/// The constants of a Recipe as vectors, and what is done with them.
+template <class From, class D>
+class Transformer {
+  using T = hn::TFromD<D>;
+
+ public:
+  explicit HWY_INLINE Transformer(const Recipe& recipe)
+      : times_nan_(recipe.scale_is_nan),
+        scales_(recipe.scales),
+        clips_norm_(recipe.clips_norm),
+        clips_values_(recipe.clips_values),
+        inverse_scale_(hn::Set(D(), static_cast<T>(recipe.inverse_scale))),
+        coefficient_(hn::Set(D(), static_cast<T>(recipe.coefficient))),
+        limit_(hn::Set(D(), static_cast<T>(recipe.limit))) {}
+
+  HWY_INLINE hn::Vec<D> apply(hn::Vec<D> value) const {
+    if (times_nan_) {
+      value = times_nan(value);
+    } else if (scales_ || From::id == BF16::id) {  // a product with 1 makes NaN quiet, as a shift does not
+      value = hn::Mul(value, inverse_scale_);
+    }
+    if (clips_norm_) value = hn::Mul(value, coefficient_);
+    if (clips_values_) {  // comparisons with NaN are false: it stays
+      value = hn::IfThenElse(hn::Gt(value, limit_), limit_, value);
+      value = hn::IfThenElse(hn::Lt(value, hn::Neg(limit_)), hn::Neg(limit_), value);
+    }
+    return value;
+  }
+
+ private:
+  // Which of two NaN a product keeps depends on the order of the operands, which compilers are free to choose. torch's
+  // builds keep the scale's for f32, the value's (made quiet) for the others.
+  HWY_INLINE hn::Vec<D> times_nan(hn::Vec<D> value) const {
+    if constexpr (From::id == F32::id) {
+      return inverse_scale_;
+    } else {
+      return hn::IfThenElse(hn::Eq(value, value), inverse_scale_, hn::Add(value, value));
+    }
+  }
+
+  bool times_nan_;
+  bool scales_;
+  bool clips_norm_;
+  bool clips_values_;
+  hn::Vec<D> inverse_scale_;
+  hn::Vec<D> coefficient_;
+  hn::Vec<D> limit_;
+};
+
+/// 32 elements; `to` may be `from`.
+template <class From, class To, class D>
+HWY_INLINE void write_block(const Transformer<From, D>& transformer, const typename From::Storage* from,
+                            typename To::Storage* to, bool bypass_cache) {
+  constexpr std::size_t kLanes = hn::MaxLanes(D());
+#pragma GCC unroll kUnroll
+  for (std::size_t i = 0; i < kBlock; i += kLanes) {
+    store_math(To(), D(), transformer.apply(load_math(From(), D(), from + i)), to + i, bypass_cache);
+  }
+}
+
+template <class From, class To>
+void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found) {
+  const auto* from = static_cast<const typename From::Storage*>(in);
+  auto* to = static_cast<typename To::Storage*>(out);
+  const bool bypass_cache = recipe.bypass_cache && out != in && reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+  Observer<From> observer(recipe);
+  const Transformer<From, MathTag<From, To>> transformer(recipe);
+  for_blocks(count / kBlock, observer, [&]() HWY_ATTR {
+    observer.take(from);
+    write_block<From, To>(transformer, from, to, bypass_cache);
+    from += kBlock;
+    to += kBlock;
+  });
+  const std::uint32_t rest = count % kBlock;
+  if (rest != 0) {
+    const PaddedBlock<From> padded(from, rest);
+    HWY_ALIGN typename To::Storage written[kBlock];
+    observer.take(padded.elements);
+    write_block<From, To>(transformer, padded.elements, written, false);
+    __builtin_memcpy(to, written, rest * sizeof *to);
+  }
+  observer.finish(rest != 0 ? static_cast<std::uint32_t>(kBlock) - rest : 0, found);
+  if (bypass_cache) hwy::FlushStream();
+}
+
+template <class From>
+consteval void add_writers(PieceTable& table) {
+  table.write[From::id][F32::id] = write_piece<From, F32>;
+  table.write[From::id][F64::id] = write_piece<From, F64>;
+  table.write[From::id][F16::id] = write_piece<From, F16>;
+  table.write[From::id][BF16::id] = write_piece<From, BF16>;
+}
+
+template <class... E>
+consteval void add_observers(PieceTable& table) {
+  ((table.observe[E::id] = observe_piece<E>), ...);
+}
+
+consteval PieceTable make_table() {
+  PieceTable table = {};
+  add_observers<F32, F64, F16, BF16, F8E4M3, F8E5M2>(table);
+  add_writers<F32>(table);
+  add_writers<F64>(table);
+  add_writers<F16>(table);
+  add_writers<BF16>(table);
+  return table;
+}
+
+}  // namespace tare::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

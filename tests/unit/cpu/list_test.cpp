@@ -1,0 +1,214 @@
+// Lists of all shapes: random sizes and addresses, every instruction set, several thread counts, one result.
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "tests/unit/cpu/reference.hpp"
+
+using namespace tare;
+using namespace tare::kernels;
+using namespace tare::kernels::test;
+
+namespace {
+
+constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4m3fn, Dtype::kF8E5m2};
+
+std::vector<Array> random_arrays(std::mt19937_64& random, std::size_t dtypes, bool specials) {
+  const std::uint64_t sizes[] = {0, 1, 2, 3, 4, 31, 32, 33, 63, 64, 65, 1000, 2047, 8192, 32767, 32768, 32769, 150001};
+  std::vector<Array> arrays;
+  for (int i = 0; i < 40; ++i) {
+    const Dtype dtype = kAll[random() % dtypes];
+    const std::uint64_t count = sizes[random() % std::size(sizes)] + (random() % 4 == 0 ? random() % 1000 : 0);
+    Array& array = arrays.emplace_back(dtype, count, random() % 17);
+    fill(array, random, specials && random() % 2 == 0);
+  }
+  return arrays;
+}
+
+std::vector<Tensor> tensors_of(std::vector<Array>& arrays) {
+  std::vector<Tensor> tensors;
+  for (Array& array : arrays) tensors.push_back(array.tensor());
+  return tensors;
+}
+
+}  // namespace
+
+TEST_CASE("a random list has the reference's statistics with every instruction set and thread count") {
+  std::mt19937_64 random(1);
+  for (const bool specials : {false, true}) {
+    std::vector<Array> arrays = random_arrays(random, 6, specials);
+    const std::vector<Tensor> tensors = tensors_of(arrays);
+    Statistics expected_total;
+    std::vector<Statistics> expected;
+    for (const Array& array : arrays) {
+      expected.push_back(statistics_of(array, 1e-3));
+      merge(expected_total, expected.back());
+    }
+    CHECK(std::isfinite(expected_total.max_abs) == !specials);
+    for (const auto set : available_sets()) {
+      for (const unsigned threads : {1u, 2u, 5u}) {
+        INFO(cpu::name_of(set) << ", " << threads << " threads");
+        cpu::CpuBackend backend(threads, set);
+        const auto list = backend.make_list();
+        list->assign(tensors.data(), tensors.size(), nullptr);
+        float found_inf = 0;
+        Statistics total;
+        std::vector<Statistics> each(arrays.size());
+        list->observe({&found_inf, &total, each.data(), 1e-3}, nullptr);
+        CHECK(found_inf == (specials ? 1.0f : 0.0f));
+        CHECK(same(total, expected_total));
+        for (std::size_t i = 0; i < arrays.size(); ++i) {
+          INFO("tensor " << i << ": " << arrays[i].count() << " " << name_of(arrays[i].dtype()));
+          CHECK(same(each[i], expected[i]));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a random list is unscaled in place as element by element, and nothing beside it is touched") {
+  std::mt19937_64 random(2);
+  const std::vector<Array> arrays = random_arrays(random, 4, true);
+  for (const float scale : {1.0f, 1.0f / 1024, 0.3f}) {
+    std::vector<Array> expected = arrays;
+    for (Array& array : expected) {
+      for (std::uint64_t i = 0; i < array.count(); ++i) {
+        array.set(i, transform(array.dtype(), array.get(i), array.dtype(), scale, 1.0f, INFINITY));
+      }
+    }
+    for (const auto set : available_sets()) {
+      for (const unsigned threads : {1u, 2u, 5u}) {
+        INFO(cpu::name_of(set) << ", " << threads << " threads, scale " << scale);
+        cpu::CpuBackend backend(threads, set);
+        const auto list = backend.make_list();
+        std::vector<Array> values = arrays;
+        const std::vector<Tensor> tensors = tensors_of(values);
+        std::vector<Statistics> each(arrays.size());
+        list->assign(tensors.data(), tensors.size(), nullptr);
+        list->unscale(&scale, {.each = each.data(), .threshold = 0.01}, nullptr);
+        CHECK(values == expected);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < arrays.size(); ++i) wrong += !same(each[i], statistics_of(arrays[i], 0.01));
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a random list is unscaled, clipped and cast into outputs as element by element") {
+  std::mt19937_64 random(3);
+  std::vector<Array> arrays = random_arrays(random, 4, true);
+  const std::vector<Tensor> tensors = tensors_of(arrays);
+  const float scale = 1.0f / 3;
+  const float coefficient = 0.7f;
+  const float limit = 2e-4f;
+  std::vector<Array> expected;
+  for (const Array& array : arrays) {
+    Array& output = expected.emplace_back(kAll[random() % 4], array.count(), random() % 17);
+    for (std::uint64_t i = 0; i < array.count(); ++i) {
+      output.set(i, transform(array.dtype(), array.get(i), output.dtype(), scale, coefficient, limit));
+    }
+  }
+  for (const auto set : available_sets()) {
+    for (const unsigned threads : {1u, 5u}) {
+      INFO(cpu::name_of(set) << ", " << threads << " threads");
+      cpu::CpuBackend backend(threads, set);
+      const auto list = backend.make_list();
+      std::vector<Array> written = expected;
+      for (Array& array : written) {
+        for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, 0x5555555555555555u);
+      }
+      const std::vector<Tensor> outputs = tensors_of(written);
+      float found_inf = 0;
+      list->assign(tensors.data(), tensors.size(), nullptr);
+      list->write(outputs.data(), {&scale, &coefficient, limit}, {.found_inf = &found_inf}, nullptr);
+      CHECK(found_inf == 1.0f);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < written.size(); ++i) wrong += !(written[i] == expected[i]);
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("outputs too large for the cache are written as small ones are") {
+  Array array(Dtype::kF32, (std::uint64_t{17} << 20) + 5);
+  for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, bits_of(static_cast<float>(i % 9973)));
+  const Tensor tensor = array.tensor();
+  const float scale = 0.25f;
+  for (const auto set : available_sets()) {
+    for (const Dtype to : {Dtype::kF32, Dtype::kF16}) {
+      INFO(cpu::name_of(set) << " to " << name_of(to));
+      cpu::CpuBackend backend(2, set);
+      const auto list = backend.make_list();
+      Array written(to, array.count());
+      Tensor output = written.tensor();
+      list->assign(&tensor, 1, nullptr);
+      list->write(&output, {.inverse_scale = &scale}, {}, nullptr);
+      std::uint64_t wrong = 0;
+      for (std::uint64_t i = 0; i < array.count(); ++i) {
+        wrong += written.get(i) != encode(to, static_cast<float>(i % 9973) * scale);
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("sums of squares neither overflow nor lose small gradients among many") {
+  Array array(Dtype::kF32, 100000);
+  for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, bits_of(i % 2 == 0 ? 3e38f : 1e-30f));
+  Array tiny(Dtype::kBf16, 100000);
+  for (std::uint64_t i = 0; i < tiny.count(); ++i) tiny.set(i, 1);  // 2^-133
+  const Tensor tensors[] = {array.tensor(), tiny.tensor()};
+  cpu::CpuBackend backend(1);
+  const auto list = backend.make_list();
+  Statistics each[2];
+  list->assign(tensors, 2, nullptr);
+  list->observe({.each = each}, nullptr);
+  const double large = static_cast<double>(3e38f);
+  CHECK(each[0].sum_of_squares == Approx(50000 * large * large).epsilon(1e-12));
+  CHECK(each[1].sum_of_squares == 100000 * 0x1p-266);
+}
+
+TEST_CASE("totals of several lists are merged, found_inf is set and never cleared") {
+  float finite_values[] = {1, -2, 0};
+  float infinite_values[] = {INFINITY, 0};
+  const Tensor finite = {finite_values, 3, Dtype::kF32, 0};
+  const Tensor infinite = {infinite_values, 2, Dtype::kF32, 0};
+  cpu::CpuBackend backend(1);
+  const auto first = backend.make_list();
+  const auto second = backend.make_list();
+  first->assign(&finite, 1, nullptr);
+  second->assign(&infinite, 1, nullptr);
+  float found_inf = 0;
+  Statistics total;
+  const Findings findings = {.found_inf = &found_inf, .total = &total, .threshold = 1.5};
+  first->observe(findings, nullptr);
+  CHECK(found_inf == 0);
+  CHECK(total.sum_of_squares == 5);
+  CHECK(total.max_abs == 2);
+  CHECK(total.zeros == 1);
+  CHECK(total.below == 1);
+  second->observe(findings, nullptr);
+  first->observe(findings, nullptr);
+  CHECK(found_inf == 1);
+  CHECK(total.max_abs == INFINITY);
+  CHECK(total.count == 8);
+  CHECK(total.zeros == 3);
+  CHECK(total.below == 2);
+}
+
+TEST_CASE("an empty list and empty tensors are observed and unscaled to nothing") {
+  cpu::CpuBackend backend(2);
+  const auto list = backend.make_list();
+  float found_inf = 0;
+  Statistics total;
+  const float scale = 0.5f;
+  list->observe({.found_inf = &found_inf, .total = &total}, nullptr);
+  const Tensor empty[] = {{nullptr, 0, Dtype::kF32, 0}, {nullptr, 0, Dtype::kBf16, 0}};
+  Statistics each[2];
+  each[1].zeros = 99;
+  list->assign(empty, 2, nullptr);
+  list->unscale(&scale, {&found_inf, &total, each, 1.0}, nullptr);
+  CHECK(found_inf == 0);
+  CHECK(same(total, Statistics()));
+  CHECK(same(each[1], Statistics()));
+}

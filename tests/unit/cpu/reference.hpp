@@ -1,0 +1,161 @@
+// The same calculations element by element, in the plainest way, from the conversions of kernels/dtype.hpp.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "kernels/cpu/backend.hpp"
+#include "kernels/cpu/instruction_set.hpp"
+#include "kernels/dtype.hpp"
+#include "kernels/launch.hpp"
+
+namespace tare::kernels::test {
+
+inline std::vector<cpu::InstructionSet> available_sets() {
+  std::vector<cpu::InstructionSet> sets;
+  for (const auto set : cpu::kInstructionSets) {
+    if (cpu::is_available(set)) sets.push_back(set);
+  }
+  return sets;
+}
+
+/// Elements of one dtype at an address that is a multiple of their size and, if `shift` is odd, of nothing more.
+class Array {
+ public:
+  Array(Dtype dtype, std::uint64_t count, std::size_t shift = 0)
+      : dtype_(dtype), count_(count), offset_(shift * size()), bytes_(offset_ + count * size() + 64) {}
+
+  Tensor tensor() { return {bytes_.data() + offset_, count_, dtype_, 0}; }
+  std::uint64_t count() const { return count_; }
+  Dtype dtype() const { return dtype_; }
+  std::size_t size() const { return static_cast<std::size_t>(size_of(dtype_)); }
+
+  std::uint64_t get(std::uint64_t index) const {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, bytes_.data() + offset_ + index * size(), size());  // little-endian, as all of tare's targets
+    return bits;
+  }
+  void set(std::uint64_t index, std::uint64_t bits) {
+    std::memcpy(bytes_.data() + offset_ + index * size(), &bits, size());
+  }
+  bool operator==(const Array& other) const { return bytes_ == other.bytes_; }
+
+ private:
+  Dtype dtype_;
+  std::uint64_t count_;
+  std::size_t offset_;
+  std::vector<unsigned char> bytes_;  // with a margin behind, which no pass may touch
+};
+
+inline double decode(Dtype dtype, std::uint64_t bits) {
+  switch (dtype) {
+    case Dtype::kF32:
+      return float_from(static_cast<std::uint32_t>(bits));
+    case Dtype::kF64:
+      return double_from(bits);
+    case Dtype::kF16:
+      return widen<F16>(static_cast<std::uint16_t>(bits));
+    case Dtype::kBf16:
+      return widen<Bf16>(static_cast<std::uint16_t>(bits));
+    case Dtype::kF8E4m3fn:
+      return widen<F8E4m3fn>(static_cast<std::uint8_t>(bits));
+    case Dtype::kF8E5m2:
+      return widen<F8E5m2>(static_cast<std::uint8_t>(bits));
+  }
+  return 0;
+}
+
+inline std::uint64_t encode(Dtype dtype, float value) {
+  switch (dtype) {
+    case Dtype::kF64:
+      return bits_of(static_cast<double>(value));
+    case Dtype::kF16:
+      return narrow<F16>(value);
+    case Dtype::kBf16:
+      return narrow<Bf16>(value);
+    default:
+      return bits_of(value);
+  }
+}
+
+inline std::uint64_t encode(Dtype dtype, double value) {
+  return dtype == Dtype::kF64 ? bits_of(value) : encode(dtype, static_cast<float>(value));
+}
+
+/// One element through a Transform whose factors are not NaN.
+template <class Math>
+std::uint64_t transform(Math value, Dtype to, float inverse_scale, float coefficient, float limit) {
+  if (inverse_scale != 1.0f) value = value * static_cast<Math>(inverse_scale);
+  if (coefficient != 1.0f) value = value * static_cast<Math>(coefficient);
+  if (std::isfinite(limit) && value > limit) value = limit;
+  if (std::isfinite(limit) && value < -limit) value = -limit;
+  return encode(to, value);
+}
+
+inline std::uint64_t transform(Dtype from, std::uint64_t bits, Dtype to, float inverse_scale, float coefficient,
+                               float limit) {
+  if (from == to && inverse_scale == 1.0f && coefficient == 1.0f && !std::isfinite(limit) && size_of(from) >= 4) {
+    return bits;
+  }
+  if (from == Dtype::kF64) return transform(decode(from, bits), to, inverse_scale, coefficient, limit);
+  return transform(static_cast<float>(decode(from, bits)), to, inverse_scale, coefficient, limit);
+}
+
+/// The statistics with sums in the documented order: pieces of 32,768 elements, 32 accumulators each, added as a tree.
+inline Statistics statistics_of(const Array& array, double threshold) {
+  Statistics result;
+  result.count = array.count();
+  for (std::uint64_t begin = 0; begin < array.count(); begin += 32768) {
+    double sums[32] = {};
+    const std::uint64_t end = std::min<std::uint64_t>(begin + 32768, array.count());
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const double value = std::fabs(decode(array.dtype(), array.get(i)));
+      if (std::isnan(value) || value > result.max_abs) {
+        result.max_abs = std::isnan(result.max_abs) ? result.max_abs : value;
+      }
+      if (value == 0) ++result.zeros;
+      if (value != 0 && value < threshold) ++result.below;
+      sums[(i - begin) % 32] += value * value;
+    }
+    for (int half = 16; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
+    }
+    result.sum_of_squares += sums[0];
+  }
+  if (std::isnan(result.max_abs)) {
+    result.max_abs = std::numeric_limits<double>::quiet_NaN();
+    result.sum_of_squares = result.max_abs;
+  }
+  return result;
+}
+
+/// Equal in every bit.
+inline bool same(const Statistics& a, const Statistics& b) {
+  return bits_of(a.max_abs) == bits_of(b.max_abs) && bits_of(a.sum_of_squares) == bits_of(b.sum_of_squares) &&
+         a.count == b.count && a.zeros == b.zeros && a.below == b.below;
+}
+
+/// Values as gradients have them, and with `specials` any bit pattern among them.
+inline void fill(Array& array, std::mt19937_64& random, bool specials) {
+  std::normal_distribution<float> normal(0.0f, 1.0f);
+  const double unit = size_of(array.dtype()) == 1 ? 1.0 : 1e-3;
+  for (std::uint64_t i = 0; i < array.count(); ++i) {
+    const std::uint64_t dice = random() % 16;
+    if (specials && dice < 4) {
+      array.set(i, random());
+    } else if (dice == 4) {
+      array.set(i, dice % 2 << (8 * array.size() - 1));  // a zero
+    } else if (array.dtype() == Dtype::kF8E4m3fn) {
+      array.set(i, narrow<F8E4m3fn>(normal(random)));
+    } else if (array.dtype() == Dtype::kF8E5m2) {
+      array.set(i, narrow<F8E5m2>(normal(random)));
+    } else {
+      array.set(i, encode(array.dtype(), unit * static_cast<double>(normal(random))));
+    }
+  }
+}
+
+}  // namespace tare::kernels::test
