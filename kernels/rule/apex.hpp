@@ -6,8 +6,8 @@
 //   no       | otherwise       | same                                      | + 1
 //   (static) | -               | same, and no step is skipped              | + 1
 //
-// A Python double; the factor 2 is fixed (the constructor's scale_factor is ignored). Unscaling divides by the scale, so
-// a step with the scale at 0 raises before anything changes.
+// A Python double; the factor 2 is fixed (the constructor's scale_factor is ignored). Unscaling divides by the scale,
+// so a step with the scale at 0 raises before anything changes.
 #pragma once
 
 #include "kernels/rule/arithmetic.hpp"
@@ -21,6 +21,7 @@ struct ApexParams {
   double min_loss_scale = 0.0;  // 0: none, as in apex
   double max_loss_scale = 16777216.0;
   int64_t scale_window = 2000;
+  double scale_factor = 2.0;  // taken and ignored, as apex does
 
   TARE_HD bool dynamic() const { return loss_scale != loss_scale; }
 };

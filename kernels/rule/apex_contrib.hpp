@@ -34,7 +34,8 @@ TARE_HD inline Outcome<ApexContribState> next(ApexContribState state, const Apex
   }
   const ApexFp16UtilsParams same{params.init_scale, params.scale_factor, params.scale_window};
   const auto outcome = next(ApexFp16UtilsState{state.scale, state.cur_iter, state.last_overflow_iter}, same, overflow);
-  return {{outcome.state.scale, outcome.state.cur_iter, outcome.state.last_overflow_iter}, outcome.raised, outcome.skip};
+  return {
+      {outcome.state.scale, outcome.state.cur_iter, outcome.state.last_overflow_iter}, outcome.raised, outcome.skip};
 }
 
 }  // namespace tare::rule

@@ -26,7 +26,9 @@ struct ApexFp16UtilsState {
   int64_t last_overflow_iter = -1;
 };
 
-TARE_HD inline ApexFp16UtilsState initial(const ApexFp16UtilsParams& params) { return {params.init_scale, 0, -1}; }
+TARE_HD inline ApexFp16UtilsState initial(const ApexFp16UtilsParams& params) {
+  return {params.init_scale, 0, -1};
+}
 
 TARE_HD inline Outcome<ApexFp16UtilsState> next(ApexFp16UtilsState state, const ApexFp16UtilsParams& params,
                                                 bool overflow) {

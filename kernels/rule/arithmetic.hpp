@@ -44,8 +44,12 @@ TARE_HD inline Float minimum(Float a, Float b) {
 }
 
 /// Python's max(a, b): the first unless the second is greater, so a nan in front stays and one behind is ignored.
-TARE_HD inline double python_max(double a, double b) { return b > a ? b : a; }
-TARE_HD inline double python_min(double a, double b) { return b < a ? b : a; }
+TARE_HD inline double python_max(double a, double b) {
+  return b > a ? b : a;
+}
+TARE_HD inline double python_min(double a, double b) {
+  return b < a ? b : a;
+}
 
 /// A result as XLA and TensorFlow leave it on the CPU: denormals become zero.
 TARE_HD inline float flushed(float value) {

@@ -1,4 +1,5 @@
-// A scale that never moves: Megatron's ConstantGradScaler, MindSpore's FixedLossScaleUpdateCell, a disabled scaler at 1.
+// A scale that never moves: Megatron's ConstantGradScaler, MindSpore's FixedLossScaleUpdateCell, a disabled scaler
+// at 1.
 //
 //   overflow | scale | step
 //   yes      | same  | skipped

@@ -8,8 +8,10 @@
 //         yes      | yes, cur_scale == min_scale          | raises, nothing changes (or, with raise_error off, below)
 //         yes      | yes                                  | max(cur_scale / factor, min_scale) | same
 //         yes      | no                                   | same                               | - 1
-//         no       | -                                    | x factor at growth                 | filled at growth, or on
-//                  |                                      |                                    | every clean step (consecutive)
+//         no       | -                                    | x factor at growth                 | filled at growth, or
+//         on
+//                  |                                      |                                    | every clean step
+//                  (consecutive)
 //   fused, unfused: no hysteresis, no error: max(cur_scale / factor, min_scale). Not dynamic: only cur_iter counts.
 //   static: nothing changes.
 //
@@ -70,7 +72,9 @@ TARE_HD inline DeepspeedWrapperState initial(const DeepspeedWrapperParams& param
   return {params.dynamic_loss_scale ? params.init_scale : params.loss_scale, 0, -1};
 }
 
-TARE_HD inline DeepspeedStaticState initial(const DeepspeedStaticParams& params) { return {params.scale}; }
+TARE_HD inline DeepspeedStaticState initial(const DeepspeedStaticParams& params) {
+  return {params.scale};
+}
 
 /// Whether this clean step grows the scale. REQUIRES: window != 0.
 TARE_HD inline bool deepspeed_grows(int64_t cur_iter, int64_t last_overflow_iter, int64_t window) {

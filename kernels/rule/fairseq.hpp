@@ -1,4 +1,5 @@
-// fairseq's DynamicLossScaler: check_overflow(norm), then update(). fairseq 0.12.2: fairseq/optim/dynamic_loss_scaler.py.
+// fairseq's DynamicLossScaler: check_overflow(norm), then update(). fairseq 0.12.2:
+// fairseq/optim/dynamic_loss_scaler.py.
 //
 //   step                                          | loss_scale                          | last_rescale | overflows
 //   overflow, overflows / (iter - rescale) >= tol | / factor, not below threshold       | iter         | 0
@@ -32,7 +33,9 @@ struct FairseqState {
   int64_t overflows_since_rescale = 0;
 };
 
-TARE_HD inline FairseqState initial(const FairseqParams& params) { return {params.init_scale, 0, -1, -1, 0}; }
+TARE_HD inline FairseqState initial(const FairseqParams& params) {
+  return {params.init_scale, 0, -1, -1, 0};
+}
 
 TARE_HD inline Outcome<FairseqState> fairseq_overflow(FairseqState state, const FairseqParams& params) {
   const double before = state.scale;

@@ -29,7 +29,9 @@ struct FlaxState {
   int32_t fin_steps = 0;
 };
 
-TARE_HD inline FlaxState initial(const FlaxParams& params) { return {static_cast<float>(params.scale), 0}; }
+TARE_HD inline FlaxState initial(const FlaxParams& params) {
+  return {static_cast<float>(params.scale), 0};
+}
 
 TARE_HD inline Outcome<FlaxState> next(FlaxState state, const FlaxParams& params, bool overflow) {
   if (overflow) {

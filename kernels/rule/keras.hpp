@@ -23,7 +23,9 @@ struct KerasState {
   int64_t step_counter = 0;
 };
 
-TARE_HD inline KerasState initial(const KerasParams& params) { return {static_cast<float>(params.initial_scale), 0}; }
+TARE_HD inline KerasState initial(const KerasParams& params) {
+  return {static_cast<float>(params.initial_scale), 0};
+}
 
 TARE_HD inline Outcome<KerasState> next(KerasState state, const KerasParams& params, bool overflow) {
   if (overflow) {

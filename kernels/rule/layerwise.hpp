@@ -2,7 +2,8 @@
 // ada_loss/chainer_impl/ada_loss_chainer.py, method "approx_range", float16.
 //
 // Each layer gets a scale of its own from statistics of the gradient that comes into it and of its weights, not from
-// overflows. With s the deviation that the products of gradient and weight have, and t = sqrt(2) erfinv(n_uf_threshold):
+// overflows. With s the deviation that the products of gradient and weight have, and t = sqrt(2)
+// erfinv(n_uf_threshold):
 //
 //   s == 0                  | 1
 //   otherwise               | u_min / (t s): lifts all but that share of the products above the smallest float16
@@ -10,7 +11,8 @@
 //                           | before put on, scale_upper_bound; with power_of_two, down to a power of two
 //   the result is not finite | raises
 //
-// Statistics are float32, what follows them double, as NumPy 1 computes it. An update without statistics holds the scale.
+// Statistics are float32, what follows them double, as NumPy 1 computes it. An update without statistics holds the
+// scale.
 #pragma once
 
 #include <cmath>
@@ -47,7 +49,9 @@ struct LayerStatistics {
   double prev_scale;      // accumulated scale of the gradient that comes in
 };
 
-TARE_HD inline LayerwiseState initial(const LayerwiseParams&) { return {}; }
+TARE_HD inline LayerwiseState initial(const LayerwiseParams&) {
+  return {};
+}
 
 /// sqrt(2) erfinv(threshold) by bisection, to the last bits of a double. REQUIRES: 0 < threshold < 1.
 TARE_HD inline double layerwise_quantile(double threshold) {
@@ -60,10 +64,14 @@ TARE_HD inline double layerwise_quantile(double threshold) {
   return high * 1.4142135623730951;
 }
 
+TARE_HD inline double second_moment(double mean, double deviation) {
+  return deviation * deviation + mean * mean;
+}
+
 TARE_HD inline float layerwise_estimate(const LayerwiseParams& params, const LayerStatistics& seen) {
-  const float gradient = seen.gradient_deviation * seen.gradient_deviation + seen.gradient_mean * seen.gradient_mean;
-  const float weight = seen.weight_deviation * seen.weight_deviation + seen.weight_mean * seen.weight_mean;
-  const float deviation = sqrtf(gradient * weight);
+  const double gradient = second_moment(seen.gradient_mean, seen.gradient_deviation);
+  const double weight = second_moment(seen.weight_mean, seen.weight_deviation);
+  const float deviation = static_cast<float>(sqrt(gradient * weight));
   if (deviation == 0.0f) return 1.0f;
   const double summed = static_cast<double>(deviation) * sqrt(0.5 * seen.fan_in);
   const double lifted = static_cast<double>(static_cast<float>(params.u_min)) / (params.quantile * summed);
@@ -81,7 +89,8 @@ TARE_HD inline float power_of_two_below(float value) {
 TARE_HD inline Outcome<LayerwiseState> next(LayerwiseState state, const LayerwiseParams& params,
                                             const LayerStatistics& seen) {
   if (params.update_per_n_iteration == 0) return {state, Raised::kDivisionByZero, true};
-  if (floor_modulo(state.cur_iter, params.update_per_n_iteration) == 0) state.unbound = layerwise_estimate(params, seen);
+  if (floor_modulo(state.cur_iter, params.update_per_n_iteration) == 0)
+    state.unbound = layerwise_estimate(params, seen);
   state.cur_iter = wrapping_add<int64_t>(state.cur_iter, 1);
   if (!is_finite(state.unbound)) return {state, Raised::kInvalidScale, true};
   const double accumulable = static_cast<double>(static_cast<float>(params.accum_upper_bound)) / seen.prev_scale;

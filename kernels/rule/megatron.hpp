@@ -2,9 +2,9 @@
 //
 //   overflow | hysteresis after -1 | growth + 1 == interval | scale                        | growth | hysteresis
 //   yes      | > 0                 | -                      | same                         | 0      | - 1
-//   yes      | <= 0                | -                      | max(x backoff, min_scale)    | 0      | - 1, below zero too
-//   no       | -                   | yes                    | x growth, to infinity if so  | 0      | filled
-//   no       | -                   | no                     | same                         | + 1    | same
+//   yes      | <= 0                | -                      | max(x backoff, min_scale)    | 0      | - 1, below zero
+//   too no       | -                   | yes                    | x growth, to infinity if so  | 0      | filled no | -
+//   | no                     | same                         | + 1    | same
 //
 // Scale, factors and minimum are float32 tensors: float products. Neither a back-off nor a clean step fills the
 // hysteresis, a growth alone does, so every overflow from the H-th on backs off.
@@ -39,7 +39,8 @@ TARE_HD inline Outcome<MegatronState> next(MegatronState state, const MegatronPa
     state.growth_tracker = 0;
     state.hysteresis_tracker = wrapping_add<int64_t>(state.hysteresis_tracker, -1);
     if (state.hysteresis_tracker <= 0) {
-      state.scale = maximum(state.scale * static_cast<float>(params.backoff_factor), static_cast<float>(params.min_scale));
+      state.scale =
+          maximum(state.scale * static_cast<float>(params.backoff_factor), static_cast<float>(params.min_scale));
     }
     return {state, Raised::kNothing, true};
   }

@@ -20,9 +20,15 @@ struct Number {
   double real = 0;      // kReal
 };
 
-TARE_HD inline Number real_number(double value) { return {NumberKind::kReal, 0, value}; }
-TARE_HD inline Number integer_number(int64_t value) { return {NumberKind::kInteger, value, 0}; }
-TARE_HD inline Number boolean_number(bool value) { return {NumberKind::kBoolean, value ? 1 : 0, 0}; }
+TARE_HD inline Number real_number(double value) {
+  return {NumberKind::kReal, 0, value};
+}
+TARE_HD inline Number integer_number(int64_t value) {
+  return {NumberKind::kInteger, value, 0};
+}
+TARE_HD inline Number boolean_number(bool value) {
+  return {NumberKind::kBoolean, value ? 1 : 0, 0};
+}
 
 /// The value as float(x) gives it; none counts as 0.
 TARE_HD inline double value_of(const Number& number) {
@@ -39,9 +45,13 @@ TARE_HD inline Number multiply(const Number& a, const Number& b) {
 }
 
 /// a / b: always a float. REQUIRES: b is not zero (Python raises).
-TARE_HD inline Number divide(const Number& a, const Number& b) { return real_number(value_of(a) / value_of(b)); }
+TARE_HD inline Number divide(const Number& a, const Number& b) {
+  return real_number(value_of(a) / value_of(b));
+}
 
 /// max(a, b): the first unless the second is greater.
-TARE_HD inline Number python_max(const Number& a, const Number& b) { return value_of(b) > value_of(a) ? b : a; }
+TARE_HD inline Number python_max(const Number& a, const Number& b) {
+  return value_of(b) > value_of(a) ? b : a;
+}
 
 }  // namespace tare::rule

@@ -1,4 +1,5 @@
-// Paddle's update_loss_scaling operator of static graphs. paddlepaddle 3.3.1: paddle/phi/kernels/impl/amp_kernel_impl.h.
+// Paddle's update_loss_scaling operator of static graphs. paddlepaddle 3.3.1:
+// paddle/phi/kernels/impl/amp_kernel_impl.h.
 //
 //   overflow | bad + 1 == n | good + 1 == m | loss_scaling                           | good | bad
 //   yes      | yes          | -             | x decr_ratio, 1 if below               | 0    | 0

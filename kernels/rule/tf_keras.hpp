@@ -1,9 +1,11 @@
 // tf-keras' (TF 2's) dynamic loss scale. tf_keras 2.21.0: tf_keras/mixed_precision/loss_scale_optimizer.py.
 //
 //   overflow | good_steps + 1 >= growth_steps | current_loss_scale                       | good_steps
-//   yes      | -                              | max(/ multiplier, 1)                     | 0
+//   yes      | -                              | max(x (1 / multiplier), 1)               | 0
 //   no       | yes                            | x multiplier, kept if that is not finite | 0
 //   no       | no                             | same                                     | + 1
+//
+// The source says scale / multiplier; what TensorFlow computes is the product with the rounded reciprocal.
 #pragma once
 
 #include "kernels/rule/arithmetic.hpp"
@@ -29,7 +31,7 @@ TARE_HD inline TfKerasState initial(const TfKerasParams& params) {
 TARE_HD inline Outcome<TfKerasState> next(TfKerasState state, const TfKerasParams& params, bool overflow) {
   const float multiplier = static_cast<float>(params.multiplier);
   if (overflow) {
-    state.scale = maximum(state.scale / multiplier, 1.0f);
+    state.scale = maximum(state.scale * (1.0f / multiplier), 1.0f);
     state.good_steps = 0;
     return {state, Raised::kNothing, true};
   }

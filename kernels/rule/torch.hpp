@@ -29,7 +29,9 @@ struct TorchState {
   int32_t growth_tracker = 0;
 };
 
-TARE_HD inline TorchState initial(const TorchParams& params) { return {static_cast<float>(params.init_scale), 0}; }
+TARE_HD inline TorchState initial(const TorchParams& params) {
+  return {static_cast<float>(params.init_scale), 0};
+}
 
 TARE_HD inline Outcome<TorchState> next(TorchState state, const TorchParams& params, bool overflow) {
   if (overflow) {

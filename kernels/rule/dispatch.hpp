@@ -1,0 +1,319 @@
+// One step of any policy, chosen at run time, for host and device alike: a switch over the typed rules, and around them
+// what is tare's own and no framework's: an optional floor and ceiling, and counts of what happened.
+#pragma once
+
+#include <cfloat>
+
+#include "kernels/rule/all.hpp"
+
+namespace tare::rule {
+
+/// Stored by no file: the policies' names are (policy.hpp).
+enum class PolicyId : int32_t {
+  kTorch,
+  kApex,
+  kApexContrib,
+  kApexFp16Utils,
+  kApexHysteresis,
+  kNemo,
+  kMegatron,
+  kDeepspeedZero,
+  kDeepspeedFused,
+  kDeepspeedUnfused,
+  kDeepspeedStatic,
+  kFairseq,
+  kColossalai,
+  kMindspore,
+  kMindsporeFixed,
+  kMindsporeAmp,
+  kMindsporeManager,
+  kMindformersAdaptive,
+  kPaddle,
+  kPaddleStatic,
+  kKeras,
+  kTfKeras,
+  kFlax,
+  kJmp,
+  kConstant,
+  kLayerwise,
+};
+
+/// The parameters of one policy; which member is alive the PolicyId tells.
+union RuleParams {
+  TARE_HD RuleParams() : torch{} {}
+  TorchParams torch;
+  ApexParams apex;
+  ApexContribParams apex_contrib;
+  ApexFp16UtilsParams apex_fp16_utils;
+  ApexHysteresisParams apex_hysteresis;
+  MegatronParams megatron;
+  DeepspeedZeroParams deepspeed_zero;
+  DeepspeedWrapperParams deepspeed_wrapper;
+  DeepspeedStaticParams deepspeed_static;
+  FairseqParams fairseq;
+  ColossalaiParams colossalai;
+  MindsporeParams mindspore;
+  MindsporeAmpParams mindspore_amp;
+  MindsporeManagerParams mindspore_manager;
+  MindformersAdaptiveParams mindformers_adaptive;
+  PaddleParams paddle;
+  PaddleStaticParams paddle_static;
+  KerasParams keras;
+  TfKerasParams tf_keras;
+  FlaxParams flax;
+  JmpParams jmp;
+  ConstantParams constant;
+  LayerwiseParams layerwise;
+};
+
+/// The state of one policy. Small and trivially copyable: it may live in device memory and be copied as bytes.
+union RuleState {
+  TARE_HD RuleState() : torch{} {}
+  TorchState torch;
+  ApexState apex;
+  ApexContribState apex_contrib;
+  ApexFp16UtilsState apex_fp16_utils;
+  ApexHysteresisState apex_hysteresis;
+  MegatronState megatron;
+  DeepspeedZeroState deepspeed_zero;
+  DeepspeedWrapperState deepspeed_wrapper;
+  DeepspeedStaticState deepspeed_static;
+  FairseqState fairseq;
+  ColossalaiState colossalai;
+  MindsporeState mindspore;
+  MindsporeAmpState mindspore_amp;
+  MindsporeManagerState mindspore_manager;
+  MindformersAdaptiveState mindformers_adaptive;
+  PaddleState paddle;
+  PaddleStaticState paddle_static;
+  KerasState keras;
+  TfKerasState tf_keras;
+  FlaxState flax;
+  JmpState jmp;
+  ConstantState constant;
+  LayerwiseState layerwise;
+};
+
+/// Bounds for users who want to stop a collapse or a run to infinity. Off at the infinities: bits are the framework's.
+struct Bounds {
+  double floor = -__builtin_inf();
+  double ceiling = __builtin_inf();
+};
+
+/// All that a step needs besides the state.
+struct Policy {
+  PolicyId id = PolicyId::kTorch;
+  RuleParams params;
+  Bounds bounds;
+};
+
+/// What a scaler has gone through.
+struct Counters {
+  int64_t steps = 0;
+  int64_t skipped = 0;
+  int64_t growths = 0;   // steps that ended with a greater scale
+  int64_t backoffs = 0;  // steps that ended with a smaller one
+};
+
+template <auto kParams, auto kState>
+struct Slot {};
+
+/// Calls `visitor` with the Slot of the policy's union members.
+template <class Visitor>
+TARE_HD inline auto visit(PolicyId id, const Visitor& visitor) {
+  switch (id) {
+    case PolicyId::kTorch:
+      break;
+    case PolicyId::kApex:
+      return visitor(Slot<&RuleParams::apex, &RuleState::apex>{});
+    case PolicyId::kApexContrib:
+      return visitor(Slot<&RuleParams::apex_contrib, &RuleState::apex_contrib>{});
+    case PolicyId::kApexFp16Utils:
+      return visitor(Slot<&RuleParams::apex_fp16_utils, &RuleState::apex_fp16_utils>{});
+    case PolicyId::kApexHysteresis:
+    case PolicyId::kNemo:
+      return visitor(Slot<&RuleParams::apex_hysteresis, &RuleState::apex_hysteresis>{});
+    case PolicyId::kMegatron:
+      return visitor(Slot<&RuleParams::megatron, &RuleState::megatron>{});
+    case PolicyId::kDeepspeedZero:
+      return visitor(Slot<&RuleParams::deepspeed_zero, &RuleState::deepspeed_zero>{});
+    case PolicyId::kDeepspeedFused:
+    case PolicyId::kDeepspeedUnfused:
+      return visitor(Slot<&RuleParams::deepspeed_wrapper, &RuleState::deepspeed_wrapper>{});
+    case PolicyId::kDeepspeedStatic:
+      return visitor(Slot<&RuleParams::deepspeed_static, &RuleState::deepspeed_static>{});
+    case PolicyId::kFairseq:
+      return visitor(Slot<&RuleParams::fairseq, &RuleState::fairseq>{});
+    case PolicyId::kColossalai:
+      return visitor(Slot<&RuleParams::colossalai, &RuleState::colossalai>{});
+    case PolicyId::kMindspore:
+      return visitor(Slot<&RuleParams::mindspore, &RuleState::mindspore>{});
+    case PolicyId::kMindsporeAmp:
+      return visitor(Slot<&RuleParams::mindspore_amp, &RuleState::mindspore_amp>{});
+    case PolicyId::kMindsporeManager:
+      return visitor(Slot<&RuleParams::mindspore_manager, &RuleState::mindspore_manager>{});
+    case PolicyId::kMindformersAdaptive:
+      return visitor(Slot<&RuleParams::mindformers_adaptive, &RuleState::mindformers_adaptive>{});
+    case PolicyId::kPaddle:
+      return visitor(Slot<&RuleParams::paddle, &RuleState::paddle>{});
+    case PolicyId::kPaddleStatic:
+      return visitor(Slot<&RuleParams::paddle_static, &RuleState::paddle_static>{});
+    case PolicyId::kKeras:
+      return visitor(Slot<&RuleParams::keras, &RuleState::keras>{});
+    case PolicyId::kTfKeras:
+      return visitor(Slot<&RuleParams::tf_keras, &RuleState::tf_keras>{});
+    case PolicyId::kFlax:
+      return visitor(Slot<&RuleParams::flax, &RuleState::flax>{});
+    case PolicyId::kJmp:
+      return visitor(Slot<&RuleParams::jmp, &RuleState::jmp>{});
+    case PolicyId::kMindsporeFixed:
+    case PolicyId::kConstant:
+      return visitor(Slot<&RuleParams::constant, &RuleState::constant>{});
+    case PolicyId::kLayerwise:
+      return visitor(Slot<&RuleParams::layerwise, &RuleState::layerwise>{});
+  }
+  return visitor(Slot<&RuleParams::torch, &RuleState::torch>{});
+}
+
+namespace detail {
+
+TARE_HD inline double read_scale(float scale) {
+  return scale;
+}
+TARE_HD inline double read_scale(double scale) {
+  return scale;
+}
+TARE_HD inline double read_scale(const Number& scale) {
+  return value_of(scale);
+}
+
+TARE_HD inline void write_scale(float& scale, double value) {
+  scale = static_cast<float>(value);
+}
+TARE_HD inline void write_scale(double& scale, double value) {
+  scale = value;
+}
+TARE_HD inline void write_scale(Number& scale, double value) {
+  scale = real_number(value);
+}
+
+/// A float as the policy can hold it.
+template <class Params>
+TARE_HD inline double held(const Params&, double value) {
+  return value;
+}
+TARE_HD inline double held(const JmpParams& params, double value) {
+  return jmp_rounded(static_cast<float>(value), params.dtype);
+}
+TARE_HD inline double held(const LayerwiseParams&, double value) {
+  return widen<F16>(narrow<F16>(static_cast<float>(value)));
+}
+
+struct Initial {
+  const RuleParams& params;
+  template <auto kParams, auto kState>
+  TARE_HD RuleState operator()(Slot<kParams, kState>) const {
+    RuleState state;
+    state.*kState = initial(params.*kParams);
+    return state;
+  }
+};
+
+struct Next {
+  const RuleParams& params;
+  const RuleState& state;
+  bool overflow;
+  template <auto kParams, auto kState>
+  TARE_HD Outcome<RuleState> operator()(Slot<kParams, kState>) const {
+    const auto outcome = next(state.*kState, params.*kParams, overflow);
+    RuleState after;
+    after.*kState = outcome.state;
+    return {after, outcome.raised, outcome.skip};
+  }
+};
+
+struct ReadScale {
+  const RuleState& state;
+  template <auto kParams, auto kState>
+  TARE_HD double operator()(Slot<kParams, kState>) const {
+    return read_scale((state.*kState).scale);
+  }
+};
+
+/// Whether a finite scale stays finite in the policy's type. A float refuses all beyond its largest, as torch does.
+struct HoldsScale {
+  const RuleParams& params;
+  double value;
+  template <auto kParams, auto kState>
+  TARE_HD bool operator()(Slot<kParams, kState>) const {
+    const RuleState state;
+    const bool single = sizeof((state.*kState).scale) == sizeof(float);
+    if (single && (value > FLT_MAX || value < -FLT_MAX)) return false;
+    return is_finite(held(params.*kParams, value));
+  }
+};
+
+struct WriteScale {
+  const RuleParams& params;
+  RuleState& state;
+  double value;
+  template <auto kParams, auto kState>
+  TARE_HD void operator()(Slot<kParams, kState>) const {
+    write_scale((state.*kState).scale, held(params.*kParams, value));
+  }
+};
+
+}  // namespace detail
+
+/// The state of a fresh scaler, without the bounds.
+TARE_HD inline RuleState initial_state(const Policy& policy) {
+  return visit(policy.id, detail::Initial{policy.params});
+}
+
+/// The framework's rule, untouched.
+TARE_HD inline Outcome<RuleState> next(const Policy& policy, const RuleState& state, bool overflow) {
+  return visit(policy.id, detail::Next{policy.params, state, overflow});
+}
+
+/// The scale: exact, whether the framework keeps a float, a double or a Python int.
+TARE_HD inline double scale_of(PolicyId id, const RuleState& state) {
+  return visit(id, detail::ReadScale{state});
+}
+
+/// What unscaling multiplies by: 1 / scale in double, rounded once to float.
+TARE_HD inline float inverse_of(double scale) {
+  return static_cast<float>(1.0 / scale);
+}
+
+/// Puts a new scale in, rounded to what the policy holds, and leaves every other field alone.
+TARE_HD inline Outcome<RuleState> with_scale(const Policy& policy, RuleState state, double scale) {
+  if (is_finite(scale) && !visit(policy.id, detail::HoldsScale{policy.params, scale})) {
+    return {state, Raised::kScaleTooLarge};
+  }
+  visit(policy.id, detail::WriteScale{policy.params, state, scale});
+  return {state};
+}
+
+/// The state with its scale inside the bounds; nan is left alone.
+TARE_HD inline RuleState bounded(const Policy& policy, RuleState state) {
+  const double scale = scale_of(policy.id, state);
+  if (scale < policy.bounds.floor) visit(policy.id, detail::WriteScale{policy.params, state, policy.bounds.floor});
+  if (scale > policy.bounds.ceiling) visit(policy.id, detail::WriteScale{policy.params, state, policy.bounds.ceiling});
+  return state;
+}
+
+/// One update of a scaler: the rule, then the bounds (not where the rule raised), counted.
+TARE_HD inline Outcome<RuleState> advance(const Policy& policy, const RuleState& state, bool overflow,
+                                          Counters& counters) {
+  Outcome<RuleState> outcome = next(policy, state, overflow);
+  if (outcome.raised == Raised::kNothing) outcome.state = bounded(policy, outcome.state);
+  const double before = scale_of(policy.id, state);
+  const double after = scale_of(policy.id, outcome.state);
+  counters.steps += 1;
+  counters.skipped += outcome.skip ? 1 : 0;
+  counters.growths += after > before ? 1 : 0;
+  counters.backoffs += after < before ? 1 : 0;
+  return outcome;
+}
+
+}  // namespace tare::rule

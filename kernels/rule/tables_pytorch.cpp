@@ -1,0 +1,376 @@
+// The policies of PyTorch trainers.
+#include "kernels/rule/tables.hpp"
+
+namespace tare::rule {
+namespace {
+
+using namespace table;
+
+// One line a parameter: P<slot, &Struct::member>::spec(name, role, range, meaning).
+template <auto kMember>
+using Torch = Parameter<&RuleParams::torch, kMember>;
+template <auto kMember>
+using Hysteresis = Parameter<&RuleParams::apex_hysteresis, kMember>;
+template <auto kMember>
+using Apex = Parameter<&RuleParams::apex, kMember>;
+template <auto kMember>
+using Contrib = Parameter<&RuleParams::apex_contrib, kMember>;
+template <auto kMember>
+using Utils = Parameter<&RuleParams::apex_fp16_utils, kMember>;
+template <auto kMember>
+using Megatron = Parameter<&RuleParams::megatron, kMember>;
+template <auto kMember>
+using Zero = Parameter<&RuleParams::deepspeed_zero, kMember>;
+template <auto kMember>
+using Wrapper = Parameter<&RuleParams::deepspeed_wrapper, kMember>;
+template <auto kMember>
+using Fairseq = Parameter<&RuleParams::fairseq, kMember>;
+template <auto kMember>
+using Colossalai = Parameter<&RuleParams::colossalai, kMember>;
+
+constexpr Unset kNoFloor{"null", {NumberKind::kReal, 0, -__builtin_inf()}};
+constexpr Unset kNoCeiling{"null", {NumberKind::kReal, 0, __builtin_inf()}};
+
+constexpr ParameterSpec kTorchParameters[] = {
+    Torch<&TorchParams::init_scale>::spec("init_scale", "initial_scale", single_scale(), "scale of a fresh scaler"),
+    Torch<&TorchParams::growth_factor>::spec("growth_factor", "growth_factor", above(1), "multiplier at growth"),
+    Torch<&TorchParams::backoff_factor>::spec("backoff_factor", "backoff_factor", below(1),
+                                              "multiplier at an overflow"),
+    Torch<&TorchParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(1),
+                                               "clean steps that a growth needs"),
+};
+constexpr FieldSpec kTorchFields[] = {
+    Field<&RuleState::torch, &TorchState::scale>::spec("scale", "scale"),
+    Field<&RuleState::torch, &TorchState::growth_tracker>::spec("growth_tracker", "growth_tracker", "_growth_tracker"),
+};
+
+constexpr ParameterSpec kHysteresisParameters[] = {
+    Hysteresis<&NemoParams::init_scale>::spec("init_scale", "initial_scale", single_scale(), "scale of a fresh scaler"),
+    Hysteresis<&NemoParams::growth_factor>::spec("growth_factor", "growth_factor", above(1), "multiplier at growth"),
+    Hysteresis<&NemoParams::backoff_factor>::spec("backoff_factor", "backoff_factor", below(1),
+                                                  "multiplier at a back-off"),
+    Hysteresis<&NemoParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(1),
+                                                   "clean steps that a growth needs"),
+    Hysteresis<&NemoParams::hysteresis>::spec("hysteresis", "hysteresis", at_least(0),
+                                              "overflows in a row that a back-off needs"),
+};
+constexpr FieldSpec kHysteresisFields[] = {
+    Field<&RuleState::apex_hysteresis, &NemoState::scale>::spec("scale", "scale"),
+    Field<&RuleState::apex_hysteresis, &NemoState::growth_tracker>::spec("growth_tracker", "growth_tracker",
+                                                                         "_growth_tracker"),
+    Field<&RuleState::apex_hysteresis, &NemoState::hysteresis_tracker>::spec("hysteresis_tracker", "hysteresis_tracker",
+                                                                             "_hysteresis_tracker"),
+};
+
+constexpr ParameterSpec kApexParameters[] = {
+    Apex<&ApexParams::loss_scale>::spec("loss_scale", {}, above(0), "a fixed scale, or \"dynamic\"",
+                                        {"dynamic", {NumberKind::kReal, 0, __builtin_nan("")}}),
+    Apex<&ApexParams::init_scale>::spec("init_scale", "initial_scale", above(0), "scale of a fresh dynamic scaler"),
+    Apex<&ApexParams::min_loss_scale>::spec("min_loss_scale", "min_scale", at_least(0), "floor; 0 is none",
+                                            {"null", {NumberKind::kReal, 0, 0.0}}),
+    Apex<&ApexParams::max_loss_scale>::spec("max_loss_scale", "max_scale", above(0), "ceiling"),
+    Apex<&ApexParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
+                                          "clean steps that a growth needs"),
+    Apex<&ApexParams::scale_factor>::spec("scale_factor", {}, any(), "taken and ignored: apex always uses 2"),
+};
+constexpr FieldSpec kApexFields[] = {
+    Field<&RuleState::apex, &ApexState::scale>::spec("loss_scale", "scale"),
+    Field<&RuleState::apex, &ApexState::unskipped>::spec("unskipped", "growth_tracker"),
+};
+
+constexpr ParameterSpec kContribParameters[] = {
+    Contrib<&ApexContribParams::dynamic_loss_scale>::spec("dynamic_loss_scale", "dynamic", any(),
+                                                          "whether the scale moves"),
+    Contrib<&ApexContribParams::init_scale>::spec("init_scale", "initial_scale", above(0),
+                                                  "scale of a fresh dynamic scaler"),
+    Contrib<&ApexContribParams::static_loss_scale>::spec("static_loss_scale", {}, above(0),
+                                                         "the scale where it does not move"),
+    Contrib<&ApexContribParams::scale_factor>::spec("scale_factor", "growth_factor", above(1),
+                                                    "multiplier at growth, divisor at an overflow"),
+    Contrib<&ApexContribParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
+                                                    "steps between growths"),
+};
+bool contrib_is_dynamic(const RuleParams& params) {
+  return params.apex_contrib.dynamic_loss_scale;
+}
+constexpr FieldSpec kContribFields[] = {
+    Field<&RuleState::apex_contrib, &ApexContribState::scale>::spec("cur_scale", "scale"),
+    Field<&RuleState::apex_contrib, &ApexContribState::cur_iter>::spec("cur_iter", "step"),
+    Field<&RuleState::apex_contrib, &ApexContribState::last_overflow_iter>::spec(
+        "last_overflow_iter", "last_overflow_step", {}, contrib_is_dynamic),
+};
+
+constexpr ParameterSpec kUtilsParameters[] = {
+    Utils<&ApexFp16UtilsParams::init_scale>::spec("init_scale", "initial_scale", above(0), "scale of a fresh scaler"),
+    Utils<&ApexFp16UtilsParams::scale_factor>::spec("scale_factor", "growth_factor", above(1),
+                                                    "multiplier at growth, divisor at an overflow"),
+    Utils<&ApexFp16UtilsParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
+                                                    "steps between growths"),
+};
+constexpr FieldSpec kUtilsFields[] = {
+    Field<&RuleState::apex_fp16_utils, &ApexFp16UtilsState::scale>::spec("cur_scale", "scale"),
+    Field<&RuleState::apex_fp16_utils, &ApexFp16UtilsState::cur_iter>::spec("cur_iter", "step"),
+    Field<&RuleState::apex_fp16_utils, &ApexFp16UtilsState::last_overflow_iter>::spec("last_overflow_iter",
+                                                                                      "last_overflow_step"),
+};
+
+constexpr ParameterSpec kMegatronParameters[] = {
+    Megatron<&MegatronParams::initial_scale>::spec("initial_scale", "initial_scale", single_scale(),
+                                                   "scale of a fresh scaler"),
+    Megatron<&MegatronParams::min_scale>::spec("min_scale", "min_scale", single_scale(), "floor"),
+    Megatron<&MegatronParams::growth_factor>::spec("growth_factor", "growth_factor", above(1), "multiplier at growth"),
+    Megatron<&MegatronParams::backoff_factor>::spec("backoff_factor", "backoff_factor", inside(0, 1),
+                                                    "multiplier at a back-off"),
+    Megatron<&MegatronParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(1),
+                                                     "clean steps that a growth needs"),
+    Megatron<&MegatronParams::hysteresis>::spec("hysteresis", "hysteresis", at_least(1),
+                                                "overflows since the last growth that a back-off needs"),
+};
+const char* megatron_relation(const RuleParams& params) {
+  return params.megatron.min_scale <= params.megatron.initial_scale ? nullptr
+                                                                    : "min_scale is greater than initial_scale";
+}
+constexpr FieldSpec kMegatronFields[] = {
+    Field<&RuleState::megatron, &MegatronState::scale>::spec("scale", "scale"),
+    Field<&RuleState::megatron, &MegatronState::growth_tracker>::spec("growth_tracker", "growth_tracker"),
+    Field<&RuleState::megatron, &MegatronState::hysteresis_tracker>::spec("hysteresis_tracker", "hysteresis_tracker"),
+};
+
+constexpr ParameterSpec kZeroParameters[] = {
+    Zero<&DeepspeedZeroParams::init_scale>::spec("init_scale", "initial_scale", above(0), "scale of a fresh scaler"),
+    Zero<&DeepspeedZeroParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
+                                                   "steps between growths"),
+    Zero<&DeepspeedZeroParams::min_scale>::spec("min_scale", "min_scale", above(0), "floor"),
+    Zero<&DeepspeedZeroParams::delayed_shift>::spec("delayed_shift", "hysteresis", at_least(1),
+                                                    "overflows that a back-off needs"),
+    Zero<&DeepspeedZeroParams::consecutive_hysteresis>::spec("consecutive_hysteresis", {}, any(),
+                                                             "whether a clean step fills the hysteresis"),
+    Zero<&DeepspeedZeroParams::raise_error_at_min_scale>::spec("raise_error_at_min_scale", {}, any(),
+                                                               "whether an overflow at min_scale stops the run"),
+    Zero<&DeepspeedZeroParams::scale_factor>::spec("scale_factor", "growth_factor", above(1),
+                                                   "multiplier at growth, divisor at a back-off"),
+};
+constexpr FieldSpec kZeroFields[] = {
+    Field<&RuleState::deepspeed_zero, &DeepspeedZeroState::scale>::spec("cur_scale", "scale"),
+    Field<&RuleState::deepspeed_zero, &DeepspeedZeroState::cur_iter>::spec("cur_iter", "step"),
+    Field<&RuleState::deepspeed_zero, &DeepspeedZeroState::last_overflow_iter>::spec("last_overflow_iter",
+                                                                                     "last_overflow_step"),
+    Field<&RuleState::deepspeed_zero, &DeepspeedZeroState::cur_hysteresis>::spec("cur_hysteresis",
+                                                                                 "hysteresis_tracker"),
+};
+
+constexpr ParameterSpec kWrapperParameters[] = {
+    Wrapper<&DeepspeedWrapperParams::dynamic_loss_scale>::spec("dynamic_loss_scale", "dynamic", any(),
+                                                               "whether the scale moves"),
+    Wrapper<&DeepspeedWrapperParams::scale_factor>::spec("scale_factor", "growth_factor", above(1),
+                                                         "multiplier at growth, divisor at an overflow", {"null", {}}),
+    Wrapper<&DeepspeedWrapperParams::init_scale>::spec("init_scale", "initial_scale", above(0),
+                                                       "scale of a fresh dynamic scaler"),
+    Wrapper<&DeepspeedWrapperParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
+                                                         "steps between growths"),
+    Wrapper<&DeepspeedWrapperParams::min_scale>::spec("min_scale", "min_scale", above(0), "floor"),
+    Wrapper<&DeepspeedWrapperParams::loss_scale>::spec("loss_scale", {}, above(0), "the scale where it does not move"),
+};
+bool wrapper_is_dynamic(const RuleParams& params) {
+  return params.deepspeed_wrapper.dynamic_loss_scale;
+}
+const char* wrapper_relation(const RuleParams& params) {
+  const DeepspeedWrapperParams& own = params.deepspeed_wrapper;
+  const bool missing = own.dynamic_loss_scale && own.scale_factor.kind == NumberKind::kNone;
+  return missing ? "scale_factor is null, which only a scale that does not move allows" : nullptr;
+}
+constexpr FieldSpec kWrapperFields[] = {
+    Field<&RuleState::deepspeed_wrapper, &DeepspeedWrapperState::scale>::spec("cur_scale", "scale"),
+    Field<&RuleState::deepspeed_wrapper, &DeepspeedWrapperState::cur_iter>::spec("cur_iter", "step"),
+    Field<&RuleState::deepspeed_wrapper, &DeepspeedWrapperState::last_overflow_iter>::spec(
+        "last_overflow_iter", "last_overflow_step", {}, wrapper_is_dynamic),
+};
+
+constexpr ParameterSpec kStaticParameters[] = {
+    Parameter<&RuleParams::deepspeed_static, &DeepspeedStaticParams::scale>::spec("scale", "initial_scale", above(0),
+                                                                                  "the scale"),
+};
+constexpr FieldSpec kStaticFields[] = {
+    Field<&RuleState::deepspeed_static, &DeepspeedStaticState::scale>::spec("cur_scale", "scale"),
+};
+
+constexpr ParameterSpec kFairseqParameters[] = {
+    Fairseq<&FairseqParams::init_scale>::spec("init_scale", "initial_scale", above(0), "scale of a fresh scaler"),
+    Fairseq<&FairseqParams::scale_factor>::spec("scale_factor", "growth_factor", above(1),
+                                                "multiplier at growth, divisor at a back-off"),
+    Fairseq<&FairseqParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
+                                                "steps between growths"),
+    Fairseq<&FairseqParams::tolerance>::spec("tolerance", {}, at_least(0),
+                                             "share of overflows since the last change that a back-off needs"),
+    Fairseq<&FairseqParams::threshold>::spec("threshold", {}, any(), "floor of a back-off", kNoFloor),
+    Fairseq<&FairseqParams::min_loss_scale>::spec("min_loss_scale", "min_scale", at_least(0),
+                                                  "a back-off to here or below stops the run"),
+};
+constexpr FieldSpec kFairseqFields[] = {
+    Field<&RuleState::fairseq, &FairseqState::scale>::spec("loss_scale", "scale"),
+    Field<&RuleState::fairseq, &FairseqState::iter>::spec("iter", "step"),
+    Field<&RuleState::fairseq, &FairseqState::last_overflow_iter>::spec("last_overflow_iter", "last_overflow_step"),
+    Field<&RuleState::fairseq, &FairseqState::last_rescale_iter>::spec("last_rescale_iter", {}),
+    Field<&RuleState::fairseq, &FairseqState::overflows_since_rescale>::spec("overflows_since_rescale",
+                                                                             "overflow_tracker"),
+};
+
+constexpr ParameterSpec kColossalaiParameters[] = {
+    Colossalai<&ColossalaiParams::initial_scale>::spec("initial_scale", "initial_scale", single_scale(),
+                                                       "scale of a fresh scaler"),
+    Colossalai<&ColossalaiParams::growth_factor>::spec("growth_factor", "growth_factor", above(1),
+                                                       "multiplier at growth"),
+    Colossalai<&ColossalaiParams::backoff_factor>::spec("backoff_factor", "backoff_factor", inside(0, 1),
+                                                        "multiplier at a back-off"),
+    Colossalai<&ColossalaiParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(1),
+                                                         "clean steps that a growth needs"),
+    Colossalai<&ColossalaiParams::min_scale>::spec("min_scale", "min_scale", single_scale(), "floor", kNoFloor),
+    Colossalai<&ColossalaiParams::max_scale>::spec("max_scale", "max_scale", single_scale(), "ceiling", kNoCeiling),
+    Colossalai<&ColossalaiParams::hysteresis>::spec("hysteresis", "hysteresis", at_least(0),
+                                                    "overflows since the last growth that a back-off needs"),
+};
+const char* colossalai_relation(const RuleParams& params) {
+  const ColossalaiParams& own = params.colossalai;
+  if (!(own.min_scale <= own.initial_scale)) return "min_scale is greater than initial_scale";
+  if (!(own.max_scale >= own.initial_scale)) return "max_scale is smaller than initial_scale";
+  return nullptr;
+}
+constexpr FieldSpec kColossalaiFields[] = {
+    Field<&RuleState::colossalai, &ColossalaiState::scale>::spec("scale", "scale"),
+    Field<&RuleState::colossalai, &ColossalaiState::growth_step>::spec("growth_step", "growth_tracker", "_growth_step"),
+    Field<&RuleState::colossalai, &ColossalaiState::hysteresis_step>::spec("hysteresis_step", "overflow_tracker",
+                                                                           "_hysteresis_step"),
+};
+
+/// deepspeed's built-in defaults where the configuration names no dynamic scale.
+RuleParams unfused_defaults() {
+  RuleParams params = defaults<&RuleParams::deepspeed_wrapper>();
+  params.deepspeed_wrapper.init_scale = real_number(65536.0);
+  params.deepspeed_wrapper.min_scale = real_number(0.25);
+  return params;
+}
+
+RuleParams fused_defaults() {
+  RuleParams params = defaults<&RuleParams::deepspeed_wrapper>();
+  params.deepspeed_wrapper.init_scale = integer_number(4294967296);
+  return params;
+}
+
+constexpr PolicySpec kPolicies[] = {
+    {PolicyId::kTorch,
+     "torch",
+     {},
+     {},
+     "torch 2.15.0",
+     "torch.amp.GradScaler",
+     Driver::kOverflow,
+     kTorchParameters,
+     kTorchFields,
+     defaults<&RuleParams::torch>,
+     nullptr},
+    {PolicyId::kApex,
+     "apex",
+     {},
+     {},
+     "apex 25.04",
+     "apex.amp's LossScaler",
+     Driver::kOverflow,
+     kApexParameters,
+     kApexFields,
+     defaults<&RuleParams::apex>,
+     nullptr},
+    {PolicyId::kApexContrib,
+     "apex_contrib",
+     {},
+     {},
+     "apex 25.04",
+     "apex.contrib's FP16_Optimizer",
+     Driver::kOverflow,
+     kContribParameters,
+     kContribFields,
+     defaults<&RuleParams::apex_contrib>,
+     nullptr},
+    {PolicyId::kApexFp16Utils,
+     "apex_fp16_utils",
+     {},
+     {},
+     "apex 25.04",
+     "apex.fp16_utils' DynamicLossScaler",
+     Driver::kOverflow,
+     kUtilsParameters,
+     kUtilsFields,
+     defaults<&RuleParams::apex_fp16_utils>,
+     nullptr},
+    {PolicyId::kApexHysteresis,
+     "apex_hysteresis",
+     {},
+     {},
+     "apex 25.04",
+     "apex's update_scale_hysteresis",
+     Driver::kOverflow,
+     kHysteresisParameters,
+     kHysteresisFields,
+     defaults<&RuleParams::apex_hysteresis>,
+     nullptr},
+    {PolicyId::kNemo,
+     "nemo",
+     {},
+     {},
+     "NeMo 2.5.0rc0",
+     "NeMo's GradScaler with hysteresis",
+     Driver::kOverflow,
+     kHysteresisParameters,
+     kHysteresisFields,
+     defaults<&RuleParams::apex_hysteresis>,
+     nullptr},
+    {PolicyId::kMegatron,
+     "megatron",
+     {},
+     {},
+     "megatron-core 0.19.2",
+     "Megatron's DynamicGradScaler",
+     Driver::kOverflow,
+     kMegatronParameters,
+     kMegatronFields,
+     defaults<&RuleParams::megatron>,
+     megatron_relation},
+    {PolicyId::kDeepspeedZero, "deepspeed", "zero", "variant", "deepspeed 0.19.8", "DeepSpeed ZeRO's DynamicLossScaler",
+     Driver::kOverflow, kZeroParameters, kZeroFields, defaults<&RuleParams::deepspeed_zero>, nullptr},
+    {PolicyId::kDeepspeedFused, "deepspeed", "fused", "variant", "deepspeed 0.19.8", "DeepSpeed's FP16_Optimizer",
+     Driver::kOverflow, kWrapperParameters, kWrapperFields, fused_defaults, wrapper_relation},
+    {PolicyId::kDeepspeedUnfused, "deepspeed", "unfused", "variant", "deepspeed 0.19.8",
+     "DeepSpeed's FP16_UnfusedOptimizer", Driver::kOverflow, kWrapperParameters, kWrapperFields, unfused_defaults,
+     wrapper_relation},
+    {PolicyId::kDeepspeedStatic, "deepspeed", "static", "variant", "deepspeed 0.19.8", "DeepSpeed's LossScaler",
+     Driver::kOverflow, kStaticParameters, kStaticFields, defaults<&RuleParams::deepspeed_static>, nullptr},
+    {PolicyId::kFairseq,
+     "fairseq",
+     {},
+     {},
+     "fairseq 0.12.2",
+     "fairseq's DynamicLossScaler",
+     Driver::kOverflow,
+     kFairseqParameters,
+     kFairseqFields,
+     defaults<&RuleParams::fairseq>,
+     nullptr},
+    {PolicyId::kColossalai,
+     "colossalai",
+     {},
+     {},
+     "colossalai 0.5.0",
+     "ColossalAI's DynamicGradScaler",
+     Driver::kOverflow,
+     kColossalaiParameters,
+     kColossalaiFields,
+     defaults<&RuleParams::colossalai>,
+     colossalai_relation},
+};
+
+}  // namespace
+
+std::span<const PolicySpec> pytorch_policies() {
+  return kPolicies;
+}
+
+}  // namespace tare::rule
