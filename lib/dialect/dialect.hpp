@@ -20,7 +20,7 @@ namespace tare {
 /// One native key of a state.
 struct FieldRule {
   std::string_view name;
-  std::optional<Role> role;
+  std::optional<Role> role = {};
   bool required = false;  ///< without it this is not that state; it must hold a number
 };
 
@@ -46,19 +46,19 @@ struct Setting {
 };
 
 struct Dialect {
-  std::string_view name;       ///< as reports name it: "torch", "megatron" ...
-  std::string_view framework;  ///< as sentences name it: "PyTorch's GradScaler"
+  std::string_view name = {};       ///< as reports name it: "torch", "megatron" ...
+  std::string_view framework = {};  ///< as sentences name it: "PyTorch's GradScaler"
   Form form = Form::map;
-  std::span<const FieldRule> fields;
+  std::span<const FieldRule> fields = {};
   Growth growth = Growth::not_stored;
-  std::span<const Setting> settings;
-  std::string_view under;  ///< the key that it must stand under; empty: any
+  std::span<const Setting> settings = {};
+  std::string_view under = {};  ///< the key that it must stand under; empty: any
   /// At least one of these keys is at the file's root; empty: no matter.
-  std::span<const std::string_view> beside_root_keys;
-  /// Objects: a dotted part of the class's module, and the class's names; empty: any.
-  std::string_view module_part;
-  std::span<const std::string_view> class_names;
-  std::span<const std::string_view> left_out;  ///< attributes that are no state
+  std::span<const std::string_view> beside_root_keys = {};
+  /// Objects: parts of the class's dotted module name, one of which it has, and the class's names; empty: any.
+  std::span<const std::string_view> module_parts = {};
+  std::span<const std::string_view> class_names = {};
+  std::span<const std::string_view> left_out = {};  ///< attributes that are no state
 };
 
 /// Every dialect, in the order in which they are tried: the first that fits counts.

@@ -1,0 +1,93 @@
+// What a file without a scaler holds, told from its top and from the storages that its tensors name.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::size_t most_keys = 8;
+constexpr std::size_t longest_key = 40;
+
+struct StorageName {
+  std::string_view storage;
+  std::string_view type;
+};
+
+constexpr auto storage_names = std::to_array<StorageName>({
+    {"FloatStorage", "float32"},
+    {"DoubleStorage", "float64"},
+    {"HalfStorage", "float16"},
+    {"BFloat16Storage", "bfloat16"},
+});
+
+/// Keys under which trainers keep a scaler: one of these with nothing under it is worth a word.
+constexpr auto scaler_keys = std::to_array<std::string_view>({
+    "scaler",
+    "grad_scaler",
+    "amp_scaler",
+    "loss_scaler",
+    "scaler_state_dict",
+    "native_amp_scaling_state",
+    "MixedPrecision",
+    "MixedPrecisionPlugin",
+});
+
+bool is_empty(const Tree& tree, NodeId id) {
+  return id != nowhere && (tree.kind(id) == Kind::none || (tree.kind(id) == Kind::map && tree.items(id).empty()));
+}
+
+std::string empty_scaler(const Tree& tree, NodeId map) {
+  for (const std::string_view key : scaler_keys) {
+    if (is_empty(tree, tree.find(map, key))) return fmt::format("{} is empty", key);
+  }
+  return {};
+}
+
+std::string tensors(const Tree& tree) {
+  std::size_t count = 0;
+  std::vector<std::string_view> types;
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.kind(id) == Kind::tensor) ++count;
+    if (tree.kind(id) != Kind::name) continue;
+    const std::string_view name = tree.qualified_name(id).name;
+    const auto row = std::find_if(storage_names.begin(), storage_names.end(),
+                                  [&](const StorageName& storage) { return storage.storage == name; });
+    if (row == storage_names.end() || std::find(types.begin(), types.end(), row->type) != types.end()) continue;
+    types.push_back(row->type);
+  }
+  if (count == 0) return {};
+  std::string text = fmt::format("{} tensor{}", count, count == 1 ? "" : "s");
+  if (!types.empty()) text += fmt::format(" ({})", fmt::join(types, ", "));
+  return text;
+}
+
+std::string top_keys(const Tree& tree, NodeId map) {
+  const auto pairs = tree.items(map);
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < pairs.size() && keys.size() < most_keys; i += 2) {
+    if (tree.kind(pairs[i]) == Kind::string) keys.push_back(tree.key_text(pairs[i]).substr(0, longest_key));
+  }
+  if (keys.empty()) return {};
+  const bool has_more = pairs.size() / 2 > keys.size();
+  return fmt::format("under {}{}", fmt::join(keys, ", "), has_more ? " ..." : "");
+}
+
+}  // namespace
+
+std::string describe_contents(const Tree& tree) {
+  const NodeId map = tree.fields(tree.root);
+  if (is_empty(tree, tree.root)) return "nothing: what a scaler saves that is switched off";
+  std::vector<std::string> parts = {tensors(tree)};
+  if (map != nowhere) {
+    parts.push_back(top_keys(tree, map));
+    parts.push_back(empty_scaler(tree, map));
+  }
+  std::erase(parts, "");
+  return parts.empty() ? "no tensors and no named values" : fmt::format("{}", fmt::join(parts, "; "));
+}
+
+}  // namespace tare

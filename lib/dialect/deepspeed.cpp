@@ -1,0 +1,83 @@
+// DeepSpeed: the keys that its fp16 optimizer wrappers (without ZeRO) put among their own, and the loss scaler that
+// ZeRO pickles whole into every rank's file. apex.contrib writes the same keys as the wrappers: what tells DeepSpeed's
+// is the file's root, which holds its version or configuration.
+#include <array>
+
+#include "lib/dialect/shapes.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto part_fields = std::to_array<FieldRule>({
+    {"cur_scale", Role::scale, true},
+    {"dynamic_loss_scale", Role::dynamic, true},
+    {"cur_iter", Role::step, true},
+    {"last_overflow_iter", Role::last_overflow_step},
+    {"scale_factor", Role::growth_factor},
+    {"scale_window", Role::growth_interval},
+});
+
+constexpr auto root_keys = std::to_array<std::string_view>({"ds_version", "ds_config"});
+
+constexpr auto part_settings = std::to_array<Setting>({
+    {Role::growth_tracker, "DeepSpeed counts from last_overflow_step: edit that, or step."},
+    {Role::growth_interval, "A static scale has no window; fp16.loss_scale: 0 in the configuration makes it dynamic."},
+    {Role::growth_factor, "A static scale has no factor; fp16.loss_scale: 0 in the configuration makes it dynamic."},
+    {Role::last_overflow_step, "A static scale knows no overflows."},
+    {Role::backoff_factor, "DeepSpeed divides by scale_factor, which is growth_factor here."},
+    {Role::hysteresis, "DeepSpeed's fp16 optimizer without ZeRO has no hysteresis: every overflow backs off."},
+    {Role::hysteresis_tracker, "DeepSpeed's fp16 optimizer without ZeRO has no hysteresis."},
+    {Role::min_scale, "DeepSpeed takes it from fp16.min_loss_scale in its configuration."},
+    {Role::max_scale, "DeepSpeed has no upper bound."},
+    {Role::initial_scale, "DeepSpeed takes it from fp16.initial_scale_power in its configuration."},
+});
+
+constexpr auto object_fields = std::to_array<FieldRule>({
+    {"cur_scale", Role::scale, true},
+    {"dynamic", Role::dynamic},
+    {"cur_iter", Role::step},
+    {"last_overflow_iter", Role::last_overflow_step},
+    {"scale_factor", Role::growth_factor},
+    {"scale_window", Role::growth_interval},
+    {"min_scale", Role::min_scale},
+    {"delayed_shift", Role::hysteresis},
+    {"cur_hysteresis", Role::hysteresis_tracker},
+});
+
+constexpr auto module_parts = std::to_array<std::string_view>({"deepspeed"});
+constexpr auto class_names = std::to_array<std::string_view>({"DynamicLossScaler", "LossScaler"});
+
+constexpr auto object_settings = std::to_array<Setting>({
+    {Role::growth_tracker, "DeepSpeed counts from last_overflow_step: edit that, or step."},
+    {Role::growth_interval, "A static scale has no window; fp16.loss_scale: 0 in the configuration makes it dynamic."},
+    {Role::backoff_factor, "DeepSpeed divides by scale_factor, which is growth_factor here."},
+    {Role::max_scale, "DeepSpeed has no upper bound."},
+    {Role::initial_scale, "DeepSpeed takes it from fp16.initial_scale_power in its configuration."},
+    {Role::overflow_tracker, "DeepSpeed counts down instead: edit hysteresis_tracker."},
+    {Role::dynamic, "Older releases of DeepSpeed tell by the class: DynamicLossScaler or LossScaler."},
+});
+
+}  // namespace
+
+constinit const Dialect deepspeed_part = {
+    .name = "deepspeed",
+    .framework = "DeepSpeed's fp16 optimizer",
+    .form = Form::part,
+    .fields = part_fields,
+    .growth = Growth::modulo_after_one,
+    .settings = part_settings,
+    .beside_root_keys = root_keys,
+};
+
+constinit const Dialect deepspeed_object = {
+    .name = "deepspeed",
+    .framework = "DeepSpeed's ZeRO loss scaler",
+    .form = Form::object,
+    .fields = object_fields,
+    .growth = Growth::modulo_either,
+    .settings = object_settings,
+    .module_parts = module_parts,
+    .class_names = class_names,
+};
+
+}  // namespace tare

@@ -1,0 +1,41 @@
+// The table of dialects, and what it says of a role that a state does not hold.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "lib/dialect/shapes.hpp"
+
+namespace tare {
+namespace {
+
+// A shape that has another one's keys and more stands before it.
+constexpr auto table = std::to_array<const Dialect*>({
+    &nemo_state,
+    &torch_state,
+    &torch_object,
+    &megatron_state,
+    &deepspeed_part,
+    &deepspeed_object,
+    &megatron_object,
+    &apex_amp_state,
+    &apex_amp_object,
+    &apex_part,
+    &apex_object,
+    &fairseq_part,
+    &colossalai_state,
+});
+
+}  // namespace
+
+std::span<const Dialect* const> dialects() {
+  return table;
+}
+
+std::string how_it_is_set(const Dialect& dialect, Role role) {
+  for (const Setting& setting : dialect.settings) {
+    if (setting.role == role) return std::string(setting.sentence);
+  }
+  return fmt::format("{} has none: {}.", dialect.framework, facts(role).meaning);
+}
+
+}  // namespace tare

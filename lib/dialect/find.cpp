@@ -1,0 +1,175 @@
+// Scalers in a tree: every dict and every object's attributes are held against the dialects' tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/dialect/fp8.hpp"
+#include "lib/dialect/place.hpp"
+#include "lib/dialect/shapes.hpp"
+#include "lib/dialect/walk.hpp"
+
+namespace tare {
+namespace {
+
+/// No framework's scaler has this many keys; a dict with more is a model or a bag of other things.
+constexpr std::size_t max_keys = 64;
+/// A scaler's own field has one element; this is for what others put beside.
+constexpr std::uint64_t max_elements = 4096;
+/// What is told of ways to one and the same scaler, and for how many scalers.
+constexpr std::size_t max_other_paths = 16;
+constexpr std::size_t max_with_other_paths = 256;
+
+/// The first field of each dialect's table is a key that hardly anything else has. Nearly every dict is done with after
+/// a look at the lengths of its keys.
+class Telltales {
+ public:
+  Telltales() {
+    for (const Dialect* dialect : dialects()) {
+      const std::string_view key = dialect->fields.front().name;
+      lengths_ |= std::uint64_t{1} << key.size();
+      if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(key);
+    }
+  }
+
+  [[nodiscard]] bool has_one(const Tree& tree, NodeId map) const {
+    const auto pairs = tree.items(map);
+    if (pairs.size() > 2 * max_keys) return false;
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      if (tree.kind(pairs[i]) != Kind::string) continue;
+      const std::uint32_t length = tree[pairs[i]].as.run.count;
+      if (length < 64 && (lengths_ >> length & 1) != 0 && is_one(tree.text(pairs[i]))) return true;
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool is_one(std::string_view key) const {
+    return std::find(keys_.begin(), keys_.end(), key) != keys_.end();
+  }
+
+  std::uint64_t lengths_ = 0;
+  std::vector<std::string_view> keys_;
+};
+
+const FieldRule* rule_for(const Dialect& dialect, std::string_view name) {
+  const auto is_it = [&](const FieldRule& rule) { return rule.name == name; };
+  const auto rule = std::find_if(dialect.fields.begin(), dialect.fields.end(), is_it);
+  return rule == dialect.fields.end() ? nullptr : &*rule;
+}
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// "deepspeed.runtime.fp16.loss_scaler" has the part "fp16", not the part "scaler".
+bool has_part(std::string_view module, std::string_view part) {
+  for (std::size_t at = module.find(part); at != std::string_view::npos; at = module.find(part, at + 1)) {
+    const std::size_t end = at + part.size();
+    if ((at == 0 || module[at - 1] == '.') && (end == module.size() || module[end] == '.')) return true;
+  }
+  return false;
+}
+
+class Finder {
+ public:
+  Finder(const Tree& tree, const FileContext& file, std::vector<Finding>& findings)
+      : tree_(tree), file_(file), findings_(findings), walk_(tree), root_(tree.fields(tree.root)) {}
+
+  std::vector<FoundScaler> find() {
+    static const Telltales telltales;
+    Fp8Signs fp8(tree_);
+    while (walk_.next()) {
+      const NodeId node = walk_.step(walk_.current()).node;
+      if (tree_.kind(node) != Kind::map) continue;
+      if (telltales.has_one(tree_, node)) try_dialects(node);
+      fp8.look_at(node, walk_);
+    }
+    fp8.report(findings_);
+    for (std::size_t i = 0; i < std::min(found_.size(), max_with_other_paths); ++i) {
+      found_[i].also_at = walk_.other_paths(steps_[i], max_other_paths);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void try_dialects(NodeId map) {
+    for (const Dialect* dialect : dialects()) {
+      if (!has_required_keys(*dialect, map) || !stands_right(*dialect)) continue;
+      take(*dialect, map);
+      return;
+    }
+  }
+
+  [[nodiscard]] bool has_required_keys(const Dialect& dialect, NodeId map) const {
+    return std::all_of(dialect.fields.begin(), dialect.fields.end(),
+                       [&](const FieldRule& rule) { return !rule.required || tree_.find(map, rule.name) != nowhere; });
+  }
+
+  [[nodiscard]] bool stands_right(const Dialect& dialect) const {
+    const NodeId owner = walk_.owner(walk_.current());
+    if ((owner != nowhere) != (dialect.form == Form::object)) return false;
+    if (owner != nowhere && !is_class(dialect, tree_.qualified_name(owner))) return false;
+    if (!dialect.under.empty() && walk_.last_key(walk_.current()) != dialect.under) return false;
+    const auto is_at_root = [&](std::string_view key) { return tree_.find(root_, key) != nowhere; };
+    return dialect.beside_root_keys.empty() ||
+           std::any_of(dialect.beside_root_keys.begin(), dialect.beside_root_keys.end(), is_at_root);
+  }
+
+  [[nodiscard]] static bool is_class(const Dialect& dialect, const QualifiedName& name) {
+    if (!dialect.class_names.empty() && !contains(dialect.class_names, name.name)) return false;
+    return dialect.module_parts.empty() ||
+           std::any_of(dialect.module_parts.begin(), dialect.module_parts.end(),
+                       [&](std::string_view part) { return has_part(name.module, part); });
+  }
+
+  void take(const Dialect& dialect, NodeId map) {
+    FoundScaler scaler;
+    scaler.dialect = &dialect;
+    scaler.path = walk_.path(walk_.current());
+    scaler.node = dialect.form == Form::object ? walk_.owner(walk_.current()) : map;
+    const auto pairs = tree_.items(map);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      const std::string name = tree_.key_text(pairs[i]);
+      const FieldRule* rule = tree_.kind(pairs[i]) == Kind::string ? rule_for(dialect, name) : nullptr;
+      if ((dialect.form == Form::part && rule == nullptr) || contains(dialect.left_out, name)) continue;
+      scaler.fields.push_back(field(name, rule, pairs[i + 1]));
+      if (rule != nullptr && rule->required && !check(scaler, scaler.fields.back())) return;
+    }
+    scaler.place = place_of(scaler, file_, tree_);
+    found_.push_back(std::move(scaler));
+    steps_.push_back(walk_.current());
+  }
+
+  [[nodiscard]] Field field(const std::string& name, const FieldRule* rule, NodeId node) const {
+    Field field{name, rule == nullptr ? std::nullopt : rule->role, tree_.value(node, max_elements), node, false};
+    field.editable = field.value.number() != nullptr;
+    return field;
+  }
+
+  /// A required field holds a number, or this is no scaler: told, unless there is nothing at all.
+  bool check(const FoundScaler& scaler, const Field& field) {
+    if (field.value.number() != nullptr) return true;
+    if (field.value.type == "None") return false;
+    findings_.push_back({Severity::warning, "scaler-not-readable",
+                         fmt::format("looks like the state of {}, but {} is no number ({})", scaler.dialect->framework,
+                                     field.name, field.value.type),
+                         "", scaler.path});
+    return false;
+  }
+
+  const Tree& tree_;
+  const FileContext& file_;
+  std::vector<Finding>& findings_;
+  TreeWalk walk_;
+  NodeId root_;
+  std::vector<FoundScaler> found_;
+  std::vector<std::uint32_t> steps_;  ///< of found_, in the walk
+};
+
+}  // namespace
+
+std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings) {
+  return Finder(tree, file, findings).find();
+}
+
+}  // namespace tare

@@ -1,0 +1,26 @@
+// What can be asked of a scaler that was found.
+#include <algorithm>
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+
+const Field* FoundScaler::find(Role role) const {
+  const auto has_it = [&](const Field& field) { return field.role == role && field.value.number() != nullptr; };
+  const auto field = std::find_if(fields.begin(), fields.end(), has_it);
+  return field == fields.end() ? nullptr : &*field;
+}
+
+const Field* FoundScaler::find(std::string_view name) const {
+  const auto has_it = [&](const Field& field) { return field.name == name; };
+  const auto field = std::find_if(fields.begin(), fields.end(), has_it);
+  return field == fields.end() ? nullptr : &*field;
+}
+
+bool same_state(const FoundScaler& a, const FoundScaler& b) {
+  const auto is_same = [](const Field& x, const Field& y) { return x.name == y.name && same(x.value, y.value); };
+  return a.dialect->name == b.dialect->name && a.path == b.path && a.fields.size() == b.fields.size() &&
+         std::equal(a.fields.begin(), a.fields.end(), b.fields.begin(), is_same);
+}
+
+}  // namespace tare

@@ -1,0 +1,85 @@
+// How far it is to the next growth. Each rule is that of the frameworks named in dialect.hpp's Growth; a clean step is
+// counted before it is compared, as they all do.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+namespace {
+
+/// Beyond this no counter is exact as a double, and none is real.
+constexpr double largest_counter = 0x1p53;
+
+std::optional<std::int64_t> counter(const FoundScaler& scaler, Role role) {
+  const Field* field = scaler.find(role);
+  if (field == nullptr) return std::nullopt;
+  const double value = field->value.as_double();
+  if (!(std::fabs(value) < largest_counter) || value != std::floor(value)) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+std::string steps_text(std::int64_t steps) {
+  return steps == 1 ? "the next clean step grows" : fmt::format("next growth after {} clean steps", steps);
+}
+
+GrowthOutlook by_tracker(const FoundScaler& scaler) {
+  const auto tracker = counter(scaler, Role::growth_tracker);
+  const auto interval = counter(scaler, Role::growth_interval);
+  if (!tracker) return {};
+  if (!interval) {
+    if (scaler.find(Role::growth_interval) != nullptr) return {};
+    return {{},
+            fmt::format("{} clean step{} counted; {}", *tracker, *tracker == 1 ? "" : "s",
+                        how_it_is_set(*scaler.dialect, Role::growth_interval))};
+  }
+  if (*tracker < *interval) return {*interval - *tracker, steps_text(*interval - *tracker)};
+  return {{}, fmt::format("no growth until an overflow: {} has been passed", *interval)};
+}
+
+/// Clean steps until (step - last overflow - offset) is a multiple of the interval and at least `offset`.
+std::int64_t until_multiple(std::int64_t distance, std::int64_t interval, std::int64_t offset) {
+  std::int64_t ahead = (interval - (distance - offset) % interval) % interval;
+  if (ahead < 0) ahead += interval;
+  while (ahead >= interval) ahead -= interval;
+  while (distance + ahead - offset < offset) ahead += interval;
+  return ahead + 1;
+}
+
+GrowthOutlook by_steps(const FoundScaler& scaler) {
+  const auto step = counter(scaler, Role::step);
+  const auto last = counter(scaler, Role::last_overflow_step);
+  const auto interval = counter(scaler, Role::growth_interval);
+  if (!step || !last || !interval || *interval < 1) return {};
+  const std::int64_t plain = until_multiple(*step - *last, *interval, 0);
+  const std::int64_t later = until_multiple(*step - *last, *interval, 1);
+  switch (scaler.dialect->growth) {
+    case Growth::modulo:
+      return {plain, steps_text(plain)};
+    case Growth::modulo_after_one:
+      return {later, steps_text(later)};
+    default:
+      return {later, fmt::format("{} ({} up to DeepSpeed 0.17.0)", steps_text(later), plain)};
+  }
+}
+
+}  // namespace
+
+GrowthOutlook growth_outlook(const FoundScaler& scaler) {
+  const Field* dynamic = scaler.find(Role::dynamic);
+  if (dynamic != nullptr && dynamic->value.as_double() == 0) return {{}, "static: the scale does not move"};
+  switch (scaler.dialect->growth) {
+    case Growth::when_equal:
+      return by_tracker(scaler);
+    case Growth::modulo:
+    case Growth::modulo_after_one:
+    case Growth::modulo_either:
+      return by_steps(scaler);
+    case Growth::not_stored:
+      break;
+  }
+  return {};
+}
+
+}  // namespace tare

@@ -1,0 +1,89 @@
+// What is plainly sick about a state, whatever made it so.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "lib/base/text.hpp"
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+namespace {
+
+struct Symptom {
+  const char* code;
+  std::string message;
+};
+
+std::optional<Symptom> of_scale(double scale) {
+  const std::string text = float_text(scale);
+  if (!std::isfinite(scale)) return Symptom{"scale-not-finite", fmt::format("scale is {}: every step overflows", text)};
+  if (scale == 0) return Symptom{"scale-zero", "scale is 0: every gradient is lost, and it can never grow again"};
+  if (scale < 0) return Symptom{"scale-negative", fmt::format("scale is {}: gradients change their sign", text)};
+  if (scale > static_cast<double>(std::numeric_limits<float>::max())) {
+    return Symptom{"scale-beyond-float32", fmt::format("scale {} is infinite as a float32", text)};
+  }
+  if (scale < 1) {
+    return Symptom{
+        "scale-below-one",
+        fmt::format("scale {} is below 1: gradients are made smaller, the run has overflowed for long", text)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Symptom> of_tracker(const FoundScaler& scaler, double tracker) {
+  const Field* interval = scaler.find(Role::growth_interval);
+  if (scaler.dialect->growth != Growth::when_equal || interval == nullptr) return std::nullopt;
+  if (!(tracker >= interval->value.as_double())) return std::nullopt;
+  return Symptom{"tracker-past-interval",
+                 fmt::format("growth tracker {} has reached the interval {}: {} compares with ==, so the scale cannot "
+                             "grow before the next overflow",
+                             float_text(tracker), float_text(interval->value.as_double()), scaler.dialect->framework)};
+}
+
+std::optional<Symptom> of_interval(double interval) {
+  if (interval >= 1) return std::nullopt;
+  return Symptom{"interval-not-positive", fmt::format("growth interval {} is below 1", float_text(interval))};
+}
+
+std::optional<Symptom> of_growth_factor(double factor) {
+  if (factor > 1 && std::isfinite(factor)) return std::nullopt;
+  return Symptom{"growth-factor-too-small", fmt::format("growth factor {} does not grow", float_text(factor))};
+}
+
+std::optional<Symptom> of_backoff_factor(double factor) {
+  if (factor > 0 && factor < 1) return std::nullopt;
+  return Symptom{"backoff-factor-out-of-range", fmt::format("back-off factor {} is not in (0, 1)", float_text(factor))};
+}
+
+std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, double value) {
+  switch (role) {
+    case Role::scale:
+      return of_scale(value);
+    case Role::growth_tracker:
+      return of_tracker(scaler, value);
+    case Role::growth_interval:
+      return of_interval(value);
+    case Role::growth_factor:
+      return of_growth_factor(value);
+    case Role::backoff_factor:
+      return of_backoff_factor(value);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> judge(const FoundScaler& scaler) {
+  std::vector<Finding> findings;
+  for (const RoleFacts& role : roles()) {
+    const Field* field = scaler.find(role.role);
+    if (field == nullptr) continue;
+    auto found = symptom(scaler, role.role, field->value.as_double());
+    if (found) findings.push_back({Severity::warning, found->code, std::move(found->message), "", scaler.path});
+  }
+  return findings;
+}
+
+}  // namespace tare

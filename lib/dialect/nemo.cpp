@@ -1,0 +1,38 @@
+// NeMo's GradScaler: PyTorch's state and a hysteresis tracker, which runs down with each overflow and can be negative.
+#include <array>
+
+#include "lib/dialect/shapes.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto fields = std::to_array<FieldRule>({
+    {"_hysteresis_tracker", Role::hysteresis_tracker, true},
+    {"scale", Role::scale, true},
+    {"growth_factor", Role::growth_factor, true},
+    {"backoff_factor", Role::backoff_factor, true},
+    {"growth_interval", Role::growth_interval, true},
+    {"_growth_tracker", Role::growth_tracker, true},
+});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::hysteresis, "NeMo takes it from `hysteresis` in the model's configuration."},
+    {Role::initial_scale, "NeMo takes it from `native_amp_init_scale` in the model's configuration."},
+    {Role::min_scale, "NeMo's GradScaler has no lower bound."},
+    {Role::max_scale, "NeMo's GradScaler has no upper bound."},
+    {Role::dynamic, "NeMo's GradScaler is always dynamic; trainer.precision chooses whether there is one."},
+    {Role::overflow_tracker, "NeMo counts down instead: edit hysteresis_tracker."},
+});
+
+}  // namespace
+
+constinit const Dialect nemo_state = {
+    .name = "nemo",
+    .framework = "NeMo's GradScaler",
+    .form = Form::map,
+    .fields = fields,
+    .growth = Growth::when_equal,
+    .settings = settings,
+};
+
+}  // namespace tare

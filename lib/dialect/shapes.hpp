@@ -1,0 +1,22 @@
+// Every dialect's name inside this room; each is defined in its framework's file.
+#pragma once
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+
+extern const Dialect torch_state;
+extern const Dialect torch_object;
+extern const Dialect nemo_state;
+extern const Dialect megatron_state;
+extern const Dialect megatron_object;
+extern const Dialect deepspeed_part;
+extern const Dialect deepspeed_object;
+extern const Dialect apex_amp_state;
+extern const Dialect apex_amp_object;
+extern const Dialect apex_part;
+extern const Dialect apex_object;
+extern const Dialect fairseq_part;
+extern const Dialect colossalai_state;
+
+}  // namespace tare
