@@ -7,66 +7,13 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/checkpoint/choose.hpp"
 #include "lib/edit/field_key.hpp"
 #include "lib/edit/new_value.hpp"
 #include "lib/edit/preview.hpp"
 
 namespace tare {
 namespace {
-
-const std::string& first_file(const Checkpoint& checkpoint, const Scaler& scaler) {
-  return checkpoint.files[scaler.copies.front().file].path;
-}
-
-std::string listed(const Checkpoint& checkpoint, const std::vector<const Scaler*>& scalers) {
-  std::string text;
-  for (const Scaler* scaler : scalers) {
-    const FoundScaler& state = scaler->state();
-    text += fmt::format("{}'{}' ({}, in {})", text.empty() ? "" : ", ", state.path, state.dialect->name,
-                        first_file(checkpoint, *scaler));
-  }
-  return text;
-}
-
-bool is_at(const FoundScaler& scaler, const std::string& place) {
-  const auto matches = [&](const std::string& path) { return path == place || escaped(path) == place; };
-  return matches(scaler.path) || std::any_of(scaler.also_at.begin(), scaler.also_at.end(), matches);
-}
-
-void require_agreement(const Checkpoint& checkpoint, const std::vector<const Scaler*>& chosen) {
-  for (const Scaler* scaler : chosen) {
-    if (scaler->agree) continue;
-    throw Error(
-        Status::conflict,
-        fmt::format("the copies of '{}' disagree; first in {}", scaler->state().path, first_file(checkpoint, *scaler)),
-        "tare inspect shows which file holds what; make them alike before editing one value into all");
-  }
-}
-
-std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const EditRequest& request) {
-  std::vector<const Scaler*> candidates;
-  for (const Scaler& scaler : checkpoint.scalers) {
-    if (scaler.state().kind == "loss_scale") candidates.push_back(&scaler);
-  }
-  if (candidates.empty()) {
-    throw Error(Status::refused, checkpoint.resolved + ": there is no loss scaler to edit",
-                "tare inspect tells what is in there");
-  }
-  std::vector<const Scaler*> chosen = candidates;
-  if (request.at) {
-    std::erase_if(chosen, [&](const Scaler* s) { return !is_at(s->state(), *request.at); });
-    if (chosen.empty()) {
-      throw Error(Status::refused, fmt::format("no scaler is at '{}'", *request.at),
-                  "there is: " + listed(checkpoint, candidates));
-    }
-  }
-  require_agreement(checkpoint, chosen);
-  if (chosen.size() > 1 && !request.all) {
-    throw Error(Status::refused, fmt::format("{}: {} scalers are there", checkpoint.resolved, chosen.size()),
-                fmt::format("choose one with --at PLACE, or --all: {}", listed(checkpoint, chosen)));
-  }
-  return chosen;
-}
 
 void require_readable(const Checkpoint& checkpoint) {
   for (const Finding& finding : checkpoint.findings) {
@@ -97,7 +44,7 @@ class Planner {
 
   EditPlan run() {
     require_readable(checkpoint_);
-    for (const Scaler* scaler : chosen_scalers(checkpoint_, request_)) {
+    for (const Scaler* scaler : chosen_scalers(checkpoint_, {request_.at, request_.all})) {
       std::vector<FoundScaler> after;
       for (const ScalerCopy& copy : scaler->copies) after.push_back(copy.state);
       for (const Assignment& assignment : request_.set) assign(*scaler, assignment, after);

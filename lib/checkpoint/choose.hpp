@@ -1,0 +1,21 @@
+// Which scaler of a checkpoint a user means.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/checkpoint/checkpoint.hpp"
+
+namespace tare {
+
+struct Choice {
+  std::optional<std::string> at;  ///< the path of one scaler, as inspect prints it: compared, never parsed
+  bool all = false;               ///< every scaler, where there are several
+};
+
+/// The loss scalers that `choice` means: exactly one, unless `all`. Throws `refused` where there is none, none at that
+/// place, or several to choose from (with the list), and `conflict` where the copies of one disagree.
+std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Choice& choice);
+
+}  // namespace tare

@@ -1,0 +1,41 @@
+// The JSON of every answer: the same text for the command's --json and for the C ABI. README.md lists schemas and
+// codes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/checkpoint/checkpoint.hpp"
+#include "lib/checkpoint/difference.hpp"
+#include "lib/edit/history.hpp"
+#include "lib/edit/plan.hpp"
+#include "lib/edit/recover.hpp"
+#include "lib/edit/transaction.hpp"
+#include "lib/edit/undo.hpp"
+
+namespace tare {
+
+/// "tare.inspect/1". With `with_globals` the checkpoint must have been opened with keep_open.
+struct InspectParts {
+  bool globals = false;
+};
+std::string inspect_json(const Checkpoint& checkpoint, const std::optional<Pending>& pending, InspectParts parts = {});
+
+/// "tare.edit/1": the plan, and where it was carried out the receipt.
+std::string edit_json(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt);
+
+/// "tare.undo/1"
+std::string undo_json(const std::string& target, const UndoResult& result);
+
+/// "tare.history/1"
+std::string history_json(const std::string& target, const std::vector<HistoryEntry>& entries,
+                         const std::optional<Pending>& pending);
+
+/// "tare.diff/1"
+std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences);
+
+/// The answer is "no": copies disagree, or a file of the set cannot be read.
+bool is_negative(const Checkpoint& checkpoint);
+
+}  // namespace tare
