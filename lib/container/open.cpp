@@ -1,16 +1,59 @@
+// Which format a file is in: by its bytes, never by its name.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/container/container.hpp"
+#include "lib/container/pickle_file.hpp"
+#include "lib/container/sniff.hpp"
+#include "lib/container/torch_legacy.hpp"
 #include "lib/container/torch_zip.hpp"
 
 namespace tare {
+namespace {
+
+using SharedSource = std::shared_ptr<const Source>;
+using Opened = std::unique_ptr<Container>;
+
+constexpr const char* not_read = "not a checkpoint format that tare reads";
+
+bool starts_like_zip(const Source&, ByteView head) {
+  return as_text(head).starts_with("PK\3\4");
+}
+
+Opened open_zip(SharedSource source) {
+  auto archive = std::make_unique<const ZipArchive>(std::move(source));
+  if (is_torch_zip(*archive)) return open_torch_zip(std::move(archive));
+  throw Error(Status::unsupported,
+              fmt::format("{}: zip archive without data.pkl: {}", archive->source().name(), not_read));
+}
+
+struct Format {
+  bool (*matches)(const Source& source, ByteView head);
+  Opened (*open)(SharedSource source);
+};
+
+/// The first that matches rules.
+constexpr auto formats = std::to_array<Format>({
+    {starts_like_zip, open_zip},
+    {[](const Source&, ByteView head) { return starts_like_torch_legacy(head); }, open_torch_legacy},
+    {[](const Source&, ByteView head) { return starts_like_pickle(head); }, open_pickle_file},
+    {[](const Source& source, ByteView head) { return is_old_pickle(source, head); }, open_pickle_file},
+});
+
+}  // namespace
 
 std::unique_ptr<Container> open_container(std::shared_ptr<const Source> source) {
-  auto archive = std::make_unique<const ZipArchive>(std::move(source));
-  return open_torch_zip(std::move(archive));
+  const Bytes head = source->read({0, std::min(source->size(), sniffed_bytes)});
+  for (const Format& format : formats) {
+    if (format.matches(*source, head)) return format.open(std::move(source));
+  }
+  const Likeness likeness = likeness_of(head);
+  throw Error(Status::unsupported, fmt::format("{}: looks like {}: {}", source->name(), likeness.what, not_read),
+              likeness.hint);
 }
 
 }  // namespace tare

@@ -85,13 +85,17 @@ std::vector<std::int64_t> numbers(const Tree& tree, NodeId sequence) {
   return result;
 }
 
+bool is_storage(const Tree& tree, NodeId node) {
+  if (tree.kind(node) != Kind::opaque || tree.callee(node) != nowhere) return false;
+  const NodeId id = tree.arguments(node);
+  const auto parts = id == nowhere ? std::span<const NodeId>() : tree.items(id);
+  return parts.size() >= 5 && tree.kind(parts[0]) == Kind::string && tree.text(parts[0]) == "storage";
+}
+
 /// A persistent id ("storage", class, key, device, count[, view]).
 void describe_storage(const Tree& tree, NodeId storage, Tensor& tensor) {
+  if (!is_storage(tree, storage)) reject("without a storage");
   const NodeId id = tree.arguments(storage);
-  const bool is_storage = tree.kind(storage) == Kind::opaque && tree.callee(storage) == nowhere &&
-                          tree.items(id).size() >= 5 && tree.kind(item(tree, id, 0)) == Kind::string &&
-                          tree.text(item(tree, id, 0)) == "storage";
-  if (!is_storage) reject("without a storage");
   const std::string_view type = tree.qualified_name(item(tree, id, 1)).name;
   for (const StorageClass& known : storage_classes) {
     if (known.name == type) tensor.type = element_type(known.element);
@@ -239,6 +243,13 @@ Span bytes_of(const Extent& extent, std::uint32_t element_size) {
 }
 
 }  // namespace
+
+std::optional<Tensor> storage_of(const Tree& tree, NodeId node) {
+  if (!is_storage(tree, node)) return std::nullopt;
+  Tensor storage;
+  describe_storage(tree, node, storage);
+  return storage;
+}
 
 Tensor PickleTensors::describe(NodeId node) const {
   return tree_.kind(node) == Kind::tensor ? describe_tensor(tree_, node) : describe_array(tree_, node);

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "lib/base/source.hpp"
@@ -20,6 +21,10 @@ class StorageTable {
   [[nodiscard]] virtual std::endian order() const = 0;
   [[nodiscard]] virtual const Source& source() const = 0;
 };
+
+/// The storage that a persistent id names (key, element type, count, device), as a tensor without a shape; nothing where
+/// `node` is no such id. Throws `corrupt` where its description makes no sense.
+std::optional<Tensor> storage_of(const Tree& tree, NodeId node);
 
 /// Reads descriptions out of a pickle's tree; `storages` is null for a pickle that stands alone. Both must outlive it.
 class PickleTensors final : public TensorReader {

@@ -10,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/pickle.hpp"
+#include "lib/container/pickle_change.hpp"
 #include "lib/container/pickle_patch.hpp"
 #include "lib/container/pickle_tensor.hpp"
 #include "lib/container/zip_change.hpp"
@@ -24,6 +25,8 @@ std::string_view prefix_of(const ZipArchive& archive) {
   const std::size_t slash = first.find('/');
   return slash == first.npos ? std::string_view() : first.substr(0, slash + 1);
 }
+
+constexpr const char* made_hint = "torch.save never writes such a file; find out who did before you load it";
 
 class TorchRecords final : public StorageTable {
  public:
@@ -48,8 +51,9 @@ class TorchRecords final : public StorageTable {
   std::vector<Finding> findings;
 
  private:
-  [[noreturn]] void refuse(Status status, const std::string& problem) const {
-    throw Error(status, fmt::format("{}: {}", source().name(), problem), "torch.load does not read this file either");
+  [[noreturn]] void refuse(Status status, const std::string& problem,
+                           const char* hint = "torch.load does not read this file either") const {
+    throw Error(status, fmt::format("{}: {}", source().name(), problem), hint);
   }
   void warn(std::string_view code, std::string message) {
     findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
@@ -71,13 +75,14 @@ void TorchRecords::check_names() const {
       refuse(Status::refused, fmt::format("entry '{}' lies outside the folder '{}'", entry.name, prefix_));
     }
     if (const std::string_view problem = name_problem(entry.name); !problem.empty()) {
-      refuse(Status::refused, fmt::format("the entry name '{}' {}", entry.name, problem));
+      refuse(Status::refused, fmt::format("the entry name '{}' {}", entry.name, problem), made_hint);
     }
   }
   if (const std::string_view twin = archive_->duplicate(); !twin.empty()) {
-    refuse(Status::refused, fmt::format("entry '{}' is there twice (upper and lower case are one): readers differ in "
-                                        "which they take",
-                                        twin));
+    refuse(Status::refused,
+           fmt::format("entry '{}' is there twice (upper and lower case are one): readers differ in which they take",
+                       twin),
+           made_hint);
   }
 }
 
@@ -215,7 +220,7 @@ FileChange TorchZip::change(std::span<const NodeChange> changes) const {
         fmt::format("{}: its CRC-32 does not match: an edit would hide the damage", records_.archive().label(object_)),
         "load and save the checkpoint with torch first");
   }
-  const std::string meaning = changes.empty() ? std::string() : changes.front().meaning;
+  const std::string meaning = joined_meaning(changes);
   if (object_.is_stored() && record.size() == text_->size()) {
     change.rewrite(object_, *text_, record, meaning);
   } else {

@@ -1,0 +1,97 @@
+#include "lib/container/pickle_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/container/pickle.hpp"
+#include "lib/container/pickle_change.hpp"
+#include "lib/container/pickle_opcode.hpp"
+#include "lib/container/pickle_tensor.hpp"
+#include "lib/container/pickle_window.hpp"
+
+namespace tare {
+namespace {
+
+std::shared_ptr<const Bytes> whole(const Source& source) {
+  if (source.size() > limits::max_pickle_bytes) {
+    throw Error(Status::refused, fmt::format("{}: a pickle of {} bytes; the limit is {}", source.name(), source.size(),
+                                             limits::max_pickle_bytes));
+  }
+  return std::make_shared<const Bytes>(source.read({0, source.size()}));
+}
+
+class PickleFile final : public Container {
+ public:
+  explicit PickleFile(std::shared_ptr<const Source> source)
+      : source_(std::move(source)),
+        text_(whole(*source_)),
+        pickle_(read_pickle(text_, source_->name())),
+        tensors_(std::make_shared<PickleTensors>(pickle_.tree, nullptr)) {
+    pickle_.tree.install(tensors_);
+    check_rest();
+  }
+
+  [[nodiscard]] std::string_view format() const override { return "pickle"; }
+  [[nodiscard]] const Tree& tree() const override { return pickle_.tree; }
+  [[nodiscard]] const std::vector<Finding>& findings() const override { return pickle_.findings; }
+  [[nodiscard]] std::vector<GlobalName> globals() const override { return pickle_.globals; }
+  [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
+    const PickleRewrite rewrite = rewrite_pickle(pickle_, 0, *tensors_, changes);
+    return change_plain_file(*source_, 0, ByteView(*text_).first(pickle_.end), rewrite, joined_meaning(changes));
+  }
+
+ private:
+  void check_rest() {
+    const std::uint64_t behind = text_->size() - pickle_.end;
+    if (behind == 0) return;
+    // A call alone, and a checkpoint behind it: a loader would run the call and read no more.
+    if (pickle_.tree.kind(pickle_.tree.root) == Kind::opaque) {
+      throw Error(Status::refused,
+                  fmt::format("{}: a pickle of nothing but a call, and {} bytes behind it", source_->name(), behind),
+                  "no framework writes such a file; do not load it");
+    }
+    pickle_.findings.push_back(
+        {Severity::warning,
+         "trailing-data",
+         fmt::format("{} bytes stand behind the end of the pickle, which no loader reads", behind),
+         {},
+         {}});
+  }
+
+  std::shared_ptr<const Source> source_;
+  std::shared_ptr<const Bytes> text_;
+  Pickle pickle_;
+  std::shared_ptr<PickleTensors> tensors_;
+};
+
+}  // namespace
+
+bool starts_like_pickle(ByteView head) {
+  constexpr std::byte proto{0x80};
+  return head.size() >= 2 && head[0] == proto && head[1] >= std::byte{2} && head[1] <= std::byte{5};
+}
+
+bool is_old_pickle(const Source& source, ByteView head) {
+  // Collections start with MARK or as empty ones, objects with their class.
+  if (head.empty() || std::string_view("(]}c").find(as_text(head).front()) == std::string_view::npos) return false;
+  PickleWindow window(source);
+  const std::uint64_t end = window.end_of(0);
+  if (end != source.size() || window.bytes()[end - 1] != static_cast<std::byte>(Opcode::stop)) return false;
+  try {
+    const ByteView text = window.bytes();
+    const Pickle pickle = read_pickle(std::make_shared<const Bytes>(text.begin(), text.end()), source.name());
+    return pickle.tree.kind(pickle.tree.root) >= Kind::list;
+  } catch (const Error&) {
+    return false;  // Text that happens to be made of opcodes.
+  }
+}
+
+std::unique_ptr<Container> open_pickle_file(std::shared_ptr<const Source> source) {
+  return std::make_unique<PickleFile>(std::move(source));
+}
+
+}  // namespace tare

@@ -1,0 +1,79 @@
+#include "lib/container/sniff.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/base/text.hpp"
+
+namespace tare {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Signature {
+  std::size_t offset;
+  std::string_view bytes;
+  std::string_view what;
+  std::string_view hint;
+};
+
+constexpr auto unpack = "unpack it first"sv;
+constexpr auto fetch = "the download did not give the file itself: fetch it again"sv;
+constexpr auto signatures = std::to_array<Signature>({
+    {0, "\x1f\x8b"sv, "a gzip file", unpack},
+    {0, "\x28\xb5\x2f\xfd"sv, "a zstd file", unpack},
+    {0, "BZh"sv, "a bzip2 file", unpack},
+    {0, "\xfd\x37zXZ\0"sv, "an xz file", unpack},
+    {0, "\x04\x22\x4d\x18"sv, "an lz4 file", unpack},
+    {0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", unpack},
+    {0, "Rar!\x1a\x07"sv, "a rar archive", unpack},
+    {257, "ustar"sv, "a tar archive", "unpack it; if torch before 0.2 wrote it, load and save it with a newer torch"},
+    {0, "version https://git-lfs"sv, "a Git LFS pointer", "run `git lfs pull`: the checkpoint itself is not here"},
+    {0, "<!DOCTYPE"sv, "a web page", fetch},
+    {0, "<!doctype"sv, "a web page", fetch},
+    {0, "<html"sv, "a web page", fetch},
+    {0, "<?xml"sv, "an XML file", fetch},
+    {0, "\x93NUMPY"sv, "a numpy .npy file", ""},
+    {0, "GGUF"sv, "a GGUF model", ""},
+    {0,
+     "\x7f"
+     "ELF"sv,
+     "a program", ""},
+    {0, "%PDF-"sv, "a PDF document", ""},
+    {0, "\x89PNG"sv, "an image", ""},
+    {0, "SQLite format 3\0"sv, "an SQLite database", ""},
+    {0, "PK\5\6"sv, "an empty zip archive", ""},
+    {0, "\xd8\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
+    {0, "\xd9\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
+});
+
+bool is_plain_text(std::string_view text) {
+  const auto is_control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  };
+  // The head may end inside a character.
+  for (std::size_t cut = 0; cut < 4 && cut < text.size(); ++cut) {
+    if (is_utf8(text.substr(0, text.size() - cut))) return std::none_of(text.begin(), text.end(), is_control);
+  }
+  return false;
+}
+
+}  // namespace
+
+Likeness likeness_of(ByteView head) {
+  if (head.empty()) return {"an empty file", "the write or the copy never finished; take another copy"};
+  const std::string_view text = as_text(head);
+  for (const Signature& known : signatures) {
+    if (text.size() >= known.offset && text.substr(known.offset).starts_with(known.bytes)) {
+      return {std::string(known.what), std::string(known.hint)};
+    }
+  }
+  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; })) {
+    return {"a file that starts with zero bytes", "a crash or an unfinished copy leaves such files; take another copy"};
+  }
+  if (std::string_view("PK\3\4").starts_with(text)) return {"a zip archive cut off at once", "take another copy"};
+  if (is_plain_text(text)) return {"a text file", ""};
+  return {"nothing that tare knows", ""};
+}
+
+}  // namespace tare

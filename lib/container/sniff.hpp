@@ -1,0 +1,20 @@
+// What bytes look like that are in no format that tare reads: so that a message can say more than "unknown".
+#pragma once
+
+#include <string>
+
+#include "lib/base/bytes.hpp"
+
+namespace tare {
+
+/// The first bytes of a file that a guess may rest on.
+inline constexpr std::uint64_t sniffed_bytes = 512;
+
+/// "a gzip file", "an empty file", "a web page" ..., with what to do about it in `hint`.
+struct Likeness {
+  std::string what;
+  std::string hint;
+};
+Likeness likeness_of(ByteView head);
+
+}  // namespace tare
