@@ -1,0 +1,68 @@
+// The tare command: picks a verb, runs it, and turns what went wrong into a message and an exit code.
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+
+#include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
+#include "tools/verb.hpp"
+
+namespace {
+
+int exit_code(tare::Status status) {
+  switch (status) {
+    case tare::Status::invalid_argument:
+      return exit_usage;
+    case tare::Status::refused:
+    case tare::Status::conflict:
+    case tare::Status::mismatch:
+      return exit_refused;
+    default:
+      return exit_failed;
+  }
+}
+
+constexpr const char* closing_words =
+    "KEYs are roles, the same words for every framework (scale, window, growth_tracker, hysteresis ...), or the names\n"
+    "that the framework itself uses. Nothing stored in a checkpoint is ever run.\n\n"
+    "Examples:\n"
+    "  tare inspect run/global_step4200\n"
+    "  tare edit run/global_step4200 scale=65536\n"
+    "  tare undo run/global_step4200\n\n"
+    "Exit codes: 0 done; 1 the answer is no (copies disagree, something differs); 2 wrong usage;\n"
+    "3 cannot be read, written or locked; 4 valid but refused.";
+
+int run_verb(const Run& run, const Terminal& terminal) {
+  try {
+    return run(terminal);
+  } catch (const tare::Error& error) {
+    terminal.say(fmt::format("tare: {}", tare::escaped(error.what())));
+    if (!error.hint.empty()) terminal.say(fmt::format("hint: {}", tare::escaped(error.hint)));
+    return exit_code(error.status);
+  } catch (const std::bad_alloc&) {
+    terminal.say("tare: out of memory");
+  } catch (const std::exception& error) {
+    terminal.say(fmt::format("tare: {}", tare::escaped(error.what())));
+  }
+  return exit_failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("tare: inspect, edit and undo loss-scaler state inside checkpoints, in place and without Python",
+               "tare");
+  app.set_version_flag("--version", "tare " TARE_VERSION);
+  app.require_subcommand(1);
+  app.footer(closing_words);
+  Run run;
+  for (const auto add : {add_inspect, add_get, add_edit, add_undo, add_history, add_diff}) add(app, run);
+  const Terminal terminal;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_done : exit_usage;
+  }
+  return run_verb(run, terminal);
+}

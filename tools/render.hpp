@@ -1,0 +1,25 @@
+// Answers as text for people. Whatever came from a file is escaped here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/report/report.hpp"
+#include "tools/terminal.hpp"
+
+/// The value alone, exact: "65536.0", "true", "[1.0, 2.0]", "None".
+std::string value_text(const tare::Value& value);
+/// "2^16" for a power of two; else empty.
+std::string power_text(const tare::Value& value);
+
+std::string render_checkpoint(const Terminal& terminal, const tare::Checkpoint& checkpoint);
+std::string render_globals(const Terminal& terminal, const tare::Checkpoint& checkpoint);
+std::string render_finding(const Terminal& terminal, const tare::Finding& finding);
+/// What an edit does to fields; with the bytes of each file where `with_bytes`.
+std::string render_fields(const Terminal& terminal, const tare::EditPlan& plan);
+std::string render_bytes(const Terminal& terminal, const tare::EditPlan& plan);
+std::string render_history(const Terminal& terminal, const std::vector<tare::HistoryEntry>& entries);
+std::string render_differences(const Terminal& terminal, const std::vector<tare::Difference>& differences);
+/// What an interrupted or running transaction means for whoever reads on.
+std::string render_pending(const tare::Pending& pending);

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/text.hpp"
+#include "lib/container/pickle_global.hpp"
+#include "tools/render.hpp"
+
+using namespace tare;
+
+namespace {
+
+constexpr std::size_t files_listed = 4;
+
+std::string files_text(const Checkpoint& checkpoint, const Scaler& scaler) {
+  std::string names;
+  for (std::size_t i = 0; i < scaler.copies.size() && i < files_listed; ++i) {
+    names += (i == 0 ? "" : ", ") + escaped(checkpoint.files[scaler.copies[i].file].path);
+  }
+  if (scaler.copies.size() > files_listed) names += fmt::format(" and {} more", scaler.copies.size() - files_listed);
+  return names;
+}
+
+/// Roles first, in the order of the role table; then what has none.
+std::vector<const Field*> in_reading_order(const FoundScaler& scaler) {
+  std::vector<const Field*> fields;
+  for (const Field& field : scaler.fields) fields.push_back(&field);
+  std::stable_sort(fields.begin(), fields.end(), [](const Field* a, const Field* b) {
+    const auto rank = [](const Field* f) { return f->role ? static_cast<int>(*f->role) : 1000; };
+    return rank(a) < rank(b);
+  });
+  return fields;
+}
+
+std::string field_line(const Terminal& terminal, const Field& field) {
+  const std::string role(field.role ? name(*field.role) : "-");
+  const std::string native = field.editable ? escaped(field.name) : escaped(field.name) + " (not editable)";
+  const std::string line = fmt::format("  {:<19} {:<20} {:<6} {:<17}", role, value_text(field.value),
+                                       power_text(field.value), escaped(field.value.type));
+  return terminal.styled(field.role ? Style::plain : Style::faint, line + " " + native) + "\n";
+}
+
+std::string scaler_block(const Terminal& terminal, const Checkpoint& checkpoint, const Scaler& scaler) {
+  const FoundScaler& state = scaler.state();
+  const std::string where = state.path.empty() ? "(the whole file)" : escaped(state.path);
+  std::string text = fmt::format("\n{}  {}\n", terminal.styled(Style::strong, state.dialect->name),
+                                 terminal.styled(Style::strong, where));
+  if (!state.place.empty()) text += fmt::format("  kept there by {}\n", state.place);
+  for (const std::string& path : state.also_at) text += fmt::format("  the same object is at {}\n", escaped(path));
+  const std::size_t count = scaler.copies.size();
+  text += fmt::format("  in {} file{}{}: {}\n", count, count == 1 ? "" : "s",
+                      !scaler.agree ? terminal.styled(Style::bad, ", other files disagree")
+                      : count > 1   ? ", which agree"
+                                    : "",
+                      files_text(checkpoint, scaler));
+  for (const Field* field : in_reading_order(state)) text += field_line(terminal, *field);
+  const GrowthOutlook outlook = growth_outlook(state);
+  if (!outlook.sentence.empty()) text += fmt::format("  {}\n", outlook.sentence);
+  return text;
+}
+
+Style style_of(Severity severity) {
+  if (severity == Severity::error) return Style::bad;
+  return severity == Severity::warning ? Style::warning : Style::faint;
+}
+
+}  // namespace
+
+std::string render_finding(const Terminal& terminal, const Finding& finding) {
+  std::string where = escaped(finding.file);
+  if (!finding.path.empty()) where += (where.empty() ? "" : ", ") + escaped(finding.path);
+  return fmt::format("{}: {}{}{} [{}]\n", terminal.styled(style_of(finding.severity), name(finding.severity)), where,
+                     where.empty() ? "" : ": ", escaped(finding.message), finding.code);
+}
+
+std::string render_checkpoint(const Terminal& terminal, const Checkpoint& checkpoint) {
+  const std::size_t count = checkpoint.files.size();
+  std::string text = fmt::format("{}  ({} file{} read)\n", terminal.styled(Style::strong, escaped(checkpoint.resolved)),
+                                 count, count == 1 ? "" : "s");
+  for (const Scaler& scaler : checkpoint.scalers) text += scaler_block(terminal, checkpoint, scaler);
+  if (!checkpoint.findings.empty()) text += "\n";
+  for (const Finding& finding : checkpoint.findings) text += render_finding(terminal, finding);
+  return text;
+}
+
+std::string render_globals(const Terminal& terminal, const Checkpoint& checkpoint) {
+  std::string text = "\nclasses and functions that are named (never run here; weights_only is torch.load's default):\n";
+  for (const CheckpointFile& file : checkpoint.files) {
+    for (const GlobalName& global : file.container->globals()) {
+      const Trust trust = trust_of(global.module, global.name);
+      const Style style = trust == Trust::dangerous ? Style::bad
+                          : trust == Trust::refused ? Style::warning
+                                                    : Style::good;
+      text += fmt::format("  {}{:<{}} {}.{}  ({})\n", terminal.styled(style, name(trust)), "", 10 - name(trust).size(),
+                          escaped(global.module), escaped(global.name), escaped(file.path));
+    }
+  }
+  return text;
+}

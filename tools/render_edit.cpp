@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/text.hpp"
+#include "tools/render.hpp"
+
+using namespace tare;
+
+namespace {
+
+std::string hex(const Bytes& bytes) {
+  static constexpr std::size_t most_shown = 24;
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size() && i < most_shown; ++i) {
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(bytes[i]));
+  }
+  return bytes.size() > most_shown ? fmt::format("{}… ({} bytes)", text, bytes.size()) : text;
+}
+
+std::string with_power(const Value& value) {
+  const std::string power = power_text(value);
+  return power.empty() ? value_text(value) : fmt::format("{} ({})", value_text(value), power);
+}
+
+std::string side(const std::optional<Value>& value) {
+  return value ? with_power(*value) : "nothing";
+}
+
+std::string typed_side(const std::optional<Value>& value) {
+  return value ? fmt::format("{} {}", escaped(value->type), value_text(*value)) : "nothing";
+}
+
+}  // namespace
+
+std::string render_fields(const Terminal& terminal, const EditPlan& plan) {
+  std::string text;
+  for (const PlannedField& field : plan.fields) {
+    const std::size_t count = field.files.size();
+    const bool is_kept = same(field.before, field.after);
+    text += fmt::format("{}  {}  {}  in {} file{}{}\n", terminal.styled(Style::strong, escaped(field.field)),
+                        is_kept ? fmt::format("is {} already", with_power(field.before))
+                                : fmt::format("{} -> {}", with_power(field.before), with_power(field.after)),
+                        field.path.empty() ? "(the whole file)" : escaped(field.path), count, count == 1 ? "" : "s",
+                        field.note.empty() ? "" : "; its type changes: " + escaped(field.note));
+  }
+  return text;
+}
+
+std::string render_bytes(const Terminal&, const EditPlan& plan) {
+  std::string text;
+  for (const FileEdit& edit : plan.files) {
+    text += fmt::format("{}\n", escaped(edit.path));
+    for (const Patch& patch : edit.change.patches) {
+      text += fmt::format("  at {:<10} {} -> {}  {}\n", patch.offset, hex(patch.before), hex(patch.after),
+                          escaped(patch.meaning));
+    }
+    if (const auto& append = edit.change.append) {
+      text += fmt::format("  at {:<10} {} bytes behind the end: {}\n", append->old_size,
+                          append->body.size() + append->commit.size(), escaped(append->meaning));
+    }
+    if (const auto& splice = edit.change.splice) {
+      text += fmt::format("  at {:<10} {} bytes become {}: {}; the file is written anew beside and renamed\n",
+                          splice->offset, splice->before.size(), splice->after.size(), escaped(splice->meaning));
+    }
+  }
+  return text;
+}
+
+std::string render_history(const Terminal& terminal, const std::vector<HistoryEntry>& entries) {
+  std::string text;
+  for (const HistoryEntry& entry : entries) {
+    const std::string state = entry.state == HistoryState::undone    ? "undone " + entry.undone_when
+                              : entry.state == HistoryState::damaged ? "damaged: cannot be undone"
+                                                                     : "applied";
+    const std::size_t count = entry.files.size();
+    text += fmt::format("{}  {}  {} file{}  {}\n", terminal.styled(Style::strong, fmt::format("#{}", entry.number)),
+                        entry.when, count, count == 1 ? "" : "s", state);
+    // The same change in a thousand rank files is one line.
+    std::vector<std::string> shown;
+    for (const FieldEdit& edit : entry.fields) {
+      const std::string line = fmt::format("    {}  {} -> {}  {}\n", escaped(edit.field), escaped(edit.before),
+                                           escaped(edit.after), escaped(edit.place));
+      if (std::find(shown.begin(), shown.end(), line) == shown.end()) shown.push_back(line);
+    }
+    for (const std::string& line : shown) text += line;
+  }
+  return text;
+}
+
+std::string render_differences(const Terminal& terminal, const std::vector<Difference>& differences) {
+  std::string text;
+  for (const Difference& difference : differences) {
+    const std::string what = difference.field.empty() ? "the scaler" : escaped(difference.field);
+    const bool same_words = side(difference.a) == side(difference.b);
+    text += fmt::format("{}  {}: {} -> {}\n", difference.path.empty() ? "(the whole file)" : escaped(difference.path),
+                        terminal.styled(Style::strong, what),
+                        terminal.styled(Style::bad, same_words ? typed_side(difference.a) : side(difference.a)),
+                        terminal.styled(Style::good, same_words ? typed_side(difference.b) : side(difference.b)));
+  }
+  return text;
+}
+
+std::string render_pending(const Pending& pending) {
+  if (pending.state == PendingState::in_progress) {
+    return fmt::format("warning: another tare is editing in {}: what is shown may change", escaped(pending.folder));
+  }
+  if (pending.state == PendingState::unreadable) {
+    return fmt::format("warning: an edit is pending in {}, and its journal cannot be read", escaped(pending.folder));
+  }
+  std::string text = fmt::format(
+      "warning: an {} of {} in {} was interrupted. The state before it rules; `tare undo` or the next edit brings it "
+      "back",
+      pending.kind == JournalKind::edit ? "edit" : "undo", pending.when, escaped(pending.folder));
+  for (const FieldEdit& edit : pending.fields) {
+    text += fmt::format("\n  {} {}: {} rules, not {}", escaped(edit.place), escaped(edit.field), escaped(edit.before),
+                        escaped(edit.after));
+  }
+  return text;
+}

@@ -1,0 +1,40 @@
+#include <memory>
+
+#include "lib/checkpoint/choose.hpp"
+#include "lib/edit/field_key.hpp"
+#include "tools/render.hpp"
+#include "tools/verb.hpp"
+
+using namespace tare;
+
+namespace {
+
+struct Options {
+  std::string path;
+  std::string key;
+  std::string at;
+};
+
+int get(const Terminal& terminal, const Options& options, bool has_place) {
+  const Checkpoint checkpoint = open_checkpoint(options.path, {});
+  const Choice choice{has_place ? std::optional(options.at) : std::nullopt, false};
+  const Scaler* scaler = chosen_scalers(checkpoint, choice).front();
+  const auto pending = find_pending(system_files(), options.path, {});
+  if (pending) terminal.say(render_pending(*pending));
+  terminal.answer(value_text(field_of(scaler->state(), options.key).value) + "\n");
+  return exit_done;
+}
+
+}  // namespace
+
+void add_get(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("get", "Print one bare value, for scripts");
+  verb->add_option("PATH", options->path, "As for inspect")->required();
+  verb->add_option("KEY", options->key, "A role (scale, window ...) or a native name; native:NAME forces the latter")
+      ->required();
+  const CLI::Option* at = verb->add_option("--at", options->at, "Which scaler, by the place that inspect prints");
+  verb->footer("Example:\n  tare get run/global_step4200 scale");
+  verb->callback(
+      [options, at, &run] { run = [options, at](const Terminal& t) { return get(t, *options, at->count() > 0); }; });
+}

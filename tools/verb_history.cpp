@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "lib/base/text.hpp"
+#include "lib/report/report.hpp"
+#include "tools/render.hpp"
+#include "tools/verb.hpp"
+
+using namespace tare;
+
+namespace {
+
+struct Options {
+  std::string path;
+  bool prune = false;
+  bool json = false;
+};
+
+int show_history(const Terminal& terminal, const Options& options) {
+  if (options.prune) {
+    const std::size_t count = prune(system_files(), options.path, {});
+    terminal.answer(fmt::format("forgot {} edit{}: {} cannot be undone any more\n", count, count == 1 ? "" : "s",
+                                count == 1 ? "it" : "they"));
+    return exit_done;
+  }
+  const auto entries = history(system_files(), options.path, {});
+  const auto pending = find_pending(system_files(), options.path, {});
+  if (options.json) {
+    terminal.answer(history_json(options.path, entries, pending));
+    return exit_done;
+  }
+  if (pending) terminal.say(render_pending(*pending));
+  terminal.answer(entries.empty() ? fmt::format("no edits of {} are on record\n", escaped(options.path))
+                                  : render_history(terminal, entries));
+  return exit_done;
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("history", "What was edited, when, from what to what");
+  verb->add_option("PATH", options->path, "A file or folder")->required();
+  verb->add_flag("--prune", options->prune, "Forget it all, and with it the means to undo");
+  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.history/1)");
+  verb->callback([options, &run] { run = [options](const Terminal& t) { return show_history(t, *options); }; });
+}

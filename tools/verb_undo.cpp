@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
+#include "lib/report/report.hpp"
+#include "tools/render.hpp"
+#include "tools/verb.hpp"
+
+using namespace tare;
+
+namespace {
+
+struct Options {
+  std::string path;
+  UndoOptions undo;
+  bool yes = false;
+  bool json = false;
+};
+
+int run_undo(const Terminal& terminal, const Options& options) {
+  if (!options.yes && !terminal.confirm("Take back the last edit of " + escaped(options.path) + "?")) {
+    throw Error(Status::refused, "not confirmed: nothing was written");
+  }
+  const UndoResult result = undo(system_files(), options.path, {}, options.undo);
+  if (options.json) {
+    terminal.answer(undo_json(options.path, result));
+    return exit_done;
+  }
+  const std::size_t count = result.files.size();
+  terminal.answer(fmt::format("{} #{}: {} file{} restored, byte for byte\n",
+                              result.kind == UndoKind::undone ? "undid edit" : "rolled back the interrupted edit",
+                              result.number, count, count == 1 ? "" : "s"));
+  return exit_done;
+}
+
+}  // namespace
+
+void add_undo(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("undo", "Take back the last edit, in all of its files");
+  verb->add_option("PATH", options->path, "A file or folder that the edit changed")->required();
+  verb->add_flag("-y,--yes", options->yes, "Do not ask");
+  verb->add_flag("--hard-links", options->undo.allow_hard_links, "Also in files that have other names");
+  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.undo/1)");
+  verb->footer(
+      "Repeat it to go back through earlier edits. An edit that was interrupted is rolled back instead.\n"
+      "Refused where a file is no longer what the edit made of it.");
+  verb->callback([options, &run] { run = [options](const Terminal& t) { return run_undo(t, *options); }; });
+}
