@@ -1,5 +1,6 @@
 #include "lib/container/pickle_encode.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -22,10 +23,10 @@ Bytes with_argument(Opcode opcode, T argument, std::endian order = std::endian::
 }
 
 Bytes line(Opcode opcode, std::string_view text) {
-  Bytes bytes = with_opcode(opcode);
-  const ByteView argument = as_bytes(text);
-  bytes.insert(bytes.end(), argument.begin(), argument.end());
-  bytes.push_back(std::byte{'\n'});
+  Bytes bytes(1 + text.size() + 1);
+  bytes.front() = static_cast<std::byte>(opcode);
+  std::ranges::copy(as_bytes(text), bytes.begin() + 1);
+  bytes.back() = std::byte{'\n'};
   return bytes;
 }
 
