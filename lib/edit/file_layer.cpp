@@ -41,10 +41,13 @@ std::int64_t checked(std::int64_t result, const std::string& path) {
 }
 
 OpenFile::OpenFile(FileLayer& files, std::string path, int flags, mode_t mode)
-    : files_(&files), path_(std::move(path)), descriptor_(static_cast<int>(checked(files.open(path_, flags, mode), path_))) {}
+    : files_(&files),
+      path_(std::move(path)),
+      descriptor_(static_cast<int>(checked(files.open(path_, flags, mode), path_))) {}
 
-OpenFile::OpenFile(FileLayer& files, std::string path, std::int64_t descriptor)
-    : files_(&files), path_(std::move(path)), descriptor_(static_cast<int>(checked(descriptor, path_))) {}
+OpenFile OpenFile::adopt(FileLayer& files, const std::string& path, int opened) {
+  return {files, path, Opened{static_cast<int>(checked(opened, path))}};
+}
 
 OpenFile::OpenFile(OpenFile&& other) noexcept
     : files_(other.files_), path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}

@@ -1,5 +1,5 @@
-// The operating system's files, as the transaction engine sees them: an interface, so that a test can stop the engine at
-// any call and choose which of the unsynced changes the disk kept.
+// The operating system's files, as the transaction engine sees them: an interface, so that a test can stop the engine
+// at any call and choose which of the unsynced changes the disk kept.
 #pragma once
 
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/bytes.hpp"
@@ -79,8 +80,8 @@ std::int64_t checked(std::int64_t result, const std::string& path);
 class OpenFile {
  public:
   OpenFile(FileLayer& files, std::string path, int flags, mode_t mode = 0);
-  /// Takes over a descriptor.
-  OpenFile(FileLayer& files, std::string path, std::int64_t descriptor);
+  /// Takes over what `open` gave: a descriptor, or the negative errno, which it throws.
+  static OpenFile adopt(FileLayer& files, const std::string& path, int opened);
   OpenFile(OpenFile&& other) noexcept;
   OpenFile& operator=(OpenFile&&) = delete;
   ~OpenFile();
@@ -98,6 +99,12 @@ class OpenFile {
   void sync_data() const;
 
  private:
+  struct Opened {
+    int descriptor;
+  };
+  OpenFile(FileLayer& files, std::string path, Opened opened)
+      : files_(&files), path_(std::move(path)), descriptor_(opened.descriptor) {}
+
   FileLayer* files_;
   std::string path_;
   int descriptor_;
@@ -106,7 +113,8 @@ class OpenFile {
 /// Nothing where there is no such file.
 std::optional<struct stat> status_of(FileLayer& files, const std::string& path);
 
-/// Makes the names in a folder durable. File systems that cannot sync a folder (EINVAL) are taken to do it by themselves.
+/// Makes the names in a folder durable. File systems that cannot sync a folder (EINVAL) are taken to do it by
+/// themselves.
 void sync_folder(FileLayer& files, const std::string& folder);
 
 /// Removes a name; one that is not there is as good as removed.
@@ -116,6 +124,8 @@ std::string joined(const std::string& folder, const std::string& name);
 /// The folder of an absolute path: "/a" for "/a/b", "/" for "/a" and for "/".
 std::string folder_of(const std::string& path);
 
-inline bool same_moment(timespec a, timespec b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+inline bool same_moment(timespec a, timespec b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
 
 }  // namespace tare

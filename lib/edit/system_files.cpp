@@ -130,7 +130,8 @@ class SystemFiles final : public FileLayer {
 };
 
 int SystemFiles::list(const std::string& path, std::vector<FolderEntry>& into) {
-  const std::unique_ptr<DIR, decltype(&::closedir)> folder(::opendir(path.c_str()), &::closedir);
+  const auto close = [](DIR* open) { ::closedir(open); };
+  const std::unique_ptr<DIR, decltype(close)> folder(::opendir(path.c_str()), close);
   if (!folder) return -errno;
   for (errno = 0; const dirent* entry = ::readdir(folder.get()); errno = 0) {
     const std::string name = entry->d_name;

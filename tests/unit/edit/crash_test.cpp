@@ -1,0 +1,199 @@
+// The promise of DESIGN §7.2, held against every call at which the power may fail: after recovery every file is old, or
+// every file is new.
+#include <catch2/catch.hpp>
+
+#include <optional>
+
+#include "lib/base/error.hpp"
+#include "lib/edit/undo.hpp"
+#include "tests/unit/edit/scene.hpp"
+
+namespace tare::test {
+namespace {
+
+using Work = std::function<void(SimulatedDisk&)>;
+
+/// What a disk may look like after one crash: nothing unsynced kept, everything, and random subsets.
+std::vector<SimulatedDisk> crashes(const SimulatedDisk& disk, std::uint32_t seed, std::uint32_t subsets) {
+  std::vector<SimulatedDisk> found;
+  found.push_back(disk.after_crash(Survival::nothing, 0));
+  found.push_back(disk.after_crash(Survival::everything, 0));
+  for (std::uint32_t i = 0; i < subsets; ++i) found.push_back(disk.after_crash(Survival::some, seed * 1000 + i));
+  return found;
+}
+
+/// Runs `work` until its `call`-th call; true where it ended before.
+bool finishes(SimulatedDisk& disk, std::uint64_t call, const Work& work) {
+  disk.kill_at(call);
+  try {
+    work(disk);
+    return true;
+  } catch (const Killed&) {
+    return false;
+  }
+}
+
+void recover_all(SimulatedDisk& disk) {
+  recover(disk, home, "");
+}
+
+/// A transaction seen from outside: what it starts from, and what it should come to.
+struct Course {
+  SimulatedDisk start;
+  Work work;
+  std::function<bool(const SimulatedDisk&)> is_old;
+  std::function<bool(const SimulatedDisk&)> is_new;
+};
+
+Course edit_course(const Scene& scene) {
+  const auto old = states(scene.disk, scene.edits);
+  const auto edits = scene.edits;
+  const auto fields = scene.fields();
+  return {scene.disk, [=](SimulatedDisk& disk) { commit(disk, edits, fields, {}); },
+          [=](const SimulatedDisk& disk) { return all_old(disk, old); },
+          [=](const SimulatedDisk& disk) { return all_new(disk, old, edits); }};
+}
+
+Course undo_course(const Scene& scene) {
+  const auto original = states(scene.disk, scene.edits);
+  SimulatedDisk edited = scene.disk;
+  commit(edited, scene.edits, scene.fields(), {});
+  const auto start = edited.after_crash(Survival::everything, 0);
+  const auto old = states(start, scene.edits);
+  return {start, [](SimulatedDisk& disk) { undo(disk, home, ""); },
+          [=](const SimulatedDisk& disk) { return all_old(disk, old); },
+          [=](const SimulatedDisk& disk) { return all_old(disk, original); }};
+}
+
+void check_recovered(const Course& course, SimulatedDisk disk, bool must_be_new) {
+  recover_all(disk);
+  const bool is_new = course.is_new(disk);
+  CHECK((is_new || course.is_old(disk)));
+  if (must_be_new) CHECK(is_new);
+  CHECK_FALSE(find_pending(disk, home, ""));
+  // What a power failure leaves after recovery is the same.
+  CHECK((is_new ? course.is_new : course.is_old)(disk.after_crash(Survival::nothing, 0)));
+}
+
+/// How many points the crash was tried at.
+std::uint64_t crash_everywhere(const Course& course) {
+  for (std::uint64_t call = 1;; ++call) {
+    SimulatedDisk disk = course.start;
+    const bool is_done = finishes(disk, call, course.work);
+    INFO("stopped before call " << call);
+    for (const SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), 6)) {
+      check_recovered(course, found, is_done);
+    }
+    if (is_done) return call - 1;
+  }
+}
+
+/// Crashes the transaction, then its recovery, each at every `stride`-th call.
+void crash_recovery_everywhere(const Course& course, std::uint64_t stride) {
+  bool is_done = false;
+  for (std::uint64_t call = 1; !is_done; call += stride) {
+    SimulatedDisk disk = course.start;
+    is_done = finishes(disk, call, course.work);
+    for (const SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), 1)) {
+      bool is_recovered = false;
+      for (std::uint64_t recovery_call = 1; !is_recovered; recovery_call += stride) {
+        SimulatedDisk again = found;
+        is_recovered = finishes(again, recovery_call, recover_all);
+        INFO("stopped before call " << call << ", recovery before its call " << recovery_call);
+        for (const SimulatedDisk& left : crashes(again, static_cast<std::uint32_t>(recovery_call), 1)) {
+          check_recovered(course, left, is_done);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a crash at any call of an edit leaves all files old or all files new") {
+  for (const Scene& scene : all_scenes()) {
+    INFO(scene.name);
+    CHECK(crash_everywhere(edit_course(scene)) >= 12);
+  }
+}
+
+TEST_CASE("a crash at any call of an undo leaves all files edited or all files as they were") {
+  for (const Scene& scene : all_scenes()) {
+    INFO(scene.name);
+    CHECK(crash_everywhere(undo_course(scene)) >= 12);
+  }
+}
+
+TEST_CASE("a crash at any call of an edit without history leaves all files old or all files new") {
+  for (const Scene& scene : all_scenes()) {
+    INFO(scene.name);
+    Course course = edit_course(scene);
+    course.work = [edits = scene.edits](SimulatedDisk& disk) {
+      TransactionOptions options;
+      options.keep_history = false;
+      commit(disk, edits, {}, options);
+      CHECK_FALSE(disk.has("/run/ckpt/.tare"));
+    };
+    CHECK(crash_everywhere(course) >= 12);
+  }
+}
+
+TEST_CASE("recovery may crash at any call, and is then done again") {
+  for (const Scene& scene : all_scenes()) {
+    INFO(scene.name);
+    const std::uint64_t stride = scene.edits.size() > 1 ? 7 : 1;
+    crash_recovery_everywhere(edit_course(scene), stride);
+    crash_recovery_everywhere(undo_course(scene), stride);
+  }
+}
+
+TEST_CASE("an edit that was interrupted can be made again, and undone") {
+  for (const Scene& scene : all_scenes()) {
+    INFO(scene.name);
+    const auto old = states(scene.disk, scene.edits);
+    for (std::uint64_t call = 1;; ++call) {
+      INFO("stopped before call " << call);
+      SimulatedDisk disk = scene.disk;
+      if (finishes(disk, call, edit_course(scene).work)) break;
+      SimulatedDisk found = disk.after_crash(Survival::some, static_cast<std::uint32_t>(call));
+      const bool was_pending = find_pending(found, home, "").has_value();
+      recover_all(found);
+      if (was_pending) CHECK(all_old(found, old));
+      if (!all_old(found, old)) continue;
+      commit(found, scene.edits, scene.fields(), {});
+      CHECK(all_new(found, old, scene.edits));
+      undo(found, home, "");
+      CHECK(all_old(found, old));
+    }
+  }
+}
+
+TEST_CASE("a call that fails once leaves all files old and nothing beside them, or all files new") {
+  for (const Scene& scene : all_scenes()) {
+    const auto old = states(scene.disk, scene.edits);
+    for (std::uint64_t call = 1;; ++call) {
+      INFO(scene.name << ", call " << call << " fails");
+      SimulatedDisk disk = scene.disk;
+      disk.fail_at(call, EIO);
+      bool has_failed = false;
+      try {
+        commit(disk, scene.edits, scene.fields(), {});
+      } catch (const Error& error) {
+        has_failed = true;
+        CHECK(error.status == Status::io);
+      }
+      CHECK_FALSE(find_pending(disk, home, ""));
+      if (has_failed && !all_new(disk, old, scene.edits)) {
+        CHECK(all_old(disk, old));
+        // Where removing the folder was what failed, an empty one stays.
+        std::vector<FolderEntry> left;
+        disk.list("/run/ckpt/.tare", left);
+        CHECK(left.empty());
+      } else {
+        CHECK(all_new(disk, old, scene.edits));
+      }
+      if (disk.calls() < call) break;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tare::test
