@@ -6,8 +6,9 @@
 //   f8e4m3fn 4        3        7    448      nan (0x7f): the format has no infinity   0x7f, sign kept
 //   f8e5m2   5        2        15   57344    infinity                                 0x7f, sign kept
 //
-// "Beyond" means: the value rounded as if the exponent went on. Range::kSaturate gives the largest finite value instead,
-// for infinities too (what NVIDIA calls satfinite); nan stays nan. Reading a pattern into a float is always exact.
+// "Beyond" means: the value rounded as if the exponent went on. Range::kSaturate gives the largest finite value
+// instead, for infinities too (what NVIDIA calls satfinite); nan stays nan. Reading a pattern into a float is always
+// exact.
 #pragma once
 
 #include <cstdint>
@@ -83,7 +84,9 @@ TARE_HD inline double double_from(uint64_t bits) {
   return value;
 }
 
-TARE_HD inline bool is_finite(float value) { return (bits_of(value) & 0x7f800000u) != 0x7f800000u; }
+TARE_HD inline bool is_finite(float value) {
+  return (bits_of(value) & 0x7f800000u) != 0x7f800000u;
+}
 TARE_HD inline bool is_finite(double value) {
   return (bits_of(value) & 0x7ff0000000000000u) != 0x7ff0000000000000u;
 }
@@ -136,7 +139,8 @@ TARE_HD inline typename Format::Bits narrow(float value, Range range = Range::kF
   const uint32_t sign = (bits >> 31) != 0 ? Format::sign : 0u;
   if (magnitude > 0x7f800000u) {
     if (Format::bias == 127) return static_cast<Bits>(Format::nan);
-    const uint32_t payload = Format::exponent_bits == 5 && Format::mantissa_bits == 10 ? (magnitude >> 13) & 0x3ffu : 0u;
+    const uint32_t payload =
+        Format::exponent_bits == 5 && Format::mantissa_bits == 10 ? (magnitude >> 13) & 0x3ffu : 0u;
     return static_cast<Bits>(sign | Format::nan | payload);
   }
   uint32_t rounded = magnitude == 0x7f800000u ? Format::largest + 1u : detail::rounded_magnitude<Format>(magnitude);
