@@ -1,0 +1,23 @@
+// The files below a directory that could hold scaler state, in a fixed order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/base/finding.hpp"
+
+namespace tare {
+
+struct Listing {
+  std::vector<std::string> files;    ///< relative paths, natural order: what is worth opening
+  std::vector<std::string> skipped;  ///< relative paths of a few others, for a message that says what is there
+  bool has_distributed = false;      ///< `.metadata` and `.distcp` files: a torch distributed checkpoint
+  bool has_distributed_data = false;
+};
+
+/// Lists what is below `directory`, to a small depth. Symbolic links are not followed: inside they lead to what is
+/// listed anyway, and one that leads out is told in `findings`. Hidden folders, tare's own among them, are left out.
+/// Throws `io`, and `refused` where there are more files than lib/base/limits.hpp allows.
+Listing list_files(const std::string& directory, std::vector<Finding>& findings);
+
+}  // namespace tare

@@ -1,0 +1,135 @@
+#include "lib/checkpoint/names.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tare {
+namespace {
+
+/// How frameworks write a rank into a name: the word, then a separator, then a number or more.
+struct RankWord {
+  std::string_view word;
+  bool needs_separator;  ///< "tp_0" is a rank, "tp8" a size
+  std::size_t numbers;   ///< at most this many, joined by '_': Megatron's mp_rank_TT_PPP_EEE
+};
+
+// zero_pp_rank_0, tp_rank_00, -rank0 and the like all end in the word "rank".
+constexpr auto rank_words = std::to_array<RankWord>({
+    {"mp_rank", true, 3},     // Megatron, DeepSpeed
+    {"rank", false, 1},       // zero_pp_rank_0, tp_rank_00, rank0, rank-0
+    {"shard", false, 1},      // fairseq, with FSDP
+    {"model_part", true, 1},  // fairseq, with model parallelism
+    {"mp", true, 1},
+    {"tp", true, 1},
+    {"pp", true, 1},
+    {"dp", true, 1},
+    {"ep", true, 1},
+    {"cp", true, 1},
+});
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_separator(char c) {
+  return c == '_' || c == '-';
+}
+
+std::size_t digits_end(std::string_view text, std::size_t from) {
+  while (from < text.size() && is_digit(text[from])) ++from;
+  return from;
+}
+
+/// Where the numbers behind `word` at `at` begin; npos where it is no rank there.
+std::size_t number_begin(std::string_view path, std::size_t at, const RankWord& word) {
+  if (path.substr(at, word.word.size()) != word.word) return std::string_view::npos;
+  if (at > 0 && (is_letter(path[at - 1]) || is_digit(path[at - 1]))) return std::string_view::npos;
+  std::size_t next = at + word.word.size();
+  const bool has_separator = next < path.size() && is_separator(path[next]);
+  if (word.needs_separator && !has_separator) return std::string_view::npos;
+  if (has_separator) ++next;
+  return next < path.size() && is_digit(path[next]) ? next : std::string_view::npos;
+}
+
+std::size_t numbers_end(std::string_view path, std::size_t begin, std::size_t most) {
+  std::size_t end = digits_end(path, begin);
+  for (std::size_t n = 1; n < most && end + 1 < path.size() && path[end] == '_' && is_digit(path[end + 1]); ++n) {
+    end = digits_end(path, end + 1);
+  }
+  return end;
+}
+
+}  // namespace
+
+bool natural_less(std::string_view a, std::string_view b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!is_digit(a[i]) || !is_digit(b[j])) {
+      // A folder's own files stand before those of its neighbours with longer names.
+      const int x = a[i] == '/' ? -1 : static_cast<unsigned char>(a[i]);
+      const int y = b[j] == '/' ? -1 : static_cast<unsigned char>(b[j]);
+      if (x != y) return x < y;
+      ++i, ++j;
+      continue;
+    }
+    while (i < a.size() && a[i] == '0') ++i;
+    while (j < b.size() && b[j] == '0') ++j;
+    const std::string_view x = a.substr(i, digits_end(a, i) - i);
+    const std::string_view y = b.substr(j, digits_end(b, j) - j);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (x != y) return x < y;
+    i += x.size(), j += y.size();
+  }
+  if (a.size() - i != b.size() - j) return i == a.size();
+  return a < b;
+}
+
+std::optional<std::string> rank_group(std::string_view path) {
+  std::string group;
+  bool has_rank = false;
+  for (std::size_t at = 0; at < path.size();) {
+    const auto fits = [&](const RankWord& word) { return number_begin(path, at, word) != std::string_view::npos; };
+    const auto word = std::find_if(rank_words.begin(), rank_words.end(), fits);
+    if (word == rank_words.end()) {
+      group += path[at++];
+      continue;
+    }
+    has_rank = true;
+    group += word->word;
+    group += '*';
+    at = numbers_end(path, number_begin(path, at, *word), word->numbers);
+  }
+  return has_rank ? std::optional(group) : std::nullopt;
+}
+
+bool is_plain_relative(std::string_view name) {
+  if (name.empty() || name.front() == '/' || name.find('\0') != std::string_view::npos) return false;
+  while (!name.empty()) {
+    const std::size_t slash = std::min(name.find('/'), name.size());
+    if (name.substr(0, slash) == "..") return false;
+    name.remove_prefix(std::min(slash + 1, name.size()));
+  }
+  return true;
+}
+
+std::string_view file_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string extension(std::string_view path) {
+  const std::string_view name = file_name(path);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return {};
+  std::string lower(name.substr(dot));
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return lower;
+}
+
+}  // namespace tare

@@ -1,0 +1,25 @@
+// What file names tell: their order, whose rank wrote a file, and whether a name may be followed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tare {
+
+/// Numbers in names compare as numbers: "rank2" before "rank10".
+bool natural_less(std::string_view a, std::string_view b);
+
+/// The relative path with every rank number replaced by '*'; nothing where no framework's rank naming is in it. Files
+/// with the same one hold copies of one state: "mp_rank_*/model_optim_rng.pt".
+std::optional<std::string> rank_group(std::string_view path);
+
+/// Neither absolute nor empty, and no part is "..": all that a name stored in a file may be.
+bool is_plain_relative(std::string_view name);
+
+/// The part behind the last slash.
+std::string_view file_name(std::string_view path);
+/// In lower case, with the dot; empty where there is none.
+std::string extension(std::string_view path);
+
+}  // namespace tare

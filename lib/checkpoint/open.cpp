@@ -1,0 +1,162 @@
+// Opening a checkpoint: which files there are, what each holds, and what that says together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+
+#include "lib/base/error.hpp"
+#include "lib/checkpoint/checkpoint.hpp"
+#include "lib/checkpoint/distributed.hpp"
+#include "lib/checkpoint/group.hpp"
+#include "lib/checkpoint/listing.hpp"
+#include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/resolve.hpp"
+
+namespace tare {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file with one of these endings is meant to be a checkpoint: if it is in no known format, something is wrong.
+constexpr auto checkpoint_endings = std::to_array<std::string_view>({".pt", ".pth", ".ckpt", ".tar"});
+/// How many files are described where no scaler is found.
+constexpr std::size_t most_described = 3;
+
+bool is_meant_as_checkpoint(std::string_view path) {
+  const std::string ending = extension(path);
+  return std::find(checkpoint_endings.begin(), checkpoint_endings.end(), ending) != checkpoint_endings.end();
+}
+
+class Opener {
+ public:
+  Opener(const std::string& target, const OpenOptions& options) : options_(options) {
+    checkpoint_.target = checkpoint_.resolved = target;
+  }
+
+  Checkpoint open() {
+    tell_of_link();
+    std::error_code ignored;
+    if (fs::is_directory(checkpoint_.target, ignored)) {
+      open_directory();
+    } else {
+      read_file(file_name(checkpoint_.target), checkpoint_.target);
+    }
+    finish();
+    return std::move(checkpoint_);
+  }
+
+ private:
+  void tell_of_link() {
+    std::error_code ignored;
+    if (!fs::is_symlink(fs::symlink_status(checkpoint_.target, ignored))) return;
+    const fs::path to = fs::read_symlink(checkpoint_.target, ignored);
+    checkpoint_.findings.push_back({Severity::note, "symbolic-link",
+                                    fmt::format("{} is a symbolic link to {}", checkpoint_.target, to.string()), "",
+                                    ""});
+  }
+
+  void open_directory() {
+    const std::string inner = resolve_run(checkpoint_.target, checkpoint_.findings);
+    const std::string prefix = inner.empty() ? "" : inner + "/";
+    if (!inner.empty()) checkpoint_.resolved = location(inner);
+    const Listing listing = list_files(checkpoint_.resolved, checkpoint_.findings);
+    if (listing.has_distributed) {
+      Finding finding = tell_of_distributed(checkpoint_.resolved);
+      finding.file = prefix + finding.file;
+      checkpoint_.findings.push_back(std::move(finding));
+      may_hold_more_ = true;
+    }
+    for (const std::string& file : listing.files) try_file(prefix + file);
+    if (checkpoint_.files.empty() && !listing.has_distributed) throw_nothing_read(listing);
+  }
+
+  [[nodiscard]] std::string location(const std::string& relative) const {
+    return checkpoint_.target.ends_with('/') ? checkpoint_.target + relative : checkpoint_.target + "/" + relative;
+  }
+
+  /// One file of many: what cannot be read is told, and the others are read.
+  void try_file(const std::string& relative) {
+    const std::size_t findings = checkpoint_.findings.size();
+    const std::size_t copies = copies_.size();
+    try {
+      read_file(relative, location(relative));
+    } catch (const Error& error) {
+      checkpoint_.findings.resize(findings);
+      copies_.resize(copies);
+      if (error.status == Status::unsupported && !is_meant_as_checkpoint(relative)) return;
+      if (!first_error_) first_error_ = error;
+      checkpoint_.findings.push_back({Severity::error, "file-not-read", error.what(), relative, ""});
+    }
+  }
+
+  void read_file(std::string_view relative, const std::string& from) {
+    auto source = std::make_shared<const FileSource>(from);
+    std::unique_ptr<const Container> container = open_container(source);
+    std::vector<Finding> findings = container->findings();
+    std::vector<FoundScaler> scalers = find_scalers(container->tree(), {relative}, findings);
+    if (scalers.empty() && copies_.empty() && contents_.size() < most_described) {
+      contents_.push_back(fmt::format("{}: {}", relative, describe_contents(container->tree())));
+    }
+    for (Finding& finding : findings) {
+      finding.file = relative;
+      checkpoint_.findings.push_back(std::move(finding));
+    }
+    const std::size_t index = checkpoint_.files.size();
+    for (FoundScaler& scaler : scalers) copies_.push_back({index, std::move(scaler)});
+    CheckpointFile& file = checkpoint_.files.emplace_back();
+    file.path = relative;
+    file.location = from;
+    file.format = container->format();
+    file.size = source->size();
+    if (!options_.keep_open) return;
+    file.source = std::move(source);
+    file.container = std::move(container);
+  }
+
+  [[noreturn]] void throw_nothing_read(const Listing& listing) const {
+    if (first_error_) throw Error(*first_error_);
+    std::string seen;
+    if (!listing.skipped.empty()) seen = fmt::format(" (it has {})", fmt::join(listing.skipped, ", "));
+    if (listing.has_distributed_data) {
+      throw Error(Status::not_found, fmt::format("{}: .distcp files without .metadata", checkpoint_.resolved),
+                  "the save never finished: take another checkpoint");
+    }
+    throw Error(Status::not_found, fmt::format("{}: no checkpoint in this folder{}", checkpoint_.resolved, seen),
+                "give a checkpoint file, or a folder with checkpoint files in it");
+  }
+
+  void finish() {
+    auto& findings = checkpoint_.findings;
+    const bool is_empty = copies_.empty();
+    checkpoint_.scalers = group_copies(std::move(copies_), checkpoint_.files, findings);
+    for (const Scaler& scaler : checkpoint_.scalers) {
+      for (Finding& finding : judge(scaler.state())) {
+        finding.file = checkpoint_.files[scaler.copies.front().file].path;
+        findings.push_back(std::move(finding));
+      }
+    }
+    if (!is_empty || may_hold_more_) return;
+    const std::size_t others = checkpoint_.files.size() - contents_.size();
+    findings.push_back({Severity::note, "no-scaler",
+                        fmt::format("no loss-scaler state that tare knows; {}{}", fmt::join(contents_, "; "),
+                                    others == 0 ? "" : fmt::format("; and {} more", others)),
+                        "", ""});
+  }
+
+  OpenOptions options_;
+  Checkpoint checkpoint_;
+  std::vector<ScalerCopy> copies_;
+  std::vector<std::string> contents_;  ///< of the first files without a scaler
+  std::optional<Error> first_error_;
+  bool may_hold_more_ = false;  ///< there are files that nobody can read yet
+};
+
+}  // namespace
+
+Checkpoint open_checkpoint(const std::string& path, const OpenOptions& options) {
+  return Opener(path, options).open();
+}
+
+}  // namespace tare

@@ -1,0 +1,175 @@
+#include "lib/checkpoint/resolve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+#include "lib/base/error.hpp"
+#include "lib/base/source.hpp"
+#include "lib/checkpoint/names.hpp"
+
+namespace tare {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A text file that names the checkpoint to resume from.
+struct Pointer {
+  std::string_view file;
+  std::string_view framework;
+  /// The folder that its text means; nothing for a text that the framework would not take.
+  std::optional<std::string> (*folder)(std::string_view text);
+};
+
+std::optional<std::string> as_it_is(std::string_view text) {
+  return std::string(text);
+}
+
+std::optional<std::string> megatron_iteration(std::string_view text) {
+  if (text == "release") return "release";
+  unsigned long long iteration = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), iteration);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return fmt::format("iter_{:07}", iteration);
+}
+
+constexpr auto pointers = std::to_array<Pointer>({
+    {"latest", "DeepSpeed", as_it_is},
+    {"latest_checkpointed_iteration.txt", "Megatron", megatron_iteration},
+});
+
+/// Folders of which the one with the highest number is resumed from.
+struct Numbered {
+  std::string_view prefix;
+  std::string_view framework;  ///< empty: no one framework's
+};
+
+constexpr auto numbered = std::to_array<Numbered>({
+    {"checkpoint-", "the Hugging Face Trainer"},
+    {"checkpoint_", "accelerate"},
+    {"global_step", "DeepSpeed"},
+    {"iter_", "Megatron"},
+    {"step_", ""},
+    {"step-", ""},
+    {"epoch_", ""},
+    {"epoch-", ""},
+});
+
+/// Where accelerate puts its numbered folders, below a project's own.
+constexpr std::string_view inner_folder = "checkpoints";
+/// A run of a run (a Trainer's folder with a DeepSpeed pointer in it), not more.
+constexpr int most_steps = 4;
+constexpr std::uint64_t longest_pointer = 4096;
+
+/// Nothing for a file that is no line of text: a checkpoint may be called "latest" too.
+std::optional<std::string> pointer_text(const fs::path& file) {
+  const FileSource source(file.string());
+  if (source.size() > longest_pointer) return std::nullopt;
+  const Bytes bytes = source.read({0, source.size()});
+  std::string_view text = as_text(bytes);
+  constexpr std::string_view blank = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
+  text.remove_suffix(text.size() - std::min(text.find_last_not_of(blank) + 1, text.size()));
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  if (std::any_of(text.begin(), text.end(), is_control)) return std::nullopt;
+  return std::string(text);
+}
+
+bool is_inside(const fs::path& folder, const fs::path& root) {
+  std::error_code error;
+  const fs::path inner = fs::canonical(folder, error);
+  const fs::path outer = fs::canonical(root, error);
+  return !error && std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+std::optional<std::string> by_pointer(const fs::path& directory, std::vector<Finding>& findings) {
+  for (const Pointer& pointer : pointers) {
+    const fs::path file = directory / pointer.file;
+    std::error_code ignored;
+    if (!fs::is_regular_file(fs::symlink_status(file, ignored))) continue;
+    const auto text = pointer_text(file);
+    if (!text) continue;
+    const auto folder = pointer.folder(*text);
+    if (!folder || !is_plain_relative(*folder)) {
+      throw Error(Status::refused, fmt::format("{} names '{}', which is no folder beside it", file.string(), *text),
+                  "give the checkpoint's own folder");
+    }
+    if (!fs::is_directory(directory / *folder, ignored)) {
+      throw Error(Status::not_found, fmt::format("{} names {}, which is not there", file.string(), *folder),
+                  "give the checkpoint's own folder");
+    }
+    if (!is_inside(directory / *folder, directory)) {
+      throw Error(Status::refused, fmt::format("{} names {}, a link out of the run", file.string(), *folder),
+                  "give the checkpoint's own folder");
+    }
+    findings.push_back({Severity::note, "run-directory",
+                        fmt::format("a run: {} is what {} resumes from ({})", *folder, pointer.framework, pointer.file),
+                        "", ""});
+    return folder;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> folders_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    std::error_code ignored;
+    if (fs::is_directory(entry->symlink_status(ignored))) names.push_back(entry->path().filename().string());
+  }
+  if (error) throw_io(directory.string(), error.value());
+  return names;
+}
+
+bool is_numbered(std::string_view name, std::string_view prefix) {
+  return name.starts_with(prefix) && name.size() > prefix.size() &&
+         name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
+}
+
+std::optional<std::string> by_number(const fs::path& directory, std::vector<Finding>& findings) {
+  const std::vector<std::string> names = folders_in(directory);
+  for (const Numbered& row : numbered) {
+    std::vector<std::string> steps;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(steps),
+                 [&](const std::string& name) { return is_numbered(name, row.prefix); });
+    if (steps.empty()) continue;
+    const std::string highest = *std::max_element(
+        steps.begin(), steps.end(), [](const std::string& a, const std::string& b) { return natural_less(a, b); });
+    const std::string whose = row.framework.empty() ? "" : fmt::format(", what {} resumes from", row.framework);
+    findings.push_back({Severity::note, "run-directory",
+                        fmt::format("a run of {} checkpoint{}: {} is the highest{}", steps.size(),
+                                    steps.size() == 1 ? "" : "s", highest, whose),
+                        "", ""});
+    return highest;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> one_step(const fs::path& directory, std::vector<Finding>& findings) {
+  if (auto folder = by_pointer(directory, findings)) return folder;
+  if (auto folder = by_number(directory, findings)) return folder;
+  std::error_code ignored;
+  const fs::path inner = directory / inner_folder;
+  if (!fs::is_directory(fs::symlink_status(inner, ignored))) return std::nullopt;
+  const auto folder = by_number(inner, findings);
+  return folder ? std::optional(fmt::format("{}/{}", inner_folder, *folder)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string resolve_run(const std::string& directory, std::vector<Finding>& findings) {
+  std::string relative;
+  for (int i = 0; i < most_steps; ++i) {
+    const auto folder = one_step(fs::path(directory) / relative, findings);
+    if (!folder) break;
+    relative += relative.empty() ? *folder : "/" + *folder;
+  }
+  return relative;
+}
+
+}  // namespace tare
