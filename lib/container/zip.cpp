@@ -63,7 +63,7 @@ void ZipArchive::read_rows(std::uint64_t count) {
   std::size_t at = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     entries_.push_back(read_row(at));
-    if (names_.add(entries_.back().name, static_cast<std::uint32_t>(i)) && twin_ == nullptr) twin_ = &entries_.back();
+    if (names_.add(entries_) && twin_ == nullptr) twin_ = &entries_.back();
     if (names_.collides()) {
       throw Error(Status::refused, fmt::format("{}: zip: entry names that are made to collide", source_->name()));
     }
@@ -142,7 +142,7 @@ void ZipArchive::limit_records() {
 }
 
 const ZipEntry* ZipArchive::find(std::string_view name) const {
-  const auto index = names_.find(name);
+  const auto index = names_.find(entries_, name);
   if (!index || entries_[*index].name != name) return nullptr;
   return &entries_[*index];
 }

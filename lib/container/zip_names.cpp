@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "lib/container/zip.hpp"
+
 namespace tare {
 namespace {
 
@@ -38,29 +40,30 @@ void ZipNames::reserve(std::size_t names) {
   slots_.assign(std::bit_ceil(2 * names + 2), {});
 }
 
-std::size_t ZipNames::slot_of(std::string_view name, std::uint32_t hash) const {
+std::size_t ZipNames::slot_of(std::span<const ZipEntry> entries, std::string_view name, std::uint32_t hash) const {
   std::size_t at = hash & (slots_.size() - 1);
-  while (slots_[at].is_used && !(slots_[at].hash == hash && same_but_case(slots_[at].name, name))) {
+  while (slots_[at].number != unused &&
+         !(slots_[at].hash == hash && same_but_case(entries[slots_[at].number - 1].name, name))) {
     at = (at + 1) & (slots_.size() - 1);
   }
   return at;
 }
 
-std::optional<std::uint32_t> ZipNames::add(std::string_view name, std::uint32_t index) {
+std::optional<std::uint32_t> ZipNames::add(std::span<const ZipEntry> entries) {
   if (collides()) return std::nullopt;
+  const std::string_view name = entries.back().name;
   const std::uint32_t hash = hash_of(name);
-  const std::size_t at = slot_of(name, hash);
+  const std::size_t at = slot_of(entries, name, hash);
   probes_ += (at - hash) & (slots_.size() - 1);
   Slot& slot = slots_[at];
-  if (slot.is_used) return slot.index;
-  slot = {name, hash, index, true};
+  if (slot.number != unused) return slot.number - 1;
+  slot = {hash, static_cast<std::uint32_t>(entries.size())};
   return std::nullopt;
 }
 
-std::optional<std::uint32_t> ZipNames::find(std::string_view name) const {
-  if (slots_.empty()) return std::nullopt;
-  const Slot& slot = slots_[slot_of(name, hash_of(name))];
-  return slot.is_used ? std::optional(slot.index) : std::nullopt;
+std::optional<std::uint32_t> ZipNames::find(std::span<const ZipEntry> entries, std::string_view name) const {
+  const Slot& slot = slots_[slot_of(entries, name, hash_of(name))];
+  return slot.number != unused ? std::optional(slot.number - 1) : std::nullopt;
 }
 
 }  // namespace tare

@@ -3,29 +3,32 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace tare {
 
+struct ZipEntry;
+
+/// Holds numbers of entries alone: the entries are given with every call, always the same.
 class ZipNames {
  public:
   void reserve(std::size_t names);
-  /// Adds name number `index`; gives the number of an earlier name that equals it but for ASCII case, if there is one.
-  /// Nothing where names collide so often that only malice explains it: `collides` says so from then on.
-  std::optional<std::uint32_t> add(std::string_view name, std::uint32_t index);
-  /// The number of the first name that equals `name` but for ASCII case.
-  [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
+  /// Adds the last entry; gives the number of an earlier one whose name equals its own but for ASCII case, if there is
+  /// one. Nothing where names collide so often that only malice explains it: `collides` says so from then on.
+  std::optional<std::uint32_t> add(std::span<const ZipEntry> entries);
+  /// The number of the first entry whose name equals `name` but for ASCII case.
+  [[nodiscard]] std::optional<std::uint32_t> find(std::span<const ZipEntry> entries, std::string_view name) const;
   [[nodiscard]] bool collides() const { return probes_ > 64 * (slots_.size() + 64); }
 
  private:
+  static constexpr std::uint32_t unused = 0;
   struct Slot {
-    std::string_view name;
     std::uint32_t hash = 0;
-    std::uint32_t index = 0;
-    bool is_used = false;
+    std::uint32_t number = unused;  ///< one more than the entry's
   };
-  [[nodiscard]] std::size_t slot_of(std::string_view name, std::uint32_t hash) const;
+  [[nodiscard]] std::size_t slot_of(std::span<const ZipEntry> entries, std::string_view name, std::uint32_t hash) const;
 
   std::vector<Slot> slots_;  ///< a power of two, at most half full
   std::size_t probes_ = 0;
