@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
@@ -87,7 +89,10 @@ class Opener {
       copies_.resize(copies);
       if (error.status == Status::unsupported && !is_meant_as_checkpoint(relative)) return;
       if (!first_error_) first_error_ = error;
-      checkpoint_.findings.push_back({Severity::error, "file-not-read", error.what(), relative, ""});
+      // SpeechBrain calls a text file counter.ckpt; what is known to be broken, or one rank's, is another matter.
+      const bool is_other = error.status == Status::unsupported && error.hint.empty() && !rank_group(relative);
+      checkpoint_.findings.push_back(
+          {is_other ? Severity::note : Severity::error, "file-not-read", error.what(), relative, ""});
     }
   }
 
@@ -127,7 +132,32 @@ class Opener {
                 "give a checkpoint file, or a folder with checkpoint files in it");
   }
 
+  /// What is true of many rank files alike is told once, of the first.
+  void merge_alike() {
+    std::map<std::tuple<std::string, std::string, std::string>, std::size_t> first;
+    std::vector<std::size_t> more;
+    std::vector<Finding> kept;
+    for (Finding& finding : checkpoint_.findings) {
+      const auto group = rank_group(finding.file);
+      if (group && finding.severity != Severity::error) {
+        const auto [known, is_new] = first.try_emplace({*group, finding.message, finding.path}, kept.size());
+        if (!is_new) {
+          ++more[known->second];
+          continue;
+        }
+      }
+      kept.push_back(std::move(finding));
+      more.push_back(0);
+    }
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (more[i] > 0)
+        kept[i].message += fmt::format(" (and so in {} more rank file{})", more[i], more[i] == 1 ? "" : "s");
+    }
+    checkpoint_.findings = std::move(kept);
+  }
+
   void finish() {
+    merge_alike();
     auto& findings = checkpoint_.findings;
     const bool is_empty = copies_.empty();
     checkpoint_.scalers = group_copies(std::move(copies_), checkpoint_.files, findings);

@@ -5,12 +5,16 @@
 #include <array>
 
 #include "lib/dialect/dialect.hpp"
+#include "lib/dialect/walk.hpp"
+#include "lib/tree/path.hpp"
 
 namespace tare {
 namespace {
 
 constexpr std::size_t most_keys = 8;
 constexpr std::size_t longest_key = 40;
+/// Keys and values of a dict that may have a scaler's key: not of a model's parameters.
+constexpr std::size_t most_searched = 128;
 
 struct StorageName {
   std::string_view storage;
@@ -40,9 +44,16 @@ bool is_empty(const Tree& tree, NodeId id) {
   return id != nowhere && (tree.kind(id) == Kind::none || (tree.kind(id) == Kind::map && tree.items(id).empty()));
 }
 
-std::string empty_scaler(const Tree& tree, NodeId map) {
-  for (const std::string_view key : scaler_keys) {
-    if (is_empty(tree, tree.find(map, key))) return fmt::format("{} is empty", key);
+/// The first place that is a scaler's by its name and holds nothing.
+std::string empty_scaler(const Tree& tree) {
+  TreeWalk walk(tree);
+  while (walk.next()) {
+    const NodeId node = walk.step(walk.current()).node;
+    if (tree.kind(node) != Kind::map || tree.items(node).size() > most_searched) continue;
+    for (const std::string_view key : scaler_keys) {
+      if (!is_empty(tree, tree.find(node, key))) continue;
+      return fmt::format("{} is empty", key_path(walk.path(walk.current()), key));
+    }
   }
   return {};
 }
@@ -84,8 +95,8 @@ std::string describe_contents(const Tree& tree) {
   std::vector<std::string> parts = {tensors(tree)};
   if (map != nowhere) {
     parts.push_back(top_keys(tree, map));
-    parts.push_back(empty_scaler(tree, map));
   }
+  parts.push_back(empty_scaler(tree));
   std::erase(parts, "");
   return parts.empty() ? "no tensors and no named values" : fmt::format("{}", fmt::join(parts, "; "));
 }

@@ -13,15 +13,15 @@ namespace {
 /// A key that ends like this, perhaps with a number behind (one of several matrix products in one module).
 struct KeySign {
   std::string_view ending;
-  const char* framework;
+  const char* what;
 };
 
 constexpr auto key_signs = std::to_array<KeySign>({
-    {"_extra_state", "TransformerEngine"},
-    {"fp8_amax_history_input", "torchao"},
-    {"fp8_amax_history_weight", "torchao"},
-    {"fp8_amax_history_grad_output", "torchao"},
-    {"fp8_state", "TransformerEngine for Paddle"},
+    {"_extra_state", "TransformerEngine's extra state, FP8 scales if its recipe keeps any,"},
+    {"fp8_amax_history_input", "torchao's FP8 state"},
+    {"fp8_amax_history_weight", "torchao's FP8 state"},
+    {"fp8_amax_history_grad_output", "torchao's FP8 state"},
+    {"fp8_state", "TransformerEngine's FP8 state for Paddle"},
 });
 constexpr std::size_t shortest_ending = 9;
 
@@ -29,13 +29,13 @@ constexpr std::size_t shortest_ending = 9;
 struct ClassSign {
   std::string_view package;
   std::string_view class_name;
-  const char* framework;
+  const char* what;
 };
 
 constexpr auto class_signs = std::to_array<ClassSign>({
-    {"msamp.", "ScalingTensor", "MS-AMP"},
-    {"msamp.", "ScalingParameter", "MS-AMP"},
-    {"torchao.", "Float8Tensor", "torchao"},
+    {"msamp.", "ScalingTensor", "MS-AMP's FP8 state"},
+    {"msamp.", "ScalingParameter", "MS-AMP's FP8 state"},
+    {"torchao.", "Float8Tensor", "torchao's FP8 state"},
 });
 
 const KeySign* key_sign(std::string_view key) {
@@ -79,30 +79,30 @@ void Fp8Signs::look_at(NodeId map, const TreeWalk& walk) {
     const NodeId value = pairs[i + 1];
     if (tree_.kind(value) == Kind::opaque) {
       const ClassSign* sign = class_sign(class_of(tree_, value));
-      if (sign != nullptr) add(sign->framework, walk, pairs[i]);
+      if (sign != nullptr) add(sign->what, walk, pairs[i]);
     }
     if (tree_.kind(pairs[i]) != Kind::string || tree_[pairs[i]].as.run.count < shortest_ending) continue;
     const KeySign* sign = key_sign(tree_.text(pairs[i]));
-    if (sign != nullptr && holds_something(tree_, value)) add(sign->framework, walk, pairs[i]);
+    if (sign != nullptr && holds_something(tree_, value)) add(sign->what, walk, pairs[i]);
   }
 }
 
-void Fp8Signs::add(const char* framework, const TreeWalk& walk, NodeId key) {
-  const auto is_it = [&](const Sign& sign) { return std::string_view(sign.framework) == framework; };
+void Fp8Signs::add(const char* what, const TreeWalk& walk, NodeId key) {
+  const auto is_it = [&](const Sign& sign) { return std::string_view(sign.what) == what; };
   const auto sign = std::find_if(signs_.begin(), signs_.end(), is_it);
   if (sign != signs_.end()) {
     ++sign->count;
   } else {
-    signs_.push_back({framework, 1, key_path(walk.path(walk.current()), tree_.key_text(key))});
+    signs_.push_back({what, 1, key_path(walk.path(walk.current()), tree_.key_text(key))});
   }
 }
 
 void Fp8Signs::report(std::vector<Finding>& findings) const {
   for (const Sign& sign : signs_) {
-    findings.push_back({Severity::note, "fp8-not-read",
-                        fmt::format("{} FP8 state is in {} place{} and not read yet", sign.framework, sign.count,
-                                    sign.count == 1 ? "" : "s"),
-                        "", sign.first});
+    findings.push_back(
+        {Severity::note, "fp8-not-read",
+         fmt::format("{} is in {} place{} and not read yet", sign.what, sign.count, sign.count == 1 ? "" : "s"), "",
+         sign.first});
   }
 }
 

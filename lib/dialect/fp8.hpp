@@ -21,12 +21,12 @@ class Fp8Signs {
 
  private:
   struct Sign {
-    const char* framework;
+    const char* what;
     std::size_t count;
     std::string first;  ///< path
   };
 
-  void add(const char* framework, const TreeWalk& walk, NodeId key);
+  void add(const char* what, const TreeWalk& walk, NodeId key);
 
   const Tree& tree_;
   std::vector<Sign> signs_;

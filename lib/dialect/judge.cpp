@@ -31,19 +31,25 @@ std::optional<Symptom> of_scale(double scale) {
   return std::nullopt;
 }
 
-std::optional<Symptom> of_tracker(const FoundScaler& scaler, double tracker) {
+/// As the file has it: an int without a point.
+std::string number_text(const Field& field) {
+  const auto* integer = std::get_if<Integer>(&field.value.number()->data);
+  return integer == nullptr ? float_text(field.value.as_double()) : integer->text();
+}
+
+std::optional<Symptom> of_tracker(const FoundScaler& scaler, const Field& tracker) {
   const Field* interval = scaler.find(Role::growth_interval);
   if (scaler.dialect->growth != Growth::when_equal || interval == nullptr) return std::nullopt;
-  if (!(tracker >= interval->value.as_double())) return std::nullopt;
+  if (!(tracker.value.as_double() >= interval->value.as_double())) return std::nullopt;
   return Symptom{"tracker-past-interval",
                  fmt::format("growth tracker {} has reached the interval {}: {} compares with ==, so the scale cannot "
                              "grow before the next overflow",
-                             float_text(tracker), float_text(interval->value.as_double()), scaler.dialect->framework)};
+                             number_text(tracker), number_text(*interval), scaler.dialect->framework)};
 }
 
-std::optional<Symptom> of_interval(double interval) {
-  if (interval >= 1) return std::nullopt;
-  return Symptom{"interval-not-positive", fmt::format("growth interval {} is below 1", float_text(interval))};
+std::optional<Symptom> of_interval(const Field& interval) {
+  if (interval.value.as_double() >= 1) return std::nullopt;
+  return Symptom{"interval-not-positive", fmt::format("growth interval {} is below 1", number_text(interval))};
 }
 
 std::optional<Symptom> of_growth_factor(double factor) {
@@ -56,14 +62,15 @@ std::optional<Symptom> of_backoff_factor(double factor) {
   return Symptom{"backoff-factor-out-of-range", fmt::format("back-off factor {} is not in (0, 1)", float_text(factor))};
 }
 
-std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, double value) {
+std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, const Field& field) {
+  const double value = field.value.as_double();
   switch (role) {
     case Role::scale:
       return of_scale(value);
     case Role::growth_tracker:
-      return of_tracker(scaler, value);
+      return of_tracker(scaler, field);
     case Role::growth_interval:
-      return of_interval(value);
+      return of_interval(field);
     case Role::growth_factor:
       return of_growth_factor(value);
     case Role::backoff_factor:
@@ -80,7 +87,7 @@ std::vector<Finding> judge(const FoundScaler& scaler) {
   for (const RoleFacts& role : roles()) {
     const Field* field = scaler.find(role.role);
     if (field == nullptr) continue;
-    auto found = symptom(scaler, role.role, field->value.as_double());
+    auto found = symptom(scaler, role.role, *field);
     if (found) findings.push_back({Severity::warning, found->code, std::move(found->message), "", scaler.path});
   }
   return findings;
