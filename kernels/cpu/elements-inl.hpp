@@ -130,14 +130,19 @@ HWY_INLINE hn::Vec<DF> float_of_bfloat(DF df, hn::Vec<Bits16<DF>> value) {
   return hn::BitCast(df, hn::ShiftLeft<16>(hn::PromoteTo(Bits32<DF>(), value)));
 }
 
+/// The bf16 in the upper half of each word; anything in the lower.
 template <class DF>
-HWY_INLINE hn::Vec<Bits16<DF>> bfloat_of_float(DF, hn::Vec<DF> value) {
+HWY_INLINE hn::Vec<Bits32<DF>> bfloat_above(DF, hn::Vec<DF> value) {
   const Bits32<DF> du;
   const auto wide = hn::BitCast(du, value);
   const auto odd = hn::And(hn::ShiftRight<16>(wide), hn::Set(du, 1u));
-  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(wide, hn::Set(du, 0x7fffu)), odd));
-  const auto is_nan = hn::Gt(hn::And(wide, hn::Set(du, 0x7fffffffu)), hn::Set(du, 0x7f800000u));
-  return hn::TruncateTo(Bits16<DF>(), hn::IfThenElse(is_nan, hn::Set(du, 0x7fc0u), rounded));
+  const auto rounded = hn::Add(hn::Add(wide, hn::Set(du, 0x7fffu)), odd);
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), hn::Set(du, 0x7fc00000u), rounded);
+}
+
+template <class DF>
+HWY_INLINE hn::Vec<Bits16<DF>> bfloat_of_float(DF df, hn::Vec<DF> value) {
+  return hn::TruncateTo(Bits16<DF>(), hn::ShiftRight<16>(bfloat_above(df, value)));
 }
 
 // ---- loads: exact

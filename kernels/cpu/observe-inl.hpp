@@ -1,7 +1,8 @@
 // The statistics of a piece, equal in every bit on every instruction set: elements are taken in blocks of 32, each
 // position of a block has an accumulator of its own, in double, whatever the width of the vectors, and the accumulators
-// are added up as a tree (16 and 16, 8 and 8 ...). Squares of f32 and narrower are exact in double, so that it makes no
-// difference whether the instruction set fuses square and sum; for f64 they are never fused.
+// are added up as a tree (16 and 16, 8 and 8 ...). For bf16 those of even positions come first, then those of odd ones.
+// Squares of f32 and narrower are exact in double, so that it makes no difference whether the instruction set fuses
+// square and sum; for f64 they are never fused.
 //
 // Everything else is integer work on the bits without the sign: the greatest pattern is the greatest magnitude and
 // tells of infinities and NaN as well.
@@ -18,25 +19,66 @@ inline constexpr std::size_t kBlock = 32;
 // All of a block, but for single elements, where that makes much code for nothing.
 inline constexpr int kUnroll = HWY_TARGET == HWY_SCALAR ? 4 : 32;
 
+// How often a comparison held.
+#if HWY_TARGET == HWY_AVX3
+
+// Masks are scalars there, and counting their bits leaves the vector units to the rest.
+template <class DB>
+class Counter {
+ public:
+  static constexpr std::size_t kMostVectors = ~std::size_t{0};
+
+  HWY_INLINE void add(hn::Mask<DB> mask) { count_ += static_cast<std::uint32_t>(hn::CountTrue(DB(), mask)); }
+  HWY_INLINE void empty() {}
+  HWY_INLINE std::uint32_t count() const { return count_; }
+
+ private:
+  std::uint32_t count_ = 0;
+};
+
+#else
+
+// One narrow counter a lane; after so many vectors they must be emptied into a wide one.
+template <class DB>
+class Counter {
+  using Bits = hn::TFromD<DB>;
+  using Unsigned = hwy::MakeUnsigned<Bits>;
+
+ public:
+  static constexpr std::size_t kMostVectors = static_cast<Unsigned>(~Unsigned{0});
+
+  HWY_INLINE Counter() : lanes_(hn::Zero(DB())) {}
+  HWY_INLINE void add(hn::Mask<DB> mask) { lanes_ = hn::Sub(lanes_, hn::VecFromMask(DB(), mask)); }
+  HWY_INLINE void empty() {
+    HWY_ALIGN Bits lanes[hn::MaxLanes(DB())];
+    hn::Store(lanes_, DB(), lanes);
+    for (const Bits lane : lanes) count_ += static_cast<std::uint32_t>(static_cast<Unsigned>(lane));
+    lanes_ = hn::Zero(DB());
+  }
+  HWY_INLINE std::uint32_t count() const { return count_; }
+
+ private:
+  hn::Vec<DB> lanes_;
+  std::uint32_t count_ = 0;
+};
+
+#endif
+
 template <class E>
 class Observer {
   using DB = hn::CappedTag<typename E::Bits, kBlock>;
   using DD = hn::ScalableTag<double>;
   using Bits = typename E::Bits;
-  using Unsigned = hwy::MakeUnsigned<Bits>;
   static constexpr std::size_t kBitLanes = hn::MaxLanes(DB());
   static constexpr std::size_t kDoubleLanes = hn::MaxLanes(DD());
   static constexpr std::size_t kSums = kBlock / kDoubleLanes;
 
  public:
-  /// The counters are as narrow as the elements; after so many blocks they must be emptied.
-  static constexpr std::size_t kMostBlocks = static_cast<Unsigned>(~Unsigned{0}) / (kBlock / kBitLanes);
+  /// After so many blocks the counters must be emptied.
+  static constexpr std::size_t kMostBlocks = Counter<DB>::kMostVectors / (kBlock / kBitLanes);
 
   explicit HWY_INLINE Observer(const Recipe& recipe)
-      : threshold_(hn::Set(DB(), static_cast<Bits>(recipe.threshold_pattern[E::id]))),
-        max_(hn::Zero(DB())),
-        zeros_(hn::Zero(DB())),
-        below_(hn::Zero(DB())) {
+      : threshold_(hn::Set(DB(), static_cast<Bits>(recipe.threshold_pattern[E::id]))), max_(hn::Zero(DB())) {
 #pragma GCC unroll kUnroll
     for (std::size_t i = 0; i < kSums; ++i) sums_[i] = hn::Zero(DD());
   }
@@ -50,9 +92,35 @@ class Observer {
     for (std::size_t i = 0; i < kBlock; i += kBitLanes) {
       const auto magnitude = hn::And(hn::LoadU(db, reinterpret_cast<const Bits*>(at) + i), magnitude_mask);
       max_ = hn::Max(max_, magnitude);
-      zeros_ = hn::Sub(zeros_, hn::VecFromMask(db, hn::Eq(magnitude, zero)));
-      below_ = hn::Sub(below_, hn::VecFromMask(db, hn::Lt(magnitude, threshold_)));
+      zeros_.add(hn::Eq(magnitude, zero));
+      below_.add(hn::Lt(magnitude, threshold_));
     }
+    add_squares(E(), at);
+  }
+
+  HWY_INLINE void empty_counters() {
+    zeros_.empty();
+    below_.empty();
+  }
+
+  /// `padding`: how many of the elements taken were zeros of the caller's own.
+  HWY_INLINE void finish(std::uint32_t padding, Found& found) {
+    empty_counters();
+    HWY_ALIGN Bits greatest[kBitLanes];
+    hn::Store(max_, DB(), greatest);
+    Bits max = 0;
+    for (const Bits bits : greatest) max = bits > max ? bits : max;
+    const std::uint32_t zeros = zeros_.count();
+    const std::uint32_t below = below_.count();
+    found.max_pattern = static_cast<std::uint64_t>(max);
+    found.below = below > zeros ? below - zeros : 0;  // below a threshold of 0 there are not even zeros
+    found.zeros = zeros - padding;
+    found.sum_of_squares = sum();
+  }
+
+ private:
+  template <class Any>
+  HWY_INLINE void add_squares(Any, const typename E::Storage* at) {
 #pragma GCC unroll kUnroll
     for (std::size_t i = 0; i < kSums; ++i) {
       const auto value = load_double(E(), DD(), at + i * kDoubleLanes);
@@ -64,27 +132,32 @@ class Observer {
     }
   }
 
-  HWY_INLINE void empty_counters() {
-    zero_count_ += total_of(zeros_);
-    below_count_ += total_of(below_);
-    zeros_ = hn::Zero(DB());
-    below_ = hn::Zero(DB());
+#if HWY_TARGET == HWY_SCALAR
+  HWY_INLINE void add_squares(BF16, const std::uint16_t* at) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const auto value = load_double(E(), DD(), at + i);
+      sums_[i % 2 * (kBlock / 2) + i / 2] = hn::MulAdd(value, value, sums_[i % 2 * (kBlock / 2) + i / 2]);
+    }
+  }
+#else
+  // Two elements are loaded as one word and cost one operation each to become floats.
+  HWY_INLINE void add_squares(BF16, const std::uint16_t* at) {
+    const hn::Rebind<float, DD> df;
+    const Bits32<DD> du;
+#pragma GCC unroll kUnroll
+    for (std::size_t i = 0; i < kSums / 2; ++i) {
+      const auto words = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(at) + i * kDoubleLanes);
+      add_square(i, hn::BitCast(df, hn::ShiftLeft<16>(words)));
+      add_square(i + kSums / 2, hn::BitCast(df, hn::And(words, hn::Set(du, 0xffff0000u))));
+    }
   }
 
-  /// `padding`: how many of the elements taken were zeros of the caller's own.
-  HWY_INLINE void finish(std::uint32_t padding, Found& found) {
-    empty_counters();
-    HWY_ALIGN Bits greatest[kBitLanes];
-    hn::Store(max_, DB(), greatest);
-    Bits max = 0;
-    for (std::size_t i = 0; i < kBitLanes; ++i) max = greatest[i] > max ? greatest[i] : max;
-    found.max_pattern = static_cast<std::uint64_t>(max);
-    found.below = below_count_ > zero_count_ ? below_count_ - zero_count_ : 0;  // a threshold of 0 has not even zeros
-    found.zeros = zero_count_ - padding;
-    found.sum_of_squares = sum();
+  HWY_INLINE void add_square(std::size_t sum, hn::Vec<hn::Rebind<float, DD> > value) {
+    const auto wide = hn::PromoteTo(DD(), value);
+    sums_[sum] = hn::MulAdd(wide, wide, sums_[sum]);
   }
+#endif
 
- private:
   // Indices known when compiling: otherwise the sums would live in memory instead of registers.
   template <std::size_t kHalf>
   HWY_INLINE void fold_sums() {
@@ -105,31 +178,49 @@ class Observer {
     return lanes[0];
   }
 
-  static HWY_INLINE std::uint32_t total_of(hn::Vec<DB> counters) {
-    HWY_ALIGN Bits lanes[kBitLanes];
-    hn::Store(counters, DB(), lanes);
-    std::uint32_t total = 0;
-    for (std::size_t i = 0; i < kBitLanes; ++i) total += static_cast<std::uint32_t>(static_cast<Unsigned>(lanes[i]));
-    return total;
-  }
-
   hn::Vec<DB> threshold_;
   hn::Vec<DB> max_;
-  hn::Vec<DB> zeros_;
-  hn::Vec<DB> below_;
+  Counter<DB> zeros_;
+  Counter<DB> below_;
   hn::Vec<DD> sums_[kSums];
-  std::uint32_t zero_count_ = 0;
-  std::uint32_t below_count_ = 0;
 };
 
-/// The last elements of a piece, filled up with zeros to a block.
+/// The last elements of a piece, filled up with zeros to a block; and the way back.
 template <class E>
 struct PaddedBlock {
-  HWY_ALIGN typename E::Storage elements[kBlock];
+  using T = typename E::Storage;
+  HWY_ALIGN T elements[kBlock];
 
-  HWY_INLINE PaddedBlock(const typename E::Storage* from, std::size_t count) {
-    __builtin_memset(elements, 0, sizeof elements);
-    __builtin_memcpy(elements, from, count * sizeof *from);
+// Where the instruction set can move a part of a vector, the block is written and read in the same whole vectors: a CPU
+// is slow to read a vector out of smaller stores, and lists of tiny tensors do nothing else.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  static constexpr bool kMasked = HWY_TARGET == HWY_AVX3 || sizeof(T) >= 4;
+#else
+  static constexpr bool kMasked = false;
+#endif
+  using D = hn::CappedTag<T, kBlock>;
+  static constexpr std::size_t kLanes = hn::MaxLanes(D());
+
+  HWY_INLINE void take(const T* from, std::size_t count) {
+    if constexpr (kMasked) {
+#pragma GCC unroll kUnroll
+      for (std::size_t i = 0; i < kBlock; i += kLanes) {
+        hn::Store(hn::MaskedLoad(lanes_of(count, i), D(), from + i), D(), elements + i);
+      }
+    } else {
+      __builtin_memset(elements, 0, sizeof elements);
+      __builtin_memcpy(elements, from, count * sizeof *from);
+    }
+  }
+
+  HWY_INLINE void give(T* to, std::size_t count) const {
+    __builtin_memcpy(to, elements, count * sizeof *to);
+  }
+
+ private:
+  static HWY_INLINE hn::Mask<D> lanes_of(std::size_t count, std::size_t first) {
+    const std::size_t left = count > first ? count - first : 0;
+    return hn::FirstN(D(), left < kLanes ? left : kLanes);
   }
 };
 
@@ -153,7 +244,11 @@ void observe_piece(const void* in, void*, std::uint32_t count, const Recipe& rec
     at += kBlock;
   });
   const std::uint32_t rest = count % kBlock;
-  if (rest != 0) observer.take(PaddedBlock<E>(at, rest).elements);
+  if (rest != 0) {
+    PaddedBlock<E> block;
+    block.take(at, rest);
+    observer.take(block.elements);
+  }
   observer.finish(rest != 0 ? static_cast<std::uint32_t>(kBlock) - rest : 0, found);
 }
 

@@ -92,14 +92,34 @@ class Transformer {
   hn::Vec<D> limit_;
 };
 
+/// 32 bf16 elements as 16 words: neither reading nor writing has to move values between lanes.
+template <class D>
+HWY_INLINE void write_pairs(const Transformer<BF16, D>& transformer, const std::uint16_t* from, std::uint16_t* to,
+                            bool bypass_cache) {
+  const D d;
+  const Bits32<D> du;
+  const auto upper = hn::Set(du, 0xffff0000u);
+#pragma GCC unroll kUnroll
+  for (std::size_t i = 0; i < kBlock / 2; i += hn::MaxLanes(D())) {
+    const auto words = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(from) + i);
+    const auto even = transformer.apply(hn::BitCast(d, hn::ShiftLeft<16>(words)));
+    const auto odd = transformer.apply(hn::BitCast(d, hn::And(words, upper)));
+    const auto written = hn::Or(hn::ShiftRight<16>(bfloat_above(d, even)), hn::And(bfloat_above(d, odd), upper));
+    put(du, written, reinterpret_cast<std::uint32_t*>(to) + i, bypass_cache);
+  }
+}
+
 /// 32 elements; `to` may be `from`.
 template <class From, class To, class D>
 HWY_INLINE void write_block(const Transformer<From, D>& transformer, const typename From::Storage* from,
                             typename To::Storage* to, bool bypass_cache) {
-  constexpr std::size_t kLanes = hn::MaxLanes(D());
+  if constexpr (From::id == BF16::id && To::id == BF16::id && HWY_TARGET != HWY_SCALAR) {
+    write_pairs(transformer, from, to, bypass_cache);
+  } else {
 #pragma GCC unroll kUnroll
-  for (std::size_t i = 0; i < kBlock; i += kLanes) {
-    store_math(To(), D(), transformer.apply(load_math(From(), D(), from + i)), to + i, bypass_cache);
+    for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(D())) {
+      store_math(To(), D(), transformer.apply(load_math(From(), D(), from + i)), to + i, bypass_cache);
+    }
   }
 }
 
@@ -118,11 +138,12 @@ void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& r
   });
   const std::uint32_t rest = count % kBlock;
   if (rest != 0) {
-    const PaddedBlock<From> padded(from, rest);
-    HWY_ALIGN typename To::Storage written[kBlock];
-    observer.take(padded.elements);
-    write_block<From, To>(transformer, padded.elements, written, false);
-    __builtin_memcpy(to, written, rest * sizeof *to);
+    PaddedBlock<From> block;
+    PaddedBlock<To> written;
+    block.take(from, rest);
+    observer.take(block.elements);
+    write_block<From, To>(transformer, block.elements, written.elements, false);
+    written.give(to, rest);
   }
   observer.finish(rest != 0 ? static_cast<std::uint32_t>(kBlock) - rest : 0, found);
   if (bypass_cache) hwy::FlushStream();

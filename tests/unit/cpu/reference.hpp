@@ -104,7 +104,8 @@ inline std::uint64_t transform(Dtype from, std::uint64_t bits, Dtype to, float i
   return transform(static_cast<float>(decode(from, bits)), to, inverse_scale, coefficient, limit);
 }
 
-/// The statistics with sums in the documented order: pieces of 32,768 elements, 32 accumulators each, added as a tree.
+/// The statistics with sums in the documented order: pieces of 32,768 elements, 32 accumulators each (for
+/// bf16 those of even positions first), added as a tree.
 inline Statistics statistics_of(const Array& array, double threshold) {
   Statistics result;
   result.count = array.count();
@@ -118,7 +119,8 @@ inline Statistics statistics_of(const Array& array, double threshold) {
       }
       if (value == 0) ++result.zeros;
       if (value != 0 && value < threshold) ++result.below;
-      sums[(i - begin) % 32] += value * value;
+      const std::uint64_t position = (i - begin) % 32;
+      sums[array.dtype() == Dtype::kBf16 ? position % 2 * 16 + position / 2 : position] += value * value;
     }
     for (int half = 16; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) sums[i] += sums[i + half];

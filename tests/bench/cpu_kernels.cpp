@@ -1,0 +1,224 @@
+// The CPU passes against what the memory of this machine can do, measured beside them: ceiling and candidate alternate,
+// so that a machine whose speed drifts still gives a steady ratio. Medians of ratios of pairs, with the quartiles.
+//
+//   bench_cpu_kernels [threads] [MiB] [pairs]         defaults: 2 threads, 512 MiB, 31 pairs
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "kernels/cpu/backend.hpp"
+
+namespace {
+
+using namespace tare;
+using namespace tare::kernels;
+
+struct Options {
+  unsigned threads = 2;
+  std::size_t mebibytes = 512;
+  std::size_t pairs = 31;
+};
+
+using Words = std::uint64_t __attribute__((vector_size(32)));  // reads a little faster than 64 bytes at a time
+
+// What a loop could be at best: nothing but loads, or loads and stores.
+__attribute__((target_clones("avx512f", "avx2", "default"))) std::uint64_t read_all(const Words* at,
+                                                                                    std::size_t bytes) {
+  Words sums[4] = {};
+  for (std::size_t i = 0; i + 4 <= bytes / sizeof(Words); i += 4) {
+    for (std::size_t j = 0; j < 4; ++j) sums[j] |= at[i + j];
+  }
+  const Words sum = (sums[0] | sums[1]) | (sums[2] | sums[3]);
+  return sum[0] | sum[1] | sum[2] | sum[3];
+}
+
+__attribute__((target_clones("avx512f", "avx2", "default"))) void multiply_all(float* at, std::size_t count, float by) {
+  for (std::size_t i = 0; i < count; ++i) at[i] *= by;
+}
+
+double seconds_of(auto&& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Ratios of the reference's time to the candidate's: above 1 the candidate is faster.
+void compare(const char* what, std::size_t pairs, double bytes, auto&& reference, auto&& candidate) {
+  std::vector<double> ratios, times;
+  seconds_of(reference);
+  seconds_of(candidate);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const double before = seconds_of(reference);
+    const double time = seconds_of(candidate);
+    const double after = seconds_of(reference);
+    ratios.push_back((before + after) / 2 / time);
+    times.push_back(time);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  std::sort(times.begin(), times.end());
+  const double median = times[pairs / 2];
+  std::printf("%-52s %9.3f ms %6.1f GB/s", what, median * 1e3, bytes / median / 1e9);
+  std::printf("   %7.3f times as fast (quartiles %.3f to %.3f)\n", ratios[pairs / 2], ratios[pairs / 4],
+              ratios[pairs - 1 - pairs / 4]);
+}
+
+/// Splits [0, size) evenly over the threads.
+void in_parallel(cpu::Workers& workers, std::size_t size, auto&& work) {
+  std::atomic<std::size_t> next{0};
+  const std::size_t part = (size / workers.count()) & ~std::size_t{4095};
+  auto job = [&] {
+    const std::size_t i = next.fetch_add(1);
+    work(i * part, i + 1 == workers.count() ? size - i * part : part);
+  };
+  workers.run(job);
+}
+
+/// As DeepSpeed looks for overflow: float(), isnan, isinf, or, float, max, one array after the other.
+float isnan_isinf_chain(const float* at, std::size_t count, std::vector<unsigned char>& nan,
+                        std::vector<unsigned char>& inf, std::vector<float>& flags) {
+  for (std::size_t i = 0; i < count; ++i) nan[i] = std::isnan(at[i]);
+  for (std::size_t i = 0; i < count; ++i) inf[i] = std::isinf(at[i]);
+  for (std::size_t i = 0; i < count; ++i) nan[i] = nan[i] | inf[i];
+  for (std::size_t i = 0; i < count; ++i) flags[i] = nan[i];
+  float greatest = 0;
+  for (std::size_t i = 0; i < count; ++i) greatest = std::max(greatest, flags[i]);
+  return greatest;
+}
+
+struct Buffer {
+  explicit Buffer(std::size_t size)
+      : memory(static_cast<std::byte*>(std::aligned_alloc(4096, size)), &std::free), bytes(size) {
+    fill(Dtype::kF32);
+  }
+
+  /// Values from -4 to 4.
+  void fill(Dtype dtype) {
+    const auto size = static_cast<std::size_t>(size_of(dtype));
+    for (std::size_t i = 0; i < bytes / size; ++i) {
+      const float value = 1e-3f * static_cast<float>(i % 8191) - 4.0f;
+      const std::uint64_t bits = dtype == Dtype::kF64    ? bits_of(static_cast<double>(value))
+                                 : dtype == Dtype::kF32  ? bits_of(value)
+                                 : dtype == Dtype::kF16  ? narrow<F16>(value)
+                                 : dtype == Dtype::kBf16 ? narrow<Bf16>(value)
+                                                         : narrow<F8E4m3fn>(value);
+      std::memcpy(memory.get() + i * size, &bits, size);
+    }
+  }
+  float* floats() { return reinterpret_cast<float*>(memory.get()); }
+
+  std::unique_ptr<std::byte, void (*)(void*)> memory;
+  std::size_t bytes;
+};
+
+volatile std::uint64_t sink;
+
+/// What a caller's own loop over small tensors does, without any statistics.
+__attribute__((noinline)) float plainly_unscaled(const Tensor& tensor, float scale) {
+  auto* values = static_cast<float*>(tensor.data);
+  float found_inf = 0;
+  for (std::uint64_t i = 0; i < tensor.count; ++i) {
+    if (!std::isfinite(values[i])) found_inf = 1;
+    values[i] *= scale;
+  }
+  return found_inf;
+}
+
+void large_arrays(const Options& options, cpu::InstructionSet set) {
+  Buffer buffer(options.mebibytes << 20);
+  cpu::CpuBackend backend(options.threads, set);
+  cpu::Workers workers(options.threads);
+  const auto bytes = static_cast<double>(buffer.bytes);
+  float found_inf = 0;
+  Statistics total;
+  const Findings findings = {.found_inf = &found_inf, .total = &total, .threshold = 1e-7};
+  const float scale = 1.0f - 0x1p-20f;
+  const auto read = [&] {
+    in_parallel(workers, buffer.bytes, [&](std::size_t begin, std::size_t size) {
+      sink = read_all(reinterpret_cast<const Words*>(buffer.memory.get() + begin), size);
+    });
+  };
+  const auto read_and_write = [&] {
+    in_parallel(workers, buffer.bytes, [&](std::size_t begin, std::size_t size) {
+      multiply_all(buffer.floats() + begin / 4, size / 4, 1.0f);
+    });
+  };
+  std::printf("\n%s, %u threads, %zu MiB\n", cpu::name_of(set), options.threads, options.mebibytes);
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kBf16, Dtype::kF16, Dtype::kF64, Dtype::kF8E4m3fn}) {
+    const Tensor tensor = {buffer.memory.get(), buffer.bytes / static_cast<std::size_t>(size_of(dtype)), dtype, 0};
+    buffer.fill(dtype);
+    const auto list = backend.make_list();
+    list->assign(&tensor, 1, nullptr);
+    char what[80];
+    std::snprintf(what, sizeof what, "%s statistics / reading", name_of(dtype));
+    compare(what, options.pairs, bytes, read, [&] { list->observe(findings, nullptr); });
+    if (size_of(dtype) == 1) continue;
+    std::snprintf(what, sizeof what, "%s in place with statistics / reading and writing", name_of(dtype));
+    compare(what, options.pairs, 2 * bytes, read_and_write, [&] { list->unscale(&scale, findings, nullptr); });
+  }
+}
+
+void peers(const Options& options) {
+  Buffer buffer(std::size_t{64} << 20);
+  const std::size_t count = buffer.bytes / 4;
+  std::vector<unsigned char> nan(count), inf(count);
+  std::vector<float> flags(count);
+  cpu::CpuBackend backend(1);
+  const auto list = backend.make_list();
+  const Tensor tensor = {buffer.memory.get(), count, Dtype::kF32, 0};
+  list->assign(&tensor, 1, nullptr);
+  std::printf("\n64 MiB of f32, 1 thread\n");
+  compare(
+      "statistics / isnan, isinf, or, float, max", options.pairs, static_cast<double>(buffer.bytes),
+      [&] { sink = isnan_isinf_chain(buffer.floats(), count, nan, inf, flags) > 0; },
+      [&] { list->observe({}, nullptr); });
+}
+
+void tiny_tensors(const Options& options, cpu::InstructionSet set) {
+  std::vector<float> values(40000, 0.5f);
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < 10000; ++i) tensors.push_back({values.data() + 4 * i, 4, Dtype::kF32, 0});
+  std::vector<Statistics> each(tensors.size());
+  cpu::CpuBackend backend(options.threads, set);
+  const auto list = backend.make_list();
+  list->assign(tensors.data(), tensors.size(), nullptr);
+  float found_inf = 0;
+  Statistics total;
+  const float scale = 1.0f - 0x1p-20f;
+  const auto plain = [&] {
+    for (const Tensor& tensor : tensors) found_inf += plainly_unscaled(tensor, scale);
+  };
+  std::printf("\n%s, 10,000 tensors of 4 f32\n", cpu::name_of(set));
+  compare("statistics, each and total", options.pairs, 160000, plain, [&] {
+    list->observe({&found_inf, &total, each.data(), 1e-7}, nullptr);
+  });
+  compare("in place with statistics, each and total", options.pairs, 160000, plain, [&] {
+    list->unscale(&scale, {&found_inf, &total, each.data(), 1e-7}, nullptr);
+  });
+  compare("planned anew and in place with statistics", options.pairs, 160000, plain, [&] {
+    list->assign(tensors.data(), tensors.size(), nullptr);
+    list->unscale(&scale, {&found_inf, &total, nullptr, 0}, nullptr);
+  });
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  Options options;
+  if (count > 1) options.threads = static_cast<unsigned>(std::atoi(arguments[1]));
+  if (count > 2) options.mebibytes = static_cast<std::size_t>(std::atoi(arguments[2]));
+  if (count > 3) options.pairs = static_cast<std::size_t>(std::atoi(arguments[3]));
+  for (const auto set : cpu::kInstructionSets) {
+    if (cpu::is_available(set)) tiny_tensors(options, set);
+  }
+  peers(options);
+  for (const auto set : {cpu::best_instruction_set(), cpu::InstructionSet::avx2}) {
+    if (cpu::is_available(set)) large_arrays(options, set);
+  }
+}
