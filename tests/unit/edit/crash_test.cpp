@@ -81,7 +81,7 @@ std::uint64_t crash_everywhere(const Course& course) {
     SimulatedDisk disk = course.start;
     const bool is_done = finishes(disk, call, course.work);
     INFO("stopped before call " << call);
-    for (const SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), 6)) {
+    for (const SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), 16)) {
       check_recovered(course, found, is_done);
     }
     if (is_done) return call - 1;
@@ -94,13 +94,13 @@ void crash_recovery_everywhere(const Course& course, std::uint64_t stride) {
   for (std::uint64_t call = 1; !is_done; call += stride) {
     SimulatedDisk disk = course.start;
     is_done = finishes(disk, call, course.work);
-    for (const SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), 1)) {
+    for (const SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), 2)) {
       bool is_recovered = false;
       for (std::uint64_t recovery_call = 1; !is_recovered; recovery_call += stride) {
         SimulatedDisk again = found;
         is_recovered = finishes(again, recovery_call, recover_all);
         INFO("stopped before call " << call << ", recovery before its call " << recovery_call);
-        for (const SimulatedDisk& left : crashes(again, static_cast<std::uint32_t>(recovery_call), 1)) {
+        for (const SimulatedDisk& left : crashes(again, static_cast<std::uint32_t>(recovery_call), 2)) {
           check_recovered(course, left, is_done);
         }
       }
@@ -136,10 +136,32 @@ TEST_CASE("a crash at any call of an edit without history leaves all files old o
   }
 }
 
+TEST_CASE("the bytes that make an append count are never on disk before its body") {
+  const Scene scene = all_scenes()[1];
+  const FileEdit& edit = scene.edits[0];
+  const Append& append = *edit.change.append;
+  const Bytes wanted = changed(scene.disk.bytes(edit.path), edit.change);
+  const auto body_end = static_cast<std::ptrdiff_t>(append.old_size + append.body.size());
+  int committed = 0;
+  for (std::uint64_t call = 1;; ++call) {
+    SimulatedDisk disk = scene.disk;
+    if (finishes(disk, call, edit_course(scene).work)) break;
+    for (const SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), 20)) {
+      const Bytes& bytes = found.bytes(edit.path);
+      if (bytes.size() != wanted.size()) continue;
+      if (!std::equal(bytes.begin() + body_end, bytes.end(), wanted.begin() + body_end)) continue;
+      ++committed;
+      const auto old_size = static_cast<std::ptrdiff_t>(append.old_size);
+      CHECK(std::equal(bytes.begin() + old_size, bytes.end(), wanted.begin() + old_size));
+    }
+  }
+  CHECK(committed > 0);
+}
+
 TEST_CASE("recovery may crash at any call, and is then done again") {
   for (const Scene& scene : all_scenes()) {
     INFO(scene.name);
-    const std::uint64_t stride = scene.edits.size() > 1 ? 7 : 1;
+    const std::uint64_t stride = scene.edits.size() > 1 ? 5 : 1;
     crash_recovery_everywhere(edit_course(scene), stride);
     crash_recovery_everywhere(undo_course(scene), stride);
   }

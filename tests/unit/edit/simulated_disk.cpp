@@ -109,7 +109,9 @@ int SimulatedDisk::begin() {
   ++calls_;
   is_dead_ = calls_ == kill_at_;
   require_alive();
-  return calls_ == fail_at_ ? fail_with_ : 0;
+  if (calls_ == fail_at_) return fail_with_;
+  if (calls_ == interrupt_at_) other_();
+  return 0;
 }
 
 void SimulatedDisk::carry(const Change& change, Image& into) const {

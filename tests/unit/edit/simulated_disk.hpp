@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -41,10 +42,16 @@ class SimulatedDisk final : public FileLayer {
     fail_at_ = calls_ + call;
     fail_with_ = error_number;
   }
+  /// Lets another program run just before that call.
+  void interrupt_at(std::uint64_t call, std::function<void()> other) {
+    interrupt_at_ = calls_ + call;
+    other_ = std::move(other);
+  }
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   /// The disk as it may be found after the power went: nothing is open or locked.
   [[nodiscard]] SimulatedDisk after_crash(Survival survival, std::uint32_t seed) const;
 
+  void set_mode(const std::string& path, mode_t mode) { live_[find(path)].mode = durable_[find(path)].mode = mode; }
   void set_user(uid_t user) { user_ = user; }
   void set_capacity(std::uint64_t bytes) { capacity_ = bytes; }
   void set_hard_links(bool possible) { hard_links_ = possible; }
@@ -137,6 +144,8 @@ class SimulatedDisk final : public FileLayer {
   std::uint64_t calls_ = 0;
   std::uint64_t kill_at_ = 0;
   std::uint64_t fail_at_ = 0;
+  std::uint64_t interrupt_at_ = 0;
+  std::function<void()> other_;
   int fail_with_ = 0;
   bool is_dead_ = false;
   bool hard_links_ = true;
