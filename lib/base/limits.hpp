@@ -20,8 +20,12 @@ inline constexpr std::uint64_t max_zip_directory_bytes = std::uint64_t{1} << 29;
 inline constexpr std::size_t max_zip_name_bytes = 4096;
 inline constexpr std::size_t max_end_record_distance = 65535;                ///< as miniz and Python's zipfile have it
 inline constexpr std::uint64_t max_field_elements = std::uint64_t{1} << 22;  ///< elements of one tensor field shown
+inline constexpr std::size_t max_scalers = std::size_t{1} << 14;             ///< in one file
 inline constexpr std::size_t max_files = std::size_t{1} << 17;               ///< files of one checkpoint directory
 inline constexpr std::size_t max_small_text_bytes = std::size_t{16} << 20;   ///< JSON, pointer and configuration files
+inline constexpr std::uint64_t max_state_bytes = std::uint64_t{1} << 30;     ///< a state file, and its values unpacked
+inline constexpr std::size_t max_json_depth = 64;                            ///< of configurations and state files
+inline constexpr std::size_t max_json_names = std::size_t{1} << 12;          ///< in one object of them
 inline constexpr std::uint64_t max_journal_bytes = std::uint64_t{1} << 32;   ///< one transaction of an edit
 
 }  // namespace tare::limits

@@ -60,7 +60,12 @@ class Lister {
         take(name, prefix);
       }
     }
-    if (error) throw_io(folder.string(), error.value());
+    if (error && depth == 0) throw_io(folder.string(), error.value());
+    if (error) {
+      findings_.push_back(
+          {Severity::error, "file-not-read", fmt::format("{}: {}", prefix, error.message()), prefix, ""});
+      return;
+    }
     if (depth == max_depth || is_universal(folder)) return;
     for (const std::string& name : folders) visit(folder / name, prefix + name + "/", depth + 1);
   }

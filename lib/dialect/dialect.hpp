@@ -96,7 +96,7 @@ struct FileContext {
 };
 
 /// All scalers in file order, each once. State that is there and cannot be read (FP8, a scale that is no number) is
-/// told in `findings`, with its path. Throws what Tree::value throws.
+/// told in `findings`, with its path. Throws what Tree::value throws, and `refused` for more than limits::max_scalers.
 std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings);
 
 /// Same dialect, path and fields, value by value: copies of one scaler.

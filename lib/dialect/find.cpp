@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/dialect/fp8.hpp"
 #include "lib/dialect/place.hpp"
 #include "lib/dialect/shapes.hpp"
@@ -123,6 +125,9 @@ class Finder {
   }
 
   void take(const Dialect& dialect, NodeId map) {
+    if (found_.size() == limits::max_scalers) {
+      throw Error(Status::refused, fmt::format("{}: more than {} scalers", file_.name, limits::max_scalers));
+    }
     FoundScaler scaler;
     scaler.dialect = &dialect;
     scaler.path = walk_.path(walk_.current());

@@ -18,7 +18,7 @@ struct Symptom {
 std::optional<Symptom> of_scale(double scale) {
   const std::string text = float_text(scale);
   if (!std::isfinite(scale)) return Symptom{"scale-not-finite", fmt::format("scale is {}: every step overflows", text)};
-  if (scale == 0) return Symptom{"scale-zero", "scale is 0: every gradient is lost, and it can never grow again"};
+  if (scale == 0) return Symptom{"scale-zero", "scale is 0: no gradient survives it, and it can never grow again"};
   if (scale < 0) return Symptom{"scale-negative", fmt::format("scale is {}: gradients change their sign", text)};
   if (scale > static_cast<double>(std::numeric_limits<float>::max())) {
     return Symptom{"scale-beyond-float32", fmt::format("scale {} is infinite as a float32", text)};

@@ -8,8 +8,16 @@
 namespace tare {
 namespace {
 
-bool can_hold_state(Kind kind) {
+bool is_container(Kind kind) {
   return kind == Kind::map || kind == Kind::list || kind == Kind::tuple || kind == Kind::opaque;
+}
+
+/// Most lists and tuples are of numbers: sizes, strides, betas.
+bool can_hold_state(const Tree& tree, NodeId node) {
+  const Kind kind = tree.kind(node);
+  if (kind != Kind::list && kind != Kind::tuple) return is_container(kind);
+  const auto items = tree.items(node);
+  return std::any_of(items.begin(), items.end(), [&](NodeId item) { return is_container(tree.kind(item)); });
 }
 
 /// What a node holds: a map's values, a sequence's items, an object's attributes and contents.
@@ -40,7 +48,7 @@ class Children {
 }  // namespace
 
 bool TreeWalk::is_new(NodeId node) {
-  if (node == nowhere || !can_hold_state(tree_.kind(node))) return false;
+  if (node == nowhere || !can_hold_state(tree_, node)) return false;
   if (seen_[node]) shared_[node] = true;
   return !seen_[node];
 }

@@ -1,0 +1,292 @@
+#include <catch2/catch.hpp>
+
+#include "lib/dialect/dialect.hpp"
+#include "tests/unit/dialect/made_tree.hpp"
+
+using namespace tare;
+
+namespace {
+
+struct Answer {
+  std::vector<FoundScaler> scalers;
+  std::vector<Finding> findings;
+};
+
+Answer find_in(MadeTree& made, NodeId root, std::string_view file = "model.pt") {
+  made.tree.root = root;
+  Answer answer;
+  answer.scalers = find_scalers(made.tree, {file}, answer.findings);
+  return answer;
+}
+
+std::vector<std::string> paths(const Answer& answer) {
+  std::vector<std::string> found;
+  for (const FoundScaler& scaler : answer.scalers) found.push_back(scaler.path);
+  return found;
+}
+
+using Paths = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("GradScaler's five keys are a scaler wherever they stand") {
+  MadeTree made;
+  const auto answer = find_in(made, made.map({{"a", made.list({made.integer(1), made.grad_scaler()})},
+                                              {"b", made.map({{"deep", made.map({{"er", made.grad_scaler()}})}})}}));
+  CHECK(paths(answer) == Paths{"a[1]", "b.deep.er"});
+  REQUIRE(answer.scalers.size() == 2);
+  const FoundScaler& scaler = answer.scalers[0];
+  CHECK(scaler.kind == "loss_scale");
+  CHECK(scaler.dialect->name == "torch");
+  CHECK(scaler.find(Role::scale)->value.as_double() == 65536.0);
+  CHECK(scaler.find(Role::growth_tracker)->name == "_growth_tracker");
+  CHECK(scaler.find("growth_interval")->value.type == "int");
+  CHECK(scaler.find(Role::hysteresis) == nullptr);
+}
+
+TEST_CASE("the root itself can be the scaler: its path is empty") {
+  MadeTree made;
+  CHECK(paths(find_in(made, made.grad_scaler(), "scaler.pt")) == Paths{""});
+}
+
+TEST_CASE("a key that the dialect does not know is a field without a role, in its place") {
+  MadeTree made;
+  const auto answer = find_in(made, made.map({{"note", made.text("mine")},
+                                              {"scale", made.number(1.0)},
+                                              {"growth_factor", made.number(2.0)},
+                                              {"backoff_factor", made.number(0.5)},
+                                              {"growth_interval", made.integer(2000)},
+                                              {"_growth_tracker", made.integer(5)}}));
+  REQUIRE(answer.scalers.size() == 1);
+  const auto& fields = answer.scalers[0].fields;
+  REQUIRE(fields.size() == 6);
+  CHECK(fields[0].name == "note");
+  CHECK_FALSE(fields[0].role);
+  CHECK_FALSE(fields[0].editable);
+  CHECK(fields[1].editable);
+}
+
+TEST_CASE("four of the five keys are no scaler") {
+  for (const std::string_view left_out :
+       {"scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"}) {
+    MadeTree made;
+    std::vector<NodeId> items;
+    const NodeId whole = made.grad_scaler();
+    for (std::size_t i = 0; i < 10; i += 2) {
+      if (made.tree.text(made.tree.items(whole)[i]) == left_out) continue;
+      items.push_back(made.tree.items(whole)[i]);
+      items.push_back(made.tree.items(whole)[i + 1]);
+    }
+    INFO(left_out);
+    const auto answer = find_in(made, made.tree.add_items(Kind::map, items, {}));
+    CHECK(answer.scalers.empty());
+    CHECK(answer.findings.empty());
+  }
+}
+
+TEST_CASE("a hysteresis tracker makes GradScaler's state NeMo's") {
+  MadeTree made;
+  const auto answer = find_in(made, made.map({{"scale", made.number(65536.0)},
+                                              {"growth_factor", made.number(2.0)},
+                                              {"backoff_factor", made.number(0.5)},
+                                              {"growth_interval", made.integer(1000)},
+                                              {"_growth_tracker", made.integer(0)},
+                                              {"_hysteresis_tracker", made.integer(-1)}}));
+  REQUIRE(answer.scalers.size() == 1);
+  CHECK(answer.scalers[0].dialect->name == "nemo");
+  CHECK(answer.scalers[0].find(Role::hysteresis_tracker)->value.as_double() == -1);
+}
+
+TEST_CASE("Megatron's chained optimizers have a scaler each") {
+  MadeTree made;
+  const auto one = [&] {
+    return made.map({{"grad_scaler", made.map({{"scale", made.number(4294967296.0)},
+                                               {"growth_tracker", made.integer(0)},
+                                               {"hysteresis_tracker", made.integer(2)}})}});
+  };
+  const auto answer = find_in(made, made.map({{"optimizer", made.list({one(), one()})}}));
+  CHECK(paths(answer) == Paths{"optimizer[0].grad_scaler", "optimizer[1].grad_scaler"});
+  CHECK(answer.scalers[0].dialect->name == "megatron");
+}
+
+TEST_CASE("the same keys are DeepSpeed's beside its version, and apex's elsewhere") {
+  for (const bool has_version : {true, false}) {
+    MadeTree made;
+    const NodeId optimizer = made.map({{"dynamic_loss_scale", made.flag(true)},
+                                       {"cur_scale", made.number(128.0)},
+                                       {"cur_iter", made.integer(7)},
+                                       {"last_overflow_iter", made.integer(2)},
+                                       {"optimizer_state_dict", made.map({})},
+                                       {"clip_grad", made.number(0.0)}});
+    const auto answer =
+        find_in(made, has_version ? made.map({{"optimizer", optimizer}, {"ds_version", made.text("0.19.8")}})
+                                  : made.map({{"optimizer", optimizer}}));
+    REQUIRE(answer.scalers.size() == 1);
+    CHECK(answer.scalers[0].dialect->name == (has_version ? "deepspeed" : "apex"));
+    CHECK(answer.scalers[0].path == "optimizer");
+    CHECK(answer.scalers[0].fields.size() == 4);
+    CHECK(answer.scalers[0].find("clip_grad") == nullptr);
+  }
+}
+
+TEST_CASE("fairseq's loss_scale counts only in last_optimizer_state") {
+  MadeTree made;
+  const auto answer = find_in(
+      made, made.map({{"extra_state", made.map({{"metrics", made.map({{"loss_scale", made.number(64.0)}})}})},
+                      {"last_optimizer_state", made.map({{"state", made.map({})}, {"loss_scale", made.integer(128)}})},
+                      {"loss_scale", made.number(1.0)}}));
+  CHECK(paths(answer) == Paths{"last_optimizer_state"});
+  CHECK(answer.scalers[0].fields.size() == 1);
+}
+
+TEST_CASE("a pickled scaler is told by its class, and a class of nobody's is no scaler") {
+  struct Row {
+    const char* module;
+    const char* name;
+    const char* dialect;  ///< null: no scaler
+  };
+  for (const Row& row :
+       {Row{"deepspeed.runtime.fp16.loss_scaler", "DynamicLossScaler", "deepspeed"},
+        Row{"deepspeed.pt.loss_scaler", "LossScaler", "deepspeed"},
+        Row{"megatron.fp16.loss_scaler", "DynamicLossScaler", "megatron"},
+        Row{"fp16.loss_scaler", "LossScaler", "megatron"},
+        Row{"apex.fp16_utils.loss_scaler", "DynamicLossScaler", "apex"}, Row{"game.physics", "LossScaler", nullptr},
+        Row{"deepspeed.runtime.config", "Config", nullptr}, Row{"undeepspeed.loss", "LossScaler", nullptr}}) {
+    INFO(row.module << "." << row.name);
+    MadeTree made;
+    const NodeId attributes = made.map({{"cur_scale", made.integer(65536)}, {"dynamic", made.flag(false)}});
+    const auto answer = find_in(made, made.map({{"loss_scaler", made.object(row.module, row.name, attributes)}}));
+    REQUIRE(answer.scalers.size() == (row.dialect == nullptr ? 0 : 1));
+    if (row.dialect != nullptr) CHECK(answer.scalers[0].dialect->name == row.dialect);
+  }
+}
+
+TEST_CASE("a pickled GradScaler's values are those that it would start with; its optimizers' states are left out") {
+  MadeTree made;
+  const NodeId attributes = made.map({{"_init_scale", made.number(32768.0)},
+                                      {"_scale", made.none()},
+                                      {"_growth_factor", made.number(2.0)},
+                                      {"_backoff_factor", made.number(0.5)},
+                                      {"_growth_interval", made.integer(1500)},
+                                      {"_init_growth_tracker", made.integer(100)},
+                                      {"_growth_tracker", made.none()},
+                                      {"_per_optimizer_states", made.map({})}});
+  const auto answer = find_in(made, made.object("torch.amp.grad_scaler", "GradScaler", attributes));
+  REQUIRE(answer.scalers.size() == 1);
+  const FoundScaler& scaler = answer.scalers[0];
+  CHECK(scaler.path.empty());
+  CHECK(scaler.node == made.tree.root);
+  CHECK(scaler.find(Role::scale)->name == "_init_scale");
+  CHECK(scaler.find(Role::growth_tracker)->value.as_double() == 100);
+  CHECK(scaler.find("_per_optimizer_states") == nullptr);
+  CHECK_FALSE(scaler.find("_scale")->editable);
+}
+
+TEST_CASE("an attribute of an object has a path like a key") {
+  MadeTree made;
+  const NodeId trainer = made.object("lab.models", "Trainer", made.map({{"scaler_state", made.grad_scaler()}}));
+  CHECK(paths(find_in(made, made.map({{"trainer", trainer}}))) == Paths{"trainer.scaler_state"});
+}
+
+TEST_CASE("what a scaler that is off leaves is no scaler, and nothing is wrong with it") {
+  MadeTree made;
+  const auto answer = find_in(made, made.map({{"scaler", made.map({})}, {"grad_scaler", made.none()}}));
+  CHECK(answer.scalers.empty());
+  CHECK(answer.findings.empty());
+}
+
+TEST_CASE("a scale that is the result of a call is told, not guessed") {
+  MadeTree made;
+  const NodeId call = made.object("os", "system", nowhere);
+  const auto answer = find_in(made, made.map({{"s", made.map({{"scale", call},
+                                                              {"growth_factor", made.number(2.0)},
+                                                              {"backoff_factor", made.number(0.5)},
+                                                              {"growth_interval", made.integer(2000)},
+                                                              {"_growth_tracker", made.integer(5)}})}}));
+  CHECK(answer.scalers.empty());
+  REQUIRE(answer.findings.size() == 1);
+  CHECK(answer.findings[0].code == "scaler-not-readable");
+  CHECK(answer.findings[0].path == "s");
+  CHECK(answer.findings[0].message.find("os.system") != std::string::npos);
+}
+
+TEST_CASE("one dict at two places is one scaler, at the first in file order even if that is deeper") {
+  MadeTree made;
+  const NodeId shared = made.grad_scaler();
+  const auto answer = find_in(made, made.map({{"a", made.map({{"deep", shared}})}, {"b", shared}}));
+  CHECK(paths(answer) == Paths{"a.deep"});
+  CHECK(answer.scalers[0].also_at == Paths{"b"});
+}
+
+TEST_CASE("a scaler in a dict that stands at two places is at both") {
+  MadeTree made;
+  const NodeId shared = made.map({{"scaler", made.grad_scaler()}});
+  const auto answer = find_in(made, made.map({{"a", shared}, {"b", made.list({shared})}}));
+  CHECK(paths(answer) == Paths{"a.scaler"});
+  CHECK(answer.scalers[0].also_at == Paths{"b[0].scaler"});
+}
+
+TEST_CASE("equal dicts that are two objects are two scalers") {
+  MadeTree made;
+  const auto answer = find_in(made, made.map({{"G", made.grad_scaler()}, {"D", made.grad_scaler()}}));
+  CHECK(paths(answer) == Paths{"G", "D"});
+  CHECK(answer.scalers[0].also_at.empty());
+  CHECK_FALSE(same_state(answer.scalers[0], answer.scalers[1]));
+}
+
+TEST_CASE("a tree that holds itself is walked once") {
+  MadeTree made;
+  const NodeId root = made.map({{"scaler", made.grad_scaler()}});
+  made.tree.append_items(root, std::array{made.text("self"), root});
+  const auto answer = find_in(made, root);
+  CHECK(paths(answer) == Paths{"scaler"});
+  CHECK(answer.scalers[0].also_at.empty());
+}
+
+TEST_CASE("depth costs no stack") {
+  MadeTree made;
+  NodeId inner = made.grad_scaler();
+  for (int i = 0; i < 200'000; ++i) inner = made.list({inner});
+  const auto answer = find_in(made, made.map({{"top", made.grad_scaler()}, {"deep", made.none()}}));
+  CHECK(paths(answer) == Paths{"top"});
+  MadeTree nested;
+  NodeId node = nested.map({{"x", nested.list({})}});
+  for (int i = 0; i < 200'000; ++i) node = nested.list({node});
+  CHECK(find_in(nested, node).scalers.empty());
+}
+
+TEST_CASE("copies are the same only where every field is, in value and kind") {
+  MadeTree a;
+  MadeTree b;
+  MadeTree c;
+  const auto of = [](MadeTree& made, NodeId state) { return find_in(made, made.map({{"s", state}})).scalers.at(0); };
+  const FoundScaler first = of(a, a.grad_scaler(1024.0));
+  CHECK(same_state(first, of(b, b.grad_scaler(1024.0))));
+  CHECK_FALSE(same_state(first, of(c, c.grad_scaler(1023.0))));
+  MadeTree d;
+  const NodeId with_int = d.grad_scaler();
+  d.tree.replace_item(with_int, 1, d.integer(1024));
+  CHECK_FALSE(same_state(first, of(d, with_int)));
+}
+
+TEST_CASE("whose place it is, is told by key, file and what is at the root") {
+  struct Row {
+    const char* key;
+    const char* file;
+    const char* beside;
+    const char* place;
+  };
+  for (const Row& row :
+       {Row{"MixedPrecision", "last.ckpt", "epoch", "Lightning, 2.1 or newer"},
+        Row{"native_amp_scaling_state", "last.ckpt", "epoch", "Lightning, 1.5 or older"},
+        Row{"scaler", "checkpoint.pth", "reporter", "espnet"}, Row{"scaler", "best.pt", "train_args", "ultralytics"},
+        Row{"scaler", "mine.pt", "epoch", ""}}) {
+    MadeTree made;
+    const auto answer =
+        find_in(made, made.map({{row.key, made.grad_scaler()}, {row.beside, made.integer(1)}}), row.file);
+    CHECK(answer.scalers.at(0).place == row.place);
+  }
+  MadeTree alone;
+  CHECK(find_in(alone, alone.grad_scaler(), "checkpoint-9/scaler.pt").scalers.at(0).place ==
+        "accelerate, or the Hugging Face Trainer");
+}

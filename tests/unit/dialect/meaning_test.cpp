@@ -1,0 +1,155 @@
+// What a state means: the next growth, what is sick, how a role that is not stored is set.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/shapes.hpp"
+
+using namespace tare;
+
+namespace {
+
+FoundScaler scaler_of(const Dialect& dialect, std::initializer_list<std::pair<Role, double>> values) {
+  FoundScaler scaler;
+  scaler.dialect = &dialect;
+  scaler.path = "scaler";
+  for (const auto& [role, value] : values) {
+    const bool is_whole = value == std::floor(value) && role != Role::scale;
+    Value held = is_whole ? Value{Integer{static_cast<std::int64_t>(value), {}}, "int"} : Value{value, "float"};
+    scaler.fields.push_back({std::string(name(role)), role, std::move(held), nowhere, true});
+  }
+  return scaler;
+}
+
+/// A framework's own test for growth at a clean step, as lib/dialect/dialect.hpp's Growth states it.
+using GrowsAt = bool (*)(std::int64_t step, std::int64_t last, std::int64_t interval);
+
+std::int64_t clean_steps_until_growth(GrowsAt grows, std::int64_t step, std::int64_t last, std::int64_t interval) {
+  for (std::int64_t n = 1;; ++n, ++step) {
+    if (grows(step, last, interval)) return n;
+  }
+}
+
+std::vector<std::string> codes(const FoundScaler& scaler) {
+  std::vector<std::string> found;
+  for (const Finding& finding : judge(scaler)) {
+    CHECK(finding.severity == Severity::warning);
+    CHECK(finding.path == "scaler");
+    found.push_back(finding.code);
+  }
+  return found;
+}
+
+using Codes = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a counter that is compared with == grows when it has counted the interval, or never") {
+  const auto outlook = [](double tracker, double interval) {
+    return growth_outlook(scaler_of(torch_state, {{Role::growth_tracker, tracker}, {Role::growth_interval, interval}}));
+  };
+  CHECK(outlook(0, 2000).clean_steps == 2000);
+  CHECK(outlook(1999, 2000).clean_steps == 1);
+  CHECK(outlook(-1, 2000).clean_steps == 2001);
+  CHECK_FALSE(outlook(2000, 2000).clean_steps);
+  CHECK(outlook(2000, 2000).sentence == "no growth until an overflow: 2000 has been passed");
+  CHECK_FALSE(outlook(5000, 2000).clean_steps);
+  CHECK(outlook(1.5, 2000).sentence.empty());
+}
+
+TEST_CASE("rules that count from the last overflow are those of the frameworks, step by step") {
+  struct Row {
+    const Dialect* dialect;
+    GrowsAt grows;
+  };
+  const Row rows[] = {
+      {&apex_part, [](std::int64_t s, std::int64_t l, std::int64_t w) { return (s - l) % w == 0; }},
+      {&deepspeed_part,
+       [](std::int64_t s, std::int64_t l, std::int64_t w) { return s - l - 1 > 0 && (s - l - 1) % w == 0; }},
+  };
+  for (const Row& row : rows) {
+    for (const std::int64_t interval : {1, 2, 3, 1000}) {
+      for (std::int64_t step = 0; step < 12; ++step) {
+        for (std::int64_t last = -1; last < step; ++last) {
+          INFO(row.dialect->framework << " step " << step << " last " << last << " interval " << interval);
+          const auto outlook =
+              growth_outlook(scaler_of(*row.dialect, {{Role::dynamic, 1},
+                                                      {Role::step, static_cast<double>(step)},
+                                                      {Role::last_overflow_step, static_cast<double>(last)},
+                                                      {Role::growth_interval, static_cast<double>(interval)}}));
+          CHECK(outlook.clean_steps == clean_steps_until_growth(row.grows, step, last, interval));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("where the releases differ, both are told") {
+  const auto outlook = growth_outlook(
+      scaler_of(deepspeed_object, {{Role::step, 9}, {Role::last_overflow_step, 3}, {Role::growth_interval, 4}}));
+  CHECK(outlook.sentence == "next growth after 4 clean steps (3 up to DeepSpeed 0.17.0)");
+}
+
+TEST_CASE("a static scale does not grow, and an interval that is not stored is not guessed") {
+  CHECK(growth_outlook(scaler_of(deepspeed_part, {{Role::dynamic, 0}, {Role::step, 3}})).sentence ==
+        "static: the scale does not move");
+  const auto megatron = growth_outlook(scaler_of(megatron_state, {{Role::growth_tracker, 1}}));
+  CHECK_FALSE(megatron.clean_steps);
+  CHECK(megatron.sentence == "1 clean step counted; Megatron takes its window from --loss-scale-window.");
+  CHECK(growth_outlook(scaler_of(fairseq_part, {{Role::scale, 128}})).sentence.empty());
+}
+
+TEST_CASE("a window that no framework could use gives no outlook, and no trap") {
+  for (const double interval : {0.0, -3.0, 0x1p60, std::numeric_limits<double>::quiet_NaN()}) {
+    const auto state =
+        scaler_of(apex_part, {{Role::step, 5}, {Role::last_overflow_step, -1}, {Role::growth_interval, interval}});
+    CHECK_FALSE(growth_outlook(state).clean_steps);
+  }
+}
+
+TEST_CASE("a scale is sick where no step can use it") {
+  const auto of = [](double scale) { return codes(scaler_of(fairseq_part, {{Role::scale, scale}})); };
+  CHECK(of(65536.0).empty());
+  CHECK(of(1.0).empty());
+  CHECK(of(3.4028234663852886e38).empty());
+  CHECK(of(0.5) == Codes{"scale-below-one"});
+  CHECK(of(0.0) == Codes{"scale-zero"});
+  CHECK(of(-2.0) == Codes{"scale-negative"});
+  CHECK(of(1e39) == Codes{"scale-beyond-float32"});
+  CHECK(of(std::numeric_limits<double>::infinity()) == Codes{"scale-not-finite"});
+  CHECK(of(std::numeric_limits<double>::quiet_NaN()) == Codes{"scale-not-finite"});
+}
+
+TEST_CASE("a tracker at its interval is sick only where it is compared with ==") {
+  const auto of = [](const Dialect& dialect, double tracker) {
+    return codes(scaler_of(dialect, {{Role::growth_tracker, tracker}, {Role::growth_interval, 2000}}));
+  };
+  CHECK(of(torch_state, 1999).empty());
+  CHECK(of(torch_state, 2000) == Codes{"tracker-past-interval"});
+  CHECK(of(nemo_state, 5000) == Codes{"tracker-past-interval"});
+  CHECK(of(apex_part, 5000).empty());
+  CHECK(judge(scaler_of(torch_state, {{Role::growth_tracker, 5000}, {Role::growth_interval, 2000}}))[0].message ==
+        "growth tracker 5000 has reached the interval 2000: PyTorch's GradScaler compares with ==, so the scale cannot "
+        "grow before the next overflow");
+}
+
+TEST_CASE("factors and intervals that cannot work are told") {
+  CHECK(codes(scaler_of(torch_state, {{Role::growth_factor, 1.0}})) == Codes{"growth-factor-too-small"});
+  CHECK(codes(scaler_of(torch_state, {{Role::backoff_factor, 1.0}})) == Codes{"backoff-factor-out-of-range"});
+  CHECK(codes(scaler_of(torch_state, {{Role::growth_interval, 0}})) == Codes{"interval-not-positive"});
+}
+
+TEST_CASE("for every role that a dialect does not store there is a sentence") {
+  for (const Dialect* dialect : dialects()) {
+    for (const RoleFacts& role : roles()) {
+      INFO(dialect->framework << ": " << role.name);
+      const auto stores = [&](const FieldRule& rule) { return rule.role == role.role; };
+      if (std::any_of(dialect->fields.begin(), dialect->fields.end(), stores)) continue;
+      CHECK(how_it_is_set(*dialect, role.role).ends_with('.'));
+    }
+  }
+  CHECK(how_it_is_set(megatron_state, Role::growth_interval) == "Megatron takes its window from --loss-scale-window.");
+  CHECK(how_it_is_set(fairseq_part, Role::step) == "fairseq has none: steps made.");
+}

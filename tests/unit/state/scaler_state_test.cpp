@@ -1,0 +1,165 @@
+// One state: names in every spelling, types kept, roles as a view.
+#include "lib/state/scaler_state.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "lib/state/policy_state.hpp"
+#include "lib/state/policy_value.hpp"
+
+using namespace tare;
+using Catch::Matchers::Contains;
+
+namespace {
+
+ScalerState torch_state() {
+  ScalerState state;
+  state.policy = "torch";
+  state.fields.set("scale", 1024.0);
+  state.fields.set("_growth_tracker", std::int64_t{3});
+  return state;
+}
+
+Status status_of(const auto& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.status;
+  }
+  return Status::ok;
+}
+
+}  // namespace
+
+TEST_CASE("a torch state_dict among the fields is sorted into fields and params") {
+  ScalerState state = torch_state();
+  state.fields.set("growth_factor", 2.0);
+  state.fields.set("backoff_factor", std::string("0x1p-1"));
+  state.fields.set("growth_interval", 2000.0);
+  normalise(state);
+  CHECK(state.fields.size() == 2);
+  CHECK(std::get<double>(get(state, "params.backoff_factor")) == 0.5);
+  CHECK(std::get<std::int64_t>(get(state, "params.growth_interval")) == 2000);
+}
+
+TEST_CASE("a value is found by native name, other spelling, role, alias and full key") {
+  ScalerState state = torch_state();
+  state.params.set("growth_interval", std::int64_t{7});
+  normalise(state);
+  for (const char* key : {"_growth_tracker", "growth_tracker"}) CHECK(number_of(get(state, key), key) == 3);
+  for (const char* key : {"growth_interval", "window", "params.growth_interval"})
+    CHECK(number_of(get(state, key), key) == 7);
+  CHECK(find(state, "hysteresis") == nullptr);
+  CHECK_THROWS_WITH(get(state, "hysteresis"), Contains("the state has no \"hysteresis\""));
+}
+
+TEST_CASE("a changed value keeps its type, and one that cannot be held is refused") {
+  ScalerState state = torch_state();
+  set(state, "growth_tracker", 5.0);
+  CHECK(std::get<std::int64_t>(get(state, "growth_tracker")) == 5);
+  set(state, "scale", std::int64_t{8});
+  CHECK(std::get<double>(get(state, "scale")) == 8.0);
+  CHECK(status_of([&] { set(state, "growth_tracker", 5.5); }) == Status::mismatch);
+  CHECK(status_of([&] { set(state, "scal", 5.0); }) == Status::not_found);
+  CHECK(std::get<std::int64_t>(get(state, "growth_tracker")) == 5);
+}
+
+TEST_CASE("a parameter that its policy knows can be added") {
+  ScalerState state = torch_state();
+  set(state, "window", 100.0);
+  CHECK(std::get<std::int64_t>(*state.params.find("growth_interval")) == 100);
+}
+
+TEST_CASE("DeepSpeed's int scale stays an int, its float a float") {
+  ScalerState state;
+  state.policy = "deepspeed";
+  state.fields.set("cur_scale", std::int64_t{65536});
+  normalise(state);
+  CHECK(std::holds_alternative<std::int64_t>(*state.fields.find("cur_scale")));
+  state.fields.set("cur_scale", 65536.0);
+  normalise(state);
+  CHECK(std::holds_alternative<double>(*state.fields.find("cur_scale")));
+}
+
+TEST_CASE("the same field under two spellings must agree") {
+  ScalerState state = torch_state();
+  state.fields.set("growth_tracker", std::int64_t{3});
+  CHECK_NOTHROW(normalise(state));
+  state.fields.set("growth_tracker", std::int64_t{4});
+  CHECK_THROWS_WITH(normalise(state), Contains("twice"));
+}
+
+TEST_CASE("roles are the fields and params under tare's words") {
+  ScalerState state = torch_state();
+  state.params.set("growth_interval", std::int64_t{7});
+  const StateSection roles = roles_of(state);
+  REQUIRE(roles.size() == 3);
+  CHECK(roles.begin()->name == "scale");
+  CHECK(std::get<std::int64_t>(*roles.find("growth_interval")) == 7);
+}
+
+TEST_CASE("roles that were edited against the fields are refused") {
+  ScalerState state = torch_state();
+  StateSection roles;
+  roles.set("scale", 2048.0);
+  CHECK(status_of([&] { take_roles(state, roles); }) == Status::mismatch);
+  StateSection agreeing;
+  agreeing.set("scale", std::int64_t{1024});
+  agreeing.set("growth_interval", std::int64_t{9});
+  take_roles(state, agreeing);
+  CHECK(std::get<std::int64_t>(get(state, "growth_interval")) == 9);
+}
+
+TEST_CASE("every policy's fresh state goes out and comes back the same") {
+  for (const rule::PolicySpec& spec : rule::policies()) {
+    INFO(spec.name << " " << spec.variant);
+    RunningState running;
+    running.policy = rule::make_policy(spec);
+    rule::prepare(running.policy);
+    running.state = rule::initial_state(running.policy);
+    running.counters = {10, 3, 2, 1};
+    const ScalerState state = to_state(running);
+    const RunningState again = start_from(state);
+    CHECK(again.policy.id == running.policy.id);
+    CHECK(to_state(again) == state);
+    RunningState loaded = running;
+    load_into(loaded, state);
+    CHECK(to_state(loaded) == state);
+  }
+}
+
+TEST_CASE("loading names all that is missing, extra and bad at once, and changes nothing") {
+  RunningState running = start_from(torch_state());
+  ScalerState state;
+  state.policy = "torch";
+  state.fields.set("scal", 1.0);
+  state.params.set("growth_factor", std::string("two"));
+  CHECK_THROWS_WITH(load_into(running, state), Contains("growth_factor"));
+  state.params.erase("growth_factor");
+  CHECK_THROWS_WITH(load_into(running, state),
+                    Contains("missing: fields.scale, fields._growth_tracker; extra: fields.scal") ||
+                        Contains("missing: fields.scale, fields.growth_tracker; extra: fields.scal"));
+  state.fields.erase("scal");
+  state.fields.set("scale", 1e300);
+  CHECK_THROWS_WITH(load_into(running, state), Contains("bad: fields.scale is beyond what the policy's type holds"));
+  CHECK(to_state(running) == to_state(start_from(torch_state())));
+}
+
+TEST_CASE("a state does not go into a scaler of another policy or variant") {
+  RunningState running = start_from(torch_state());
+  ScalerState other;
+  other.policy = "nemo";
+  CHECK(status_of([&] { load_into(running, other); }) == Status::mismatch);
+  other.policy = "tomorrow's";
+  CHECK(status_of([&] { load_into(running, other); }) == Status::unsupported);
+  ScalerState fused;
+  fused.policy = "deepspeed";
+  fused.params.set("variant", std::string("sideways"));
+  CHECK(status_of([&] { start_from(fused); }) == Status::mismatch);
+}
+
+TEST_CASE("an unknown policy is not known, and told with what there is") {
+  CHECK_THROWS_WITH(require_policy("troch", ""), Contains("no policy \"troch\""));
+  CHECK(status_of([] { require_policy("deepspeed", "sideways"); }) == Status::invalid_argument);
+}
