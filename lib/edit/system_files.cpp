@@ -31,7 +31,8 @@ EntryKind kind_of(const std::string& folder, const dirent& entry) {
   unsigned char type = entry.d_type;
   if (type == DT_UNKNOWN) {
     struct stat status {};
-    if (::lstat(joined(folder, entry.d_name).c_str(), &status) == 0) type = IFTODT(status.st_mode);
+    if (::lstat(joined(folder, entry.d_name).c_str(), &status) == 0)
+      type = static_cast<unsigned char>(IFTODT(status.st_mode));
   }
   if (type == DT_REG) return EntryKind::file;
   if (type == DT_DIR) return EntryKind::folder;

@@ -52,6 +52,7 @@ class SimulatedDisk final : public FileLayer {
   [[nodiscard]] SimulatedDisk after_crash(Survival survival, std::uint32_t seed) const;
 
   void set_mode(const std::string& path, mode_t mode) { live_[find(path)].mode = durable_[find(path)].mode = mode; }
+  void set_owner(const std::string& path, uid_t user) { live_[find(path)].user = durable_[find(path)].user = user; }
   void set_user(uid_t user) { user_ = user; }
   void set_capacity(std::uint64_t bytes) { capacity_ = bytes; }
   void set_hard_links(bool possible) { hard_links_ = possible; }
