@@ -56,7 +56,7 @@ struct ParameterSpec {
 
 struct FieldSpec {
   std::string_view name;    // as the framework's object calls it
-  std::string_view stored;  // as checkpoints spell it, where that differs; else empty
+  std::string_view stored;  // its other spelling (in checkpoints; torch: in its kernel), where there is one; else empty
   std::string_view role;
   ValueType type;
 

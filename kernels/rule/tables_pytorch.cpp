@@ -41,7 +41,7 @@ constexpr ParameterSpec kTorchParameters[] = {
 };
 constexpr FieldSpec kTorchFields[] = {
     Field<&RuleState::torch, &TorchState::scale>::spec("scale", "scale"),
-    Field<&RuleState::torch, &TorchState::growth_tracker>::spec("growth_tracker", "growth_tracker", "_growth_tracker"),
+    Field<&RuleState::torch, &TorchState::growth_tracker>::spec("_growth_tracker", "growth_tracker", "growth_tracker"),
 };
 
 constexpr ParameterSpec kHysteresisParameters[] = {

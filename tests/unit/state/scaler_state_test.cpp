@@ -86,7 +86,8 @@ TEST_CASE("the same field under two spellings must agree") {
   ScalerState state = torch_state();
   state.fields.set("growth_tracker", std::int64_t{3});
   CHECK_NOTHROW(normalise(state));
-  state.fields.set("growth_tracker", std::int64_t{4});
+  state.fields.set("growth_tracker", std::int64_t{3});
+  state.fields.set("_growth_tracker", std::int64_t{4});
   CHECK_THROWS_WITH(normalise(state), Contains("twice"));
 }
 
@@ -138,8 +139,7 @@ TEST_CASE("loading names all that is missing, extra and bad at once, and changes
   CHECK_THROWS_WITH(load_into(running, state), Contains("growth_factor"));
   state.params.erase("growth_factor");
   CHECK_THROWS_WITH(load_into(running, state),
-                    Contains("missing: fields.scale, fields._growth_tracker; extra: fields.scal") ||
-                        Contains("missing: fields.scale, fields.growth_tracker; extra: fields.scal"));
+                    Contains("missing: fields.scale, fields._growth_tracker; extra: fields.scal"));
   state.fields.erase("scal");
   state.fields.set("scale", 1e300);
   CHECK_THROWS_WITH(load_into(running, state), Contains("bad: fields.scale is beyond what the policy's type holds"));

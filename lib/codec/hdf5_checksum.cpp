@@ -1,0 +1,73 @@
+#include "lib/codec/hdf5_checksum.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/crc32.hpp"
+#include "lib/base/error.hpp"
+#include "lib/codec/hdf5.hpp"
+#include "lib/codec/hdf5_table.h"
+#include "lib/codec/schema.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view signature{"\x89HDF\r\n\x1a\n", 8};
+constexpr std::size_t head_bytes = 65536;  // where our root attributes are, whoever rewrote the file
+constexpr std::string_view blank = TARE_HDF5_BLANK_CHECKSUM;
+constexpr std::string_view mark = blank.substr(0, blank.find(':') + 1);
+constexpr std::size_t digits = blank.size() - mark.size();
+
+std::string_view head_of(ByteView bytes) {
+  return as_text(bytes.first(std::min(bytes.size(), head_bytes)));
+}
+
+/// Of the file with the digits at `at` blank.
+std::string checksum_of(ByteView bytes, std::size_t at) {
+  Bytes copy(bytes.begin(), bytes.end());
+  std::ranges::copy(as_bytes(blank.substr(mark.size())), copy.begin() + static_cast<std::ptrdiff_t>(at));
+  return fmt::format("{:08x}", crc32(copy));
+}
+
+/// Every "tare.state/N" in the head: one, unless another program changed the attribute.
+void check_schemas(std::string_view head, const std::string& name) {
+  const std::string_view stem = state_schema.substr(0, state_schema.find('/') + 1);
+  std::size_t at = head.find(stem);
+  if (at == std::string_view::npos) {
+    throw Error(Status::corrupt, name + ": an HDF5 file, but none with a scaler's state",
+                "For a checkpoint, use tare_checkpoint_state.");
+  }
+  for (; at != std::string_view::npos; at = head.find(stem, at + 1)) {
+    const std::size_t end = head.find_first_not_of("0123456789", at + stem.size());
+    require_readable_schema(head.substr(at, end - at), name);
+  }
+}
+
+}  // namespace
+
+bool is_hdf5(ByteView bytes) {
+  return head_of(bytes).starts_with(signature);
+}
+
+void put_hdf5_checksum(Bytes& bytes) {
+  const std::size_t at = head_of(bytes).find(blank);
+  if (at == std::string_view::npos) throw Error(Status::internal, "the HDF5 module left no place for the checksum");
+  const std::string checksum = checksum_of(bytes, at + mark.size());
+  std::ranges::copy(as_bytes(checksum), bytes.begin() + static_cast<std::ptrdiff_t>(at + mark.size()));
+}
+
+void check_hdf5_head(ByteView bytes, const std::string& name) {
+  const std::string_view head = head_of(bytes);
+  if (!is_hdf5(bytes)) throw Error(Status::corrupt, name + ": not an HDF5 file");
+  check_schemas(head, name);
+  const std::size_t at = head.find(mark);
+  if (at == std::string_view::npos) return;
+  const std::size_t value = at + mark.size();
+  if (value + digits <= head.size() && checksum_of(bytes, value) == head.substr(value, digits)) return;
+  throw Error(Status::corrupt,
+              name + ": the checksum is not that of the file: it was cut off, damaged or changed by another program",
+              "To change a state outside of tare, write it as JSON.");
+}
+
+}  // namespace tare

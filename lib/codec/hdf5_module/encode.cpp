@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "lib/codec/hdf5_module/format.hpp"
+
+namespace tare::hdf5 {
+namespace {
+
+constexpr std::uint64_t pack_from_bytes = 16384;  // smaller arrays gain nothing from filters
+constexpr std::uint64_t chunk_bytes = 1 << 20;
+constexpr unsigned zstd_level = 1;
+constexpr unsigned gzip_level = 4;
+
+void write_attribute(hid_t object, const char* name, std::string_view text) {
+  const Handle type = type_of(TARE_HDF5_TEXT, text.size());
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "make a dataspace");
+  const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                         "make an attribute");
+  const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
+  check(H5Awrite(attribute, type, padded.data()), "write an attribute");
+}
+
+Handle space_of(const tare_hdf5_entry& entry) {
+  if (entry.element == TARE_HDF5_NULL) return {H5Screate(H5S_NULL), H5Sclose, "make a dataspace"};
+  if (entry.rank == 0) return {H5Screate(H5S_SCALAR), H5Sclose, "make a dataspace"};
+  std::vector<hsize_t> shape(entry.shape, entry.shape + entry.rank);
+  return {H5Screate_simple(static_cast<int>(entry.rank), shape.data(), nullptr), H5Sclose, "make a dataspace"};
+}
+
+/// Chunks of about a mebibyte, whole in the later dimensions: a row is read with one chunk.
+std::vector<hsize_t> chunk_of(const tare_hdf5_entry& entry, std::uint64_t element_bytes) {
+  std::vector<hsize_t> chunk(entry.shape, entry.shape + entry.rank);
+  std::uint64_t bytes = element_bytes;
+  for (std::size_t i = entry.rank; i-- > 0;) {
+    chunk[i] = std::clamp<hsize_t>(chunk_bytes / bytes, 1, std::max<hsize_t>(chunk[i], 1));
+    bytes *= chunk[i];
+  }
+  return chunk;
+}
+
+Handle creation_of(const tare_hdf5_entry& entry, std::uint64_t element_bytes, std::int32_t compression) {
+  Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "make properties");
+  check(H5Pset_obj_track_times(creation, false), "leave times out");
+  std::uint64_t bytes = element_bytes;
+  for (std::uint32_t i = 0; i < entry.rank; ++i) bytes *= entry.shape[i];
+  if (compression == TARE_HDF5_NONE || entry.rank == 0 || bytes < pack_from_bytes) return creation;
+  const auto chunk = chunk_of(entry, element_bytes);
+  check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "set chunks");
+  check(H5Pset_shuffle(creation), "set the shuffle filter");
+  if (compression == TARE_HDF5_GZIP) {
+    check(H5Pset_deflate(creation, gzip_level), "set the gzip filter");
+  } else {
+    check(H5Pset_filter(creation, zstd_filter, H5Z_FLAG_MANDATORY, 1, &zstd_level), "set the zstd filter");
+  }
+  return creation;
+}
+
+void write_entry(hid_t group, const tare_hdf5_entry& entry, std::int32_t compression) {
+  // Nothing has a value of no type: a null is an empty dataset of bytes.
+  const std::int32_t element = entry.element == TARE_HDF5_NULL ? std::int32_t{TARE_HDF5_BOOL} : entry.element;
+  const Handle type = type_of(element, entry.width);
+  const Handle space = space_of(entry);
+  const Handle creation = creation_of(entry, H5Tget_size(type), compression);
+  const Handle dataset(
+      H5Dcreate2(group, link_name(entry.name).c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT), H5Dclose,
+      "make a dataset");
+  if (entry.element != TARE_HDF5_NULL && entry.data != nullptr) {
+    check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, entry.data), "write a dataset");
+  }
+  if (entry.element == TARE_HDF5_JSON) write_attribute(dataset, "kind", "json");
+  if (entry.units != nullptr) write_attribute(dataset, "units", entry.units);
+  if (entry.role != nullptr) write_attribute(dataset, "role", entry.role);
+}
+
+Handle make_group(hid_t file, const char* name) {
+  const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "make properties");
+  check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), "keep the order");
+  check(H5Pset_obj_track_times(creation, false), "leave times out");
+  return {H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "make a group"};
+}
+
+Handle make_file() {
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make properties");
+  check(H5Pset_fapl_core(access, chunk_bytes, false), "write to memory");
+  check(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18), "set the version of the format");
+  const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "make properties");
+  check(H5Pset_obj_track_times(creation, false), "leave times out");
+  return {H5Fcreate("tare.state", H5F_ACC_TRUNC, creation, access), H5Fclose, "make a file in memory"};
+}
+
+}  // namespace
+
+void encode(const char* schema, const char* policy, const tare_hdf5_entry* entries, std::uint64_t count,
+            std::int32_t compression, void (*take)(void*, const void*, std::uint64_t), void* context) {
+  register_zstd();
+  std::vector<char> image;
+  {
+    const Handle file = make_file();
+    write_attribute(file, "schema", schema);
+    write_attribute(file, "policy", policy);
+    write_attribute(file, "library", "tare " TARE_RELEASE);
+    write_attribute(file, "checksum", TARE_HDF5_BLANK_CHECKSUM);
+    for (const char* section : section_names) {
+      const Handle group = make_group(file, section);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        if (std::string_view(entries[i].section) == section) write_entry(group, entries[i], compression);
+      }
+    }
+    check(H5Fflush(file, H5F_SCOPE_GLOBAL), "finish the file");
+    const ssize_t size = H5Fget_file_image(file, nullptr, 0);
+    if (size <= 0) throw Error(Status::internal, "HDF5 could not give the file's size");
+    image.resize(static_cast<std::size_t>(size));
+    if (H5Fget_file_image(file, image.data(), image.size()) != size)
+      throw Error(Status::internal, "HDF5 could not give the file");
+  }
+  take(context, image.data(), image.size());
+}
+
+}  // namespace tare::hdf5

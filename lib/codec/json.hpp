@@ -1,0 +1,24 @@
+// The state as JSON text: "tare.state/1", and the five plain scalars that lerobot keeps in scaler_state.json.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/state/scaler_state.hpp"
+
+namespace tare {
+
+enum class JsonShape {
+  tare,     ///< {"schema": "tare.state/1", "policy": ..., "params": {...}, "fields": {...}, "roles": {...}, ...}
+  lerobot,  ///< {"scale": ..., "growth_factor": ..., "backoff_factor": ..., "growth_interval": ..., "_growth_tracker":
+            ///< ...}
+};
+
+/// Throws `mismatch` where the shape cannot hold the state (lerobot's holds torch's alone).
+std::string state_to_json(const ScalerState& state, JsonShape shape = JsonShape::tare);
+
+/// Either shape, by what stands in it; `name` is for messages. Throws `corrupt` for what is no JSON or no state,
+/// `unsupported` for a newer schema, `mismatch` for values that their policy cannot hold.
+ScalerState state_from_json(std::string_view text, const std::string& name);
+
+}  // namespace tare

@@ -1,0 +1,91 @@
+#include "lib/codec/new_file.hpp"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+namespace {
+
+constexpr int most_attempts = 100;
+
+std::string resolved(const std::string& path) {
+  const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), free);
+  return real ? std::string(real.get()) : path;
+}
+
+/// An open file that is removed unless it was renamed.
+class Temporary {
+ public:
+  explicit Temporary(const std::string& target) {
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      path_ = target + ".tare-" + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".tmp";
+      descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (descriptor_ >= 0) return;
+      if (errno != EEXIST) break;
+    }
+    throw_io(target, errno);
+  }
+  ~Temporary() {
+    if (descriptor_ >= 0) close(descriptor_);
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  void take_mode_of(const std::string& target) const {
+    struct stat there {};
+    if (stat(target.c_str(), &there) == 0) fchmod(descriptor_, there.st_mode & 07777);
+  }
+
+  void write(ByteView bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) throw_io(path_, errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    if (fsync(descriptor_) != 0) throw_io(path_, errno);
+  }
+
+  void become(const std::string& target) {
+    const int closed = close(descriptor_);
+    descriptor_ = -1;
+    if (closed != 0) throw_io(target, errno);
+    if (rename(path_.c_str(), target.c_str()) != 0) throw_io(target, errno);
+    path_.clear();
+  }
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+/// So that the new name is there after a power cut too. Some file systems cannot: no reason to fail.
+void sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+}  // namespace
+
+void write_whole_file(const std::string& path, ByteView bytes) {
+  const std::string target = resolved(path);
+  Temporary file(target);
+  file.take_mode_of(target);
+  file.write(bytes);
+  file.become(target);
+  sync_folder_of(target);
+}
+
+}  // namespace tare

@@ -1,0 +1,14 @@
+// A file that appears whole or not at all: written beside under another name, synced, and renamed.
+#pragma once
+
+#include <string>
+
+#include "lib/base/bytes.hpp"
+
+namespace tare {
+
+/// Puts `bytes` at `path`, with the mode of the file that was there, if one was. A link is followed: what it points to
+/// is replaced. Throws `io` and leaves nothing behind where that fails.
+void write_whole_file(const std::string& path, ByteView bytes);
+
+}  // namespace tare

@@ -1,0 +1,24 @@
+#include "lib/codec/schema.hpp"
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "lib/state/scaler_state.hpp"
+
+namespace tare {
+
+void require_readable_schema(std::string_view schema, const std::string& file) {
+  if (schema == state_schema) return;
+  constexpr std::string_view stem = state_schema.substr(0, state_schema.size() - 1);
+  const std::string_view version = schema.starts_with(stem) ? schema.substr(stem.size()) : std::string_view();
+  const bool is_version = !version.empty() && std::ranges::all_of(version, [](char c) { return c >= '0' && c <= '9'; });
+  if (is_version) {
+    throw Error(Status::unsupported,
+                file + ": schema \"" + std::string(schema) + "\" is newer than this tare's \"" +
+                    std::string(state_schema) + "\"",
+                "Read it with a newer tare.");
+  }
+  throw Error(Status::corrupt, file + ": schema \"" + std::string(schema) + "\" is not that of a scaler's state");
+}
+
+}  // namespace tare

@@ -1,0 +1,76 @@
+#include "lib/codec/state_file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/base/source.hpp"
+#include "lib/codec/json_text.hpp"
+#include "lib/codec/new_file.hpp"
+
+namespace tare {
+namespace {
+
+template <class Choice>
+using Words = std::initializer_list<std::pair<std::string_view, Choice>>;
+
+template <class Choice>
+Choice chosen(const std::string& key, const json::Json& value, Words<Choice> words) {
+  std::string allowed;
+  for (const auto& [word, choice] : words) {
+    if (value.is_string() && value.get_ref<const std::string&>() == word) return choice;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(word);
+  }
+  throw Error(Status::invalid_argument, "the options' \"" + key + "\" is none of: " + allowed);
+}
+
+bool begins_as_json(std::string_view text) {
+  const std::size_t at = text.find_first_not_of(" \t\r\n");
+  return at != std::string_view::npos && text[at] == '{';
+}
+
+}  // namespace
+
+StateFileOptions parse_state_file_options(const char* text) {
+  StateFileOptions options;
+  if (text == nullptr || *text == '\0') return options;
+  const json::Json object = json::parse(text, "the options", Status::invalid_argument);
+  if (!object.is_object()) throw Error(Status::invalid_argument, "the options are no JSON object");
+  for (const auto& [key, value] : object.items()) {
+    if (key == "shape") {
+      options.shape = chosen<JsonShape>(key, value, {{"tare", JsonShape::tare}, {"lerobot", JsonShape::lerobot}});
+    } else if (key == "compression") {
+      options.compression = chosen<Compression>(
+          key, value, {{"none", Compression::none}, {"gzip", Compression::gzip}, {"zstd", Compression::zstd}});
+    } else {
+      throw Error(Status::invalid_argument, "the options have no \"" + key + "\"", "Options: shape, compression");
+    }
+  }
+  return options;
+}
+
+ScalerState read_state_file(const std::string& path) {
+  const FileSource file(path);
+  if (file.size() > limits::max_state_bytes) {
+    throw Error(Status::corrupt,
+                path + ": " + std::to_string(file.size()) + " bytes are too many for a scaler's state");
+  }
+  const Bytes bytes = file.read(Span{0, file.size()});
+  if (is_hdf5(bytes)) return state_from_hdf5(bytes, path);
+  if (begins_as_json(as_text(bytes))) return state_from_json(as_text(bytes), path);
+  throw Error(Status::corrupt, path + ": neither JSON nor HDF5", "For a checkpoint, use tare_checkpoint_state.");
+}
+
+void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options) {
+  if (path.ends_with(".json")) {
+    const std::string text = state_to_json(state, options.shape);
+    write_whole_file(path, as_bytes(text));
+  } else if (path.ends_with(".h5") || path.ends_with(".hdf5")) {
+    write_whole_file(path, state_to_hdf5(state, options.compression));
+  } else {
+    throw Error(Status::invalid_argument, path + ": the ending tells no format", "Name it .json, .h5 or .hdf5.");
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,27 @@
+// tare's own state files, JSON and HDF5.
+#pragma once
+
+#include <string>
+
+#include "lib/codec/hdf5.hpp"
+#include "lib/codec/json.hpp"
+#include "lib/state/scaler_state.hpp"
+
+namespace tare {
+
+struct StateFileOptions {
+  JsonShape shape = JsonShape::tare;
+  Compression compression = Compression::zstd;
+};
+
+/// {"shape": "tare"|"lerobot", "compression": "none"|"gzip"|"zstd"}; empty text or null: the defaults. Throws
+/// `invalid_argument` for anything else.
+StateFileOptions parse_state_file_options(const char* text);
+
+/// Reads either kind, by content. Throws `io`, `corrupt`, `unsupported` or `mismatch`.
+ScalerState read_state_file(const std::string& path);
+
+/// By the path's ending: .json, .h5 or .hdf5. The file appears whole or not at all.
+void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options);
+
+}  // namespace tare

@@ -1,0 +1,176 @@
+#include "lib/state/policy_state.hpp"
+
+#include <string>
+#include <vector>
+
+#include "lib/base/error.hpp"
+#include "lib/state/policy_value.hpp"
+
+namespace tare {
+namespace {
+
+struct CounterName {
+  std::string_view name;
+  std::int64_t rule::Counters::*counter;
+};
+
+constexpr CounterName counter_names[] = {{"steps", &rule::Counters::steps},
+                                         {"skipped", &rule::Counters::skipped},
+                                         {"growths", &rule::Counters::growths},
+                                         {"backoffs", &rule::Counters::backoffs}};
+
+bool is_present(const rule::FieldSpec& field, const rule::RuleParams& params) {
+  return field.present == nullptr || field.present(params);
+}
+
+/// Names that did not fit, by how they did not.
+struct Misfits {
+  std::vector<std::string> missing, extra, bad;
+
+  void collect(const Error& error) { bad.emplace_back(error.what()); }
+
+  [[nodiscard]] std::string text() const {
+    std::string all;
+    const auto add = [&](std::string_view title, const std::vector<std::string>& names) {
+      if (names.empty()) return;
+      all += (all.empty() ? "" : "; ") + std::string(title) + ": ";
+      for (std::size_t i = 0; i < names.size(); ++i) all += (i == 0 ? "" : ", ") + names[i];
+    };
+    add("missing", missing);
+    add("extra", extra);
+    add("bad", bad);
+    return all;
+  }
+};
+
+void take_bound(double& into, const ScalerState& state, std::string_view name) {
+  const StateValue* value = state.params.find(name);
+  if (value != nullptr && !std::holds_alternative<std::monostate>(*value)) into = number_of(*value, name);
+}
+
+void take_params(RunningState& running, const rule::PolicySpec& spec, const ScalerState& state, Misfits& misfits) {
+  for (const auto& [name, value] : state.params) {
+    if (name == floor_key || name == ceiling_key || name == spec.variant_key) continue;
+    const auto* parameter = rule::find_parameter(spec, name);
+    if (parameter == nullptr) {
+      misfits.extra.push_back("params." + name);
+      continue;
+    }
+    try {
+      assign(running.policy.params, *parameter, value, "params." + name);
+    } catch (const Error& error) {
+      misfits.collect(error);
+    }
+  }
+  try {
+    take_bound(running.policy.bounds.floor, state, floor_key);
+    take_bound(running.policy.bounds.ceiling, state, ceiling_key);
+  } catch (const Error& error) {
+    misfits.collect(error);
+  }
+}
+
+void take_fields(RunningState& running, const rule::PolicySpec& spec, const ScalerState& state, Misfits& misfits) {
+  for (const auto& [name, value] : state.fields) {
+    const auto* field = rule::find_field(spec, name);
+    if (field == nullptr) {
+      misfits.extra.push_back("fields." + name);
+      continue;
+    }
+    try {
+      assign(running.state, *field, value, "fields." + name);
+    } catch (const Error& error) {
+      misfits.collect(error);
+    }
+  }
+  for (const rule::FieldSpec& field : spec.fields) {
+    const bool wanted = is_present(field, running.policy.params);
+    if (wanted && state.fields.find(field.name) == nullptr)
+      misfits.missing.push_back("fields." + std::string(field.name));
+  }
+}
+
+void take_counters(rule::Counters& counters, const ScalerState& state, Misfits& misfits) {
+  for (const CounterName& known : counter_names) {
+    const StateValue* value = state.statistics.find(known.name);
+    if (value == nullptr) continue;
+    try {
+      counters.*known.counter = integer_of(*value, "statistics." + std::string(known.name));
+    } catch (const Error& error) {
+      misfits.collect(error);
+    }
+  }
+}
+
+const rule::PolicySpec& known_policy(const ScalerState& state) {
+  if (const rule::PolicySpec* spec = policy_of(state)) return *spec;
+  throw Error(Status::unsupported, "policy \"" + state.policy + "\" is not one that this tare runs",
+              "tare_policies lists those that it does.");
+}
+
+}  // namespace
+
+ScalerState to_state(const RunningState& running) {
+  const rule::PolicySpec& spec = rule::spec_of(running.policy.id);
+  ScalerState state;
+  state.policy = spec.name;
+  if (!spec.variant_key.empty()) state.params.set(spec.variant_key, std::string(spec.variant));
+  for (const auto& parameter : spec.parameters) {
+    state.params.set(parameter.name, value_of(running.policy.params, parameter));
+  }
+  const rule::Bounds off;
+  if (running.policy.bounds.floor != off.floor) state.params.set(floor_key, running.policy.bounds.floor);
+  if (running.policy.bounds.ceiling != off.ceiling) state.params.set(ceiling_key, running.policy.bounds.ceiling);
+  for (const auto& field : spec.fields) {
+    if (is_present(field, running.policy.params)) state.fields.set(field.name, value_of(running.state, field));
+  }
+  for (const CounterName& known : counter_names) state.statistics.set(known.name, running.counters.*known.counter);
+  return state;
+}
+
+RunningState start_from(const ScalerState& given) {
+  ScalerState state = given;
+  normalise(state);
+  const rule::PolicySpec& spec = known_policy(state);
+  Misfits misfits;
+  RunningState running;
+  running.policy = rule::make_policy(spec);
+  take_params(running, spec, state, misfits);
+  rule::prepare(running.policy);
+  running.state = rule::initial_state(running.policy);
+  take_fields(running, spec, state, misfits);
+  take_counters(running.counters, state, misfits);
+  misfits.missing.clear();
+  misfits.extra.clear();
+  const std::string wrong = misfits.text();
+  if (!wrong.empty())
+    throw Error(Status::mismatch, "the state of policy \"" + state.policy + "\" does not fit: " + wrong);
+  return running;
+}
+
+void load_into(RunningState& running, const ScalerState& given) {
+  ScalerState state = given;
+  normalise(state);
+  const rule::PolicySpec& mine = rule::spec_of(running.policy.id);
+  const rule::PolicySpec& spec = known_policy(state);
+  if (&spec != &mine) {
+    const auto full_name = [](const rule::PolicySpec& s) {
+      return "\"" + std::string(s.name) + (s.variant.empty() ? "" : " " + std::string(s.variant)) + "\"";
+    };
+    throw Error(Status::mismatch,
+                "a state of policy " + full_name(spec) + " does not go into a scaler of policy " + full_name(mine),
+                "Create a scaler from the state instead (tare_scaler_create_from_state).");
+  }
+  Misfits misfits;
+  RunningState loaded = running;
+  take_params(loaded, spec, state, misfits);
+  rule::prepare(loaded.policy);
+  take_fields(loaded, spec, state, misfits);
+  take_counters(loaded.counters, state, misfits);
+  const std::string wrong = misfits.text();
+  if (!wrong.empty())
+    throw Error(Status::mismatch, "the state of policy \"" + state.policy + "\" does not fit: " + wrong);
+  running = loaded;
+}
+
+}  // namespace tare

@@ -1,0 +1,207 @@
+#include "lib/state/policy_value.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
+#include "lib/state/role.hpp"
+
+namespace tare {
+namespace {
+
+using rule::Assigned;
+using rule::Number;
+using rule::NumberKind;
+using rule::ValueType;
+
+[[noreturn]] void refuse(std::string_view what, std::string_view problem) {
+  throw Error(Status::mismatch, std::string(what) + " " + std::string(problem));
+}
+
+/// Text that stands for a number, or the value itself.
+StateValue with_numbers_read(const StateValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) return value;
+  const auto number = parse_number(*text);
+  return number ? StateValue(*number) : value;
+}
+
+StateValue number_in(ValueType type, const StateValue& given, std::string_view what) {
+  const StateValue value = with_numbers_read(given);
+  switch (type) {
+    case ValueType::kReal32:
+    case ValueType::kReal64:
+      return number_of(value, what);
+    case ValueType::kInteger32:
+    case ValueType::kInteger64:
+      return integer_of(value, what);
+    case ValueType::kBoolean:
+      if (std::holds_alternative<bool>(value)) return value;
+      return integer_of(value, what) != 0;
+    default:
+      break;
+  }
+  if (std::holds_alternative<std::int64_t>(value)) return value;
+  return number_of(value, what);
+}
+
+StateValue integers_of(const StateValue& value, std::string_view what) {
+  const auto* array = std::get_if<StateArray>(&value);
+  if (array == nullptr) refuse(what, "is " + std::string(words_for(kind_of(value))) + ", a list of integers is meant");
+  std::vector<std::int64_t> integers;
+  integers.reserve(array->size());
+  std::visit(
+      [&](const auto& list) {
+        for (const auto& item : list) integers.push_back(integer_of(StateValue(item), what));
+      },
+      array->values);
+  const std::size_t count = integers.size();
+  return StateArray{{count}, std::move(integers)};
+}
+
+StateValue word_in(const rule::ParameterSpec& spec, const StateValue& value, std::string_view what) {
+  const auto* text = std::get_if<std::string>(&value);
+  const bool known = text != nullptr && std::ranges::any_of(spec.words, [&](const auto& w) { return w.text == *text; });
+  if (!known) refuse(what, "is not one of its words: " + rule::range_text(spec));
+  return value;
+}
+
+Number as_number(const StateValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return rule::boolean_number(*flag);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return rule::integer_number(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return rule::real_number(*real);
+  return {};
+}
+
+StateValue from_number(const Number& number) {
+  switch (number.kind) {
+    case NumberKind::kNone:
+      break;
+    case NumberKind::kBoolean:
+      return number.integer != 0;
+    case NumberKind::kInteger:
+      return number.integer;
+    case NumberKind::kReal:
+      return number.real;
+  }
+  return std::monostate();
+}
+
+void check(Assigned assigned, std::string_view what) {
+  if (assigned == Assigned::kWrongKind) refuse(what, "is of the wrong kind");
+  if (assigned == Assigned::kOutOfRange) refuse(what, "is beyond what the policy's type holds");
+}
+
+std::string_view without_alias(std::string_view key) {
+  const auto role = parse_role(key);
+  return role ? name(*role) : key;
+}
+
+}  // namespace
+
+const rule::PolicySpec* policy_of(const ScalerState& state) {
+  const rule::PolicySpec* usual = rule::find_policy(state.policy);
+  if (usual == nullptr || usual->variant_key.empty()) return usual;
+  const StateValue* given = state.params.find(usual->variant_key);
+  if (given == nullptr) return usual;
+  const auto* variant = std::get_if<std::string>(given);
+  const rule::PolicySpec* spec = variant == nullptr ? nullptr : rule::find_policy(state.policy, *variant);
+  if (spec == nullptr || variant->empty()) {
+    refuse("policy \"" + state.policy + "\": params." + std::string(usual->variant_key), "names no variant of it");
+  }
+  return spec;
+}
+
+const rule::PolicySpec& require_policy(std::string_view name, std::string_view variant) {
+  if (const rule::PolicySpec* spec = rule::find_policy(name, variant)) return *spec;
+  const bool known = rule::find_policy(name) != nullptr;
+  std::string allowed;
+  for (const rule::PolicySpec& spec : rule::policies()) {
+    const std::string_view word = known ? spec.variant : spec.name;
+    if ((known && spec.name != name) || word.empty() || allowed.ends_with(word)) continue;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(word);
+  }
+  if (!known) {
+    throw Error(Status::invalid_argument, "there is no policy \"" + std::string(name) + "\"", "Policies: " + allowed);
+  }
+  throw Error(Status::invalid_argument,
+              "policy \"" + std::string(name) + "\" has no variant \"" + std::string(variant) + "\"",
+              allowed.empty() ? "It has one form only." : "Its variants: " + allowed);
+}
+
+const rule::ParameterSpec* parameter_for(const rule::PolicySpec& spec, std::string_view key) {
+  const auto* found = rule::find_parameter(spec, key);
+  return found != nullptr ? found : rule::find_parameter(spec, without_alias(key));
+}
+
+const rule::FieldSpec* field_for(const rule::PolicySpec& spec, std::string_view key) {
+  const auto* found = rule::find_field(spec, key);
+  return found != nullptr ? found : rule::find_field(spec, without_alias(key));
+}
+
+StateValue converted(const rule::ParameterSpec& spec, const StateValue& value, std::string_view what) {
+  if (!spec.unset.empty()) {
+    const auto* text = std::get_if<std::string>(&value);
+    const bool unset = std::holds_alternative<std::monostate>(value) || (text != nullptr && *text == spec.unset);
+    if (unset && spec.unset == "null") return std::monostate();
+    if (unset) return std::string(spec.unset);
+  }
+  if (spec.type == ValueType::kIntegers) return integers_of(value, what);
+  if (spec.type == ValueType::kWord) return word_in(spec, value, what);
+  return number_in(spec.type, value, what);
+}
+
+StateValue converted(const rule::FieldSpec& spec, const StateValue& value, std::string_view what) {
+  return number_in(spec.type, value, what);
+}
+
+void assign(rule::RuleParams& into, const rule::ParameterSpec& spec, const StateValue& value, std::string_view what) {
+  const StateValue fitting = converted(spec, value, what);
+  if (const auto* array = std::get_if<StateArray>(&fitting)) {
+    return check(rule::write_list(into, spec, std::get<std::vector<std::int64_t>>(array->values)), what);
+  }
+  Number number = as_number(fitting);
+  if (spec.type == ValueType::kWord) {
+    const auto& text = std::get<std::string>(fitting);
+    number = rule::integer_number(std::ranges::find(spec.words, text, &rule::Word::text)->value);
+  }
+  check(rule::write_parameter(into, spec, number), what);
+}
+
+void assign(rule::RuleState& into, const rule::FieldSpec& spec, const StateValue& value, std::string_view what) {
+  check(spec.write(into, as_number(converted(spec, value, what))), what);
+}
+
+StateValue value_of(const rule::RuleParams& params, const rule::ParameterSpec& spec) {
+  if (spec.list != nullptr) {
+    rule::RuleParams copy = params;
+    const rule::WindowList& list = spec.list(copy);
+    const auto count = static_cast<std::size_t>(list.count);
+    return StateArray{{count}, std::vector<std::int64_t>(list.values, list.values + list.count)};
+  }
+  const Number number = rule::read_parameter(params, spec);
+  if (spec.type == ValueType::kWord) {
+    const auto word = std::ranges::find(spec.words, static_cast<std::int32_t>(number.integer), &rule::Word::value);
+    return std::string(word == spec.words.end() ? std::string_view() : word->text);
+  }
+  if (number.kind == NumberKind::kNone && spec.unset != "null") return std::string(spec.unset);
+  return from_number(number);
+}
+
+StateValue value_of(const rule::RuleState& state, const rule::FieldSpec& spec) {
+  return from_number(spec.read(state));
+}
+
+std::string parameter_names(const rule::PolicySpec& spec) {
+  std::string names;
+  for (const rule::ParameterSpec& parameter : spec.parameters) {
+    names += std::string(parameter.name) + ", ";
+    const bool has_word = !parameter.role.empty() && parameter.role != parameter.name;
+    if (has_word) names.insert(names.size() - 2, " (" + std::string(parameter.role) + ")");
+  }
+  if (!spec.variant_key.empty()) names += std::string(spec.variant_key) + ", ";
+  return names + std::string(floor_key) + ", " + std::string(ceiling_key);
+}
+
+}  // namespace tare

@@ -1,0 +1,108 @@
+// The state as JSON: exact, ordered, strict.
+#include "lib/codec/json.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "lib/base/error.hpp"
+
+using namespace tare;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Status status_of(const std::string& text) {
+  try {
+    state_from_json(text, "x.json");
+  } catch (const Error& error) {
+    return error.status;
+  }
+  return Status::ok;
+}
+
+}  // namespace
+
+TEST_CASE("a state needs no more than policy and fields") {
+  const auto state = state_from_json(R"({"policy":"torch","fields":{"scale":65536,"_growth_tracker":3}})", "x");
+  CHECK(state.policy == "torch");
+  CHECK(number_of(get(state, "scale"), "scale") == 65536);
+  CHECK(integer_of(get(state, "growth_tracker"), "") == 3);
+}
+
+TEST_CASE("what is written reads back the same, unknown names included") {
+  const std::string text =
+      R"({"schema":"tare.state/1","policy":"torch","params":{"growth_interval":2000,"tomorrow":[1,2]},
+    "fields":{"scale":0.1,"_growth_tracker":-1,"names":["a","b"],"odd":{"x":[1,"y"]}},
+    "statistics":{"steps":7},"later":{"deep":true}})";
+  const auto state = state_from_json(text, "x");
+  const std::string written = state_to_json(state);
+  const auto again = state_from_json(written, "x");
+  CHECK(again == state);
+  CHECK(state_to_json(again) == written);
+  CHECK_THAT(written, Contains("\"scale\": 0.1,") && Contains("\"names\": [\"a\", \"b\"]") && Contains("\"deep\":"));
+}
+
+TEST_CASE("floats are the shortest that read back; nan and infinities are words; hex floats are taken") {
+  ScalerState state;
+  state.policy = "torch";
+  for (const double value : {1.0 / 3.0, 65536.0, 5e-324, 1.7976931348623157e308, 0x1.8p-149, -0.0, 1e22, 1e16}) {
+    state.params.set("growth_factor", value);
+    const auto again = state_from_json(state_to_json(state), "x");
+    const double back = std::get<double>(*again.params.find("growth_factor"));
+    CHECK(back == value);
+    CHECK(std::signbit(back) == std::signbit(value));
+  }
+  const auto read = state_from_json(R"({"policy":"torch","fields":{"scale":"inf"},
+    "params":{"growth_factor":"nan","backoff_factor":"-0x1.8p-3"}})",
+                                    "x");
+  CHECK(number_of(get(read, "scale"), "") == std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(number_of(get(read, "growth_factor"), "")));
+  CHECK(number_of(get(read, "backoff_factor"), "") == -0.1875);
+  CHECK_THAT(state_to_json(read), Contains("\"scale\": \"inf\"") && Contains("\"growth_factor\": \"nan\""));
+}
+
+TEST_CASE("what is no state is told as what it is") {
+  CHECK(status_of("") == Status::corrupt);
+  CHECK(status_of("{") == Status::corrupt);
+  CHECK(status_of("[]") == Status::corrupt);
+  CHECK(status_of("{}") == Status::corrupt);
+  CHECK(status_of(R"({"policy":"torch"})") == Status::corrupt);
+  CHECK(status_of(R"({"policy":3,"fields":{}})") == Status::corrupt);
+  CHECK(status_of(R"({"policy":"torch","fields":[]})") == Status::corrupt);
+  CHECK(status_of(R"({"policy":"torch","fields":{}} // so)") == Status::corrupt);
+  CHECK(status_of(R"({"policy":"torch",/* so */"fields":{}})") == Status::corrupt);
+  CHECK(status_of(R"({"policy":"torch","fields":{"scale":1,"scale":2}})") == Status::corrupt);
+  CHECK(status_of(R"({"policy":"torch","fields":{"scale":NaN}})") == Status::corrupt);
+  CHECK(status_of(R"({"policy":"torch","fields":{"scale":1e999}})") == Status::corrupt);
+  CHECK(status_of(R"({"policy":"torch","fields":{"scale":"many"}})") == Status::mismatch);
+  CHECK(status_of(R"({"policy":"torch","fields":{"scale":[1]}})") == Status::mismatch);
+  CHECK(status_of(R"({"schema":"tare.state/2","policy":"torch","fields":{}})") == Status::unsupported);
+  CHECK(status_of(R"({"schema":"tare.inspect/1","policy":"torch","fields":{}})") == Status::corrupt);
+  CHECK(status_of(R"({"policy":"torch","fields":{"scale":1},"roles":{"scale":2}})") == Status::mismatch);
+  CHECK(status_of(R"({"policy":"torch","fields":{"x":)" + std::string(100000, '[') + std::string(100000, ']') + "}}") ==
+        Status::corrupt);
+}
+
+TEST_CASE("nested lists of one shape are arrays, others are kept as they are") {
+  const auto state = state_from_json(
+      R"({"policy":"tomorrow","fields":{"history":[[1.5,2],[3,4]],"ragged":[[1],[2,3]],"none":[]}})", "x");
+  const auto& history = std::get<StateArray>(*state.fields.find("history"));
+  CHECK(history.shape == std::vector<std::uint64_t>{2, 2});
+  CHECK(kind_of(*state.fields.find("ragged")) == ValueKind::json);
+  CHECK(state_from_json(state_to_json(state), "x").fields.size() == 3);
+}
+
+TEST_CASE("lerobot's scaler_state.json is read, and written for torch alone") {
+  const auto state = state_from_json(
+      R"({"scale":32768.0,"growth_factor":2.0,"backoff_factor":0.5,"growth_interval":2000,"_growth_tracker":12})", "x");
+  CHECK(state.policy == "torch");
+  CHECK(integer_of(get(state, "growth_tracker"), "") == 12);
+  CHECK(
+      state_to_json(state, JsonShape::lerobot) ==
+      "{\n  \"scale\": 32768.0,\n  \"growth_factor\": 2.0,\n  \"backoff_factor\": 0.5,\n  \"growth_interval\": 2000,\n"
+      "  \"_growth_tracker\": 12\n}\n");
+  ScalerState nemo = state;
+  nemo.policy = "nemo";
+  CHECK_THROWS_WITH(state_to_json(nemo, JsonShape::lerobot), Contains("policy \"nemo\""));
+}
