@@ -1,0 +1,302 @@
+// What a path leads to: files, rank folders, runs, and what is wrong with them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "lib/base/error.hpp"
+#include "lib/checkpoint/checkpoint.hpp"
+#include "tests/unit/checkpoint/scratch.hpp"
+
+using namespace tare;
+
+namespace {
+
+const std::string rank0 = "torch/rank-files-t2.15/step100/rank0.pt";
+const std::string other_rank = "torch/rank-files-disagree/step100/rank1.pt";
+const std::string lone_scaler = "torch/scaler-file-t2.15/scaler.pt";
+
+const Finding* find(const Checkpoint& checkpoint, std::string_view code) {
+  const auto is_it = [&](const Finding& finding) { return finding.code == code; };
+  const auto finding = std::find_if(checkpoint.findings.begin(), checkpoint.findings.end(), is_it);
+  return finding == checkpoint.findings.end() ? nullptr : &*finding;
+}
+
+std::vector<std::string> paths(const Checkpoint& checkpoint) {
+  std::vector<std::string> found;
+  for (const CheckpointFile& file : checkpoint.files) found.push_back(file.path);
+  return found;
+}
+
+Status status_of(const std::string& path) {
+  try {
+    open_checkpoint(path, {});
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).size() > 10);
+    return error.status;
+  }
+  return Status::ok;
+}
+
+using Paths = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a file's path is told relative to its folder") {
+  const Scratch scratch;
+  scratch.copy(rank0, "a/model.pt");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("a/model.pt"), {});
+  CHECK(paths(checkpoint) == Paths{"model.pt"});
+  CHECK(checkpoint.files[0].location == scratch.path("a/model.pt"));
+  CHECK(checkpoint.files[0].format == "torch_zip");
+  CHECK(checkpoint.files[0].size == std::filesystem::file_size(scratch.path("a/model.pt")));
+  CHECK(checkpoint.resolved == checkpoint.target);
+}
+
+TEST_CASE("rank files that hold the same are one scaler, in the order of their numbers") {
+  const Scratch scratch;
+  for (const int rank : {10, 9, 2, 0}) scratch.copy(rank0, "step/rank" + std::to_string(rank) + ".pt");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("step"), {});
+  CHECK(paths(checkpoint) == Paths{"rank0.pt", "rank2.pt", "rank9.pt", "rank10.pt"});
+  REQUIRE(checkpoint.scalers.size() == 1);
+  CHECK(checkpoint.scalers[0].agree);
+  CHECK(checkpoint.scalers[0].copies.size() == 4);
+}
+
+TEST_CASE("ranks that disagree are scalers of their own, and that is an error") {
+  const Scratch scratch;
+  for (const int rank : {0, 1, 3}) scratch.copy(rank0, "step/rank" + std::to_string(rank) + ".pt");
+  scratch.copy(other_rank, "step/rank2.pt");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("step"), {});
+  REQUIRE(checkpoint.scalers.size() == 2);
+  CHECK_FALSE(checkpoint.scalers[0].agree);
+  CHECK_FALSE(checkpoint.scalers[1].agree);
+  CHECK(checkpoint.scalers[0].copies.size() == 3);
+  const Finding* finding = find(checkpoint, "copies-disagree");
+  REQUIRE(finding != nullptr);
+  CHECK(finding->severity == Severity::error);
+  CHECK(finding->path == "scaler");
+  CHECK(finding->message ==
+        "rank files disagree, in scale first: scale 65536.0 in rank0.pt and 2 more; "
+        "scale 32768.0 in rank2.pt");
+}
+
+TEST_CASE("files of different epochs are no copies of one another") {
+  const Scratch scratch;
+  scratch.copy(rank0, "run/epoch_1.pt");
+  scratch.copy(other_rank, "run/epoch_2.pt");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("run"), {});
+  REQUIRE(checkpoint.scalers.size() == 2);
+  CHECK(checkpoint.scalers[0].agree);
+  CHECK(checkpoint.scalers[1].agree);
+  CHECK(find(checkpoint, "copies-disagree") == nullptr);
+}
+
+TEST_CASE("a rank file that cannot be read is an error beside the others") {
+  const Scratch scratch;
+  scratch.copy(rank0, "step/rank0.pt");
+  for (const std::string_view broken :
+       {std::string_view(""), std::string_view("PK\3\4 no more"), std::string_view("a text")}) {
+    scratch.write("step/rank1.pt", broken);
+    const Checkpoint checkpoint = open_checkpoint(scratch.path("step"), {});
+    CHECK(checkpoint.scalers.size() == 1);
+    const Finding* finding = find(checkpoint, "file-not-read");
+    REQUIRE(finding != nullptr);
+    CHECK(finding->severity == Severity::error);
+    CHECK(finding->file == "rank1.pt");
+  }
+}
+
+TEST_CASE("where no file can be read, that is what is thrown") {
+  const Scratch scratch;
+  scratch.write("step/rank0.pt", "PK\3\4 no more");
+  scratch.write("step/rank1.pt", "PK\3\4 no more");
+  CHECK(status_of(scratch.path("step")) == Status::corrupt);
+  CHECK(status_of(scratch.path("step/rank0.pt")) == Status::corrupt);
+  CHECK(status_of(scratch.path("nowhere")) == Status::io);
+}
+
+TEST_CASE("a folder without a checkpoint is told so, with what is in it") {
+  const Scratch scratch;
+  scratch.write("run/README.md", "notes");
+  scratch.write("run/.tare/journal", "PK\3\4");
+  CHECK_THROWS_WITH(open_checkpoint(scratch.path("run"), {}),
+                    Catch::Contains("no checkpoint in this folder (it has README.md)"));
+  CHECK(status_of(scratch.path("run")) == Status::not_found);
+}
+
+TEST_CASE("files that are no checkpoints, and tare's own, do not disturb") {
+  const Scratch scratch;
+  scratch.copy(lone_scaler, "state/scaler.pt");
+  scratch.write("state/config.json", "{}");
+  scratch.write("state/model.safetensors", "no such thing");
+  scratch.write("state/counter.ckpt", "3\n");
+  scratch.write("state/weights.raw", "\x01\x02\x03");
+  scratch.write("state/.tare/journal", "PK\3\4 no more");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("state"), {});
+  CHECK(paths(checkpoint) == Paths{"scaler.pt"});
+  for (const Finding& finding : checkpoint.findings) CHECK(finding.severity == Severity::note);
+}
+
+TEST_CASE("a Git LFS pointer in the place of a scaler is an error, not a checkpoint without one") {
+  const Scratch scratch;
+  scratch.copy(rank0, "state/optimizer.bin");
+  scratch.write("state/scaler.pt", "version https://git-lfs.github.com/spec/v1\n");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("state"), {});
+  REQUIRE(find(checkpoint, "file-not-read") != nullptr);
+  CHECK(find(checkpoint, "file-not-read")->severity == Severity::error);
+}
+
+TEST_CASE("DeepSpeed's pointer rules, not the highest number") {
+  const Scratch scratch;
+  scratch.copy(rank0, "run/global_step5/rank0.pt");
+  scratch.copy(other_rank, "run/global_step10/rank0.pt");
+  scratch.write("run/latest", "global_step5\n");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("run"), {});
+  CHECK(paths(checkpoint) == Paths{"global_step5/rank0.pt"});
+  CHECK(checkpoint.resolved == scratch.path("run") + "/global_step5");
+  REQUIRE(find(checkpoint, "run-directory") != nullptr);
+  CHECK(find(checkpoint, "run-directory")->message == "a run: global_step5 is what DeepSpeed resumes from (latest)");
+}
+
+TEST_CASE("Megatron's pointer is a number or the word release") {
+  const Scratch scratch;
+  scratch.copy(rank0, "run/iter_0000003/mp_rank_00/model_optim_rng.pt");
+  scratch.copy(rank0, "run/release/mp_rank_00/model_optim_rng.pt");
+  scratch.write("run/latest_checkpointed_iteration.txt", "3");
+  CHECK(paths(open_checkpoint(scratch.path("run"), {})) == Paths{"iter_0000003/mp_rank_00/model_optim_rng.pt"});
+  scratch.write("run/latest_checkpointed_iteration.txt", "release");
+  CHECK(paths(open_checkpoint(scratch.path("run"), {})) == Paths{"release/mp_rank_00/model_optim_rng.pt"});
+  scratch.write("run/latest_checkpointed_iteration.txt", "the last");
+  CHECK(status_of(scratch.path("run")) == Status::refused);
+}
+
+TEST_CASE("without a pointer the highest number rules, compared as a number, also below checkpoints/") {
+  const Scratch scratch;
+  scratch.copy(lone_scaler, "hf/checkpoint-9/scaler.pt");
+  scratch.copy(lone_scaler, "hf/checkpoint-10/scaler.pt");
+  scratch.copy(lone_scaler, "hf/checkpoint-11x/scaler.pt");
+  scratch.write("hf/training_args.bin", "PK\3\4 no more");
+  CHECK(paths(open_checkpoint(scratch.path("hf"), {})) == Paths{"checkpoint-10/scaler.pt"});
+  scratch.copy(lone_scaler, "project/checkpoints/checkpoint_2/scaler.pt");
+  scratch.copy(lone_scaler, "project/checkpoints/checkpoint_12/scaler.pt");
+  CHECK(paths(open_checkpoint(scratch.path("project"), {})) == Paths{"checkpoints/checkpoint_12/scaler.pt"});
+}
+
+TEST_CASE("a Trainer's checkpoint may hold DeepSpeed's, with a pointer of its own") {
+  const Scratch scratch;
+  scratch.copy(rank0, "run/checkpoint-20/global_step20/rank0.pt");
+  scratch.write("run/checkpoint-20/latest", "global_step20");
+  CHECK(paths(open_checkpoint(scratch.path("run"), {})) == Paths{"checkpoint-20/global_step20/rank0.pt"});
+}
+
+TEST_CASE("a pointer that leads out of the run is refused, and one to nothing is told") {
+  const Scratch scratch;
+  scratch.copy(rank0, "outside/rank0.pt");
+  scratch.copy(rank0, "run/global_step1/rank0.pt");
+  scratch.link("../outside", "run/away");
+  for (const std::string& name : {std::string("../outside"), scratch.path("outside"), std::string("a/../../outside"),
+                                  std::string("away"), std::string()}) {
+    INFO(name);
+    scratch.write("run/latest", name);
+    CHECK(status_of(scratch.path("run")) == Status::refused);
+  }
+  scratch.write("run/latest", "global_step2");
+  CHECK(status_of(scratch.path("run")) == Status::not_found);
+}
+
+TEST_CASE("a checkpoint may itself be called latest") {
+  const Scratch scratch;
+  scratch.copy(lone_scaler, "run/latest");
+  CHECK(paths(open_checkpoint(scratch.path("run"), {})) == Paths{"latest"});
+}
+
+TEST_CASE("a link out of a checkpoint is not followed, one that the user gives is") {
+  const Scratch scratch;
+  scratch.copy(rank0, "blobs/0123");
+  scratch.copy(lone_scaler, "snapshot/scaler.pt");
+  scratch.link("../blobs/0123", "snapshot/model.pt");
+  scratch.link("scaler.pt", "snapshot/same.pt");
+  const Checkpoint folder = open_checkpoint(scratch.path("snapshot"), {});
+  CHECK(paths(folder) == Paths{"scaler.pt"});
+  REQUIRE(find(folder, "link-not-followed") != nullptr);
+  CHECK(find(folder, "link-not-followed")->file == "model.pt");
+  const Checkpoint file = open_checkpoint(scratch.path("snapshot/model.pt"), {});
+  CHECK(file.scalers.size() == 1);
+  CHECK(find(file, "symbolic-link") != nullptr);
+}
+
+TEST_CASE("links in circles and to nothing are errors, not hangs") {
+  const Scratch scratch;
+  scratch.link("loop.pt", "loop.pt");
+  scratch.link("gone", "dangling.pt");
+  CHECK(status_of(scratch.path("loop.pt")) == Status::io);
+  CHECK(status_of(scratch.path("dangling.pt")) == Status::io);
+}
+
+TEST_CASE("a universal checkpoint's parameters are not opened one by one") {
+  const std::string corpus =
+      std::string(TARE_TEST_DATA) + "/corpus/deepspeed/zero1_universal/ckpt/global_step5_universal";
+  const Checkpoint checkpoint = open_checkpoint(corpus, {});
+  CHECK(paths(checkpoint) == Paths{"mp_rank_00_model_states.pt", "zero/optimizer_state.pt"});
+}
+
+TEST_CASE("a distributed checkpoint is named and not guessed; a false one is refused") {
+  const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
+  const Checkpoint plain = open_checkpoint(corpus + "torch/dcp-plain-1rank-t2.15/step_20", {});
+  CHECK(plain.scalers.empty());
+  REQUIRE(find(plain, "format-not-read") != nullptr);
+  CHECK(find(plain, "format-not-read")->severity == Severity::note);
+  CHECK(find(plain, "no-scaler") == nullptr);
+  CHECK(status_of(corpus + "hostile/dcp-call/dcp") == Status::corrupt);
+  CHECK(status_of(corpus + "hostile/dcp-empty/dcp") == Status::corrupt);
+  const Scratch scratch;
+  scratch.write("step/__0_0.distcp", "PK\3\4");
+  CHECK(status_of(scratch.path("step")) == Status::not_found);
+}
+
+TEST_CASE("common.pt of a distributed checkpoint is read") {
+  const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
+  const Checkpoint checkpoint = open_checkpoint(corpus + "nemo/dist_ckpt/megatron_gpt--step=9-last", {});
+  CHECK(paths(checkpoint) == Paths{"common.pt"});
+  CHECK(checkpoint.scalers.size() == 1);
+  CHECK(find(checkpoint, "format-not-read") != nullptr);
+}
+
+TEST_CASE("FP8 state that is not read yet is told, also beside a loss scale") {
+  const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
+  for (const char* file : {"transformer_engine/te2.20_delayed/model.pt", "transformer_engine/te1.13_4layers/model.pt",
+                           "torchao/delayed_0_9/checkpoint.pt", "torchao/float8_weight_only/model.pt",
+                           "msamp/adamw/checkpoint.pt", "transformer_engine/te2.20_megatron_torch/ckpt/iter_0000010"}) {
+    INFO(file);
+    CHECK(find(open_checkpoint(corpus + file, {}), "fp8-not-read") != nullptr);
+  }
+  for (const char* file : {"transformer_engine/te2.20_mxfp8/model.pt", "transformer_engine/te2.0_no_fp8/model.pt",
+                           "torch/train-t2.15/checkpoint.pth"}) {
+    INFO(file);
+    CHECK(find(open_checkpoint(corpus + file, {}), "fp8-not-read") == nullptr);
+  }
+}
+
+TEST_CASE("an edit gets every file open, with its identity") {
+  const Scratch scratch;
+  scratch.copy(rank0, "step/rank0.pt");
+  scratch.copy(rank0, "step/rank1.pt");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("step"), {.keep_open = true});
+  for (const CheckpointFile& file : checkpoint.files) {
+    REQUIRE(file.container != nullptr);
+    CHECK(file.source->status().st_ino != 0);
+    CHECK(file.container->tree().size() > 0);
+  }
+  for (const CheckpointFile& file : open_checkpoint(scratch.path("step"), {}).files) CHECK(file.container == nullptr);
+}
+
+TEST_CASE("what is true of many rank files is told once") {
+  const Scratch scratch;
+  for (int rank = 0; rank < 5; ++rank) {
+    scratch.copy("deepspeed/zero1_1rank/ckpt/global_step3/zero_pp_rank_0_mp_rank_00_optim_states.pt",
+                 "step/zero_pp_rank_" + std::to_string(rank) + "_mp_rank_00_optim_states.pt");
+  }
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("step"), {});
+  const auto is_it = [](const Finding& finding) { return finding.code == "opaque-class"; };
+  CHECK(std::count_if(checkpoint.findings.begin(), checkpoint.findings.end(), is_it) == 1);
+  CHECK(find(checkpoint, "opaque-class")->message.ends_with("(and so in 4 more rank files)"));
+}
