@@ -51,7 +51,10 @@ KeyIdentity identity(const Tree& tree, NodeId key) {
 }
 
 bool has_control_character(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  unsigned found = 0;
+  for (const char c : text)
+    found |= static_cast<unsigned char>(c) < 0x20;  // no early end: the compiler takes many at once
+  return found != 0;
 }
 
 /// A dict keeps the place of a key's first setting and the value of its last.
@@ -61,12 +64,14 @@ class KeyMerger {
 
   void merge(NodeId map) {
     const auto pairs = tree_.items(map);
-    keys_.clear();
-    for (std::uint32_t i = 0; i < pairs.size(); i += 2) {
-      keys_.push_back({identity(tree_, pairs[i]), i});
-      if (has_control_character(keys_.back().identity.text)) report_unprintable(pairs[i]);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      if (tree_.kind(pairs[i]) == Kind::string && has_control_character(tree_.text(pairs[i]))) {
+        report_unprintable(pairs[i]);
+      }
     }
-    if (keys_.size() < 2) return;
+    if (are_plainly_different(pairs)) return;
+    keys_.clear();
+    for (std::uint32_t i = 0; i < pairs.size(); i += 2) keys_.push_back({identity(tree_, pairs[i]), i});
     std::sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) {
       if (a.identity.hash != b.identity.hash) return a.identity.hash < b.identity.hash;
       if (a.identity != b.identity) return a.identity < b.identity;
@@ -81,6 +86,19 @@ class KeyMerger {
     KeyIdentity identity;
     std::uint32_t index;
   };
+
+  /// A few strings of which no two are equal: most dicts, told without hashing or sorting.
+  [[nodiscard]] bool are_plainly_different(std::span<const NodeId> pairs) const {
+    static constexpr std::size_t few = 16;
+    if (pairs.size() > few) return false;
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      if (tree_.kind(pairs[i]) != Kind::string) return false;
+      for (std::size_t j = 0; j < i; j += 2) {
+        if (tree_.text(pairs[i]) == tree_.text(pairs[j])) return false;
+      }
+    }
+    return true;
+  }
 
   void drop_twins(NodeId map) {
     std::vector<bool> dropped(tree_.items(map).size());

@@ -27,8 +27,10 @@ constexpr OpcodeHandler handlers[] = {
     {"\x80", &PickleMachine::proto},
     {"\x95", &PickleMachine::frame},
     {"\x82\x83\x84\x97\x98", &PickleMachine::refuse},
-    {"ghj", &PickleMachine::get},
-    {"pqr", &PickleMachine::put},
+    {"h", &PickleMachine::get_near},
+    {"gj", &PickleMachine::get},
+    {"q", &PickleMachine::put_near},
+    {"pr", &PickleMachine::put},
     {"\x94", &PickleMachine::memoize},
     {"N", &PickleMachine::none},
     {"\x88\x89", &PickleMachine::boolean},
@@ -188,7 +190,6 @@ NodeId PickleMachine::recall(const PickleOp& op, std::uint64_t index) const {
 namespace {
 
 std::uint64_t memo_index(const PickleOp& op, const PickleScanner& scanner) {
-  if (op.argument.size() == 1 && op.size == 2) return std::to_integer<std::uint64_t>(op.argument[0]);
   if (op.code == Opcode::long_binget || op.code == Opcode::long_binput) {
     return load_le<std::uint32_t>(op.argument.data());
   }
@@ -209,6 +210,14 @@ void PickleMachine::get(const PickleOp& op) {
 
 void PickleMachine::put(const PickleOp& op) {
   remember(memo_index(op, scanner_), top(op));
+}
+
+void PickleMachine::get_near(const PickleOp& op) {
+  push(recall(op, std::to_integer<std::uint64_t>(op.argument[0])));
+}
+
+void PickleMachine::put_near(const PickleOp& op) {
+  remember(std::to_integer<std::uint64_t>(op.argument[0]), top(op));
 }
 
 void PickleMachine::memoize(const PickleOp& op) {

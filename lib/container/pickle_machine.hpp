@@ -30,7 +30,9 @@ class PickleMachine {
   void refuse(const PickleOp&);
   // memo (pickle_machine.cpp)
   void get(const PickleOp&);
+  void get_near(const PickleOp&);  ///< the slot number is one byte: most are
   void put(const PickleOp&);
+  void put_near(const PickleOp&);
   void memoize(const PickleOp&);
   // scalars and text (pickle_scalar.cpp)
   void none(const PickleOp&);

@@ -40,7 +40,35 @@ constexpr std::array<Argument, 256> argument_table() {
 
 constexpr auto table = argument_table();
 
+constexpr std::array<std::uint8_t, 256> size_table() {
+  std::array<std::uint8_t, 256> sizes{};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    switch (table[i]) {
+      case Argument::none:
+        sizes[i] = 0;
+        break;
+      case Argument::fixed1:
+        sizes[i] = 1;
+        break;
+      case Argument::fixed2:
+        sizes[i] = 2;
+        break;
+      case Argument::fixed4:
+        sizes[i] = 4;
+        break;
+      case Argument::fixed8:
+        sizes[i] = 8;
+        break;
+      default:
+        sizes[i] = any_size;
+    }
+  }
+  return sizes;
+}
+
 }  // namespace
+
+constexpr std::array<std::uint8_t, 256> fixed_argument_size = size_table();
 
 Argument argument_of(std::uint8_t opcode) {
   return table[opcode];
@@ -69,17 +97,11 @@ ByteView PickleScanner::line(std::uint64_t from) const {
   return rest.first(static_cast<std::size_t>(newline - rest.begin()));
 }
 
-PickleOp PickleScanner::next() {
-  if (next_ >= text_.size()) fail(next_, "ends before STOP");
+PickleOp PickleScanner::next_of_any_size() {
   PickleOp op;
   op.begin = next_;
   const auto byte = std::to_integer<std::uint8_t>(text_[next_]);
   op.code = static_cast<Opcode>(byte);
-  const auto fixed = [&](std::size_t size) {
-    if (text_.size() - next_ - 1 < size) fail(next_, "an argument passes the end");
-    op.argument = text_.subspan(next_ + 1, size);
-    op.size = 1 + size;
-  };
   const auto after_length = [&](std::size_t length_bytes) {
     op.argument = counted(length_bytes);
     op.size = 1 + length_bytes + op.argument.size();
@@ -87,21 +109,6 @@ PickleOp PickleScanner::next() {
   switch (table[byte]) {
     case Argument::invalid:
       fail(next_, fmt::format("byte 0x{:02x} is no opcode", byte));
-    case Argument::none:
-      op.size = 1;
-      break;
-    case Argument::fixed1:
-      fixed(1);
-      break;
-    case Argument::fixed2:
-      fixed(2);
-      break;
-    case Argument::fixed4:
-      fixed(4);
-      break;
-    case Argument::fixed8:
-      fixed(8);
-      break;
     case Argument::counted1:
       after_length(1);
       break;
@@ -122,6 +129,8 @@ PickleOp PickleScanner::next() {
       op.size = op.argument.size() + 2;
       break;
     }
+    default:
+      fail(next_, "an argument passes the end");
   }
   next_ += op.size;
   return op;

@@ -1,6 +1,7 @@
 // The pickle language, protocols 0 to 5: its opcodes, how long their arguments are, and who accepts them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -96,6 +97,10 @@ enum class Argument : std::uint8_t {
 
 Argument argument_of(std::uint8_t opcode);
 
+/// Bytes of the argument where they are always as many; any_size where not.
+inline constexpr std::uint8_t any_size = 0xff;
+extern const std::array<std::uint8_t, 256> fixed_argument_size;
+
 /// One opcode with its place.
 struct PickleOp {
   Opcode code{};
@@ -114,12 +119,22 @@ class PickleScanner {
   PickleScanner(ByteView text, std::string_view source, std::uint64_t begin = 0)
       : text_(text), source_(source), next_(begin) {}
 
-  PickleOp next();
+  PickleOp next() {
+    if (next_ >= text_.size()) fail(next_, "ends before STOP");
+    const auto code = std::to_integer<std::uint8_t>(text_[next_]);
+    const std::uint64_t size = fixed_argument_size[code];
+    // Most opcodes are of a fixed size: they are told apart from the rest by one look at a table.
+    if (size == any_size || text_.size() - next_ - 1 < size) return next_of_any_size();
+    const PickleOp op{static_cast<Opcode>(code), next_, 1 + size, text_.subspan(next_ + 1, size)};
+    next_ += op.size;
+    return op;
+  }
   [[nodiscard]] std::uint64_t position() const { return next_; }
   /// Throws `corrupt` with this place in the message.
   [[noreturn]] void fail(std::uint64_t offset, std::string_view problem) const;
 
  private:
+  PickleOp next_of_any_size();
   [[nodiscard]] ByteView counted(std::size_t length_bytes) const;
   [[nodiscard]] ByteView line(std::uint64_t from) const;
 

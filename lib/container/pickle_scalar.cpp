@@ -14,7 +14,7 @@ namespace {
 Node scalar(const PickleOp& op, Kind kind) {
   Node node;
   node.begin = static_cast<std::uint32_t>(op.begin);
-  node.size = static_cast<std::uint32_t>(op.size);
+  node.size = node_size(op.size);
   node.kind = kind;
   return node;
 }

@@ -34,17 +34,19 @@ enum class RunIn : std::uint8_t {
   items,  ///< into the item store
 };
 
-/// Small: a checkpoint has hundreds of thousands of these, and most are never looked at.
+/// 16 bytes: a checkpoint has tens of thousands of these, and most are never looked at again.
 struct Node {
   struct Run {
     std::uint32_t first, count;
   };
 
   std::uint32_t begin = 0;  ///< where its bytes start in the text it was read from
-  std::uint32_t size = 0;   ///< how many bytes encode it (a scalar's opcode and argument; 0: no bytes of its own)
   Kind kind = Kind::none;
   RunIn store = RunIn::text;
-  std::uint16_t detail = 0;  ///< the container's own note: how it was encoded, what a name stands for
+  union {
+    std::uint16_t size = 0;  ///< how many bytes encode it, as node_size gives them
+    std::uint16_t detail;    ///< names, tensors, arrays: the container's own note on what it stands for
+  };
   union {
     bool boolean;
     std::int64_t integer;
@@ -52,6 +54,12 @@ struct Node {
     Run run;
   } as{.integer = 0};
 };
-static_assert(sizeof(Node) == 24);
+static_assert(sizeof(Node) == 16);
+
+/// Sizes beyond 16 bits, which no number has, are kept as the largest.
+constexpr std::uint16_t node_size(std::uint64_t size) {
+  constexpr std::uint16_t most = std::numeric_limits<std::uint16_t>::max();
+  return size > most ? most : static_cast<std::uint16_t>(size);
+}
 
 }  // namespace tare

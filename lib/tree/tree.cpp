@@ -112,7 +112,7 @@ NodeId Tree::add(const Node& node) {
 NodeId Tree::add_side_text(Kind kind, std::string_view text, Span span) {
   Node node;
   node.begin = static_cast<std::uint32_t>(span.offset);
-  node.size = static_cast<std::uint32_t>(span.size);
+  node.size = node_size(span.size);
   node.kind = kind;
   node.store = RunIn::side;
   node.as.run = {static_cast<std::uint32_t>(side_text_.size()), static_cast<std::uint32_t>(text.size())};
@@ -127,7 +127,7 @@ NodeId Tree::add_big_integer(std::string_view decimal, Span span) {
 NodeId Tree::add_items(Kind kind, std::span<const NodeId> items, Span span) {
   Node node;
   node.begin = static_cast<std::uint32_t>(span.offset);
-  node.size = static_cast<std::uint32_t>(span.size);
+  node.size = node_size(span.size);
   node.kind = kind;
   node.store = RunIn::items;
   node.as.run = open_run(items, items.size());
@@ -135,11 +135,11 @@ NodeId Tree::add_items(Kind kind, std::span<const NodeId> items, Span span) {
 }
 
 Node::Run Tree::open_run(std::span<const NodeId> items, std::size_t room) {
-  items_.push_back(static_cast<NodeId>(room));
-  const Node::Run run{static_cast<std::uint32_t>(items_.size()), static_cast<std::uint32_t>(items.size())};
-  items_.insert(items_.end(), items.begin(), items.end());
-  items_.resize(run.first + room, nowhere);
-  return run;
+  const std::size_t at = items_.size() + 1;
+  items_.resize(at + room, nowhere);
+  items_[at - 1] = static_cast<NodeId>(room);
+  for (std::size_t i = 0; i < items.size(); ++i) items_[at + i] = items[i];
+  return {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(items.size())};
 }
 
 void Tree::append_items(NodeId id, std::span<const NodeId> items) {
