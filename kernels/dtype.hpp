@@ -91,6 +91,13 @@ TARE_HD inline bool is_finite(double value) {
   return (bits_of(value) & 0x7ff0000000000000u) != 0x7ff0000000000000u;
 }
 
+TARE_HD inline bool is_nan(float value) {
+  return (bits_of(value) & 0x7fffffffu) > 0x7f800000u;
+}
+TARE_HD inline bool is_nan(double value) {
+  return (bits_of(value) & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
+}
+
 /// A narrow format: how its bits are laid out, and how it writes what has no place in it (patterns without sign).
 template <class Pattern, int kExponentBits, int kMantissaBits, uint32_t kLargest, uint32_t kBeyond, uint32_t kNan>
 struct NarrowFormat {

@@ -23,7 +23,7 @@ struct ApexParams {
   int64_t scale_window = 2000;
   double scale_factor = 2.0;  // taken and ignored, as apex does
 
-  TARE_HD bool dynamic() const { return loss_scale != loss_scale; }
+  TARE_HD bool dynamic() const { return is_nan(loss_scale); }
 };
 
 struct ApexState {

@@ -35,12 +35,12 @@ TARE_HD constexpr Int floor_modulo(Int a, Int b) {
 /// The larger, or nan if either is (torch, XLA, MindSpore).
 template <class Float>
 TARE_HD inline Float maximum(Float a, Float b) {
-  return a != a ? a : (b > a || b != b ? b : a);
+  return !is_nan(a) && (b > a || is_nan(b)) ? b : a;
 }
 
 template <class Float>
 TARE_HD inline Float minimum(Float a, Float b) {
-  return a != a ? a : (b < a || b != b ? b : a);
+  return !is_nan(a) && (b < a || is_nan(b)) ? b : a;
 }
 
 /// Python's max(a, b): the first unless the second is greater, so a nan in front stays and one behind is ignored.

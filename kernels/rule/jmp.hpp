@@ -39,7 +39,7 @@ TARE_HD inline JmpState initial(const JmpParams& params) {
 }
 
 TARE_HD inline Outcome<JmpState> next(JmpState state, const JmpParams& params, bool overflow) {
-  const bool given = params.min_loss_scale == params.min_loss_scale;
+  const bool given = !is_nan(params.min_loss_scale);
   if (!given && params.dtype != Dtype::kF32) return {state, Raised::kMixedTypes, true};
   const float factor = jmp_rounded(static_cast<float>(params.factor), params.dtype);
   if (overflow) {

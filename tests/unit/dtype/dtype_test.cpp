@@ -173,6 +173,10 @@ TEST_CASE("sizes, names and numbers of the dtypes are those of the C ABI") {
 }
 
 TEST_CASE("finiteness is read from the bits") {
+  CHECK(is_nan(-NAN));
+  CHECK(is_nan(double_from(0x7ff0000000000001u)));
+  CHECK_FALSE(is_nan(INFINITY));
+  CHECK_FALSE(is_nan(static_cast<double>(-INFINITY)));
   CHECK(is_finite(3.4e38f));
   CHECK(is_finite(-1.7e308));
   CHECK_FALSE(is_finite(INFINITY));
