@@ -115,6 +115,12 @@ struct Counters {
   int64_t backoffs = 0;  // steps that ended with a smaller one
 };
 
+/// How an update went; the state is in the caller's hands.
+struct Stepped {
+  Raised raised;
+  bool skip;
+};
+
 template <auto kParams, auto kState>
 struct Slot {};
 
@@ -263,6 +269,40 @@ struct WriteScale {
   }
 };
 
+struct Bound {
+  const Policy& policy;
+  RuleState& state;
+  template <auto kParams, auto kState>
+  TARE_HD void operator()(Slot<kParams, kState>) const {
+    auto& scale = (state.*kState).scale;
+    const double value = read_scale(scale);
+    if (value < policy.bounds.floor) write_scale(scale, held(policy.params.*kParams, policy.bounds.floor));
+    if (value > policy.bounds.ceiling) write_scale(scale, held(policy.params.*kParams, policy.bounds.ceiling));
+  }
+};
+
+/// Works on the typed state where it lies: copying whole unions costs more than a rule does.
+struct Advance {
+  const Policy& policy;
+  RuleState& state;
+  bool overflow;
+  Counters& counters;
+  template <auto kParams, auto kState>
+  TARE_HD Stepped operator()(Slot<kParams, kState> slot) const {
+    auto& own = state.*kState;
+    const double before = read_scale(own.scale);
+    const auto outcome = next(own, policy.params.*kParams, overflow);
+    own = outcome.state;
+    if (outcome.raised == Raised::kNothing) Bound{policy, state}(slot);
+    const double after = read_scale(own.scale);
+    counters.steps += 1;
+    counters.skipped += outcome.skip ? 1 : 0;
+    counters.growths += after > before ? 1 : 0;
+    counters.backoffs += after < before ? 1 : 0;
+    return {outcome.raised, outcome.skip};
+  }
+};
+
 }  // namespace detail
 
 /// The state of a fresh scaler, without the bounds.
@@ -296,24 +336,13 @@ TARE_HD inline Outcome<RuleState> with_scale(const Policy& policy, RuleState sta
 
 /// The state with its scale inside the bounds; nan is left alone.
 TARE_HD inline RuleState bounded(const Policy& policy, RuleState state) {
-  const double scale = scale_of(policy.id, state);
-  if (scale < policy.bounds.floor) visit(policy.id, detail::WriteScale{policy.params, state, policy.bounds.floor});
-  if (scale > policy.bounds.ceiling) visit(policy.id, detail::WriteScale{policy.params, state, policy.bounds.ceiling});
+  visit(policy.id, detail::Bound{policy, state});
   return state;
 }
 
-/// One update of a scaler: the rule, then the bounds (not where the rule raised), counted.
-TARE_HD inline Outcome<RuleState> advance(const Policy& policy, const RuleState& state, bool overflow,
-                                          Counters& counters) {
-  Outcome<RuleState> outcome = next(policy, state, overflow);
-  if (outcome.raised == Raised::kNothing) outcome.state = bounded(policy, outcome.state);
-  const double before = scale_of(policy.id, state);
-  const double after = scale_of(policy.id, outcome.state);
-  counters.steps += 1;
-  counters.skipped += outcome.skip ? 1 : 0;
-  counters.growths += after > before ? 1 : 0;
-  counters.backoffs += after < before ? 1 : 0;
-  return outcome;
+/// One update of a scaler, in place: the rule, then the bounds (not where the rule raised), counted.
+TARE_HD inline Stepped advance(const Policy& policy, RuleState& state, bool overflow, Counters& counters) {
+  return visit(policy.id, detail::Advance{policy, state, overflow, counters});
 }
 
 }  // namespace tare::rule
