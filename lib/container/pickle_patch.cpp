@@ -8,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/container/pickle_encode.hpp"
 #include "lib/container/pickle_slack.hpp"
+#include "lib/container/pickle_unshare.hpp"
 
 namespace tare {
 namespace {
@@ -18,11 +19,12 @@ double as_double(const std::variant<bool, Integer, double>& value) {
   return std::get<double>(value);
 }
 
-/// How many slots of the tree show the value that stands at `place`. No recursion; every node is looked at once.
-std::size_t slots_showing(const Tree& tree, Span place) {
+/// How many slots of the tree hold a node that `matches`. No recursion; every node is looked at once.
+template <typename Matches>
+std::size_t slots_holding(const Tree& tree, const Matches& matches) {
   std::vector<bool> seen(tree.size());
   std::vector<NodeId> open{tree.root};
-  std::size_t count = tree.span(tree.root) == place ? 1 : 0;
+  std::size_t count = matches(tree.root) ? 1 : 0;
   seen[tree.root] = true;
   while (!open.empty()) {
     const NodeId node = open.back();
@@ -30,7 +32,7 @@ std::size_t slots_showing(const Tree& tree, Span place) {
     for (const auto children : {tree.items(node), tree.parts(node)}) {
       for (const NodeId child : children) {
         if (child == nowhere) continue;
-        count += tree.span(child) == place;
+        count += matches(child);
         if (seen[child]) continue;
         seen[child] = true;
         open.push_back(child);
@@ -40,12 +42,13 @@ std::size_t slots_showing(const Tree& tree, Span place) {
   return count;
 }
 
+[[noreturn]] void refuse_shared(const NodeChange& change) {
+  throw Error(Status::refused, change.meaning + ": another place of the file shares that very value",
+              "changing it here would change it there: separate them in the framework first");
+}
+
 void require_unshared(const Tree& tree, Span place, const NodeChange& change) {
-  if (slots_showing(tree, place) <= 1) return;
-  throw Error(
-      Status::refused,
-      fmt::format("{}: the value at offset {} is shared with another place of the file", change.meaning, place.offset),
-      "changing it here would change it there: separate them in the framework first");
+  if (slots_holding(tree, [&](NodeId id) { return tree.span(id) == place; }) > 1) refuse_shared(change);
 }
 
 /// Bytes over the first element of an array, in the opcode that holds them.
@@ -140,18 +143,43 @@ void fit(const PickleLayout& layout, std::vector<Replacement>& replacements, std
 
 }  // namespace
 
+namespace {
+
+/// The element in place, or in a storage of its own where another tensor shows it too.
+void change_tensor(const Pickle& pickle, std::uint64_t begin, const PickleTensors& tensors, const NodeChange& change,
+                   PickleRewrite& rewrite, std::vector<Replacement>& replacements) {
+  const auto is_it = [&](NodeId id) { return id == change.node; };
+  if (slots_holding(pickle.tree, is_it) > 1) refuse_shared(change);
+  const ElementType type = tensors.describe(change.node).type;
+  Bytes element = element_bytes(type, as_double(change.value), tensors.order());
+  const Span place = tensors.only_element(change.node);
+  if (!tensors.is_shown_elsewhere(change.node)) {
+    rewrite.elements.push_back({place, std::move(element), change.meaning});
+    return;
+  }
+  if (!rewrite.storages.empty()) {
+    throw Error(Status::refused, change.meaning + ": only one tensor of an edit can be parted from a shared storage",
+                "edit the fields one after the other");
+  }
+  const std::string key = tensors.unused_key();
+  for (Replacement& replacement : own_storage(pickle, begin, change.node, key)) {
+    replacements.push_back(std::move(replacement));
+  }
+  rewrite.storages.push_back({key, std::move(element), change.meaning});
+}
+
+}  // namespace
+
 PickleRewrite rewrite_pickle(const Pickle& pickle, std::uint64_t begin, const PickleTensors& tensors,
                              std::span<const NodeChange> changes) {
   PickleRewrite rewrite;
   std::vector<Replacement> replacements;
+  std::vector<Replacement> parted;
   std::vector<NodeChange> in_pickle;
   for (const NodeChange& change : changes) {
     const Kind kind = pickle.tree.kind(change.node);
     if (kind == Kind::tensor) {
-      const Span place = tensors.only_element(change.node);
-      const ElementType type = tensors.describe(change.node).type;
-      rewrite.elements.push_back(
-          {place, element_bytes(type, as_double(change.value), tensors.order()), change.meaning});
+      change_tensor(pickle, begin, tensors, change, rewrite, parted);
       continue;
     }
     const bool is_scalar = kind == Kind::boolean || kind == Kind::integer || kind == Kind::floating;
@@ -162,7 +190,9 @@ PickleRewrite rewrite_pickle(const Pickle& pickle, std::uint64_t begin, const Pi
   }
   const ByteView text = pickle.tree.bytes();
   const PickleLayout layout = survey_pickle(text, begin, pickle.end);
-  if (!replacements.empty()) fit(layout, replacements, in_pickle);
+  // A parted tensor's description is longer, and a new storage is appended anyway: no room is looked for then.
+  if (parted.empty() && !replacements.empty()) fit(layout, replacements, in_pickle);
+  replacements.insert(replacements.end(), parted.begin(), parted.end());
   const auto frames = mended_frames(layout, replacements);
   replacements.insert(replacements.end(), frames.begin(), frames.end());
   rewrite.pickle = applied(text, {begin, pickle.end - begin}, std::move(replacements));

@@ -299,18 +299,21 @@ Span PickleTensors::only_element(NodeId node) const {
   const Tensor tensor = describe(node);
   if (storages_ == nullptr || tensor.count() != 1 || tensor.type.size == 0) reject("of more than one element");
   const Span element = bytes_of(extent_of(tensor), tensor.type.size);
+  const auto storage_bytes = static_cast<std::uint64_t>(tensor.storage_count) * tensor.type.size;
+  return {storages_->find(tensor.storage, storage_bytes).offset + element.offset, element.size};
+}
+
+bool PickleTensors::is_shown_elsewhere(NodeId node) const {
+  const Tensor tensor = describe(node);
+  const Span element = bytes_of(extent_of(tensor), tensor.type.size);
   for (NodeId other = 0; other < tree_.size(); ++other) {
     if (other == node || tree_.kind(other) != Kind::tensor) continue;
     const Tensor view = describe(other);
     if (view.storage != tensor.storage || view.count() == 0 || view.type.size == 0) continue;
     const Span shown = bytes_of(extent_of(view), view.type.size);
-    if (shown.offset < element.end() && element.offset < shown.end()) {
-      throw Error(Status::refused, fmt::format("storage {} is shown by another tensor too", tensor.storage),
-                  "changing it here would change it there: separate them in the framework first");
-    }
+    if (shown.offset < element.end() && element.offset < shown.end()) return true;
   }
-  const auto storage_bytes = static_cast<std::uint64_t>(tensor.storage_count) * tensor.type.size;
-  return {storages_->find(tensor.storage, storage_bytes).offset + element.offset, element.size};
+  return false;
 }
 
 }  // namespace tare

@@ -20,10 +20,12 @@ class StorageTable {
   [[nodiscard]] virtual Span find(std::string_view key, std::uint64_t size) const = 0;
   [[nodiscard]] virtual std::endian order() const = 0;
   [[nodiscard]] virtual const Source& source() const = 0;
+  /// A key for one more storage. Throws `refused` where the format has no room for it.
+  [[nodiscard]] virtual std::string unused_key() const = 0;
 };
 
-/// The storage that a persistent id names (key, element type, count, device), as a tensor without a shape; nothing where
-/// `node` is no such id. Throws `corrupt` where its description makes no sense.
+/// The storage that a persistent id names (key, element type, count, device), as a tensor without a shape; nothing
+/// where `node` is no such id. Throws `corrupt` where its description makes no sense.
 std::optional<Tensor> storage_of(const Tree& tree, NodeId node);
 
 /// Reads descriptions out of a pickle's tree; `storages` is null for a pickle that stands alone. Both must outlive it.
@@ -33,8 +35,12 @@ class PickleTensors final : public TensorReader {
   [[nodiscard]] Tensor describe(NodeId node) const override;
   [[nodiscard]] Bytes elements(NodeId node) const override;
 
-  /// Where the only element of a tensor stands in the file. Throws `refused` where another tensor shows the same bytes.
+  /// Where the only element of a tensor stands in the file.
   [[nodiscard]] Span only_element(NodeId tensor) const;
+  /// Does another tensor show the bytes of that element too?
+  [[nodiscard]] bool is_shown_elsewhere(NodeId tensor) const;
+  /// REQUIRES: storages.
+  [[nodiscard]] std::string unused_key() const { return storages_->unused_key(); }
   /// The node of the bytes that hold an array's elements.
   [[nodiscard]] NodeId array_bytes(NodeId array) const;
   /// The byte order of tensors' storages. REQUIRES: storages.

@@ -37,6 +37,11 @@ class LegacyStorages final : public StorageTable {
   std::uint64_t place_all(const Tree& keys, std::uint64_t at);
 
   [[nodiscard]] Span find(std::string_view key, std::uint64_t size) const override;
+  [[nodiscard]] std::string unused_key() const override {
+    throw Error(Status::refused,
+                source_->name() + ": other tensors show the same storage, and a legacy file has no room for one more",
+                "load the checkpoint with torch and save it in the zip format first");
+  }
   [[nodiscard]] std::endian order() const override { return order_; }
   [[nodiscard]] const Source& source() const override { return *source_; }
 

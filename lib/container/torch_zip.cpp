@@ -47,6 +47,9 @@ class TorchRecords final : public StorageTable {
   [[nodiscard]] Span find(std::string_view key, std::uint64_t size) const override;
   [[nodiscard]] std::endian order() const override { return order_; }
   [[nodiscard]] const Source& source() const override { return archive_->source(); }
+  [[nodiscard]] std::string unused_key() const override;
+  /// The record's name for a storage of that key.
+  [[nodiscard]] std::string storage_name(std::string_view key) const { return fmt::format("{}data/{}", prefix_, key); }
 
   std::vector<Finding> findings;
 
@@ -129,6 +132,13 @@ Span TorchRecords::find(std::string_view key, std::uint64_t size) const {
                 "the file is damaged; take another copy");
   }
   return archive_->record(*found).payload;
+}
+
+std::string TorchRecords::unused_key() const {
+  // Keys are numbers, given in the order in which tensors are pickled: one beyond all records is taken by none.
+  std::uint64_t number = archive_->entries().size();
+  while (archive_->find(storage_name(std::to_string(number))) != nullptr) ++number;
+  return std::to_string(number);
 }
 
 class TorchZip final : public Container {
@@ -221,7 +231,8 @@ FileChange TorchZip::change(std::span<const NodeChange> changes) const {
         "load and save the checkpoint with torch first");
   }
   const std::string meaning = joined_meaning(changes);
-  if (object_.is_stored() && record.size() == text_->size()) {
+  for (const NewStorage& storage : rewrite.storages) change.add(records_.storage_name(storage.key), storage.data);
+  if (object_.is_stored() && record.size() == text_->size() && rewrite.storages.empty()) {
     change.rewrite(object_, *text_, record, meaning);
   } else {
     change.replace(object_, record, meaning);

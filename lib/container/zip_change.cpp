@@ -20,9 +20,12 @@ constexpr std::uint64_t alignment = 64;  ///< of payloads, as torch.save has it
 constexpr std::uint64_t verified_bytes = 64
                                          << 10;  ///< records up to this size are read to see whether their CRC is right
 
-void append_text(Bytes& to, std::string_view text) {
-  const ByteView bytes = as_bytes(text);
+void extend(Bytes& to, ByteView bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+void append_text(Bytes& to, std::string_view text) {
+  extend(to, as_bytes(text));
 }
 
 /// The extra fields of a row without its zip64 one.
@@ -72,6 +75,72 @@ Bytes end_records(Span directory, std::uint64_t count, ByteView comment) {
   append_le(end, static_cast<std::uint16_t>(comment.size()));
   end.insert(end.end(), comment.begin(), comment.end());
   return end;
+}
+
+/// A stored record behind the old end. Sizes and CRC stand in its local header: nothing has to follow the data.
+struct StoredRecord {
+  std::string_view name;
+  ByteView content;
+  std::uint32_t crc = 0;
+  std::uint16_t version_needed = 0;
+  std::uint16_t flags = zip::flag_utf8;
+  std::uint32_t moment = 0;  ///< time and date
+};
+
+/// The record's bytes if its header stands at `header`: the payload starts at a multiple of torch's alignment.
+Bytes encoded(const StoredRecord& record, std::uint64_t header) {
+  const std::uint64_t unpadded = header + zip::local_size + record.name.size() + 4;
+  const auto padding = static_cast<std::uint16_t>((alignment - unpadded % alignment) % alignment);
+  const auto size = static_cast<std::uint32_t>(record.content.size());
+  Bytes bytes;
+  append_le(bytes, zip::local_signature);
+  append_le(bytes, record.version_needed);
+  append_le(bytes, record.flags);
+  append_le(bytes, zip::stored);
+  append_le(bytes, record.moment);
+  append_le(bytes, record.crc);
+  append_le(bytes, size);
+  append_le(bytes, size);
+  append_le(bytes, static_cast<std::uint16_t>(record.name.size()));
+  append_le(bytes, static_cast<std::uint16_t>(4 + padding));
+  append_text(bytes, record.name);
+  append_le(bytes, zip::extra_padding);
+  append_le(bytes, padding);
+  append_text(bytes, std::string(padding, 'Z'));
+  bytes.insert(bytes.end(), record.content.begin(), record.content.end());
+  return bytes;
+}
+
+/// The zip64 extra field of a row whose header lies beyond 4 GiB; else nothing.
+Bytes zip64_offset(std::uint64_t header) {
+  Bytes extra;
+  if (header < zip::full32) return extra;
+  append_le(extra, zip::extra_zip64);
+  append_le(extra, std::uint16_t{8});
+  append_le(extra, header);
+  return extra;
+}
+
+Bytes directory_row(const StoredRecord& record, std::uint64_t header) {
+  const Bytes extra = zip64_offset(header);
+  const auto size = static_cast<std::uint32_t>(record.content.size());
+  Bytes row;
+  append_le(row, zip::row_signature);
+  append_le(row, std::uint16_t{0});  // made by
+  append_le(row, record.version_needed);
+  append_le(row, record.flags);
+  append_le(row, zip::stored);
+  append_le(row, record.moment);
+  append_le(row, record.crc);
+  append_le(row, size);
+  append_le(row, size);
+  append_le(row, static_cast<std::uint16_t>(record.name.size()));
+  append_le(row, static_cast<std::uint16_t>(extra.size()));
+  row.resize(zip::row::offset);  // no comment, disk 0, no attributes
+  append_le(row, saturated<std::uint32_t>(header));
+  append_text(row, record.name);
+  row.insert(row.end(), extra.begin(), extra.end());
+  return row;
 }
 
 }  // namespace
@@ -124,6 +193,11 @@ void ZipChange::replace(const ZipEntry& entry, ByteView content, std::string_vie
   change_.append = Append{archive_.source().size(), {}, {}, std::string(meaning)};
 }
 
+void ZipChange::add(std::string name, ByteView content) {
+  added_ = std::move(name);
+  added_content_.assign(content.begin(), content.end());
+}
+
 void ZipChange::mend_checksums(const Touched& touched) {
   const std::uint64_t directory = archive_.directory_offset();
   for (const ZipChecksum& copy : archive_.checksums(*touched.entry)) {
@@ -147,38 +221,30 @@ FileChange ZipChange::finish() && {
   for (const Touched& touched : touched_) mend_checksums(touched);
   if (!change_.append) return std::move(change_);
   Append& append = *change_.append;
-  append.body = appended_record();
-  const Bytes directory = directory_with_replacement(append.old_size);
+  append.body = replaced_record();
+  Bytes directory = directory_with_replacement(append.old_size);
+  std::uint64_t count = archive_.entries().size();
+  if (!added_.empty()) {
+    const StoredRecord record{added_, added_content_, crc32(added_content_)};
+    const std::uint64_t header = append.old_size + append.body.size();
+    extend(append.body, encoded(record, header));
+    extend(directory, directory_row(record, header));
+    ++count;
+  }
   const Span place{append.old_size + append.body.size(), directory.size()};
-  append.body.insert(append.body.end(), directory.begin(), directory.end());
-  append.commit = end_records(place, archive_.entries().size(), archive_.comment());
+  extend(append.body, directory);
+  append.commit = end_records(place, count, archive_.comment());
   return std::move(change_);
 }
 
-/// Sizes and CRC stand in its local header: nothing has to follow the data.
-Bytes ZipChange::appended_record() const {
+Bytes ZipChange::replaced_record() const {
   const std::byte* row = archive_.directory().data() + replaced_->row;
-  const auto flags = load_le<std::uint16_t>(row + zip::row::flags);
-  const std::uint64_t unpadded = change_.append->old_size + zip::local_size + replaced_->name.size() + 4;
-  const auto padding = static_cast<std::uint16_t>((alignment - unpadded % alignment) % alignment);
-  const auto size = static_cast<std::uint32_t>(content_.size());
-  Bytes record;
-  append_le(record, zip::local_signature);
-  append_le(record, load_le<std::uint16_t>(row + 6));  // version needed
-  append_le(record, static_cast<std::uint16_t>(flags & ~zip::flag_descriptor));
-  append_le(record, zip::stored);
-  append_le(record, load_le<std::uint32_t>(row + 12));  // time and date
-  append_le(record, replaced_->crc == 0 ? 0 : crc32(content_));
-  append_le(record, size);
-  append_le(record, size);
-  append_le(record, static_cast<std::uint16_t>(replaced_->name.size()));
-  append_le(record, static_cast<std::uint16_t>(4 + padding));
-  append_text(record, replaced_->name);
-  append_le(record, zip::extra_padding);
-  append_le(record, padding);
-  append_text(record, std::string(padding, 'Z'));
-  record.insert(record.end(), content_.begin(), content_.end());
-  return record;
+  StoredRecord record{replaced_->name, content_};
+  record.crc = replaced_->crc == 0 ? 0 : crc32(content_);
+  record.version_needed = load_le<std::uint16_t>(row + 6);
+  record.flags = static_cast<std::uint16_t>(load_le<std::uint16_t>(row + zip::row::flags) & ~zip::flag_descriptor);
+  record.moment = load_le<std::uint32_t>(row + 12);
+  return encoded(record, change_.append->old_size);
 }
 
 Bytes ZipChange::directory_with_replacement(std::uint64_t header) const {
@@ -198,11 +264,7 @@ Bytes ZipChange::directory_with_replacement(std::uint64_t header) const {
     }
     const std::size_t extra_at = zip::row_size + entry.name.size();
     Bytes extra = without_zip64(row.subspan(extra_at, load_le<std::uint16_t>(row.data() + zip::row::extra_size)));
-    if (header >= zip::full32) {
-      append_le(extra, zip::extra_zip64);
-      append_le(extra, std::uint16_t{8});
-      append_le(extra, header);
-    }
+    extend(extra, zip64_offset(header));
     const ByteView head = row.first(extra_at);
     const ByteView comment = row.last(load_le<std::uint16_t>(row.data() + zip::row::comment_size));
     for (const ByteView part : {head, ByteView(extra), comment}) {

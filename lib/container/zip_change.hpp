@@ -22,6 +22,8 @@ class ZipChange {
   void rewrite(const ZipEntry& entry, ByteView before, ByteView after, std::string_view meaning);
   /// Another content of any size, at most once. It is appended, and so is a directory that points to it.
   void replace(const ZipEntry& entry, ByteView content, std::string_view meaning);
+  /// One more record, last in the directory; at most once. REQUIRES: a record is replaced as well.
+  void add(std::string name, ByteView content);
 
   /// The whole. A CRC that was not computed (0) stays so.
   FileChange finish() &&;
@@ -36,7 +38,7 @@ class ZipChange {
   void verify(const Touched& touched) const;
   void mend_checksums(const Touched& touched);
   [[nodiscard]] std::uint32_t mended(const ZipEntry& entry) const;
-  [[nodiscard]] Bytes appended_record() const;
+  [[nodiscard]] Bytes replaced_record() const;
   [[nodiscard]] Bytes directory_with_replacement(std::uint64_t header) const;
 
   const ZipArchive& archive_;
@@ -44,6 +46,8 @@ class ZipChange {
   std::vector<Touched> touched_;
   const ZipEntry* replaced_ = nullptr;
   Bytes content_;
+  std::string added_;
+  Bytes added_content_;
 };
 
 }  // namespace tare
