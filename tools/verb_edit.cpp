@@ -66,11 +66,9 @@ int edit(const Terminal& terminal, Options& options, bool has_place) {
     show_plan(terminal, options, checkpoint, plan);
     return exit_done;
   }
-  if (!options.yes && !plan.files.empty()) {
-    terminal.say(render_fields(terminal, plan));
-    if (!terminal.confirm(fmt::format("Edit {} file(s)?", plan.files.size()))) {
-      throw Error(Status::refused, "not confirmed: nothing was written");
-    }
+  const std::string question = fmt::format("{}Edit {} file(s)?", render_fields(terminal, plan), plan.files.size());
+  if (!options.yes && !plan.files.empty() && !terminal.confirm(question)) {
+    throw Error(Status::refused, "not confirmed: nothing was written");
   }
   const Receipt receipt = commit(system_files(), plan.files, plan.for_history, options.transaction);
   show_receipt(terminal, options, checkpoint, plan, receipt);
