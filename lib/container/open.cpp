@@ -7,8 +7,16 @@
 
 #include "lib/base/error.hpp"
 #include "lib/container/container.hpp"
+#include "lib/container/hdf5.hpp"
+#include "lib/container/keras.hpp"
+#include "lib/container/mindspore.hpp"
+#include "lib/container/msgpack.hpp"
+#include "lib/container/npz.hpp"
 #include "lib/container/pickle_file.hpp"
+#include "lib/container/recognised.hpp"
+#include "lib/container/safetensors.hpp"
 #include "lib/container/sniff.hpp"
+#include "lib/container/tensor_bundle.hpp"
 #include "lib/container/torch_legacy.hpp"
 #include "lib/container/torch_zip.hpp"
 
@@ -27,8 +35,14 @@ bool starts_like_zip(const Source&, ByteView head) {
 Opened open_zip(SharedSource source) {
   auto archive = std::make_unique<const ZipArchive>(std::move(source));
   if (is_torch_zip(*archive)) return open_torch_zip(std::move(archive));
+  if (is_keras(*archive)) return open_keras(std::move(archive));
+  if (is_npz(*archive)) return open_npz(std::move(archive));
   throw Error(Status::unsupported,
               fmt::format("{}: zip archive without data.pkl: {}", archive->source().name(), not_read));
+}
+
+Opened open_json(SharedSource) {
+  return recognised("json", "JSON");
 }
 
 struct Format {
@@ -41,7 +55,13 @@ constexpr auto formats = std::to_array<Format>({
     {starts_like_zip, open_zip},
     {[](const Source&, ByteView head) { return starts_like_torch_legacy(head); }, open_torch_legacy},
     {[](const Source&, ByteView head) { return starts_like_pickle(head); }, open_pickle_file},
-    {[](const Source& source, ByteView head) { return is_old_pickle(source, head); }, open_pickle_file},
+    {[](const Source&, ByteView head) { return starts_like_hdf5(head); }, open_hdf5},
+    {starts_like_safetensors, open_safetensors},
+    {starts_like_mindspore, open_mindspore},
+    {[](const Source&, ByteView head) { return starts_like_msgpack(head); }, open_msgpack},
+    {[](const Source& source, ByteView) { return ends_like_tensor_bundle(source); }, open_tensor_bundle},
+    {is_old_pickle, open_pickle_file},
+    {[](const Source&, ByteView head) { return starts_like_json(head); }, open_json},
 });
 
 }  // namespace

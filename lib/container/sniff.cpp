@@ -60,6 +60,17 @@ bool is_plain_text(std::string_view text) {
 
 }  // namespace
 
+bool starts_like_json(ByteView head) {
+  constexpr std::string_view space = " \t\r\n";
+  const std::string_view text = as_text(head);
+  if (!is_plain_text(text)) return false;
+  const std::size_t bracket = text.find_first_not_of(space);
+  if (bracket == text.npos || (text[bracket] != '{' && text[bracket] != '[')) return false;
+  const std::size_t next = text.find_first_not_of(space, bracket + 1);
+  constexpr std::string_view first_characters = "\"{[]}-0123456789tfn";
+  return next != text.npos && first_characters.find(text[next]) != text.npos;
+}
+
 Likeness likeness_of(ByteView head) {
   if (head.empty()) return {"an empty file", "the write or the copy never finished; take another copy"};
   const std::string_view text = as_text(head);

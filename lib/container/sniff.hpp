@@ -17,4 +17,7 @@ struct Likeness {
 };
 Likeness likeness_of(ByteView head);
 
+/// Text that starts as a JSON object or list of anything does.
+bool starts_like_json(ByteView head);
+
 }  // namespace tare

@@ -97,8 +97,8 @@ class EndReader {
       fail(fmt::format("the zip64 locator at offset {} points to {}", at, place));
     }
     const Bytes end64 = tail_.read({place, zip::end64_size});
-    if (load_le<std::uint32_t>(end64.data()) != zip::end64_signature ||
-        load_le<std::uint64_t>(end64.data() + 4) != at - place - 12) {
+    if (!is_end64(end64, at - place)) {
+      refuse_several(at);
       fail(fmt::format("no zip64 end record at offset {}, where the locator at {} points", place, at));
     }
     directory_end_ = place;
@@ -110,6 +110,21 @@ class EndReader {
                         (end.directory.offset == zip::full32 || end.directory.offset == wide.directory.offset);
     if (!agrees) fail(fmt::format("the end record at offset {} and the zip64 one at {} differ", end_, place));
     end = wide;
+  }
+
+  [[nodiscard]] static bool is_end64(const Bytes& record, std::uint64_t size) {
+    return load_le<std::uint32_t>(record.data()) == zip::end64_signature &&
+           load_le<std::uint64_t>(record.data() + 4) == size - 12;
+  }
+
+  /// Archives one after the other count their offsets each from its own start.
+  void refuse_several(std::uint64_t locator) const {
+    const std::uint64_t place = locator - zip::end64_size;
+    if (!is_end64(tail_.read({place, zip::end64_size}), zip::end64_size)) return;
+    throw Error(Status::unsupported,
+                fmt::format("{}: zip archives one after the other, as torch.distributed.checkpoint writes them",
+                            source_.name()),
+                "give the folder of the .distcp files instead");
   }
 
   void read_end64(const Bytes& record, std::uint64_t place, ZipEnd& end) const {

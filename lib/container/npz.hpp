@@ -1,0 +1,15 @@
+// numpy's `.npz`: a zip of `.npy` arrays.
+#pragma once
+
+#include <memory>
+
+#include "lib/container/container.hpp"
+#include "lib/container/zip.hpp"
+
+namespace tare {
+
+bool is_npz(const ZipArchive& archive);
+/// Throws `refused` for a member that is a bomb.
+std::unique_ptr<Container> open_npz(std::unique_ptr<const ZipArchive> archive);
+
+}  // namespace tare

@@ -1,0 +1,47 @@
+#include "lib/container/zip_members.hpp"
+
+#include <fmt/format.h>
+
+#include "lib/base/crc32.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::uint64_t checked_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t bomb_ratio = 100;  ///< as Keras has it
+
+void check_size(const ZipArchive& archive, const ZipEntry& entry) {
+  if (entry.size <= limits::max_inflated_bytes || entry.size / bomb_ratio <= entry.stored_size) return;
+  throw Error(Status::refused,
+              fmt::format("{}: {} bytes that unpack to {}", archive.label(entry), entry.stored_size, entry.size),
+              "no framework writes such a file; do not unpack it");
+}
+
+}  // namespace
+
+std::vector<Finding> check_members(const ZipArchive& archive) {
+  std::vector<Finding> findings = archive.findings();
+  const auto warn = [&](std::string_view code, std::string message) {
+    findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
+  };
+  std::uint64_t checked = 0;
+  for (const ZipEntry& entry : archive.entries()) {
+    check_size(archive, entry);
+    if (const std::string_view problem = name_problem(entry.name); !problem.empty()) {
+      warn("unsafe-name", fmt::format("the entry name '{}' {}", entry.name, problem));
+    }
+    checked += std::max(entry.size, entry.stored_size);
+    if (checked > checked_bytes) continue;
+    if (crc32(archive.read(entry, checked_bytes)) != entry.crc) {
+      warn("crc-mismatch", fmt::format("{}: its CRC-32 does not match", entry.name));
+    }
+  }
+  if (const std::string_view twin = archive.duplicate(); !twin.empty()) {
+    warn("duplicate-entry", fmt::format("'{}' is there twice: readers differ in which they take", twin));
+  }
+  return findings;
+}
+
+}  // namespace tare
