@@ -93,7 +93,7 @@ std::optional<std::string> by_pointer(const fs::path& directory, std::vector<Fin
     if (!fs::is_regular_file(fs::symlink_status(file, ignored))) continue;
     const auto text = pointer_text(file);
     if (!text) continue;
-    const auto folder = pointer.folder(*text);
+    auto folder = pointer.folder(*text);
     if (!folder || !is_plain_relative(*folder)) {
       throw Error(Status::refused, fmt::format("{} names '{}', which is no folder beside it", file.string(), *text),
                   "give the checkpoint's own folder");
