@@ -28,9 +28,11 @@ constexpr OpcodeHandler handlers[] = {
     {"\x95", &PickleMachine::frame},
     {"\x82\x83\x84\x97\x98", &PickleMachine::refuse},
     {"h", &PickleMachine::get_near},
-    {"gj", &PickleMachine::get},
+    {"j", &PickleMachine::get_far},
+    {"g", &PickleMachine::get_line},
     {"q", &PickleMachine::put_near},
-    {"pr", &PickleMachine::put},
+    {"r", &PickleMachine::put_far},
+    {"p", &PickleMachine::put_line},
     {"\x94", &PickleMachine::memoize},
     {"N", &PickleMachine::none},
     {"\x88\x89", &PickleMachine::boolean},
@@ -89,7 +91,7 @@ PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view
     throw Error(Status::refused,
                 fmt::format("{}: a pickle of {} bytes; the limit is {}", source_, size, limits::max_pickle_bytes));
   }
-  tree_.reserve(size / 4, size / 4);
+  tree_.reserve(size / 6, size / 4);  // as real checkpoints have them
 }
 
 Pickle PickleMachine::run() {
@@ -170,14 +172,20 @@ void PickleMachine::remember(std::uint64_t index, NodeId id) {
   if (index < memo_.size()) {
     memo_size_ += memo_[index] == nowhere;
     memo_[index] = id;
-  } else if (index <= text_->size()) {
-    memo_.resize(index + 1 + index / 2, nowhere);
+  } else {
+    remember_beyond(index, id);
+  }
+}
+
+void PickleMachine::remember_beyond(std::uint64_t index, NodeId id) {
+  if (index <= text_->size()) {
+    memo_.resize(index + 64 + index / 2, nowhere);
     memo_[index] = id;
     ++memo_size_;
-  } else {
-    note_once("memo-index", fmt::format("uses memo number {}, which no pickler would give", index));
-    memo_size_ += far_memo_.insert_or_assign(index, id).second;
+    return;
   }
+  note_once("memo-index", fmt::format("uses memo number {}, which no pickler would give", index));
+  memo_size_ += far_memo_.insert_or_assign(index, id).second;
 }
 
 NodeId PickleMachine::recall(const PickleOp& op, std::uint64_t index) const {
@@ -189,10 +197,15 @@ NodeId PickleMachine::recall(const PickleOp& op, std::uint64_t index) const {
 
 namespace {
 
-std::uint64_t memo_index(const PickleOp& op, const PickleScanner& scanner) {
-  if (op.code == Opcode::long_binget || op.code == Opcode::long_binput) {
-    return load_le<std::uint32_t>(op.argument.data());
-  }
+std::uint64_t near_index(const PickleOp& op) {
+  return std::to_integer<std::uint64_t>(op.argument[0]);
+}
+
+std::uint64_t far_index(const PickleOp& op) {
+  return load_le<std::uint32_t>(op.argument.data());
+}
+
+std::uint64_t line_index(const PickleOp& op, const PickleScanner& scanner) {
   std::uint64_t index = 0;
   if (op.argument.empty() || op.argument.size() > 18) scanner.fail(op.begin, "a memo number that is none");
   for (const std::byte digit : op.argument) {
@@ -204,20 +217,23 @@ std::uint64_t memo_index(const PickleOp& op, const PickleScanner& scanner) {
 
 }  // namespace
 
-void PickleMachine::get(const PickleOp& op) {
-  push(recall(op, memo_index(op, scanner_)));
-}
-
-void PickleMachine::put(const PickleOp& op) {
-  remember(memo_index(op, scanner_), top(op));
-}
-
 void PickleMachine::get_near(const PickleOp& op) {
-  push(recall(op, std::to_integer<std::uint64_t>(op.argument[0])));
+  push(recall(op, near_index(op)));
 }
-
+void PickleMachine::get_far(const PickleOp& op) {
+  push(recall(op, far_index(op)));
+}
+void PickleMachine::get_line(const PickleOp& op) {
+  push(recall(op, line_index(op, scanner_)));
+}
 void PickleMachine::put_near(const PickleOp& op) {
-  remember(std::to_integer<std::uint64_t>(op.argument[0]), top(op));
+  remember(near_index(op), top(op));
+}
+void PickleMachine::put_far(const PickleOp& op) {
+  remember(far_index(op), top(op));
+}
+void PickleMachine::put_line(const PickleOp& op) {
+  remember(line_index(op, scanner_), top(op));
 }
 
 void PickleMachine::memoize(const PickleOp& op) {

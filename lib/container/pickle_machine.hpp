@@ -29,10 +29,12 @@ class PickleMachine {
   void ignore(const PickleOp&) {}
   void refuse(const PickleOp&);
   // memo (pickle_machine.cpp)
-  void get(const PickleOp&);
-  void get_near(const PickleOp&);  ///< the slot number is one byte: most are
-  void put(const PickleOp&);
+  void get_near(const PickleOp&);
+  void get_far(const PickleOp&);
+  void get_line(const PickleOp&);
   void put_near(const PickleOp&);
+  void put_far(const PickleOp&);
+  void put_line(const PickleOp&);
   void memoize(const PickleOp&);
   // scalars and text (pickle_scalar.cpp)
   void none(const PickleOp&);
@@ -95,6 +97,7 @@ class PickleMachine {
   [[nodiscard]] std::vector<NodeId> items_of(NodeId id) const;
   [[nodiscard]] NodeId argument(NodeId arguments, std::size_t index) const;
   void remember(std::uint64_t index, NodeId id);
+  void remember_beyond(std::uint64_t index, NodeId id);
   [[nodiscard]] NodeId recall(const PickleOp& op, std::uint64_t index) const;
   /// Adds a warning, unless one of that code is there.
   void note_once(std::string_view code, std::string message);

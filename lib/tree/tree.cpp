@@ -101,7 +101,7 @@ std::string Tree::key_text(NodeId key) const {
 
 void Tree::reserve(std::size_t nodes, std::size_t items) {
   nodes_.reserve(nodes);
-  items_.reserve(items);
+  items_.resize(items);
 }
 
 NodeId Tree::add(const Node& node) {
@@ -134,9 +134,15 @@ NodeId Tree::add_items(Kind kind, std::span<const NodeId> items, Span span) {
   return add(node);
 }
 
+std::size_t Tree::extend_items(std::size_t count) {
+  const std::size_t at = items_used_;
+  items_used_ += count;
+  if (items_used_ > items_.size()) items_.resize(items_used_ + items_used_ / 2);
+  return at;
+}
+
 Node::Run Tree::open_run(std::span<const NodeId> items, std::size_t room) {
-  const std::size_t at = items_.size() + 1;
-  items_.resize(at + room, nowhere);
+  const std::size_t at = extend_items(room + 1) + 1;
   items_[at - 1] = static_cast<NodeId>(room);
   for (std::size_t i = 0; i < items.size(); ++i) items_[at + i] = items[i];
   return {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(items.size())};
@@ -145,10 +151,10 @@ Node::Run Tree::open_run(std::span<const NodeId> items, std::size_t room) {
 void Tree::append_items(NodeId id, std::span<const NodeId> items) {
   Node::Run& run = nodes_[id].as.run;
   const std::size_t count = run.count + items.size();
-  NodeId& room = items_[run.first - 1];
-  if (count > room && run.first + room == items_.size()) {
-    room = static_cast<NodeId>(count);
-    items_.resize(run.first + count, nowhere);
+  const std::size_t room = items_[run.first - 1];
+  if (count > room && run.first + room == items_used_) {
+    extend_items(count - room);
+    items_[run.first - 1] = static_cast<NodeId>(count);
   } else if (count > room) {
     // Twice the room: lists that grow by turns stay linear in time and memory.
     const std::vector<NodeId> moved(items_.begin() + run.first, items_.begin() + run.first + run.count);

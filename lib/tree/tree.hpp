@@ -91,12 +91,15 @@ class Tree {
  private:
   [[nodiscard]] NodeId part(NodeId opaque, std::size_t index) const;
   [[nodiscard]] std::string_view run_text(const Node& node) const;
+  /// Room for `count` more items behind all others; where it starts.
+  std::size_t extend_items(std::size_t count);
   /// A run with room to grow; the slot before a run holds its room.
   Node::Run open_run(std::span<const NodeId> items, std::size_t room);
 
   std::shared_ptr<const Bytes> text_;
   std::vector<Node> nodes_;
-  std::vector<NodeId> items_;
+  std::vector<NodeId> items_;  ///< runs; what lies beyond items_used_ is room that grew ahead
+  std::size_t items_used_ = 0;
   std::string side_text_;
   std::shared_ptr<const TensorReader> reader_;
 };
