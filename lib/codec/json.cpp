@@ -195,6 +195,20 @@ std::string state_to_json(const ScalerState& state, JsonShape shape) {
   return text;
 }
 
+StateSection members_of_json(std::string_view text, const std::string& what) {
+  const Json object = json::parse(text, what, Status::invalid_argument);
+  if (!object.is_object()) throw Error(Status::invalid_argument, what + ": not a JSON object");
+  StateSection members;
+  for (const auto& [key, value] : object.items()) members.set(key, value_of(value));
+  return members;
+}
+
+std::string value_to_json(const StateValue& value) {
+  std::string text = json::text_of(json_of(value));
+  text.pop_back();  // the newline of a whole document
+  return text;
+}
+
 ScalerState state_from_json(std::string_view text, const std::string& name) {
   const Json root = json::parse(text, name, Status::corrupt);
   if (!root.is_object()) throw Error(Status::corrupt, name + ": not a JSON object");

@@ -21,4 +21,10 @@ std::string state_to_json(const ScalerState& state, JsonShape shape = JsonShape:
 /// `unsupported` for a newer schema, `mismatch` for values that their policy cannot hold.
 ScalerState state_from_json(std::string_view text, const std::string& name);
 
+/// The members of a JSON object as values, in order: a configuration. Throws `invalid_argument`.
+StateSection members_of_json(std::string_view text, const std::string& what);
+
+/// One value as JSON text.
+std::string value_to_json(const StateValue& value);
+
 }  // namespace tare

@@ -154,12 +154,10 @@ void load_into(RunningState& running, const ScalerState& given) {
   const rule::PolicySpec& mine = rule::spec_of(running.policy.id);
   const rule::PolicySpec& spec = known_policy(state);
   if (&spec != &mine) {
-    const auto full_name = [](const rule::PolicySpec& s) {
-      return "\"" + std::string(s.name) + (s.variant.empty() ? "" : " " + std::string(s.variant)) + "\"";
-    };
-    throw Error(Status::mismatch,
-                "a state of policy " + full_name(spec) + " does not go into a scaler of policy " + full_name(mine),
-                "Create a scaler from the state instead (tare_scaler_create_from_state).");
+    throw Error(
+        Status::mismatch,
+        "a state of policy \"" + full_name(spec) + "\" does not go into a scaler of policy \"" + full_name(mine) + "\"",
+        "Create a scaler from the state instead (tare_scaler_create_from_state).");
   }
   Misfits misfits;
   RunningState loaded = running;

@@ -130,6 +130,12 @@ const rule::PolicySpec& require_policy(std::string_view name, std::string_view v
               allowed.empty() ? "It has one form only." : "Its variants: " + allowed);
 }
 
+std::string full_name(const rule::PolicySpec& spec) {
+  std::string name(spec.name);
+  if (!spec.variant.empty()) name.append(" ").append(spec.variant);
+  return name;
+}
+
 const rule::ParameterSpec* parameter_for(const rule::PolicySpec& spec, std::string_view key) {
   const auto* found = rule::find_parameter(spec, key);
   return found != nullptr ? found : rule::find_parameter(spec, without_alias(key));

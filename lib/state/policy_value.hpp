@@ -19,6 +19,9 @@ const rule::PolicySpec* policy_of(const ScalerState& state);
 /// The policy of that name and variant (empty: the usual one). Throws `invalid_argument` and names what there is.
 const rule::PolicySpec& require_policy(std::string_view name, std::string_view variant);
 
+/// "deepspeed zero"
+std::string full_name(const rule::PolicySpec& spec);
+
 /// By the framework's name, a role, or a role's alias ("window"). Null when there is none.
 const rule::ParameterSpec* parameter_for(const rule::PolicySpec& spec, std::string_view key);
 const rule::FieldSpec* field_for(const rule::PolicySpec& spec, std::string_view key);

@@ -1,0 +1,155 @@
+#include <optional>
+
+#include "capi/src/guard.hpp"
+#include "capi/src/handles.hpp"
+#include "lib/base/text.hpp"
+#include "lib/checkpoint/choose.hpp"
+#include "lib/codec/json.hpp"
+#include "lib/dialect/policy.hpp"
+#include "lib/edit/plan.hpp"
+#include "lib/edit/undo.hpp"
+#include "lib/report/report.hpp"
+
+using namespace tare;
+using namespace tare::capi;
+
+namespace {
+
+[[noreturn]] void refuse_key(const std::string& key, const char* allowed) {
+  throw Error(Status::invalid_argument, "the options have no \"" + key + "\" of that kind", allowed);
+}
+
+/// The members of an options object; none for null or empty text.
+StateSection options_of(const char* json) {
+  if (json == nullptr || *json == '\0') return {};
+  return members_of_json(json, "the options");
+}
+
+struct Edit {
+  EditRequest request;
+  TransactionOptions transaction;
+  bool dry_run = false;
+};
+
+std::string text_of(const std::string& key, const StateValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return float_text(*number);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  throw Error(Status::invalid_argument, "the edit of \"" + key + "\": a number, true, false or text is meant");
+}
+
+/// An object within the options comes as its text.
+void read_assignments(EditRequest& request, const StateValue& value) {
+  const auto* object = std::get_if<OpaqueJson>(&value);
+  if (object == nullptr)
+    throw Error(Status::invalid_argument, "the edit's \"set\" is no object", "{\"set\":{\"scale\":1024}}");
+  for (const auto& [key, wanted] : members_of_json(object->text, "the edit's \"set\"")) {
+    request.set.push_back({key, text_of(key, wanted)});
+  }
+}
+
+bool* flag_of(Edit& edit, const std::string& key) {
+  if (key == "all") return &edit.request.all;
+  if (key == "force") return &edit.request.force;
+  if (key == "dry_run") return &edit.dry_run;
+  if (key == "history") return &edit.transaction.keep_history;
+  if (key == "hard_links") return &edit.transaction.allow_hard_links;
+  if (key == "content_addressed") return &edit.transaction.allow_content_addressed;
+  return nullptr;
+}
+
+Edit parse_edit(const char* json) {
+  constexpr const char* allowed =
+      "Options: schema, set, at, all, dry_run, force, history, hard_links, content_addressed";
+  Edit edit;
+  for (const auto& [key, value] : members_of_json(json, "the edit")) {
+    const auto* text = std::get_if<std::string>(&value);
+    const auto* flag = std::get_if<bool>(&value);
+    if (key == "set") {
+      read_assignments(edit.request, value);
+    } else if (bool* into = flag_of(edit, key); into != nullptr && flag != nullptr) {
+      *into = *flag;
+    } else if (key == "at" && text != nullptr) {
+      edit.request.at = *text;
+    } else if (key == "schema" && text != nullptr) {
+      if (*text != "tare.edit/1")
+        throw Error(Status::unsupported, "the edit's schema is \"" + *text + "\", this tare knows \"tare.edit/1\"");
+    } else if (key != "at" || !std::holds_alternative<std::monostate>(value)) {
+      refuse_key(key, allowed);
+    }
+  }
+  if (edit.request.set.empty())
+    throw Error(Status::invalid_argument, "the edit sets nothing", "{\"set\":{\"scale\":1024}}");
+  return edit;
+}
+
+std::string carry_out(const char* path, const Edit& edit) {
+  if (!edit.dry_run) recover(system_files(), path, {});
+  const Checkpoint checkpoint = open_checkpoint(path, {.keep_open = true});
+  const EditPlan plan = plan_edit(checkpoint, edit.request);
+  if (edit.dry_run) {
+    require_possible(system_files(), plan.files, edit.transaction);
+    return edit_json(checkpoint, plan, std::nullopt);
+  }
+  return edit_json(checkpoint, plan, commit(system_files(), plan.files, plan.for_history, edit.transaction));
+}
+
+/// Another edit that was interrupted would change what is read here: the state before it rules.
+void require_settled(const char* path) {
+  const auto pending = find_pending(system_files(), path, {});
+  if (!pending || pending->state == PendingState::unreadable) return;
+  throw Error(Status::busy, std::string(path) + ": an edit of " + pending->when + " is not finished",
+              pending->state == PendingState::in_progress ? "Wait for it." : "tare_checkpoint_undo rolls it back.");
+}
+
+ScalerState read_state(const char* path, const char* at) {
+  require_settled(path);
+  const Checkpoint checkpoint = open_checkpoint(path, {});
+  Choice choice;
+  if (at != nullptr) choice.at = at;
+  return to_state(chosen_scalers(checkpoint, choice).front()->state());
+}
+
+}  // namespace
+
+int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* options_json, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(path, "path");
+    InspectParts parts;
+    for (const auto& [key, value] : options_of(options_json)) {
+      if (key != "globals" || !std::holds_alternative<bool>(value)) refuse_key(key, "Options: globals (true or false)");
+      parts.globals = std::get<bool>(value);
+    }
+    const Checkpoint checkpoint = open_checkpoint(path, {.keep_open = parts.globals});
+    return new_text(inspect_json(checkpoint, find_pending(system_files(), path, {}), parts));
+  });
+}
+
+int32_t tare_checkpoint_edit(tare_text** out, const char* path, const char* edit_json, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(path, "path");
+    require(edit_json, "edit_json");
+    return new_text(carry_out(path, parse_edit(edit_json)));
+  });
+}
+
+int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* options_json, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(path, "path");
+    UndoOptions options;
+    for (const auto& [key, value] : options_of(options_json)) {
+      if (key != "hard_links" || !std::holds_alternative<bool>(value))
+        refuse_key(key, "Options: hard_links (true or false)");
+      options.allow_hard_links = std::get<bool>(value);
+    }
+    return new_text(undo_json(path, undo(system_files(), path, {}, options)));
+  });
+}
+
+int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(path, "path");
+    return new tare_state{read_state(path, at)};
+  });
+}

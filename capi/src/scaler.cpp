@@ -1,0 +1,112 @@
+#include "capi/src/guard.hpp"
+#include "capi/src/handles.hpp"
+
+using namespace tare;
+using namespace tare::capi;
+
+int32_t tare_scaler_create(tare_scaler** out, const char* config_json, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(config_json, "config_json");
+    return new tare_scaler{make_scaler(parse_config(config_json))};
+  });
+}
+
+int32_t tare_scaler_create_from_state(tare_scaler** out, const tare_state* state, const char* config_json,
+                                      tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(state, "state");
+    return new tare_scaler{make_scaler(parse_config(config_json, state->state))};
+  });
+}
+
+void tare_scaler_destroy(tare_scaler* scaler) {
+  delete scaler;
+}
+
+int32_t tare_policies(tare_text** out, tare_error* error) {
+  return guard_making(out, error, [] { return new_text(policies_json()); });
+}
+
+int32_t tare_scaler_scale(double* out, const tare_scaler* scaler, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(out, "out");
+    require(scaler, "scaler");
+    *out = scaler->scaler->scale(stream);
+  });
+}
+
+int32_t tare_scaler_pointer(const void** out, const tare_scaler* scaler, int32_t which, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(scaler, "scaler");
+    return scaler->scaler->pointer(static_cast<Shown>(which));
+  });
+}
+
+int32_t tare_scaler_unscale(tare_scaler* scaler, const tare_tensor* tensors, uint64_t count, tare_stream stream,
+                            tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    scaler->scaler->unscale(tensors_of(tensors, count), stream);
+  });
+}
+
+int32_t tare_scaler_observe(tare_scaler* scaler, const tare_tensor* tensors, uint64_t count, tare_stream stream,
+                            tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    scaler->scaler->observe(tensors_of(tensors, count), stream);
+  });
+}
+
+int32_t tare_scaler_report_overflow(tare_scaler* scaler, int32_t overflow, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    scaler->scaler->report_overflow(overflow != 0, stream);
+  });
+}
+
+int32_t tare_scaler_update(tare_scaler* scaler, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    scaler->scaler->update(stream);
+  });
+}
+
+int32_t tare_scaler_set_scale(tare_scaler* scaler, double scale, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    scaler->scaler->set_scale(scale, stream);
+  });
+}
+
+int32_t tare_scaler_accumulators(void** out, uint64_t* bytes, const tare_scaler* scaler, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(bytes, "bytes");
+    require(scaler, "scaler");
+    const Accumulators accumulators = scaler->scaler->accumulators();
+    *bytes = accumulators.bytes;
+    return accumulators.data;
+  });
+}
+
+int32_t tare_scaler_statistics(tare_text** out, const tare_scaler* scaler, tare_stream stream, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(scaler, "scaler");
+    return new_text(scaler->scaler->statistics(stream));
+  });
+}
+
+int32_t tare_scaler_save(tare_state** out, const tare_scaler* scaler, tare_stream stream, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(scaler, "scaler");
+    return new tare_state{scaler->scaler->save(stream)};
+  });
+}
+
+int32_t tare_scaler_load(tare_scaler* scaler, const tare_state* state, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    require(state, "state");
+    scaler->scaler->load(state->state, stream);
+  });
+}

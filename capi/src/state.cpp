@@ -1,0 +1,173 @@
+#include <tare/tare.h>
+
+#include <algorithm>
+
+#include "capi/src/guard.hpp"
+#include "capi/src/handles.hpp"
+#include "lib/codec/state_file.hpp"
+
+using namespace tare;
+using namespace tare::capi;
+
+namespace {
+
+/// The policy's name is a value too.
+StateValue value_at(const tare_state* state, const char* key) {
+  require(state, "state");
+  require(key, "key");
+  if (std::string_view(key) == "policy") return state->state.policy;
+  return get(state->state, key);
+}
+
+/// `fill` gets a pointer to what is wanted.
+template <class Out, class Read>
+int32_t read_value(Out* out, const tare_state* state, const char* key, tare_error* error, const Read& read) {
+  return guard(error, [&] {
+    require(out, "out");
+    *out = read(value_at(state, key));
+  });
+}
+
+int32_t set_value(tare_state* state, const char* key, tare_error* error, const auto& make_value) {
+  return guard(error, [&] {
+    require(state, "state");
+    require(key, "key");
+    if (std::string_view(key) == "policy") {
+      throw Error(Status::invalid_argument, "the policy of a state cannot be changed",
+                  "Make a state of the other policy.");
+    }
+    set(state->state, key, make_value());
+  });
+}
+
+std::vector<double> numbers_of(const StateValue& value, const char* key) {
+  const auto* array = std::get_if<StateArray>(&value);
+  if (array == nullptr) {
+    throw Error(Status::mismatch,
+                std::string(key) + " is " + std::string(words_for(kind_of(value))) + ", an array is meant");
+  }
+  std::vector<double> numbers;
+  numbers.reserve(array->size());
+  std::visit(
+      [&](const auto& list) {
+        for (const auto& item : list) numbers.push_back(number_of(StateValue(static_cast<StateValue>(item)), key));
+      },
+      array->values);
+  return numbers;
+}
+
+std::vector<double> given(const double* values, uint64_t count) {
+  if (count > 0) require(values, "values");
+  return {values, values + count};
+}
+
+}  // namespace
+
+int32_t tare_state_read(tare_state** out, const char* path, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(path, "path");
+    return new tare_state{read_state_file(path)};
+  });
+}
+
+int32_t tare_state_write(const tare_state* state, const char* path, const char* options_json, tare_error* error) {
+  return guard(error, [&] {
+    require(state, "state");
+    require(path, "path");
+    write_state_file(state->state, path, parse_state_file_options(options_json));
+  });
+}
+
+int32_t tare_state_from_json(tare_state** out, const char* text, uint64_t size, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(text, "text");
+    return new tare_state{state_from_json({text, static_cast<std::size_t>(size)}, "the state")};
+  });
+}
+
+int32_t tare_state_to_json(tare_text** out, const tare_state* state, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(state, "state");
+    return new_text(state_to_json(state->state));
+  });
+}
+
+int32_t tare_state_kind(int32_t* out, const tare_state* state, const char* key, tare_error* error) {
+  return read_value(out, state, key, error,
+                    [](const StateValue& value) { return static_cast<int32_t>(kind_of(value)); });
+}
+
+int32_t tare_state_number(double* out, const tare_state* state, const char* key, tare_error* error) {
+  return read_value(out, state, key, error, [&](const StateValue& value) { return number_of(value, key); });
+}
+
+int32_t tare_state_integer(int64_t* out, const tare_state* state, const char* key, tare_error* error) {
+  return read_value(out, state, key, error, [&](const StateValue& value) { return integer_of(value, key); });
+}
+
+int32_t tare_state_text(tare_text** out, const tare_state* state, const char* key, tare_error* error) {
+  return guard_making(out, error, [&] {
+    const StateValue value = value_at(state, key);
+    const auto* text = std::get_if<std::string>(&value);
+    return new_text(text == nullptr ? value_to_json(value) : *text);
+  });
+}
+
+int32_t tare_state_array(double* out, uint64_t* count, const tare_state* state, const char* key, tare_error* error) {
+  return guard(error, [&] {
+    require(count, "count");
+    const std::vector<double> numbers = numbers_of(value_at(state, key), key);
+    const uint64_t room = *count;
+    *count = numbers.size();
+    if (out == nullptr) return;
+    if (room < numbers.size()) {
+      throw Error(Status::invalid_argument, std::string(key) + " has " + std::to_string(numbers.size()) +
+                                                " elements, there is room for " + std::to_string(room));
+    }
+    std::ranges::copy(numbers, out);
+  });
+}
+
+int32_t tare_state_count(uint64_t* out, const tare_state* state, tare_error* error) {
+  return guard(error, [&] {
+    require(out, "out");
+    require(state, "state");
+    *out = keys(state->state).size();
+  });
+}
+
+int32_t tare_state_key(tare_text** out, const tare_state* state, uint64_t index, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(state, "state");
+    const std::vector<std::string> all = keys(state->state);
+    if (index >= all.size()) {
+      throw Error(Status::invalid_argument,
+                  "there is no key " + std::to_string(index) + ": the state has " + std::to_string(all.size()));
+    }
+    return new_text(all[static_cast<std::size_t>(index)]);
+  });
+}
+
+int32_t tare_state_set_number(tare_state* state, const char* key, double value, tare_error* error) {
+  return set_value(state, key, error, [&] { return StateValue(value); });
+}
+
+int32_t tare_state_set_integer(tare_state* state, const char* key, int64_t value, tare_error* error) {
+  return set_value(state, key, error, [&] { return StateValue(value); });
+}
+
+int32_t tare_state_set_text(tare_state* state, const char* key, const char* value, tare_error* error) {
+  return set_value(state, key, error, [&] {
+    require(value, "value");
+    return StateValue(std::string(value));
+  });
+}
+
+int32_t tare_state_set_array(tare_state* state, const char* key, const double* values, uint64_t count,
+                             tare_error* error) {
+  return set_value(state, key, error, [&] { return StateValue(StateArray{{count}, given(values, count)}); });
+}
+
+void tare_state_destroy(tare_state* state) {
+  delete state;
+}

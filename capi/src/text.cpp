@@ -1,0 +1,13 @@
+#include "capi/src/handles.hpp"
+
+const char* tare_text_data(const tare_text* text) {
+  return text == nullptr ? "" : text->text.c_str();
+}
+
+uint64_t tare_text_size(const tare_text* text) {
+  return text == nullptr ? 0 : text->text.size();
+}
+
+void tare_text_destroy(tare_text* text) {
+  delete text;
+}

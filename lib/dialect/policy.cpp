@@ -1,0 +1,118 @@
+#include "lib/dialect/policy.hpp"
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "lib/state/policy_value.hpp"
+
+namespace tare {
+namespace {
+
+/// A dialect whose state has `having` (empty: any) runs under that policy and variant. The first row that fits counts.
+struct Row {
+  std::string_view dialect;
+  std::string_view having;
+  std::string_view policy;
+  std::string_view variant;
+};
+
+constexpr Row rows[] = {
+    {"torch", "", "torch", ""},
+    {"nemo", "", "nemo", ""},
+    {"apex", "dynamic_loss_scale", "apex_contrib", ""},
+    {"apex", "cur_scale", "apex_fp16_utils", ""},
+    {"apex", "", "apex", ""},
+    {"megatron", "", "megatron", ""},
+    {"deepspeed", "cur_hysteresis", "deepspeed", "zero"},
+    {"deepspeed", "dynamic_loss_scale", "deepspeed", "fused"},
+    {"deepspeed", "cur_iter", "deepspeed", "zero"},
+    {"deepspeed", "", "deepspeed", "static"},
+    {"fairseq", "", "fairseq", ""},
+    {"colossalai", "", "colossalai", ""},
+    {"mindspore", "current_iterator_step", "mindspore", "dynamic"},
+    {"mindspore", "", "mindspore", "fixed"},
+    {"mindspore_amp", "", "mindspore_amp", ""},
+    {"mindformers_adaptive", "", "mindformers_adaptive", ""},
+    {"paddle", "", "paddle", ""},
+    {"paddle_static", "", "paddle_static", ""},
+    {"keras", "", "keras", ""},
+    {"tf_keras", "", "tf_keras", ""},
+    {"flax", "", "flax", ""},
+    {"jmp", "counter", "jmp", ""},
+    {"jmp", "", "constant", ""},
+};
+
+const Row& row_of(const FoundScaler& scaler) {
+  const std::string_view dialect = scaler.dialect->name;
+  for (const Row& row : rows) {
+    if (row.dialect == dialect && (row.having.empty() || scaler.find(row.having) != nullptr)) return row;
+  }
+  throw Error(Status::unsupported, "no policy runs a state of dialect \"" + std::string(dialect) + "\"",
+              "tare_policies lists those that run.");
+}
+
+StateValue value_of(const Value& whole) {
+  const Value* one = whole.number();
+  if (one == nullptr) {
+    const auto* text = std::get_if<std::string>(&whole.data);
+    return text == nullptr ? StateValue() : StateValue(*text);
+  }
+  if (const auto* flag = std::get_if<bool>(&one->data)) return *flag;
+  if (const auto* integer = std::get_if<Integer>(&one->data)) {
+    return integer->is_big() ? StateValue(integer->as_double()) : StateValue(integer->value);
+  }
+  return one->as_double();
+}
+
+/// Whether the policy calls something by that very name.
+bool put_by_name(ScalerState& state, const rule::PolicySpec& spec, std::string_view name, const StateValue& value) {
+  for (const rule::FieldSpec& field : spec.fields) {
+    if (field.name != name && field.stored != name) continue;
+    state.fields.set(field.name, value);
+    return true;
+  }
+  for (const rule::ParameterSpec& parameter : spec.parameters) {
+    if (parameter.name != name) continue;
+    state.params.set(parameter.name, value);
+    return true;
+  }
+  return false;
+}
+
+/// A role tells where a value goes whatever it is called; a value that stands there by name stays.
+bool put_by_role(ScalerState& state, const rule::PolicySpec& spec, std::string_view role, const StateValue& value) {
+  if (const auto* field = rule::find_field(spec, role); field != nullptr && field->role == role) {
+    if (state.fields.find(field->name) == nullptr) state.fields.set(field->name, value);
+    return true;
+  }
+  const auto* parameter = rule::find_parameter(spec, role);
+  if (parameter == nullptr || parameter->role != role) return false;
+  if (state.params.find(parameter->name) == nullptr) state.params.set(parameter->name, value);
+  return true;
+}
+
+}  // namespace
+
+ScalerState to_state(const FoundScaler& scaler) {
+  const Row& row = row_of(scaler);
+  const rule::PolicySpec& spec = require_policy(row.policy, row.variant);
+  ScalerState state;
+  state.policy = spec.name;
+  if (!spec.variant_key.empty()) state.params.set(spec.variant_key, std::string(spec.variant));
+  std::vector<const Field*> left;
+  for (const Field& field : scaler.fields) {
+    const StateValue value = value_of(field.value);
+    const bool is_null = std::holds_alternative<std::monostate>(value);
+    if (is_null || !put_by_name(state, spec, field.name, value)) left.push_back(&field);
+  }
+  for (const Field* field : left) {
+    const StateValue value = value_of(field->value);
+    const bool has_role = field->role.has_value() && !std::holds_alternative<std::monostate>(value);
+    if (has_role && put_by_role(state, spec, name(*field->role), value)) continue;
+    state.other.set(field->name, value);
+  }
+  normalise(state);
+  return state;
+}
+
+}  // namespace tare

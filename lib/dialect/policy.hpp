@@ -1,0 +1,14 @@
+// Which rule a found state goes on with: the bridge from checkpoints to running scalers.
+#pragma once
+
+#include "lib/dialect/dialect.hpp"
+#include "lib/state/scaler_state.hpp"
+
+namespace tare {
+
+/// The state under its policy's own names, values exact; what the policy has no place for is kept in `other`. Nothing
+/// is made up: what the file does not hold is not in it. Throws `unsupported` where no policy runs that dialect's
+/// state.
+ScalerState to_state(const FoundScaler& scaler);
+
+}  // namespace tare

@@ -1,0 +1,139 @@
+#include "lib/scaler/config.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
+#include "lib/base/error.hpp"
+#include "lib/codec/json.hpp"
+#include "lib/state/policy_value.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::int64_t most_threads = 1024;
+constexpr std::string_view own_keys = "policy, device, threads, underflow_threshold";
+
+[[noreturn]] void refuse(std::string_view message, const std::string& hint = {}) {
+  std::string text("the configuration: ");
+  throw Error(Status::invalid_argument, text.append(message), hint);
+}
+
+std::string text_at(const StateSection& config, std::string_view key) {
+  const StateValue* value = config.find(key);
+  if (value == nullptr) return {};
+  const auto* text = std::get_if<std::string>(value);
+  if (text == nullptr || text->empty()) refuse(fmt::format("\"{}\" is no text", key));
+  return *text;
+}
+
+std::string variant_in(const StateSection& config, const rule::PolicySpec& usual) {
+  const std::string named = usual.variant_key.empty() ? std::string() : text_at(config, usual.variant_key);
+  return named.empty() ? text_at(config, "variant") : named;
+}
+
+void require_device(const StateSection& config) {
+  const std::string device = text_at(config, "device");
+  if (device.empty() || device == "cpu") return;
+  if (device == "cuda" || device.starts_with("cuda:")) {
+    throw Error(Status::unsupported,
+                fmt::format("the configuration: device \"{}\": this tare was built without CUDA", device),
+                "Use \"device\":\"cpu\".");
+  }
+  refuse(fmt::format("there is no device \"{}\"", device), "Devices: cpu, cuda:0, cuda:1 ...");
+}
+
+/// `body`, with what it throws as a fault of the configuration.
+template <class Body>
+auto as_configuration(const rule::PolicySpec& spec, const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (error.status != Status::mismatch) throw;
+    refuse(error.what(), fmt::format("Keys of policy \"{}\": {}", spec.name, parameter_names(spec)));
+  }
+}
+
+double bound_of(const StateValue& value, const std::string& key) {
+  const double bound = number_of(value, key);
+  if (!std::isfinite(bound) || bound <= 0) refuse(fmt::format("{} is not a positive finite number", key));
+  return bound;
+}
+
+class Parser {
+ public:
+  Parser(const StateSection& config, const rule::PolicySpec& spec, ScalerConfig& into)
+      : config_(config), spec_(spec), into_(into) {}
+
+  void parse() {
+    for (const auto& [key, value] : config_) take(key, value);
+    const std::string fault = rule::find_fault(spec_, into_.start.policy.params);
+    if (!fault.empty()) refuse(fault);
+    const rule::Bounds& bounds = into_.start.policy.bounds;
+    if (bounds.floor > bounds.ceiling) refuse("floor is above ceiling");
+  }
+
+ private:
+  void take(const std::string& key, const StateValue& value) {
+    if (key == "policy" || key == "device" || key == "variant" || key == spec_.variant_key) return;
+    rule::Bounds& bounds = into_.start.policy.bounds;
+    if (key == "threads") {
+      const std::int64_t threads = integer_of(value, key);
+      if (threads < 1 || threads > most_threads)
+        refuse(fmt::format("threads is {}, allowed: 1 to {}", threads, most_threads));
+      into_.threads = static_cast<unsigned>(threads);
+    } else if (key == "underflow_threshold") {
+      into_.underflow_threshold = bound_of(value, key);
+    } else if (key == floor_key) {
+      bounds.floor = bound_of(value, key);
+    } else if (key == ceiling_key) {
+      bounds.ceiling = bound_of(value, key);
+    } else if (const auto* parameter = parameter_for(spec_, key)) {
+      assign(into_.start.policy.params, *parameter, value, key);
+    } else {
+      refuse(fmt::format("policy \"{}\" has no \"{}\"", spec_.name, key),
+             fmt::format("Allowed: {}, {}", parameter_names(spec_), own_keys));
+    }
+  }
+
+  const StateSection& config_;
+  const rule::PolicySpec& spec_;
+  ScalerConfig& into_;
+};
+
+}  // namespace
+
+ScalerConfig parse_config(const char* json) {
+  const StateSection config = members_of_json(json, "the configuration");
+  const std::string name = text_at(config, "policy");
+  if (name.empty()) refuse("no \"policy\"", "For example {\"policy\":\"torch\"}.");
+  const rule::PolicySpec& spec = require_policy(name, variant_in(config, require_policy(name, {})));
+  require_device(config);
+  ScalerConfig parsed;
+  parsed.start.policy = rule::make_policy(spec);
+  as_configuration(spec, [&] { Parser(config, spec, parsed).parse(); });
+  rule::prepare(parsed.start.policy);
+  parsed.start.state = rule::bounded(parsed.start.policy, rule::initial_state(parsed.start.policy));
+  return parsed;
+}
+
+ScalerConfig parse_config(const char* json, const ScalerState& state) {
+  ScalerConfig parsed;
+  parsed.start = start_from(state);
+  if (json == nullptr || *json == '\0') return parsed;
+  const StateSection config = members_of_json(json, "the configuration");
+  const rule::PolicySpec& spec = rule::spec_of(parsed.start.policy.id);
+  const std::string name = text_at(config, "policy");
+  const std::string variant = variant_in(config, spec);
+  if ((!name.empty() && name != spec.name) || (!variant.empty() && variant != spec.variant)) {
+    refuse(fmt::format("the state is of policy \"{}\"", full_name(spec)),
+           "Leave \"policy\" out, or translate the state first.");
+  }
+  require_device(config);
+  as_configuration(spec, [&] { Parser(config, spec, parsed).parse(); });
+  rule::prepare(parsed.start.policy);
+  return parsed;
+}
+
+}  // namespace tare

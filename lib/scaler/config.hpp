@@ -1,0 +1,21 @@
+// A scaler's configuration: JSON with the keys of the state, and where it runs.
+#pragma once
+
+#include "lib/state/policy_state.hpp"
+
+namespace tare {
+
+struct ScalerConfig {
+  RunningState start;
+  unsigned threads = 1;
+  double underflow_threshold = 0;  ///< what statistics count as below
+};
+
+/// Throws `invalid_argument` and names the allowed keys or range, `unsupported` for a device that this build has not.
+ScalerConfig parse_config(const char* json);
+
+/// From where `state` stands; the configuration (null: none) may change parameters and say where it runs, and its
+/// policy, if it names one, must be the state's.
+ScalerConfig parse_config(const char* json, const ScalerState& state);
+
+}  // namespace tare

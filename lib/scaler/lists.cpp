@@ -1,0 +1,36 @@
+#include "lib/scaler/lists.hpp"
+
+#include <string>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+namespace {
+
+[[noreturn]] void refuse(const kernels::DefectAt& at, const char* what) {
+  const bool unsupported = at.defect == kernels::Defect::unsupported_dtype;
+  throw Error(unsupported ? Status::unsupported : Status::invalid_argument,
+              std::string(what) + " " + std::to_string(at.index) + " " + kernels::describe(at.defect));
+}
+
+void require_zero_reserved(std::span<const kernels::Tensor> tensors, const char* what) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].reserved == 0) continue;
+    throw Error(Status::invalid_argument,
+                std::string(what) + " " + std::to_string(i) + " has a reserved field that is not 0");
+  }
+}
+
+}  // namespace
+
+void require_usable(std::span<const kernels::Tensor> tensors, kernels::Use use) {
+  require_zero_reserved(tensors, "tensor");
+  if (const auto defect = kernels::find_defect(tensors, use)) refuse(*defect, "tensor");
+}
+
+void require_fitting(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs) {
+  require_zero_reserved(outputs, "output");
+  if (const auto defect = kernels::find_output_defect(inputs, outputs)) refuse(*defect, "output");
+}
+
+}  // namespace tare

@@ -1,0 +1,14 @@
+// What a list of tensors must be before a backend sees it.
+#pragma once
+
+#include <span>
+
+#include "kernels/plan.hpp"
+
+namespace tare {
+
+/// Throws `invalid_argument` (or `unsupported` for an fp8 that would be written) and names the tensor.
+void require_usable(std::span<const kernels::Tensor> tensors, kernels::Use use);
+void require_fitting(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs);
+
+}  // namespace tare

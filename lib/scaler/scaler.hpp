@@ -1,0 +1,75 @@
+// A running loss scaler: a rule, buffers where it computes, and the state. One interface for every device: pointers may
+// be the device's, and nothing here waits but what says so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kernels/launch.hpp"
+#include "lib/scaler/config.hpp"
+
+namespace tare {
+
+/// The numbers are those of the C ABI: never changed, never reused.
+enum class Shown : std::int32_t { scale = 1, inverse_scale = 2, found_inf = 3, noop = 4, multiplier = 5 };
+
+struct WriteOptions {
+  bool unscale = true;
+  double clip_norm = 0;   ///< 0: off
+  double clip_value = 0;  ///< 0: off
+};
+
+/// A JSON object with those names; null or empty: the defaults. Throws `invalid_argument`.
+WriteOptions parse_write_options(const char* json);
+
+struct Accumulators {
+  void* data;
+  std::uint64_t bytes;
+};
+
+/// A list made ready once, used every step; it belongs to a scaler and goes before it. Throws what the scaler throws.
+class Grads {
+ public:
+  virtual ~Grads() = default;
+  virtual void rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
+  virtual void unscale(kernels::Stream stream) = 0;
+  virtual void observe(kernels::Stream stream) = 0;
+  /// Texts of options are parsed when they change.
+  virtual void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) = 0;
+  [[nodiscard]] virtual const void* pointer(Shown which) const = 0;
+};
+
+class LossScaler {
+ public:
+  virtual ~LossScaler() = default;
+
+  /// Waits.
+  [[nodiscard]] virtual double scale(kernels::Stream stream) const = 0;
+  /// Stable for the scaler's life.
+  [[nodiscard]] virtual const void* pointer(Shown which) const = 0;
+  [[nodiscard]] virtual Accumulators accumulators() const = 0;
+
+  /// Throw `invalid_argument` or `unsupported` for a list that cannot be read or written.
+  virtual void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
+  virtual void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
+  virtual void report_overflow(bool overflow, kernels::Stream stream) = 0;
+  /// Throws `rule_raised` where the rule does; the state is then what the framework's object would hold.
+  virtual void update(kernels::Stream stream) = 0;
+  virtual void set_scale(double scale, kernels::Stream stream) = 0;
+
+  /// JSON "tare.statistics/1". Waits.
+  [[nodiscard]] virtual std::string statistics(kernels::Stream stream) const = 0;
+  [[nodiscard]] virtual ScalerState save(kernels::Stream stream) const = 0;
+  virtual void load(const ScalerState& state, kernels::Stream stream) = 0;
+
+  virtual std::unique_ptr<Grads> make_grads(std::span<const kernels::Tensor> tensors) = 0;
+};
+
+std::unique_ptr<LossScaler> make_scaler(const ScalerConfig& config);
+
+/// Every policy with its parameters, ranges and fields as JSON "tare.policies/1".
+std::string policies_json();
+
+}  // namespace tare
