@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 constexpr int max_depth = 3;
 constexpr std::size_t most_skipped = 5;
 
-/// Files with these endings hold no pickled state: weights alone, text, pictures.
+/// Files with these endings hold no state: text, pictures, data.
 constexpr auto other_endings = std::to_array<std::string_view>({
     ".json", ".jsonl", ".txt", ".md",   ".yaml",    ".yml",    ".toml", ".ini", ".cfg",
     ".py",   ".sh",    ".log", ".csv",  ".tsv",     ".html",   ".png",  ".jpg", ".jpeg",
-    ".svg",  ".pdf",   ".npy", ".gguf", ".parquet", ".sha256", ".lock", ".tmp", ".safetensors",
+    ".svg",  ".pdf",   ".npy", ".gguf", ".parquet", ".sha256", ".lock", ".tmp",
 });
 
 class Lister {
@@ -35,6 +35,7 @@ class Lister {
     visit(root_, "", 0);
     const auto by_name = [](const std::string& a, const std::string& b) { return natural_less(a, b); };
     std::sort(listing_.files.begin(), listing_.files.end(), by_name);
+    std::sort(listing_.weights.begin(), listing_.weights.end(), by_name);
     std::sort(listing_.skipped.begin(), listing_.skipped.end(), by_name);
     return std::move(listing_);
   }
@@ -81,7 +82,9 @@ class Lister {
     if (name == ".metadata" && prefix.empty()) listing_.has_distributed = true;
     if (ending == ".distcp") listing_.has_distributed_data = true;
     const bool is_other = std::find(other_endings.begin(), other_endings.end(), ending) != other_endings.end();
-    if (!is_other && name.front() != '.' && ending != ".distcp") {
+    if (ending == ".safetensors") {
+      listing_.weights.push_back(prefix + name);
+    } else if (!is_other && name.front() != '.' && ending != ".distcp") {
       listing_.files.push_back(prefix + name);
     } else if (listing_.skipped.size() < most_skipped) {
       listing_.skipped.push_back(prefix + name);

@@ -10,7 +10,8 @@ namespace tare {
 
 struct Listing {
   std::vector<std::string> files;    ///< relative paths, natural order: what is worth opening
-  std::vector<std::string> skipped;  ///< relative paths of a few others, for a message that says what is there
+  std::vector<std::string> weights;  ///< safetensors: of torch's trainers they hold a model alone
+  std::vector<std::string> skipped;  ///< a few of the others, for a message that says what is there
   bool has_distributed = false;      ///< `.metadata` and `.distcp` files: a torch distributed checkpoint
   bool has_distributed_data = false;
 };

@@ -71,6 +71,9 @@ class Opener {
       may_hold_more_ = true;
     }
     for (const std::string& file : listing.files) try_file(prefix + file);
+    if (checkpoint_.files.empty() && !first_error_) {
+      for (const std::string& file : listing.weights) try_file(prefix + file);
+    }
     if (checkpoint_.files.empty() && !listing.has_distributed) throw_nothing_read(listing);
   }
 
@@ -101,7 +104,10 @@ class Opener {
     std::unique_ptr<const Container> container = open_container(source);
     std::vector<Finding> findings = container->findings();
     std::vector<FoundScaler> scalers = find_scalers(container->tree(), {relative}, findings);
-    if (scalers.empty() && copies_.empty() && contents_.size() < most_described) {
+    const auto is_unread = [](const Finding& finding) { return finding.code == "format-not-read"; };
+    const bool unread = std::any_of(findings.begin(), findings.end(), is_unread);
+    may_hold_more_ = may_hold_more_ || unread;
+    if (!unread && scalers.empty() && copies_.empty() && contents_.size() < most_described) {
       contents_.push_back(fmt::format("{}: {}", relative, describe_contents(container->tree())));
     }
     for (Finding& finding : findings) {

@@ -253,6 +253,17 @@ TEST_CASE("a distributed checkpoint is named and not guessed; a false one is ref
   CHECK(status_of(scratch.path("step")) == Status::not_found);
 }
 
+TEST_CASE("a file in a format that is not read yet is named, and is not said to hold no scaler") {
+  const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
+  for (const char* target : {"keras/archive_tf/model.keras", "flax/to_bytes_stepped/state.msgpack",
+                             "mindspore/dynamic_cell/net.ckpt", "mindspore/two_ranks_redundancy_removed"}) {
+    INFO(target);
+    const Checkpoint checkpoint = open_checkpoint(corpus + target, {});
+    CHECK(find(checkpoint, "format-not-read") != nullptr);
+    CHECK(find(checkpoint, "no-scaler") == nullptr);
+  }
+}
+
 TEST_CASE("common.pt of a distributed checkpoint is read") {
   const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
   const Checkpoint checkpoint = open_checkpoint(corpus + "nemo/dist_ckpt/megatron_gpt--step=9-last", {});
