@@ -59,7 +59,9 @@ void normalise_params(ScalerState& state, const rule::PolicySpec& spec, StateSec
 void normalise_fields(ScalerState& state, const rule::PolicySpec& spec, StateSection& params, StateSection& fields) {
   for (const auto& [name, value] : state.fields) {
     const std::string what = "fields." + name;
-    if (const auto* field = rule::find_field(spec, name)) {
+    const auto* field = rule::find_field(spec, name);
+    if (field != nullptr && std::holds_alternative<std::monostate>(value)) continue;  // None: not there
+    if (field != nullptr) {
       put(fields, field->name, converted(*field, value, what), what);
     } else if (const auto* parameter = rule::find_parameter(spec, name)) {
       put(params, parameter->name, converted(*parameter, value, what), what);

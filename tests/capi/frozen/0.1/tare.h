@@ -1,0 +1,309 @@
+/* tare.h: loss scalers of mixed-precision training, their state, and the checkpoints that hold it.
+ *
+ *     tare_scaler* scaler = NULL;
+ *     tare_error error = TARE_ERROR_INIT;
+ *     if (tare_scaler_create(&scaler, "{\"policy\":\"torch\",\"initial_scale\":65536}", &error)) puts(error.message);
+ *     tare_tensor gradients = {values, count, TARE_F32, 0};
+ *     tare_scaler_unscale(scaler, &gradients, 1, NULL, &error);      divides in place, notes infinities and nan
+ *     tare_scaler_update(scaler, NULL, &error);                      grows, keeps or backs off, as the framework would
+ *     tare_scaler_destroy(scaler);
+ *
+ * The library may be linked or opened with dlopen; every function has C linkage and plain C types. What it promises:
+ *
+ *   [P1]  Functions that take a const handle may run at the same time on one handle. Others need it for themselves.
+ *         Different handles are independent (a tare_grads counts as its scaler).
+ *   [P2]  Nothing happens when the library is loaded: no thread, no allocation, no device is touched.
+ *   [P3]  No exception, signal handler or change of locale leaves a call; no environment variable is read.
+ *   [P4]  Worker threads belong to one scaler ("threads" in its configuration, 1: none) and are joined at its destroy.
+ *         In a forked child a handle may only be destroyed.
+ *   [P5]  Bad arguments get a status: NULL pointers, unknown dtypes, counts that overflow, misaligned data. A failed
+ * call leaves its handle as it was, and *out, where there is one, NULL. [P6]  The caller's floating-point environment
+ * (rounding, flush-to-zero, traps) neither matters nor is changed. [P7]  A failed allocation is status 3
+ * (TARE_E_OUT_OF_MEMORY) and loses nothing. [P8]  Nothing is allocated or waited for in the step once a first step was
+ * made: unscale, observe, report_overflow, update and all of tare_grads but create. [P9]  Within a major version
+ * symbols and numbers are only added, never changed or taken away.
+ *
+ * Words: owned - yours to destroy; borrowed - valid until the named event, never free it; copied - the library keeps no
+ * pointer; waits - returns when the stream has come that far (the CPU has always finished when a call returns).
+ *
+ * Order of arguments: results first, then the handle, its arguments, the stream, the error. Every function but the
+ * plain getters and the destroys returns a status. */
+#ifndef TARE_TARE_H
+#define TARE_TARE_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define TARE_API __attribute__((visibility("default")))
+#else
+#define TARE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- version -------------------------------------------------------------------------------------------------------
+ */
+
+#define TARE_VERSION_MAJOR 0
+#define TARE_VERSION_MINOR 1
+#define TARE_VERSION_PATCH 0
+/* That of this header; tare_version() tells the library's. */
+#define TARE_VERSION \
+  (((uint32_t)TARE_VERSION_MAJOR << 24) | ((uint32_t)TARE_VERSION_MINOR << 12) | (uint32_t)TARE_VERSION_PATCH)
+
+/* major << 24 | minor << 12 | patch */
+TARE_API uint32_t tare_version(void);
+/* "0.1.0"; borrowed for ever. */
+TARE_API const char* tare_version_string(void);
+
+/* ---- status and error -----------------------------------------------------------------------------------------------
+ */
+
+/* Never changed, never reused. */
+enum {
+  TARE_OK = 0,
+  TARE_E_INVALID_ARGUMENT = 1,
+  TARE_E_WRONG_KIND = 2,
+  TARE_E_OUT_OF_MEMORY = 3,
+  TARE_E_UNSUPPORTED = 10, /* this build, device or release cannot do it */
+  TARE_E_BACKEND = 20,     /* CUDA is missing or failed; detail: cudaError_t */
+  TARE_E_IO = 30,          /* detail: errno */
+  TARE_E_CORRUPT = 31,
+  TARE_E_NOT_FOUND = 32,
+  TARE_E_MISMATCH = 33,
+  TARE_E_REFUSED = 34,
+  TARE_E_CONFLICT = 35, /* copies in a checkpoint disagree */
+  TARE_E_BUSY = 36,
+  TARE_E_RULE = 40, /* the scaler's own rule raised: DeepSpeed at its minimum ... */
+  TARE_E_INTERNAL = 90
+};
+
+/* Yours, also on the stack; may be NULL wherever it is taken. Set struct_size; at most that many bytes are written.
+ * After a call `status` is what the call returned; `message` is one line of UTF-8 that names the place and the value,
+ * then, where there is one, a newline and a hint. Empty after a success. */
+typedef struct tare_error {
+  uint64_t struct_size;
+  int32_t status;
+  int32_t detail;
+  char message[1024];
+} tare_error;
+#define TARE_ERROR_INIT         \
+  {                             \
+    sizeof(tare_error), 0, 0, { \
+      0                         \
+    }                           \
+  }
+
+/* "out of memory"; "unknown" for a number that is no status. Borrowed for ever. */
+TARE_API const char* tare_status_name(int32_t status);
+
+/* ---- tensors and streams
+ * ---------------------------------------------------------------------------------------------- */
+
+enum { TARE_F32 = 1, TARE_F64 = 2, TARE_F16 = 3, TARE_BF16 = 4, TARE_F8E4M3FN = 5, TARE_F8E5M2 = 6 };
+
+/* A contiguous array where the scaler computes: host memory for a CPU scaler. Frozen at 24 bytes. */
+typedef struct tare_tensor {
+  void* data;     /* aligned to the element; may be NULL if count is 0 */
+  uint64_t count; /* elements */
+  int32_t dtype;
+  int32_t reserved; /* 0 */
+} tare_tensor;
+
+/* CUDA's own stream type. NULL is the legacy default stream; CPU scalers ignore it. */
+typedef struct CUstream_st* tare_stream;
+
+typedef struct tare_scaler tare_scaler;
+typedef struct tare_grads tare_grads;
+typedef struct tare_state tare_state;
+typedef struct tare_text tare_text;
+
+/* ---- text
+ * --------------------------------------------------------------------------------------------------------------- */
+
+/* UTF-8 with a NUL behind it; never NULL, "" for NULL. Borrowed until the text is destroyed. */
+TARE_API const char* tare_text_data(const tare_text* text);
+/* Bytes before the NUL. */
+TARE_API uint64_t tare_text_size(const tare_text* text);
+/* NULL is fine, here and in every destroy. */
+TARE_API void tare_text_destroy(tare_text* text);
+
+/* ---- loss scalers
+ * ------------------------------------------------------------------------------------------------------- */
+
+/* Makes a scaler from JSON: {"policy":"torch","initial_scale":65536,"device":"cpu","threads":1}.
+ *
+ * "policy" is one of tare_policies; parameters bear the framework's names ("growth_interval", DeepSpeed's
+ * "scale_window") or tare's own words for them ("initial_scale", "window"), and start at the framework's defaults.
+ * Besides: "variant", "floor" and "ceiling" (bounds of the scale that no framework has; off by default), "device"
+ * ("cpu", "cuda:0"), "threads", and "underflow_threshold" (what statistics count as below). *out is owned.
+ * TARE_E_INVALID_ARGUMENT names the allowed keys or range. */
+TARE_API int32_t tare_scaler_create(tare_scaler** out, const char* config_json, tare_error* error);
+
+/* Makes a scaler that goes on where `state` stands; what the state does not name starts as the framework starts it.
+ * `config_json` may be NULL; its parameters go before the state's. *out is owned, the state is copied. */
+TARE_API int32_t tare_scaler_create_from_state(tare_scaler** out, const tare_state* state, const char* config_json,
+                                               tare_error* error);
+
+/* Joins its threads. Every tare_grads of the scaler must be gone. */
+TARE_API void tare_scaler_destroy(tare_scaler* scaler);
+
+/* JSON of every policy: its framework, parameters (names, words, types, defaults, ranges) and fields. *out is owned. */
+TARE_API int32_t tare_policies(tare_text** out, tare_error* error);
+
+/* What to multiply the loss by. Waits. */
+TARE_API int32_t tare_scaler_scale(double* out, const tare_scaler* scaler, tare_stream stream, tare_error* error);
+
+enum {
+  TARE_POINTER_SCALE = 1,         /* float */
+  TARE_POINTER_INVERSE_SCALE = 2, /* float: 1 / scale, rounded once */
+  TARE_POINTER_FOUND_INF = 3,     /* float: not 0 if anything since the last update was infinite or nan */
+  TARE_POINTER_NOOP = 4,          /* int32_t: the same as 1 and 0 */
+  TARE_POINTER_MULTIPLIER = 5     /* float: what an optimizer multiplies gradients by: inverse scale, clipping */
+};
+/* Borrowed until destroy, and stable until then, also through load; device memory for a CUDA scaler. A scale kept as a
+ * double shows rounded to float. `which` is one of TARE_POINTER_. */
+TARE_API int32_t tare_scaler_pointer(const void** out, const tare_scaler* scaler, int32_t which, tare_error* error);
+
+/* Multiplies every tensor by the inverse scale, in place, to the bit as torch does it, and notes infinities and nan.
+ * f32, f64, f16 and bf16. Found-inf and statistics accumulate until update. `tensors` is copied, the data borrowed
+ * until the stream passes. */
+TARE_API int32_t tare_scaler_unscale(tare_scaler* scaler, const tare_tensor* tensors, uint64_t count,
+                                     tare_stream stream, tare_error* error);
+
+/* The same without writing; the two f8 types too. */
+TARE_API int32_t tare_scaler_observe(tare_scaler* scaler, const tare_tensor* tensors, uint64_t count,
+                                     tare_stream stream, tare_error* error);
+
+/* For callers with their own check: not 0 if this step overflowed. Accumulates. */
+TARE_API int32_t tare_scaler_report_overflow(tare_scaler* scaler, int32_t overflow, tare_stream stream,
+                                             tare_error* error);
+
+/* One step of the rule with what was accumulated, which is then cleared. Where the rule raises, the CPU returns
+ * TARE_E_RULE at once; CUDA latches it and the next call that waits returns it. Policy "torch" raises, as torch does,
+ * when nothing was unscaled, observed or reported since the last update. */
+TARE_API int32_t tare_scaler_update(tare_scaler* scaler, tare_stream stream, tare_error* error);
+
+/* torch's update(new_scale): counters are kept. */
+TARE_API int32_t tare_scaler_set_scale(tare_scaler* scaler, double scale, tare_stream stream, tare_error* error);
+
+/* For a caller's own all-reduce between unscale and update: *bytes of float32 (one: found-inf of all that was looked
+ * at), to be reduced with MAX or SUM. Borrowed until destroy. */
+TARE_API int32_t tare_scaler_accumulators(void** out, uint64_t* bytes, const tare_scaler* scaler, tare_error* error);
+
+/* JSON "tare.statistics/1": steps, skipped, growths, backoffs; count, zeros, below, max_abs, norm of the values as they
+ * were read, since the last update ("accumulated") and in the step before it ("last_step"). Waits. *out is owned. */
+TARE_API int32_t tare_scaler_statistics(tare_text** out, const tare_scaler* scaler, tare_stream stream,
+                                        tare_error* error);
+
+/* All that the scaler is, as a state of its own. Waits. *out is owned. */
+TARE_API int32_t tare_scaler_save(tare_state** out, const tare_scaler* scaler, tare_stream stream, tare_error* error);
+
+/* Takes a state of the same policy: all of its fields, and those parameters that it holds. TARE_E_MISMATCH lists every
+ * name that is missing, extra or bad, and nothing changes. Clears what was accumulated. The state is copied. */
+TARE_API int32_t tare_scaler_load(tare_scaler* scaler, const tare_state* state, tare_stream stream, tare_error* error);
+
+/* ---- prepared lists of gradients
+ * -------------------------------------------------------------------------------------- */
+
+/* A list made ready once and used every step, one an optimizer: it has a found-inf of its own, and adds to its
+ * scaler's. Descriptors are copied, data borrowed. *out is owned; destroy it before the scaler. */
+TARE_API int32_t tare_grads_create(tare_grads** out, tare_scaler* scaler, const tare_tensor* tensors, uint64_t count,
+                                   tare_error* error);
+
+/* Other addresses for the same counts and dtypes; TARE_E_MISMATCH for other ones. */
+TARE_API int32_t tare_grads_rebind(tare_grads* grads, const tare_tensor* tensors, uint64_t count, tare_stream stream,
+                                   tare_error* error);
+
+/* As tare_scaler_unscale and tare_scaler_observe. Found-inf of the list is set anew by each. */
+TARE_API int32_t tare_grads_unscale(tare_grads* grads, tare_stream stream, tare_error* error);
+TARE_API int32_t tare_grads_observe(tare_grads* grads, tare_stream stream, tare_error* error);
+
+/* Writes the i-th tensor, unscaled, clipped and cast, into out[i]: as many elements, f32, f64, f16 or bf16; its own
+ * input (of the same size of element) or memory that overlaps nothing. `options_json` may be NULL:
+ *   {"unscale":true,     false: the values are already unscaled
+ *    "clip_norm":1.0,    as torch's clip_grad_norm_: times min(1, clip_norm / (norm + 1e-6)), norm of the whole list
+ *    "clip_value":0.5}   as torch's clip_grad_value_ */
+TARE_API int32_t tare_grads_write(tare_grads* grads, const tare_tensor* out, uint64_t count, const char* options_json,
+                                  tare_stream stream, tare_error* error);
+
+/* As tare_scaler_pointer: scale and inverse scale are the scaler's, found-inf, noop and multiplier the list's own. */
+TARE_API int32_t tare_grads_pointer(const void** out, const tare_grads* grads, int32_t which, tare_error* error);
+TARE_API void tare_grads_destroy(tare_grads* grads);
+
+/* ---- state
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+/* Reads tare's own JSON or HDF5, or lerobot's scaler_state.json, by content. *out is owned. */
+TARE_API int32_t tare_state_read(tare_state** out, const char* path, tare_error* error);
+
+/* Writes by the path's ending (.json, .h5, .hdf5); the file appears whole or not at all. `options_json` may be NULL:
+ * {"compression":"zstd"|"gzip"|"none"} for HDF5, {"shape":"tare"|"lerobot"} for JSON; the first is the default. */
+TARE_API int32_t tare_state_write(const tare_state* state, const char* path, const char* options_json,
+                                  tare_error* error);
+
+/* {"policy":"torch","fields":{"scale":65536,"_growth_tracker":3}} is enough; `size` bytes, no NUL needed. */
+TARE_API int32_t tare_state_from_json(tare_state** out, const char* text, uint64_t size, tare_error* error);
+TARE_API int32_t tare_state_to_json(tare_text** out, const tare_state* state, tare_error* error);
+
+enum {
+  TARE_KIND_NONE = 0,
+  TARE_KIND_NUMBER = 1, /* a float */
+  TARE_KIND_INTEGER = 2,
+  TARE_KIND_BOOLEAN = 3,
+  TARE_KIND_TEXT = 4,
+  TARE_KIND_ARRAY = 5,
+  TARE_KIND_JSON = 6 /* something else that was kept as it stood */
+};
+/* A key is a role ("scale"), a native name ("_growth_tracker", "growth_tracker"), or a name in full
+ * ("params.growth_interval"); "policy" is text. TARE_E_NOT_FOUND names what there is. */
+TARE_API int32_t tare_state_kind(int32_t* out, const tare_state* state, const char* key, tare_error* error);
+/* Integers, booleans (0 and 1) and text such as "0x1p16" or "nan" are numbers too. */
+TARE_API int32_t tare_state_number(double* out, const tare_state* state, const char* key, tare_error* error);
+/* TARE_E_MISMATCH for a number that is not whole. */
+TARE_API int32_t tare_state_integer(int64_t* out, const tare_state* state, const char* key, tare_error* error);
+/* Of a text; of anything else its JSON. *out is owned. */
+TARE_API int32_t tare_state_text(tare_text** out, const tare_state* state, const char* key, tare_error* error);
+/* *count is the room in `out` before and the number of elements after; with `out` NULL only *count is set. Too little
+ * room is TARE_E_INVALID_ARGUMENT. Elements stand in C order. */
+TARE_API int32_t tare_state_array(double* out, uint64_t* count, const tare_state* state, const char* key,
+                                  tare_error* error);
+/* How many keys there are, and each in full; *out is owned. */
+TARE_API int32_t tare_state_count(uint64_t* out, const tare_state* state, tare_error* error);
+TARE_API int32_t tare_state_key(tare_text** out, const tare_state* state, uint64_t index, tare_error* error);
+
+/* A value keeps its kind: an integer stays one. TARE_E_MISMATCH where the policy cannot hold it. */
+TARE_API int32_t tare_state_set_number(tare_state* state, const char* key, double value, tare_error* error);
+TARE_API int32_t tare_state_set_integer(tare_state* state, const char* key, int64_t value, tare_error* error);
+TARE_API int32_t tare_state_set_text(tare_state* state, const char* key, const char* value, tare_error* error);
+TARE_API int32_t tare_state_set_array(tare_state* state, const char* key, const double* values, uint64_t count,
+                                      tare_error* error);
+TARE_API void tare_state_destroy(tare_state* state);
+
+/* ---- checkpoints
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* The JSON of `tare inspect --json` ("tare.inspect/1"). Nothing stored in the file is run. `options_json` may be NULL:
+ * {"globals":false}, true: also what a pickle would import. *out is owned. */
+TARE_API int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* options_json,
+                                         tare_error* error);
+
+/* Changes scaler state in all files of a checkpoint as one transaction, and gives the plan as it was carried out
+ * ("tare.edit/1"). `edit_json`:
+ *   {"schema":"tare.edit/1","set":{"scale":1024},"at":null,"all":false,"dry_run":false,"force":false,"history":true} */
+TARE_API int32_t tare_checkpoint_edit(tare_text** out, const char* path, const char* edit_json, tare_error* error);
+
+/* Brings back the exact bytes from before the last edit. `options_json` may be NULL:
+ * {"hard_links":false}, true: also in files that have other names. */
+TARE_API int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* options_json, tare_error* error);
+
+/* The state of one scaler of a checkpoint, ready for tare_scaler_create_from_state or tare_scaler_load. `at` is its
+ * path as inspect shows it; NULL: the only one, else TARE_E_REFUSED with the list. *out is owned. */
+TARE_API int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

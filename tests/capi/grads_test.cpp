@@ -1,0 +1,82 @@
+// Prepared lists: unscale, clip, cast, each with a found-inf of its own.
+#include <tare/tare.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+namespace {
+
+struct Fixture {
+  tare_scaler* scaler = nullptr;
+  tare_grads* grads = nullptr;
+  tare_error error = TARE_ERROR_INIT;
+  float values[4] = {3, 0, 4, 0};
+  float more[1] = {1};
+  tare_tensor list[2] = {{values, 4, TARE_F32, 0}, {more, 1, TARE_F32, 0}};
+  Fixture() {
+    REQUIRE(tare_scaler_create(&scaler, R"({"policy":"torch","initial_scale":4})", &error) == TARE_OK);
+    REQUIRE(tare_grads_create(&grads, scaler, list, 2, &error) == TARE_OK);
+  }
+  ~Fixture() {
+    tare_grads_destroy(grads);
+    tare_scaler_destroy(scaler);
+  }
+  float shown(int32_t which) {
+    const void* pointer = nullptr;
+    CHECK(tare_grads_pointer(&pointer, grads, which, &error) == TARE_OK);
+    return *static_cast<const float*>(pointer);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "a list's infinities are its own, and its scaler's") {
+  tare_grads* other = nullptr;
+  float infinite[1] = {std::numeric_limits<float>::infinity()};
+  const tare_tensor tensor{infinite, 1, TARE_F32, 0};
+  REQUIRE(tare_grads_create(&other, scaler, &tensor, 1, &error) == TARE_OK);
+  REQUIRE(tare_grads_unscale(grads, nullptr, &error) == TARE_OK);
+  REQUIRE(tare_grads_unscale(other, nullptr, &error) == TARE_OK);
+  CHECK(shown(TARE_POINTER_FOUND_INF) == 0);
+  const void* found = nullptr;
+  REQUIRE(tare_grads_pointer(&found, other, TARE_POINTER_FOUND_INF, &error) == TARE_OK);
+  CHECK(*static_cast<const float*>(found) == 1);
+  CHECK(values[0] == 0.75f);
+  REQUIRE(tare_scaler_update(scaler, nullptr, &error) == TARE_OK);
+  double scale = 0;
+  REQUIRE(tare_scaler_scale(&scale, scaler, nullptr, &error) == TARE_OK);
+  CHECK(scale == 2);
+  tare_grads_destroy(other);
+}
+
+TEST_CASE_METHOD(Fixture, "write unscales, clips by norm and casts, and leaves its input") {
+  more[0] = 0;
+  uint16_t half[4] = {};
+  double wide[1] = {};
+  const tare_tensor out[2] = {{half, 4, TARE_F16, 0}, {wide, 1, TARE_F64, 0}};
+  REQUIRE(tare_grads_write(grads, out, 2, nullptr, nullptr, &error) == TARE_OK);
+  CHECK(half[0] == 0x3a00);  // 0.75
+  CHECK(values[0] == 3);
+  float clipped[4] = {};
+  const tare_tensor same[2] = {{clipped, 4, TARE_F32, 0}, {wide, 1, TARE_F64, 0}};
+  REQUIRE(tare_grads_write(grads, same, 2, R"({"clip_norm":0.625})", nullptr, &error) == TARE_OK);
+  const auto coefficient = static_cast<float>(0.625 / (1.25 + 1e-6));
+  CHECK(clipped[0] == 0.75f * coefficient);
+  CHECK(shown(TARE_POINTER_MULTIPLIER) == 0.25f * coefficient);
+  REQUIRE(tare_grads_write(grads, same, 2, R"({"clip_value":0.875})", nullptr, &error) == TARE_OK);
+  CHECK(clipped[0] == 0.75f);
+  CHECK(clipped[2] == 0.875f);
+}
+
+TEST_CASE_METHOD(Fixture, "outputs and options that do not fit are refused") {
+  float out[4] = {};
+  const tare_tensor few[1] = {{out, 4, TARE_F32, 0}};
+  CHECK(tare_grads_write(grads, few, 1, nullptr, nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+  const tare_tensor narrow[2] = {{out, 4, TARE_F8E5M2, 0}, {more, 1, TARE_F32, 0}};
+  CHECK(tare_grads_write(grads, narrow, 2, nullptr, nullptr, &error) == TARE_E_UNSUPPORTED);
+  CHECK(tare_grads_write(grads, list, 2, R"({"clip":1})", nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_grads_write(grads, list, 2, R"({"clip_norm":-1})", nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_grads_rebind(grads, list, 1, nullptr, &error) == TARE_E_MISMATCH);
+  CHECK(tare_grads_rebind(grads, list, 2, nullptr, &error) == TARE_OK);
+}

@@ -1,0 +1,89 @@
+// Configurations: the framework's names and tare's words, and clear refusals.
+#include "lib/scaler/config.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "lib/base/error.hpp"
+#include "lib/codec/json.hpp"
+#include "lib/scaler/scaler.hpp"
+
+using namespace tare;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string refusal(const std::string& config) {
+  try {
+    parse_config(config.c_str());
+  } catch (const Error& error) {
+    CHECK((error.status == Status::invalid_argument || error.status == Status::unsupported));
+    return std::string(error.what()) + " | " + error.hint;
+  }
+  return "taken";
+}
+
+double scale_of(const std::string& config) {
+  return make_scaler(parse_config(config.c_str()))->scale(nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("native names, roles and their aliases configure the same") {
+  CHECK(scale_of(R"({"policy":"torch","init_scale":128})") == 128);
+  CHECK(scale_of(R"({"policy":"torch","initial_scale":"0x1p7"})") == 128);
+  CHECK(scale_of(R"({"policy":"megatron"})") == 4294967296.0);
+  CHECK(parse_config(R"({"policy":"torch","window":7})").start.policy.params.torch.growth_interval == 7);
+  CHECK(parse_config(R"({"policy":"deepspeed","window":7})").start.policy.params.deepspeed_zero.scale_window == 7);
+}
+
+TEST_CASE("variants are chosen by the framework's key or by \"variant\"") {
+  CHECK(parse_config(R"({"policy":"deepspeed","variant":"fused"})").start.policy.id == rule::PolicyId::kDeepspeedFused);
+  CHECK(parse_config(R"({"policy":"mindspore","kind":"fixed"})").start.policy.id == rule::PolicyId::kMindsporeFixed);
+  CHECK(parse_config(R"({"policy":"mindspore","variant":"fixed"})").start.policy.id == rule::PolicyId::kMindsporeFixed);
+}
+
+TEST_CASE("what is wrong is named with what is allowed") {
+  CHECK_THAT(refusal("{}"), Contains("no \"policy\""));
+  CHECK_THAT(refusal("nonsense"), Contains("not JSON"));
+  CHECK_THAT(refusal(R"({"policy":"troch"})"), Contains("no policy \"troch\"") && Contains("megatron"));
+  CHECK_THAT(refusal(R"({"policy":"torch","growht":2})"), Contains("has no \"growht\"") && Contains("growth_factor"));
+  CHECK_THAT(refusal(R"({"policy":"torch","growth_factor":1})"), Contains("growth_factor is 1, allowed: more than 1"));
+  CHECK_THAT(refusal(R"({"policy":"torch","growth_factor":"two"})"), Contains("growth_factor"));
+  CHECK_THAT(refusal(R"({"policy":"torch","growth_interval":1.5})"), Contains("whole number"));
+  CHECK_THAT(refusal(R"({"policy":"torch","threads":0})"), Contains("threads is 0, allowed: 1 to 1024"));
+  CHECK_THAT(refusal(R"({"policy":"torch","device":"cuda:0"})"), Contains("without CUDA"));
+  CHECK_THAT(refusal(R"({"policy":"torch","device":"tpu"})"), Contains("no device \"tpu\""));
+  CHECK_THAT(refusal(R"({"policy":"torch","floor":8,"ceiling":4})"), Contains("floor is above ceiling"));
+  CHECK_THAT(refusal(R"({"policy":"deepspeed","variant":"sideways"})"), Contains("zero, fused, unfused, static"));
+}
+
+TEST_CASE("floor and ceiling hold the scale, and are off by default") {
+  const auto scaler =
+      make_scaler(parse_config(R"({"policy":"torch","initial_scale":4,"floor":2,"ceiling":8,"window":1})"));
+  const auto step = [&](bool overflow) {
+    scaler->report_overflow(overflow, nullptr);
+    scaler->update(nullptr);
+    return scaler->scale(nullptr);
+  };
+  CHECK(step(true) == 2);
+  CHECK(step(true) == 2);
+  CHECK(step(false) == 4);
+  CHECK(step(false) == 8);
+  CHECK(step(false) == 8);
+  const ScalerState state = scaler->save(nullptr);
+  CHECK(number_of(get(state, "floor"), "floor") == 2);
+  CHECK(integer_of(get(state, "statistics.steps"), "") == 5);
+  CHECK(integer_of(get(state, "statistics.skipped"), "") == 2);
+  CHECK(integer_of(get(state, "statistics.growths"), "") == 2);
+  CHECK(integer_of(get(state, "statistics.backoffs"), "") == 1);
+}
+
+TEST_CASE("a scaler made from a state goes on there, and its configuration may change parameters") {
+  const ScalerState state = state_from_json(
+      R"({"policy":"torch","params":{"growth_interval":9},"fields":{"scale":64,"_growth_tracker":8}})", "x");
+  const auto scaler = make_scaler(parse_config(R"({"threads":2,"growth_factor":4})", state));
+  scaler->report_overflow(false, nullptr);
+  scaler->update(nullptr);
+  CHECK(scaler->scale(nullptr) == 256);
+  CHECK_THROWS_WITH(parse_config(R"({"policy":"nemo"})", state), Contains("the state is of policy \"torch\""));
+}
