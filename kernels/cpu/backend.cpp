@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <vector>
 
 #include "kernels/cpu/fp_environment.hpp"
@@ -120,19 +121,21 @@ class CpuList : public TensorList {
     void* const from = element(input, piece.offset);
     Found& found = found_[static_cast<std::size_t>(&piece - plan_.pieces().data())];
     const int id = static_cast<int>(input.dtype);
-    if (outputs == nullptr || leaves_every_bit(recipe, input, outputs[piece.tensor])) {
-      backend_.pieces_.observe[id](from, nullptr, piece.count, recipe, found);
-      return;
-    }
+    if (outputs == nullptr) return backend_.pieces_.observe[id](from, nullptr, piece.count, recipe, found);
     const Tensor& output = outputs[piece.tensor];
-    const PieceFunction transform_piece = backend_.pieces_.write[id][static_cast<int>(output.dtype)];
-    transform_piece(from, element(output, piece.offset), piece.count, recipe, found);
+    void* const to = element(output, piece.offset);
+    if (!keeps_every_bit(recipe, input, output)) {
+      return backend_.pieces_.write[id][static_cast<int>(output.dtype)](from, to, piece.count, recipe, found);
+    }
+    backend_.pieces_.observe[id](from, nullptr, piece.count, recipe, found);
+    if (to != from) std::memcpy(to, from, piece.count * static_cast<std::size_t>(size_of(input.dtype)));
   }
 
-  /// In place and multiplied by 1: only 16-bit NaN change, which take their quiet form.
-  static bool leaves_every_bit(const Recipe& recipe, const Tensor& input, const Tensor& output) {
-    return input.data == output.data && input.dtype == output.dtype && size_of(input.dtype) >= 4 && !recipe.scales &&
-           !recipe.clips_norm && !recipe.clips_values;
+  /// Nothing to calculate: even NaN that are not quiet stay so, but for 16 bits, where torch converts there and back.
+  /// Not left to the vector code: a compiler may turn "times x or not" into "times x or 1".
+  static bool keeps_every_bit(const Recipe& recipe, const Tensor& input, const Tensor& output) {
+    return input.dtype == output.dtype && size_of(input.dtype) >= 4 && !recipe.scales && !recipe.clips_norm &&
+           !recipe.clips_values;
   }
 
   static void* element(const Tensor& tensor, std::uint64_t index) {
