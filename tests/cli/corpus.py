@@ -31,6 +31,7 @@ HOSTILE_KIB = 64 * 1024
 # A new value for each role that an edit is tried with; the second where the first is there already. Counters of this
 # size need more bytes than those that real runs store.
 NEW_VALUES = {"scale": (4096, 512), "growth_tracker": (300, 301), "growth_interval": (70000, 70001)}
+UNLIKELY_SCALE = 24
 REFUSED, UNREADABLE = 4, 3
 
 
@@ -274,7 +275,7 @@ def check_hostile(tare, original, limits):
         require(answer.code == text.code, "with --json exit", answer.code, "without", text.code)
         require(not unlike(before, snapshot(case.folder)), "reading:", unlike(before, snapshot(case.folder)))
 
-        edit = tare("edit", case.target, "scale=4096", "--yes", folder=elsewhere)
+        edit = tare("edit", case.target, f"scale={UNLIKELY_SCALE}", "--yes", folder=elsewhere)
         require(edit.code in range(5), edit)
         if edit.code == 0:
             undo = tare("undo", case.target, "--yes", folder=elsewhere)

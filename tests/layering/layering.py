@@ -12,7 +12,7 @@ import posixpath
 import re
 import sys
 
-# What each room may include and link, besides itself.
+# What each room may include and link, besides itself: all that an arrow leads to, in one step or several.
 BELOW = {
     "kernels": [],
     "lib/base": ["kernels"],
@@ -28,7 +28,7 @@ BELOW["lib/checkpoint"] = ["lib/container", "lib/dialect", *BELOW["lib/dialect"]
 BELOW["lib/edit"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
 BELOW["lib/report"] = ["lib/edit", "lib/codec", *BELOW["lib/edit"]]
 BELOW["lib/health"] = ["lib/report", *BELOW["lib/report"]]
-BELOW["tools"] = BELOW["capi"] = [room for room in BELOW if room.startswith("lib/")]
+BELOW["tools"] = BELOW["capi"] = [*BELOW]
 
 # These run on machines without a GPU: nothing that they reach through any chain of includes may be of it.
 HOST_ONLY = ["lib/base", "lib/tree", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/edit",
@@ -83,7 +83,7 @@ class Source:
         self.path = path
         self.ours, self.others, self.unknown = [], [], []
         for bracket, name in INCLUDE.findall((root / path).read_text(errors="replace")):
-            if bracket == "<":
+            if bracket == "<" and not name.startswith("tare/"):
                 self.others.append(name)
             elif posixpath.normpath(name) == name and (root / name).is_file():
                 self.ours.append(name)
