@@ -116,6 +116,7 @@ void write_beside(const OpenFile& from, const std::string& path, const FileRecor
   take_over_owner_and_mode(from, to);
   set_mtime(to, record.mtime_after);
   to.sync();
+  require_still_before(from.status(), from.path(), record);
   require_after(to, record);
 }
 
@@ -149,12 +150,9 @@ void roll_back_rewritten(const Store& store, const Journal& journal, std::size_t
   FileLayer& files = store.files();
   const std::string target = store.target(journal.files[index]);
   const std::string old_path = store.old_path(journal, index);
-  if (const auto old = status_of(files, old_path)) {
-    const auto named = status_of(files, target);
-    // Two names of one file: renaming one over the other would do nothing.
-    const bool is_same = named && named->st_ino == old->st_ino && named->st_dev == old->st_dev;
-    checked(is_same ? files.unlink(old_path) : files.rename(old_path, target), target);
-  }
+  if (status_of(files, old_path)) checked(files.rename(old_path, target), target);
+  // Where both were names of one file still, renaming has done nothing.
+  remove_if_there(files, old_path);
   remove_if_there(files, store.new_path(journal, index));
   sync_folder(files, folder_of(target));
   sync_folder(files, store.inside());

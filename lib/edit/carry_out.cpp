@@ -25,7 +25,6 @@ void take_back(const Claim& claim, const Journal& journal, std::size_t reached, 
       begun.files.resize(was_refused_untouched(store, journal, reached, problem) ? reached : reached + 1);
     }
     roll_back(store, begun, {});
-    store.sweep();
     claim.withdraw();
   } catch (const Error& second) {
     throw Error(Status::io, std::string(problem.what()) + "; rolling back was stopped as well: " + second.what(),

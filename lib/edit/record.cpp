@@ -165,7 +165,10 @@ std::uint32_t witness_crc(const OpenFile& file, const FileRecord& record, std::u
   kept.reserve(bytes.size());
   std::uint64_t from = run.offset;
   const auto keep_until = [&](std::uint64_t end) {
-    for (; from < end; ++from) kept.push_back(bytes[from - run.offset]);
+    if (from >= end) return;
+    const ByteView piece = ByteView(bytes).subspan(from - run.offset, end - from);
+    kept.insert(kept.end(), piece.begin(), piece.end());
+    from = end;
   };
   for (const Swap& swap : record.swaps) {
     keep_until(std::min(swap.offset, run.end()));

@@ -84,16 +84,27 @@ Stand stand_of(const OpenFile& file, const FileRecord& record) {
   return record.way == Way::in_place ? stand_in_place(file, record) : stand_rewritten(file, record);
 }
 
+namespace {
+
+/// The old file is put aside, durably, before the new one takes its name. So where nothing is aside we have not touched
+/// the file, whatever it holds; unless it is the new one, and somebody removed the old.
+Stand stand_rewritten(const Store& store, const Journal& journal, std::size_t index) {
+  const FileRecord& record = journal.files[index];
+  const bool is_aside = status_of(store.files(), store.old_path(journal, index)).has_value();
+  const auto target = open_target(store, record);
+  const Stand stand = target ? stand_of(*target, record) : Stand::foreign;
+  if (!is_aside) return stand == Stand::after ? Stand::foreign : Stand::before;
+  const bool is_between_names = !target && !status_of(store.files(), store.target(record));
+  return is_between_names ? Stand::between : stand;
+}
+
+}  // namespace
+
 Stand stand_of(const Store& store, const Journal& journal, std::size_t index) {
   const FileRecord& record = journal.files[index];
-  const bool put_aside =
-      record.way == Way::rewritten && status_of(store.files(), store.old_path(journal, index)).has_value();
+  if (record.way == Way::rewritten) return stand_rewritten(store, journal, index);
   const auto target = open_target(store, record);
-  if (!target) return put_aside && !status_of(store.files(), store.target(record)) ? Stand::between : Stand::foreign;
-  const Stand stand = stand_of(*target, record);
-  // The new file counts as ours only while the old one is still there to go back to.
-  if (record.way == Way::in_place || stand == Stand::foreign || stand == Stand::before) return stand;
-  return put_aside ? Stand::after : Stand::foreign;
+  return target ? stand_of(*target, record) : Stand::foreign;
 }
 
 }  // namespace tare

@@ -23,6 +23,7 @@ mode_t journal_mode(const std::vector<Target>& targets) {
 
 Scope scope_of(FileLayer& files, const std::vector<Target>& targets, const std::string& upper) {
   std::vector<std::string> paths;
+  paths.reserve(targets.size());
   for (const Target& target : targets) paths.push_back(target.path);
   return {files, paths, upper};
 }

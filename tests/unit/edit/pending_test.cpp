@@ -136,6 +136,51 @@ TEST_CASE("a file that something else wrote after the crash stops the roll-back,
   }
 }
 
+/// One file that was just rewritten, the old one still put aside: the power failed before the commit.
+struct Rewritten {
+  Rewritten() : scene(all_scenes()[2]), path(scene.edits[0].path), old(scene.disk.bytes(path)), disk(scene.disk) {
+    const Bytes wanted = changed(old, scene.edits[0].change);
+    for (std::uint64_t call = 1; disk.bytes(path) != wanted; ++call) {
+      disk = scene.disk;
+      disk.kill_at(call);
+      CHECK_THROWS_AS(commit(disk, scene.edits, {}, {}), Killed);
+      disk = disk.after_crash(Survival::everything, 0);
+    }
+  }
+  [[nodiscard]] std::string put_aside() {
+    std::vector<FolderEntry> entries;
+    disk.list("/run/ckpt/.tare", entries);
+    for (const FolderEntry& entry : entries) {
+      if (entry.name.find(".old.") != std::string::npos) return "/run/ckpt/.tare/" + entry.name;
+    }
+    FAIL("no old file was put aside");
+    return {};
+  }
+
+  Scene scene;
+  std::string path;
+  Bytes old;
+  SimulatedDisk disk;
+};
+
+TEST_CASE("a rewritten file whose old one is gone cannot be rolled back, and that is said") {
+  Rewritten world;
+  world.disk.unlink(world.put_aside());
+  CHECK(status_of_work([&] { recover(world.disk, home, ""); }) == Status::refused);
+}
+
+TEST_CASE("giving a rewritten file up leaves nothing beside it") {
+  Rewritten world;
+  world.disk.overwrite(world.path, noise(50, 5));
+  CHECK(status_of_work([&] { recover(world.disk, home, ""); }) == Status::refused);
+  CHECK(world.disk.bytes(world.put_aside()) == world.old);
+  RecoverOptions options;
+  options.abandon_foreign_files = true;
+  recover(world.disk, home, "", options);
+  CHECK(world.disk.bytes(world.path) == noise(50, 5));
+  CHECK_FALSE(world.disk.has("/run/ckpt/.tare"));
+}
+
 TEST_CASE("in a folder where everybody may create files a stranger's journal is not believed") {
   Interrupted world;
   world.disk.set_user(4711);  // the owner of the files is 1000, and so is that of .tare

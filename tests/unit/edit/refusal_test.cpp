@@ -204,6 +204,23 @@ TEST_CASE("a file that another program writes while the journal is written keeps
   CHECK_FALSE(scene.disk.has("/run/ckpt/.tare"));
 }
 
+TEST_CASE("a file that another program writes while it is written anew keeps that, and no half copy stays") {
+  const Scene scene = scene_named("splice");
+  const std::string path = scene.edits[0].path;
+  const Bytes theirs = noise(1200, 999);
+  int refused = 0;
+  for (std::uint64_t call = 7; call < 13; ++call) {
+    INFO("they write before call " << call);
+    SimulatedDisk disk = scene.disk;
+    disk.interrupt_at(call, [&] { disk.overwrite(path, theirs); });
+    CHECK(failure(disk, scene.edits).status == Status::refused);
+    CHECK(disk.bytes(path) == theirs);
+    CHECK_FALSE(disk.has("/run/ckpt/.tare"));
+    ++refused;
+  }
+  CHECK(refused == 6);
+}
+
 TEST_CASE("of two editors at work at once one is refused as busy, wherever they meet") {
   const Scene scene = scene_named("eight ranks");
   const auto old = states(scene.disk, scene.edits);

@@ -53,6 +53,7 @@ TEST_CASE("undo brings back bytes, size, mode and mtime") {
   CHECK(now.st_mode == old.st_mode);
   CHECK(now.st_ino == old.st_ino);
   CHECK(same_moment(now.st_mtim, old.st_mtim));
+  CHECK(names_in(scratch.path(".tare")) == std::vector<std::string>{"000001.undone"});
 }
 
 TEST_CASE("undo repeats back through earlier edits, and then there is nothing to undo") {
