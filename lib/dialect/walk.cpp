@@ -13,9 +13,9 @@ bool is_container(Kind kind) {
 }
 
 /// Most lists and tuples are of numbers: sizes, strides, betas.
-bool can_hold_state(const Tree& tree, NodeId node) {
+bool holds_containers(const Tree& tree, NodeId node) {
   const Kind kind = tree.kind(node);
-  if (kind != Kind::list && kind != Kind::tuple) return is_container(kind);
+  if (kind != Kind::list && kind != Kind::tuple) return true;
   const auto items = tree.items(node);
   return std::any_of(items.begin(), items.end(), [&](NodeId item) { return is_container(tree.kind(item)); });
 }
@@ -48,8 +48,12 @@ class Children {
 }  // namespace
 
 bool TreeWalk::is_new(NodeId node) {
-  if (node == nowhere || !can_hold_state(tree_, node)) return false;
-  if (seen_[node]) shared_[node] = true;
+  if (node == nowhere || !is_container(tree_.kind(node))) return false;
+  if (seen_[node]) {
+    shared_[node] = true;
+    return false;
+  }
+  seen_[node] = !holds_containers(tree_, node);
   return !seen_[node];
 }
 

@@ -287,6 +287,19 @@ TEST_CASE("FP8 state that is not read yet is told, also beside a loss scale") {
   }
 }
 
+TEST_CASE("where no scaler is found, what there is instead is told") {
+  const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
+  const auto note = [&](const char* target) {
+    return find(open_checkpoint(corpus + target, {}), "no-scaler")->message;
+  };
+  CHECK(
+      note("torch/disabled/off.pt") ==
+      "no loss-scaler state that tare knows; off.pt: 1 tensor (float32); under epoch, model, scaler; scaler is empty");
+  CHECK_THAT(note("megatron/torch_constant/ckpt/iter_0000002"), Catch::Contains("optimizer.grad_scaler is empty"));
+  CHECK_THAT(note("megatron/torch_bf16/ckpt/iter_0000002"), Catch::Contains("87 tensors (bfloat16, float32)"));
+  CHECK_THAT(note("accelerate/disabled/state"), Catch::Contains("scaler.pt: nothing"));
+}
+
 TEST_CASE("an edit gets every file open, with its identity") {
   const Scratch scratch;
   scratch.copy(rank0, "step/rank0.pt");

@@ -255,6 +255,14 @@ TEST_CASE("depth costs no stack") {
   CHECK(find_in(nested, node).scalers.empty());
 }
 
+TEST_CASE("a long list that stands at many places is looked through once") {
+  MadeTree made;
+  const NodeId one = made.integer(1);
+  const NodeId numbers = made.tree.add_items(Kind::list, std::vector<NodeId>(300'000, one), {});
+  const NodeId many = made.tree.add_items(Kind::list, std::vector<NodeId>(300'000, numbers), {});
+  CHECK(paths(find_in(made, made.map({{"many", many}, {"scaler", made.grad_scaler()}}))) == Paths{"scaler"});
+}
+
 TEST_CASE("copies are the same only where every field is, in value and kind") {
   MadeTree a;
   MadeTree b;
