@@ -10,6 +10,7 @@ says what it is. A case that does not load here unedited (a class that is not in
 named by --must may not be left out. Exit 0: all is well.
 """
 import argparse
+import dataclasses
 import pathlib
 import sys
 import tempfile
@@ -20,7 +21,7 @@ import torch
 
 from command import Tare
 from corpus import cases_of, copied, planned_edits
-from loading import layout, number, print_of, ways
+from loading import Value, layout, ways
 from scalers import report
 from values import equal
 
@@ -40,15 +41,34 @@ def editable(case):
             and any(s["kind"] == "loss_scale" and "scale" in s["roles"] for s in case.scalers))
 
 
-def loaded(case, scaler):
-    """{(file, way): layout} of every file that holds the scaler."""
-    return {(file, way): layout(root) for file in scaler["files"] for way, root in ways(case.folder / file).items()}
+@dataclasses.dataclass
+class Loaded:
+    """What the files that hold a scaler give, in every way in which they load."""
+
+    values: dict  # (file, way): {path: Value}
+    states: dict  # file: the scaler's state, as the framework would get it
+
+    @classmethod
+    def of(cls, case, scaler):
+        values, states = {}, {}
+        for file in scaler["files"]:
+            for way, root in ways(case.folder / file).items():
+                places = layout(root)
+                values[file, way] = {path: Value.of(value) for path, value in places.items()}
+                states.setdefault(file, places[scaler["path"]])
+        return cls(values, states)
 
 
-def changed_paths(before, after):
-    if set(before) != set(after):
-        raise Wrong(f"other places than before: {sorted(set(before) ^ set(after))[:4]}")
-    return [path for path in before if print_of(before[path]) != print_of(after[path])]
+def loaded_untouched(case, scaler):
+    try:
+        loaded = Loaded.of(case, scaler)
+    except Exception as problem:  # frameworks raise anything
+        raise NotHere(f"{type(problem).__name__}: {str(problem).splitlines()[0][:120]}") from problem
+    scale = float(scaler["roles"]["scale"])
+    for values in loaded.values.values():
+        if not any(within(path, scaler) and equal(scale, value.number, "float32") for path, value in values.items()):
+            raise NotHere(f"this torch reads no scale of {scale}")
+    return loaded
 
 
 def within(path, scaler):
@@ -57,21 +77,23 @@ def within(path, scaler):
 
 def compare(scaler, edits, before, after):
     """-> how many other values there are, all of them as before"""
-    if set(before) != set(after):
-        raise Wrong(f"no longer loads: {sorted(set(before) ^ set(after))}")
+    if set(before.values) != set(after.values):
+        raise Wrong(f"no longer loads: {sorted(set(before.values) ^ set(after.values))}")
     same = 0
-    for key, old in before.items():
-        new = after[key]
-        paths = changed_paths(old, new)
-        for path in paths:
-            meant = [value for role, value in edits if equal(scaler["roles"][role], number(old[path]), "float32")]
-            if not within(path, scaler) or not any(equal(value, number(new[path]), "float32") for value in meant):
-                raise Wrong(f"{key}: {path or '(root)'}: {old[path]!r} became {new[path]!r}")
-            if print_of(old[path])[0] != print_of(new[path])[0]:
-                raise Wrong(f"{key}: {path}: {print_of(old[path])[0]} became {print_of(new[path])[0]}")
-        if len(paths) < len(edits):
-            raise Wrong(f"{key}: {len(edits)} edits, but {paths} changed")
-        same += len(old) - len(paths)
+    for key, old in before.values.items():
+        new = after.values[key]
+        if set(old) != set(new):
+            raise Wrong(f"{key}: other places than before: {sorted(set(old) ^ set(new))[:4]}")
+        changed = [path for path in old if old[path] != new[path]]
+        for path in changed:
+            meant = [value for role, value in edits if equal(float(scaler["roles"][role]), old[path].number, "float32")]
+            if not within(path, scaler) or not any(equal(value, new[path].number, "float32") for value in meant):
+                raise Wrong(f"{key}: {path or '(root)'}: {old[path]} became {new[path]}")
+            if old[path].kind != new[path].kind:
+                raise Wrong(f"{key}: {path}: {old[path].kind} became {new[path].kind}")
+        if len(changed) < len(edits):
+            raise Wrong(f"{key}: {len(edits)} edits, but {changed} changed")
+        same += len(old) - len(changed)
     return same
 
 
@@ -80,10 +102,7 @@ def check(tare, original):
     with tempfile.TemporaryDirectory() as scratch:
         case = copied(original, scratch)
         scaler = next(s for s in case.scalers if s["kind"] == "loss_scale" and "scale" in s["roles"])
-        try:
-            before = loaded(case, scaler)
-        except Exception as problem:  # frameworks raise anything
-            raise NotHere(f"{type(problem).__name__}: {str(problem).splitlines()[0][:120]}") from problem
+        before = loaded_untouched(case, scaler)
         choice = ["--at", scaler["path"]] if len({s["path"] for s in case.scalers}) > 1 else []
         edits = list(planned_edits(scaler))
         told = []
@@ -92,14 +111,13 @@ def check(tare, original):
             answer = tare("edit", case.target, f"{role}={value}", *choice, "--yes")
             if answer.code != 0:
                 raise Wrong(str(answer))
-            after = loaded(case, scaler)
+            after = Loaded.of(case, scaler)
             same = compare(scaler, edits[:count], before, after)
-            told.append(f"{role}={value}: {len({file for file, _ in after})} files by "
-                        f"{', '.join(sorted({way for _, way in after}))}; {same} other values as before")
-        for (file, way), places in after.items():
-            if way == "load":
-                said = report(scaler["dialect"], places[scaler["path"]])
-                told += [f"{file}: {said}"] if said else []
+            by = ", ".join(sorted({way for _, way in after.values}))
+            told.append(f"{role}={value}: {len(after.states)} files by {by}; {same} other values as before")
+        for file, state in after.states.items():
+            said = report(scaler["dialect"], state)
+            told += [f"{file}: {said}"] if said else []
         return told
 
 

@@ -1,5 +1,6 @@
-"""Loads checkpoint files with the frameworks themselves and lays out what they give: {path: value}, paths as truth.json
-writes them. Nothing is stood in for: a file whose classes are not installed does not load here."""
+"""Loads checkpoint files with the frameworks themselves and lays out what they give: {path: value}, paths as
+truth.json writes them. Nothing is stood in for: a file whose classes are not installed does not load here."""
+import dataclasses
 import os
 import pickle
 import types
@@ -62,7 +63,20 @@ def layout(root):
     return places
 
 
-def print_of(value):
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """A value as it was at the time of loading: a mapped file would show later edits."""
+
+    kind: str
+    content: bytes | str
+    number: float | int | None = dataclasses.field(compare=False)  # out of its tensor or array
+
+    @staticmethod
+    def of(value):
+        return Value(*kind_and_content(value), number(value))
+
+
+def kind_and_content(value):
     """What must be equal for two leaves to be the same value of the same kind."""
     if isinstance(value, torch.Tensor):
         kind = f"tensor:{value.dtype}{list(value.shape)}"
@@ -80,7 +94,6 @@ def print_of(value):
 
 
 def number(value):
-    """The number that a field holds, out of its tensor or array; None where it is none."""
     if isinstance(value, (torch.Tensor, numpy.ndarray, numpy.generic)):
         flat = value.reshape(-1)
         return flat[0].item() if len(flat) == 1 else None

@@ -28,9 +28,14 @@ environment() {
 environment new
 environment old
 
+# What each environment is there for; a selection need not hold all of it.
+must_new=(--must torch/train-t2.15 torch/legacy-t2.15 lightning/v2_6 deepspeed/zero2_4ranks_tags megatron/torch_tp2_pp2)
+must_old=(--must torch/train-t1.13 torch/legacy-t1.13 torch/object-t1.13)
+[ $# -eq 0 ] || must_new=() must_old=()
+
 common=(--tare build/release/tools/tare --corpus build/release/tests/data/corpus)
 status=0
-"$cache/new/bin/python" $here/fidelity.py "${common[@]}" "$@" || status=1
-"$cache/old/bin/python" $here/fidelity.py "${common[@]}" "$@" || status=1
+"$cache/new/bin/python" $here/fidelity.py "${common[@]}" "${must_new[@]}" "$@" || status=1
+"$cache/old/bin/python" $here/fidelity.py "${common[@]}" "${must_old[@]}" "$@" || status=1
 "$cache/new/bin/python" $here/engine.py "${common[@]}" 2>"$cache/engine.log" || { cat "$cache/engine.log" >&2; status=1; }
 exit $status
