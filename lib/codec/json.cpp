@@ -1,7 +1,6 @@
 #include "lib/codec/json.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -13,7 +12,9 @@
 namespace tare {
 namespace {
 
+using json::Array;
 using json::Json;
+using json::Object;
 
 constexpr std::string_view lerobot_names[] = {"scale", "growth_factor", "backoff_factor", "growth_interval",
                                               "_growth_tracker"};
@@ -22,14 +23,22 @@ constexpr std::string_view lerobot_names[] = {"scale", "growth_factor", "backoff
 
 Json json_of(const StateValue& value);
 
+Json item_of(const std::vector<float>& list, std::size_t at) {
+  return static_cast<double>(list[at]);
+}
+template <class Item>
+Json item_of(const std::vector<Item>& list, std::size_t at) {
+  return list[at];
+}
+
 /// Rows of `array` from dimension `axis` on; `at` walks over the values.
 Json rows_of(const StateArray& array, std::size_t axis, std::size_t& at) {
-  Json rows = Json::array();
+  Array rows;
   for (std::uint64_t i = 0; i < array.shape[axis]; ++i) {
     if (axis + 1 < array.shape.size()) {
       rows.push_back(rows_of(array, axis + 1, at));
     } else {
-      std::visit([&](const auto& list) { rows.push_back(Json(list[at])); }, array.values);
+      std::visit([&](const auto& list) { rows.push_back(item_of(list, at)); }, array.values);
       ++at;
     }
   }
@@ -37,7 +46,7 @@ Json rows_of(const StateArray& array, std::size_t axis, std::size_t& at) {
 }
 
 struct ToJson {
-  Json operator()(std::monostate) const { return nullptr; }
+  Json operator()(std::monostate) const { return {}; }
   Json operator()(const OpaqueJson& opaque) const { return json::parse(opaque.text, "a kept value", Status::internal); }
   Json operator()(const StateArray& array) const {
     std::size_t at = 0;
@@ -45,7 +54,7 @@ struct ToJson {
   }
   template <class Plain>
   Json operator()(const Plain& value) const {
-    return Json(value);
+    return value;
   }
 };
 
@@ -54,8 +63,8 @@ Json json_of(const StateValue& value) {
 }
 
 Json json_of(const StateSection& section) {
-  Json object = Json::object();
-  for (const auto& [name, value] : section) object[name] = json_of(value);
+  Object object;
+  for (const auto& [name, value] : section) object.emplace_back(name, json_of(value));
   return object;
 }
 
@@ -65,28 +74,39 @@ std::string lerobot_text(const ScalerState& state) {
                 "lerobot's file holds a torch scaler's state, this one is of policy \"" + state.policy + "\"",
                 "Write tare's own shape, or translate the state first.");
   }
-  Json object = Json::object();
-  for (const std::string_view name : lerobot_names) object[std::string(name)] = json_of(get(state, name));
-  return json::text_of(object);
+  Object object;
+  for (const std::string_view name : lerobot_names) object.emplace_back(name, json_of(get(state, name)));
+  return json::text_of(std::move(object));
 }
 
 // ---- in
 
-std::optional<StateArray> array_of(const Json& json);
+std::optional<StateArray> array_of(const Array& items);
 
-template <class Item, class Test>
-std::optional<StateArray> flat_array(const Json& json, const Test& fits) {
-  if (!std::ranges::all_of(json, fits)) return std::nullopt;
-  std::vector<Item> items;
-  items.reserve(json.size());
-  for (const Json& item : json) items.push_back(item.get<Item>());
-  return StateArray{{json.size()}, std::move(items)};
+/// Items that are all of one kind.
+template <class Item>
+std::optional<StateArray> flat_array(const Array& items) {
+  std::vector<Item> values;
+  values.reserve(items.size());
+  for (const Json& item : items) {
+    const auto* value = item.as<Item>();
+    if (value == nullptr) return std::nullopt;
+    values.push_back(*value);
+  }
+  return StateArray{{items.size()}, std::move(values)};
 }
 
-bool is_integer(const Json& json) {
-  return json.is_number_integer() &&
-         (!json.is_number_unsigned() ||
-          json.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+/// Ints and floats together are floats.
+std::optional<StateArray> number_array(const Array& items) {
+  std::vector<double> values;
+  values.reserve(items.size());
+  for (const Json& item : items) {
+    const auto* integer = item.as<std::int64_t>();
+    const auto* real = item.as<double>();
+    if (integer == nullptr && real == nullptr) return std::nullopt;
+    values.push_back(real == nullptr ? static_cast<double>(*integer) : *real);
+  }
+  return StateArray{{items.size()}, std::move(values)};
 }
 
 /// [[1, 2], [0.5, 3]]: the ints of one row are floats beside those of another.
@@ -101,10 +121,11 @@ void match_numbers(StateArray& a, StateArray& b) {
 }
 
 /// Rows of one shape and kind, one after the other; nothing if they differ.
-std::optional<StateArray> stacked_array(const Json& json) {
+std::optional<StateArray> stacked_array(const Array& rows) {
   std::optional<StateArray> whole;
-  for (const Json& row : json) {
-    auto next = row.is_array() ? array_of(row) : std::nullopt;
+  for (const Json& row : rows) {
+    const auto* items = row.as<Array>();
+    auto next = items == nullptr ? std::nullopt : array_of(*items);
     if (!next) return std::nullopt;
     if (!whole) {
       whole = std::move(next);
@@ -119,58 +140,58 @@ std::optional<StateArray> stacked_array(const Json& json) {
         },
         whole->values);
   }
-  whole->shape.insert(whole->shape.begin(), json.size());
+  whole->shape.insert(whole->shape.begin(), rows.size());
   return whole;
 }
 
-std::optional<StateArray> array_of(const Json& json) {
-  if (json.empty() || std::ranges::all_of(json, is_integer)) {
-    return flat_array<std::int64_t>(json, is_integer);
-  }
-  if (json.front().is_array()) return stacked_array(json);
-  if (auto numbers = flat_array<double>(json, [](const Json& item) { return item.is_number(); })) return numbers;
-  return flat_array<std::string>(json, [](const Json& item) { return item.is_string(); });
+std::optional<StateArray> array_of(const Array& items) {
+  if (auto integers = flat_array<std::int64_t>(items)) return integers;
+  if (items.front().as<Array>() != nullptr) return stacked_array(items);
+  if (auto numbers = number_array(items)) return numbers;
+  return flat_array<std::string>(items);
 }
 
 StateValue value_of(const Json& json) {
-  if (json.is_null()) return std::monostate();
-  if (json.is_boolean()) return json.get<bool>();
-  if (is_integer(json)) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  if (json.is_array()) {
-    if (auto array = array_of(json)) return *std::move(array);
+  if (json.as<std::monostate>() != nullptr) return std::monostate();
+  if (const auto* flag = json.as<bool>()) return *flag;
+  if (const auto* integer = json.as<std::int64_t>()) return *integer;
+  if (const auto* real = json.as<double>()) return *real;
+  if (const auto* text = json.as<std::string>()) return *text;
+  if (const auto* items = json.as<Array>()) {
+    if (auto array = array_of(*items)) return *std::move(array);
   }
-  return OpaqueJson{json.dump()};
+  return OpaqueJson{json::text_of(json)};
 }
 
-StateSection section_of(const Json& root, const char* name, const std::string& file) {
+StateSection section_of(const Object& root, const char* name, const std::string& file) {
   StateSection section;
-  const auto found = root.find(name);
-  if (found == root.end()) return section;
-  if (!found->is_object()) throw Error(Status::corrupt, file + ": \"" + name + "\" is no object");
-  for (const auto& [key, value] : found->items()) section.set(key, value_of(value));
+  const Json* found = json::find(root, name);
+  if (found == nullptr) return section;
+  const auto* members = found->as<Object>();
+  if (members == nullptr) throw Error(Status::corrupt, file + ": \"" + name + "\" is no object");
+  for (const auto& [key, value] : *members) section.set(key, value_of(value));
   return section;
 }
 
-const std::string& text_at(const Json& root, const char* name, const std::string& file) {
-  const auto found = root.find(name);
-  if (found == root.end())
-    throw Error(Status::corrupt, file + ": no \"" + std::string(name) + "\"",
-                "A state needs \"policy\" and \"fields\".");
-  if (!found->is_string()) throw Error(Status::corrupt, file + ": \"" + std::string(name) + "\" is no text");
-  return found->get_ref<const std::string&>();
+const std::string& text_at(const Object& root, const char* name, const std::string& file) {
+  const Json* found = json::find(root, name);
+  if (found == nullptr) {
+    throw Error(Status::corrupt, file + ": no \"" + name + "\"", "A state needs \"policy\" and \"fields\".");
+  }
+  const auto* text = found->as<std::string>();
+  if (text == nullptr) throw Error(Status::corrupt, file + ": \"" + name + "\" is no text");
+  return *text;
 }
 
-bool is_lerobot(const Json& root) {
-  return !root.contains("policy") && !root.contains("fields") &&
-         std::ranges::all_of(lerobot_names, [&](std::string_view name) { return root.contains(std::string(name)); });
+bool is_lerobot(const Object& root) {
+  return json::find(root, "policy") == nullptr && json::find(root, "fields") == nullptr &&
+         std::ranges::all_of(lerobot_names, [&](std::string_view name) { return json::find(root, name) != nullptr; });
 }
 
-ScalerState from_lerobot(const Json& root) {
+ScalerState from_lerobot(const Object& root) {
   ScalerState state;
   state.policy = "torch";
-  for (const auto& [name, value] : root.items()) state.fields.set(name, value_of(value));
+  for (const auto& [name, value] : root) state.fields.set(name, value_of(value));
   normalise(state);
   return state;
 }
@@ -179,15 +200,17 @@ ScalerState from_lerobot(const Json& root) {
 
 std::string state_to_json(const ScalerState& state, JsonShape shape) {
   if (shape == JsonShape::lerobot) return lerobot_text(state);
-  Json root{{"schema", state_schema}, {"policy", state.policy}};
-  root["params"] = json_of(state.params);
-  root["fields"] = json_of(state.fields);
-  root["roles"] = json_of(roles_of(state));
-  root["statistics"] = json_of(state.statistics);
+  Object root;
+  root.emplace_back("schema", state_schema);
+  root.emplace_back("policy", state.policy);
+  root.emplace_back("params", json_of(state.params));
+  root.emplace_back("fields", json_of(state.fields));
+  root.emplace_back("roles", json_of(roles_of(state)));
+  root.emplace_back("statistics", json_of(state.statistics));
   for (const auto& [name, value] : state.other) {
-    if (!root.contains(name)) root[name] = json_of(value);
+    if (json::find(root, name) == nullptr) root.emplace_back(name, json_of(value));
   }
-  std::string text = json::text_of(root);
+  std::string text = json::text_of(std::move(root));
   if (text.size() > limits::max_small_text_bytes) {
     throw Error(Status::unsupported, "the state is too big for JSON: " + std::to_string(text.size()) + " bytes",
                 "Write it as HDF5 (.h5).");
@@ -196,10 +219,11 @@ std::string state_to_json(const ScalerState& state, JsonShape shape) {
 }
 
 StateSection members_of_json(std::string_view text, const std::string& what) {
-  const Json object = json::parse(text, what, Status::invalid_argument);
-  if (!object.is_object()) throw Error(Status::invalid_argument, what + ": not a JSON object");
+  const Json json = json::parse(text, what, Status::invalid_argument);
+  const auto* object = json.as<Object>();
+  if (object == nullptr) throw Error(Status::invalid_argument, what + ": not a JSON object");
   StateSection members;
-  for (const auto& [key, value] : object.items()) members.set(key, value_of(value));
+  for (const auto& [key, value] : *object) members.set(key, value_of(value));
   return members;
 }
 
@@ -210,23 +234,23 @@ std::string value_to_json(const StateValue& value) {
 }
 
 ScalerState state_from_json(std::string_view text, const std::string& name) {
-  const Json root = json::parse(text, name, Status::corrupt);
-  if (!root.is_object()) throw Error(Status::corrupt, name + ": not a JSON object");
-  if (is_lerobot(root)) return from_lerobot(root);
-  if (root.contains("schema")) require_readable_schema(text_at(root, "schema", name), name);
-  if (!root.contains("fields")) text_at(root, "fields", name);
+  const Json json = json::parse(text, name, Status::corrupt);
+  const auto* root = json.as<Object>();
+  if (root == nullptr) throw Error(Status::corrupt, name + ": not a JSON object");
+  if (is_lerobot(*root)) return from_lerobot(*root);
+  if (json::find(*root, "schema") != nullptr) require_readable_schema(text_at(*root, "schema", name), name);
+  if (json::find(*root, "fields") == nullptr) text_at(*root, "fields", name);
   ScalerState state;
-  state.policy = text_at(root, "policy", name);
-  state.params = section_of(root, "params", name);
-  state.fields = section_of(root, "fields", name);
-  state.statistics = section_of(root, "statistics", name);
-  for (const auto& [key, value] : root.items()) {
-    const bool known = key == "schema" || key == "policy" || key == "params" || key == "fields" || key == "roles" ||
-                       key == "statistics";
-    if (!known) state.other.set(key, value_of(value));
+  state.policy = text_at(*root, "policy", name);
+  state.params = section_of(*root, "params", name);
+  state.fields = section_of(*root, "fields", name);
+  state.statistics = section_of(*root, "statistics", name);
+  constexpr std::string_view own[] = {"schema", "policy", "params", "fields", "roles", "statistics"};
+  for (const auto& [key, value] : *root) {
+    if (std::ranges::find(own, key) == std::end(own)) state.other.set(key, value_of(value));
   }
   normalise(state);
-  take_roles(state, section_of(root, "roles", name));
+  take_roles(state, section_of(*root, "roles", name));
   return state;
 }
 

@@ -1,18 +1,64 @@
 // JSON as tare takes and gives it. Taken: strict RFC 8259, no comments, no duplicate names, bounded in size and depth.
 // Given: floats in the shortest text that reads back to the same double, nan and infinities as strings.
+//
+// The values are a type of our own: nlohmann_json's allocates in its destructor, which ends the process when there is
+// no memory left. Its lexer and parser are what reads.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "lib/base/error.hpp"
 
 namespace tare::json {
 
-using Json = nlohmann::ordered_json;
+struct Json;
+using Array = std::vector<Json>;
+using Object = std::vector<std::pair<std::string, Json>>;  // in the order of the text
 
-/// Throws `status_of_bad_text` with `what` (a path, "the configuration") and the place in the message.
+struct Json {
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value;
+
+  Json() = default;
+  Json(bool flag) : value(flag) {}
+  Json(std::int64_t integer) : value(integer) {}
+  Json(double real) : value(real) {}
+  Json(std::string text) : value(std::move(text)) {}
+  Json(std::string_view text) : value(std::string(text)) {}
+  Json(const char* text) : value(std::string(text)) {}
+  Json(Array items) : value(std::move(items)) {}
+  Json(Object members) : value(std::move(members)) {}
+
+  template <class Kind>
+  [[nodiscard]] const Kind* as() const {
+    return std::get_if<Kind>(&value);
+  }
+};
+
+/// Members one by one. (A braced list of them is not taken apart rightly by GCC 12 when memory runs out half-way.)
+class Members {
+ public:
+  Members& add(std::string_view name, Json value) {
+    object_.emplace_back();
+    object_.back().first = name;
+    object_.back().second = std::move(value);
+    return *this;
+  }
+  Object take() { return std::move(object_); }
+
+ private:
+  Object object_;
+};
+
+/// The member of that name; null where there is none.
+const Json* find(const Object& object, std::string_view name);
+
+/// Throws `status_of_bad_text` with `what` (a path, "the configuration") and the place in the message. Integers beyond
+/// 64 bits become floats.
 Json parse(std::string_view text, const std::string& what, Status status_of_bad_text);
 
 /// Objects a line a member, arrays of plain values on one line, a newline at the end.

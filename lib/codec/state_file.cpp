@@ -6,7 +6,6 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/source.hpp"
-#include "lib/codec/json_text.hpp"
 #include "lib/codec/new_file.hpp"
 
 namespace tare {
@@ -16,10 +15,11 @@ template <class Choice>
 using Words = std::initializer_list<std::pair<std::string_view, Choice>>;
 
 template <class Choice>
-Choice chosen(const std::string& key, const json::Json& value, Words<Choice> words) {
+Choice chosen(const std::string& key, const StateValue& value, Words<Choice> words) {
+  const auto* text = std::get_if<std::string>(&value);
   std::string allowed;
   for (const auto& [word, choice] : words) {
-    if (value.is_string() && value.get_ref<const std::string&>() == word) return choice;
+    if (text != nullptr && *text == word) return choice;
     allowed += (allowed.empty() ? "" : ", ") + std::string(word);
   }
   throw Error(Status::invalid_argument, "the options' \"" + key + "\" is none of: " + allowed);
@@ -35,9 +35,7 @@ bool begins_as_json(std::string_view text) {
 StateFileOptions parse_state_file_options(const char* text) {
   StateFileOptions options;
   if (text == nullptr || *text == '\0') return options;
-  const json::Json object = json::parse(text, "the options", Status::invalid_argument);
-  if (!object.is_object()) throw Error(Status::invalid_argument, "the options are no JSON object");
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& [key, value] : members_of_json(text, "the options")) {
     if (key == "shape") {
       options.shape = chosen<JsonShape>(key, value, {{"tare", JsonShape::tare}, {"lerobot", JsonShape::lerobot}});
     } else if (key == "compression") {

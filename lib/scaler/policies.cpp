@@ -6,6 +6,7 @@
 namespace tare {
 namespace {
 
+using json::Array;
 using json::Json;
 
 std::string_view name_of(rule::ValueType type) {
@@ -31,41 +32,54 @@ std::string_view name_of(rule::ValueType type) {
 }
 
 Json text_or_null(std::string_view text) {
-  return text.empty() ? Json(nullptr) : Json(text);
+  return text.empty() ? Json() : Json(text);
 }
 
 Json json_of(const rule::ParameterSpec& parameter, const rule::RuleParams& defaults) {
-  const Json value = json::parse(value_to_json(value_of(defaults, parameter)), "a default", Status::internal);
-  return {{"name", parameter.name}, {"role", text_or_null(parameter.role)}, {"type", name_of(parameter.type)},
-          {"default", value},       {"range", rule::range_text(parameter)}, {"meaning", parameter.meaning}};
+  json::Members members;
+  members.add("name", parameter.name);
+  members.add("role", text_or_null(parameter.role));
+  members.add("type", name_of(parameter.type));
+  members.add("default", json::parse(value_to_json(value_of(defaults, parameter)), "a default", Status::internal));
+  members.add("range", rule::range_text(parameter));
+  members.add("meaning", parameter.meaning);
+  return members.take();
 }
 
 Json json_of(const rule::FieldSpec& field) {
-  return {{"name", field.name},
-          {"also", text_or_null(field.stored)},
-          {"role", text_or_null(field.role)},
-          {"type", name_of(field.type)}};
+  json::Members members;
+  members.add("name", field.name);
+  members.add("also", text_or_null(field.stored));
+  members.add("role", text_or_null(field.role));
+  members.add("type", name_of(field.type));
+  return members.take();
 }
 
 Json json_of(const rule::PolicySpec& spec) {
   const rule::RuleParams defaults = rule::make_policy(spec).params;
-  Json policy{{"policy", spec.name},
-              {"variant", text_or_null(spec.variant)},
-              {"framework", spec.framework},
-              {"summary", spec.summary}};
-  policy["parameters"] = Json::array();
-  for (const auto& parameter : spec.parameters) policy["parameters"].push_back(json_of(parameter, defaults));
-  policy["fields"] = Json::array();
-  for (const auto& field : spec.fields) policy["fields"].push_back(json_of(field));
-  return policy;
+  Array parameters;
+  for (const auto& parameter : spec.parameters) parameters.push_back(json_of(parameter, defaults));
+  Array fields;
+  for (const auto& field : spec.fields) fields.push_back(json_of(field));
+  json::Members members;
+  members.add("policy", spec.name);
+  members.add("variant", text_or_null(spec.variant));
+  members.add("framework", spec.framework);
+  members.add("summary", spec.summary);
+  members.add("parameters", std::move(parameters));
+  members.add("fields", std::move(fields));
+  return members.take();
 }
 
 }  // namespace
 
 std::string policies_json() {
-  Json root{{"schema", "tare.policies/1"}, {"policies", Json::array()}};
-  for (const rule::PolicySpec& spec : rule::policies()) root["policies"].push_back(json_of(spec));
-  return json::text_of(root);
+  Array policies;
+  for (const rule::PolicySpec& spec : rule::policies()) policies.push_back(json_of(spec));
+  json::Members members;
+  members.add("schema", "tare.policies/1");
+  members.add("policies", std::move(policies));
+  return json::text_of(members.take());
 }
 
 }  // namespace tare

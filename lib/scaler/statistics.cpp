@@ -7,29 +7,36 @@
 namespace tare {
 namespace {
 
+json::Json json_of(std::uint64_t count) {
+  return static_cast<std::int64_t>(count);
+}
+
 json::Json json_of(const kernels::Statistics& seen) {
-  return {{"count", seen.count},
-          {"zeros", seen.zeros},
-          {"below", seen.below},
-          {"max_abs", seen.max_abs},
-          {"sum_of_squares", seen.sum_of_squares},
-          {"norm", std::sqrt(seen.sum_of_squares)}};
+  json::Members members;
+  members.add("count", json_of(seen.count));
+  members.add("zeros", json_of(seen.zeros));
+  members.add("below", json_of(seen.below));
+  members.add("max_abs", seen.max_abs);
+  members.add("sum_of_squares", seen.sum_of_squares);
+  members.add("norm", std::sqrt(seen.sum_of_squares));
+  return members.take();
 }
 
 }  // namespace
 
 std::string statistics_json(const ScalerReport& report) {
-  const json::Json root{{"schema", "tare.statistics/1"},
-                        {"scale", report.scale},
-                        {"found_inf", report.found_inf},
-                        {"steps", report.counters.steps},
-                        {"skipped", report.counters.skipped},
-                        {"growths", report.counters.growths},
-                        {"backoffs", report.counters.backoffs},
-                        {"underflow_threshold", report.threshold},
-                        {"accumulated", json_of(report.accumulated)},
-                        {"last_step", json_of(report.last_step)}};
-  return json::text_of(root);
+  json::Members members;
+  members.add("schema", "tare.statistics/1");
+  members.add("scale", report.scale);
+  members.add("found_inf", report.found_inf);
+  members.add("steps", report.counters.steps);
+  members.add("skipped", report.counters.skipped);
+  members.add("growths", report.counters.growths);
+  members.add("backoffs", report.counters.backoffs);
+  members.add("underflow_threshold", report.threshold);
+  members.add("accumulated", json_of(report.accumulated));
+  members.add("last_step", json_of(report.last_step));
+  return json::text_of(members.take());
 }
 
 }  // namespace tare
