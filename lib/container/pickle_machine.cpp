@@ -82,10 +82,18 @@ constexpr std::array<Handler, 256> handler_table() {
 
 constexpr auto table = handler_table();
 
+/// What a slot holds that a part of an unread tensor was stored in.
+constexpr NodeId unread = nowhere - 1;
+
 }  // namespace
 
-PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin)
-    : text_(std::move(text)), source_(source), scanner_(*text_, source_, begin), result_{Tree(text_), {}, {}, 0, 0} {
+PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin,
+                             TensorReading reading)
+    : text_(std::move(text)),
+      source_(source),
+      scanner_(*text_, source_, begin),
+      result_{Tree(text_), {}, {}, 0, 0},
+      reading_(reading) {
   const std::size_t size = text_->size() - begin;
   if (size > limits::max_pickle_bytes) {
     throw Error(Status::refused,
@@ -170,6 +178,8 @@ void PickleMachine::refuse(const PickleOp& op) {
 
 void PickleMachine::remember(std::uint64_t index, NodeId id) {
   if (index < memo_.size()) {
+    // A slot that is filled again could be one that an unread tensor was made from.
+    if (reading_ == TensorReading::whole && memo_[index] != nowhere) throw NeedsEveryOpcode();
     memo_size_ += memo_[index] == nowhere;
     memo_[index] = id;
   } else {
@@ -189,7 +199,10 @@ void PickleMachine::remember_beyond(std::uint64_t index, NodeId id) {
 }
 
 NodeId PickleMachine::recall(const PickleOp& op, std::uint64_t index) const {
-  if (index < memo_.size() && memo_[index] != nowhere) return memo_[index];
+  if (index < memo_.size() && memo_[index] != nowhere) {
+    if (memo_[index] == unread) throw NeedsEveryOpcode();
+    return memo_[index];
+  }
   const auto far = far_memo_.find(index);
   if (far == far_memo_.end()) fail(op, fmt::format("memo number {} was never set", index));
   return far->second;
@@ -217,14 +230,66 @@ std::uint64_t line_index(const PickleOp& op, const PickleScanner& scanner) {
 
 }  // namespace
 
+void PickleMachine::fetch(const PickleOp& op, std::uint64_t index) {
+  const NodeId id = recall(op, index);
+  const bool makes_tensor =
+      tree_.kind(id) == Kind::name && tree_[id].detail == static_cast<std::uint16_t>(Callee::tensor);
+  if (makes_tensor && reading_ == TensorReading::whole && take_whole_tensor(op, id)) return;
+  push(id);
+}
+
+/// Are the slots that a recipe fetches from what it takes them for?
+bool PickleMachine::is_plain(const TensorRecipe& recipe) const {
+  const auto holds = [&](std::uint32_t index, Kind kind) {
+    const NodeId id = slot(index);
+    return id < tree_.size() && tree_.kind(id) == kind;
+  };
+  return holds(recipe.word_slot, Kind::string) && tree_.text(slot(recipe.word_slot)) == "storage" &&
+         holds(recipe.class_slot, Kind::name) && holds(recipe.device_slot, Kind::string) &&
+         holds(recipe.hooks_slot, Kind::name) &&
+         tree_[slot(recipe.hooks_slot)].detail == static_cast<std::uint16_t>(Callee::dictionary) &&
+         (!recipe.key_slot || holds(*recipe.key_slot, Kind::string)) &&
+         (!recipe.sizes.slot || holds(*recipe.sizes.slot, Kind::tuple)) &&
+         (!recipe.strides.slot || holds(*recipe.strides.slot, Kind::tuple));
+}
+
+bool PickleMachine::take_whole_tensor(const PickleOp& op, NodeId function) {
+  const auto recipe = read_recipe(*text_, scanner_.position());
+  if (!recipe || !is_plain(*recipe)) return false;
+  NodeId key = recipe->key_slot ? slot(*recipe->key_slot) : nowhere;
+  if (key == nowhere) {
+    scanner_.go_to(recipe->key_op.offset);
+    unicode(scanner_.next());
+    key = take(op);
+    if (recipe->key_stored) remember(*recipe->key_stored, key);
+  }
+  for (std::size_t i = 0; i < recipe->stored_count; ++i) remember(recipe->stored[i], unread);
+  const auto tuple = [&](const TensorRecipe::Numbers& numbers) { return numbers.slot ? slot(*numbers.slot) : nowhere; };
+  const UnreadParts parts{function,
+                          nowhere,
+                          nowhere,
+                          nowhere,
+                          slot(recipe->class_slot),
+                          key,
+                          slot(recipe->device_slot),
+                          tuple(recipe->sizes),
+                          tuple(recipe->strides)};
+  const NodeId tensor = tree_.add_items(Kind::tensor, parts, {recipe->begin, 0});
+  tree_.edit(tensor).detail = static_cast<std::uint16_t>(Callee::tensor);
+  push(tensor);
+  if (recipe->result_stored) remember(*recipe->result_stored, tensor);
+  scanner_.go_to(recipe->end);
+  return true;
+}
+
 void PickleMachine::get_near(const PickleOp& op) {
-  push(recall(op, near_index(op)));
+  fetch(op, near_index(op));
 }
 void PickleMachine::get_far(const PickleOp& op) {
-  push(recall(op, far_index(op)));
+  fetch(op, far_index(op));
 }
 void PickleMachine::get_line(const PickleOp& op) {
-  push(recall(op, line_index(op, scanner_)));
+  fetch(op, line_index(op, scanner_));
 }
 void PickleMachine::put_near(const PickleOp& op) {
   remember(near_index(op), top(op));
@@ -247,7 +312,12 @@ void PickleMachine::note_once(std::string_view code, std::string message) {
 }
 
 Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin) {
-  Pickle pickle = PickleMachine(std::move(text), source, begin).run();
+  Pickle pickle;
+  try {
+    pickle = PickleMachine(text, source, begin, TensorReading::whole).run();
+  } catch (const NeedsEveryOpcode&) {
+    pickle = PickleMachine(std::move(text), source, begin, TensorReading::by_opcode).run();
+  }
   finish_pickle(pickle);
   return pickle;
 }

@@ -11,12 +11,22 @@
 #include "lib/container/pickle.hpp"
 #include "lib/container/pickle_global.hpp"
 #include "lib/container/pickle_opcode.hpp"
+#include "lib/container/pickle_recipe.hpp"
 
 namespace tare {
 
+/// How tensors are read.
+enum class TensorReading : std::uint8_t {
+  whole,      ///< one that is written as pickle_recipe.hpp says becomes a node whose parts are left unread
+  by_opcode,  ///< every opcode is followed
+};
+
+/// Thrown where a pickle refers to what was left unread: it has to be read by opcode then.
+struct NeedsEveryOpcode {};
+
 class PickleMachine {
  public:
-  PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin);
+  PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin, TensorReading reading);
   Pickle run();
 
   // ---- handlers, public for the opcode table
@@ -96,6 +106,11 @@ class PickleMachine {
   NodeId as_tensor(const PickleOp& op, NodeId callee, NodeId arguments);
   [[nodiscard]] std::vector<NodeId> items_of(NodeId id) const;
   [[nodiscard]] NodeId argument(NodeId arguments, std::size_t index) const;
+  /// Pushes what a slot holds; where that is torch's function for tensors, perhaps the whole tensor that follows.
+  void fetch(const PickleOp& op, std::uint64_t index);
+  bool take_whole_tensor(const PickleOp& op, NodeId function);
+  [[nodiscard]] bool is_plain(const TensorRecipe& recipe) const;
+  [[nodiscard]] NodeId slot(std::uint32_t index) const { return index < memo_.size() ? memo_[index] : nowhere; }
   void remember(std::uint64_t index, NodeId id);
   void remember_beyond(std::uint64_t index, NodeId id);
   [[nodiscard]] NodeId recall(const PickleOp& op, std::uint64_t index) const;
@@ -112,7 +127,8 @@ class PickleMachine {
   std::vector<NodeId> taken_;
   std::vector<NodeId> memo_;
   std::unordered_map<std::uint64_t, NodeId> far_memo_;  ///< indices that no pickler gives: one entry each, no room
-  std::uint64_t memo_size_ = 0;                         ///< entries set, which MEMOIZE counts on
+  TensorReading reading_;
+  std::uint64_t memo_size_ = 0;  ///< entries set, which MEMOIZE counts on
 };
 
 /// What can only be told once all is read: keys that are set twice end as the loader leaves them; nesting and sharing

@@ -130,6 +130,7 @@ class PickleScanner {
     return op;
   }
   [[nodiscard]] std::uint64_t position() const { return next_; }
+  void go_to(std::uint64_t position) { next_ = position; }
   /// Throws `corrupt` with this place in the message.
   [[noreturn]] void fail(std::uint64_t offset, std::string_view problem) const;
 

@@ -8,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/pickle_global.hpp"
+#include "lib/container/pickle_recipe.hpp"
 
 namespace tare {
 namespace {
@@ -92,14 +93,39 @@ bool is_storage(const Tree& tree, NodeId node) {
   return parts.size() >= 5 && tree.kind(parts[0]) == Kind::string && tree.text(parts[0]) == "storage";
 }
 
+ElementType storage_type(const Tree& tree, NodeId storage_class) {
+  const std::string_view name = tree.qualified_name(storage_class).name;
+  for (const StorageClass& known : storage_classes) {
+    if (known.name == name) return element_type(known.element);
+  }
+  return {};
+}
+
+/// A tensor whose opcodes were left unread (pickle_recipe.hpp): its node starts where they do.
+Tensor describe_unread(const Tree& tree, NodeId node) {
+  const auto parts = tree.parts(node);
+  const auto recipe = read_recipe(tree.bytes(), tree.span(node).offset);
+  Tensor tensor;
+  tensor.library = "tensor";
+  const auto numbers_of = [&](const TensorRecipe::Numbers& written, NodeId fetched) {
+    return written.slot ? numbers(tree, fetched) : recipe_numbers(tree.bytes(), written.ops);
+  };
+  tensor.type = storage_type(tree, parts[unread_part::storage_class]);
+  tensor.storage = tree.text(parts[unread_part::key]);
+  tensor.device = tree.text(parts[unread_part::device]);
+  tensor.storage_count = recipe->storage_count;
+  tensor.offset = recipe->offset;
+  tensor.shape = numbers_of(recipe->sizes, parts[unread_part::sizes]);
+  tensor.strides = numbers_of(recipe->strides, parts[unread_part::strides]);
+  if (tensor.shape.size() > limits::max_tensor_dimensions) reject(fmt::format("of {} dimensions", tensor.shape.size()));
+  return tensor;
+}
+
 /// A persistent id ("storage", class, key, device, count[, view]).
 void describe_storage(const Tree& tree, NodeId storage, Tensor& tensor) {
   if (!is_storage(tree, storage)) reject("without a storage");
   const NodeId id = tree.arguments(storage);
-  const std::string_view type = tree.qualified_name(item(tree, id, 1)).name;
-  for (const StorageClass& known : storage_classes) {
-    if (known.name == type) tensor.type = element_type(known.element);
-  }
+  tensor.type = storage_type(tree, item(tree, id, 1));
   if (tree.kind(item(tree, id, 2)) != Kind::string || tree.kind(item(tree, id, 3)) != Kind::string) {
     reject("whose storage has no name");
   }
@@ -112,7 +138,7 @@ void describe_storage(const Tree& tree, NodeId storage, Tensor& tensor) {
   }
 }
 
-Tensor describe_tensor(const Tree& tree, NodeId node) {
+Tensor describe_read(const Tree& tree, NodeId node) {
   const NodeId arguments = tree.arguments(node);
   Tensor tensor;
   tensor.library = "tensor";
@@ -120,6 +146,12 @@ Tensor describe_tensor(const Tree& tree, NodeId node) {
   tensor.offset += number(tree, item(tree, arguments, 1));
   tensor.shape = numbers(tree, item(tree, arguments, 2));
   tensor.strides = numbers(tree, item(tree, arguments, 3));
+  return tensor;
+}
+
+Tensor describe_tensor(const Tree& tree, NodeId node) {
+  const NodeId arguments = tree.arguments(node);
+  Tensor tensor = arguments == nowhere ? describe_unread(tree, node) : describe_read(tree, node);
   if (tensor.shape.size() != tensor.strides.size()) reject("with other strides than sizes");
   if (variant(tree, node) == Callee::tensor_v3) {
     const std::int64_t bytes = tensor.storage_count;
@@ -245,6 +277,7 @@ Span bytes_of(const Extent& extent, std::uint32_t element_size) {
 }  // namespace
 
 std::optional<Tensor> storage_of(const Tree& tree, NodeId node) {
+  if (tree.kind(node) == Kind::tensor && tree.arguments(node) == nowhere) return describe_unread(tree, node);
   if (!is_storage(tree, node)) return std::nullopt;
   Tensor storage;
   describe_storage(tree, node, storage);

@@ -24,8 +24,8 @@ class StorageTable {
   [[nodiscard]] virtual std::string unused_key() const = 0;
 };
 
-/// The storage that a persistent id names (key, element type, count, device), as a tensor without a shape; nothing
-/// where `node` is no such id. Throws `corrupt` where its description makes no sense.
+/// The storage that a persistent id, or a tensor that was left unread, names: key, element type, count, device (the
+/// shape means nothing); nothing where `node` is neither. Throws `corrupt` where its description makes no sense.
 std::optional<Tensor> storage_of(const Tree& tree, NodeId node);
 
 /// Reads descriptions out of a pickle's tree; `storages` is null for a pickle that stands alone. Both must outlive it.

@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/container/pickle_encode.hpp"
+#include "lib/container/pickle_recipe.hpp"
 
 namespace tare {
 namespace {
@@ -69,8 +70,7 @@ void append_unicode(Bytes& to, std::string_view text) {
 }
 
 /// ("storage", class, key, device, 1 element), without the memo.
-Bytes storage_id(const Tree& tree, std::span<const NodeId> old, std::string_view key, std::uint8_t count) {
-  const QualifiedName type = tree.qualified_name(old[1]);
+Bytes storage_id(QualifiedName type, std::string_view key, std::string_view device, std::uint8_t count) {
   Bytes id{static_cast<std::byte>(Opcode::mark)};
   append_unicode(id, "storage");
   id.push_back(static_cast<std::byte>(Opcode::global));
@@ -79,7 +79,7 @@ Bytes storage_id(const Tree& tree, std::span<const NodeId> old, std::string_view
   append_text(id, type.name);
   append_text(id, "\n");
   append_unicode(id, key);
-  append_unicode(id, tree.text(old[3]));
+  append_unicode(id, device);
   id.push_back(static_cast<std::byte>(Opcode::binint1));
   id.push_back(static_cast<std::byte>(count));
   id.push_back(static_cast<std::byte>(Opcode::tuple));
@@ -88,23 +88,44 @@ Bytes storage_id(const Tree& tree, std::span<const NodeId> old, std::string_view
 
 }  // namespace
 
-std::vector<Replacement> own_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key) {
+namespace {
+
+/// Where a tensor's storage is named and its offset is written, and the nodes of the storage's class and device.
+struct Description {
+  Span storage_id;
+  Span offset_op;
+  NodeId type, device;
+};
+
+Description description_of(const Pickle& pickle, std::uint64_t begin, NodeId tensor) {
   const Tree& tree = pickle.tree;
+  if (tree.arguments(tensor) == nowhere) {
+    const auto parts = tree.parts(tensor);
+    const auto recipe = read_recipe(tree.bytes(), tree.span(tensor).offset);
+    return {recipe->storage_id, recipe->offset_op, parts[unread_part::storage_class], parts[unread_part::device]};
+  }
   const auto arguments = tree.items(tree.arguments(tensor));
   const NodeId id = tree.arguments(arguments[0]);
   const Span tuple = tree.span(id);
   if (tuple.size != 1 || tree.bytes()[tuple.offset] != static_cast<std::byte>(Opcode::tuple)) refuse();
   const std::uint64_t mark = mark_before(tree.bytes(), begin, tuple.offset);
-  const Span range{mark, tuple.end() - mark};
-  require_self_contained(survey_pickle(tree.bytes(), begin, pickle.end), tree.bytes(), range);
+  return {{mark, tuple.end() - mark}, tree.span(arguments[1]), tree.items(id)[1], tree.items(id)[3]};
+}
+
+}  // namespace
+
+std::vector<Replacement> own_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key) {
+  const Tree& tree = pickle.tree;
+  const Description old = description_of(pickle, begin, tensor);
+  require_self_contained(survey_pickle(tree.bytes(), begin, pickle.end), tree.bytes(), old.storage_id);
 
   // An untyped storage counts bytes.
-  const bool is_untyped = tree.qualified_name(tree.items(id)[1]).name == "UntypedStorage";
-  const auto count = static_cast<std::uint8_t>(is_untyped ? tree.tensor(tensor).type.size : 1);
-  std::vector<Replacement> changes{{range, storage_id(tree, tree.items(id), key, count)}};
-  if (tree.integer(arguments[1]).value != 0) {
-    PickleScanner scanner(tree.bytes(), "", tree.span(arguments[1]).offset);
-    changes.push_back({tree.span(arguments[1]), encode_like(scanner.next(), Integer{0, {}})});
+  const QualifiedName type = tree.qualified_name(old.type);
+  const auto count = static_cast<std::uint8_t>(type.name == "UntypedStorage" ? tree.tensor(tensor).type.size : 1);
+  std::vector<Replacement> changes{{old.storage_id, storage_id(type, key, tree.text(old.device), count)}};
+  if (tree.tensor(tensor).offset != 0) {
+    PickleScanner scanner(tree.bytes(), "", old.offset_op.offset);
+    changes.push_back({old.offset_op, encode_like(scanner.next(), Integer{0, {}})});
   }
   return changes;
 }
