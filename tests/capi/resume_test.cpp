@@ -62,8 +62,8 @@ Json state_of(const Json& truth, const Json& found) {
     const Json& one = unwrapped(value);
     if (one.is_number() || one.is_boolean()) state["fields"][name] = one;
   }
-  for (const auto& [name, value] : truth.value("roles", Json::object()).items())
-    state["roles"][name] = unwrapped(value);
+  const Json roles = truth.value("roles", Json::object());
+  for (const auto& [name, value] : roles.items()) state["roles"][name] = unwrapped(value);
   return state;
 }
 

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Installs a build into a folder of its own, and builds and runs a consumer there by find_package and by pkg-config.
+#
+#   install.sh BUILD_FOLDER SOURCE_OF_TESTS
+set -euo pipefail
+build=$1 tests=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$build" --component library --prefix "$work/prefix" >"$work/log"
+lib=$(dirname "$(find "$work/prefix" -name libtare.so)")
+[ -f "$lib/libtare_hdf5.so" ] || { echo "libtare_hdf5.so is not beside libtare.so"; exit 1; }
+
+cat >"$work/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C)
+find_package(tare 0.1 REQUIRED)
+add_executable(consumer consumer.c)
+target_link_libraries(consumer PRIVATE tare::tare)
+EOF
+cp "$tests/capi/header.c" "$work/consumer.c"
+cmake -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" >>"$work/log"
+cmake --build "$work/build" >>"$work/log"
+[ "$("$work/build/consumer")" = ok ]
+echo "find_package: ok"
+
+export PKG_CONFIG_PATH=$lib/pkgconfig
+# shellcheck disable=SC2046
+cc "$work/consumer.c" $(pkg-config --cflags --libs tare) -Wl,-rpath,"$lib" -o "$work/by_pkg_config"
+[ "$("$work/by_pkg_config")" = ok ]
+echo "pkg-config $(pkg-config --modversion tare): ok"

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Holds the built libtare.so to what is promised of it from outside.
+
+    library.py exports|needed|abi LIBTARE [ARGUMENT]
+
+exports  LIBTARE tare.map   the symbols are those of the version script, and of the header
+needed   LIBTARE            nothing but the C and C++ runtime is loaded with it; the SONAME is the major version's
+abi      LIBTARE tare.abi   libabigail finds nothing taken away or changed since the committed dump
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+RUNTIME = {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def exports(library, version_script):
+    lines = output("nm", "-D", "--defined-only", library).splitlines()
+    have = {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] != "A"}
+    script = pathlib.Path(version_script)
+    listed = set(re.findall(r"\b(tare_\w+);", script.read_text()))
+    header = (script.parent / "include/tare/tare.h").read_text()
+    declared = set(re.findall(r"^TARE_API [^;(]*?\b(tare_\w+)\(", header, re.MULTILINE))
+    return [f"{name}: exported {name in have}, in tare.map {name in listed}, in tare.h {name in declared}"
+            for name in sorted(have | listed | declared) if not (name in have and name in listed and name in declared)]
+
+
+def needed(library):
+    dynamic = output("readelf", "-d", library)
+    offences = [f"needs {name}" for name in re.findall(r"NEEDED.*\[(.*)\]", dynamic) if name not in RUNTIME]
+    soname = re.findall(r"SONAME.*\[(.*)\]", dynamic)
+    if soname != ["libtare.so.0"]:
+        offences.append(f"SONAME is {soname}")
+    return offences
+
+
+def abi(library, dump):
+    root = pathlib.Path(dump).parent.parent
+    changes = subprocess.run(["abidiff", "--no-added-syms", "--headers-dir1", root / "include", "--headers-dir2",
+                              root / "include", dump, library],
+                             capture_output=True, text=True)
+    return [] if changes.returncode == 0 else [changes.stdout + changes.stderr]
+
+
+def main():
+    checks = {"exports": exports, "needed": needed, "abi": abi}
+    if len(sys.argv) < 3 or sys.argv[1] not in checks:
+        sys.exit(__doc__)
+    offences = checks[sys.argv[1]](*sys.argv[2:])
+    print("\n".join(offences) or f"{sys.argv[1]}: as promised")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
