@@ -146,9 +146,9 @@ class Skim {
 }  // namespace
 
 bool starts_like_msgpack(ByteView head) {
-  if (head.size() < 4) return false;
+  if (head.empty()) return false;
   const Lead map = lead_of(head[0]);
-  if (map.form != Form::pairs || head[0] == std::byte{0x80}) return false;
+  if (map.form != Form::pairs || head[0] == std::byte{0x80} || head.size() < 2u + map.length_size) return false;
   const auto key = std::to_integer<unsigned>(head[1u + map.length_size]);
   return (key >= 0xa0 && key <= 0xbf) || (key >= 0xd9 && key <= 0xdb);
 }

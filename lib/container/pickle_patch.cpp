@@ -150,9 +150,9 @@ void change_tensor(const Pickle& pickle, std::uint64_t begin, const PickleTensor
                    PickleRewrite& rewrite, std::vector<Replacement>& replacements) {
   const auto is_it = [&](NodeId id) { return id == change.node; };
   if (slots_holding(pickle.tree, is_it) > 1) refuse_shared(change);
+  const Span place = tensors.only_element(change.node);
   const ElementType type = tensors.describe(change.node).type;
   Bytes element = element_bytes(type, as_double(change.value), tensors.order());
-  const Span place = tensors.only_element(change.node);
   if (!tensors.is_shown_elsewhere(change.node)) {
     rewrite.elements.push_back({place, std::move(element), change.meaning});
     return;

@@ -156,7 +156,12 @@ void PickleMachine::small_integer(const PickleOp& op) {
 }
 
 void PickleMachine::long_integer(const PickleOp& op) {
-  const ByteView bytes = op.argument;
+  // Bytes that only repeat the sign say nothing: an edit may have filled room with them.
+  ByteView bytes = op.argument;
+  const auto is_negative = [](std::byte top) { return (top & std::byte{0x80}) != std::byte{0}; };
+  while (bytes.size() > 1 && bytes.back() == (is_negative(bytes[bytes.size() - 2]) ? std::byte{0xff} : std::byte{0})) {
+    bytes = bytes.first(bytes.size() - 1);
+  }
   if (bytes.size() <= sizeof(std::int64_t)) {
     std::int64_t value = !bytes.empty() && (bytes.back() & std::byte{0x80}) != std::byte{0} ? -1 : 0;
     for (std::size_t i = bytes.size(); i-- > 0;) value = value * 256 + std::to_integer<std::int64_t>(bytes[i]);

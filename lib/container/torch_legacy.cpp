@@ -10,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/container/pickle.hpp"
 #include "lib/container/pickle_change.hpp"
+#include "lib/container/pickle_opcode.hpp"
 #include "lib/container/pickle_tensor.hpp"
 #include "lib/container/pickle_window.hpp"
 
@@ -214,11 +215,14 @@ class TorchLegacy final : public Container {
 }  // namespace
 
 bool starts_like_torch_legacy(ByteView head) {
-  // PROTO 2, or PROTO 4 and later with a FRAME, stand before the number.
-  for (const std::size_t at : {std::size_t{2}, std::size_t{11}}) {
-    if (as_text(head).substr(std::min(at, head.size())).starts_with(magic_opcode)) return true;
-  }
-  return false;
+  std::string_view text = as_text(head);
+  constexpr std::size_t proto_size = 2;
+  constexpr std::size_t frame_size = 9;
+  if (text.size() < proto_size + frame_size || head[0] != static_cast<std::byte>(Opcode::proto)) return false;
+  text.remove_prefix(proto_size);
+  // Protocols from 4 on have the number in a frame.
+  if (head[proto_size] == static_cast<std::byte>(Opcode::frame)) text.remove_prefix(frame_size);
+  return text.starts_with(magic_opcode) && text.substr(magic_opcode.size()).starts_with('.');
 }
 
 std::unique_ptr<Container> open_torch_legacy(std::shared_ptr<const Source> source) {

@@ -21,19 +21,19 @@ constexpr const char* cut_hint = "the file is cut short or damaged; take another
 class Tail {
  public:
   Tail(const Source& source, std::uint64_t size)
-      : source_(source), offset_(source.size() - size), bytes_(source.read({source.size() - size, size})) {}
+      : source_(&source), offset_(source.size() - size), bytes_(source.read({source.size() - size, size})) {}
 
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
   [[nodiscard]] ByteView bytes() const { return bytes_; }
   /// REQUIRES: inside the file.
   [[nodiscard]] Bytes read(Span range) const {
-    if (range.offset < offset_) return source_.read(range);
+    if (range.offset < offset_) return source_->read(range);
     const ByteView found = ByteView(bytes_).subspan(range.offset - offset_, range.size);
     return {found.begin(), found.end()};
   }
 
  private:
-  const Source& source_;
+  const Source* source_;
   std::uint64_t offset_;
   Bytes bytes_;
 };
@@ -41,10 +41,14 @@ class Tail {
 class EndReader {
  public:
   explicit EndReader(const Source& source)
-      : source_(source), tail_(source, std::min<std::uint64_t>(source.size(), window)) {}
+      : source_(source), tail_(source, std::min<std::uint64_t>(source.size(), first_window)) {}
 
   ZipEnd read() {
-    find_end();
+    if (!find_end() && source_.size() > first_window) {
+      tail_ = Tail(source_, std::min<std::uint64_t>(source_.size(), window));
+      find_end();
+    }
+    if (end_ == no_place) fail(fmt::format("no end record in the last {} bytes", std::min(source_.size(), searched)));
     ZipEnd end;
     const Bytes record = tail_.read({end_, zip::end_size});
     read_end(record, end);
@@ -56,24 +60,26 @@ class EndReader {
   }
 
  private:
-  static constexpr std::uint64_t window =
-      limits::max_end_record_distance + zip::end_size + zip::locator_size + zip::end64_size;
+  static constexpr std::uint64_t searched = limits::max_end_record_distance + zip::end_size;
+  static constexpr std::uint64_t window = searched + zip::locator_size + zip::end64_size;
+  /// Enough where nothing stands behind the archive, and for all of a small one.
+  static constexpr std::uint64_t first_window = 16 << 10;
+  static constexpr std::uint64_t no_place = ~std::uint64_t{0};
 
   [[noreturn]] void fail(const std::string& problem) const {
     throw Error(Status::corrupt, fmt::format("{}: zip: {}", source_.name(), problem), cut_hint);
   }
 
-  void find_end() {
+  bool find_end() {
     const ByteView bytes = tail_.bytes();
-    const std::uint64_t farthest = limits::max_end_record_distance + zip::end_size;
-    for (std::size_t back = zip::end_size; back <= std::min<std::uint64_t>(bytes.size(), farthest); ++back) {
+    for (std::size_t back = zip::end_size; back <= std::min<std::uint64_t>(bytes.size(), searched); ++back) {
       const std::size_t at = bytes.size() - back;
       if (load_le<std::uint32_t>(bytes.data() + at) != zip::end_signature) continue;
       end_ = tail_.offset() + at;
       directory_end_ = end_;
-      return;
+      return true;
     }
-    fail(fmt::format("no end record in the last {} bytes", std::min<std::uint64_t>(bytes.size(), farthest)));
+    return false;
   }
 
   void read_end(const Bytes& record, ZipEnd& end) {
@@ -171,7 +177,7 @@ class EndReader {
 
   const Source& source_;
   Tail tail_;
-  std::uint64_t end_ = 0;            ///< where the end record stands
+  std::uint64_t end_ = no_place;     ///< where the end record stands
   std::uint64_t directory_end_ = 0;  ///< where the first of the end records stands
 };
 

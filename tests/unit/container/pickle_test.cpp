@@ -150,7 +150,10 @@ TEST_CASE("integers in two's complement of any length read exactly") {
   CHECK(root_text("\x8a\1\xff."sv) == "-1");
   CHECK(root_text("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv) == "119547037146038801333356");
   CHECK(root_text("\x8b\4\0\0\0\0\0\0\x80."sv) == "-2147483648");
-  CHECK(root_text("\x8a\x0c\1\0\0\0\0\0\0\0\0\0\0\0."sv) == "1");
+  const Pickle padded = read("\x8a\x0c\1\0\0\0\0\0\0\0\0\0\0\0."sv);
+  CHECK(padded.tree.integer(padded.tree.root) == Integer{1, {}});
+  CHECK(root_text("\x8a\x0a\xfe\xff\xff\xff\xff\xff\xff\xff\xff\xff."sv) == "-2");
+  CHECK(root_text("\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\0."sv) == "18446744073709551615");
 }
 
 TEST_CASE("opcodes of protocols 4 and 5 read with their memo counted") {
