@@ -1,0 +1,165 @@
+"""tare for Python, over ctypes: no build, no dependency. `open_library` once, then Scaler and State; torch_scaler.py has
+a GradScaler on top of them."""
+import ctypes
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_float, c_int32, c_uint64, c_void_p
+
+F32, F64, F16, BF16, F8E4M3FN, F8E5M2 = 1, 2, 3, 4, 5, 6
+
+
+class _Error(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint64), ("status", c_int32), ("detail", c_int32), ("message", c_char * 1024)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("count", c_uint64), ("dtype", c_int32), ("reserved", c_int32)]
+
+
+class TareError(Exception):
+    def __init__(self, error):
+        super().__init__(error.message.decode("utf-8", "replace"))
+        self.status, self.detail = error.status, error.detail
+
+
+# Arguments before the error: results first, then the handle, then what it takes.
+_SIGNATURES = {
+    "scaler_create": [POINTER(c_void_p), c_char_p],
+    "scaler_create_from_state": [POINTER(c_void_p), c_void_p, c_char_p],
+    "scaler_scale": [POINTER(c_double), c_void_p, c_void_p],
+    "scaler_pointer": [POINTER(c_void_p), c_void_p, c_int32],
+    "scaler_unscale": [c_void_p, POINTER(Tensor), c_uint64, c_void_p],
+    "scaler_observe": [c_void_p, POINTER(Tensor), c_uint64, c_void_p],
+    "scaler_report_overflow": [c_void_p, c_int32, c_void_p],
+    "scaler_update": [c_void_p, c_void_p],
+    "scaler_set_scale": [c_void_p, c_double, c_void_p],
+    "scaler_statistics": [POINTER(c_void_p), c_void_p, c_void_p],
+    "scaler_save": [POINTER(c_void_p), c_void_p, c_void_p],
+    "scaler_load": [c_void_p, c_void_p, c_void_p],
+    "state_read": [POINTER(c_void_p), c_char_p],
+    "state_write": [c_void_p, c_char_p, c_char_p],
+    "state_from_json": [POINTER(c_void_p), c_char_p, c_uint64],
+    "state_to_json": [POINTER(c_void_p), c_void_p],
+    "state_number": [POINTER(c_double), c_void_p, c_char_p],
+    "state_set_number": [c_void_p, c_char_p, c_double],
+    "checkpoint_state": [POINTER(c_void_p), c_char_p, c_char_p],
+    "checkpoint_inspect": [POINTER(c_void_p), c_char_p, c_char_p],
+}
+
+_library = None
+
+
+def open_library(path="libtare.so.0"):
+    global _library
+    _library = ctypes.CDLL(path)
+    for name, arguments in _SIGNATURES.items():
+        function = getattr(_library, "tare_" + name)
+        function.argtypes, function.restype = [*arguments, POINTER(_Error)], c_int32
+    for name in ("scaler_destroy", "state_destroy", "text_destroy"):
+        function = getattr(_library, "tare_" + name)
+        function.argtypes, function.restype = [c_void_p], None
+    _library.tare_text_data.argtypes, _library.tare_text_data.restype = [c_void_p], c_char_p
+
+
+def _call(name, *arguments):
+    error = _Error(struct_size=ctypes.sizeof(_Error))
+    if getattr(_library, "tare_" + name)(*arguments, byref(error)) != 0:
+        raise TareError(error)
+
+
+def _made(name, *arguments):
+    handle = c_void_p()
+    _call(name, byref(handle), *arguments)
+    return handle
+
+
+def _text(name, *arguments):
+    handle = _made(name, *arguments)
+    try:
+        return _library.tare_text_data(handle).decode()
+    finally:
+        _library.tare_text_destroy(handle)
+
+
+def _bytes(text):
+    return None if text is None else text.encode()
+
+
+class State:
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self):
+        if _library is not None:
+            _library.tare_state_destroy(self.handle)
+
+    @classmethod
+    def read(cls, path):
+        return cls(_made("state_read", _bytes(path)))
+
+    @classmethod
+    def from_json(cls, text):
+        return cls(_made("state_from_json", _bytes(text), len(_bytes(text))))
+
+    @classmethod
+    def from_checkpoint(cls, path, at=None):
+        return cls(_made("checkpoint_state", _bytes(path), _bytes(at)))
+
+    def write(self, path, options=None):
+        _call("state_write", self.handle, _bytes(path), _bytes(options))
+
+    def json(self):
+        return _text("state_to_json", self.handle)
+
+    def __getitem__(self, key):
+        value = c_double()
+        _call("state_number", byref(value), self.handle, _bytes(key))
+        return value.value
+
+    def __setitem__(self, key, value):
+        _call("state_set_number", self.handle, _bytes(key), value)
+
+
+class Scaler:
+    def __init__(self, config=None, state=None):
+        if state is None:
+            self.handle = _made("scaler_create", _bytes(config))
+        else:
+            self.handle = _made("scaler_create_from_state", state.handle, _bytes(config))
+
+    def __del__(self):
+        if _library is not None and hasattr(self, "handle"):
+            _library.tare_scaler_destroy(self.handle)
+
+    @property
+    def scale(self):
+        value = c_double()
+        _call("scaler_scale", byref(value), self.handle, None)
+        return value.value
+
+    def found_inf(self):
+        pointer = c_void_p()
+        _call("scaler_pointer", byref(pointer), self.handle, 3)
+        return ctypes.cast(pointer, POINTER(c_float))[0]
+
+    def unscale(self, tensors):
+        _call("scaler_unscale", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), None)
+
+    def observe(self, tensors):
+        _call("scaler_observe", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), None)
+
+    def report_overflow(self, overflow):
+        _call("scaler_report_overflow", self.handle, int(bool(overflow)), None)
+
+    def update(self):
+        _call("scaler_update", self.handle, None)
+
+    def set_scale(self, scale):
+        _call("scaler_set_scale", self.handle, scale, None)
+
+    def statistics(self):
+        return _text("scaler_statistics", self.handle, None)
+
+    def save(self):
+        return State(_made("scaler_save", self.handle, None))
+
+    def load(self, state):
+        _call("scaler_load", self.handle, state.handle, None)

@@ -1,0 +1,167 @@
+// tare.hpp: tare.h for C++ (17 and later), header-only: handles that destroy themselves, errors that are thrown.
+#ifndef TARE_TARE_HPP
+#define TARE_TARE_HPP
+
+#include <tare/tare.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tare::cxx {
+
+/// A status that was not TARE_OK; what() is the message and the hint.
+class Failure : public std::runtime_error {
+ public:
+  explicit Failure(const tare_error& error)
+      : std::runtime_error(error.message), status(error.status), detail(error.detail) {}
+  std::int32_t status;
+  std::int32_t detail;
+};
+
+namespace detail {
+
+/// Calls a function of tare.h with an error last; throws where it fails.
+template <class Function, class... Arguments>
+void call(Function function, Arguments... arguments) {
+  tare_error error = TARE_ERROR_INIT;
+  if (function(arguments..., &error) != TARE_OK) throw Failure(error);
+}
+
+template <class Handle, void (*destroy)(Handle*)>
+struct Destroy {
+  void operator()(Handle* handle) const { destroy(handle); }
+};
+template <class Handle, void (*destroy)(Handle*)>
+using Owned = std::unique_ptr<Handle, Destroy<Handle, destroy>>;
+
+inline std::string text_of(tare_text* text) {
+  const Owned<tare_text, tare_text_destroy> owned(text);
+  return {tare_text_data(text), static_cast<std::size_t>(tare_text_size(text))};
+}
+
+inline const char* or_null(const std::string& text) {
+  return text.empty() ? nullptr : text.c_str();
+}
+
+}  // namespace detail
+
+inline tare_tensor tensor(float* data, std::size_t count) {
+  return {data, count, TARE_F32, 0};
+}
+inline tare_tensor tensor(double* data, std::size_t count) {
+  return {data, count, TARE_F64, 0};
+}
+/// f16, bf16 and f8: any memory and its TARE_ number.
+inline tare_tensor tensor(void* data, std::size_t count, std::int32_t dtype) {
+  return {data, count, dtype, 0};
+}
+
+class State {
+ public:
+  /// Takes ownership.
+  explicit State(tare_state* handle) : handle_(handle) {}
+
+  static State read(const std::string& path) { return make(tare_state_read, path.c_str()); }
+  static State from_json(std::string_view json) {
+    return make(tare_state_from_json, json.data(), static_cast<std::uint64_t>(json.size()));
+  }
+  /// Out of a checkpoint of any framework; `at` where it holds several scalers.
+  static State from_checkpoint(const std::string& path, const std::string& at = {}) {
+    return make(tare_checkpoint_state, path.c_str(), detail::or_null(at));
+  }
+
+  void write(const std::string& path, const std::string& options = {}) const {
+    detail::call(tare_state_write, handle_.get(), path.c_str(), detail::or_null(options));
+  }
+  std::string json() const {
+    tare_text* text = nullptr;
+    detail::call(tare_state_to_json, &text, handle_.get());
+    return detail::text_of(text);
+  }
+  double number(const std::string& key) const {
+    double value = 0;
+    detail::call(tare_state_number, &value, handle_.get(), key.c_str());
+    return value;
+  }
+  void set(const std::string& key, double value) {
+    detail::call(tare_state_set_number, handle_.get(), key.c_str(), value);
+  }
+
+  const tare_state* get() const { return handle_.get(); }
+
+ private:
+  template <class Function, class... Arguments>
+  static State make(Function function, Arguments... arguments) {
+    tare_state* handle = nullptr;
+    detail::call(function, &handle, arguments...);
+    return State(handle);
+  }
+
+  detail::Owned<tare_state, tare_state_destroy> handle_;
+};
+
+class Scaler {
+ public:
+  explicit Scaler(const std::string& config) {
+    tare_scaler* handle = nullptr;
+    detail::call(tare_scaler_create, &handle, config.c_str());
+    handle_.reset(handle);
+  }
+  explicit Scaler(const State& state, const std::string& config = {}) {
+    tare_scaler* handle = nullptr;
+    detail::call(tare_scaler_create_from_state, &handle, state.get(), detail::or_null(config));
+    handle_.reset(handle);
+  }
+
+  double scale(tare_stream stream = nullptr) const {
+    double value = 0;
+    detail::call(tare_scaler_scale, &value, static_cast<const tare_scaler*>(handle_.get()), stream);
+    return value;
+  }
+  const void* pointer(std::int32_t which) const {
+    const void* pointer = nullptr;
+    detail::call(tare_scaler_pointer, &pointer, static_cast<const tare_scaler*>(handle_.get()), which);
+    return pointer;
+  }
+  void unscale(const std::vector<tare_tensor>& tensors, tare_stream stream = nullptr) {
+    detail::call(tare_scaler_unscale, handle_.get(), tensors.data(), static_cast<std::uint64_t>(tensors.size()),
+                 stream);
+  }
+  void observe(const std::vector<tare_tensor>& tensors, tare_stream stream = nullptr) {
+    detail::call(tare_scaler_observe, handle_.get(), tensors.data(), static_cast<std::uint64_t>(tensors.size()),
+                 stream);
+  }
+  void report_overflow(bool overflow, tare_stream stream = nullptr) {
+    detail::call(tare_scaler_report_overflow, handle_.get(), overflow ? 1 : 0, stream);
+  }
+  void update(tare_stream stream = nullptr) { detail::call(tare_scaler_update, handle_.get(), stream); }
+  void set_scale(double scale, tare_stream stream = nullptr) {
+    detail::call(tare_scaler_set_scale, handle_.get(), scale, stream);
+  }
+  std::string statistics(tare_stream stream = nullptr) const {
+    tare_text* text = nullptr;
+    detail::call(tare_scaler_statistics, &text, static_cast<const tare_scaler*>(handle_.get()), stream);
+    return detail::text_of(text);
+  }
+  State save(tare_stream stream = nullptr) const {
+    tare_state* state = nullptr;
+    detail::call(tare_scaler_save, &state, static_cast<const tare_scaler*>(handle_.get()), stream);
+    return State(state);
+  }
+  void load(const State& state, tare_stream stream = nullptr) {
+    detail::call(tare_scaler_load, handle_.get(), state.get(), stream);
+  }
+
+  tare_scaler* get() const { return handle_.get(); }
+
+ private:
+  detail::Owned<tare_scaler, tare_scaler_destroy> handle_;
+};
+
+}  // namespace tare::cxx
+
+#endif
