@@ -24,7 +24,7 @@ Scratch::~Scratch() {
 }
 
 std::string Scratch::write(const std::string& name, const Bytes& bytes) const {
-  const std::string at = path(name);
+  std::string at = path(name);
   fs::create_directories(fs::path(at).parent_path());
   std::ofstream(at, std::ios::binary).write(as_text(bytes).data(), static_cast<std::streamsize>(bytes.size()));
   timespec times[2] = {{0, UTIME_OMIT}, {0, 123'456'789}};

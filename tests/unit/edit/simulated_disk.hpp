@@ -130,7 +130,7 @@ class SimulatedDisk final : public FileLayer {
   void change_names(std::vector<NameChange> names);
   void touch(ino_t inode);
   void carry(const Change& change, Image& into) const;
-  void carry_some(const Change& change, Image& into, std::mt19937& random) const;
+  void carry_some(const Change& made, Image& into, std::mt19937& random) const;
   void sync_names(ino_t folder);
 
   Image live_;
