@@ -48,6 +48,6 @@ class Container {
 
 /// Opens `source` in the format that its bytes show. Throws `unsupported` for bytes of no known format, and `corrupt`
 /// or `refused` for a known one that is broken or that its framework would not load.
-std::unique_ptr<Container> open_container(std::shared_ptr<const Source> source);
+std::unique_ptr<Container> open_container(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <unordered_set>
-#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/container/hdf5_checksum.hpp"
@@ -158,7 +157,7 @@ bool starts_like_hdf5(ByteView head) {
   return as_text(head).starts_with(signature);
 }
 
-std::unique_ptr<Container> open_hdf5(std::shared_ptr<const Source> source) {
+std::unique_ptr<Container> open_hdf5(const std::shared_ptr<const Source>& source) {
   Hdf5Check(*source).run();
   return recognised("hdf5", "HDF5");
 }

@@ -10,6 +10,6 @@ namespace tare {
 
 bool starts_like_hdf5(ByteView head);
 /// Throws `corrupt` where the file is cut short or a checksum is wrong.
-std::unique_ptr<Container> open_hdf5(std::shared_ptr<const Source> source);
+std::unique_ptr<Container> open_hdf5(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

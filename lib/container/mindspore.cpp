@@ -30,7 +30,7 @@ bool starts_like_mindspore(const Source& source, ByteView head) {
   return field(rest, field_2).has_value();
 }
 
-std::unique_ptr<Container> open_mindspore(std::shared_ptr<const Source>) {
+std::unique_ptr<Container> open_mindspore(const std::shared_ptr<const Source>&) {
   return recognised("mindspore", "MindSpore checkpoint");
 }
 

@@ -8,6 +8,6 @@
 namespace tare {
 
 bool starts_like_mindspore(const Source& source, ByteView head);
-std::unique_ptr<Container> open_mindspore(std::shared_ptr<const Source> source);
+std::unique_ptr<Container> open_mindspore(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
@@ -153,7 +152,7 @@ bool starts_like_msgpack(ByteView head) {
   return (key >= 0xa0 && key <= 0xbf) || (key >= 0xd9 && key <= 0xdb);
 }
 
-std::unique_ptr<Container> open_msgpack(std::shared_ptr<const Source> source) {
+std::unique_ptr<Container> open_msgpack(const std::shared_ptr<const Source>& source) {
   Skim(*source).run();
   return recognised("msgpack", "msgpack");
 }

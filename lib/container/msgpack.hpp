@@ -10,6 +10,6 @@ namespace tare {
 
 bool starts_like_msgpack(ByteView head);
 /// Throws `corrupt` where a length passes the end, `refused` where it is nested beyond lib/base/limits.hpp.
-std::unique_ptr<Container> open_msgpack(std::shared_ptr<const Source> source);
+std::unique_ptr<Container> open_msgpack(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -32,8 +32,8 @@ bool starts_like_zip(const Source&, ByteView head) {
   return as_text(head).starts_with("PK\3\4");
 }
 
-Opened open_zip(SharedSource source) {
-  auto archive = std::make_unique<const ZipArchive>(std::move(source));
+Opened open_zip(const SharedSource& source) {
+  auto archive = std::make_unique<const ZipArchive>(source);
   if (is_torch_zip(*archive)) return open_torch_zip(std::move(archive));
   if (is_keras(*archive)) return open_keras(std::move(archive));
   if (is_npz(*archive)) return open_npz(std::move(archive));
@@ -41,13 +41,13 @@ Opened open_zip(SharedSource source) {
               fmt::format("{}: zip archive without data.pkl: {}", archive->source().name(), not_read));
 }
 
-Opened open_json(SharedSource) {
+Opened open_json(const SharedSource&) {
   return recognised("json", "JSON");
 }
 
 struct Format {
   bool (*matches)(const Source& source, ByteView head);
-  Opened (*open)(SharedSource source);
+  Opened (*open)(const SharedSource& source);
 };
 
 /// The first that matches rules.
@@ -66,10 +66,10 @@ constexpr auto formats = std::to_array<Format>({
 
 }  // namespace
 
-std::unique_ptr<Container> open_container(std::shared_ptr<const Source> source) {
+std::unique_ptr<Container> open_container(const std::shared_ptr<const Source>& source) {
   const Bytes head = source->read({0, std::min(source->size(), sniffed_bytes)});
   for (const Format& format : formats) {
-    if (format.matches(*source, head)) return format.open(std::move(source));
+    if (format.matches(*source, head)) return format.open(source);
   }
   const Likeness likeness = likeness_of(head);
   throw Error(Status::unsupported, fmt::format("{}: looks like {}: {}", source->name(), likeness.what, not_read),

@@ -90,8 +90,8 @@ bool is_old_pickle(const Source& source, ByteView head) {
   }
 }
 
-std::unique_ptr<Container> open_pickle_file(std::shared_ptr<const Source> source) {
-  return std::make_unique<PickleFile>(std::move(source));
+std::unique_ptr<Container> open_pickle_file(const std::shared_ptr<const Source>& source) {
+  return std::make_unique<PickleFile>(source);
 }
 
 }  // namespace tare

@@ -14,6 +14,6 @@ bool starts_like_pickle(ByteView head);
 bool is_old_pickle(const Source& source, ByteView head);
 
 /// Throws `corrupt` where no Python could load it, or it holds nothing but a call.
-std::unique_ptr<Container> open_pickle_file(std::shared_ptr<const Source> source);
+std::unique_ptr<Container> open_pickle_file(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -13,7 +13,7 @@ bool starts_like_safetensors(const Source& source, ByteView head) {
   return length <= max_header && length <= source.size() - length_size && (json == "{\"" || json == "{}");
 }
 
-std::unique_ptr<Container> open_safetensors(std::shared_ptr<const Source>) {
+std::unique_ptr<Container> open_safetensors(const std::shared_ptr<const Source>&) {
   return recognised("safetensors", "safetensors");
 }
 

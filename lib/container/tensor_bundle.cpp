@@ -91,7 +91,7 @@ bool ends_like_tensor_bundle(const Source& source) {
   return load_le<std::uint64_t>(end.data()) == magic;
 }
 
-std::unique_ptr<Container> open_tensor_bundle(std::shared_ptr<const Source> source) {
+std::unique_ptr<Container> open_tensor_bundle(const std::shared_ptr<const Source>& source) {
   TableCheck(*source).run();
   return recognised("tensor_bundle", "TensorFlow checkpoint index");
 }

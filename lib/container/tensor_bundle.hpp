@@ -9,6 +9,6 @@ namespace tare {
 
 bool ends_like_tensor_bundle(const Source& source);
 /// Throws `corrupt` where the footer leads outside the file, a block's checksum is wrong, or the index is none.
-std::unique_ptr<Container> open_tensor_bundle(std::shared_ptr<const Source> source);
+std::unique_ptr<Container> open_tensor_bundle(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -225,9 +225,9 @@ bool starts_like_torch_legacy(ByteView head) {
   return text.starts_with(magic_opcode) && text.substr(magic_opcode.size()).starts_with('.');
 }
 
-std::unique_ptr<Container> open_torch_legacy(std::shared_ptr<const Source> source) {
+std::unique_ptr<Container> open_torch_legacy(const std::shared_ptr<const Source>& source) {
   Layout layout = read_layout(*source);
-  return std::make_unique<TorchLegacy>(std::move(source), std::move(layout));
+  return std::make_unique<TorchLegacy>(source, std::move(layout));
 }
 
 }  // namespace tare

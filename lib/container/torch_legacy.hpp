@@ -13,6 +13,6 @@ namespace tare {
 bool starts_like_torch_legacy(ByteView head);
 
 /// Throws `corrupt` where counts, keys and sizes do not fit together: torch would load other data, or none.
-std::unique_ptr<Container> open_torch_legacy(std::shared_ptr<const Source> source);
+std::unique_ptr<Container> open_torch_legacy(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -81,10 +81,10 @@ void TorchRecords::check_names() const {
       refuse(Status::refused, fmt::format("the entry name '{}' {}", entry.name, problem), made_hint);
     }
   }
-  if (const std::string_view twin = archive_->duplicate(); !twin.empty()) {
+  if (const ZipEntry* twin = archive_->duplicate()) {
     refuse(Status::refused,
            fmt::format("entry '{}' is there twice (upper and lower case are one): readers differ in which they take",
-                       twin),
+                       twin->name),
            made_hint);
   }
 }

@@ -128,8 +128,9 @@ void ZipArchive::limit_records() {
   const auto stands_before = [&](std::uint32_t a, std::uint32_t b) { return entries_[a].header < entries_[b].header; };
   if (!std::is_sorted(order.begin(), order.end(), stands_before)) std::sort(order.begin(), order.end(), stands_before);
   std::uint64_t limit = directory_offset_;
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
-    ZipEntry& entry = entries_[*at];
+  std::reverse(order.begin(), order.end());
+  for (const std::uint32_t at : order) {
+    ZipEntry& entry = entries_[at];
     const std::uint64_t least = zip::local_size + entry.name.size();
     if (entry.header > limit || limit - entry.header < least || limit - entry.header - least < entry.stored_size) {
       const bool is_last = limit == directory_offset_;

@@ -58,8 +58,9 @@ class ZipArchive {
   [[nodiscard]] const std::vector<ZipEntry>& entries() const { return entries_; }
   /// The first entry of exactly that name, or null.
   [[nodiscard]] const ZipEntry* find(std::string_view name) const;
-  /// A name that two entries share when upper and lower case are one, as torch looks them up; empty if there is none.
-  [[nodiscard]] std::string_view duplicate() const { return twin_ == nullptr ? std::string_view() : twin_->name; }
+  /// The first entry whose name an earlier one has too when upper and lower case are one, as torch looks them up; or
+  /// null.
+  [[nodiscard]] const ZipEntry* duplicate() const { return twin_; }
   /// Bytes behind the end record and such: what a reader should tell.
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
 

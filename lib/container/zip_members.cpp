@@ -38,8 +38,8 @@ std::vector<Finding> check_members(const ZipArchive& archive) {
       warn("crc-mismatch", fmt::format("{}: its CRC-32 does not match", entry.name));
     }
   }
-  if (const std::string_view twin = archive.duplicate(); !twin.empty()) {
-    warn("duplicate-entry", fmt::format("'{}' is there twice: readers differ in which they take", twin));
+  if (const ZipEntry* twin = archive.duplicate()) {
+    warn("duplicate-entry", fmt::format("'{}' is there twice: readers differ in which they take", twin->name));
   }
   return findings;
 }

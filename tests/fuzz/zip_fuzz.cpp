@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const ZipArchive archive(source);
     for (const ZipEntry& entry : archive.entries()) {
-      if (archive.duplicate().empty() && archive.find(entry.name) != &entry) __builtin_trap();
+      if (archive.duplicate() == nullptr && archive.find(entry.name) != &entry) __builtin_trap();
       read_record(archive, entry);
     }
     static_cast<void>(open_container(source));
