@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job, on a bare Debian 12: installs what is missing, builds the tare command, and takes two real checkpoints
-# (DeepSpeed ZeRO-2 on four ranks, and a plain PyTorch training loop) through inspect, edit, diff and undo.
+# The main job, on a bare Debian 12: installs what is missing, builds the tare command, and takes two real training runs
+# through inspect, edit, diff and undo: a Hugging Face Trainer's whose scale collapsed to 0, and DeepSpeed's on four ranks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,9 +12,11 @@ tare=$PWD/build/release/tools/tare
 cases=$PWD/build/release/tests/data/corpus
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cp -a "$cases/deepspeed/zero2_4ranks_tags/ckpt" "$scratch/run"
-cp -a "$cases/torch/train-t2.15/checkpoint.pth" "$scratch/checkpoint.pth"
+cp -a "$cases/transformers/run_collapse/run" "$scratch/broken"
+cp -a "$cases/deepspeed/zero2_4ranks_tags/ckpt" "$scratch/ranks"
 cd "$scratch"
+cp -a broken broken.before
+cp -a ranks ranks.before
 
 bold=; plain=
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m'; plain=$'\e[0m'; fi
@@ -30,26 +32,25 @@ show() {
   [ "$got" -eq "$wanted" ] || { echo "demo: exit $got, expected $wanted" >&2; exit 1; }
 }
 
-say "A DeepSpeed run of four ranks: what scaler state does it resume with?"
-show 0 inspect run
-say "Start again from another scale. What would that change?"
-show 0 edit run scale=4096 --dry-run
-say "Do it: the files of all ranks, in one transaction."
-cp -a run before
-show 0 edit run scale=4096 --yes
-show 0 get run scale
-say "What is different now?"
-show 1 diff before run
-say "And back: every byte, mode and time as it was."
-show 0 undo run --yes
-diff -r --exclude=.tare before run
-show 0 diff before run
+say "A run whose loss no longer moves. What scaler state would it resume with?"
+show 0 inspect broken
+say "No gradient survives that. Start again from a sane scale; grow it rarely, a number that takes more bytes."
+show 0 edit broken scale=2^16 growth_interval=70000 --yes
+show 0 get broken scale
+show 0 history broken
+say "What is different from before? (Exit code 1: something is.)"
+show 1 diff broken.before broken
+say "And back, as if nothing had been."
+show 0 undo broken --yes
+diff -r --exclude=.tare broken.before broken
 
-say "A checkpoint of a plain PyTorch loop: another scale, and a growth interval that needs more bytes than were there."
-show 0 inspect checkpoint.pth
-show 0 edit checkpoint.pth scale=2^14 growth_interval=70000 --yes
-show 0 get checkpoint.pth growth_interval
-show 0 history checkpoint.pth
-show 0 undo checkpoint.pth --yes
-cmp checkpoint.pth "$cases/torch/train-t2.15/checkpoint.pth"
-say "All bytes are back."
+say "A DeepSpeed run: four ranks, a copy in each one's file."
+show 0 inspect ranks
+say "What would an edit write, and where?"
+show 0 edit ranks scale=4096 --dry-run
+say "All files in one transaction: all of them change, or none."
+show 0 edit ranks scale=4096 --yes
+show 1 diff ranks.before ranks
+show 0 undo ranks --yes
+diff -r --exclude=.tare ranks.before ranks
+say "Every byte is back."
