@@ -4,7 +4,9 @@
 
 using namespace tare;
 
-TEST_CASE("CRC-32 is the zip one") { CHECK(crc32(as_bytes("123456789")) == 0xcbf43926); }
+TEST_CASE("CRC-32 is the zip one") {
+  CHECK(crc32(as_bytes("123456789")) == 0xcbf43926);
+}
 
 TEST_CASE("the CRC after a change follows from the change and its place alone") {
   Bytes record(100'000);

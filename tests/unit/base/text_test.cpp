@@ -37,8 +37,10 @@ TEST_CASE("nothing that could move a cursor or turn text around survives escapin
   CHECK(escaped("mod\xc3\xa8le") == "mod\xc3\xa8le");
   CHECK(escaped("a\x1b[31m\n") == "a\\x1b[31m\\x0a");
   CHECK(escaped("\xff\xc3") == "\\xff\\xc3");
-  CHECK(escaped("\xe2\x80\xae" "abc") == "\\u{202e}abc");
-  CHECK(escaped("\xc2\x9b" "31m") == "\\u{009b}31m");
+  CHECK(escaped("\xe2\x80\xae"
+                "abc") == "\\u{202e}abc");
+  CHECK(escaped("\xc2\x9b"
+                "31m") == "\\u{009b}31m");
   CHECK(escaped("a\\x1b") == "a\\\\x1b");
   CHECK(escaped("\xed\xa0\x80") == "\\xed\\xa0\\x80");
 }
