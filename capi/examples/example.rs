@@ -1,7 +1,8 @@
 // A loss scaler in Rust, with the library opened at run time and no crate: rustc example.rs
 //
 //     example LIBTARE CHECKPOINT FOLDER
-use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::ffi::{c_void, CStr, CString};
+use std::os::raw::{c_char, c_int};
 use std::ptr::{null, null_mut};
 
 extern "C" {
@@ -126,7 +127,10 @@ impl Tare {
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, library, checkpoint, folder] = &arguments[..] else { return Err("usage: example LIBTARE CHECKPOINT FOLDER".into()) };
+    let (library, checkpoint, folder) = match &arguments[..] {
+        [_, library, checkpoint, folder] => (library, checkpoint, folder),
+        _ => return Err("usage: example LIBTARE CHECKPOINT FOLDER".into()),
+    };
     let tare = Tare::open(library);
 
     let scaler = tare.create(r#"{"policy":"torch","initial_scale":1024}"#)?;
