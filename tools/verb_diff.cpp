@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "lib/report/report.hpp"
+#include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -15,14 +16,13 @@ struct Options {
 };
 
 int diff(const Terminal& terminal, const Options& options) {
-  const Checkpoint a = open_checkpoint(options.a, {});
-  const Checkpoint b = open_checkpoint(options.b, {});
-  const auto found = differences(a, b);
-  for (const std::string& path : {options.a, options.b}) {
-    const auto pending = find_pending(system_files(), path, {});
-    if (pending) terminal.say(render_pending(*pending));
+  const Opened a = open_for_reading(terminal, options.a, {});
+  const Opened b = open_for_reading(terminal, options.b, {});
+  for (const Opened* opened : {&a, &b}) {
+    if (opened->pending) terminal.say(render_pending(*opened->pending));
   }
-  terminal.answer(options.json ? diff_json(a, b, found) : render_differences(terminal, found));
+  const auto found = differences(a.checkpoint, b.checkpoint);
+  terminal.answer(options.json ? diff_json(a.checkpoint, b.checkpoint, found) : render_differences(terminal, found));
   return found.empty() ? exit_done : exit_no;
 }
 

@@ -5,6 +5,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/report/report.hpp"
+#include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -24,12 +25,14 @@ struct Options {
   bool no_history = false;
 };
 
-void show_plan(const Terminal& terminal, const Options& options, const Checkpoint& checkpoint, const EditPlan& plan) {
-  if (options.json) {
-    terminal.answer(edit_json(checkpoint, plan, std::nullopt));
-    return;
-  }
-  terminal.answer(render_fields(terminal, plan) + render_bytes(terminal, plan));
+int show_plan(const Terminal& terminal, const Options& options) {
+  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {.keep_open = true});
+  if (pending) terminal.say(render_pending(*pending));
+  const EditPlan plan = plan_edit(checkpoint, options.request);
+  require_possible(system_files(), plan.files, options.transaction);
+  terminal.answer(options.json ? edit_json(checkpoint, plan, std::nullopt)
+                               : render_fields(terminal, plan) + render_bytes(terminal, plan));
+  return exit_done;
 }
 
 void show_receipt(const Terminal& terminal, const Options& options, const Checkpoint& checkpoint, const EditPlan& plan,
@@ -53,19 +56,9 @@ int edit(const Terminal& terminal, Options& options, bool has_place) {
   for (const std::string& text : options.assignments) options.request.set.push_back(parse_assignment(text));
   if (has_place) options.request.at = options.at;
   options.transaction.keep_history = !options.no_history;
-  if (!options.dry_run) {
-    // What was interrupted is rolled back before anything is read: the plan must be made on the state that rules.
-    for (const Pending& pending : recover(system_files(), options.path, {})) {
-      terminal.say(fmt::format("rolled back an edit of {} that was interrupted", pending.when));
-    }
-  }
-  const Checkpoint checkpoint = open_checkpoint(options.path, {.keep_open = true});
+  if (options.dry_run) return show_plan(terminal, options);
+  const Checkpoint checkpoint = open_for_writing(terminal, options.path);
   const EditPlan plan = plan_edit(checkpoint, options.request);
-  if (options.dry_run) {
-    require_possible(system_files(), plan.files, options.transaction);
-    show_plan(terminal, options, checkpoint, plan);
-    return exit_done;
-  }
   const std::string question = fmt::format("{}Edit {} file(s)?", render_fields(terminal, plan), plan.files.size());
   if (!options.yes && !plan.files.empty() && !terminal.confirm(question)) {
     throw Error(Status::refused, "not confirmed: nothing was written");

@@ -2,6 +2,7 @@
 
 #include "lib/checkpoint/choose.hpp"
 #include "lib/edit/field_key.hpp"
+#include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -16,10 +17,9 @@ struct Options {
 };
 
 int get(const Terminal& terminal, const Options& options, bool has_place) {
-  const Checkpoint checkpoint = open_checkpoint(options.path, {});
+  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   const Choice choice{has_place ? std::optional(options.at) : std::nullopt, false};
   const Scaler* scaler = chosen_scalers(checkpoint, choice).front();
-  const auto pending = find_pending(system_files(), options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   terminal.answer(value_text(field_of(scaler->state(), options.key).value) + "\n");
   return exit_done;

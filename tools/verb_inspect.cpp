@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "lib/edit/recover.hpp"
 #include "lib/report/report.hpp"
+#include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -16,8 +16,7 @@ struct Options {
 };
 
 int inspect(const Terminal& terminal, const Options& options) {
-  const Checkpoint checkpoint = open_checkpoint(options.path, {.keep_open = options.globals});
-  const auto pending = find_pending(system_files(), options.path, {});
+  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {.keep_open = options.globals});
   if (options.json) {
     terminal.answer(inspect_json(checkpoint, pending, {.globals = options.globals}));
   } else {

@@ -1,0 +1,20 @@
+// Opening a checkpoint for a verb, with an eye on transactions that were interrupted.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/checkpoint/checkpoint.hpp"
+#include "lib/edit/recover.hpp"
+#include "tools/terminal.hpp"
+
+struct Opened {
+  tare::Checkpoint checkpoint;
+  std::optional<tare::Pending> pending;
+};
+
+/// Where the checkpoint cannot be read, a pending transaction, which may be why, is told on stderr first.
+Opened open_for_reading(const Terminal& terminal, const std::string& path, const tare::OpenOptions& options);
+
+/// The same, with the trees kept, after what was interrupted has been rolled back.
+tare::Checkpoint open_for_writing(const Terminal& terminal, const std::string& path);
