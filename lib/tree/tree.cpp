@@ -34,6 +34,7 @@ std::string_view Tree::text(NodeId id) const {
 }
 
 std::span<const NodeId> Tree::items(NodeId id) const {
+  if (id == nowhere) return {};
   const Node& node = nodes_[id];
   if (node.kind < Kind::list || node.kind > Kind::map) return {};
   return std::span(items_).subspan(node.as.run.first, node.as.run.count);

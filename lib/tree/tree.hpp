@@ -44,7 +44,7 @@ class Tree {
   [[nodiscard]] Integer integer(NodeId id) const;
   /// REQUIRES: kind string or bytes. The raw bytes.
   [[nodiscard]] std::string_view text(NodeId id) const;
-  /// list, tuple, set: the items; map: key, value, key, value ...; anything else: none.
+  /// list, tuple, set: the items; map: key, value, key, value ...; anything else, and nowhere: none.
   [[nodiscard]] std::span<const NodeId> items(NodeId id) const;
   /// The value under a string key of a map; nowhere where there is none, or `map` is no map (or nowhere itself).
   [[nodiscard]] NodeId find(NodeId map, std::string_view key) const;

@@ -58,22 +58,34 @@ void mark_below(const Tree& tree, NodeId from, std::vector<bool>& marked) {
   }
 }
 
-/// Values that say where tensors are and how large: an edit of those changes what the tensors show.
+/// What the root leads to: neither what was popped nor what a later setting of the same key replaced.
+std::vector<bool> reached(const Tree& tree) {
+  std::vector<bool> marked(tree.size());
+  mark_below(tree, tree.root, marked);
+  marked[tree.root] = true;
+  return marked;
+}
+
+/// Values that say where tensors are and how large, and keys: an edit of those changes more than a value.
 std::vector<bool> describing(const Tree& tree) {
   std::vector<bool> marked(tree.size());
   for (NodeId node = 0; node < tree.size(); ++node) {
     const Kind kind = tree.kind(node);
     const bool is_storage = kind == Kind::opaque && tree.callee(node) == nowhere;
     if (kind == Kind::tensor || kind == Kind::array || is_storage) mark_below(tree, node, marked);
+    if (kind != Kind::map) continue;
+    const auto pairs = tree.items(node);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) marked[pairs[i]] = true;
   }
   return marked;
 }
 
 std::optional<NodeId> chosen(const Tree& tree, const Choice& choice) {
   const std::vector<bool> left_out = describing(tree);
+  const std::vector<bool> is_seen = reached(tree);
   std::vector<NodeId> numbers;
   for (NodeId node = 0; node < tree.size(); ++node) {
-    if (is_number(tree.kind(node)) && !left_out[node]) numbers.push_back(node);
+    if (is_number(tree.kind(node)) && is_seen[node] && !left_out[node]) numbers.push_back(node);
   }
   if (numbers.empty()) return std::nullopt;
   return numbers[choice.node % numbers.size()];
@@ -110,9 +122,7 @@ void check(const Bytes& image, const Container& before, const NodeChange& change
   std::vector<bool> may_differ(tree.size());
   if (tree.kind(change.node) == Kind::array) mark_below(tree, change.node, may_differ);
   may_differ[change.node] = true;
-  std::vector<bool> is_seen(tree.size());
-  mark_below(tree, tree.root, is_seen);
-  is_seen[tree.root] = true;
+  const std::vector<bool> is_seen = reached(tree);
   for (const NodeId node : test::differing(tree, after->tree())) {
     if (is_seen[node] && !may_differ[node]) fail("another value changed");
   }

@@ -267,3 +267,10 @@ TEST_CASE("a memo number that no pickler gives costs no room") {
   CHECK(text_at(pickle, {}) == "7");
   CHECK(has_finding(pickle, "memo-index"));
 }
+
+TEST_CASE("an array whose element type is no type has no value") {
+  const auto container = open_image(bytes_of("\x80\2}X\1\0\0\0acnumpy.core.multiarray\nscalar\nNC\4abcd\x86Rs."sv));
+  const Tree& tree = container->tree();
+  REQUIRE(tree.kind(node_at(tree, {"a"})) == Kind::array);
+  CHECK(tree.value(node_at(tree, {"a"}), 1).number() == nullptr);
+}
