@@ -16,10 +16,12 @@
 
 namespace tare {
 
-/// "tare.inspect/1". With `with_globals` the checkpoint must have been opened with keep_open.
+/// What an inspect answer holds beside the usual.
 struct InspectParts {
-  bool globals = false;
+  bool globals = false;  ///< what the pickles name; REQUIRES a checkpoint that was opened with keep_open
 };
+
+/// "tare.inspect/1"
 std::string inspect_json(const Checkpoint& checkpoint, const std::optional<Pending>& pending, InspectParts parts = {});
 
 /// "tare.edit/1": the plan, and where it was carried out the receipt.
