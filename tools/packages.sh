@@ -13,7 +13,7 @@ build=(
 )
 check=(
   git clang clang-format clang-tidy libclang-rt-14-dev
-  pkg-config strace abigail-tools hdf5-tools python3-h5py rustc golang-go
+  pkg-config strace abigail-tools hdf5-tools python3-h5py rustc golang-go luajit gfortran ruby
 )
 fidelity=(python3-venv python3-dev)
 

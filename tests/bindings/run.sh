@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs one example of capi/examples against a built libtare; what it prints is the same in every language.
 #
-#   run.sh c|cpp|python|rust|go LIBTARE CHECKPOINT REPOSITORY
+#   run.sh c|cpp|python|rust|go|lua|fortran|ruby LIBTARE CHECKPOINT REPOSITORY
 #
 # Exit 77 where the language's tools are not installed.
 set -euo pipefail
@@ -32,6 +32,16 @@ case $language in
     CGO_CFLAGS="-I$root/capi/include" CGO_LDFLAGS="-L$folder -ltare -Wl,-rpath,$folder" GOFLAGS=-mod=mod \
       GOCACHE="$work/cache" go build -o "$work/example" "$examples/example.go"
     GODEBUG=cgocheck=1 "$work/example" "$checkpoint" "$work" ;;
+  lua)
+    require luajit
+    luajit "$examples/example.lua" "$library" "$checkpoint" "$work" ;;
+  fortran)
+    require gfortran
+    gfortran -std=f2008 -Wall -Wextra -Wno-c-binding-type -Werror -J "$work" "$examples/example.f90" -ldl -o "$work/example"
+    "$work/example" "$library" "$checkpoint" "$work" ;;
+  ruby)
+    require ruby
+    ruby -W "$examples/example.rb" "$library" "$checkpoint" "$work" ;;
   *)
     echo "no such language: $language"; exit 2 ;;
 esac | tee "$work/answer"
