@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Opens states that tare wrote as HDF5 with h5py and h5dump, compares every value, and gives tare a file of h5py's.
+
+    hdf5_readers.py LIBTARE REPOSITORY          exit 77 where h5py or h5dump is not installed
+"""
+import ctypes.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+try:
+    import h5py
+except ImportError:  # Debian's h5py belongs to Debian's Python
+    if sys.executable == "/usr/bin/python3" or not pathlib.Path("/usr/bin/python3").exists():
+        print("no h5py: not run")
+        sys.exit(77)
+    os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
+import numpy
+
+library, root = sys.argv[1:]
+if shutil.which("h5dump") is None:
+    print("no h5dump: not run")
+    sys.exit(77)
+sys.path.insert(0, f"{root}/capi/examples")
+import tare
+
+tare.open_library(library)
+ROWS, COLUMNS = 10000, 1024
+ZSTD = 32015
+differences = []
+
+
+def compare(what, got, wanted):
+    if got != wanted:
+        differences.append(f"{what}: {got!r}, not {wanted!r}")
+
+
+def write(state, folder, compression):
+    path = folder / f"{compression}.h5"
+    state.write(str(path), json.dumps({"compression": compression}))
+    return path
+
+
+def plain(dataset):
+    """A dataset's value as JSON has it."""
+    if dataset.shape is None:
+        return None
+    if dataset.dtype.kind == "S":
+        texts = dataset.asstr()[()]
+        return texts if isinstance(texts, str) else list(texts)
+    value = dataset[()]
+    return value.tolist() if isinstance(value, numpy.ndarray) else value.item()
+
+
+def as_json(dataset):
+    value = plain(dataset)
+    return json.loads(value) if dataset.attrs.get("kind") == b"json" else value
+
+
+def dumped(path, dataset, kind):
+    """The numbers of a dataset as h5dump writes them to a file, byte for byte."""
+    out = path.with_suffix(".raw")
+    subprocess.run(["h5dump", "-d", dataset, "-b", "LE", "-o", out, path], check=True, capture_output=True)
+    return numpy.fromfile(out, kind)
+
+
+def small_state(folder):
+    """Every kind of value, each under its name, with its role and unit."""
+    scaler = tare.Scaler('{"policy":"mindformers_adaptive"}')
+    text = json.loads(scaler.save().json())
+    text["later"] = {"nothing": None, "nested": [1, {"a": "b"}]}
+    text.update(flag=True, words=["layer.0", "größer"], rows=[[1.5, 2.0], [0.1, -0.0]], none=None, integer=-(2**63), blank="")
+    state = tare.State.from_json(json.dumps(text))
+    wanted = json.loads(state.json())
+    for compression in ("none", "gzip", "zstd"):
+        path = write(state, folder, compression)
+        with h5py.File(path, "r") as file:
+            compare("schema", file.attrs["schema"], b"tare.state/1")
+            compare("policy", file.attrs["policy"], b"mindformers_adaptive")
+            for section in ("params", "fields", "statistics"):
+                got = {name: as_json(dataset) for name, dataset in file[section].items()}
+                compare(section, got, wanted[section])
+            others = {name: as_json(dataset) for name, dataset in file["other"].items()}
+            compare("other", others, {name: text[name] for name in text if name not in
+                                      ("schema", "policy", "params", "fields", "roles", "statistics")})
+            scale = file["fields/scale_sense"]
+            compare("the scale's attributes", dict(scale.attrs), {"role": b"scale", "units": b"1"})
+            compare("a step counter's unit", file["statistics/steps"].attrs["units"], b"steps")
+        shown = subprocess.run(["h5dump", "-d", "/other/integer", path], check=True, capture_output=True, text=True).stdout
+        compare("h5dump", "(0): -9223372036854775808" in shown, True)
+        compare("h5dump of the scale", dumped(path, "/fields/scale_sense", "<f8").tolist(), [wanted["fields"]["scale_sense"]])
+        compare("read back", json.loads(tare.State.read(str(path)).json()), wanted)
+
+
+def unpacked(dataset):
+    """What a reader with a zstd plugin makes of the chunks: the stored frames, by libzstd itself, then unshuffled."""
+    zstd = ctypes.CDLL(ctypes.util.find_library("zstd"))
+    zstd.ZSTD_decompress.restype = ctypes.c_size_t
+    zstd.ZSTD_decompress.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+    size = dataset.dtype.itemsize
+    chunk = int(numpy.prod(dataset.chunks)) * size
+    plain_chunk = ctypes.create_string_buffer(chunk)
+    rows = []
+    for i in range(dataset.id.get_num_chunks()):
+        info = dataset.id.get_chunk_info(i)
+        mask, frame = dataset.id.read_direct_chunk(info.chunk_offset)
+        compare("filters left out of a chunk", mask, 0)
+        compare("bytes of a chunk", zstd.ZSTD_decompress(plain_chunk, chunk, frame, len(frame)), chunk)
+        planes = numpy.frombuffer(plain_chunk.raw, numpy.uint8).reshape(size, -1)
+        rows.append(numpy.ascontiguousarray(planes.T).view(dataset.dtype).reshape(dataset.chunks))
+    return numpy.concatenate(rows)[: dataset.shape[0]]
+
+
+def packed_history(folder):
+    """10,000 tensors' histories of 1,024 in one dataset: from h5py through tare to each reader."""
+    history = (numpy.arange(ROWS * COLUMNS, dtype=numpy.float32).reshape(ROWS, COLUMNS) % 977) * numpy.float32(0.37)
+    names = [f"layers.{i}.weight".encode() for i in range(ROWS)]
+    with h5py.File(folder / "h5py.h5", "w") as file:
+        file.attrs.update(schema=numpy.bytes_("tare.state/1"), policy="delayed_scaling_of_tomorrow")
+        file.create_group("fields").update(amax_history=history, names=numpy.array(names))
+    state = tare.State.read(str(folder / "h5py.h5"))
+    for compression, filters in (("none", []), ("gzip", [2, 1]), ("zstd", [2, ZSTD])):
+        path = write(state, folder, compression)
+        with h5py.File(path, "r") as file:
+            dataset = file["fields/amax_history"]
+            compare("datasets", sorted(file["fields"]), ["amax_history", "names"])
+            creation = dataset.id.get_create_plist()
+            compare("filters", [creation.get_filter(i)[0] for i in range(creation.get_nfilters())], filters)
+            compare("names", file["fields/names"][()].tolist(), names)
+            # tare made its zstd filter known to this process's HDF5: h5py has it too.
+            compare(f"history, {compression}", bool((dataset[()] == history).all()), True)
+            if compression == "zstd":
+                compare("history, by libzstd", bool((unpacked(dataset) == history).all()), True)
+                continue
+        compare(f"history, {compression}, h5dump", bool((dumped(path, "/fields/amax_history", "<f4") == history.ravel()).all()), True)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    small_state(pathlib.Path(scratch))
+    packed_history(pathlib.Path(scratch))
+print("\n".join(differences) or f"h5py {h5py.__version__}, HDF5 {h5py.version.hdf5_version}: every value as written")
+sys.exit(1 if differences else 0)
