@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "kernels/dtype.hpp"
+#include "kernels/statistics.hpp"
 
 namespace tare::kernels {
 
@@ -18,18 +19,6 @@ struct Tensor {
   Dtype dtype;
   std::int32_t reserved;
 };
-
-/// What one pass found in the values as they were read, before any scaling. `Statistics{}` is that of no values.
-struct Statistics {
-  double max_abs = 0;  ///< greatest magnitude; infinite or NaN (the positive quiet one) if any value is, NaN first
-  double sum_of_squares = 0;  ///< NaN where max_abs is NaN; f32 and narrower cannot overflow it
-  std::uint64_t count = 0;
-  std::uint64_t zeros = 0;  ///< of either sign
-  std::uint64_t below = 0;  ///< values that are not zero and of a magnitude below Findings::threshold
-};
-
-/// Adds what was found in more values: `into` then describes both. Exact but for the rounding of the sum.
-void merge(Statistics& into, const Statistics& more);
 
 /// Where a pass leaves what it finds. A null pointer means: not wanted.
 struct Findings {

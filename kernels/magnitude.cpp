@@ -1,14 +1,7 @@
 #include "kernels/magnitude.hpp"
 
-#include <cmath>
-#include <limits>
-
 namespace tare::kernels {
 namespace {
-
-double any_nan_to_one(double value) {
-  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
-}
 
 std::uint64_t first_pattern_not_finite(Dtype dtype) {
   switch (dtype) {
@@ -29,24 +22,6 @@ std::uint64_t first_pattern_not_finite(Dtype dtype) {
 }
 
 }  // namespace
-
-double magnitude(Dtype dtype, std::uint64_t pattern) {
-  switch (dtype) {
-    case Dtype::kF32:
-      return any_nan_to_one(float_from(static_cast<std::uint32_t>(pattern)));
-    case Dtype::kF64:
-      return any_nan_to_one(double_from(pattern));
-    case Dtype::kF16:
-      return any_nan_to_one(widen<F16>(static_cast<F16::Bits>(pattern)));
-    case Dtype::kBf16:
-      return any_nan_to_one(widen<Bf16>(static_cast<Bf16::Bits>(pattern)));
-    case Dtype::kF8E4m3fn:
-      return any_nan_to_one(widen<F8E4m3fn>(static_cast<F8E4m3fn::Bits>(pattern)));
-    case Dtype::kF8E5m2:
-      return any_nan_to_one(widen<F8E5m2>(static_cast<F8E5m2::Bits>(pattern)));
-  }
-  return 0;
-}
 
 std::uint64_t pattern_of_threshold(Dtype dtype, double threshold) {
   if (!(threshold > 0)) return 0;

@@ -84,6 +84,7 @@ void Plan::assign(std::span<const Tensor> tensors) {
   pieces_.clear();
   item_starts_.clear();
   bytes_ = 0;
+  elements_ = 0;
 
   std::uint64_t bytes_in_item = grain_.item_bytes;  // as if full, so that the first piece begins an item
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -96,6 +97,7 @@ void Plan::assign(std::span<const Tensor> tensors) {
       pieces_.push_back({offset, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(i)});
       bytes_in_item += count * element_size(tensors[i]);
       bytes_ += count * element_size(tensors[i]);
+      elements_ += count;
     }
   }
   if (!pieces_.empty()) item_starts_.push_back(pieces_.size());

@@ -59,7 +59,8 @@ class Plan {
   std::span<const Piece> item(std::size_t index) const {
     return pieces().subspan(item_starts_[index], item_starts_[index + 1] - item_starts_[index]);
   }
-  std::uint64_t bytes() const { return bytes_; }  ///< of all tensors together
+  std::uint64_t bytes() const { return bytes_; }        ///< of all tensors together
+  std::uint64_t elements() const { return elements_; }  ///< likewise
 
  private:
   Grain grain_;
@@ -67,6 +68,7 @@ class Plan {
   std::vector<Piece> pieces_;
   std::vector<std::size_t> item_starts_;  // into pieces_, and its size at the end
   std::uint64_t bytes_ = 0;
+  std::uint64_t elements_ = 0;
 };
 
 }  // namespace tare::kernels

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "kernels/cpu/fp_environment.hpp"
+#include "kernels/fold.hpp"
 #include "kernels/magnitude.hpp"
 #include "kernels/plan.hpp"
 
 namespace tare::kernels::cpu {
 namespace {
 
-// Pieces fix the order of summation: changing their size changes the last bits of sums.
-constexpr Grain kGrain = {.piece_elements = 32768, .item_bytes = 256 << 10};
+constexpr Grain kGrain = {.piece_elements = kPieceElements, .item_bytes = 256 << 10};
 // Below this it takes longer to wake a thread than to do its work.
 constexpr std::uint64_t kLeastParallelBytes = 512 << 10;
 // Outputs of lists above this are written past the cache, which would have lost them before anyone reads them.
@@ -38,32 +38,28 @@ Recipe make_recipe(const Plan& plan, const Transform& transform, double threshol
   return recipe;
 }
 
-/// What the pieces of one tensor, from `piece` on, found together; moves `piece` past them.
-Statistics fold_tensor(const Tensor& tensor, std::uint32_t index, std::span<const Piece> pieces,
-                       const std::vector<Found>& found, std::size_t& piece) {
-  Statistics statistics;
-  std::uint64_t max_pattern = 0;
-  for (; piece < pieces.size() && pieces[piece].tensor == index; ++piece) {
-    const Found& part = found[piece];
-    max_pattern = std::max(max_pattern, part.max_pattern);
-    statistics.sum_of_squares += part.sum_of_squares;
-    statistics.zeros += part.zeros;
-    statistics.below += part.below;
+/// What the pieces from `first` to `last` found together, `count` elements of them.
+Statistics fold_run(const Plan& plan, const std::vector<Found>& found, std::size_t first, std::size_t last,
+                    std::uint64_t count) {
+  return fold_pieces(last - first, count, [&](std::size_t i) {
+    const Found& part = found[first + i];
+    const Dtype dtype = plan.tensors()[plan.pieces()[first + i].tensor].dtype;
+    return PieceFound{part.sum_of_squares, bits_of(magnitude(dtype, part.max_pattern)), part.zeros, part.below};
+  });
+}
+
+void fold_each(const Plan& plan, const std::vector<Found>& found, Statistics* each) {
+  std::size_t piece = 0;
+  for (std::uint32_t i = 0; i < plan.tensors().size(); ++i) {
+    const std::size_t first = piece;
+    while (piece < plan.pieces().size() && plan.pieces()[piece].tensor == i) ++piece;
+    each[i] = fold_run(plan, found, first, piece, plan.tensors()[i].count);
   }
-  statistics.count = tensor.count;
-  statistics.max_abs = magnitude(tensor.dtype, max_pattern);
-  if (std::isnan(statistics.max_abs)) statistics.sum_of_squares = statistics.max_abs;
-  return statistics;
 }
 
 void fold(const Plan& plan, const std::vector<Found>& found, const Findings& findings) {
-  std::size_t piece = 0;
-  Statistics total;
-  for (std::uint32_t i = 0; i < plan.tensors().size(); ++i) {
-    const Statistics statistics = fold_tensor(plan.tensors()[i], i, plan.pieces(), found, piece);
-    if (findings.each != nullptr) findings.each[i] = statistics;
-    merge(total, statistics);
-  }
+  if (findings.each != nullptr) fold_each(plan, found, findings.each);
+  const Statistics total = fold_run(plan, found, 0, plan.pieces().size(), plan.elements());
   if (findings.found_inf != nullptr && !std::isfinite(total.max_abs)) *findings.found_inf = 1.0f;
   if (findings.total != nullptr) merge(*findings.total, total);
 }

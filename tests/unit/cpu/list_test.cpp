@@ -37,12 +37,13 @@ TEST_CASE("a random list has the reference's statistics with every instruction s
   for (const bool specials : {false, true}) {
     std::vector<Array> arrays = random_arrays(random, 6, specials);
     const std::vector<Tensor> tensors = tensors_of(arrays);
-    Statistics expected_total;
+    Reference together(1e-3);
     std::vector<Statistics> expected;
     for (const Array& array : arrays) {
       expected.push_back(statistics_of(array, 1e-3));
-      merge(expected_total, expected.back());
+      together.add(array);
     }
+    const Statistics expected_total = together.statistics();
     CHECK(std::isfinite(expected_total.max_abs) == !specials);
     for (const auto set : available_sets()) {
       for (const unsigned threads : {1u, 2u, 5u}) {
@@ -211,4 +212,21 @@ TEST_CASE("an empty list and empty tensors are observed and unscaled to nothing"
   CHECK(found_inf == 0);
   CHECK(same(total, Statistics()));
   CHECK(same(each[1], Statistics()));
+}
+
+TEST_CASE("the sum of a list of thousands of tiny tensors is added up as documented") {
+  std::mt19937_64 random(9);
+  std::vector<Array> arrays;
+  Reference together(0);
+  for (int i = 0; i < 3000; ++i) {
+    fill(arrays.emplace_back(kAll[random() % 4], random() % 5), random, false);
+    together.add(arrays.back());
+  }
+  const std::vector<Tensor> tensors = tensors_of(arrays);
+  cpu::CpuBackend backend(2);
+  const auto list = backend.make_list();
+  list->assign(tensors.data(), tensors.size(), nullptr);
+  Statistics total;
+  list->observe({.total = &total}, nullptr);
+  CHECK(same(total, together.statistics()));
 }

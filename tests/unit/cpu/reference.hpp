@@ -104,34 +104,63 @@ inline std::uint64_t transform(Dtype from, std::uint64_t bits, Dtype to, float i
   return transform(static_cast<float>(decode(from, bits)), to, inverse_scale, coefficient, limit);
 }
 
-/// The statistics with sums in the documented order: pieces of 32,768 elements, 32 accumulators each (for
-/// bf16 those of even positions first), added as a tree.
-inline Statistics statistics_of(const Array& array, double threshold) {
-  Statistics result;
-  result.count = array.count();
+/// Sums of pieces in the documented order: 256 chains, added as a tree.
+inline double chained(const std::vector<double>& pieces) {
+  double sums[256] = {};
+  for (std::size_t i = 0; i < pieces.size(); ++i) sums[i % 256] += pieces[i];
+  for (int half = 128; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0];
+}
+
+/// The statistics of an array, or of all that together, with sums in the documented order: pieces of 32,768 elements,
+/// 32 accumulators each (for bf16 those of even positions first), added as a tree, then the pieces.
+class Reference {
+ public:
+  explicit Reference(double threshold) : threshold_(threshold) {}
+  void add(const Array& array);
+  Statistics statistics() const;
+
+ private:
+  double threshold_;
+  Statistics result_;
+  std::vector<double> pieces_;
+};
+
+inline void Reference::add(const Array& array) {
+  result_.count += array.count();
   for (std::uint64_t begin = 0; begin < array.count(); begin += 32768) {
     double sums[32] = {};
     const std::uint64_t end = std::min<std::uint64_t>(begin + 32768, array.count());
     for (std::uint64_t i = begin; i < end; ++i) {
       const double value = std::fabs(decode(array.dtype(), array.get(i)));
-      if (std::isnan(value) || value > result.max_abs) {
-        result.max_abs = std::isnan(result.max_abs) ? result.max_abs : value;
+      if (std::isnan(value) || value > result_.max_abs) {
+        result_.max_abs = std::isnan(result_.max_abs) ? result_.max_abs : value;
       }
-      if (value == 0) ++result.zeros;
-      if (value != 0 && value < threshold) ++result.below;
+      if (value == 0) ++result_.zeros;
+      if (value != 0 && value < threshold_) ++result_.below;
       const std::uint64_t position = (i - begin) % 32;
       sums[array.dtype() == Dtype::kBf16 ? position % 2 * 16 + position / 2 : position] += value * value;
     }
     for (int half = 16; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
     }
-    result.sum_of_squares += sums[0];
+    pieces_.push_back(sums[0]);
   }
-  if (std::isnan(result.max_abs)) {
-    result.max_abs = std::numeric_limits<double>::quiet_NaN();
-    result.sum_of_squares = result.max_abs;
-  }
+}
+
+inline Statistics Reference::statistics() const {
+  Statistics result = result_;
+  result.sum_of_squares = chained(pieces_);
+  if (std::isnan(result.max_abs)) result.max_abs = result.sum_of_squares = std::numeric_limits<double>::quiet_NaN();
   return result;
+}
+
+inline Statistics statistics_of(const Array& array, double threshold) {
+  Reference reference(threshold);
+  reference.add(array);
+  return reference.statistics();
 }
 
 /// Equal in every bit.

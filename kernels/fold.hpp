@@ -1,0 +1,60 @@
+// How the results of pieces become those of tensors and lists, the same in every bit on every backend.
+//
+// Tensors are cut into pieces of kPieceElements. Within a piece, position p of each block of 32 elements has a sum of
+// its own, in double; the 32 sums are added as a tree (16 and 16, 8 and 8 ...; for bf16 even and odd positions first).
+// The sums of a tensor's pieces, and of all pieces of a list, are added as kFoldChains chains, piece i to chain
+// i % kFoldChains, and the chains as a tree again. So sums are wide enough for any machine to work on at once, and
+// neither threads nor blocks nor vectors show in a bit.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/statistics.hpp"
+
+namespace tare::kernels {
+
+inline constexpr std::uint32_t kPieceElements = 32768;
+inline constexpr std::uint32_t kFoldChains = 256;
+
+/// What was found in one piece.
+struct PieceFound {
+  double sum_of_squares;
+  std::uint64_t max_bits;  ///< greatest magnitude, as the bits of a double: compared as integers
+  std::uint32_t zeros;
+  std::uint32_t below;  ///< zeros not among them
+};
+
+/// The statistics of `count` elements whose chains have been added up in `statistics.sum_of_squares`.
+TARE_HD inline void finish_fold(Statistics& statistics, std::uint64_t max_bits, std::uint64_t count) {
+  statistics.max_abs = double_from(max_bits);
+  if (is_nan(statistics.max_abs)) statistics.sum_of_squares = statistics.max_abs;
+  statistics.count = count;
+}
+
+/// What `pieces` pieces of together `count` elements found; `at(i)` gives the i-th.
+template <class At>
+Statistics fold_pieces(std::size_t pieces, std::uint64_t count, const At& at) {
+  // Chains that no piece reaches would add zeros, which changes nothing: they are left out.
+  const std::size_t chains = pieces < kFoldChains ? std::bit_ceil(pieces + (pieces == 0)) : kFoldChains;
+  double sums[kFoldChains];
+  for (std::size_t i = 0; i < chains; ++i) sums[i] = 0;
+  Statistics statistics;
+  std::uint64_t max_bits = 0;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const PieceFound found = at(i);
+    sums[i % kFoldChains] += found.sum_of_squares;
+    if (found.max_bits > max_bits) max_bits = found.max_bits;
+    statistics.zeros += found.zeros;
+    statistics.below += found.below;
+  }
+  for (std::size_t half = chains / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  statistics.sum_of_squares = sums[0];
+  finish_fold(statistics, max_bits, count);
+  return statistics;
+}
+
+}  // namespace tare::kernels
