@@ -1,11 +1,12 @@
 #include "lib/base/crc32.hpp"
 
+#include <libdeflate.h>
 #include <zlib.h>
 
 namespace tare {
 
 std::uint32_t crc32(ByteView bytes) {
-  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  return libdeflate_crc32(0, bytes.data(), bytes.size());
 }
 
 std::uint32_t crc32_patched(std::uint32_t old_crc, ByteView before, ByteView after, std::uint64_t bytes_behind) {

@@ -99,7 +99,7 @@ PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view
     throw Error(Status::refused,
                 fmt::format("{}: a pickle of {} bytes; the limit is {}", source_, size, limits::max_pickle_bytes));
   }
-  tree_.reserve(size / 6, size / 4);  // as real checkpoints have them
+  tree_.reserve(size / 20, size / 5);  // as large checkpoints have them: little beside tensors
 }
 
 Pickle PickleMachine::run() {
@@ -239,32 +239,41 @@ void PickleMachine::fetch(const PickleOp& op, std::uint64_t index) {
 }
 
 /// Are the slots that a recipe fetches from what it takes them for?
-bool PickleMachine::is_plain(const TensorRecipe& recipe) const {
+bool PickleMachine::is_plain(const TensorRecipe& recipe) {
   const auto holds = [&](std::uint32_t index, Kind kind) {
     const NodeId id = slot(index);
     return id < tree_.size() && tree_.kind(id) == kind;
   };
-  return holds(recipe.word_slot, Kind::string) && tree_.text(slot(recipe.word_slot)) == "storage" &&
-         holds(recipe.class_slot, Kind::name) && holds(recipe.device_slot, Kind::string) &&
-         holds(recipe.hooks_slot, Kind::name) &&
-         tree_[slot(recipe.hooks_slot)].detail == static_cast<std::uint16_t>(Callee::dictionary) &&
-         (!recipe.key_slot || holds(*recipe.key_slot, Kind::string)) &&
-         (!recipe.sizes.slot || holds(*recipe.sizes.slot, Kind::tuple)) &&
-         (!recipe.strides.slot || holds(*recipe.strides.slot, Kind::tuple));
+  const auto holds_if_any = [&](std::uint32_t index, Kind kind) {
+    return index == TensorRecipe::no_slot || holds(index, kind);
+  };
+  // No slot is filled twice while tensors are taken whole: what held for the last tensor holds for this one.
+  const std::array common{recipe.word_slot, recipe.class_slot, recipe.device_slot, recipe.hooks_slot};
+  if (common != plain_slots_) {
+    if (!holds(recipe.word_slot, Kind::string) || tree_.text(slot(recipe.word_slot)) != "storage" ||
+        !holds(recipe.class_slot, Kind::name) || !holds(recipe.device_slot, Kind::string) ||
+        !holds(recipe.hooks_slot, Kind::name) ||
+        tree_[slot(recipe.hooks_slot)].detail != static_cast<std::uint16_t>(Callee::dictionary)) {
+      return false;
+    }
+    plain_slots_ = common;
+  }
+  return holds_if_any(recipe.key_slot, Kind::string) && holds_if_any(recipe.sizes.slot, Kind::tuple) &&
+         holds_if_any(recipe.strides.slot, Kind::tuple);
 }
 
 bool PickleMachine::take_whole_tensor(const PickleOp& op, NodeId function) {
   const auto recipe = read_recipe(*text_, scanner_.position());
   if (!recipe || !is_plain(*recipe)) return false;
-  NodeId key = recipe->key_slot ? slot(*recipe->key_slot) : nowhere;
+  const auto fetched = [&](std::uint32_t index) { return index == TensorRecipe::no_slot ? nowhere : slot(index); };
+  NodeId key = fetched(recipe->key_slot);
   if (key == nowhere) {
     scanner_.go_to(recipe->key_op.offset);
     unicode(scanner_.next());
     key = take(op);
-    if (recipe->key_stored) remember(*recipe->key_stored, key);
+    if (recipe->key_stored != TensorRecipe::no_slot) remember(recipe->key_stored, key);
   }
   for (std::size_t i = 0; i < recipe->stored_count; ++i) remember(recipe->stored[i], unread);
-  const auto tuple = [&](const TensorRecipe::Numbers& numbers) { return numbers.slot ? slot(*numbers.slot) : nowhere; };
   const UnreadParts parts{function,
                           nowhere,
                           nowhere,
@@ -272,12 +281,12 @@ bool PickleMachine::take_whole_tensor(const PickleOp& op, NodeId function) {
                           slot(recipe->class_slot),
                           key,
                           slot(recipe->device_slot),
-                          tuple(recipe->sizes),
-                          tuple(recipe->strides)};
+                          fetched(recipe->sizes.slot),
+                          fetched(recipe->strides.slot)};
   const NodeId tensor = tree_.add_items(Kind::tensor, parts, {recipe->begin, 0});
   tree_.edit(tensor).detail = static_cast<std::uint16_t>(Callee::tensor);
   push(tensor);
-  if (recipe->result_stored) remember(*recipe->result_stored, tensor);
+  if (recipe->result_stored != TensorRecipe::no_slot) remember(recipe->result_stored, tensor);
   scanner_.go_to(recipe->end);
   return true;
 }

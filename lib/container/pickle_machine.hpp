@@ -2,6 +2,7 @@
 // key that is set twice ends with the span of its last value.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -109,7 +110,7 @@ class PickleMachine {
   /// Pushes what a slot holds; where that is torch's function for tensors, perhaps the whole tensor that follows.
   void fetch(const PickleOp& op, std::uint64_t index);
   bool take_whole_tensor(const PickleOp& op, NodeId function);
-  [[nodiscard]] bool is_plain(const TensorRecipe& recipe) const;
+  bool is_plain(const TensorRecipe& recipe);
   [[nodiscard]] NodeId slot(std::uint32_t index) const { return index < memo_.size() ? memo_[index] : nowhere; }
   void remember(std::uint64_t index, NodeId id);
   void remember_beyond(std::uint64_t index, NodeId id);
@@ -128,6 +129,8 @@ class PickleMachine {
   std::vector<NodeId> memo_;
   std::unordered_map<std::uint64_t, NodeId> far_memo_;  ///< indices that no pickler gives: one entry each, no room
   TensorReading reading_;
+  /// What the last whole tensor fetched its storage's word, class and device and its hooks from.
+  std::array<std::uint32_t, 4> plain_slots_{TensorRecipe::no_slot};
   std::uint64_t memo_size_ = 0;  ///< entries set, which MEMOIZE counts on
 };
 

@@ -7,6 +7,16 @@
 namespace tare {
 namespace {
 
+/// Bytes of the argument of the opcodes that write a number (of LONG1: of its length); 0 for all others.
+constexpr auto number_sizes = [] {
+  std::array<std::uint8_t, 256> sizes{};
+  sizes[static_cast<std::uint8_t>(Opcode::binint1)] = 1;
+  sizes[static_cast<std::uint8_t>(Opcode::binint2)] = 2;
+  sizes[static_cast<std::uint8_t>(Opcode::binint)] = 4;
+  sizes[static_cast<std::uint8_t>(Opcode::long1)] = 1;
+  return sizes;
+}();
+
 /// Reads on as long as everything is as the recipe has it; afterwards `is_fitting` is false, and stays so.
 class RecipeReader {
  public:
@@ -25,31 +35,30 @@ class RecipeReader {
   }
 
   std::uint32_t fetched_slot() {
-    if (sees(Opcode::binget)) return argument<std::uint8_t>();
-    if (sees(Opcode::long_binget)) return argument<std::uint32_t>();
-    fits_ = false;
-    return 0;
+    const std::uint32_t slot = slot_of(Opcode::binget, Opcode::long_binget);
+    fits_ = fits_ && slot != TensorRecipe::no_slot;
+    return slot;
   }
 
-  /// The slot that what was just made is stored in, if it is stored.
-  std::optional<std::uint32_t> stored_slot() {
-    if (sees(Opcode::binput)) return argument<std::uint8_t>();
-    if (sees(Opcode::long_binput)) return argument<std::uint32_t>();
-    return std::nullopt;
-  }
+  /// The slot that what was just made is stored in, or no_slot.
+  std::uint32_t stored_slot() { return slot_of(Opcode::binput, Opcode::long_binput); }
 
   std::int64_t number() {
-    if (sees(Opcode::binint1)) return argument<std::uint8_t>();
-    if (sees(Opcode::binint2)) return argument<std::uint16_t>();
-    if (sees(Opcode::binint)) return argument<std::int32_t>();
     if (sees(Opcode::long1)) return long_number();
-    fits_ = false;
-    return 0;
+    const std::size_t size = sees_number() ? number_sizes[code()] : 0;
+    if (size == 0 || text_.size() - at_ < 1 + sizeof(std::int64_t)) {
+      fits_ = false;  // no tensor ends within eight bytes of a number
+      return 0;
+    }
+    // The sizes of numbers follow no pattern: shifting all eight bytes costs less than telling the sizes apart.
+    const std::size_t shift = 8 * (sizeof(std::int64_t) - size);
+    const std::uint64_t bits = load_le<std::uint64_t>(text_.data() + at_ + 1) << shift;
+    const bool is_signed = sees(Opcode::binint);
+    at_ += 1 + size;
+    return is_signed ? static_cast<std::int64_t>(bits) >> shift : static_cast<std::int64_t>(bits >> shift);
   }
 
-  [[nodiscard]] bool sees_number() const {
-    return sees(Opcode::binint1) || sees(Opcode::binint2) || sees(Opcode::binint) || sees(Opcode::long1);
-  }
+  [[nodiscard]] bool sees_number() const { return at_ < text_.size() && number_sizes[code()] != 0; }
 
   Span unicode() {
     const std::uint64_t from = at_;
@@ -60,6 +69,14 @@ class RecipeReader {
   }
 
  private:
+  [[nodiscard]] std::uint8_t code() const { return std::to_integer<std::uint8_t>(text_[at_]); }
+
+  std::uint32_t slot_of(Opcode near, Opcode far) {
+    if (sees(near)) return argument<std::uint8_t>();
+    if (sees(far)) return argument<std::uint32_t>();
+    return TensorRecipe::no_slot;
+  }
+
   template <Plain T>
   T argument() {
     const std::uint64_t from = at_ + 1;
@@ -93,7 +110,8 @@ class RecipeReader {
 };
 
 void store(TensorRecipe& recipe, RecipeReader& reader) {
-  if (const auto slot = reader.stored_slot()) recipe.stored[recipe.stored_count++] = *slot;
+  const std::uint32_t slot = reader.stored_slot();
+  if (slot != TensorRecipe::no_slot) recipe.stored[recipe.stored_count++] = slot;
 }
 
 /// (), (n,), (n, n), (n, n, n) or a longer one.
@@ -102,7 +120,7 @@ TensorRecipe::Numbers read_numbers(TensorRecipe& recipe, RecipeReader& reader) {
   if (reader.sees(Opcode::binget) || reader.sees(Opcode::long_binget)) return {{}, reader.fetched_slot()};
   if (reader.sees(Opcode::empty_tuple)) {
     reader.expect(Opcode::empty_tuple);
-    return {{from, reader.position() - from}, std::nullopt};
+    return {{from, reader.position() - from}};
   }
   const bool is_marked = reader.sees(Opcode::mark);
   if (is_marked) reader.expect(Opcode::mark);
@@ -117,7 +135,7 @@ TensorRecipe::Numbers read_numbers(TensorRecipe& recipe, RecipeReader& reader) {
   }
   const Span ops{from, reader.position() - from};
   store(recipe, reader);
-  return {ops, std::nullopt};
+  return {ops};
 }
 
 void read_storage(TensorRecipe& recipe, RecipeReader& reader) {
@@ -140,16 +158,8 @@ void read_storage(TensorRecipe& recipe, RecipeReader& reader) {
   reader.expect(Opcode::binpersid);
 }
 
-}  // namespace
-
-std::optional<TensorRecipe> read_recipe(ByteView text, std::uint64_t begin) {
-  TensorRecipe recipe;
-  recipe.begin = begin;
-  RecipeReader reader(text, begin);
-  reader.expect(Opcode::mark);
-  if (!reader.is_fitting()) return std::nullopt;
-  read_storage(recipe, reader);
-  if (!reader.is_fitting()) return std::nullopt;
+/// What follows the storage: where in it the tensor lies.
+void read_view(TensorRecipe& recipe, RecipeReader& reader) {
   recipe.offset_op.offset = reader.position();
   recipe.offset = reader.number();
   recipe.offset_op.size = reader.position() - recipe.offset_op.offset;
@@ -164,16 +174,28 @@ std::optional<TensorRecipe> read_recipe(ByteView text, std::uint64_t begin) {
   store(recipe, reader);
   reader.expect(Opcode::reduce);
   recipe.result_stored = reader.stored_slot();
+}
+
+}  // namespace
+
+std::optional<TensorRecipe> read_recipe(ByteView text, std::uint64_t begin) {
+  std::optional<TensorRecipe> found(std::in_place);
+  TensorRecipe& recipe = *found;
+  recipe.begin = begin;
+  RecipeReader reader(text, begin);
+  reader.expect(Opcode::mark);
+  if (reader.is_fitting()) read_storage(recipe, reader);
+  if (reader.is_fitting()) read_view(recipe, reader);
   recipe.end = reader.position();
-  if (!reader.is_fitting() || recipe.end > text.size()) return std::nullopt;
-  return recipe;
+  if (!reader.is_fitting() || recipe.end > text.size()) found.reset();
+  return found;
 }
 
 std::vector<std::int64_t> recipe_numbers(ByteView text, Span ops) {
   std::vector<std::int64_t> numbers;
-  RecipeReader reader(text.first(ops.end()), ops.offset);
+  RecipeReader reader(text, ops.offset);
   if (reader.sees(Opcode::mark)) reader.expect(Opcode::mark);
-  while (reader.sees_number()) numbers.push_back(reader.number());
+  while (reader.position() < ops.end() && reader.sees_number()) numbers.push_back(reader.number());
   return numbers;
 }
 

@@ -14,23 +14,24 @@ namespace tare {
 
 /// ( ("storage", class, key, device, count[, None]) BINPERSID, offset, sizes, strides, flag, OrderedDict() ) REDUCE
 /// with "storage", class, device and OrderedDict fetched from the memo, and the rest written out (key and tuples: or
-/// fetched).
+/// fetched). Slots are numbers in the memo, no_slot where there is none.
 struct TensorRecipe {
+  static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+  static constexpr std::size_t most_slots = 8;
+
   /// A tuple of numbers: written out, or fetched where several tensors are given one tuple.
   struct Numbers {
     Span ops;
-    std::optional<std::uint32_t> slot;
+    std::uint32_t slot = no_slot;
   };
-
-  static constexpr std::size_t most_slots = 8;
 
   std::uint64_t begin = 0;  ///< of the arguments' mark, right behind the opcode that fetches the function
   std::uint64_t end = 0;    ///< one behind REDUCE and the opcode that stores its result
   std::uint32_t word_slot = 0, class_slot = 0, device_slot = 0, hooks_slot = 0;
-  std::optional<std::uint32_t> key_slot;  ///< the key is fetched: another tensor has the same storage
-  Span key_op;                            ///< else the opcode that writes it
-  std::optional<std::uint32_t> key_stored, result_stored;
-  std::array<std::uint32_t, most_slots> stored{};  ///< the slots that all other parts are stored in
+  std::uint32_t key_slot = no_slot;  ///< the key is fetched: another tensor has the same storage
+  Span key_op;                       ///< else the opcode that writes it
+  std::uint32_t key_stored = no_slot, result_stored = no_slot;
+  std::array<std::uint32_t, most_slots> stored;  ///< the slots that all other parts are stored in
   std::size_t stored_count = 0;
   std::int64_t storage_count = 0;
   std::int64_t offset = 0;

@@ -108,7 +108,8 @@ Tensor describe_unread(const Tree& tree, NodeId node) {
   Tensor tensor;
   tensor.library = "tensor";
   const auto numbers_of = [&](const TensorRecipe::Numbers& written, NodeId fetched) {
-    return written.slot ? numbers(tree, fetched) : recipe_numbers(tree.bytes(), written.ops);
+    const bool is_fetched = written.slot != TensorRecipe::no_slot;
+    return is_fetched ? numbers(tree, fetched) : recipe_numbers(tree.bytes(), written.ops);
   };
   tensor.type = storage_type(tree, parts[unread_part::storage_class]);
   tensor.storage = tree.text(parts[unread_part::key]);
