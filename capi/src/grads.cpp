@@ -49,6 +49,13 @@ int32_t tare_grads_pointer(const void** out, const tare_grads* grads, int32_t wh
   });
 }
 
+int32_t tare_grads_statistics(tare_text** out, const tare_grads* grads, tare_stream stream, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(grads, "grads");
+    return new_text(grads->grads->statistics(stream));
+  });
+}
+
 void tare_grads_destroy(tare_grads* grads) {
   delete grads;
 }

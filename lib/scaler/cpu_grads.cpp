@@ -4,6 +4,7 @@
 #include "lib/base/error.hpp"
 #include "lib/scaler/cpu_scaler.hpp"
 #include "lib/scaler/lists.hpp"
+#include "lib/scaler/statistics.hpp"
 
 namespace tare {
 namespace {
@@ -18,7 +19,10 @@ float clip_coefficient(double clip_norm, double norm) {
 }  // namespace
 
 CpuGrads::CpuGrads(CpuScaler& scaler, std::span<const kernels::Tensor> tensors)
-    : scaler_(scaler), list_(scaler.backend_.make_list()), tensors_(tensors.begin(), tensors.end()) {
+    : scaler_(scaler),
+      list_(scaler.backend_.make_list()),
+      tensors_(tensors.begin(), tensors.end()),
+      seen_each_(tensors.size()) {
   require_usable(tensors, kernels::Use::read);
   list_->assign(tensors.data(), tensors.size(), nullptr);
 }
@@ -41,7 +45,7 @@ void CpuGrads::run(const Pass& pass) {
   scaler_.require_own_process();
   seen_ = {};
   shown_.found_inf = 0;
-  pass(kernels::Findings{&shown_.found_inf, &seen_, nullptr, scaler_.threshold_});
+  pass(kernels::Findings{&shown_.found_inf, &seen_, seen_each_.data(), scaler_.threshold_});
   shown_.noop = shown_.found_inf != 0 ? 1 : 0;
   shown_.multiplier = scaler_.shown_.inverse_scale;
   scaler_.add(seen_, shown_.found_inf);
@@ -87,6 +91,10 @@ void CpuGrads::write(std::span<const kernels::Tensor> outputs, const char* optio
 const void* CpuGrads::pointer(Shown which) const {
   if (which == Shown::scale || which == Shown::inverse_scale) return scaler_.pointer(which);
   return shown_.pointer(which);
+}
+
+std::string CpuGrads::statistics(kernels::Stream) const {
+  return statistics_json(GradsReport{shown_.found_inf != 0, scaler_.threshold_, seen_, seen_each_});
 }
 
 }  // namespace tare

@@ -64,6 +64,7 @@ class CpuGrads final : public Grads {
   void observe(kernels::Stream stream) override;
   void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) override;
   [[nodiscard]] const void* pointer(Shown which) const override;
+  [[nodiscard]] std::string statistics(kernels::Stream stream) const override;
 
  private:
   void require_writable() const;
@@ -75,6 +76,7 @@ class CpuGrads final : public Grads {
   std::vector<kernels::Tensor> tensors_;
   ShownValues shown_;
   kernels::Statistics seen_;
+  std::vector<kernels::Statistics> seen_each_;  // one a tensor
   float coefficient_ = 1;
   std::string options_text_;
   WriteOptions options_;

@@ -39,6 +39,8 @@ class Grads {
   /// Texts of options are parsed when they change.
   virtual void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) = 0;
   [[nodiscard]] virtual const void* pointer(Shown which) const = 0;
+  /// JSON "tare.grads/1": what the last pass found, in total and by tensor. Waits.
+  [[nodiscard]] virtual std::string statistics(kernels::Stream stream) const = 0;
 };
 
 class LossScaler {

@@ -39,4 +39,17 @@ std::string statistics_json(const ScalerReport& report) {
   return json::text_of(members.take());
 }
 
+std::string statistics_json(const GradsReport& report) {
+  json::Array tensors;
+  tensors.reserve(report.tensors.size());
+  for (const kernels::Statistics& tensor : report.tensors) tensors.push_back(json_of(tensor));
+  json::Members members;
+  members.add("schema", "tare.grads/1");
+  members.add("found_inf", report.found_inf);
+  members.add("underflow_threshold", report.threshold);
+  members.add("total", json_of(report.total));
+  members.add("tensors", std::move(tensors));
+  return json::text_of(members.take());
+}
+
 }  // namespace tare

@@ -1,6 +1,7 @@
 // What a scaler tells of itself.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "kernels/launch.hpp"
@@ -19,5 +20,16 @@ struct ScalerReport {
 
 /// "tare.statistics/1"
 std::string statistics_json(const ScalerReport& report);
+
+/// What a list's last pass found.
+struct GradsReport {
+  bool found_inf;
+  double threshold;
+  kernels::Statistics total;
+  std::span<const kernels::Statistics> tensors;
+};
+
+/// "tare.grads/1"
+std::string statistics_json(const GradsReport& report);
 
 }  // namespace tare

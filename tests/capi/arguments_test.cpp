@@ -71,6 +71,7 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
                               tare_grads_observe(nullptr, nullptr, &error),
                               tare_grads_write(nullptr, nullptr, 0, nullptr, nullptr, &error),
                               tare_grads_pointer(&pointer, nullptr, 1, &error),
+                              tare_grads_statistics(&text, nullptr, nullptr, &error),
                               tare_state_read(nullptr, "x", &error),
                               tare_state_read(&made, nullptr, &error),
                               tare_state_write(nullptr, "x.json", nullptr, &error),

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -79,4 +80,44 @@ TEST_CASE_METHOD(Fixture, "outputs and options that do not fit are refused") {
   CHECK(tare_grads_write(grads, list, 2, R"({"clip_norm":-1})", nullptr, &error) == TARE_E_INVALID_ARGUMENT);
   CHECK(tare_grads_rebind(grads, list, 1, nullptr, &error) == TARE_E_MISMATCH);
   CHECK(tare_grads_rebind(grads, list, 2, nullptr, &error) == TARE_OK);
+}
+
+TEST_CASE_METHOD(Fixture, "a list tells what its last pass found, in total and by tensor") {
+  values[1] = 1e-9f;
+  tare_scaler* with_threshold = nullptr;
+  REQUIRE(tare_scaler_create(&with_threshold, R"({"policy":"torch","underflow_threshold":1e-6})", &error) == TARE_OK);
+  tare_grads* watched = nullptr;
+  REQUIRE(tare_grads_create(&watched, with_threshold, list, 2, &error) == TARE_OK);
+  const auto statistics = [&] {
+    tare_text* text = nullptr;
+    REQUIRE(tare_grads_statistics(&text, watched, nullptr, &error) == TARE_OK);
+    const auto json = nlohmann::json::parse(tare_text_data(text));
+    tare_text_destroy(text);
+    return json;
+  };
+  CHECK(statistics().at("total").at("count") == 0);
+  REQUIRE(tare_grads_observe(watched, nullptr, &error) == TARE_OK);
+  const auto clean = statistics();
+  CHECK(clean.at("schema") == "tare.grads/1");
+  CHECK(clean.at("found_inf") == false);
+  CHECK(clean.at("underflow_threshold") == 1e-6);
+  REQUIRE(clean.at("tensors").size() == 2);
+  const auto& first = clean.at("tensors")[0];
+  CHECK(first.at("count") == 4);
+  CHECK(first.at("zeros") == 1);
+  CHECK(first.at("below") == 1);
+  CHECK(first.at("max_abs") == 4);
+  CHECK(first.at("norm") == 5);
+  CHECK(clean.at("tensors")[1].at("sum_of_squares") == 1);
+  CHECK(clean.at("total").at("count") == 5);
+  CHECK(clean.at("total").at("sum_of_squares") == 26);
+  more[0] = std::numeric_limits<float>::infinity();
+  REQUIRE(tare_grads_unscale(watched, nullptr, &error) == TARE_OK);
+  const auto infinite = statistics();
+  CHECK(infinite.at("found_inf") == true);
+  CHECK(infinite.at("tensors")[0].at("max_abs") == 4);
+  CHECK(infinite.at("tensors")[1].at("max_abs") == "inf");
+  CHECK(infinite.at("total").at("max_abs") == "inf");
+  tare_grads_destroy(watched);
+  tare_scaler_destroy(with_threshold);
 }

@@ -12,16 +12,25 @@
  *
  *   [P1]  Functions that take a const handle may run at the same time on one handle. Others need it for themselves.
  *         Different handles are independent (a tare_grads counts as its scaler).
+ *
  *   [P2]  Nothing happens when the library is loaded: no thread, no allocation, no device is touched.
+ *
  *   [P3]  No exception, signal handler or change of locale leaves a call; no environment variable is read.
+ *
  *   [P4]  Worker threads belong to one scaler ("threads" in its configuration, 1: none) and are joined at its destroy.
  *         In a forked child a handle may only be destroyed.
+ *
  *   [P5]  Bad arguments get a status: NULL pointers, unknown dtypes, counts that overflow, misaligned data. A failed
- * call leaves its handle as it was, and *out, where there is one, NULL. [P6]  The caller's floating-point environment
- * (rounding, flush-to-zero, traps) neither matters nor is changed. [P7]  A failed allocation is status 3
- * (TARE_E_OUT_OF_MEMORY) and loses nothing. [P8]  Nothing is allocated or waited for in the step once a first step was
- * made: unscale, observe, report_overflow, update and all of tare_grads but create. [P9]  Within a major version
- * symbols and numbers are only added, never changed or taken away.
+ *         call leaves its handle as it was, and *out, where there is one, NULL.
+ *
+ *   [P6]  The caller's floating-point environment (rounding, flush-to-zero, traps) neither matters nor is changed.
+ *
+ *   [P7]  A failed allocation is status 3 (TARE_E_OUT_OF_MEMORY) and loses nothing.
+ *
+ *   [P8]  Nothing is allocated or waited for in the step once a first step was made: unscale, observe,
+ *         report_overflow, update and all of tare_grads but create and statistics.
+ *
+ *   [P9]  Within a major version symbols and numbers are only added, never changed or taken away.
  *
  * Words: owned - yours to destroy; borrowed - valid until the named event, never free it; copied - the library keeps no
  * pointer; waits - returns when the stream has come that far (the CPU has always finished when a call returns).
@@ -43,8 +52,7 @@
 extern "C" {
 #endif
 
-/* ---- version -------------------------------------------------------------------------------------------------------
- */
+/* ---- version --------------------------------------------------------------------------------------------- */
 
 #define TARE_VERSION_MAJOR 0
 #define TARE_VERSION_MINOR 1
@@ -58,8 +66,7 @@ TARE_API uint32_t tare_version(void);
 /* "0.1.0"; borrowed for ever. */
 TARE_API const char* tare_version_string(void);
 
-/* ---- status and error -----------------------------------------------------------------------------------------------
- */
+/* ---- status and error ------------------------------------------------------------------------------------ */
 
 /* Never changed, never reused. */
 enum {
@@ -99,8 +106,7 @@ typedef struct tare_error {
 /* "out of memory"; "unknown" for a number that is no status. Borrowed for ever. */
 TARE_API const char* tare_status_name(int32_t status);
 
-/* ---- tensors and streams
- * ---------------------------------------------------------------------------------------------- */
+/* ---- tensors and streams --------------------------------------------------------------------------------- */
 
 enum { TARE_F32 = 1, TARE_F64 = 2, TARE_F16 = 3, TARE_BF16 = 4, TARE_F8E4M3FN = 5, TARE_F8E5M2 = 6 };
 
@@ -120,8 +126,7 @@ typedef struct tare_grads tare_grads;
 typedef struct tare_state tare_state;
 typedef struct tare_text tare_text;
 
-/* ---- text
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------------------ */
 
 /* UTF-8 with a NUL behind it; never NULL, "" for NULL. Borrowed until the text is destroyed. */
 TARE_API const char* tare_text_data(const tare_text* text);
@@ -130,8 +135,7 @@ TARE_API uint64_t tare_text_size(const tare_text* text);
 /* NULL is fine, here and in every destroy. */
 TARE_API void tare_text_destroy(tare_text* text);
 
-/* ---- loss scalers
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- loss scalers ---------------------------------------------------------------------------------------- */
 
 /* Makes a scaler from JSON: {"policy":"torch","initial_scale":65536,"device":"cpu","threads":1}.
  *
@@ -205,8 +209,7 @@ TARE_API int32_t tare_scaler_save(tare_state** out, const tare_scaler* scaler, t
  * name that is missing, extra or bad, and nothing changes. Clears what was accumulated. The state is copied. */
 TARE_API int32_t tare_scaler_load(tare_scaler* scaler, const tare_state* state, tare_stream stream, tare_error* error);
 
-/* ---- prepared lists of gradients
- * -------------------------------------------------------------------------------------- */
+/* ---- prepared lists of gradients ------------------------------------------------------------------------- */
 
 /* A list made ready once and used every step, one an optimizer: it has a found-inf of its own, and adds to its
  * scaler's. Descriptors are copied, data borrowed. *out is owned; destroy it before the scaler. */
@@ -231,10 +234,15 @@ TARE_API int32_t tare_grads_write(tare_grads* grads, const tare_tensor* out, uin
 
 /* As tare_scaler_pointer: scale and inverse scale are the scaler's, found-inf, noop and multiplier the list's own. */
 TARE_API int32_t tare_grads_pointer(const void** out, const tare_grads* grads, int32_t which, tare_error* error);
+
+/* JSON "tare.grads/1": what the last unscale, observe or write found in the values as they were read: "found_inf",
+ * "total", and "tensors", one for each in the list's order, with count, zeros, below, max_abs, sum_of_squares, norm.
+ * Waits. *out is owned. */
+TARE_API int32_t tare_grads_statistics(tare_text** out, const tare_grads* grads, tare_stream stream, tare_error* error);
+
 TARE_API void tare_grads_destroy(tare_grads* grads);
 
-/* ---- state
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------------------- */
 
 /* Reads tare's own JSON or HDF5, or lerobot's scaler_state.json, by content. *out is owned. */
 TARE_API int32_t tare_state_read(tare_state** out, const char* path, tare_error* error);
@@ -282,8 +290,7 @@ TARE_API int32_t tare_state_set_array(tare_state* state, const char* key, const 
                                       tare_error* error);
 TARE_API void tare_state_destroy(tare_state* state);
 
-/* ---- checkpoints
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- checkpoints ----------------------------------------------------------------------------------------- */
 
 /* The JSON of `tare inspect --json` ("tare.inspect/1"). Nothing stored in the file is run. `options_json` may be NULL:
  * {"globals":false}, true: also what a pickle would import. *out is owned. */
