@@ -14,10 +14,11 @@ constexpr std::size_t files_listed = 4;
 
 std::string files_text(const Checkpoint& checkpoint, const Scaler& scaler) {
   std::string names;
-  for (std::size_t i = 0; i < scaler.copies.size() && i < files_listed; ++i) {
-    names += (i == 0 ? "" : ", ") + escaped(checkpoint.files[scaler.copies[i].file].path);
+  const auto files = files_of(scaler);
+  for (std::size_t i = 0; i < files.size() && i < files_listed; ++i) {
+    names += (i == 0 ? "" : ", ") + escaped(checkpoint.files[files[i]].path);
   }
-  if (scaler.copies.size() > files_listed) names += fmt::format(" and {} more", scaler.copies.size() - files_listed);
+  if (files.size() > files_listed) names += fmt::format(" and {} more", files.size() - files_listed);
   return names;
 }
 
@@ -47,11 +48,11 @@ std::string scaler_block(const Terminal& terminal, const Checkpoint& checkpoint,
                                  terminal.styled(Style::strong, where));
   if (!state.place.empty()) text += fmt::format("  kept there by {}\n", state.place);
   for (const std::string& path : state.also_at) text += fmt::format("  the same object is at {}\n", escaped(path));
-  const std::size_t count = scaler.copies.size();
+  const std::size_t count = files_of(scaler).size();
   text += fmt::format("  in {} file{}{}: {}\n", count, count == 1 ? "" : "s",
-                      !scaler.agree ? terminal.styled(Style::bad, ", other files disagree")
-                      : count > 1   ? ", which agree"
-                                    : "",
+                      !scaler.agree              ? terminal.styled(Style::bad, ", other files disagree")
+                      : scaler.copies.size() > 1 ? ", which agree"
+                                                 : "",
                       files_text(checkpoint, scaler));
   for (const Field* field : in_reading_order(state)) text += field_line(terminal, *field);
   const GrowthOutlook outlook = growth_outlook(state);
@@ -86,6 +87,7 @@ std::string render_checkpoint(const Terminal& terminal, const Checkpoint& checkp
 std::string render_globals(const Terminal& terminal, const Checkpoint& checkpoint) {
   std::string text = "\nclasses and functions that are named (never run here; weights_only is torch.load's default):\n";
   for (const CheckpointFile& file : checkpoint.files) {
+    if (file.container == nullptr) continue;  // a part of another file's container
     for (const GlobalName& global : file.container->globals()) {
       const Trust trust = trust_of(global.module, global.name);
       const Style style = trust == Trust::dangerous ? Style::bad

@@ -25,13 +25,15 @@ struct CheckpointFile {
   std::string format;    ///< the container's: "torch_zip" ...
   std::uint64_t size = 0;
   std::shared_ptr<const FileSource> source;    ///< null unless kept open; status() is the identity at reading time
-  std::unique_ptr<const Container> container;  ///< null unless kept open
+  std::unique_ptr<const Container> container;  ///< null unless kept open, and in files that another one's spans
+  std::vector<std::size_t> parts;  ///< of a container that spans several: where its parts are in Checkpoint::files
 };
 
 /// One scaler as one file holds it.
 struct ScalerCopy {
-  std::size_t file = 0;  ///< index into Checkpoint::files
-  FoundScaler state;     ///< nodes are that file's
+  std::size_t file = 0;             ///< index into Checkpoint::files: the one that its container is opened by
+  FoundScaler state;                ///< nodes are that container's
+  std::vector<std::size_t> places;  ///< the files that hold its fields, in order: `file` alone, or some of its parts
 };
 
 /// One distinct scaler: copies that are alike in every field.
@@ -55,5 +57,8 @@ struct Checkpoint {
 /// Reads what `path` names. Throws `io`, `corrupt`, `unsupported` or `refused` where nothing of it can be read, and
 /// `not_found` for a directory without a checkpoint, or one whose pointer file names a checkpoint that is not there.
 Checkpoint open_checkpoint(const std::string& path, const OpenOptions& options);
+
+/// The files that hold copies of a scaler, each once.
+std::vector<std::size_t> files_of(const Scaler& scaler);
 
 }  // namespace tare

@@ -11,7 +11,7 @@ namespace tare {
 namespace {
 
 const std::string& first_file(const Checkpoint& checkpoint, const Scaler& scaler) {
-  return checkpoint.files[scaler.copies.front().file].path;
+  return checkpoint.files[scaler.copies.front().places.front()].path;
 }
 
 std::string listed(const Checkpoint& checkpoint, const std::vector<const Scaler*>& scalers) {

@@ -1,31 +1,94 @@
 #include "lib/checkpoint/distributed.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/base/limits.hpp"
-#include "lib/base/source.hpp"
-#include "lib/container/pickle.hpp"
+#include "lib/checkpoint/names.hpp"
+#include "lib/container/torch_dcp.hpp"
+#include "lib/dialect/stored_items.hpp"
 
 namespace tare {
+namespace {
 
-Finding tell_of_distributed(const std::string& directory) {
-  const FileSource source(directory + "/.metadata");
-  if (source.size() > limits::max_pickle_bytes) {
-    throw Error(Status::refused, fmt::format("{}: {} bytes are too many", source.name(), source.size()));
+namespace fs = std::filesystem;
+
+constexpr std::string_view metadata_name = ".metadata";
+constexpr std::size_t most_described = 6;
+
+bool leads_outside(const std::string& folder, const std::string& path) {
+  std::error_code error;
+  const fs::path inner = fs::canonical(path, error);
+  const fs::path outer = error ? fs::path() : fs::canonical(folder, error);
+  return !error && std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first != outer.end();
+}
+
+/// "57 tensors and 12 objects under model, optim"
+std::string description(const DcpMetadata& metadata) {
+  std::vector<std::string_view> keys;
+  std::size_t tensors = 0;
+  bool has_more = false;
+  std::string_view last_key;
+  for (const DcpItem& item : metadata.items) {
+    if (item.is_tensor && item.key != last_key) ++tensors;
+    last_key = item.key;
+    const std::string_view top = item.key.substr(0, item.key.find_first_of("./"));
+    if (std::find(keys.begin(), keys.end(), top) != keys.end()) continue;
+    has_more = keys.size() == most_described;
+    if (!has_more) keys.push_back(top);
   }
-  const auto text = std::make_shared<const Bytes>(source.read({0, source.size()}));
-  const Pickle pickle = read_pickle(text, source.name());
-  const QualifiedName name = pickle.tree.qualified_name(pickle.tree.root);
-  if (pickle.tree.kind(pickle.tree.root) != Kind::opaque || name.module != "torch.distributed.checkpoint.metadata" ||
-      name.name != "Metadata") {
-    throw Error(Status::corrupt, fmt::format("{}: holds no metadata of a torch distributed checkpoint", source.name()),
-                "it would run something else when loaded: find out where it comes from");
+  const auto objects =
+      std::count_if(metadata.items.begin(), metadata.items.end(), [](const DcpItem& item) { return !item.is_tensor; });
+  return fmt::format("{} tensor{} and {} object{} under {}{}", tensors, tensors == 1 ? "" : "s", objects,
+                     objects == 1 ? "" : "s", fmt::join(keys, ", "), has_more ? " ..." : "");
+}
+
+}  // namespace
+
+bool is_distributed_metadata(std::string_view file_name) {
+  if (file_name == metadata_name) return true;
+  if (!file_name.starts_with("__") || !file_name.ends_with(metadata_name)) return false;
+  const std::string_view rank = file_name.substr(2, file_name.size() - 2 - metadata_name.size());
+  return !rank.empty() && rank.find_first_not_of("0123456789") == rank.npos;
+}
+
+std::shared_ptr<const FileSource> Directory::file(const std::string& name) const {
+  const auto known = files_.find(name);
+  if (known != files_.end()) return known->second;
+  if (!is_plain_relative(name)) {
+    throw Error(Status::refused, fmt::format("{}: names the file '{}', which may lie outside it", path_, name),
+                "no framework writes such a name; find out who made this checkpoint");
   }
-  return {
-      Severity::note, "format-not-read",
-      "a torch distributed checkpoint (torch_dcp): its .distcp files are not read yet, so scaler state may be in them",
-      ".metadata", ""};
+  const std::string path = path_ + "/" + name;
+  struct stat status {};
+  const bool is_link = ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+  if ((is_link || name.find('/') != name.npos) && leads_outside(path_, path)) {
+    throw Error(Status::refused, fmt::format("{}: is a link out of the checkpoint", path),
+                "give a copy that holds the file itself");
+  }
+  return files_.try_emplace(name, std::make_shared<const FileSource>(path)).first->second;
+}
+
+bool Directory::has(const std::string& name) const {
+  struct stat status {};
+  return is_plain_relative(name) && ::stat((path_ + "/" + name).c_str(), &status) == 0;
+}
+
+Distributed open_distributed(const std::shared_ptr<const SourceFolder>& folder, const std::string& name) {
+  Distributed opened;
+  opened.container = open_torch_dcp(folder, name, [&](const DcpMetadata& metadata) {
+    opened.contents = description(metadata);
+    opened.all_files = metadata.files;
+    std::vector<StoredItem> items;
+    items.reserve(metadata.items.size());
+    for (const DcpItem& item : metadata.items) items.push_back({item.key, item.is_tensor, item.place.size});
+    return possible_state(items);
+  });
+  return opened;
 }
 
 }  // namespace tare

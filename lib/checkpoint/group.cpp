@@ -31,8 +31,8 @@ std::string values_by_file(const std::vector<const Scaler*>& variants, const std
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < std::min(variants.size(), most); ++i) {
     const std::size_t others = variants[i]->copies.size() - 1;
-    std::string part =
-        fmt::format("scale {} in {}", scale_text(variants[i]->state()), files[variants[i]->copies.front().file].path);
+    std::string part = fmt::format("scale {} in {}", scale_text(variants[i]->state()),
+                                   files[variants[i]->copies.front().places.front()].path);
     if (others > 0) part += fmt::format(" and {} more", others);
     parts.push_back(std::move(part));
   }

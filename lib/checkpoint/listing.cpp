@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/names.hpp"
 
 namespace tare {
@@ -36,6 +37,8 @@ class Lister {
     const auto by_name = [](const std::string& a, const std::string& b) { return natural_less(a, b); };
     std::sort(listing_.files.begin(), listing_.files.end(), by_name);
     std::sort(listing_.weights.begin(), listing_.weights.end(), by_name);
+    std::sort(listing_.distributed.begin(), listing_.distributed.end(), by_name);
+    keep_global_metadata();
     std::sort(listing_.skipped.begin(), listing_.skipped.end(), by_name);
     return std::move(listing_);
   }
@@ -79,16 +82,30 @@ class Lister {
 
   void take(const std::string& name, const std::string& prefix) {
     const std::string ending = extension(name);
-    if (name == ".metadata" && prefix.empty()) listing_.has_distributed = true;
     if (ending == ".distcp") listing_.has_distributed_data = true;
     const bool is_other = std::find(other_endings.begin(), other_endings.end(), ending) != other_endings.end();
-    if (ending == ".safetensors") {
+    if (is_distributed_metadata(name)) {
+      listing_.distributed.push_back(prefix + name);
+    } else if (ending == ".safetensors") {
       listing_.weights.push_back(prefix + name);
     } else if (!is_other && name.front() != '.' && ending != ".distcp") {
       listing_.files.push_back(prefix + name);
     } else if (listing_.skipped.size() < most_skipped) {
       listing_.skipped.push_back(prefix + name);
     }
+  }
+
+  /// As torch loads: where there is one metadata file of all ranks, those of single ranks do not count.
+  void keep_global_metadata() {
+    auto& found = listing_.distributed;
+    const auto is_overruled = [&](const std::string& path) {
+      const std::string global = path.substr(0, path.size() - file_name(path).size()) + ".metadata";
+      return path != global && std::find(found.begin(), found.end(), global) != found.end();
+    };
+    std::vector<std::string> kept;
+    std::copy_if(found.begin(), found.end(), std::back_inserter(kept),
+                 [&](const std::string& path) { return !is_overruled(path); });
+    found = std::move(kept);
   }
 
   void tell_of_link(const fs::path& link, const std::string& relative) {

@@ -9,11 +9,11 @@
 namespace tare {
 
 struct Listing {
-  std::vector<std::string> files;    ///< relative paths, natural order: what is worth opening
-  std::vector<std::string> weights;  ///< safetensors: of torch's trainers they hold a model alone
-  std::vector<std::string> skipped;  ///< a few of the others, for a message that says what is there
-  bool has_distributed = false;      ///< `.metadata` and `.distcp` files: a torch distributed checkpoint
-  bool has_distributed_data = false;
+  std::vector<std::string> files;        ///< relative paths, natural order: what is worth opening
+  std::vector<std::string> weights;      ///< safetensors: of torch's trainers they hold a model alone
+  std::vector<std::string> skipped;      ///< a few of the others, for a message that says what is there
+  std::vector<std::string> distributed;  ///< metadata files of torch's distributed checkpoints
+  bool has_distributed_data = false;     ///< `.distcp` files
 };
 
 /// Lists what is below `directory`, to a small depth. Symbolic links are not followed: inside they lead to what is

@@ -25,6 +25,7 @@ constexpr auto rank_words = std::to_array<RankWord>({
     {"dp", true, 1},
     {"ep", true, 1},
     {"cp", true, 1},
+    {"__", false, 2},  // torch's distributed checkpoints: __3_0.distcp, __3.metadata
 });
 
 bool is_digit(char c) {

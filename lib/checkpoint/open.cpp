@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "lib/base/error.hpp"
@@ -64,17 +65,18 @@ class Opener {
     const std::string prefix = inner.empty() ? "" : inner + "/";
     if (!inner.empty()) checkpoint_.resolved = location(inner);
     const Listing listing = list_files(checkpoint_.resolved, checkpoint_.findings);
-    if (listing.has_distributed) {
-      Finding finding = tell_of_distributed(checkpoint_.resolved);
-      finding.file = prefix + finding.file;
-      checkpoint_.findings.push_back(std::move(finding));
-      may_hold_more_ = true;
-    }
+    for (const std::string& metadata : listing.distributed) try_file(prefix + metadata);
     for (const std::string& file : listing.files) try_file(prefix + file);
     if (checkpoint_.files.empty() && !first_error_) {
       for (const std::string& file : listing.weights) try_file(prefix + file);
     }
-    if (checkpoint_.files.empty() && !listing.has_distributed) throw_nothing_read(listing);
+    if (checkpoint_.files.empty()) throw_nothing_read(listing);
+    if (listing.has_distributed_data && listing.distributed.empty()) {
+      checkpoint_.findings.push_back({Severity::warning, "incomplete-checkpoint",
+                                      ".distcp files without .metadata: the save never finished, and torch loads "
+                                      "nothing of them",
+                                      "", ""});
+    }
   }
 
   [[nodiscard]] std::string location(const std::string& relative) const {
@@ -100,6 +102,10 @@ class Opener {
   }
 
   void read_file(std::string_view relative, const std::string& from) {
+    if (is_distributed_metadata(file_name(relative))) {
+      read_distributed(relative, from);
+      return;
+    }
     auto source = std::make_shared<const FileSource>(from);
     std::unique_ptr<const Container> container = open_container(source);
     std::vector<Finding> findings = container->findings();
@@ -115,15 +121,65 @@ class Opener {
       checkpoint_.findings.push_back(std::move(finding));
     }
     const std::size_t index = checkpoint_.files.size();
-    for (FoundScaler& scaler : scalers) copies_.push_back({index, std::move(scaler)});
+    for (FoundScaler& scaler : scalers) copies_.push_back({index, std::move(scaler), {index}});
+    add_file(std::string(relative), from, container->format(), std::move(source));
+    if (options_.keep_open) checkpoint_.files.back().container = std::move(container);
+  }
+
+  void add_file(std::string path, std::string from, std::string_view format, std::shared_ptr<const FileSource> source) {
     CheckpointFile& file = checkpoint_.files.emplace_back();
-    file.path = relative;
-    file.location = from;
-    file.format = container->format();
+    file.path = std::move(path);
+    file.location = std::move(from);
+    file.format = format;
     file.size = source->size();
-    if (!options_.keep_open) return;
-    file.source = std::move(source);
-    file.container = std::move(container);
+    if (options_.keep_open) file.source = std::move(source);
+  }
+
+  void read_distributed(std::string_view relative, const std::string& from) {
+    const std::string name(file_name(relative));
+    const std::string prefix(relative.substr(0, relative.size() - name.size()));
+    const std::string folder = from.substr(0, from.size() - name.size());
+    const auto directory = std::make_shared<const Directory>(folder.empty() ? "." : folder);
+    Distributed opened = open_distributed(directory, name);
+    const Container& container = *opened.container;
+    std::vector<Finding> findings = container.findings();
+    std::vector<FoundScaler> scalers = find_scalers(container.tree(), {relative}, findings);
+    tell_of_missing(*directory, opened.all_files, findings);
+    if (scalers.empty() && copies_.empty() && contents_.size() < most_described) {
+      contents_.push_back(fmt::format("{}: {}", relative, opened.contents));
+    }
+    for (Finding& finding : findings) {
+      finding.file = prefix + (finding.file.empty() ? name : finding.file);
+      checkpoint_.findings.push_back(std::move(finding));
+    }
+    const std::size_t first = checkpoint_.files.size();
+    std::vector<std::size_t> parts;
+    for (const std::string& part : container.parts()) {
+      parts.push_back(checkpoint_.files.size());
+      add_file(prefix + part, folder + part, container.format(), directory->file(part));
+    }
+    for (FoundScaler& scaler : scalers) {
+      std::set<std::size_t> places;
+      for (const Field& field : scaler.fields) places.insert(parts[container.part_of(field.node)]);
+      copies_.push_back({first, std::move(scaler), {places.begin(), places.end()}});
+    }
+    checkpoint_.files[first].parts = std::move(parts);
+    if (options_.keep_open) checkpoint_.files[first].container = std::move(opened.container);
+  }
+
+  static void tell_of_missing(const Directory& directory, const std::vector<std::string>& files,
+                              std::vector<Finding>& findings) {
+    std::vector<std::string> missing;
+    std::copy_if(files.begin(), files.end(), std::back_inserter(missing),
+                 [&](const std::string& file) { return !directory.has(file); });
+    if (missing.empty()) return;
+    const std::size_t count = missing.size();
+    missing.resize(std::min(count, most_described));
+    findings.push_back(
+        {Severity::warning, "incomplete-checkpoint",
+         fmt::format("{} of its {} files {} not there, so torch cannot load all of it: {}{}", count, files.size(),
+                     count == 1 ? "is" : "are", fmt::join(missing, ", "), count > missing.size() ? " ..." : ""),
+         "", ""});
   }
 
   [[noreturn]] void throw_nothing_read(const Listing& listing) const {
@@ -169,7 +225,7 @@ class Opener {
     checkpoint_.scalers = group_copies(std::move(copies_), checkpoint_.files, findings);
     for (const Scaler& scaler : checkpoint_.scalers) {
       for (Finding& finding : judge(scaler.state())) {
-        finding.file = checkpoint_.files[scaler.copies.front().file].path;
+        finding.file = checkpoint_.files[scaler.copies.front().places.front()].path;
         findings.push_back(std::move(finding));
       }
     }
@@ -193,6 +249,14 @@ class Opener {
 
 Checkpoint open_checkpoint(const std::string& path, const OpenOptions& options) {
   return Opener(path, options).open();
+}
+
+std::vector<std::size_t> files_of(const Scaler& scaler) {
+  std::vector<std::size_t> files;
+  for (const ScalerCopy& copy : scaler.copies) files.insert(files.end(), copy.places.begin(), copy.places.end());
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
 }
 
 }  // namespace tare

@@ -23,6 +23,12 @@ struct NodeChange {
   std::string meaning;  ///< what a dry run calls it: "scale 65536.0 -> 1024.0"
 };
 
+/// What an edit does to one file of a container that spans several.
+struct PartChange {
+  std::size_t part = 0;  ///< as Container::parts counts
+  FileChange change;
+};
+
 /// A class or function that the file names.
 struct GlobalName {
   std::string module;
@@ -44,6 +50,16 @@ class Container {
   /// cannot be written without touching another place, or cannot be represented; `corrupt` where what would be touched
   /// does not check out.
   [[nodiscard]] virtual FileChange change(std::span<const NodeChange> changes) const = 0;
+
+  /// The files of a container that spans several, by their names in its folder: first the one that it is opened by.
+  /// Empty for a container that is one file.
+  [[nodiscard]] virtual std::span<const std::string> parts() const { return {}; }
+  /// The part that holds a node's bytes; 0 for a container that is one file.
+  [[nodiscard]] virtual std::size_t part_of(NodeId) const { return 0; }
+  /// As `change`, for containers of one file and of several alike; in the order in which the files should change.
+  [[nodiscard]] virtual std::vector<PartChange> change_parts(std::span<const NodeChange> changes) const {
+    return {{0, change(changes)}};
+  }
 };
 
 /// Opens `source` in the format that its bytes show. Throws `unsupported` for bytes of no known format, and `corrupt`

@@ -10,19 +10,6 @@
 namespace tare {
 namespace {
 
-/// The part of a pickle between what both versions have in common at their ends, as a splice.
-Splice changed_run(std::uint64_t offset, ByteView before, ByteView after, std::string_view meaning) {
-  const std::size_t shorter = std::min(before.size(), after.size());
-  std::size_t head = 0;
-  while (head < shorter && before[head] == after[head]) ++head;
-  std::size_t tail = 0;
-  while (tail < shorter - head && before[before.size() - 1 - tail] == after[after.size() - 1 - tail]) ++tail;
-  const ByteView old_run = before.subspan(head, before.size() - head - tail);
-  const ByteView new_run = after.subspan(head, after.size() - head - tail);
-  return {offset + head, Bytes(old_run.begin(), old_run.end()), Bytes(new_run.begin(), new_run.end()),
-          std::string(meaning)};
-}
-
 /// Makes a splice reach as far as the elements behind it, and changes them in it.
 void reach_elements(const Source& source, std::span<const ElementPatch> elements, Splice& splice) {
   const std::uint64_t old_end = splice.offset + splice.before.size();
@@ -44,6 +31,18 @@ void reach_elements(const Source& source, std::span<const ElementPatch> elements
 }
 
 }  // namespace
+
+Splice changed_run(std::uint64_t offset, ByteView before, ByteView after, std::string_view meaning) {
+  const std::size_t shorter = std::min(before.size(), after.size());
+  std::size_t head = 0;
+  while (head < shorter && before[head] == after[head]) ++head;
+  std::size_t tail = 0;
+  while (tail < shorter - head && before[before.size() - 1 - tail] == after[after.size() - 1 - tail]) ++tail;
+  const ByteView old_run = before.subspan(head, before.size() - head - tail);
+  const ByteView new_run = after.subspan(head, after.size() - head - tail);
+  return {offset + head, Bytes(old_run.begin(), old_run.end()), Bytes(new_run.begin(), new_run.end()),
+          std::string(meaning)};
+}
 
 FileChange change_plain_file(const Source& source, std::uint64_t offset, ByteView old_pickle,
                              const PickleRewrite& rewrite, std::string_view meaning) {

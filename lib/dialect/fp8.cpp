@@ -39,6 +39,7 @@ constexpr auto class_signs = std::to_array<ClassSign>({
 });
 
 const KeySign* key_sign(std::string_view key) {
+  key = key.substr(0, key.find("/shard_"));  // as Megatron-core stores a sharded object
   const std::size_t last = key.find_last_not_of("0123456789");
   key = key.substr(0, last == std::string_view::npos ? 0 : last + 1);
   const auto ends = [&](const KeySign& sign) { return key.ends_with(sign.ending); };
@@ -57,6 +58,8 @@ const ClassSign* class_sign(const QualifiedName& name) {
 /// Without FP8 a module's extra state is an empty tensor, or the four bytes of a pickled None.
 bool holds_something(const Tree& tree, NodeId value) {
   constexpr std::uint64_t pickled_none = 4;
+  const auto items = tree.kind(value) == Kind::list ? tree.items(value) : std::span<const NodeId>();
+  if (items.size() == 1) value = items.front();  // a sharded object
   const Kind kind = tree.kind(value);
   if (kind == Kind::tensor || kind == Kind::array) return tree.tensor(value).count() > pickled_none;
   return kind == Kind::opaque || kind == Kind::bytes || kind == Kind::map || kind == Kind::list;

@@ -8,9 +8,9 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/choose.hpp"
+#include "lib/checkpoint/view.hpp"
 #include "lib/edit/field_key.hpp"
 #include "lib/edit/new_value.hpp"
-#include "lib/edit/preview.hpp"
 
 namespace tare {
 namespace {
@@ -51,7 +51,7 @@ class Planner {
       for (std::size_t i = 0; i < after.size(); ++i)
         work_[scaler->copies[i].file].expected.push_back(std::move(after[i]));
     }
-    for (const auto& [file, work] : work_) add_file(checkpoint_.files[file], work);
+    for (const auto& [file, work] : work_) add_file(file, work);
     return std::move(plan_);
   }
 
@@ -70,9 +70,9 @@ class Planner {
                          {}};
     for (std::size_t i = 0; i < scaler.copies.size(); ++i) {
       const ScalerCopy& copy = scaler.copies[i];
-      const CheckpointFile& file = checkpoint_.files[copy.file];
-      planned.files.push_back(file.path);
       Field& own = after[i].fields[static_cast<std::size_t>(&field - scaler.state().fields.data())];
+      const CheckpointFile& file = file_of(copy.file, own);
+      planned.files.push_back(file.path);
       if (same(own.value, value.after)) continue;
       own.value = value.after;
       const std::string meaning = fmt::format("{} {} -> {}", field.name, before_text, after_text);
@@ -82,12 +82,21 @@ class Planner {
     plan_.fields.push_back(std::move(planned));
   }
 
-  void add_file(const CheckpointFile& file, const FileWork& work) {
+  /// The file that holds a field.
+  [[nodiscard]] const CheckpointFile& file_of(std::size_t file, const Field& field) const {
+    return checkpoint_.files[file_of_part(checkpoint_, file, checkpoint_.files[file].container->part_of(field.node))];
+  }
+
+  void add_file(std::size_t number, const FileWork& work) {
     if (work.changes.empty()) return;
+    const CheckpointFile& file = checkpoint_.files[number];
     try {
-      FileChange change = file.container->change(work.changes);
-      require_effect(file, change, work.expected);
-      plan_.files.push_back({file.location, std::move(change), file.source->status()});
+      std::vector<PartChange> changes = file.container->change_parts(work.changes);
+      require_effect(number, changes, work.expected);
+      for (PartChange& change : changes) {
+        const CheckpointFile& part = checkpoint_.files[file_of_part(checkpoint_, number, change.part)];
+        plan_.files.push_back({part.location, std::move(change.change), part.source->status()});
+      }
     } catch (const Error& error) {
       const std::string message = error.what();
       if (message.find(file.path) != std::string::npos) throw;
@@ -96,9 +105,10 @@ class Planner {
   }
 
   /// The change must read back as what was asked for, and leave every other field as it is.
-  static void require_effect(const CheckpointFile& file, const FileChange& change,
-                             const std::vector<FoundScaler>& expected) {
-    const auto container = open_container(std::make_shared<PreviewSource>(file.source, change));
+  void require_effect(std::size_t number, const std::vector<PartChange>& changes,
+                      const std::vector<FoundScaler>& expected) const {
+    const CheckpointFile& file = checkpoint_.files[number];
+    const auto container = view_after(checkpoint_, number, changes);
     std::vector<Finding> findings;
     const auto found = find_scalers(container->tree(), {file.path}, findings);
     for (const FoundScaler& wanted : expected) {

@@ -169,4 +169,32 @@ void Tree::replace_item(NodeId id, std::size_t index, NodeId item) {
   items_[nodes_[id].as.run.first + index] = item;
 }
 
+NodeId Tree::graft(const Tree& other) {
+  const auto first = static_cast<NodeId>(nodes_.size());
+  const auto text_at = static_cast<std::uint32_t>(side_text_.size());
+  side_text_ += as_text(*other.text_);
+  const auto side_at = static_cast<std::uint32_t>(side_text_.size());
+  side_text_ += other.side_text_;
+  const auto items_at = static_cast<std::uint32_t>(extend_items(other.items_used_));
+  std::copy_n(other.items_.begin(), other.items_used_, items_.begin() + items_at);
+  nodes_.reserve(nodes_.size() + other.nodes_.size());
+  for (Node node : other.nodes_) {
+    const bool is_text = node.kind == Kind::string || node.kind == Kind::bytes || node.kind == Kind::name;
+    if (node.store == RunIn::items) {
+      node.as.run.first += items_at;
+      for (std::uint32_t i = 0; i < node.as.run.count; ++i) {
+        NodeId& item = items_[node.as.run.first + i];
+        if (item != nowhere) item += first;
+      }
+    } else if (node.store == RunIn::side) {
+      node.as.run.first += side_at;
+    } else if (is_text) {
+      node.store = RunIn::side;
+      node.as.run.first += text_at;
+    }
+    nodes_.push_back(node);
+  }
+  return first;
+}
+
 }  // namespace tare

@@ -86,6 +86,10 @@ class Tree {
   /// Forgets the items from `count` on.
   void truncate_items(NodeId id, std::size_t count) { nodes_[id].as.run.count = static_cast<std::uint32_t>(count); }
   void install(std::shared_ptr<const TensorReader> reader) { reader_ = std::move(reader); }
+  /// Takes over all nodes of another tree, in their order: node `id` there becomes the returned number + `id` here,
+  /// with its place in the text that it was read from. Tensors stay for this tree's own reader to describe.
+  NodeId graft(const Tree& other);
+  [[nodiscard]] const TensorReader* reader() const { return reader_.get(); }
   [[nodiscard]] const Bytes& bytes() const { return *text_; }
 
  private:

@@ -213,6 +213,13 @@ def planned_edits(scaler):
             yield role, second if equal(stored, first) else first
 
 
+def directories(case, touched):
+    """What says where a distributed checkpoint's values are, and vouches for its files: it changes along with them."""
+    if case.truth["container"] != "torch_dcp":
+        return set()
+    return {name for name in touched if os.path.basename(name) in (".metadata", "integrity.json")}
+
+
 def check_edit(tare, original):
     with tempfile.TemporaryDirectory() as scratch:
         case = copied(original, scratch)
@@ -242,7 +249,8 @@ def check_edit(tare, original):
         edited = snapshot(case.folder)
         require(set(edited) == set(before), "files came or went:", sorted(set(edited) ^ set(before)))
         touched = {name for name in before if edited[name][0] != before[name][0]}
-        require(touched <= set(scaler["files"]), "changed, without holding it:", touched - set(scaler["files"]))
+        require(touched <= set(scaler["files"]) | directories(case, touched), "changed, without holding it:",
+                touched - set(scaler["files"]))
 
         for _ in edits:
             answer = tare("undo", case.target, "--yes")

@@ -239,13 +239,8 @@ TEST_CASE("a universal checkpoint's parameters are not opened one by one") {
   CHECK(paths(checkpoint) == Paths{"mp_rank_00_model_states.pt", "zero/optimizer_state.pt"});
 }
 
-TEST_CASE("a distributed checkpoint is named and not guessed; a false one is refused") {
+TEST_CASE("a distributed checkpoint that is a call, nothing, or not finished is refused") {
   const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
-  const Checkpoint plain = open_checkpoint(corpus + "torch/dcp-plain-1rank-t2.15/step_20", {});
-  CHECK(plain.scalers.empty());
-  REQUIRE(find(plain, "format-not-read") != nullptr);
-  CHECK(find(plain, "format-not-read")->severity == Severity::note);
-  CHECK(find(plain, "no-scaler") == nullptr);
   CHECK(status_of(corpus + "hostile/dcp-call/dcp") == Status::corrupt);
   CHECK(status_of(corpus + "hostile/dcp-empty/dcp") == Status::corrupt);
   const Scratch scratch;
@@ -267,20 +262,22 @@ TEST_CASE("a file in a format that is not read yet is named, and is not said to 
 TEST_CASE("common.pt of a distributed checkpoint is read") {
   const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
   const Checkpoint checkpoint = open_checkpoint(corpus + "nemo/dist_ckpt/megatron_gpt--step=9-last", {});
-  CHECK(paths(checkpoint) == Paths{"common.pt"});
-  CHECK(checkpoint.scalers.size() == 1);
-  CHECK(find(checkpoint, "format-not-read") != nullptr);
+  CHECK(paths(checkpoint) == Paths{".metadata", "common.pt"});
+  REQUIRE(checkpoint.scalers.size() == 1);
+  CHECK(files_of(checkpoint.scalers[0]) == std::vector<std::size_t>{1});
 }
 
 TEST_CASE("FP8 state that is not read yet is told, also beside a loss scale") {
   const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
   for (const char* file : {"transformer_engine/te2.20_delayed/model.pt", "transformer_engine/te1.13_4layers/model.pt",
                            "torchao/delayed_0_9/checkpoint.pt", "torchao/float8_weight_only/model.pt",
-                           "msamp/adamw/checkpoint.pt", "transformer_engine/te2.20_megatron_torch/ckpt/iter_0000010"}) {
+                           "msamp/adamw/checkpoint.pt", "transformer_engine/te2.20_megatron_torch/ckpt/iter_0000010",
+                           "transformer_engine/te2.20_dcp/ckpt", "transformer_engine/te2.20_megatron_dist/ckpt"}) {
     INFO(file);
     CHECK(find(open_checkpoint(corpus + file, {}), "fp8-not-read") != nullptr);
   }
   for (const char* file : {"transformer_engine/te2.20_mxfp8/model.pt", "transformer_engine/te2.0_no_fp8/model.pt",
+                           "megatron/dist_bf16/ckpt/iter_0000001", "megatron/dist_tp2/ckpt/iter_0000200",
                            "torch/train-t2.15/checkpoint.pth"}) {
     INFO(file);
     CHECK(find(open_checkpoint(corpus + file, {}), "fp8-not-read") == nullptr);

@@ -1,4 +1,4 @@
-#include "lib/edit/preview.hpp"
+#include "lib/container/preview.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,53 @@
+#include "lib/checkpoint/view.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "lib/base/error.hpp"
+#include "lib/checkpoint/distributed.hpp"
+#include "lib/container/preview.hpp"
+
+namespace tare {
+namespace {
+
+/// The parts of one container, as they are kept open and as they would be.
+class ChangedFolder final : public SourceFolder {
+ public:
+  void add(const std::string& name, std::shared_ptr<const Source> source) { sources_[name] = std::move(source); }
+  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& name) const override {
+    const auto found = sources_.find(name);
+    if (found == sources_.end()) throw Error(Status::internal, name + ": was not read before");
+    return found->second;
+  }
+
+ private:
+  std::map<std::string, std::shared_ptr<const Source>> sources_;
+};
+
+std::shared_ptr<const Source> after(const CheckpointFile& file, std::size_t part, std::span<const PartChange> changes) {
+  const auto change = std::find_if(changes.begin(), changes.end(), [&](const PartChange& c) { return c.part == part; });
+  if (change == changes.end()) return file.source;
+  return std::make_shared<PreviewSource>(file.source, change->change);
+}
+
+}  // namespace
+
+std::size_t file_of_part(const Checkpoint& checkpoint, std::size_t file, std::size_t part) {
+  const auto& parts = checkpoint.files[file].parts;
+  return parts.empty() ? file : parts[part];
+}
+
+std::unique_ptr<const Container> view_after(const Checkpoint& checkpoint, std::size_t file,
+                                            std::span<const PartChange> changes) {
+  const CheckpointFile& whole = checkpoint.files[file];
+  const auto names = whole.container->parts();
+  if (names.empty()) return open_container(after(whole, 0, changes));
+  const auto folder = std::make_shared<ChangedFolder>();
+  for (std::size_t part = 0; part < names.size(); ++part) {
+    folder->add(names[part], after(checkpoint.files[whole.parts[part]], part, changes));
+  }
+  return open_distributed(folder, names.front()).container;
+}
+
+}  // namespace tare

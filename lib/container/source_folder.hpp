@@ -1,0 +1,19 @@
+// The folder of a container that spans several files.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lib/base/source.hpp"
+
+namespace tare {
+
+class SourceFolder {
+ public:
+  virtual ~SourceFolder() = default;
+  /// The file of that name in the folder. Names come out of files: throws `refused` for one that leaves the folder,
+  /// `io` where it cannot be opened.
+  [[nodiscard]] virtual std::shared_ptr<const Source> open(const std::string& name) const = 0;
+};
+
+}  // namespace tare

@@ -1,0 +1,255 @@
+#include "lib/container/torch_dcp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/container/pickle_change.hpp"
+#include "lib/container/pickle_patch.hpp"
+#include "lib/container/pickle_tensor.hpp"
+#include "lib/container/preview.hpp"
+#include "lib/container/torch_dcp_blobs.hpp"
+
+namespace tare {
+namespace {
+
+using Blobs = std::vector<DcpBlob>;
+
+/// The blob whose nodes `node` is among; end where it is none's.
+Blobs::const_iterator blob_of(const Blobs& blobs, NodeId node) {
+  const auto behind =
+      std::upper_bound(blobs.begin(), blobs.end(), node, [](NodeId id, const DcpBlob& b) { return id < b.first; });
+  if (behind == blobs.begin()) return blobs.end();
+  const auto blob = std::prev(behind);
+  return node - blob->first < blob->container->tree().size() ? blob : blobs.end();
+}
+
+/// Tensors of the whole are described by the blob that they stand in.
+class BlobTensors final : public TensorReader {
+ public:
+  explicit BlobTensors(const Blobs& blobs) : blobs_(blobs) {}
+  [[nodiscard]] Tensor describe(NodeId node) const override {
+    const DcpBlob& blob = *blob_of(blobs_, node);
+    return blob.container->tree().tensor(node - blob.first);
+  }
+  [[nodiscard]] Bytes elements(NodeId node) const override {
+    const DcpBlob& blob = *blob_of(blobs_, node);
+    return blob.container->tree().reader()->elements(node - blob.first);
+  }
+
+ private:
+  const Blobs& blobs_;
+};
+
+/// The state dict that flattened keys come from: "app.scaler.scale" is `scale` in `scaler` in `app`. A value whose key
+/// is the beginning of others' stands beside their dict, under the same name.
+class NestedKeys {
+ public:
+  void add(std::string_view key, NodeId value) {
+    std::size_t at = 0;
+    for (std::size_t dot = key.find('.'); dot != key.npos; dot = key.find('.')) {
+      at = below(at, key.substr(0, dot));
+      key.remove_prefix(dot + 1);
+    }
+    maps_[at].values.emplace_back(key, value);
+  }
+
+  NodeId write(Tree& tree) const {
+    std::vector<NodeId> written(maps_.size());
+    for (std::size_t i = maps_.size(); i-- > 0;) {  // a map stands behind the one that holds it
+      std::vector<NodeId> pairs;
+      for (const auto& [key, value] : maps_[i].values) {
+        pairs.push_back(tree.add_side_text(Kind::string, key, {}));
+        pairs.push_back(value);
+      }
+      for (const auto& [key, map] : maps_[i].inner) {
+        pairs.push_back(tree.add_side_text(Kind::string, key, {}));
+        pairs.push_back(written[map]);
+      }
+      written[i] = tree.add_items(Kind::map, pairs, {});
+    }
+    return written.front();
+  }
+
+ private:
+  struct Map {
+    std::vector<std::pair<std::string_view, NodeId>> values;
+    std::vector<std::pair<std::string_view, std::size_t>> inner;
+  };
+
+  std::size_t below(std::size_t map, std::string_view key) {
+    const auto [known, is_new] = number_.try_emplace({map, key}, maps_.size());
+    if (is_new) {
+      maps_[map].inner.emplace_back(key, maps_.size());
+      maps_.emplace_back();
+    }
+    return known->second;
+  }
+
+  std::vector<Map> maps_ = std::vector<Map>(1);
+  std::map<std::pair<std::size_t, std::string_view>, std::size_t> number_;
+};
+
+/// What is true of many items alike is told once, of the first.
+void merge_alike(std::vector<Finding>& findings) {
+  std::map<std::tuple<std::string, std::string, Severity>, std::size_t> first;
+  std::vector<Finding> kept;
+  std::vector<std::size_t> more;
+  for (Finding& finding : findings) {
+    const auto [known, is_new] = first.try_emplace({finding.code, finding.message, finding.severity}, kept.size());
+    if (is_new) {
+      kept.push_back(std::move(finding));
+      more.push_back(0);
+    } else {
+      ++more[known->second];
+    }
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (more[i] > 0) kept[i].message += fmt::format(" (and so in {} more)", more[i]);
+  }
+  findings = std::move(kept);
+}
+
+class TorchDcp final : public Container {
+ public:
+  TorchDcp(const SourceFolder& folder, const std::string& name, const DcpChoice& choose)
+      : source_(folder.open(name)),
+        metadata_(read_dcp_metadata(*source_)),
+        blobs_(read_dcp_blobs(folder, name, *metadata_, choose(*metadata_))) {
+    NestedKeys keys;
+    for (DcpBlob& blob : blobs_.blobs) {
+      const Tree& tree = blob.container->tree();
+      blob.first = tree_.graft(tree);
+      keys.add(blob.item->key, blob.first + tree.root);
+    }
+    tree_.root = keys.write(tree_);
+    tree_.install(std::make_shared<BlobTensors>(blobs_.blobs));
+    collect_findings();
+  }
+
+  [[nodiscard]] std::string_view format() const override { return "torch_dcp"; }
+  [[nodiscard]] const Tree& tree() const override { return tree_; }
+  [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] std::vector<GlobalName> globals() const override;
+  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
+    throw Error(Status::internal, "a distributed checkpoint is several files");
+  }
+  [[nodiscard]] std::span<const std::string> parts() const override { return blobs_.parts; }
+  [[nodiscard]] std::size_t part_of(NodeId node) const override {
+    const auto blob = blob_of(blobs_.blobs, node);
+    return blob == blobs_.blobs.end() ? 0 : blob->part;
+  }
+  [[nodiscard]] std::vector<PartChange> change_parts(std::span<const NodeChange> changes) const override;
+
+ private:
+  void collect_findings() {
+    findings_ = metadata_->pickle.findings;
+    findings_.insert(findings_.end(), blobs_.findings.begin(), blobs_.findings.end());
+    for (const DcpBlob& blob : blobs_.blobs) {
+      for (Finding finding : blob.container->findings()) {
+        finding.file = blobs_.parts[blob.part];
+        finding.path = std::string(blob.item->key);
+        findings_.push_back(std::move(finding));
+      }
+    }
+    merge_alike(findings_);
+  }
+  /// Throws `refused` where another item is stored in the same bytes.
+  void require_own_bytes(const DcpItem& item) const;
+  [[nodiscard]] FileChange new_directory(std::span<const NodeChange> places) const;
+
+  std::shared_ptr<const Source> source_;
+  std::unique_ptr<const DcpMetadata> metadata_;
+  DcpBlobs blobs_;
+  Tree tree_;
+  std::vector<Finding> findings_;
+};
+
+std::vector<GlobalName> TorchDcp::globals() const {
+  std::vector<GlobalName> all = metadata_->pickle.globals;
+  for (const DcpBlob& blob : blobs_.blobs) {
+    for (GlobalName& global : blob.container->globals()) {
+      const auto is_same = [&](const GlobalName& g) { return g.module == global.module && g.name == global.name; };
+      if (std::none_of(all.begin(), all.end(), is_same)) all.push_back(std::move(global));
+    }
+  }
+  return all;
+}
+
+void TorchDcp::require_own_bytes(const DcpItem& item) const {
+  for (const DcpItem& other : metadata_->items) {
+    const bool is_apart = &other == &item || other.file != item.file || other.place.end() <= item.place.offset ||
+                          other.place.offset >= item.place.end();
+    if (is_apart) continue;
+    throw Error(Status::refused, fmt::format("{} and {} are stored in the same bytes", item.key, other.key),
+                "changing one would change the other: save the checkpoint again with torch first");
+  }
+}
+
+/// The metadata file that says where the items are now, as one splice: that is written beside and renamed, so that a
+/// reader finds either the old places or the new ones.
+FileChange TorchDcp::new_directory(std::span<const NodeChange> places) const {
+  const Pickle& pickle = metadata_->pickle;
+  const PickleRewrite rewrite = rewrite_pickle(pickle, 0, PickleTensors(pickle.tree, nullptr), places);
+  FileChange change;
+  change.splice =
+      changed_run(0, ByteView(*metadata_->text).first(pickle.end), rewrite.pickle, "where items are stored");
+  return change;
+}
+
+std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> changes) const {
+  std::map<const DcpBlob*, std::vector<NodeChange>> work;
+  for (const NodeChange& change : changes) {
+    const auto blob = blob_of(blobs_.blobs, change.node);
+    if (blob == blobs_.blobs.end()) throw Error(Status::internal, "a change outside every item");
+    work[&*blob].push_back({change.node - blob->first, change.value, change.meaning});
+  }
+
+  std::map<std::size_t, FileChange> by_part;
+  std::vector<NodeChange> places;
+  for (const auto& [blob, inner] : work) {
+    require_own_bytes(*blob->item);
+    FileChange own = blob->container->change(inner);
+    FileChange& part = by_part[blob->part];
+    if (!own.append && !own.splice) {
+      for (Patch& patch : own.patches) {
+        patch.offset += blob->item->place.offset;
+        part.patches.push_back(std::move(patch));
+      }
+      continue;
+    }
+    // An item cannot grow where it stands: all of it is written again behind the end of its file.
+    const PreviewSource grown(blob->window, own);
+    if (grown.size() > limits::max_tensor_read_bytes) {
+      throw Error(Status::refused,
+                  fmt::format("{}: {} bytes would have to be written again", blob->item->key, grown.size()));
+    }
+    if (!part.append) part.append = Append{blobs_.sources[blob->part]->size(), {}, {}, {}};
+    const std::uint64_t offset = part.append->old_size + part.append->body.size();
+    const Bytes content = grown.read(Span{0, grown.size()});
+    part.append->body.insert(part.append->body.end(), content.begin(), content.end());
+    part.append->meaning += (part.append->meaning.empty() ? "" : ", ") + joined_meaning(inner);
+    const std::string meaning = fmt::format("place of {}", blob->item->key);
+    places.push_back({blob->item->offset, Integer{static_cast<std::int64_t>(offset), {}}, meaning});
+    places.push_back({blob->item->length, Integer{static_cast<std::int64_t>(grown.size()), {}}, meaning});
+  }
+
+  std::vector<PartChange> parts;
+  for (auto& [part, change] : by_part) parts.push_back({part, std::move(change)});
+  if (!places.empty()) parts.push_back({0, new_directory(places)});
+  return parts;
+}
+
+}  // namespace
+
+std::unique_ptr<Container> open_torch_dcp(const std::shared_ptr<const SourceFolder>& folder, const std::string& name,
+                                          const DcpChoice& choose) {
+  return std::make_unique<TorchDcp>(*folder, name, choose);
+}
+
+}  // namespace tare

@@ -1,0 +1,114 @@
+#include "lib/dialect/stored_items.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+namespace {
+
+/// A scaler's tensors have one element: whatever is larger than the wrapping of one is no field.
+constexpr std::uint64_t largest_field = std::uint64_t{64} << 10;
+constexpr std::uint64_t largest_object = std::uint64_t{64} << 20;
+/// As in find.cpp: what has more keys is no scaler.
+constexpr std::size_t most_fields = 64;
+
+/// Objects with such a part in their key are stored for every parameter, or rank, and are something else.
+constexpr auto other_parts = std::to_array<std::string_view>({
+    "param_groups",  // torch's optimizers: lr, betas ...
+    "dataloader",    // torchtitan's, one of each data-parallel rank
+});
+constexpr auto other_beginnings = std::to_array<std::string_view>({
+    "rng_state/",                  // Megatron-core
+    "rerun_state_machine_state/",  // Megatron-core
+});
+
+/// TransformerEngine's FP8 state: one small tensor, or object, a module.
+constexpr std::string_view fp8_name = "_extra_state";
+constexpr std::uint64_t largest_fp8_state = std::uint64_t{4} << 20;
+
+bool has_part(std::string_view key, std::string_view part) {
+  for (std::size_t at = key.find(part); at != key.npos; at = key.find(part, at + 1)) {
+    const std::size_t end = at + part.size();
+    if ((at == 0 || key[at - 1] == '.') && (end == key.size() || key[end] == '.')) return true;
+  }
+  return false;
+}
+
+bool is_something_else(std::string_view key) {
+  return std::any_of(other_parts.begin(), other_parts.end(),
+                     [&](std::string_view part) { return has_part(key, part); }) ||
+         std::any_of(other_beginnings.begin(), other_beginnings.end(),
+                     [&](std::string_view beginning) { return key.starts_with(beginning); });
+}
+
+struct SplitKey {
+  std::string_view parent;
+  std::string_view name;
+};
+
+SplitKey split(std::string_view key) {
+  const std::size_t dot = key.rfind('.');
+  if (dot == key.npos) return {{}, key};
+  return {key.substr(0, dot), key.substr(dot + 1)};
+}
+
+/// The native names that some dialect cannot do without.
+const std::unordered_set<std::string_view>& required_names() {
+  static const auto names = [] {
+    std::unordered_set<std::string_view> all;
+    for (const Dialect* dialect : dialects()) {
+      for (const FieldRule& rule : dialect->fields) {
+        if (rule.required) all.insert(rule.name);
+      }
+    }
+    return all;
+  }();
+  return names;
+}
+
+using Names = std::unordered_set<std::string_view>;
+
+bool has_all_of_a_dialect(const Names& names) {
+  return std::any_of(dialects().begin(), dialects().end(), [&](const Dialect* dialect) {
+    return std::all_of(dialect->fields.begin(), dialect->fields.end(),
+                       [&](const FieldRule& rule) { return !rule.required || names.contains(rule.name); });
+  });
+}
+
+}  // namespace
+
+std::vector<bool> possible_state(std::span<const StoredItem> items) {
+  std::unordered_map<std::string_view, Names> seen;  // by parent
+  for (const StoredItem& item : items) {
+    const SplitKey key = split(item.key);
+    if (item.size <= largest_field && required_names().contains(key.name)) seen[key.parent].insert(key.name);
+  }
+  std::unordered_map<std::string_view, std::size_t> fields;  // of what has a dialect's keys: how many it has
+  for (const auto& [parent, names] : seen) {
+    if (has_all_of_a_dialect(names)) fields.try_emplace(parent, 0);
+  }
+  const auto group_of = [&](const StoredItem& item) { return fields.find(split(item.key).parent); };
+  if (!fields.empty()) {
+    for (const StoredItem& item : items) {
+      const auto group = group_of(item);
+      if (group != fields.end()) ++group->second;
+    }
+  }
+  std::vector<bool> flags;
+  flags.reserve(items.size());
+  for (const StoredItem& item : items) {
+    const auto group = fields.empty() ? fields.end() : group_of(item);
+    const bool is_field = group != fields.end() && group->second <= most_fields && item.size <= largest_field;
+    const bool is_object = !item.is_tensor && item.size <= largest_object && !is_something_else(item.key);
+    const bool is_fp8 = item.size <= largest_fp8_state && item.key.ends_with(fp8_name);
+    flags.push_back(is_field || is_object || is_fp8);
+  }
+  return flags;
+}
+
+}  // namespace tare
