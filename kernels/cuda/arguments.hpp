@@ -1,0 +1,54 @@
+// From a work list to what a launch is given. Pure host code, the same for launches and for simulated ones.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cuda/pass.hpp"
+
+namespace tare::kernels::cuda {
+
+/// Where a list's tables are, in the memory of the device.
+struct Tables {
+  const WorkPiece* pieces = nullptr;
+  const TensorPieces* tensor_pieces = nullptr;
+  Binding* inputs = nullptr;
+  Binding* outputs = nullptr;
+  PieceFound* found = nullptr;
+  std::uint32_t* ticket = nullptr;
+};
+
+inline Binding binding_of(const Tensor& tensor) {
+  return {static_cast<unsigned char*>(tensor.data), static_cast<std::int32_t>(tensor.dtype), 0};
+}
+
+/// A pass over the whole list that reads only, up to what the caller sets.
+inline PassArguments arguments_for(const WorkList& work, const Tables& tables, double threshold) {
+  PassArguments pass = {};
+  pass.pieces = tables.pieces;
+  pass.inputs = tables.inputs;
+  pass.found = tables.found;
+  pass.ticket = tables.ticket;
+  std::ranges::copy(work.segments(), pass.segments);
+  pass.segment_count = static_cast<std::int32_t>(work.segments().size());
+  pass.items = work.items();
+  pass.piece_count = static_cast<std::uint32_t>(work.pieces().size());
+  pass.elements = work.elements();
+  for (const Segment& segment : work.segments()) {
+    pass.threshold_pattern[segment.dtype] = pattern_of_threshold(static_cast<Dtype>(segment.dtype), threshold);
+  }
+  pass.limit = __builtin_inff();
+  pass.folds = 1;
+  return pass;
+}
+
+/// The dtype of all tensors of a list; 0 where there are several.
+inline Dtype only_dtype(const WorkList& work) {
+  return work.segments().size() == 1 ? static_cast<Dtype>(work.segments()[0].dtype) : Dtype{0};
+}
+
+template <class Program>
+using ForAll = For<Program, Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4m3fn, Dtype::kF8E5m2>;
+template <class Program>
+using ForWritable = For<Program, Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16>;
+
+}  // namespace tare::kernels::cuda

@@ -1,0 +1,261 @@
+// What one lane does with its share of a piece. Pieces are read in vectors of 16 bytes at addresses that are multiples
+// of 16: a piece that starts in between is read from the vector that holds its first element on, and what lies outside
+// of it (before the head, behind the tail) is left alone, element by element. `kLanes` lanes share a piece: lane q
+// takes the vectors q, q + kLanes ..., several of them in flight before the first is looked at.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cuda/element.hpp"
+
+namespace tare::kernels::cuda {
+
+inline constexpr std::uint32_t kVectorBytes = 16;
+inline constexpr int kInFlight = 8;  ///< vectors that a lane asks for before it works on them
+
+struct alignas(16) Vector {
+  std::uint32_t words[4];
+};
+
+/// A piece as a lane sees it.
+struct Stretch {
+  const unsigned char* from;
+  unsigned char* to;  ///< null where nothing is written
+  std::uint32_t count;
+};
+
+/// Values that nobody will read again soon stay out of the first-level cache.
+TARE_HD inline Vector load_vector(const unsigned char* at) {
+  Vector vector;
+#if defined(__CUDA_ARCH__)
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(vector.words[0]), "=r"(vector.words[1]), "=r"(vector.words[2]), "=r"(vector.words[3])
+               : "l"(at)
+               : "memory");
+#else
+  memcpy(&vector, at, sizeof vector);
+#endif
+  return vector;
+}
+
+/// Element `j` of a vector; `j` is known when compiling once loops are unrolled.
+template <class Bits>
+TARE_HD inline Bits element_of(const Vector& vector, int j) {
+  if constexpr (sizeof(Bits) == 8) {
+    return static_cast<Bits>(vector.words[2 * j]) | static_cast<Bits>(vector.words[2 * j + 1]) << 32;
+  } else {
+    constexpr int in_word = 4 / static_cast<int>(sizeof(Bits));
+    return static_cast<Bits>(vector.words[j / in_word] >> (j % in_word * 8 * static_cast<int>(sizeof(Bits))));
+  }
+}
+
+/// Does `body` with j = 0 ... kCount - 1, unrolled.
+template <int kCount, class Body>
+TARE_HD inline void unrolled(const Body& body) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int j = 0; j < kCount; ++j) body(j);
+}
+
+/// How a dtype lies in vectors.
+template <class E>
+struct Layout {
+  using Bits = typename E::Bits;
+  static constexpr int per_vector = static_cast<int>(kVectorBytes / sizeof(Bits));
+  static constexpr int lanes_per_block = 32 / per_vector;  ///< lanes that read a block of 32 elements together
+};
+
+// ---- what is done with values
+// ---- Each visitor has full(vector, index): per_vector elements, the first of them the index-th of the piece; and
+// ---- one(bits, j, index): a single one, at place j of its vector.
+
+/// What a lane found: its positions' sums, and counts.
+template <class E>
+class Observer {
+  using Bits = typename E::Bits;
+
+ public:
+  static constexpr int kSums = Layout<E>::per_vector;
+
+  TARE_HD explicit Observer(std::uint64_t threshold_pattern = 0) : threshold_(static_cast<Bits>(threshold_pattern)) {
+    unrolled<kSums>([&](int j) { sums[j] = 0; });
+  }
+
+  TARE_HD void full(const Vector& vector, std::uint32_t) {
+    unrolled<kSums>([&](int j) { take(element_of<Bits>(vector, j), sums[j]); });
+  }
+  TARE_HD void one(Bits bits, int place, std::uint32_t) {
+    // Not sums[place]: an index that is not known when compiling would put the sums into memory.
+    unrolled<kSums>([&](int j) {
+      if (j == place) take(bits, sums[j]);
+    });
+  }
+
+  double sums[kSums];
+  Bits max = 0;
+  std::uint32_t zeros = 0;
+  std::uint32_t below = 0;
+
+ private:
+  TARE_HD void take(Bits bits, double& sum) {
+    const Bits magnitude = bits & E::magnitude;
+    max = larger_bits(max, magnitude);
+    zeros += magnitude == 0 ? 1 : 0;
+    below += magnitude != 0 && magnitude < threshold_ ? 1 : 0;
+    const double value = static_cast<double>(E::value(bits));
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(Bits) < 8) {  // the square is exact: it makes no difference that it is fused
+      sum = __fma_rn(value, value, sum);
+      return;
+    }
+#endif
+    sum += value * value;
+  }
+  TARE_HD static Bits larger_bits(Bits a, Bits b) {
+    return a < b ? b : a;
+  }
+
+  Bits threshold_;
+};
+
+/// The factors of a transform, read once; see kernels::Transform.
+struct Factors {
+  float inverse_scale = 1;
+  float coefficient = 1;
+  float limit = __builtin_inff();
+};
+
+/// Writes what is made of the elements, and shows the elements themselves to an observer.
+template <class E, class To, class Then>
+class Writer {
+  using Bits = typename E::Bits;
+  using Math = typename E::Math;
+  using Out = typename To::Bits;
+  static constexpr int kCount = Layout<E>::per_vector;
+
+ public:
+  TARE_HD Writer(unsigned char* to, const Factors& factors, Then& then)
+      : to_(to),
+        factors_(factors),
+        scales_(factors.inverse_scale != 1.0f),
+        clips_norm_(factors.coefficient != 1.0f),
+        clips_values_(is_finite(factors.limit)),
+        keeps_(E::dtype == To::dtype && sizeof(Bits) >= 4 && !scales_ && !clips_norm_ && !clips_values_),
+        then_(then) {}
+
+  TARE_HD void full(const Vector& vector, std::uint32_t index) {
+    then_.full(vector, index);
+    alignas(16) Out out[kCount];
+    unrolled<kCount>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
+    store(out, to_ + static_cast<std::uint64_t>(index) * sizeof(Out));
+  }
+  TARE_HD void one(Bits bits, int place, std::uint32_t index) {
+    then_.one(bits, place, index);
+    const Out out = made(bits);
+    memcpy(to_ + static_cast<std::uint64_t>(index) * sizeof(Out), &out, sizeof out);
+  }
+
+ private:
+  TARE_HD Out made(Bits bits) const {
+    if constexpr (E::dtype == To::dtype && sizeof(Bits) >= 4) {
+      if (keeps_) return bits;
+    }
+    Math value = E::value(bits);
+    if (scales_ || E::dtype == Dtype::kBf16) value = scaled(value);  // also makes bf16's NaN quiet
+    if (clips_norm_) value = product(value, static_cast<Math>(factors_.coefficient));
+    if (clips_values_) {  // comparisons with NaN are false: it stays
+      const Math limit = static_cast<Math>(factors_.limit);
+      if (value > limit) value = limit;
+      if (value < -limit) value = -limit;
+    }
+    return bits_from<To>(value);
+  }
+
+  /// torch's builds keep a scale's NaN for f32, the value's for the others.
+  TARE_HD Math scaled(Math value) const {
+    if constexpr (E::dtype == Dtype::kF32) {
+      if (is_nan(factors_.inverse_scale)) return factors_.inverse_scale;
+    }
+    return product(value, sizeof(Math) == 8 ? static_cast<Math>(widened(factors_.inverse_scale))
+                                            : static_cast<Math>(factors_.inverse_scale));
+  }
+
+  TARE_HD static void store(const Out* out, unsigned char* to) {
+    constexpr std::size_t bytes = kCount * sizeof(Out);
+    constexpr std::size_t step = bytes < kVectorBytes ? bytes : kVectorBytes;
+    if (reinterpret_cast<std::uintptr_t>(to) % step == 0) {
+      unrolled<bytes / step>([&](int i) { store_aligned<step>(to + i * step, out + i * (step / sizeof(Out))); });
+    } else {
+      unrolled<kCount>([&](int j) { store_aligned<sizeof(Out)>(to + j * sizeof(Out), out + j); });
+    }
+  }
+  template <std::size_t kBytes>
+  TARE_HD static void store_aligned(unsigned char* to, const Out* from) {
+    memcpy(__builtin_assume_aligned(to, kBytes), __builtin_assume_aligned(from, kBytes), kBytes);
+  }
+
+  unsigned char* to_;
+  Factors factors_;
+  bool scales_;
+  bool clips_norm_;
+  bool clips_values_;
+  bool keeps_;
+  Then& then_;
+};
+
+// ---- the walk
+
+/// Elements between the last multiple of 16 bytes and the stretch.
+template <class E>
+TARE_HD inline std::uint32_t skew_of(const Stretch& stretch) {
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stretch.from) % kVectorBytes /
+                                    sizeof(typename E::Bits));
+}
+
+/// Shows the vector that starts at element `first` (of a piece, perhaps before it) to the visitor, element by element.
+template <class E, class Visitor>
+TARE_HD inline void visit_ragged(const Stretch& stretch, std::int64_t first, Visitor& visitor) {
+  using Bits = typename E::Bits;
+  for (int j = 0; j < Layout<E>::per_vector; ++j) {
+    const std::int64_t index = first + j;
+    if (index < 0 || index >= stretch.count) continue;
+    Bits bits;
+    memcpy(&bits, __builtin_assume_aligned(stretch.from + index * static_cast<std::int64_t>(sizeof bits), sizeof bits),
+           sizeof bits);
+    visitor.one(bits, j, static_cast<std::uint32_t>(index));
+  }
+}
+
+/// Lane `q` of the `kLanes` that share a stretch shows its vectors to the visitor, in the order of their addresses.
+template <class E, int kLanes, class Visitor>
+TARE_HD inline void visit_lane(const Stretch& stretch, int q, Visitor& visitor) {
+  constexpr std::uint32_t per_vector = Layout<E>::per_vector;
+  const std::uint32_t skew = skew_of<E>(stretch);
+  const std::uint32_t vectors = (stretch.count + skew + per_vector - 1) / per_vector;
+  const std::uint32_t whole_end = (stretch.count + skew) / per_vector;  // of those that lie inside as a whole
+  const auto first_of = [&](std::uint32_t v) { return static_cast<std::int64_t>(v) * per_vector - skew; };
+  const unsigned char* base = stretch.from - skew * sizeof(typename E::Bits);
+
+  std::uint32_t v = static_cast<std::uint32_t>(q);
+  if (v == 0 && skew != 0 && vectors != 0) {
+    visit_ragged<E>(stretch, first_of(0), visitor);
+    v += kLanes;
+  }
+  for (; v + (kInFlight - 1) * kLanes < whole_end; v += kInFlight * kLanes) {
+    Vector loaded[kInFlight];
+    unrolled<kInFlight>([&](int u) {
+      loaded[u] = load_vector(base + (v + static_cast<std::uint32_t>(u * kLanes)) * std::uint64_t{kVectorBytes});
+    });
+    unrolled<kInFlight>([&](int u) {
+      visitor.full(loaded[u], static_cast<std::uint32_t>(first_of(v + static_cast<std::uint32_t>(u * kLanes))));
+    });
+  }
+  for (; v < whole_end; v += kLanes) {
+    visitor.full(load_vector(base + v * std::uint64_t{kVectorBytes}), static_cast<std::uint32_t>(first_of(v)));
+  }
+  if (v < vectors) visit_ragged<E>(stretch, first_of(v), visitor);
+}
+
+}  // namespace tare::kernels::cuda

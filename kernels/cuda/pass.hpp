@@ -1,0 +1,390 @@
+// A pass over a list as blocks of a GPU do it: every warp takes items (work_list.hpp) until none is left and writes
+// what each piece had; the block that finishes last folds all that, decides what it means, and, if asked, runs the
+// rule: one launch for a whole step. The same code runs on the host (simt.hpp).
+//
+// Sums come out as the CPU's (fold.hpp). A position's sum stays in the register of the lane that always reads that
+// position; where a piece does not begin at a multiple of 16 bytes, positions are rotated against lanes, which the tree
+// does not mind: it adds the same pairs. Only bf16, whose tree starts with neighbours, is first shifted by one when the
+// rotation is odd.
+#pragma once
+
+#include "kernels/cuda/lane.hpp"
+#include "kernels/cuda/simt.hpp"
+#include "kernels/fold.hpp"
+#include "kernels/magnitude.hpp"
+#include "kernels/scaler_core.hpp"
+#include "kernels/work_list.hpp"
+
+namespace tare::kernels::cuda {
+
+/// Where a tensor is, now.
+struct Binding {
+  unsigned char* data;
+  std::int32_t dtype;
+  std::int32_t unused;
+};
+
+/// What becomes of a pass's findings; null pointers: nothing.
+struct PassEnd {
+  float* found_inf;     ///< as Findings has it
+  Statistics* total;    ///< likewise
+  ListCore* list;       ///< set anew
+  ScalerCore* scaler;   ///< added to
+  double clip_norm;     ///< above 0: the list's coefficient is that of clipping by this norm
+  std::int32_t scaled;  ///< whether the values read are still scaled: the norm is of unscaled ones
+  std::int32_t steps;   ///< whether the scaler's update follows at once
+};
+
+struct PassArguments {
+  const WorkPiece* pieces;
+  const Binding* inputs;
+  const Binding* outputs;
+  PieceFound* found;
+  std::uint32_t* ticket;  ///< 0 between launches
+  Segment segments[kMostSegments];
+  std::int32_t segment_count;
+  std::uint32_t items;
+  std::uint32_t piece_count;
+  std::uint64_t elements;
+  std::uint64_t threshold_pattern[kMostSegments + 1];  ///< by dtype
+  const float* inverse_scale;                          ///< null: 1
+  const float* coefficient;                            ///< null: 1
+  float limit;
+  std::int32_t folds;  ///< whether anybody wants findings
+  PassEnd end;
+};
+
+/// What the threads of a block share.
+struct FoldShared {
+  double sums[kThreads];
+  std::uint64_t max_bits[kThreads];
+  std::uint64_t zeros[kThreads];
+  std::uint64_t below[kThreads];
+  std::uint32_t ticket;
+};
+
+// ---- the findings of a piece
+
+/// Adds the sums of the lanes that share a piece; each of them then has it in sums[0]. Lanes of odd skew are those of
+/// bf16 pieces that start at an odd place.
+template <class E, class OddAt>
+TARE_HD inline void add_sums(PerLane<Observer<E>>& found, const OddAt& odd_at) {
+  constexpr int count = Layout<E>::per_vector;
+  constexpr int lanes = Layout<E>::lanes_per_block;
+  const auto plus = [](double a, double b) { return a + b; };
+  int left = count;
+  if constexpr (E::dtype == Dtype::kBf16) {
+    PerLane<double> next;
+    each_lane([&](int i) { next.value[i] = found.value[i].sums[0]; });
+    take_from([&](int i) -> double& { return next.value[i]; },
+              [](int lane) { return lane / lanes * lanes + (lane + 1) % lanes; });
+    each_lane([&](int i) {
+      double(&sums)[count] = found.value[i].sums;
+      const bool odd = odd_at(i);
+      unrolled<count / 2>([&](int j) {
+        const double above = 2 * j + 2 < count ? sums[2 * j + 2 < count ? 2 * j + 2 : 0] : next.value[i];
+        sums[j] = sums[2 * j + 1] + (odd ? above : sums[2 * j]);
+      });
+    });
+    left = count / 2;
+  }
+  for (int mask = lanes / 2; mask > 0; mask /= 2) {
+    unrolled<count>([&](int j) {
+      if (j < left)
+        combine_across(
+            mask, [&, j](int i) -> double& { return found.value[i].sums[j]; }, plus);
+    });
+  }
+  each_lane([&](int i) {
+    double(&sums)[count] = found.value[i].sums;
+    unrolled<count>([&](int step) {  // halves of what is left: the loops are unrolled, so that sums stay in registers
+      const int half = left >> (step + 1);
+      unrolled<count / 2>([&](int j) {
+        unrolled<count>([&](int k) {
+          if (j < half && k == j + half) sums[j] += sums[k];
+        });
+      });
+    });
+  });
+}
+
+template <class E>
+TARE_HD inline void add_counts(PerLane<Observer<E>>& found) {
+  const auto plus = [](std::uint32_t a, std::uint32_t b) { return a + b; };
+  for (int mask = Layout<E>::lanes_per_block / 2; mask > 0; mask /= 2) {
+    combine_across(
+        mask, [&](int i) -> std::uint32_t& { return found.value[i].zeros; }, plus);
+    combine_across(
+        mask, [&](int i) -> std::uint32_t& { return found.value[i].below; }, plus);
+    combine_across(
+        mask, [&](int i) -> typename E::Bits& { return found.value[i].max; },
+        [](auto a, auto b) { return a < b ? b : a; });
+  }
+}
+
+// ---- programs: what a pass does with an item
+
+/// A lane's part in an item.
+struct Share {
+  Stretch stretch;
+  const Binding* output;  ///< of its piece; null where the warp has more groups than pieces
+  std::uint32_t found;
+  int q;  ///< among the lanes of its piece
+};
+
+template <class E>
+TARE_HD inline Share share_of(const PassArguments& pass, const Segment& segment, std::uint32_t item, int lane) {
+  constexpr int lanes = Layout<E>::lanes_per_block;
+  const std::uint32_t number =
+      (item - segment.first_item) * pieces_at_once(E::dtype) + static_cast<std::uint32_t>(lane / lanes);
+  if (number >= segment.pieces) return {{nullptr, nullptr, 0}, nullptr, 0, lane % lanes};
+  const WorkPiece piece = pass.pieces[segment.first_piece + number];
+  unsigned char* data = pass.inputs[piece.tensor].data + piece.offset * sizeof(typename E::Bits);
+  const Binding* output = pass.outputs == nullptr ? pass.inputs + piece.tensor : pass.outputs + piece.tensor;
+  unsigned char* to =
+      output->data + piece.offset * static_cast<std::uint64_t>(size_of(static_cast<Dtype>(output->dtype)));
+  return {{data, to, piece.count}, output, piece.found, lane % lanes};
+}
+
+struct Observe {
+  template <class E>
+  TARE_HD static void visit(const Share& share, const Factors&, Observer<E>& observer) {
+    visit_lane<E, Layout<E>::lanes_per_block>(share.stretch, share.q, observer);
+  }
+};
+
+struct Unscale {
+  template <class E>
+  TARE_HD static void visit(const Share& share, const Factors& factors, Observer<E>& observer) {
+    if constexpr (sizeof(typename E::Bits) > 1) {  // fp8 is only read: checked before
+      Writer<E, E, Observer<E>> writer(share.stretch.to, factors, observer);
+      visit_lane<E, Layout<E>::lanes_per_block>(share.stretch, share.q, writer);
+    }
+  }
+};
+
+struct Write {
+  template <class E>
+  TARE_HD static void visit(const Share& share, const Factors& factors, Observer<E>& observer) {
+    if constexpr (sizeof(typename E::Bits) > 1) {
+      if (share.output == nullptr) return;
+      switch (static_cast<Dtype>(share.output->dtype)) {  // the same for a warp, unless outputs are of mixed dtypes
+        case Dtype::kF32:
+          return into<E, Dtype::kF32>(share, factors, observer);
+        case Dtype::kF64:
+          return into<E, Dtype::kF64>(share, factors, observer);
+        case Dtype::kF16:
+          return into<E, Dtype::kF16>(share, factors, observer);
+        case Dtype::kBf16:
+          return into<E, Dtype::kBf16>(share, factors, observer);
+        default:
+          return;
+      }
+    }
+  }
+
+ private:
+  template <class E, Dtype kTo>
+  TARE_HD static void into(const Share& share, const Factors& factors, Observer<E>& observer) {
+    Writer<E, Element<kTo>, Observer<E>> writer(share.stretch.to, factors, observer);
+    visit_lane<E, Layout<E>::lanes_per_block>(share.stretch, share.q, writer);
+  }
+};
+
+template <class Program, class E>
+TARE_HD inline void run_item(const PassArguments& pass, const Segment& segment, std::uint32_t item,
+                             const Factors& factors) {
+  PerLane<Observer<E>> found;
+  PerLane<std::uint32_t> slots;
+  PerLane<std::uint32_t> skews;
+  each_lane([&](int i) {
+    const Share share = share_of<E>(pass, segment, item, lane_at(i));
+    const bool leads = share.output != nullptr && share.q == 0;
+    slots.value[i] = leads ? share.found : ~0u;
+    skews.value[i] = skew_of<E>(share.stretch);
+    Observer<E> observer(pass.threshold_pattern[static_cast<int>(E::dtype)]);
+    Program::template visit<E>(share, factors, observer);
+    found.value[i] = observer;
+  });
+  if (pass.folds == 0) return;
+  add_sums<E>(found, [&](int i) { return skews.value[i] % 2 != 0; });
+  add_counts<E>(found);
+  each_lane([&](int i) {
+    if (slots.value[i] == ~0u) return;
+    const Observer<E>& all = found.value[i];
+    pass.found[slots.value[i]] = {all.sums[0], bits_of(magnitude(E::dtype, all.max)), all.zeros, all.below};
+  });
+}
+
+/// Every dtype of a list, or one alone: less code, fewer registers.
+template <class Program, Dtype... kDtypes>
+struct For {
+  TARE_HD static void item(const PassArguments& pass, const Segment& segment, std::uint32_t item,
+                           const Factors& factors) {
+    ((segment.dtype == static_cast<std::int32_t>(kDtypes)
+          ? run_item<Program, Element<kDtypes>>(pass, segment, item, factors)
+          : void()),
+     ...);
+  }
+};
+
+// ---- the end of a pass
+
+/// What the findings of a whole list mean to whoever asked.
+TARE_HD inline void conclude(const PassEnd& end, const Statistics& seen) {
+  const bool found_inf = !is_finite(seen.max_abs);
+  if (end.found_inf != nullptr && found_inf) *end.found_inf = 1;
+  if (end.total != nullptr) merge(*end.total, seen);
+  const float inverse_scale = end.scaler != nullptr && end.scaled != 0 ? end.scaler->shown.inverse_scale : 1.0f;
+  if (end.list != nullptr) {
+    ListCore& list = *end.list;
+    list.seen = seen;
+    list.shown.found_inf = found_inf ? 1.0f : 0.0f;
+    list.shown.noop = found_inf ? 1 : 0;
+    list.coefficient = 1;
+    if (end.clip_norm > 0) {
+      list.coefficient =
+          clip_coefficient(end.clip_norm, sqrt(seen.sum_of_squares) * static_cast<double>(inverse_scale));
+    }
+    list.shown.multiplier = inverse_scale * list.coefficient;
+  }
+  if (end.scaler == nullptr) return;
+  add_findings(*end.scaler, seen, found_inf);
+  if (end.steps == 0) return;
+  const rule::Raised raised = step(*end.scaler);
+  if (end.scaler->raised == rule::Raised::kNothing) end.scaler->raised = raised;
+}
+
+/// A thread's chain: the pieces t, t + kFoldChains ..., several of them on their way at once.
+TARE_HD inline void fold_chain(const PassArguments& pass, std::uint32_t t, FoldShared& shared) {
+  static_assert(kFoldChains == kThreads);
+  constexpr std::uint32_t batch = 8;
+  double sum = 0;
+  std::uint64_t max_bits = 0;
+  std::uint64_t zeros = 0;
+  std::uint64_t below = 0;
+  for (std::uint32_t first = t; first < pass.piece_count; first += batch * kFoldChains) {
+    PieceFound found[batch];
+    unrolled<batch>([&](int i) {
+      const std::uint64_t number = first + static_cast<std::uint64_t>(i) * kFoldChains;
+      const PieceFound* at = pass.found + number;
+      found[i] = {0, 0, 0, 0};
+      if (number >= pass.piece_count) return;
+      found[i] = {load_shared_global(&at->sum_of_squares), load_shared_global(&at->max_bits),
+                  load_shared_global(&at->zeros), load_shared_global(&at->below)};
+    });
+    unrolled<batch>([&](int i) {
+      sum += found[i].sum_of_squares;
+      max_bits = larger(max_bits, found[i].max_bits);
+      zeros += found[i].zeros;
+      below += found[i].below;
+    });
+  }
+  shared.sums[t] = sum;
+  shared.max_bits[t] = max_bits;
+  shared.zeros[t] = zeros;
+  shared.below[t] = below;
+}
+
+TARE_HD inline void fold_list(const PassArguments& pass, const Block& block, FoldShared& shared) {
+  const auto thread = [](int warp, int i) { return static_cast<std::uint32_t>(warp * kWarpLanes + lane_at(i)); };
+  block.each_warp([&](int warp) { each_lane([&](int i) { fold_chain(pass, thread(warp, i), shared); }); });
+  for (std::uint32_t half = kFoldChains / 2; half > 0; half /= 2) {
+    block.each_warp([&](int warp) {
+      each_lane([&](int i) {
+        const std::uint32_t t = thread(warp, i);
+        if (t >= half) return;
+        shared.sums[t] += shared.sums[t + half];
+        shared.max_bits[t] = larger(shared.max_bits[t], shared.max_bits[t + half]);
+        shared.zeros[t] += shared.zeros[t + half];
+        shared.below[t] += shared.below[t + half];
+      });
+    });
+  }
+  block.each_warp([&](int warp) {
+    each_lane([&](int i) {
+      if (thread(warp, i) != 0) return;
+      Statistics seen;
+      seen.sum_of_squares = shared.sums[0];
+      seen.zeros = shared.zeros[0];
+      seen.below = shared.below[0];
+      finish_fold(seen, shared.max_bits[0], pass.elements);
+      conclude(pass.end, seen);
+      *pass.ticket = 0;
+    });
+  });
+}
+
+/// All that one block does.
+template <class Items>
+TARE_HD inline void run_block(const PassArguments& pass, const Block& block, FoldShared& shared) {
+  block.each_warp([&](int warp) {
+    Factors factors;
+    if (pass.inverse_scale != nullptr) factors.inverse_scale = *pass.inverse_scale;
+    if (pass.coefficient != nullptr) factors.coefficient = *pass.coefficient;
+    factors.limit = pass.limit;
+    for (std::uint32_t item = block.index + static_cast<std::uint32_t>(warp) * block.blocks; item < pass.items;
+         item += block.blocks * kWarps) {
+      int s = pass.segment_count - 1;
+      while (s > 0 && item < pass.segments[s].first_item) --s;
+      Items::item(pass, pass.segments[s], item, factors);
+    }
+  });
+  if (pass.folds != 0 && block.is_last(pass.ticket, shared.ticket)) fold_list(pass, block, shared);
+}
+
+// ---- each tensor of a list
+
+/// Warp `number` of all folds what tensor `number` had: the chains of a warp's lanes are eight each.
+TARE_HD inline void fold_tensor(const PieceFound* found, const TensorPieces& tensor, Statistics& into) {
+  constexpr int chains = static_cast<int>(kFoldChains) / kWarpLanes;
+  struct Chains {
+    double sums[chains];
+    std::uint64_t max_bits;
+    std::uint64_t zeros;
+    std::uint64_t below;
+  };
+  PerLane<Chains> lanes;
+  each_lane([&](int i) {
+    Chains& own = lanes.value[i];
+    own = {};
+    for (std::uint32_t first = static_cast<std::uint32_t>(lane_at(i)); first < tensor.pieces; first += kFoldChains) {
+      unrolled<chains>([&](int c) {
+        const std::uint32_t number = first + static_cast<std::uint32_t>(c * kWarpLanes);
+        if (number >= tensor.pieces) return;
+        const PieceFound piece = found[tensor.first + number];
+        own.sums[c] += piece.sum_of_squares;
+        own.max_bits = larger(own.max_bits, piece.max_bits);
+        own.zeros += piece.zeros;
+        own.below += piece.below;
+      });
+    }
+    unrolled<4>([&](int c) { own.sums[c] += own.sums[c + 4]; });
+    unrolled<2>([&](int c) { own.sums[c] += own.sums[c + 2]; });
+    own.sums[0] += own.sums[1];
+  });
+  const auto plus = [](auto a, auto b) { return a + b; };
+  for (int mask = kWarpLanes / 2; mask > 0; mask /= 2) {
+    combine_across(
+        mask, [&](int i) -> double& { return lanes.value[i].sums[0]; }, plus);
+    combine_across(
+        mask, [&](int i) -> std::uint64_t& { return lanes.value[i].zeros; }, plus);
+    combine_across(
+        mask, [&](int i) -> std::uint64_t& { return lanes.value[i].below; }, plus);
+    combine_across(
+        mask, [&](int i) -> std::uint64_t& { return lanes.value[i].max_bits; },
+        [](std::uint64_t a, std::uint64_t b) { return larger(a, b); });
+  }
+  each_lane([&](int i) {
+    if (lane_at(i) != 0) return;
+    const Chains& all = lanes.value[i];
+    Statistics statistics;
+    statistics.sum_of_squares = all.sums[0];
+    statistics.zeros = all.zeros;
+    statistics.below = all.below;
+    finish_fold(statistics, all.max_bits, tensor.count);
+    into = statistics;
+  });
+}
+
+}  // namespace tare::kernels::cuda

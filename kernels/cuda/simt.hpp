@@ -1,0 +1,121 @@
+// Blocks and warps, for the device and, lane after lane, for the host. What a kernel does is written once, as steps
+// that each warp or lane takes on its own and exchanges between lanes; the host's tests run the very same code and get
+// the same bits. On the device a PerLane is the thread's own register, on the host an array of 32.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/host_device.hpp"
+
+namespace tare::kernels::cuda {
+
+inline constexpr int kWarpLanes = 32;
+inline constexpr int kWarps = 8;  ///< in a block
+inline constexpr int kThreads = kWarpLanes * kWarps;
+
+#if defined(__CUDA_ARCH__)
+#define TARE_LANES_HERE 1
+#else
+#define TARE_LANES_HERE 32
+#endif
+
+/// A value of each lane of a warp. `value[i]` is that of lane `lane_at(i)`, for i below TARE_LANES_HERE.
+template <class T>
+struct PerLane {
+  T value[TARE_LANES_HERE];
+};
+
+TARE_HD inline int lane_at(int i) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<int>(threadIdx.x % kWarpLanes);
+#else
+  return i;
+#endif
+}
+
+/// Calls `body(i)` for every lane that is here.
+template <class Body>
+TARE_HD inline void each_lane(const Body& body) {
+  for (int i = 0; i < TARE_LANES_HERE; ++i) body(i);
+}
+
+namespace detail {
+
+/// Hands each lane the value of lane `source(lane)`; `at(i)` refers to a value, `take(value, other)` gives the new one.
+template <class At, class Source, class Take>
+TARE_HD inline void exchange(const At& at, const Source& source, const Take& take) {
+#if defined(__CUDA_ARCH__)
+  auto& mine = at(0);
+  mine = take(mine, __shfl_sync(0xffffffffu, mine, source(lane_at(0))));
+#else
+  using Value = decltype(take(at(0), at(0)));
+  Value before[kWarpLanes];
+  for (int i = 0; i < kWarpLanes; ++i) before[i] = at(i);
+  for (int i = 0; i < kWarpLanes; ++i) at(i) = take(before[i], before[source(i)]);
+#endif
+}
+
+}  // namespace detail
+
+/// Each lane's value becomes `combine(own, that of the lane whose number differs in the bits of `mask`)`.
+template <class At, class Combine>
+TARE_HD inline void combine_across(int mask, const At& at, const Combine& combine) {
+  detail::exchange(
+      at, [mask](int lane) { return lane ^ mask; }, combine);
+}
+
+/// Each lane gets the value of another lane.
+template <class At, class Source>
+TARE_HD inline void take_from(const At& at, const Source& source) {
+  detail::exchange(at, source, [](auto, auto other) { return other; });
+}
+
+template <class T>
+TARE_HD inline T larger(T a, T b) {
+  return a < b ? b : a;
+}
+
+/// A block at work. On the host the warps of a step run one after another.
+struct Block {
+  std::uint32_t index;
+  std::uint32_t blocks;
+
+  /// A step of all warps; what they wrote to shared memory is there for the next.
+  template <class Step>
+  TARE_HD void each_warp(const Step& step) const {
+#if defined(__CUDA_ARCH__)
+    step(static_cast<int>(threadIdx.x / kWarpLanes));
+    __syncthreads();
+#else
+    for (int warp = 0; warp < kWarps; ++warp) step(warp);
+#endif
+  }
+
+  /// True in one block alone: the last of all to come here. It sees what all others wrote to global memory before.
+  TARE_HD bool is_last(std::uint32_t* ticket, std::uint32_t& shared) const {
+#if defined(__CUDA_ARCH__)
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) shared = atomicAdd(ticket, 1u);
+    __syncthreads();
+    const bool last = shared + 1 == blocks;
+    if (last) __threadfence();
+    return last;
+#else
+    shared = (*ticket)++;
+    return shared + 1 == blocks;
+#endif
+  }
+};
+
+/// Reads what other blocks of the same launch wrote: past the first-level cache, which does not see it.
+template <class T>
+TARE_HD inline T load_shared_global(const T* at) {
+#if defined(__CUDA_ARCH__)
+  return __ldcg(at);
+#else
+  return *at;
+#endif
+}
+
+}  // namespace tare::kernels::cuda

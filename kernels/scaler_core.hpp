@@ -1,0 +1,95 @@
+// What a scaler does between passes, for host and device: the accumulators, the step of the rule, and the values that
+// callers hold pointers to. A CUDA scaler keeps one ScalerCore in device memory and works on it there.
+#pragma once
+
+#include "kernels/rule/running.hpp"
+#include "kernels/statistics.hpp"
+
+namespace tare::kernels {
+
+/// What callers may keep pointers to.
+struct ShownValues {
+  float scale = 1;
+  float inverse_scale = 1;
+  float found_inf = 0;
+  std::int32_t noop = 0;
+  float multiplier = 1;
+};
+
+struct ScalerCore {
+  ShownValues shown;
+  std::int32_t checked = 0;  ///< whether anything was looked at or reported since the last update
+  rule::RunningState running;
+  Statistics accumulated;                        ///< since the last update
+  Statistics last_step;                          ///< what the last update had
+  rule::Raised raised = rule::Raised::kNothing;  ///< the first that nobody has been told of
+};
+
+/// What a prepared list shows of its own last pass.
+struct ListCore {
+  ShownValues shown;  ///< scale and inverse scale are the scaler's, not these
+  Statistics seen;
+  float coefficient = 1;  ///< of clipping by norm
+};
+
+TARE_HD inline void show_scale(ScalerCore& core) {
+  const double scale = rule::scale_of(core.running.policy.id, core.running.state);
+  core.shown.scale = static_cast<float>(scale);
+  core.shown.inverse_scale = rule::inverse_of(scale);
+  core.shown.multiplier = core.shown.inverse_scale;
+}
+
+TARE_HD inline void clear_accumulated(ScalerCore& core) {
+  core.accumulated = {};
+  core.shown.found_inf = 0;
+  core.shown.noop = 0;
+  core.checked = 0;
+}
+
+/// Takes in what a pass found, or a caller's own check.
+TARE_HD inline void add_findings(ScalerCore& core, const Statistics& seen, bool found_inf) {
+  merge(core.accumulated, seen);
+  core.checked = 1;
+  if (!found_inf) return;
+  core.shown.found_inf = 1;
+  core.shown.noop = 1;
+}
+
+/// One step of the rule with what was accumulated, which is then cleared; tells why the rule raised.
+TARE_HD inline rule::Raised step(ScalerCore& core) {
+  const bool overflow = core.shown.found_inf != 0;  // nan counts
+  rule::RunningState& running = core.running;
+  if (core.checked == 0 && !overflow && running.policy.id == rule::PolicyId::kTorch) {
+    return rule::Raised::kNoInfChecks;
+  }
+  const rule::Stepped stepped = rule::advance(running.policy, running.state, overflow, running.counters);
+  show_scale(core);
+  core.last_step = core.accumulated;
+  clear_accumulated(core);
+  return stepped.raised;
+}
+
+TARE_HD inline rule::Raised put_scale(ScalerCore& core, double scale) {
+  const auto outcome = rule::with_scale(core.running.policy, core.running.state, scale);
+  if (outcome.raised != rule::Raised::kNothing) return outcome.raised;
+  core.running.state = outcome.state;
+  show_scale(core);
+  return outcome.raised;
+}
+
+/// Goes on from another state.
+TARE_HD inline void take_over(ScalerCore& core, const rule::RunningState& running) {
+  core.running = running;
+  show_scale(core);
+  clear_accumulated(core);
+  core.last_step = {};
+}
+
+/// As torch's clip_grad_norm_ computes it; nan stays nan.
+TARE_HD inline float clip_coefficient(double clip_norm, double norm) {
+  constexpr double torch_epsilon = 1e-6;
+  const double coefficient = clip_norm / (norm + torch_epsilon);
+  return static_cast<float>(coefficient > 1.0 ? 1.0 : coefficient);
+}
+
+}  // namespace tare::kernels

@@ -1,0 +1,57 @@
+#include "kernels/work_list.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "kernels/fold.hpp"
+
+namespace tare::kernels {
+
+WorkList::WorkList() : plan_({.piece_elements = kPieceElements, .item_bytes = 0}) {
+  segments_.reserve(kMostSegments);
+}
+
+void WorkList::assign(std::span<const Tensor> tensors) {
+  Plan plan = plan_;
+  plan.assign(tensors);
+  const std::size_t pieces = plan.pieces().size();
+  if (pieces > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("more pieces than a list can hold");
+  pieces_.reserve(pieces);
+  tensor_pieces_.reserve(tensors.size());  // nothing below allocates
+  plan_ = std::move(plan);
+  pieces_.clear();
+  tensor_pieces_.clear();
+  std::uint32_t number = 0;
+  for (const Tensor& tensor : tensors) tensor_pieces_.push_back({0, 0, tensor.count});
+  for (const Piece& piece : plan_.pieces()) {
+    TensorPieces& run = tensor_pieces_[piece.tensor];
+    if (run.pieces++ == 0) run.first = number;
+    pieces_.push_back({piece.offset, piece.count, piece.tensor, number++, 0});
+  }
+  order_pieces();
+  cut_segments();
+}
+
+void WorkList::order_pieces() {
+  const auto dtype_of = [this](const WorkPiece& piece) { return plan_.tensors()[piece.tensor].dtype; };
+  std::ranges::sort(pieces_, [&](const WorkPiece& a, const WorkPiece& b) {
+    if (dtype_of(a) != dtype_of(b)) return dtype_of(a) < dtype_of(b);
+    if (a.count != b.count) return a.count > b.count;
+    return a.found < b.found;
+  });
+}
+
+void WorkList::cut_segments() {
+  segments_.clear();
+  items_ = 0;
+  for (std::uint32_t i = 0; i < pieces_.size();) {
+    const Dtype dtype = plan_.tensors()[pieces_[i].tensor].dtype;
+    Segment segment{items_, i, 0, static_cast<std::int32_t>(dtype)};
+    for (; i < pieces_.size() && plan_.tensors()[pieces_[i].tensor].dtype == dtype; ++i) ++segment.pieces;
+    segments_.push_back(segment);
+    items_ += (segment.pieces + pieces_at_once(dtype) - 1) / pieces_at_once(dtype);
+  }
+}
+
+}  // namespace tare::kernels

@@ -1,0 +1,73 @@
+// A list of tensors as work for the warps of a GPU. Tensors are cut into pieces (plan.hpp); a warp takes as many pieces
+// of one dtype at once as it has groups of lanes that can read 16 bytes each from a block of 32 elements: so tiny
+// tensors share a warp, and big ones are spread over all. Pieces are grouped by dtype and ordered longest first: pieces
+// side by side are of the same length, and the end of a launch is made of small ones. Pure host code.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/plan.hpp"
+
+namespace tare::kernels {
+
+/// A piece, and where its findings go: the number that it has in the plan.
+struct WorkPiece {
+  std::uint64_t offset;  ///< first element
+  std::uint32_t count;
+  std::uint32_t tensor;
+  std::uint32_t found;
+  std::uint32_t unused;
+};
+
+/// The pieces of one dtype. Items are numbered through all segments.
+struct Segment {
+  std::uint32_t first_item;
+  std::uint32_t first_piece;
+  std::uint32_t pieces;
+  std::int32_t dtype;
+};
+
+/// The pieces of a tensor, by their numbers in the plan.
+struct TensorPieces {
+  std::uint32_t first;
+  std::uint32_t pieces;
+  std::uint64_t count;  ///< elements
+};
+
+inline constexpr int kMostSegments = 6;
+
+/// How many pieces of a dtype a warp takes at once: 32 lanes of 16 bytes, 32 elements of each piece side by side.
+constexpr std::uint32_t pieces_at_once(Dtype dtype) {
+  return static_cast<std::uint32_t>(16 / size_of(dtype));
+}
+
+class WorkList {
+ public:
+  WorkList();
+
+  /// Another list. Memory of earlier ones is used again; strong guarantee if there is not enough.
+  void assign(std::span<const Tensor> tensors);
+  /// Takes other addresses; false (and nothing done) unless counts and dtypes are the same.
+  bool rebind(std::span<const Tensor> tensors) { return plan_.rebind(tensors); }
+
+  std::span<const Tensor> tensors() const { return plan_.tensors(); }
+  std::span<const WorkPiece> pieces() const { return pieces_; }
+  std::span<const Segment> segments() const { return segments_; }
+  std::span<const TensorPieces> tensor_pieces() const { return tensor_pieces_; }
+  std::uint32_t items() const { return items_; }
+  std::uint64_t elements() const { return plan_.elements(); }
+
+ private:
+  void order_pieces();
+  void cut_segments();
+
+  Plan plan_;
+  std::vector<WorkPiece> pieces_;
+  std::vector<TensorPieces> tensor_pieces_;
+  std::vector<Segment> segments_;
+  std::uint32_t items_ = 0;
+};
+
+}  // namespace tare::kernels
