@@ -78,6 +78,13 @@ void write(std::string& out, const Json& json, std::size_t indent) {
 
 }  // namespace
 
+Members& Members::set(std::string_view name, Json value) {
+  const auto found = std::ranges::find(object_, name, &Object::value_type::first);
+  if (found == object_.end()) return add(name, std::move(value));
+  found->second = std::move(value);
+  return *this;
+}
+
 std::string text_of(const Json& json) {
   std::string out;
   write(out, json, 0);

@@ -48,6 +48,8 @@ class Members {
     object_.back().second = std::move(value);
     return *this;
   }
+  /// Puts the value in the place of one of that name, if there is one.
+  Members& set(std::string_view name, Json value);
   Object take() { return std::move(object_); }
 
  private:

@@ -6,7 +6,9 @@
 namespace tare {
 namespace {
 
+using report::Array;
 using report::Json;
+using report::Members;
 
 std::string hex(const Bytes& bytes) {
   std::string text;
@@ -14,72 +16,78 @@ std::string hex(const Bytes& bytes) {
   return text;
 }
 
+Json patch_json(const Patch& patch) {
+  Members members;
+  members.add("offset", report::size(patch.offset));
+  members.add("before", hex(patch.before));
+  members.add("after", hex(patch.after));
+  members.add("meaning", report::safe_text(patch.meaning));
+  return members.take();
+}
+
+Json append_json(const Append& append) {
+  Members members;
+  members.add("offset", report::size(append.old_size));
+  members.add("bytes", report::size(append.body.size() + append.commit.size()));
+  members.add("meaning", report::safe_text(append.meaning));
+  return members.take();
+}
+
+Json rewrite_json(const Splice& splice) {
+  Members members;
+  members.add("offset", report::size(splice.offset));
+  members.add("bytes_before", report::size(splice.before.size()));
+  members.add("bytes_after", report::size(splice.after.size()));
+  members.add("meaning", report::safe_text(splice.meaning));
+  return members.take();
+}
+
 Json change_json(const FileEdit& edit) {
-  Json json;
-  report::set_text(json, "file", edit.path);
-  json["patches"] = Json::array();
-  for (const Patch& patch : edit.change.patches) {
-    json["patches"].push_back({{"offset", patch.offset},
-                               {"before", hex(patch.before)},
-                               {"after", hex(patch.after)},
-                               {"meaning", report::safe_text(patch.meaning)}});
-  }
-  if (const auto& append = edit.change.append) {
-    json["append"] = {{"offset", append->old_size},
-                      {"bytes", append->body.size() + append->commit.size()},
-                      {"meaning", report::safe_text(append->meaning)}};
-  }
-  if (const auto& splice = edit.change.splice) {
-    json["rewrite"] = {{"offset", splice->offset},
-                       {"bytes_before", splice->before.size()},
-                       {"bytes_after", splice->after.size()},
-                       {"meaning", report::safe_text(splice->meaning)}};
-  }
-  return json;
+  Members members;
+  report::add_text(members, "file", edit.path);
+  members.add("patches", report::list_of(edit.change.patches, patch_json));
+  if (edit.change.append) members.add("append", append_json(*edit.change.append));
+  if (edit.change.splice) members.add("rewrite", rewrite_json(*edit.change.splice));
+  return members.take();
 }
 
 Json field_json(const PlannedField& field) {
-  Json json{{"dialect", field.dialect}};
-  report::set_text(json, "path", field.path);
-  report::set_text(json, "field", field.field);
-  json["before"] = report::value(field.before);
-  json["after"] = report::value(field.after);
-  json["type_before"] = field.before.type;
-  json["type_after"] = field.after.type;
-  json["files"] = Json::array();
-  for (const std::string& file : field.files) json["files"].push_back(report::safe_text(file));
-  return json;
+  Members members;
+  members.add("dialect", field.dialect);
+  report::add_text(members, "path", field.path);
+  report::add_text(members, "field", field.field);
+  members.add("before", report::value(field.before));
+  members.add("after", report::value(field.after));
+  members.add("type_before", field.before.type);
+  members.add("type_after", field.after.type);
+  members.add("files", report::list_of(field.files, report::safe_text));
+  return members.take();
 }
 
 }  // namespace
 
 std::string edit_json(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt) {
-  Json json{{"schema", "tare.edit/1"}};
-  report::set_text(json, "target", checkpoint.target);
-  report::set_text(json, "checkpoint", checkpoint.resolved);
-  json["applied"] = receipt.has_value();
-  json["number"] = receipt ? Json(receipt->number) : Json(nullptr);
-  json["fields"] = Json::array();
-  for (const PlannedField& field : plan.fields) json["fields"].push_back(field_json(field));
-  json["changes"] = Json::array();
-  for (const FileEdit& edit : plan.files) json["changes"].push_back(change_json(edit));
-  json["findings"] = Json::array();
-  if (receipt) {
-    for (const Finding& finding : receipt->findings) json["findings"].push_back(report::finding(finding));
-  }
-  return report::text_of(json);
+  Members members;
+  members.add("schema", "tare.edit/1");
+  report::add_text(members, "target", checkpoint.target);
+  report::add_text(members, "checkpoint", checkpoint.resolved);
+  members.add("applied", receipt.has_value());
+  members.add("number", receipt ? report::size(receipt->number) : Json());
+  members.add("fields", report::list_of(plan.fields, field_json));
+  members.add("changes", report::list_of(plan.files, change_json));
+  members.add("findings", receipt ? report::list_of(receipt->findings, report::finding) : Json(Array()));
+  return report::text_of(members.take());
 }
 
 std::string undo_json(const std::string& target, const UndoResult& result) {
-  Json json{{"schema", "tare.undo/1"}};
-  report::set_text(json, "target", target);
-  json["did"] = result.kind == UndoKind::undone ? "undone" : "rolled_back";
-  json["number"] = result.number;
-  json["files"] = Json::array();
-  for (const std::string& file : result.files) json["files"].push_back(report::safe_text(file));
-  json["fields"] = Json::array();
-  for (const FieldEdit& edit : result.fields) json["fields"].push_back(report::field_edit(edit));
-  return report::text_of(json);
+  Members members;
+  members.add("schema", "tare.undo/1");
+  report::add_text(members, "target", target);
+  members.add("did", result.kind == UndoKind::undone ? "undone" : "rolled_back");
+  members.add("number", report::size(result.number));
+  members.add("files", report::list_of(result.files, report::safe_text));
+  members.add("fields", report::list_of(result.fields, report::field_edit));
+  return report::text_of(members.take());
 }
 
 }  // namespace tare

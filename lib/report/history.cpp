@@ -5,6 +5,7 @@ namespace tare {
 namespace {
 
 using report::Json;
+using report::Members;
 
 std::string_view name(HistoryState state) {
   switch (state) {
@@ -19,53 +20,57 @@ std::string_view name(HistoryState state) {
 }
 
 Json entry_json(const HistoryEntry& entry) {
-  Json json{
-      {"number", entry.number}, {"when", entry.when}, {"undone_when", entry.undone_when}, {"state", name(entry.state)}};
-  report::set_text(json, "folder", entry.folder);
-  json["files"] = Json::array();
-  for (const std::string& file : entry.files) json["files"].push_back(report::safe_text(file));
-  json["fields"] = Json::array();
-  for (const FieldEdit& edit : entry.fields) json["fields"].push_back(report::field_edit(edit));
-  return json;
+  Members members;
+  members.add("number", report::size(entry.number));
+  members.add("when", entry.when);
+  members.add("undone_when", entry.undone_when);
+  members.add("state", name(entry.state));
+  report::add_text(members, "folder", entry.folder);
+  members.add("files", report::list_of(entry.files, report::safe_text));
+  members.add("fields", report::list_of(entry.fields, report::field_edit));
+  return members.take();
 }
 
 Json optional_value(const std::optional<Value>& value) {
-  return value ? report::value(*value) : Json(nullptr);
+  return value ? report::value(*value) : Json();
 }
 
 Json optional_type(const std::optional<Value>& value) {
-  return value ? Json(value->type) : Json(nullptr);
+  return value ? Json(value->type) : Json();
+}
+
+Json difference_json(const Difference& difference) {
+  Members members;
+  members.add("dialect", difference.dialect);
+  report::add_text(members, "path", difference.path);
+  report::add_text(members, "field", difference.field);
+  members.add("a", optional_value(difference.a));
+  members.add("b", optional_value(difference.b));
+  members.add("type_a", optional_type(difference.a));
+  members.add("type_b", optional_type(difference.b));
+  return members.take();
 }
 
 }  // namespace
 
 std::string history_json(const std::string& target, const std::vector<HistoryEntry>& entries,
                          const std::optional<Pending>& pending) {
-  Json json{{"schema", "tare.history/1"}};
-  report::set_text(json, "target", target);
-  json["pending"] = report::pending(pending);
-  json["edits"] = Json::array();
-  for (const HistoryEntry& entry : entries) json["edits"].push_back(entry_json(entry));
-  return report::text_of(json);
+  Members members;
+  members.add("schema", "tare.history/1");
+  report::add_text(members, "target", target);
+  members.add("pending", report::pending(pending));
+  members.add("edits", report::list_of(entries, entry_json));
+  return report::text_of(members.take());
 }
 
 std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences) {
-  Json json{{"schema", "tare.diff/1"}};
-  report::set_text(json, "a", a.resolved);
-  report::set_text(json, "b", b.resolved);
-  json["same"] = differences.empty();
-  json["differences"] = Json::array();
-  for (const Difference& difference : differences) {
-    Json item{{"dialect", difference.dialect}};
-    report::set_text(item, "path", difference.path);
-    report::set_text(item, "field", difference.field);
-    item["a"] = optional_value(difference.a);
-    item["b"] = optional_value(difference.b);
-    item["type_a"] = optional_type(difference.a);
-    item["type_b"] = optional_type(difference.b);
-    json["differences"].push_back(std::move(item));
-  }
-  return report::text_of(json);
+  Members members;
+  members.add("schema", "tare.diff/1");
+  report::add_text(members, "a", a.resolved);
+  report::add_text(members, "b", b.resolved);
+  members.add("same", differences.empty());
+  members.add("differences", report::list_of(differences, difference_json));
+  return report::text_of(members.take());
 }
 
 }  // namespace tare

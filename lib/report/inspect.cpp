@@ -7,57 +7,61 @@
 namespace tare {
 namespace {
 
+using report::Array;
 using report::Json;
+using report::Members;
 
 Json file_json(const CheckpointFile& file) {
-  Json json;
-  report::set_text(json, "path", file.path);
-  json["container"] = file.format;
-  json["size"] = file.size;
-  return json;
+  Members members;
+  report::add_text(members, "path", file.path);
+  members.add("container", file.format);
+  members.add("size", report::size(file.size));
+  return members.take();
 }
 
-void add_fields(Json& json, const FoundScaler& scaler) {
-  json["fields"] = Json::object();
-  json["types"] = Json::object();
-  json["roles"] = Json::object();
-  json["editable"] = Json::array();
+void add_fields(Members& members, const FoundScaler& scaler) {
+  Members fields;
+  Members types;
+  Members roles;
+  Array editable;
   for (const Field& field : scaler.fields) {
     const std::string key = report::safe_text(field.name);
-    json["fields"][key] = report::value(field.value);
-    json["types"][key] = report::safe_text(field.value.type);
-    if (field.role && field.value.number() != nullptr) {
-      json["roles"][std::string(name(*field.role))] = report::number(field.value);
-    }
-    if (field.editable) json["editable"].push_back(key);
+    fields.set(key, report::value(field.value));
+    types.set(key, report::safe_text(field.value.type));
+    if (field.role && field.value.number() != nullptr) roles.set(name(*field.role), report::number(field.value));
+    if (field.editable) editable.emplace_back(key);
   }
+  members.add("fields", fields.take());
+  members.add("types", types.take());
+  members.add("roles", roles.take());
+  members.add("editable", std::move(editable));
 }
 
 Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
   const FoundScaler& state = scaler.state();
-  Json json{{"kind", state.kind}, {"dialect", state.dialect->name}};
-  report::set_text(json, "path", state.path);
-  json["also_at"] = Json::array();
-  for (const std::string& path : state.also_at) json["also_at"].push_back(report::safe_text(path));
-  json["place"] = state.place;
-  json["files"] = Json::array();
-  for (const ScalerCopy& copy : scaler.copies)
-    json["files"].push_back(report::safe_text(checkpoint.files[copy.file].path));
-  json["agree"] = scaler.agree;
-  add_fields(json, state);
-  return json;
+  const auto path_of = [&](std::size_t file) { return report::safe_text(checkpoint.files[file].path); };
+  Members members;
+  members.add("kind", state.kind).add("dialect", state.dialect->name);
+  report::add_text(members, "path", state.path);
+  members.add("also_at", report::list_of(state.also_at, report::safe_text));
+  members.add("place", state.place);
+  members.add("files", report::list_of(files_of(scaler), path_of));
+  members.add("agree", scaler.agree);
+  add_fields(members, state);
+  return members.take();
 }
 
 Json globals_json(const Checkpoint& checkpoint) {
-  Json list = Json::array();
+  Array list;
   for (const CheckpointFile& file : checkpoint.files) {
+    if (file.container == nullptr) continue;  // a part of another file's container
     for (const GlobalName& global : file.container->globals()) {
-      Json json;
-      report::set_text(json, "file", file.path);
-      report::set_text(json, "module", global.module);
-      report::set_text(json, "name", global.name);
-      json["trust"] = name(trust_of(global.module, global.name));
-      list.push_back(std::move(json));
+      Members members;
+      report::add_text(members, "file", file.path);
+      report::add_text(members, "module", global.module);
+      report::add_text(members, "name", global.name);
+      members.add("trust", name(trust_of(global.module, global.name)));
+      list.emplace_back(members.take());
     }
   }
   return list;
@@ -71,18 +75,17 @@ bool is_negative(const Checkpoint& checkpoint) {
 }
 
 std::string inspect_json(const Checkpoint& checkpoint, const std::optional<Pending>& pending, InspectParts parts) {
-  Json json{{"schema", "tare.inspect/1"}};
-  report::set_text(json, "target", checkpoint.target);
-  report::set_text(json, "checkpoint", checkpoint.resolved);
-  json["files"] = Json::array();
-  for (const CheckpointFile& file : checkpoint.files) json["files"].push_back(file_json(file));
-  json["pending"] = report::pending(pending);
-  json["scalers"] = Json::array();
-  for (const Scaler& scaler : checkpoint.scalers) json["scalers"].push_back(scaler_json(checkpoint, scaler));
-  json["findings"] = Json::array();
-  for (const Finding& finding : checkpoint.findings) json["findings"].push_back(report::finding(finding));
-  if (parts.globals) json["globals"] = globals_json(checkpoint);
-  return report::text_of(json);
+  const auto scaler_of = [&](const Scaler& scaler) { return scaler_json(checkpoint, scaler); };
+  Members members;
+  members.add("schema", "tare.inspect/1");
+  report::add_text(members, "target", checkpoint.target);
+  report::add_text(members, "checkpoint", checkpoint.resolved);
+  members.add("files", report::list_of(checkpoint.files, file_json));
+  members.add("pending", report::pending(pending));
+  members.add("scalers", report::list_of(checkpoint.scalers, scaler_of));
+  members.add("findings", report::list_of(checkpoint.findings, report::finding));
+  if (parts.globals) members.add("globals", globals_json(checkpoint));
+  return report::text_of(members.take());
 }
 
 }  // namespace tare

@@ -1,27 +1,33 @@
-// Pieces that every report is made of, as JSON values. Inside lib/report only: no other room sees nlohmann_json here.
+// Pieces that every report is made of, as JSON values. They are lib/codec's, which never allocate to be destroyed.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/base/finding.hpp"
+#include "lib/codec/json_text.hpp"
 #include "lib/edit/journal.hpp"
 #include "lib/edit/recover.hpp"
 #include "lib/tree/value.hpp"
 
 namespace tare::report {
 
-using Json = nlohmann::ordered_json;
+using json::Array;
+using json::Json;
+using json::Members;
+using json::text_of;
 
 /// Numbers as numbers; nan and infinities as "nan", "inf", "-inf"; integers beyond int64 as decimal strings; None as
 /// null.
 Json value(const Value& value);
 /// A number without its container: 65536.0 of [65536.0].
 Json number(const Value& value);
+/// A size or an offset in a file.
+Json size(std::uint64_t bytes);
 
-/// Sets `key` to text from a file. Text that is no UTF-8 comes escaped, with `<key>_bytes` (base64) beside it.
-void set_text(Json& object, const std::string& key, const std::string& text);
+/// Adds text from a file. Text that is no UTF-8 comes escaped, with `<key>_bytes` (base64) beside it.
+void add_text(Members& object, const std::string& key, const std::string& text);
 /// Text for places where nothing can stand beside it.
 std::string safe_text(const std::string& text);
 
@@ -29,7 +35,13 @@ Json finding(const Finding& finding);
 Json field_edit(const FieldEdit& edit);
 Json pending(const std::optional<Pending>& pending);
 
-/// Two spaces deep, with a newline at the end.
-std::string text_of(const Json& json);
+/// One value for each item, by `make`.
+template <class Items, class Make>
+Json list_of(const Items& items, const Make& make) {
+  Array list;
+  list.reserve(items.size());
+  for (const auto& item : items) list.push_back(make(item));
+  return list;
+}
 
 }  // namespace tare::report

@@ -7,28 +7,28 @@
 #include "lib/report/json.hpp"
 
 using namespace tare;
-using nlohmann::json;
+using Answer = nlohmann::json;
 
 namespace {
 
 const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
 
-json inspected(const std::string& target, bool with_globals = false) {
+Answer inspected(const std::string& target, bool with_globals = false) {
   const Checkpoint checkpoint = open_checkpoint(corpus + target, {.keep_open = with_globals});
-  return json::parse(inspect_json(checkpoint, std::nullopt, {.globals = with_globals}));
+  return Answer::parse(inspect_json(checkpoint, std::nullopt, {.globals = with_globals}));
 }
 
 }  // namespace
 
 TEST_CASE("inspect answers with the keys that were promised, and with a real file's values") {
-  const json answer = inspected("torch/train-t2.15/checkpoint.pth");
+  const Answer answer = inspected("torch/train-t2.15/checkpoint.pth");
   CHECK(answer["schema"] == "tare.inspect/1");
   CHECK(answer["pending"] == nullptr);
   REQUIRE(answer["files"].size() == 1);
   CHECK(answer["files"][0]["path"] == "checkpoint.pth");
   CHECK(answer["files"][0]["container"] == "torch_zip");
   REQUIRE(answer["scalers"].size() == 1);
-  const json& scaler = answer["scalers"][0];
+  const Answer& scaler = answer["scalers"][0];
   CHECK(scaler["dialect"] == "torch");
   CHECK(scaler["path"] == "scaler");
   CHECK(scaler["agree"] == true);
@@ -41,16 +41,16 @@ TEST_CASE("inspect answers with the keys that were promised, and with a real fil
 TEST_CASE("copies that disagree are entries of their own and make the answer a no") {
   const Checkpoint checkpoint = open_checkpoint(corpus + "torch/rank-files-disagree/step100", {});
   CHECK(is_negative(checkpoint));
-  const json answer = json::parse(inspect_json(checkpoint, std::nullopt));
+  const Answer answer = Answer::parse(inspect_json(checkpoint, std::nullopt));
   REQUIRE(answer["scalers"].size() == 2);
-  for (const json& scaler : answer["scalers"]) {
+  for (const Answer& scaler : answer["scalers"]) {
     CHECK(scaler["agree"] == false);
     CHECK(scaler["files"].size() == 1);
   }
 }
 
 TEST_CASE("globals are listed with who would accept them") {
-  const json answer = inspected("hostile/call-eval/evil.pt", true);
+  const Answer answer = inspected("hostile/call-eval/evil.pt", true);
   REQUIRE(answer["globals"].size() == 1);
   CHECK(answer["globals"][0]["module"] == "builtins");
   CHECK(answer["globals"][0]["name"] == "eval");
@@ -58,20 +58,22 @@ TEST_CASE("globals are listed with who would accept them") {
 }
 
 TEST_CASE("numbers that JSON has no word for are strings, and keep their value") {
-  CHECK(report::value({NAN, "float"}) == "nan");
-  CHECK(report::value({-INFINITY, "float"}) == "-inf");
-  CHECK(report::value({Integer{0, "18446744073709551616"}, "int"}) == "18446744073709551616");
-  CHECK(report::value({65536.0, "float"}).dump() == "65536.0");
-  CHECK(report::value({0.1, "float"}).dump() == "0.1");
-  CHECK(report::value({std::monostate(), "None"}) == nullptr);
+  const auto text = [](const Value& value) { return report::text_of(report::value(value)); };
+  CHECK(text({NAN, "float"}) == "\"nan\"\n");
+  CHECK(text({-INFINITY, "float"}) == "\"-inf\"\n");
+  CHECK(text({Integer{0, "18446744073709551616"}, "int"}) == "\"18446744073709551616\"\n");
+  CHECK(text({65536.0, "float"}) == "65536.0\n");
+  CHECK(text({0.1, "float"}) == "0.1\n");
+  CHECK(text({std::monostate(), "None"}) == "null\n");
 }
 
 TEST_CASE("text that is no UTF-8 is escaped, with its bytes beside it") {
-  report::Json object;
-  report::set_text(object, "path", "a\xff");
+  report::Members members;
+  report::add_text(members, "path", "a\xff");
+  report::add_text(members, "file", "mod\xc3\xa8le");
+  const Answer object = Answer::parse(report::text_of(members.take()));
   CHECK(object["path"] == "a\\xff");
   CHECK(object["path_bytes"] == "Yf8=");
-  report::set_text(object, "file", "mod\xc3\xa8le");
   CHECK(object["file"] == "mod\xc3\xa8le");
   CHECK_FALSE(object.contains("file_bytes"));
 }
@@ -79,7 +81,7 @@ TEST_CASE("text that is no UTF-8 is escaped, with its bytes beside it") {
 TEST_CASE("an edit's answer shows every byte that would change") {
   const Checkpoint checkpoint = open_checkpoint(corpus + "torch/scaler-file-t2.15/scaler.pt", {.keep_open = true});
   const EditPlan plan = plan_edit(checkpoint, {{{"scale", "4096"}}, std::nullopt, false, false});
-  const json answer = json::parse(edit_json(checkpoint, plan, std::nullopt));
+  const Answer answer = Answer::parse(edit_json(checkpoint, plan, std::nullopt));
   CHECK(answer["applied"] == false);
   REQUIRE(answer["fields"].size() == 1);
   CHECK(answer["fields"][0]["after"] == 4096.0);
@@ -92,8 +94,8 @@ TEST_CASE("a difference is named with both values") {
   const Checkpoint a = open_checkpoint(corpus + "torch/value-zero/v.pt", {});
   const Checkpoint b = open_checkpoint(corpus + "torch/value-int/v.pt", {});
   CHECK(differences(a, a).empty());
-  const json answer = json::parse(diff_json(a, b, differences(a, b)));
+  const Answer answer = Answer::parse(diff_json(a, b, differences(a, b)));
   CHECK(answer["same"] == false);
-  const auto is_scale = [](const json& d) { return d["field"] == "scale" && d["a"] == 0.0 && d["type_b"] == "int"; };
+  const auto is_scale = [](const Answer& d) { return d["field"] == "scale" && d["a"] == 0.0 && d["type_b"] == "int"; };
   CHECK(std::any_of(answer["differences"].begin(), answer["differences"].end(), is_scale));
 }
