@@ -19,19 +19,34 @@ bool same_but_case(std::string_view a, std::string_view b) {
           std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); }));
 }
 
-/// Eight bytes a step. Bit 5 is dropped from every byte: more than case, which only costs a comparison.
-std::uint32_t hash_of(std::string_view name) {
+constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   constexpr std::uint64_t caseless = 0xdfdfdfdfdfdfdfdf;
-  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+  hash = (hash ^ (word & caseless)) * odd;
+  return hash ^ hash >> 32;
+}
+
+std::uint64_t load_word(const char* from) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+/// Eight bytes a step, the last eight perhaps overlapping those before them. Bit 5 is dropped from every byte: more
+/// than case, which only costs a comparison.
+std::uint32_t hash_of(std::string_view name) {
+  constexpr std::size_t step = sizeof(std::uint64_t);
   std::uint64_t hash = name.size() * odd;
-  while (!name.empty()) {
+  if (name.size() < step) {
     std::uint64_t word = 0;
-    const std::size_t count = std::min(name.size(), sizeof word);
-    std::memcpy(&word, name.data(), count);
-    hash = std::rotl((hash ^ (word & caseless)) * odd, 29);
-    name.remove_prefix(count);
+    std::memcpy(&word, name.data(), name.size());
+    hash = mix(hash, word);
+  } else {
+    for (std::size_t at = 0; at + step < name.size(); at += step) hash = mix(hash, load_word(name.data() + at));
+    hash = mix(hash, load_word(name.data() + name.size() - step));
   }
-  return static_cast<std::uint32_t>(hash >> 32 ^ hash);
+  return static_cast<std::uint32_t>(mix(hash, 0));
 }
 
 }  // namespace
