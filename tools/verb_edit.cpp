@@ -56,6 +56,7 @@ int edit(const Terminal& terminal, Options& options, bool has_place) {
   for (const std::string& text : options.assignments) options.request.set.push_back(parse_assignment(text));
   if (has_place) options.request.at = options.at;
   options.transaction.keep_history = !options.no_history;
+  options.request.announce = [&terminal](const std::string& sentence) { terminal.say(sentence); };
   if (options.dry_run) return show_plan(terminal, options);
   const Checkpoint checkpoint = open_for_writing(terminal, options.path);
   const EditPlan plan = plan_edit(checkpoint, options.request);

@@ -10,6 +10,7 @@
 #include "lib/checkpoint/choose.hpp"
 #include "lib/checkpoint/view.hpp"
 #include "lib/edit/field_key.hpp"
+#include "lib/edit/integrity.hpp"
 #include "lib/edit/new_value.hpp"
 
 namespace tare {
@@ -52,6 +53,9 @@ class Planner {
         work_[scaler->copies[i].file].expected.push_back(std::move(after[i]));
     }
     for (const auto& [file, work] : work_) add_file(file, work);
+    for (FileEdit& manifest : renewed_manifests(plan_.files, {request_.force, request_.announce})) {
+      plan_.files.push_back(std::move(manifest));
+    }
     return std::move(plan_);
   }
 

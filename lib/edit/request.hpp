@@ -1,6 +1,7 @@
 // What a user asks to be changed, in the user's words.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,9 @@ struct EditRequest {
   std::vector<Assignment> set;
   std::optional<std::string> at;  ///< the path of one scaler, as inspect prints it
   bool all = false;               ///< every scaler, where there are several
-  bool force = false;             ///< also values that the framework could not use
+  bool force = false;             ///< also values that the framework could not use, and files unlike their manifest
+  /// Called with a sentence before something that takes long; may be empty.
+  std::function<void(const std::string&)> announce = {};
 };
 
 /// Splits "scale=65536" at its first '='. Throws `invalid_argument` where there is none or no key before it.

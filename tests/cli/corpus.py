@@ -15,6 +15,7 @@ import argparse
 import collections
 import dataclasses
 import fnmatch
+import hashlib
 import json
 import os
 import pathlib
@@ -220,6 +221,14 @@ def directories(case, touched):
     return {name for name in touched if os.path.basename(name) in (".metadata", "integrity.json")}
 
 
+def require_vouched(case):
+    """Every manifest of the case says what its files are."""
+    for manifest in case.folder.rglob("integrity.json"):
+        for name, digest in json.loads(manifest.read_text())["files"].items():
+            now = hashlib.sha256((manifest.parent / name).read_bytes()).hexdigest()
+            require(now == digest, manifest.name, "does not hold for", name)
+
+
 def check_edit(tare, original):
     with tempfile.TemporaryDirectory() as scratch:
         case = copied(original, scratch)
@@ -246,6 +255,7 @@ def check_edit(tare, original):
             require(answer.code == 0, answer)
             now = by_identity(case, inspected(tare, case))
             compare_edit(role, value, (scaler["dialect"], scaler["path"]), was, now)
+        require_vouched(case)
         edited = snapshot(case.folder)
         require(set(edited) == set(before), "files came or went:", sorted(set(edited) ^ set(before)))
         touched = {name for name in before if edited[name][0] != before[name][0]}

@@ -35,6 +35,10 @@ FileChange append(const Bytes& file, std::uint32_t seed) {
           {}};
 }
 
+FileChange only_append(const Bytes& file, std::uint32_t seed) {
+  return {{}, Append{file.size(), noise(900, seed), {}, "an item"}, {}};
+}
+
 FileChange splice(const Bytes& file, std::uint32_t seed) {
   return {{}, {}, Splice{300, {file.begin() + 300, file.begin() + 302}, noise(5, seed), "window"}};
 }
@@ -75,6 +79,18 @@ std::vector<Scene> all_scenes() {
   scenes.push_back(with_splice("splice without hard links"));
   scenes.back().disk.set_hard_links(false);
   add(scenes.emplace_back(empty_scene("read-only file")), "scaler.pt", file, patches(file, 4), 0400);
+
+  // Items that grew stand behind the end of their files; the metadata is renamed, and the manifest vouches for all.
+  Scene& distributed = scenes.emplace_back(empty_scene("distributed"));
+  const Bytes first = noise(1300, 90);
+  const Bytes second = noise(1100, 91);
+  const Bytes metadata = noise(700, 92);
+  const Bytes manifest = noise(600, 93);
+  add(distributed, "__0_0.distcp", first, append(first, 94));
+  add(distributed, "__3_0.distcp", second, only_append(second, 95));
+  add(distributed, ".metadata", metadata, splice(metadata, 96));
+  add(distributed, "integrity.json", manifest,
+      {{patch_of(manifest, 60, noise(64, 97)), patch_of(manifest, 200, noise(64, 98))}, {}, {}});
 
   Scene& ranks = scenes.emplace_back(empty_scene("eight ranks"));
   for (std::uint32_t rank = 0; rank < 8; ++rank) {

@@ -1,0 +1,112 @@
+#include "lib/edit/integrity.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/base/sha256.hpp"
+#include "lib/base/source.hpp"
+#include "lib/container/preview.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view manifest_name = "integrity.json";
+constexpr std::size_t digest_size = 64;
+constexpr std::uint64_t piece = std::uint64_t{1} << 20;
+/// Reading this much takes a second or so.
+constexpr std::uint64_t announced = std::uint64_t{256} << 20;
+
+std::string digest_of(const Source& source) {
+  Sha256 sum;
+  for (std::uint64_t at = 0; at < source.size(); at += piece) {
+    sum.add(source.read(Span{at, std::min(piece, source.size() - at)}));
+  }
+  return sum.finish();
+}
+
+/// Behind the blanks and one `wanted` character from `at` on; npos where something else stands there.
+std::size_t behind(std::string_view text, std::size_t at, char wanted) {
+  at = text.find_first_not_of(" \t\r\n", at);
+  return at != text.npos && text[at] == wanted ? at + 1 : text.npos;
+}
+
+/// Where the string begins that stands under `key`; npos where none does. Keys are looked for as they are: the names of
+/// a checkpoint's files need no escapes.
+std::size_t value_of(std::string_view text, std::string_view key) {
+  const std::string quoted = fmt::format("\"{}\"", key);
+  for (std::size_t at = text.find(quoted); at != text.npos; at = text.find(quoted, at + 1)) {
+    std::size_t value = behind(text, at + quoted.size(), ':');
+    if (value != text.npos) value = behind(text, value, '"');
+    if (value != text.npos) return value;
+  }
+  return text.npos;
+}
+
+struct Manifest {
+  std::string path;
+  std::shared_ptr<const FileSource> source;
+  std::string text;
+};
+
+std::optional<Manifest> manifest_in(const std::string& folder) {
+  std::string path = fmt::format("{}{}", folder, manifest_name);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  auto source = std::make_shared<const FileSource>(path);
+  if (source->size() > limits::max_small_text_bytes) return std::nullopt;
+  const Bytes bytes = source->read({0, source->size()});
+  std::string text(as_text(bytes));
+  const std::size_t algorithm = value_of(text, "algorithm");
+  if (algorithm != text.npos && !std::string_view(text).substr(algorithm).starts_with("sha256\"")) {
+    throw Error(Status::unsupported, fmt::format("{}: vouches for the files by something else than SHA-256", path),
+                "remove it if nothing checks it, and edit again");
+  }
+  return Manifest{std::move(path), std::move(source), std::move(text)};
+}
+
+/// The patch that renews one file's digest; nothing where the manifest does not list the file.
+std::optional<Patch> renewed(const Manifest& manifest, const FileEdit& edit, const IntegrityOptions& options) {
+  const std::string name = edit.path.substr(edit.path.rfind('/') + 1);
+  const std::size_t at = value_of(manifest.text, name);
+  if (at == std::string::npos || manifest.text.size() - at < digest_size) return std::nullopt;
+  const std::string listed = manifest.text.substr(at, digest_size);
+  const auto file = std::make_shared<const FileSource>(edit.path);
+  if (options.announce && file->size() >= announced) {
+    options.announce(fmt::format("{} holds the SHA-256 of {}: all of its {} bytes have to be read twice", manifest.path,
+                                 name, file->size()));
+  }
+  if (digest_of(*file) != listed && !options.force) {
+    throw Error(Status::corrupt, fmt::format("{}: is not the file that {} lists", edit.path, manifest_name),
+                "it was changed or damaged before; --force edits it and renews the digest all the same");
+  }
+  const std::string now = digest_of(PreviewSource(file, edit.change));
+  const auto as_patch = [](const std::string& text) { return Bytes(as_bytes(text).begin(), as_bytes(text).end()); };
+  return Patch{at, as_patch(listed), as_patch(now), fmt::format("SHA-256 of {}", name)};
+}
+
+}  // namespace
+
+std::vector<FileEdit> renewed_manifests(const std::vector<FileEdit>& edits, const IntegrityOptions& options) {
+  std::map<std::string, std::vector<const FileEdit*>> by_folder;
+  for (const FileEdit& edit : edits) by_folder[edit.path.substr(0, edit.path.rfind('/') + 1)].push_back(&edit);
+  std::vector<FileEdit> manifests;
+  for (const auto& [folder, inside] : by_folder) {
+    const auto manifest = manifest_in(folder);
+    if (!manifest) continue;
+    FileEdit own{manifest->path, {}, manifest->source->status()};
+    for (const FileEdit* edit : inside) {
+      if (auto patch = renewed(*manifest, *edit, options)) own.change.patches.push_back(std::move(*patch));
+    }
+    if (!own.change.patches.empty()) manifests.push_back(std::move(own));
+  }
+  return manifests;
+}
+
+}  // namespace tare

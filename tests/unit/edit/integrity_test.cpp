@@ -1,0 +1,94 @@
+// The manifest that vouches for a Megatron checkpoint's files goes along with them.
+#include "lib/edit/integrity.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "lib/base/error.hpp"
+#include "lib/base/sha256.hpp"
+#include "tests/unit/edit/scratch.hpp"
+
+namespace tare::test {
+namespace {
+
+std::string digest(const std::string& text) {
+  Sha256 sum;
+  sum.add(as_bytes(text));
+  return sum.finish();
+}
+
+std::string manifest(const std::string& digest_of_shard) {
+  return R"({"algorithm": "sha256", "files": {".metadata": "0", "__0_0.distcp" :)" + (" \"" + digest_of_shard) +
+         R"(", "metadata.json": "1"}})";
+}
+
+FileEdit edit_of(const Scratch& scratch, const std::string& name, FileChange change) {
+  FileEdit edit{scratch.path(name), std::move(change), {}};
+  REQUIRE(::stat(edit.path.c_str(), &edit.planned) == 0);
+  return edit;
+}
+
+Bytes bytes(const std::string& text) {
+  return {as_bytes(text).begin(), as_bytes(text).end()};
+}
+
+Status status_of(const std::vector<FileEdit>& edits, const IntegrityOptions& options = {}) {
+  try {
+    renewed_manifests(edits, options);
+  } catch (const Error& error) {
+    return error.status;
+  }
+  return Status::ok;
+}
+
+TEST_CASE("the digest of an edited file is renewed, whatever the edit does to it") {
+  const Scratch scratch;
+  scratch.write("__0_0.distcp", "0123456789");
+  scratch.write("integrity.json", manifest(digest("0123456789")));
+  const std::pair<FileChange, std::string> changes[] = {
+      {{{{2, bytes("23"), bytes("ab"), ""}}, {}, {}}, "01ab456789"},
+      {{{}, Append{10, bytes("more"), {}, ""}, {}}, "0123456789more"},
+      {{{}, {}, Splice{0, bytes("012"), bytes("x"), ""}}, "x3456789"},
+  };
+  for (const auto& [change, after] : changes) {
+    const auto manifests = renewed_manifests({edit_of(scratch, "__0_0.distcp", change)}, {});
+    REQUIRE(manifests.size() == 1);
+    CHECK(manifests[0].path == scratch.path("integrity.json"));
+    REQUIRE(manifests[0].change.patches.size() == 1);
+    const Patch& patch = manifests[0].change.patches[0];
+    std::string text = manifest(digest("0123456789"));
+    CHECK(text.substr(patch.offset, patch.before.size()) == as_text(patch.before));
+    text.replace(patch.offset, patch.before.size(), as_text(patch.after));
+    CHECK(text == manifest(digest(after)));
+  }
+}
+
+TEST_CASE("a file that is not what its manifest says is not edited, unless that is asked for") {
+  const Scratch scratch;
+  scratch.write("__0_0.distcp", "0123456789");
+  scratch.write("integrity.json", manifest(digest("another file")));
+  const std::vector<FileEdit> edits = {edit_of(scratch, "__0_0.distcp", {{{2, bytes("23"), bytes("ab"), ""}}, {}, {}})};
+  CHECK(status_of(edits) == Status::corrupt);
+  const auto manifests = renewed_manifests(edits, {true, {}});
+  REQUIRE(manifests.size() == 1);
+  CHECK(as_text(manifests[0].change.patches[0].after) == digest("01ab456789"));
+}
+
+TEST_CASE("without a manifest, or one that does not list the file, there is nothing to renew") {
+  const Scratch scratch;
+  scratch.write("common.pt", "0123456789");
+  const std::vector<FileEdit> edits = {edit_of(scratch, "common.pt", {{{2, bytes("23"), bytes("ab"), ""}}, {}, {}})};
+  CHECK(renewed_manifests(edits, {}).empty());
+  scratch.write("integrity.json", manifest(digest("0123456789")));
+  CHECK(renewed_manifests(edits, {}).empty());
+}
+
+TEST_CASE("a manifest of another algorithm is refused") {
+  const Scratch scratch;
+  scratch.write("__0_0.distcp", "0123456789");
+  scratch.write("integrity.json", R"({"algorithm": "blake3", "files": {"__0_0.distcp": "00"}})");
+  CHECK(status_of({edit_of(scratch, "__0_0.distcp", {{{2, bytes("23"), bytes("ab"), ""}}, {}, {}})}) ==
+        Status::unsupported);
+}
+
+}  // namespace
+}  // namespace tare::test
