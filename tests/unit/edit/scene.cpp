@@ -88,7 +88,8 @@ std::vector<Scene> all_scenes() {
   const Bytes manifest = noise(600, 93);
   add(distributed, "__0_0.distcp", first, append(first, 94));
   add(distributed, "__3_0.distcp", second, only_append(second, 95));
-  add(distributed, ".metadata", metadata, splice(metadata, 96));
+  const Bytes old_place(metadata.begin() + 300, metadata.begin() + 305);
+  add(distributed, ".metadata", metadata, {{}, {}, Splice{300, old_place, noise(5, 96), "a place of the same size"}});
   add(distributed, "integrity.json", manifest,
       {{patch_of(manifest, 60, noise(64, 97)), patch_of(manifest, 200, noise(64, 98))}, {}, {}});
 
