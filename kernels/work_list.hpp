@@ -39,7 +39,7 @@ struct TensorPieces {
 inline constexpr int kMostSegments = 6;
 
 /// How many pieces of a dtype a warp takes at once: 32 lanes of 16 bytes, 32 elements of each piece side by side.
-constexpr std::uint32_t pieces_at_once(Dtype dtype) {
+TARE_HD constexpr std::uint32_t pieces_at_once(Dtype dtype) {
   return static_cast<std::uint32_t>(16 / size_of(dtype));
 }
 

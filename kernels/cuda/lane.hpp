@@ -12,7 +12,6 @@
 namespace tare::kernels::cuda {
 
 inline constexpr std::uint32_t kVectorBytes = 16;
-inline constexpr int kInFlight = 8;  ///< vectors that a lane asks for before it works on them
 
 struct alignas(16) Vector {
   std::uint32_t words[4];
@@ -69,7 +68,8 @@ struct Layout {
 
 // ---- what is done with values
 // ---- Each visitor has full(vector, index): per_vector elements, the first of them the index-th of the piece; and
-// ---- one(bits, j, index): a single one, at place j of its vector.
+// ---- one(bits, j, index): a single one, at place j of its vector. kInFlight: how many vectors a lane asks for before
+// ---- it works on them, as many as registers allow.
 
 /// What a lane found: its positions' sums, and counts.
 template <class E>
@@ -78,6 +78,7 @@ class Observer {
 
  public:
   static constexpr int kSums = Layout<E>::per_vector;
+  static constexpr int kInFlight = kSums > 8 ? 4 : 8;
 
   TARE_HD explicit Observer(std::uint64_t threshold_pattern = 0) : threshold_(static_cast<Bits>(threshold_pattern)) {
     unrolled<kSums>([&](int j) { sums[j] = 0; });
@@ -136,6 +137,8 @@ class Writer {
   static constexpr int kCount = Layout<E>::per_vector;
 
  public:
+  static constexpr int kInFlight = 4;
+
   TARE_HD Writer(unsigned char* to, const Factors& factors, Then& then)
       : to_(to),
         factors_(factors),
@@ -232,6 +235,7 @@ TARE_HD inline void visit_ragged(const Stretch& stretch, std::int64_t first, Vis
 template <class E, int kLanes, class Visitor>
 TARE_HD inline void visit_lane(const Stretch& stretch, int q, Visitor& visitor) {
   constexpr std::uint32_t per_vector = Layout<E>::per_vector;
+  constexpr int in_flight = Visitor::kInFlight;
   const std::uint32_t skew = skew_of<E>(stretch);
   const std::uint32_t vectors = (stretch.count + skew + per_vector - 1) / per_vector;
   const std::uint32_t whole_end = (stretch.count + skew) / per_vector;  // of those that lie inside as a whole
@@ -243,12 +247,12 @@ TARE_HD inline void visit_lane(const Stretch& stretch, int q, Visitor& visitor) 
     visit_ragged<E>(stretch, first_of(0), visitor);
     v += kLanes;
   }
-  for (; v + (kInFlight - 1) * kLanes < whole_end; v += kInFlight * kLanes) {
-    Vector loaded[kInFlight];
-    unrolled<kInFlight>([&](int u) {
+  for (; v + (in_flight - 1) * kLanes < whole_end; v += in_flight * kLanes) {
+    Vector loaded[in_flight];
+    unrolled<in_flight>([&](int u) {
       loaded[u] = load_vector(base + (v + static_cast<std::uint32_t>(u * kLanes)) * std::uint64_t{kVectorBytes});
     });
-    unrolled<kInFlight>([&](int u) {
+    unrolled<in_flight>([&](int u) {
       visitor.full(loaded[u], static_cast<std::uint32_t>(first_of(v + static_cast<std::uint32_t>(u * kLanes))));
     });
   }

@@ -1,0 +1,120 @@
+#include "kernels/cuda/device.hpp"
+
+#include <algorithm>
+
+namespace tare::kernels::cuda {
+namespace {
+
+/// Errors after which a context answers nothing else: some kernel before us went wrong.
+bool is_sticky(cudaError_t code) {
+  switch (code) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string in_words(cudaError_t code) {
+  return std::string(cudaGetErrorString(code)) + " (" + cudaGetErrorName(code) + ")";
+}
+
+/// Two functions of the driver, found through the runtime: libcuda is not there to be linked on every machine.
+struct ContextFunctions {
+  CUresult (*get)(CUcontext*) = nullptr;
+  CUresult (*set)(CUcontext) = nullptr;
+};
+
+void* driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult answer = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  check(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &answer), "find the driver");
+#else
+  check(cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &answer), "find the driver");
+#endif
+  if (answer != cudaDriverEntryPointSuccess) {
+    throw Failure(std::string("CUDA: the driver has no ") + name, cudaErrorSymbolNotFound);
+  }
+  return found;
+}
+
+const ContextFunctions& context_functions() {
+  static const ContextFunctions functions = {
+      reinterpret_cast<CUresult (*)(CUcontext*)>(driver_function("cuCtxGetCurrent")),
+      reinterpret_cast<CUresult (*)(CUcontext)>(driver_function("cuCtxSetCurrent"))};
+  return functions;
+}
+
+}  // namespace
+
+void check(cudaError_t result, const char* tried) {
+  if (result == cudaSuccess) return;
+  cudaGetLastError();  // ours, and told here: nobody else shall find it
+  if (is_sticky(result)) {
+    throw Failure("CUDA: the device had failed before tare could " + std::string(tried) + ": " + in_words(result) +
+                      "; an earlier kernel of this process went wrong, perhaps not tare's",
+                  result);
+  }
+  throw Failure("CUDA: cannot " + std::string(tried) + ": " + in_words(result), result);
+}
+
+OnDevice::OnDevice(int ordinal) {
+  const ContextFunctions& functions = context_functions();
+  if (functions.get(&before_) != CUDA_SUCCESS) before_ = nullptr;
+  const cudaError_t result = cudaSetDevice(ordinal);
+  if (result == cudaSuccess) return;
+  functions.set(before_);
+  check(result, "make the device current");
+}
+
+OnDevice::~OnDevice() {
+  context_functions().set(before_);
+}
+
+Device::Device(int ordinal) : ordinal_(ordinal) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "find a device");
+  if (ordinal < 0 || ordinal >= count) {
+    throw Failure(
+        "CUDA: there is no device cuda:" + std::to_string(ordinal) + ": the driver has " + std::to_string(count),
+        cudaErrorInvalidDevice);
+  }
+  const OnDevice here(ordinal);
+  load_kernels();
+}
+
+void Device::load_kernels() {
+  int multiprocessors = 0;
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, ordinal_), "ask for its size");
+  const auto load = [&](Kernel kernel) {
+    const auto end = loaded_ + loaded_count_;
+    if (std::any_of(loaded_, end, [&](const Loaded& known) { return known.kernel == kernel; })) return;
+    int together = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, kernel, kBlockThreads, 0), "load a kernel");
+    loaded_[loaded_count_++] = {kernel, static_cast<unsigned>(std::max(1, together * multiprocessors))};
+  };
+  for_each_kernel(load);
+}
+
+unsigned Device::blocks_for(Kernel kernel, std::uint64_t wanted) const {
+  const auto loaded =
+      std::find_if(loaded_, loaded_ + loaded_count_, [&](const Loaded& known) { return known.kernel == kernel; });
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, loaded->resident));
+}
+
+void Device::launch(Kernel kernel, unsigned blocks, unsigned threads, const void* argument, cudaStream_t stream) const {
+  void* arguments[] = {const_cast<void*>(argument)};
+  check(cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, 0, stream), "launch a kernel");
+}
+
+}  // namespace tare::kernels::cuda

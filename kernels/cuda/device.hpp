@@ -1,0 +1,102 @@
+// A GPU: finding it, making it current for a moment, memory on it, and what CUDA says when something goes wrong.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "kernels/cuda/kernels.hpp"
+
+namespace tare::kernels::cuda {
+
+/// What CUDA refused, in its own words; `code` 0: what tare refuses itself.
+class Failure : public std::runtime_error {
+ public:
+  Failure(const std::string& message, cudaError_t error) : std::runtime_error(message), code(error) {}
+
+  cudaError_t code;
+};
+
+/// Throws a Failure that says what was tried. An error that an earlier kernel left behind is told as such: every call
+/// returns it from then on, whoever's kernel it was.
+void check(cudaError_t result, const char* tried);
+
+/// Makes a device current for its own lifetime and thread; then whatever context was current before is so again, even
+/// none. Throws a Failure where the device has been broken before.
+class OnDevice {
+ public:
+  explicit OnDevice(int ordinal);
+  ~OnDevice();
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  CUcontext before_ = nullptr;
+};
+
+class Device {
+ public:
+  /// Throws a Failure that names what the driver said.
+  explicit Device(int ordinal);
+
+  int ordinal() const { return ordinal_; }
+  /// As many blocks as the device runs at once, or fewer where there is less to do; one at least.
+  unsigned blocks_for(Kernel kernel, std::uint64_t wanted) const;
+  /// `argument`: the kernel's one parameter.
+  void launch(Kernel kernel, unsigned blocks, unsigned threads, const void* argument, cudaStream_t stream) const;
+
+ private:
+  struct Loaded {
+    Kernel kernel;
+    unsigned resident;  // blocks on the whole device
+  };
+  /// Nothing is loaded later, when a stream may be in capture.
+  void load_kernels();
+
+  int ordinal_;
+  static constexpr int kMostKernels = 24;
+  Loaded loaded_[kMostKernels] = {};
+  int loaded_count_ = 0;
+};
+
+enum class Place { device, pinned };
+
+/// Room for trivially copyable values; grows, never shrinks, and does not keep its values when it grows.
+template <class T, Place kPlace = Place::device>
+class Room {
+ public:
+  Room() = default;
+  ~Room() { release(); }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  /// Throws a Failure where there is no memory; the old room is then still there.
+  void reserve(std::size_t count) {
+    if (count <= count_) return;
+    void* data = nullptr;
+    const std::size_t bytes = count * sizeof(T);
+    check(kPlace == Place::device ? cudaMalloc(&data, bytes) : cudaMallocHost(&data, bytes), "allocate memory");
+    release();
+    data_ = static_cast<T*>(data);
+    count_ = count;
+  }
+  T* data() const { return data_; }
+
+ private:
+  void release() {
+    if (data_ == nullptr) return;
+    kPlace == Place::device ? cudaFree(data_) : cudaFreeHost(data_);
+    data_ = nullptr;
+    count_ = 0;
+  }
+
+  T* data_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+}  // namespace tare::kernels::cuda

@@ -1,0 +1,35 @@
+// The kernels by name: a .cu file defines each group, Device launches them. Nothing here needs nvcc.
+#pragma once
+
+#include "kernels/cuda/simt.hpp"
+#include "kernels/dtype.hpp"
+
+namespace tare::kernels::cuda {
+
+/// A kernel as cudaLaunchKernel takes it, with one parameter.
+using Kernel = const void*;
+
+inline constexpr int kBlockThreads = kThreads;
+
+/// A pass; takes PassArguments. For lists of that dtype alone, or (Dtype{0}) for any list.
+Kernel observe_kernel(Dtype only);
+Kernel unscale_kernel(Dtype only);
+Kernel write_kernel();
+/// Each tensor's statistics, a warp a tensor; takes EachArguments.
+Kernel fold_kernel();
+/// New addresses; takes BindArguments.
+Kernel bind_kernel();
+/// A step, or a new state; one thread; takes CommandArguments.
+Kernel command_kernel();
+
+/// Calls `visit` with every kernel, some of them twice.
+template <class Visit>
+void for_each_kernel(const Visit& visit) {
+  for (int dtype = 0; dtype <= 6; ++dtype) {
+    visit(observe_kernel(static_cast<Dtype>(dtype)));
+    visit(unscale_kernel(static_cast<Dtype>(dtype)));
+  }
+  for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel()}) visit(kernel);
+}
+
+}  // namespace tare::kernels::cuda

@@ -1,0 +1,28 @@
+// The shell around run_block.
+#pragma once
+
+#include "kernels/cuda/arguments.hpp"
+#include "kernels/cuda/kernels.hpp"
+
+namespace tare::kernels::cuda {
+
+/// Blocks that share a multiprocessor. For one dtype three: enough bytes in flight with 80 registers a thread. Code for
+/// several dtypes keeps more alive.
+template <class Items>
+inline constexpr int kBlocksTogether = 2;
+template <class Program, Dtype kOnly>
+inline constexpr int kBlocksTogether<For<Program, kOnly>> = 3;
+
+template <class Items>
+__global__ void __launch_bounds__(kThreads, kBlocksTogether<Items>)
+    pass_kernel(const __grid_constant__ PassArguments pass) {
+  __shared__ FoldShared shared;
+  run_block<Items>(pass, {blockIdx.x, gridDim.x}, shared);
+}
+
+template <class Items>
+Kernel kernel_of() {
+  return reinterpret_cast<Kernel>(&pass_kernel<Items>);
+}
+
+}  // namespace tare::kernels::cuda

@@ -1,0 +1,61 @@
+// What the small kernels are given, and what they do.
+#pragma once
+
+#include "kernels/cuda/pass.hpp"
+
+namespace tare::kernels::cuda {
+
+struct EachArguments {
+  const PieceFound* found;
+  const TensorPieces* tensors;
+  Statistics* each;
+  std::uint64_t count;  ///< of tensors
+};
+
+/// As many addresses as fit a launch: they travel with it, so that nothing on the host has to live on.
+#if defined(CUDART_VERSION) && CUDART_VERSION < 12010
+inline constexpr std::uint32_t kMostBindings = 240;  // 4 KB
+#else
+inline constexpr std::uint32_t kMostBindings = 2000;  // 32 KB
+#endif
+
+struct BindArguments {
+  Binding* to;
+  std::uint32_t count;
+  Binding bindings[kMostBindings];
+};
+
+enum class Command : std::int32_t { report = 1, step = 2, put_scale = 3, take_over = 4, forget_raised = 5 };
+
+struct CommandArguments {
+  ScalerCore* core = nullptr;
+  Command command = Command::step;
+  std::int32_t overflow = 0;
+  double scale = 0;
+  rule::RunningState running;
+};
+
+TARE_HD inline void obey(const CommandArguments& asked) {
+  ScalerCore& core = *asked.core;
+  rule::Raised raised = rule::Raised::kNothing;
+  switch (asked.command) {
+    case Command::report:
+      add_findings(core, {}, asked.overflow != 0);
+      break;
+    case Command::step:
+      raised = step(core);
+      break;
+    case Command::put_scale:
+      raised = put_scale(core, asked.scale);
+      break;
+    case Command::take_over:
+      take_over(core, asked.running);
+      break;
+    case Command::forget_raised:
+      core.raised = rule::Raised::kNothing;
+      break;
+  }
+  if (core.raised == rule::Raised::kNothing) core.raised = raised;
+}
+
+}  // namespace tare::kernels::cuda
