@@ -64,6 +64,10 @@ class Opener {
     const std::string inner = resolve_run(checkpoint_.target, checkpoint_.findings);
     const std::string prefix = inner.empty() ? "" : inner + "/";
     if (!inner.empty()) checkpoint_.resolved = location(inner);
+    if (std::error_code ignored; fs::is_regular_file(checkpoint_.resolved, ignored)) {
+      read_file(inner, checkpoint_.resolved);
+      return;
+    }
     const Listing listing = list_files(checkpoint_.resolved, checkpoint_.findings);
     for (const std::string& metadata : listing.distributed) try_file(prefix + metadata);
     for (const std::string& file : listing.files) try_file(prefix + file);

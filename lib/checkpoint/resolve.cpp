@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 struct Pointer {
   std::string_view file;
   std::string_view framework;
-  /// The folder that its text means; nothing for a text that the framework would not take.
-  std::optional<std::string> (*folder)(std::string_view text);
+  /// The folder or file that its text means; nothing for a text that the framework would not take.
+  std::optional<std::string> (*target)(std::string_view text);
 };
 
 std::optional<std::string> as_it_is(std::string_view text) {
@@ -37,9 +37,15 @@ std::optional<std::string> megatron_iteration(std::string_view text) {
   return fmt::format("iter_{:07}", iteration);
 }
 
+/// The path that it was saved under, of which a folder that moved keeps the last part.
+std::optional<std::string> last_part(std::string_view text) {
+  return std::string(file_name(text));
+}
+
 constexpr auto pointers = std::to_array<Pointer>({
     {"latest", "DeepSpeed", as_it_is},
     {"latest_checkpointed_iteration.txt", "Megatron", megatron_iteration},
+    {"last_checkpoint", "mmengine or detectron2", last_part},
 });
 
 /// Folders of which the one with the highest number is resumed from.
@@ -93,23 +99,21 @@ std::optional<std::string> by_pointer(const fs::path& directory, std::vector<Fin
     if (!fs::is_regular_file(fs::symlink_status(file, ignored))) continue;
     const auto text = pointer_text(file);
     if (!text) continue;
-    auto folder = pointer.folder(*text);
-    if (!folder || !is_plain_relative(*folder)) {
-      throw Error(Status::refused, fmt::format("{} names '{}', which is no folder beside it", file.string(), *text),
-                  "give the checkpoint's own folder");
+    auto target = pointer.target(*text);
+    constexpr const char* hint = "give the checkpoint itself";
+    if (!target || !is_plain_relative(*target)) {
+      throw Error(Status::refused, fmt::format("{} names '{}', which is nothing beside it", file.string(), *text), hint);
     }
-    if (!fs::is_directory(directory / *folder, ignored)) {
-      throw Error(Status::not_found, fmt::format("{} names {}, which is not there", file.string(), *folder),
-                  "give the checkpoint's own folder");
+    if (!fs::is_directory(directory / *target, ignored) && !fs::is_regular_file(directory / *target, ignored)) {
+      throw Error(Status::not_found, fmt::format("{} names {}, which is not there", file.string(), *target), hint);
     }
-    if (!is_inside(directory / *folder, directory)) {
-      throw Error(Status::refused, fmt::format("{} names {}, a link out of the run", file.string(), *folder),
-                  "give the checkpoint's own folder");
+    if (!is_inside(directory / *target, directory)) {
+      throw Error(Status::refused, fmt::format("{} names {}, a link out of the run", file.string(), *target), hint);
     }
     findings.push_back({Severity::note, "run-directory",
-                        fmt::format("a run: {} is what {} resumes from ({})", *folder, pointer.framework, pointer.file),
+                        fmt::format("a run: {} is what {} resumes from ({})", *target, pointer.framework, pointer.file),
                         "", ""});
-    return folder;
+    return target;
   }
   return std::nullopt;
 }
@@ -164,10 +168,11 @@ std::optional<std::string> one_step(const fs::path& directory, std::vector<Findi
 
 std::string resolve_run(const std::string& directory, std::vector<Finding>& findings) {
   std::string relative;
-  for (int i = 0; i < most_steps; ++i) {
-    const auto folder = one_step(fs::path(directory) / relative, findings);
-    if (!folder) break;
-    relative += relative.empty() ? *folder : "/" + *folder;
+  std::error_code ignored;
+  for (int i = 0; i < most_steps && fs::is_directory(fs::path(directory) / relative, ignored); ++i) {
+    const auto step = one_step(fs::path(directory) / relative, findings);
+    if (!step) break;
+    relative += relative.empty() ? *step : "/" + *step;
   }
   return relative;
 }

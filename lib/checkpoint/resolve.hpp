@@ -8,7 +8,7 @@
 
 namespace tare {
 
-/// The folder to read below `directory`, as a relative path ("" for itself); says in `findings` what led there. What a
+/// The folder or file to read below `directory`, as a relative path ("" for itself); says in `findings` what led there. What a
 /// pointer file names is followed only where it is a plain name of something inside. Throws `refused` for any other
 /// name, `not_found` where it names what is not there.
 std::string resolve_run(const std::string& directory, std::vector<Finding>& findings);

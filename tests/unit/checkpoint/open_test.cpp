@@ -203,6 +203,22 @@ TEST_CASE("a pointer that leads out of the run is refused, and one to nothing is
   CHECK(status_of(scratch.path("run")) == Status::not_found);
 }
 
+TEST_CASE("last_checkpoint leads to one file of many, also where the folder has moved since") {
+  const Scratch scratch;
+  for (const char* epoch : {"run/epoch_1.pth", "run/epoch_2.pth"}) scratch.copy(lone_scaler, epoch);
+  for (const char* text : {"epoch_1.pth", "/somewhere/else/run/epoch_1.pth"}) {
+    scratch.write("run/last_checkpoint", text);
+    const Checkpoint checkpoint = open_checkpoint(scratch.path("run"), {});
+    CHECK(paths(checkpoint) == Paths{"epoch_1.pth"});
+    CHECK(checkpoint.resolved == scratch.path("run") + "/epoch_1.pth");
+    CHECK(checkpoint.scalers.size() == 1);
+  }
+  scratch.write("run/last_checkpoint", "epoch_3.pth");
+  CHECK(status_of(scratch.path("run")) == Status::not_found);
+  scratch.write("run/last_checkpoint", "..");
+  CHECK(status_of(scratch.path("run")) == Status::refused);
+}
+
 TEST_CASE("a checkpoint may itself be called latest") {
   const Scratch scratch;
   scratch.copy(lone_scaler, "run/latest");
