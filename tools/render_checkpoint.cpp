@@ -47,6 +47,7 @@ std::string scaler_block(const Terminal& terminal, const Checkpoint& checkpoint,
   std::string text = fmt::format("\n{}  {}\n", terminal.styled(Style::strong, state.dialect->name),
                                  terminal.styled(Style::strong, where));
   if (!state.place.empty()) text += fmt::format("  kept there by {}\n", state.place);
+  if (state.authority != Authority::unknown) text += fmt::format("  {}\n", sentence(state.authority));
   for (const std::string& path : state.also_at) text += fmt::format("  the same object is at {}\n", escaped(path));
   const std::size_t count = files_of(scaler).size();
   text += fmt::format("  in {} file{}{}: {}\n", count, count == 1 ? "" : "s",

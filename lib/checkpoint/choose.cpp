@@ -58,6 +58,11 @@ std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Ch
                   "there is: " + listed(checkpoint, candidates));
     }
   }
+  if (!choice.at && !choice.all) {
+    // What nobody loads is left as it is, unless it is meant.
+    const auto is_idle = [](const Scaler* s) { return s->state().authority == Authority::no_rank; };
+    if (!std::all_of(chosen.begin(), chosen.end(), is_idle)) std::erase_if(chosen, is_idle);
+  }
   require_agreement(checkpoint, chosen);
   if (chosen.size() > 1 && !choice.all) {
     throw Error(Status::refused, fmt::format("{}: {} scalers are there", checkpoint.resolved, chosen.size()),

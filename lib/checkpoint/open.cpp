@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "lib/base/error.hpp"
+#include "lib/checkpoint/authority.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/group.hpp"
@@ -227,6 +228,7 @@ class Opener {
     auto& findings = checkpoint_.findings;
     const bool is_empty = copies_.empty();
     checkpoint_.scalers = group_copies(std::move(copies_), checkpoint_.files, findings);
+    settle_authority(checkpoint_.scalers, checkpoint_.files, findings);
     for (const Scaler& scaler : checkpoint_.scalers) {
       for (Finding& finding : judge(scaler.state())) {
         finding.file = checkpoint_.files[scaler.copies.front().places.front()].path;

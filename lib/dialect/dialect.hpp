@@ -77,13 +77,28 @@ struct Field {
   bool editable = false;  ///< a number in a node of its own that a container can be asked to change
 };
 
+/// Which ranks load a copy when its framework resumes.
+enum class Authority : std::uint8_t {
+  unknown,
+  every_rank,  ///< all of them load this one
+  own_rank,    ///< each loads the copy in its own file: all must be alike
+  rank_group,  ///< those of one data-parallel group do: the groups' copies must be alike
+  no_rank,     ///< another copy comes before this one
+};
+
+/// "every_rank" ...; empty for unknown.
+std::string_view name(Authority authority);
+/// "every rank loads this copy" ...; empty for unknown.
+std::string_view sentence(Authority authority);
+
 struct FoundScaler {
   std::string kind = "loss_scale";
   const Dialect* dialect = nullptr;
   std::string path;                  ///< of the dict or object, as corpus and reports write paths
   std::vector<std::string> also_at;  ///< other paths to the very same one
   std::string place;                 ///< who keeps it there: "Lightning 2.1 or newer"; empty where nothing tells
-  std::vector<Field> fields;         ///< in file order
+  Authority authority = Authority::unknown;
+  std::vector<Field> fields;  ///< in file order
   NodeId node = nowhere;
 
   [[nodiscard]] const Field* find(Role role) const;              ///< with a number; null where none is stored

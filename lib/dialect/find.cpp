@@ -140,7 +140,9 @@ class Finder {
       scaler.fields.push_back(field(name, rule, pairs[i + 1]));
       if (rule != nullptr && rule->required && !check(scaler, scaler.fields.back())) return;
     }
-    scaler.place = place_of(scaler, file_, tree_);
+    const KnownPlace place = place_of(scaler, file_, tree_);
+    scaler.place = place.trainer;
+    scaler.authority = place.authority;
     found_.push_back(std::move(scaler));
     steps_.push_back(walk_.current());
   }

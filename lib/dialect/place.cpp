@@ -15,6 +15,7 @@ struct Place {
   std::string_view file;      ///< the file's name, written likewise; empty: any
   std::string_view root_key;  ///< a key that is at the file's root too; empty: no matter
   std::string_view trainer;
+  Authority authority = Authority::every_rank;
 };
 
 // First fit counts.
@@ -25,6 +26,9 @@ constexpr auto places = std::to_array<Place>({
     {&torch_state, "ShardedNativeMixedPrecisionPlugin", "", "", "Lightning, 1.6 and 1.7"},
     {&torch_state, "native_amp_scaling_state", "", "", "Lightning, 1.5 or older"},
     {&apex_amp_state, "amp_scaling_state.*", "", "", "Lightning, 1.5 or older, with apex.amp"},
+    {&torch_state, "FSDPPrecision", "", "", "Lightning, 2.2 or newer, with FSDP"},
+    {&torch_state, "FSDPMixedPrecision", "", "", "Lightning 2.1, with FSDP"},
+    {&torch_state, "FSDPMixedPrecisionPlugin", "", "", "Lightning 2.0, with FSDP"},
     {&torch_state, "", "scaler.pt", "", "accelerate, or the Hugging Face Trainer"},
     {&torch_state, "", "scaler.ckpt", "", "SpeechBrain"},
     {&torch_state, "amp_scaler", "", "arch", "timm"},
@@ -39,12 +43,20 @@ constexpr auto places = std::to_array<Place>({
     {&nemo_state, "MegatronHalfPrecisionPlugin", "", "", "NeMo (MegatronHalfPrecisionPlugin)"},
     {&nemo_state, "MegatronMixedPrecisionPlugin", "", "", "NeMo (MegatronMixedPrecisionPlugin)"},
     {&nemo_state, "native_amp_scaling_state", "", "", "NeMo"},
-    {&megatron_state, "*", "model_optim_rng.pt", "", "Megatron-LM, torch format"},
+    {&nemo_state, "*", ".metadata", "", "NeMo"},
+    {&megatron_state, "common_state/*", "", "", "Megatron-core, distributed format, common state"},
+    {&megatron_state, "optimizer.distributed.dp_group_idx_*", "", "",
+     "Megatron-core, distributed format, one data-parallel group", Authority::rank_group},
+    {&megatron_state, "chained_*", "", "",
+     "Megatron-core, distributed format, one data-parallel group of one optimizer", Authority::rank_group},
+    {&megatron_state, "", "shard_*", "", "Megatron-core, distributed format (zarr), one data-parallel group",
+     Authority::rank_group},
+    {&megatron_state, "*", "model_optim_rng.pt", "", "Megatron-LM, torch format", Authority::own_rank},
     {&megatron_state, "*", "common.pt", "", "Megatron-core, distributed format, common state"},
     {&deepspeed_object, "optimizer_state_dict.loss_scaler", "bf16_*", "",
-     "DeepSpeed ZeRO in bfloat16, which does not use it"},
-    {&deepspeed_object, "optimizer_state_dict.loss_scaler", "", "", "DeepSpeed ZeRO"},
-    {&deepspeed_part, "optimizer", "", "", "DeepSpeed without ZeRO"},
+     "DeepSpeed ZeRO in bfloat16, which does not use it", Authority::own_rank},
+    {&deepspeed_object, "optimizer_state_dict.loss_scaler", "", "", "DeepSpeed ZeRO", Authority::own_rank},
+    {&deepspeed_part, "optimizer", "", "", "DeepSpeed without ZeRO", Authority::own_rank},
     {&deepspeed_object, "loss_scaler", "optimizer_state.pt", "", "DeepSpeed, universal checkpoint"},
     {&apex_amp_state, "amp.*", "", "", "apex.amp"},
     {&apex_part, "*", "", "", "apex.contrib.optimizers.FP16_Optimizer"},
@@ -53,6 +65,8 @@ constexpr auto places = std::to_array<Place>({
     {&megatron_object, "*", "", "", "Megatron-LM before 2.0"},
     {&fairseq_part, "*", "", "", "fairseq"},
     {&colossalai_state, "optimizer.grad_scaler", "", "", "ColossalAI"},
+    {&torch_state, "*", ".metadata", "", "a run that saves with torch.distributed.checkpoint"},
+    {&torch_state, "*", "__*", "", "a run that saves with torch.distributed.checkpoint", Authority::own_rank},
 });
 
 bool fits(std::string_view pattern, std::string_view text) {
@@ -67,13 +81,45 @@ std::string_view file_name(std::string_view path) {
 
 }  // namespace
 
-std::string place_of(const FoundScaler& scaler, const FileContext& file, const Tree& tree) {
+KnownPlace place_of(const FoundScaler& scaler, const FileContext& file, const Tree& tree) {
   const NodeId root = tree.fields(tree.root);
   for (const Place& place : places) {
     if (place.dialect != scaler.dialect || !fits(place.path, scaler.path)) continue;
     if (!place.file.empty() && !fits(place.file, file_name(file.name))) continue;
     if (!place.root_key.empty() && tree.find(root, place.root_key) == nowhere) continue;
-    return std::string(place.trainer);
+    return {place.trainer, place.authority};
+  }
+  return {};
+}
+
+std::string_view name(Authority authority) {
+  switch (authority) {
+    case Authority::every_rank:
+      return "every_rank";
+    case Authority::own_rank:
+      return "own_rank";
+    case Authority::rank_group:
+      return "rank_group";
+    case Authority::no_rank:
+      return "no_rank";
+    case Authority::unknown:
+      break;
+  }
+  return {};
+}
+
+std::string_view sentence(Authority authority) {
+  switch (authority) {
+    case Authority::every_rank:
+      return "every rank loads this copy";
+    case Authority::own_rank:
+      return "each rank loads the copy in its own file, so all must be alike";
+    case Authority::rank_group:
+      return "the ranks of one data-parallel group load this copy, so those of all groups must be alike";
+    case Authority::no_rank:
+      return "no rank loads this copy: another one comes first";
+    case Authority::unknown:
+      break;
   }
   return {};
 }

@@ -45,6 +45,7 @@ Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
   report::add_text(members, "path", state.path);
   members.add("also_at", report::list_of(state.also_at, report::safe_text));
   members.add("place", state.place);
+  members.add("authority", state.authority == Authority::unknown ? Json() : Json(name(state.authority)));
   members.add("files", report::list_of(files_of(scaler), path_of));
   members.add("agree", scaler.agree);
   add_fields(members, state);
