@@ -2,6 +2,8 @@
 // callers hold pointers to. A CUDA scaler keeps one ScalerCore in device memory and works on it there.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/rule/running.hpp"
 #include "kernels/statistics.hpp"
 
@@ -27,7 +29,7 @@ struct ScalerCore {
 
 /// What a prepared list shows of its own last pass.
 struct ListCore {
-  ShownValues shown;  ///< scale and inverse scale are the scaler's, not these
+  ShownValues shown;  ///< but for scale and inverse scale, which are the scaler's
   Statistics seen;
   float coefficient = 1;  ///< of clipping by norm
 };
@@ -90,6 +92,20 @@ TARE_HD inline float clip_coefficient(double clip_norm, double norm) {
   constexpr double torch_epsilon = 1e-6;
   const double coefficient = clip_norm / (norm + torch_epsilon);
   return static_cast<float>(coefficient > 1.0 ? 1.0 : coefficient);
+}
+
+/// What a list shows after a pass. `unscaling`: what unscaling multiplies the values read by (1: they are unscaled
+/// already); `clip_norm` above 0: clipped by that norm.
+TARE_HD inline void note_findings(ListCore& list, const Statistics& seen, float unscaling, double clip_norm) {
+  const bool found_inf = !is_finite(seen.max_abs);
+  list.seen = seen;
+  list.shown.found_inf = found_inf ? 1.0f : 0.0f;
+  list.shown.noop = found_inf ? 1 : 0;
+  list.coefficient = 1;
+  if (clip_norm > 0) {
+    list.coefficient = clip_coefficient(clip_norm, sqrt(seen.sum_of_squares) * static_cast<double>(unscaling));
+  }
+  list.shown.multiplier = unscaling * list.coefficient;
 }
 
 }  // namespace tare::kernels

@@ -235,18 +235,9 @@ TARE_HD inline void conclude(const PassEnd& end, const Statistics& seen) {
   const bool found_inf = !is_finite(seen.max_abs);
   if (end.found_inf != nullptr && found_inf) *end.found_inf = 1;
   if (end.total != nullptr) merge(*end.total, seen);
-  const float inverse_scale = end.scaler != nullptr && end.scaled != 0 ? end.scaler->shown.inverse_scale : 1.0f;
   if (end.list != nullptr) {
-    ListCore& list = *end.list;
-    list.seen = seen;
-    list.shown.found_inf = found_inf ? 1.0f : 0.0f;
-    list.shown.noop = found_inf ? 1 : 0;
-    list.coefficient = 1;
-    if (end.clip_norm > 0) {
-      list.coefficient =
-          clip_coefficient(end.clip_norm, sqrt(seen.sum_of_squares) * static_cast<double>(inverse_scale));
-    }
-    list.shown.multiplier = inverse_scale * list.coefficient;
+    const bool scaled = end.scaler != nullptr && end.scaled != 0;
+    note_findings(*end.list, seen, scaled ? end.scaler->shown.inverse_scale : 1.0f, end.clip_norm);
   }
   if (end.scaler == nullptr) return;
   add_findings(*end.scaler, seen, found_inf);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -33,13 +34,16 @@ std::string variant_in(const StateSection& config, const rule::PolicySpec& usual
   return named.empty() ? text_at(config, "variant") : named;
 }
 
-void require_device(const StateSection& config) {
+/// The number behind "cuda:"; -1 for the CPU.
+int cuda_device_of(const StateSection& config) {
   const std::string device = text_at(config, "device");
-  if (device.empty() || device == "cpu") return;
-  if (device == "cuda" || device.starts_with("cuda:")) {
-    throw Error(Status::unsupported,
-                fmt::format("the configuration: device \"{}\": this tare was built without CUDA", device),
-                "Use \"device\":\"cpu\".");
+  if (device.empty() || device == "cpu") return -1;
+  if (device == "cuda") return 0;
+  int ordinal = -1;
+  const char* end = device.data() + device.size();
+  if (device.starts_with("cuda:") && device.size() <= 8) {
+    const auto parsed = std::from_chars(device.data() + 5, end, ordinal);
+    if (parsed.ec == std::errc() && parsed.ptr == end && ordinal >= 0) return ordinal;
   }
   refuse(fmt::format("there is no device \"{}\"", device), "Devices: cpu, cuda:0, cuda:1 ...");
 }
@@ -109,8 +113,8 @@ ScalerConfig parse_config(const char* json) {
   const std::string name = text_at(config, "policy");
   if (name.empty()) refuse("no \"policy\"", "For example {\"policy\":\"torch\"}.");
   const rule::PolicySpec& spec = require_policy(name, variant_in(config, require_policy(name, {})));
-  require_device(config);
   ScalerConfig parsed;
+  parsed.cuda_device = cuda_device_of(config);
   parsed.start.policy = rule::make_policy(spec);
   as_configuration(spec, [&] { Parser(config, spec, parsed).parse(); });
   rule::prepare(parsed.start.policy);
@@ -130,7 +134,7 @@ ScalerConfig parse_config(const char* json, const ScalerState& state) {
     refuse(fmt::format("the state is of policy \"{}\"", full_name(spec)),
            "Leave \"policy\" out, or translate the state first.");
   }
-  require_device(config);
+  parsed.cuda_device = cuda_device_of(config);
   as_configuration(spec, [&] { Parser(config, spec, parsed).parse(); });
   rule::prepare(parsed.start.policy);
   return parsed;

@@ -8,10 +8,11 @@ namespace tare {
 struct ScalerConfig {
   RunningState start;
   unsigned threads = 1;
+  int cuda_device = -1;            ///< below 0: the CPU
   double underflow_threshold = 0;  ///< what statistics count as below
 };
 
-/// Throws `invalid_argument` and names the allowed keys or range, `unsupported` for a device that this build has not.
+/// Throws `invalid_argument` and names the allowed keys or range.
 ScalerConfig parse_config(const char* json);
 
 /// From where `state` stands; the configuration (null: none) may change parameters and say where it runs, and its

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "lib/base/error.hpp"
 #include "lib/scaler/cpu_scaler.hpp"
@@ -7,16 +6,6 @@
 #include "lib/scaler/statistics.hpp"
 
 namespace tare {
-namespace {
-
-/// As torch's clip_grad_norm_ computes it; nan stays nan.
-float clip_coefficient(double clip_norm, double norm) {
-  constexpr double torch_epsilon = 1e-6;
-  const double coefficient = clip_norm / (norm + torch_epsilon);
-  return static_cast<float>(coefficient > 1.0 ? 1.0 : coefficient);
-}
-
-}  // namespace
 
 CpuGrads::CpuGrads(CpuScaler& scaler, std::span<const kernels::Tensor> tensors)
     : scaler_(scaler),
@@ -29,10 +18,7 @@ CpuGrads::CpuGrads(CpuScaler& scaler, std::span<const kernels::Tensor> tensors)
 
 void CpuGrads::rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
   require_usable(tensors, kernels::Use::read);
-  if (!list_->rebind(tensors.data(), tensors.size(), stream)) {
-    throw Error(Status::mismatch, "the tensors are not of the counts and dtypes that the list was made with",
-                "Make another list.");
-  }
+  if (!list_->rebind(tensors.data(), tensors.size(), stream)) refuse_other_shape();
   std::ranges::copy(tensors, tensors_.begin());
 }
 
@@ -41,60 +27,50 @@ void CpuGrads::require_writable() const {
 }
 
 template <class Pass>
-void CpuGrads::run(const Pass& pass) {
+void CpuGrads::run(bool scaled, double clip_norm, const Pass& pass) {
   scaler_.require_own_process();
-  seen_ = {};
-  shown_.found_inf = 0;
-  pass(kernels::Findings{&shown_.found_inf, &seen_, seen_each_.data(), scaler_.threshold_});
-  shown_.noop = shown_.found_inf != 0 ? 1 : 0;
-  shown_.multiplier = scaler_.shown_.inverse_scale;
-  scaler_.add(seen_, shown_.found_inf);
+  kernels::Statistics seen;
+  float found_inf = 0;
+  pass(kernels::Findings{&found_inf, &seen, seen_each_.data(), scaler_.threshold_});
+  kernels::note_findings(core_, seen, scaled ? scaler_.core_.shown.inverse_scale : 1.0f, clip_norm);
+  kernels::add_findings(scaler_.core_, seen, found_inf != 0);
 }
 
 void CpuGrads::unscale(kernels::Stream stream) {
   require_writable();
-  run([&](const kernels::Findings& findings) { list_->unscale(&scaler_.shown_.inverse_scale, findings, stream); });
+  run(true, 0,
+      [&](const kernels::Findings& findings) { list_->unscale(&scaler_.core_.shown.inverse_scale, findings, stream); });
 }
 
 void CpuGrads::observe(kernels::Stream stream) {
-  run([&](const kernels::Findings& findings) { list_->observe(findings, stream); });
+  run(true, 0, [&](const kernels::Findings& findings) { list_->observe(findings, stream); });
 }
 
 void CpuGrads::write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) {
   require_fitting(tensors_, outputs);
-  const char* text = options == nullptr ? "" : options;
-  if (options_text_ != text) {
-    options_ = parse_write_options(text);
-    options_text_ = text;
-  }
-  coefficient_ = 1;
-  if (options_.clip_norm > 0) {
-    observe(stream);
-    const double unscaling = options_.unscale ? static_cast<double>(scaler_.shown_.inverse_scale) : 1.0;
-    coefficient_ = clip_coefficient(options_.clip_norm, std::sqrt(seen_.sum_of_squares) * unscaling);
-  }
+  const WriteOptions& wanted = options_.parsed(options);
   kernels::Transform transform;
-  if (options_.unscale) transform.inverse_scale = &scaler_.shown_.inverse_scale;
-  if (options_.clip_norm > 0) transform.coefficient = &coefficient_;
-  if (options_.clip_value > 0) transform.limit = static_cast<float>(options_.clip_value);
+  if (wanted.unscale) transform.inverse_scale = &scaler_.core_.shown.inverse_scale;
+  if (wanted.clip_norm > 0) transform.coefficient = &core_.coefficient;
+  if (wanted.clip_value > 0) transform.limit = static_cast<float>(wanted.clip_value);
   const auto pass = [&](const kernels::Findings& findings) {
     list_->write(outputs.data(), transform, findings, stream);
   };
-  if (options_.clip_norm > 0) {
+  if (wanted.clip_norm > 0) {
+    run(wanted.unscale, wanted.clip_norm, [&](const kernels::Findings& findings) { list_->observe(findings, stream); });
     pass({});  // seen by the first pass
   } else {
-    run(pass);
+    run(wanted.unscale, 0, pass);
   }
-  shown_.multiplier = (options_.unscale ? scaler_.shown_.inverse_scale : 1.0f) * coefficient_;
 }
 
 const void* CpuGrads::pointer(Shown which) const {
   if (which == Shown::scale || which == Shown::inverse_scale) return scaler_.pointer(which);
-  return shown_.pointer(which);
+  return pointer_to(core_.shown, which);
 }
 
 std::string CpuGrads::statistics(kernels::Stream) const {
-  return statistics_json(GradsReport{shown_.found_inf != 0, scaler_.threshold_, seen_, seen_each_});
+  return statistics_json(GradsReport{core_.shown.found_inf != 0, scaler_.threshold_, core_.seen, seen_each_});
 }
 
 }  // namespace tare

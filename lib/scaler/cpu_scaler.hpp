@@ -6,23 +6,12 @@
 
 namespace tare {
 
-/// What callers may keep pointers to.
-struct ShownValues {
-  float scale = 1;
-  float inverse_scale = 1;
-  float found_inf = 0;
-  std::int32_t noop = 0;
-  float multiplier = 1;
-
-  [[nodiscard]] const void* pointer(Shown which) const;
-};
-
 class CpuScaler final : public LossScaler {
  public:
   explicit CpuScaler(const ScalerConfig& config);
 
   [[nodiscard]] double scale(kernels::Stream stream) const override;
-  [[nodiscard]] const void* pointer(Shown which) const override { return shown_.pointer(which); }
+  [[nodiscard]] const void* pointer(Shown which) const override { return pointer_to(core_.shown, which); }
   [[nodiscard]] Accumulators accumulators() const override;
   void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
@@ -38,17 +27,9 @@ class CpuScaler final : public LossScaler {
   friend class CpuGrads;
 
   void require_own_process() const;
-  /// Takes in what a pass found.
-  void add(const kernels::Statistics& seen, float found_inf);
-  void clear_accumulated();
-  void show_scale();
 
-  RunningState running_;
-  ShownValues shown_;
-  kernels::Statistics accumulated_;
-  kernels::Statistics last_step_;
+  kernels::ScalerCore core_;
   double threshold_;
-  bool checked_ = false;  // whether anything was looked at or reported since the last update
   unsigned threads_;
   int owner_;  // the process that made it, and alone has its threads
   kernels::cpu::CpuBackend backend_;
@@ -69,17 +50,14 @@ class CpuGrads final : public Grads {
  private:
   void require_writable() const;
   template <class Pass>
-  void run(const Pass& pass);
+  void run(bool scaled, double clip_norm, const Pass& pass);
 
   CpuScaler& scaler_;
   std::unique_ptr<kernels::TensorList> list_;
   std::vector<kernels::Tensor> tensors_;
-  ShownValues shown_;
-  kernels::Statistics seen_;
+  kernels::ListCore core_;
   std::vector<kernels::Statistics> seen_each_;  // one a tensor
-  float coefficient_ = 1;
-  std::string options_text_;
-  WriteOptions options_;
+  KnownWriteOptions options_;
 };
 
 }  // namespace tare

@@ -33,4 +33,9 @@ void require_fitting(std::span<const kernels::Tensor> inputs, std::span<const ke
   if (const auto defect = kernels::find_output_defect(inputs, outputs)) refuse(*defect, "output");
 }
 
+void refuse_other_shape() {
+  throw Error(Status::mismatch, "the tensors are not of the counts and dtypes that the list was made with",
+              "Make another list.");
+}
+
 }  // namespace tare

@@ -11,4 +11,7 @@ namespace tare {
 void require_usable(std::span<const kernels::Tensor> tensors, kernels::Use use);
 void require_fitting(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs);
 
+/// A list that was to be rebound to other counts or dtypes: throws `mismatch`.
+[[noreturn]] void refuse_other_shape();
+
 }  // namespace tare

@@ -8,12 +8,19 @@
 #include <string>
 
 #include "kernels/launch.hpp"
+#include "kernels/scaler_core.hpp"
 #include "lib/scaler/config.hpp"
 
 namespace tare {
 
 /// The numbers are those of the C ABI: never changed, never reused.
 enum class Shown : std::int32_t { scale = 1, inverse_scale = 2, found_inf = 3, noop = 4, multiplier = 5 };
+
+/// Throws `invalid_argument` for a number that is none of them.
+const void* pointer_to(const kernels::ShownValues& shown, Shown which);
+
+/// Throws `rule_raised` and says what the rule said.
+[[noreturn]] void raise(const rule::Policy& policy, rule::Raised raised);
 
 struct WriteOptions {
   bool unscale = true;
@@ -23,6 +30,23 @@ struct WriteOptions {
 
 /// A JSON object with those names; null or empty: the defaults. Throws `invalid_argument`.
 WriteOptions parse_write_options(const char* json);
+
+/// Options as text that is parsed only when it changes: nothing is allocated for what is already known.
+class KnownWriteOptions {
+ public:
+  const WriteOptions& parsed(const char* json) {
+    const char* text = json == nullptr ? "" : json;
+    if (text_ != text) {
+      options_ = parse_write_options(text);
+      text_ = text;
+    }
+    return options_;
+  }
+
+ private:
+  std::string text_;
+  WriteOptions options_;
+};
 
 struct Accumulators {
   void* data;

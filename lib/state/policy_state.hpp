@@ -2,16 +2,12 @@
 #pragma once
 
 #include "kernels/rule/policy.hpp"
+#include "kernels/rule/running.hpp"
 #include "lib/state/scaler_state.hpp"
 
 namespace tare {
 
-/// What a scaler runs on: small, trivially copyable, fit for device memory.
-struct RunningState {
-  rule::Policy policy;
-  rule::RuleState state;
-  rule::Counters counters;
-};
+using rule::RunningState;
 
 ScalerState to_state(const RunningState& running);
 

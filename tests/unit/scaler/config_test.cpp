@@ -51,7 +51,9 @@ TEST_CASE("what is wrong is named with what is allowed") {
   CHECK_THAT(refusal(R"({"policy":"torch","growth_factor":"two"})"), Contains("growth_factor"));
   CHECK_THAT(refusal(R"({"policy":"torch","growth_interval":1.5})"), Contains("whole number"));
   CHECK_THAT(refusal(R"({"policy":"torch","threads":0})"), Contains("threads is 0, allowed: 1 to 1024"));
-  CHECK_THAT(refusal(R"({"policy":"torch","device":"cuda:0"})"), Contains("without CUDA"));
+  CHECK_THAT(refusal(R"({"policy":"torch","device":"cuda:x"})"), Contains("cuda:0, cuda:1"));
+  CHECK_THAT(refusal(R"({"policy":"torch","device":"cuda:-1"})"), Contains("cuda:0, cuda:1"));
+  CHECK_THAT(refusal(R"({"policy":"torch","device":"cuda:1234"})"), Contains("cuda:0, cuda:1"));
   CHECK_THAT(refusal(R"({"policy":"torch","device":"tpu"})"), Contains("no device \"tpu\""));
   CHECK_THAT(refusal(R"({"policy":"torch","floor":8,"ceiling":4})"), Contains("floor is above ceiling"));
   CHECK_THAT(refusal(R"({"policy":"deepspeed","variant":"sideways"})"), Contains("zero, fused, unfused, static"));

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/error.hpp"
+#include "lib/scaler/cuda_scaler.hpp"
+#include "lib/scaler/lists.hpp"
+#include "lib/scaler/statistics.hpp"
+
+namespace tare {
+
+CudaGrads::CudaGrads(CudaScaler& scaler, std::span<const kernels::Tensor> tensors)
+    : scaler_(scaler), list_(scaler.make_list()), tensors_(tensors.begin(), tensors.end()) {
+  require_usable(tensors, kernels::Use::read);
+  call_cuda(scaler_.cuda_.list_assign, list_.get(), tensors.data(), tensors.size(), kernels::Stream{});
+}
+
+void CudaGrads::rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
+  require_usable(tensors, kernels::Use::read);
+  std::int32_t same = 0;
+  call_cuda(scaler_.cuda_.list_rebind, list_.get(), tensors.data(), tensors.size(), &same, stream);
+  if (same == 0) refuse_other_shape();
+  std::ranges::copy(tensors, tensors_.begin());
+}
+
+void CudaGrads::unscale(kernels::Stream stream) {
+  require_usable(tensors_, kernels::Use::write);
+  const tare_cuda_pass pass = {TARE_CUDA_UNSCALE, 1, 0, 0, 0, scaler_.threshold_, nullptr};
+  call_cuda(scaler_.cuda_.list_pass, list_.get(), &pass, stream);
+}
+
+void CudaGrads::observe(kernels::Stream stream) {
+  const tare_cuda_pass pass = {TARE_CUDA_OBSERVE, 1, 0, 0, 0, scaler_.threshold_, nullptr};
+  call_cuda(scaler_.cuda_.list_pass, list_.get(), &pass, stream);
+}
+
+void CudaGrads::write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) {
+  require_fitting(tensors_, outputs);
+  const WriteOptions& wanted = options_.parsed(options);
+  const float limit = wanted.clip_value > 0 ? static_cast<float>(wanted.clip_value) : INFINITY;
+  const tare_cuda_pass pass = {TARE_CUDA_WRITE,    wanted.unscale ? 1 : 0, 0, limit, wanted.clip_norm,
+                               scaler_.threshold_, outputs.data()};
+  call_cuda(scaler_.cuda_.list_pass, list_.get(), &pass, stream);
+}
+
+const void* CudaGrads::pointer(Shown which) const {
+  if (which == Shown::scale || which == Shown::inverse_scale) return scaler_.pointer(which);
+  const auto* core = static_cast<const kernels::ListCore*>(scaler_.cuda_.list_core(list_.get()));
+  return pointer_to(core->shown, which);
+}
+
+std::string CudaGrads::statistics(kernels::Stream stream) const {
+  kernels::ListCore core;
+  std::vector<kernels::Statistics> each(tensors_.size());
+  call_cuda(scaler_.cuda_.list_read, list_.get(), &core, each.data(), stream);
+  return statistics_json(GradsReport{core.shown.found_inf != 0, scaler_.threshold_, core.seen, each});
+}
+
+}  // namespace tare
