@@ -19,7 +19,7 @@ add_executable(consumer consumer.c)
 target_link_libraries(consumer PRIVATE tare::tare)
 EOF
 cp "$tests/capi/header.c" "$work/consumer.c"
-cmake -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" >>"$work/log"
+cmake -G Ninja -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" >>"$work/log"
 cmake --build "$work/build" >>"$work/log"
 [ "$("$work/build/consumer")" = ok ]
 echo "find_package: ok"

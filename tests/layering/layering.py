@@ -16,6 +16,7 @@ import sys
 BELOW = {
     "kernels": [],
     "lib/base": ["kernels"],
+    "lib/remote": ["lib/base", "kernels"],
     "lib/tree": ["lib/base", "kernels"],
     "lib/container": ["lib/tree", "lib/base", "kernels"],
     "lib/state": ["lib/tree", "lib/base", "kernels"],
@@ -43,6 +44,8 @@ OWNERS = [
     ("nlohmann/*", ["lib/codec/*"]),
     ("CLI/*", ["tools/*"]),
     ("zlib.h", ["lib/base/*", "lib/container/*"]),
+    ("libdeflate.h", ["lib/base/*"]),
+    ("curl/*", ["lib/remote/*"]),
     ("zstd*.h", ["lib/codec/*"]),
     ("protozero/*", ["lib/container/*"]),
     ("leveldb/*", ["lib/container/*"]),
