@@ -1,5 +1,6 @@
 #include "capi/src/guard.hpp"
 
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -67,7 +68,8 @@ int32_t report_current(tare_error* error) noexcept {
   try {
     throw;
   } catch (const Error& failure) {
-    status = static_cast<int32_t>(failure.status);
+    const bool no_memory = failure.status == Status::io && failure.detail == ENOMEM;  // as opendir says it
+    status = no_memory ? TARE_E_OUT_OF_MEMORY : static_cast<int32_t>(failure.status);
     write(error, status, failure.detail, failure.what(), failure.hint);
   } catch (const std::bad_alloc&) {
     status = TARE_E_OUT_OF_MEMORY;

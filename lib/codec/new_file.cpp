@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <new>
 
 #include "lib/base/error.hpp"
 
@@ -17,6 +18,7 @@ constexpr int most_attempts = 100;
 
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), free);
+  if (!real && errno == ENOMEM) throw std::bad_alloc();  // without it a link would be replaced, not what it leads to
   return real ? std::string(real.get()) : path;
 }
 
@@ -67,10 +69,13 @@ class Temporary {
   int descriptor_ = -1;
 };
 
-/// So that the new name is there after a power cut too. Some file systems cannot: no reason to fail.
-void sync_folder_of(const std::string& path) {
+std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+/// So that the new name is there after a power cut too. Some file systems cannot: no reason to fail.
+void sync_folder(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
   fsync(descriptor);
@@ -81,11 +86,12 @@ void sync_folder_of(const std::string& path) {
 
 void write_whole_file(const std::string& path, ByteView bytes) {
   const std::string target = resolved(path);
+  const std::string folder = folder_of(target);
   Temporary file(target);
   file.take_mode_of(target);
   file.write(bytes);
   file.become(target);
-  sync_folder_of(target);
+  sync_folder(folder);
 }
 
 }  // namespace tare

@@ -1,7 +1,6 @@
 // The checkpoint calls on copies of real checkpoints: what they give, what they refuse and with which status, and that
 // undo brings back every byte.
 #include <tare/tare.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -10,6 +9,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "tests/capi/scratch.hpp"
 
 namespace {
 
@@ -22,17 +23,11 @@ using Contents = std::map<std::string, std::string>;
 /// A copy of one case of the test data, gone at the end.
 class Copy {
  public:
-  explicit Copy(const std::string& name) {
-    std::string folder = (fs::temp_directory_path() / "tare-capi-XXXXXX").string();
-    REQUIRE(mkdtemp(folder.data()) != nullptr);
-    folder_ = folder;
+  explicit Copy(const std::string& name) : folder_(scratch_.folder()) {
     fs::copy(fs::path(TARE_TEST_DATA "/corpus") / name, folder_, fs::copy_options::recursive);
     std::ifstream truth(folder_ / "truth.json");
     target_ = (folder_ / Json::parse(truth).at("target").get<std::string>()).string();
   }
-  ~Copy() { fs::remove_all(folder_); }
-  Copy(const Copy&) = delete;
-  Copy& operator=(const Copy&) = delete;
 
   const char* path() const { return target_.c_str(); }
 
@@ -53,6 +48,7 @@ class Copy {
   }
 
  private:
+  tare::test::Scratch scratch_;
   fs::path folder_;
   std::string target_;
 };

@@ -161,6 +161,7 @@ class Reader {
 }  // namespace
 
 void decode(const void* bytes, std::uint64_t size, std::uint64_t max_bytes, const tare_hdf5_sink& sink) {
+  require_memory(own_memory_bytes + 2 * size);
   register_zstd();
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make properties");
   check(H5Pset_fapl_core(access, 1 << 20, false), "read from memory");

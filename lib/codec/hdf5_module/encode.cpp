@@ -40,12 +40,18 @@ std::vector<hsize_t> chunk_of(const tare_hdf5_entry& entry, std::uint64_t elemen
   return chunk;
 }
 
+std::uint64_t bytes_of(const tare_hdf5_entry& entry) {
+  const bool narrow = entry.element == TARE_HDF5_BOOL || entry.element == TARE_HDF5_NULL;
+  const std::uint64_t plain = narrow ? 1 : entry.element == TARE_HDF5_F32 ? 4 : 8;
+  std::uint64_t bytes = entry.width != 0 ? entry.width : plain;
+  for (std::uint32_t i = 0; i < entry.rank; ++i) bytes *= entry.shape[i];
+  return bytes;
+}
+
 Handle creation_of(const tare_hdf5_entry& entry, std::uint64_t element_bytes, std::int32_t compression) {
   Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "make properties");
   check(H5Pset_obj_track_times(creation, false), "leave times out");
-  std::uint64_t bytes = element_bytes;
-  for (std::uint32_t i = 0; i < entry.rank; ++i) bytes *= entry.shape[i];
-  if (compression == TARE_HDF5_NONE || entry.rank == 0 || bytes < pack_from_bytes) return creation;
+  if (compression == TARE_HDF5_NONE || entry.rank == 0 || bytes_of(entry) < pack_from_bytes) return creation;
   const auto chunk = chunk_of(entry, element_bytes);
   check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "set chunks");
   check(H5Pset_shuffle(creation), "set the shuffle filter");
@@ -94,6 +100,9 @@ Handle make_file() {
 
 void encode(const char* schema, const char* policy, const tare_hdf5_entry* entries, std::uint64_t count,
             std::int32_t compression, void (*take)(void*, const void*, std::uint64_t), void* context) {
+  std::uint64_t bytes = 0;
+  for (std::uint64_t i = 0; i < count; ++i) bytes += bytes_of(entries[i]);
+  require_memory(own_memory_bytes + 3 * bytes);  // the file, what it grew out of, its copy
   register_zstd();
   std::vector<char> image;
   {
