@@ -14,6 +14,13 @@
 
 namespace tare {
 
+/// How many bytes of pickle there are to a node, and how many slots for items to a node. The defaults: large
+/// checkpoints, which are tensors' names and places.
+struct PickleDensity {
+  std::size_t bytes_a_node = 20;
+  std::size_t slots_a_node = 4;
+};
+
 struct Pickle {
   Tree tree;  ///< spans are offsets in the text
   std::vector<GlobalName> globals;
@@ -24,6 +31,8 @@ struct Pickle {
 
 /// Reads the pickle that starts at `begin`. `source` names the file (and record) in messages. Throws `corrupt` where no
 /// Python could load it, and where it asks for more than lib/base/limits.hpp allows.
-Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin = 0);
+/// `density` says what to make room for; a wrong one costs time alone.
+Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin = 0,
+                   PickleDensity density = {});
 
 }  // namespace tare

@@ -88,7 +88,7 @@ constexpr NodeId unread = nowhere - 1;
 }  // namespace
 
 PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin,
-                             TensorReading reading)
+                             TensorReading reading, PickleDensity density)
     : text_(std::move(text)),
       source_(source),
       scanner_(*text_, source_, begin),
@@ -99,7 +99,8 @@ PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view
     throw Error(Status::refused,
                 fmt::format("{}: a pickle of {} bytes; the limit is {}", source_, size, limits::max_pickle_bytes));
   }
-  tree_.reserve(size / 20, size / 5);  // as large checkpoints have them: little beside tensors
+  const std::size_t nodes = size / density.bytes_a_node;
+  tree_.reserve(nodes, nodes * density.slots_a_node);
 }
 
 Pickle PickleMachine::run() {
@@ -320,12 +321,13 @@ void PickleMachine::note_once(std::string_view code, std::string message) {
   findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
 }
 
-Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin) {
+Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin,
+                   PickleDensity density) {
   Pickle pickle;
   try {
-    pickle = PickleMachine(text, source, begin, TensorReading::whole).run();
+    pickle = PickleMachine(text, source, begin, TensorReading::whole, density).run();
   } catch (const NeedsEveryOpcode&) {
-    pickle = PickleMachine(std::move(text), source, begin, TensorReading::by_opcode).run();
+    pickle = PickleMachine(std::move(text), source, begin, TensorReading::by_opcode, density).run();
   }
   finish_pickle(pickle);
   return pickle;

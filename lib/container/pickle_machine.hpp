@@ -27,7 +27,8 @@ struct NeedsEveryOpcode {};
 
 class PickleMachine {
  public:
-  PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin, TensorReading reading);
+  PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin, TensorReading reading,
+                PickleDensity density = {});
   Pickle run();
 
   // ---- handlers, public for the opcode table

@@ -18,6 +18,9 @@ namespace {
 /// loads this file without it.
 constexpr auto expected_modules = std::to_array<std::string_view>({"torch", "pathlib", "collections"});
 
+/// Thousands of small objects, each with a dict.
+constexpr PickleDensity small_objects{5, 3};
+
 bool is_expected(const GlobalName& global) {
   const std::string_view package = std::string_view(global.module).substr(0, global.module.find('.'));
   return trust_of(global.module, global.name) == Trust::allowed ||
@@ -102,7 +105,7 @@ std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source) {
   }
   auto metadata = std::make_unique<DcpMetadata>();
   metadata->text = std::make_shared<const Bytes>(source.read({0, source.size()}));
-  metadata->pickle = read_pickle(metadata->text, source.name());
+  metadata->pickle = read_pickle(metadata->text, source.name(), 0, small_objects);
   MetadataReader(source, *metadata).read();
   const auto& globals = metadata->pickle.globals;
   if (std::all_of(globals.begin(), globals.end(), is_expected)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/base/huge_pages.hpp"
 #include "lib/base/text.hpp"
 
 namespace tare {
@@ -102,6 +103,9 @@ std::string Tree::key_text(NodeId key) const {
 
 void Tree::reserve(std::size_t nodes, std::size_t items) {
   nodes_.reserve(nodes);
+  prefer_huge_pages(nodes_.data(), nodes * sizeof(Node));
+  items_.reserve(items);
+  prefer_huge_pages(items_.data(), items * sizeof(NodeId));
   items_.resize(items);
 }
 
