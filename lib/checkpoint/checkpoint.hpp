@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "lib/base/files.hpp"
 #include "lib/base/finding.hpp"
 #include "lib/base/source.hpp"
 #include "lib/container/container.hpp"
@@ -16,7 +18,10 @@
 namespace tare {
 
 struct OpenOptions {
-  bool keep_open = false;  ///< keep every file's tree, for an edit; otherwise memory holds one file at a time
+  bool keep_open = false;               ///< keep every file's tree, for an edit; otherwise memory holds a few at a time
+  const Files* files = &local_files();  ///< borrowed; edits need the file system
+  /// Told now and then how many files are read, where it takes long.
+  std::function<void(std::size_t done, std::size_t count)> on_progress = {};
 };
 
 struct CheckpointFile {

@@ -1,10 +1,8 @@
 #include "lib/checkpoint/distributed.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -15,17 +13,8 @@
 namespace tare {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::string_view metadata_name = ".metadata";
 constexpr std::size_t most_described = 6;
-
-bool leads_outside(const std::string& folder, const std::string& path) {
-  std::error_code error;
-  const fs::path inner = fs::canonical(path, error);
-  const fs::path outer = error ? fs::path() : fs::canonical(folder, error);
-  return !error && std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first != outer.end();
-}
 
 /// "57 tensors and 12 objects under model, optim"
 std::string description(const DcpMetadata& metadata) {
@@ -56,26 +45,24 @@ bool is_distributed_metadata(std::string_view file_name) {
   return !rank.empty() && rank.find_first_not_of("0123456789") == rank.npos;
 }
 
-std::shared_ptr<const FileSource> Directory::file(const std::string& name) const {
-  const auto known = files_.find(name);
-  if (known != files_.end()) return known->second;
+std::shared_ptr<const Source> Directory::open(const std::string& name) const {
+  const auto known = opened_.find(name);
+  if (known != opened_.end()) return known->second;
   if (!is_plain_relative(name)) {
     throw Error(Status::refused, fmt::format("{}: names the file '{}', which may lie outside it", path_, name),
                 "no framework writes such a name; find out who made this checkpoint");
   }
   const std::string path = path_ + "/" + name;
-  struct stat status {};
-  const bool is_link = ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
-  if ((is_link || name.find('/') != name.npos) && leads_outside(path_, path)) {
+  const bool may_leave = files_.link_target(path) || name.find('/') != name.npos;
+  if (may_leave && files_.type(path) != FileType::absent && !files_.is_inside(path, path_)) {
     throw Error(Status::refused, fmt::format("{}: is a link out of the checkpoint", path),
                 "give a copy that holds the file itself");
   }
-  return files_.try_emplace(name, std::make_shared<const FileSource>(path)).first->second;
+  return opened_.try_emplace(name, files_.open(path)).first->second;
 }
 
 bool Directory::has(const std::string& name) const {
-  struct stat status {};
-  return is_plain_relative(name) && ::stat((path_ + "/" + name).c_str(), &status) == 0;
+  return is_plain_relative(name) && files_.type(path_ + "/" + name) != FileType::absent;
 }
 
 Distributed open_distributed(const std::shared_ptr<const SourceFolder>& folder, const std::string& name) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/files.hpp"
 #include "lib/base/source.hpp"
 #include "lib/container/container.hpp"
 #include "lib/container/source_folder.hpp"
@@ -16,20 +17,20 @@ namespace tare {
 /// ".metadata", or "__3.metadata" where each rank wrote its own.
 bool is_distributed_metadata(std::string_view file_name);
 
-/// A folder of the file system. Names lead to files inside it, or are refused.
+/// A folder of a checkpoint. Names lead to files inside it, or are refused. For one thread.
 class Directory final : public SourceFolder {
  public:
-  explicit Directory(std::string path) : path_(std::move(path)) {}
+  /// Borrows `files`.
+  Directory(const Files& files, std::string path) : files_(files), path_(std::move(path)) {}
 
-  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& name) const override { return file(name); }
-  /// The same; each file is opened once.
-  [[nodiscard]] std::shared_ptr<const FileSource> file(const std::string& name) const;
+  /// Each file is opened once.
+  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& name) const override;
   [[nodiscard]] bool has(const std::string& name) const;
-  [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  const Files& files_;
   std::string path_;
-  mutable std::map<std::string, std::shared_ptr<const FileSource>> files_;
+  mutable std::map<std::string, std::shared_ptr<const Source>> opened_;
 };
 
 struct Distributed {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
@@ -13,8 +12,6 @@
 
 namespace tare {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// universal/zero/optimizer_state.pt and mp_rank_00/model_optim_rng.pt are as deep as frameworks go.
 constexpr int max_depth = 3;
@@ -29,8 +26,8 @@ constexpr auto other_endings = std::to_array<std::string_view>({
 
 class Lister {
  public:
-  Lister(const std::string& directory, std::vector<Finding>& findings)
-      : root_(fs::path(directory)), findings_(findings) {}
+  Lister(const Files& files, const std::string& directory, std::vector<Finding>& findings)
+      : files_(files), root_(directory), findings_(findings) {}
 
   Listing list() {
     visit(root_, "", 0);
@@ -44,40 +41,33 @@ class Lister {
   }
 
  private:
-  void visit(const fs::path& folder, const std::string& prefix, int depth) {
-    std::vector<std::string> folders;
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-         entry.increment(error)) {
-      if (++seen_ > limits::max_files) {
-        throw Error(Status::refused, fmt::format("{}: more than {} files", root_.string(), limits::max_files),
-                    "give the checkpoint's own folder");
-      }
-      const std::string name = entry->path().filename().string();
-      std::error_code ignored;
-      const fs::file_status status = entry->symlink_status(ignored);
-      if (fs::is_symlink(status)) {
-        tell_of_link(entry->path(), prefix + name);
-      } else if (fs::is_directory(status)) {
-        if (name.front() != '.') folders.push_back(name);
-      } else if (fs::is_regular_file(status)) {
-        take(name, prefix);
-      }
-    }
-    if (error && depth == 0) throw_io(folder.string(), error.value());
-    if (error) {
-      findings_.push_back(
-          {Severity::error, "file-not-read", fmt::format("{}: {}", prefix, error.message()), prefix, ""});
+  void visit(const std::string& folder, const std::string& prefix, int depth) {
+    std::vector<FileEntry> entries;
+    try {
+      entries = files_.list(folder);
+    } catch (const Error& error) {
+      if (depth == 0) throw;
+      findings_.push_back({Severity::error, "file-not-read", error.what(), prefix, ""});
       return;
     }
+    seen_ += entries.size();
+    if (seen_ > limits::max_files) {
+      throw Error(Status::refused, fmt::format("{}: more than {} files", root_, limits::max_files),
+                  "give the checkpoint's own folder");
+    }
+    for (const auto& [name, type] : entries) {
+      if (type == FileType::link) tell_of_link(folder + "/" + name, prefix + name);
+      if (type == FileType::file) take(name, prefix);
+    }
     if (depth == max_depth || is_universal(folder)) return;
-    for (const std::string& name : folders) visit(folder / name, prefix + name + "/", depth + 1);
+    for (const auto& [name, type] : entries) {
+      if (type == FileType::folder && name.front() != '.') visit(folder + "/" + name, prefix + name + "/", depth + 1);
+    }
   }
 
   /// A universal DeepSpeed checkpoint has a folder for each parameter beside the one file with the scaler.
-  static bool is_universal(const fs::path& folder) {
-    std::error_code ignored;
-    return folder.filename() == "zero" && fs::is_regular_file(folder / "optimizer_state.pt", ignored);
+  [[nodiscard]] bool is_universal(const std::string& folder) const {
+    return file_name(folder) == "zero" && files_.type(folder + "/optimizer_state.pt") == FileType::file;
   }
 
   void take(const std::string& name, const std::string& prefix) {
@@ -108,11 +98,8 @@ class Lister {
     found = std::move(kept);
   }
 
-  void tell_of_link(const fs::path& link, const std::string& relative) {
-    std::error_code error;
-    const fs::path target = fs::canonical(link, error);
-    const fs::path root = fs::canonical(root_, error);
-    if (!error && std::mismatch(root.begin(), root.end(), target.begin(), target.end()).first == root.end()) return;
+  void tell_of_link(const std::string& link, const std::string& relative) {
+    if (files_.is_inside(link, root_)) return;
     findings_.push_back({Severity::warning, "link-not-followed",
                          fmt::format("{} is a symbolic link out of the checkpoint and not followed; give it as the "
                                      "target if it is meant",
@@ -120,7 +107,8 @@ class Lister {
                          relative, ""});
   }
 
-  fs::path root_;
+  const Files& files_;
+  std::string root_;
   std::vector<Finding>& findings_;
   Listing listing_;
   std::size_t seen_ = 0;
@@ -128,8 +116,8 @@ class Lister {
 
 }  // namespace
 
-Listing list_files(const std::string& directory, std::vector<Finding>& findings) {
-  return Lister(directory, findings).list();
+Listing list_files(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
+  return Lister(files, directory, findings).list();
 }
 
 }  // namespace tare

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/files.hpp"
 #include "lib/base/finding.hpp"
 
 namespace tare {
@@ -19,6 +20,6 @@ struct Listing {
 /// Lists what is below `directory`, to a small depth. Symbolic links are not followed: inside they lead to what is
 /// listed anyway, and one that leads out is told in `findings`. Hidden folders, tare's own among them, are left out.
 /// Throws `io`, and `refused` where there are more files than lib/base/limits.hpp allows.
-Listing list_files(const std::string& directory, std::vector<Finding>& findings);
+Listing list_files(const Files& files, const std::string& directory, std::vector<Finding>& findings);
 
 }  // namespace tare

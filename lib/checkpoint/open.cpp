@@ -3,25 +3,25 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <exception>
+#include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
+#include <variant>
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/authority.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
-#include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/group.hpp"
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/parallel.hpp"
+#include "lib/checkpoint/reading.hpp"
 #include "lib/checkpoint/resolve.hpp"
 
 namespace tare {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A file with one of these endings is meant to be a checkpoint: if it is in no known format, something is wrong.
 constexpr auto checkpoint_endings = std::to_array<std::string_view>({".pt", ".pth", ".ckpt", ".tar"});
@@ -35,17 +35,17 @@ bool is_meant_as_checkpoint(std::string_view path) {
 
 class Opener {
  public:
-  Opener(const std::string& target, const OpenOptions& options) : options_(options) {
+  Opener(const std::string& target, const OpenOptions& options) : options_(options), root_(target) {
     checkpoint_.target = checkpoint_.resolved = target;
+    while (root_.size() > 1 && root_.back() == '/') root_.pop_back();
   }
 
   Checkpoint open() {
     tell_of_link();
-    std::error_code ignored;
-    if (fs::is_directory(checkpoint_.target, ignored)) {
+    if (options_.files->type(checkpoint_.target) == FileType::folder) {
       open_directory();
     } else {
-      read_file(file_name(checkpoint_.target), checkpoint_.target);
+      take(read_checkpoint_file(std::string(file_name(checkpoint_.target)), checkpoint_.target, options_));
     }
     finish();
     return std::move(checkpoint_);
@@ -53,28 +53,25 @@ class Opener {
 
  private:
   void tell_of_link() {
-    std::error_code ignored;
-    if (!fs::is_symlink(fs::symlink_status(checkpoint_.target, ignored))) return;
-    const fs::path to = fs::read_symlink(checkpoint_.target, ignored);
-    checkpoint_.findings.push_back({Severity::note, "symbolic-link",
-                                    fmt::format("{} is a symbolic link to {}", checkpoint_.target, to.string()), "",
-                                    ""});
+    const auto to = options_.files->link_target(checkpoint_.target);
+    if (!to) return;
+    checkpoint_.findings.push_back(
+        {Severity::note, "symbolic-link", fmt::format("{} is a symbolic link to {}", checkpoint_.target, *to), "", ""});
   }
 
   void open_directory() {
-    const std::string inner = resolve_run(checkpoint_.target, checkpoint_.findings);
+    const Files& files = *options_.files;
+    const std::string inner = resolve_run(files, root_, checkpoint_.findings);
     const std::string prefix = inner.empty() ? "" : inner + "/";
     if (!inner.empty()) checkpoint_.resolved = location(inner);
-    if (std::error_code ignored; fs::is_regular_file(checkpoint_.resolved, ignored)) {
-      read_file(inner, checkpoint_.resolved);
+    if (files.type(checkpoint_.resolved) == FileType::file) {
+      take(read_checkpoint_file(inner, checkpoint_.resolved, options_));
       return;
     }
-    const Listing listing = list_files(checkpoint_.resolved, checkpoint_.findings);
-    for (const std::string& metadata : listing.distributed) try_file(prefix + metadata);
-    for (const std::string& file : listing.files) try_file(prefix + file);
-    if (checkpoint_.files.empty() && !first_error_) {
-      for (const std::string& file : listing.weights) try_file(prefix + file);
-    }
+    const Listing listing = list_files(files, inner.empty() ? root_ : checkpoint_.resolved, checkpoint_.findings);
+    try_files(prefix, listing.distributed);
+    try_files(prefix, listing.files);
+    if (checkpoint_.files.empty() && !first_error_) try_files(prefix, listing.weights);
     if (checkpoint_.files.empty()) throw_nothing_read(listing);
     if (listing.has_distributed_data && listing.distributed.empty()) {
       checkpoint_.findings.push_back({Severity::warning, "incomplete-checkpoint",
@@ -84,107 +81,58 @@ class Opener {
     }
   }
 
-  [[nodiscard]] std::string location(const std::string& relative) const {
-    return checkpoint_.target.ends_with('/') ? checkpoint_.target + relative : checkpoint_.target + "/" + relative;
+  [[nodiscard]] std::string location(const std::string& relative) const { return root_ + "/" + relative; }
+
+  /// Files of many: what cannot be read is told, and the others are read.
+  void try_files(const std::string& prefix, const std::vector<std::string>& names) {
+    std::vector<std::variant<Reading, Error, std::exception_ptr>> results(names.size());
+    const auto read = [&](std::size_t i) {
+      try {
+        results[i] = read_checkpoint_file(prefix + names[i], location(prefix + names[i]), options_);
+      } catch (const Error& error) {
+        results[i] = error;
+      } catch (...) {
+        results[i] = std::current_exception();
+      }
+    };
+    for_each_parallel(names.size(), read, [&](std::size_t done) {
+      if (options_.on_progress) options_.on_progress(done, names.size());
+    });
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (const auto* other = std::get_if<std::exception_ptr>(&results[i])) std::rethrow_exception(*other);
+      if (const auto* error = std::get_if<Error>(&results[i])) {
+        tell_of_unread(prefix + names[i], *error);
+      } else {
+        take(std::get<Reading>(std::move(results[i])));
+      }
+    }
   }
 
-  /// One file of many: what cannot be read is told, and the others are read.
-  void try_file(const std::string& relative) {
-    const std::size_t findings = checkpoint_.findings.size();
-    const std::size_t copies = copies_.size();
-    try {
-      read_file(relative, location(relative));
-    } catch (const Error& error) {
-      checkpoint_.findings.resize(findings);
-      copies_.resize(copies);
-      if (error.status == Status::unsupported && !is_meant_as_checkpoint(relative)) return;
-      if (!first_error_) first_error_ = error;
-      // SpeechBrain calls a text file counter.ckpt; what is known to be broken, or one rank's, is another matter.
-      const bool is_other = error.status == Status::unsupported && error.hint.empty() && !rank_group(relative);
-      checkpoint_.findings.push_back(
-          {is_other ? Severity::note : Severity::error, "file-not-read", error.what(), relative, ""});
-    }
+  void tell_of_unread(const std::string& relative, const Error& error) {
+    if (error.status == Status::unsupported && !is_meant_as_checkpoint(relative)) return;
+    if (!first_error_) first_error_ = error;
+    // SpeechBrain calls a text file counter.ckpt; what is known to be broken, or one rank's, is another matter.
+    const bool is_other = error.status == Status::unsupported && error.hint.empty() && !rank_group(relative);
+    checkpoint_.findings.push_back(
+        {is_other ? Severity::note : Severity::error, "file-not-read", error.what(), relative, ""});
   }
 
-  void read_file(std::string_view relative, const std::string& from) {
-    if (is_distributed_metadata(file_name(relative))) {
-      read_distributed(relative, from);
-      return;
-    }
-    auto source = std::make_shared<const FileSource>(from);
-    std::unique_ptr<const Container> container = open_container(source);
-    std::vector<Finding> findings = container->findings();
-    std::vector<FoundScaler> scalers = find_scalers(container->tree(), {relative}, findings);
-    const auto is_unread = [](const Finding& finding) { return finding.code == "format-not-read"; };
-    const bool unread = std::any_of(findings.begin(), findings.end(), is_unread);
-    may_hold_more_ = may_hold_more_ || unread;
-    if (!unread && scalers.empty() && copies_.empty() && contents_.size() < most_described) {
-      contents_.push_back(fmt::format("{}: {}", relative, describe_contents(container->tree())));
-    }
-    for (Finding& finding : findings) {
-      finding.file = relative;
-      checkpoint_.findings.push_back(std::move(finding));
-    }
-    const std::size_t index = checkpoint_.files.size();
-    for (FoundScaler& scaler : scalers) copies_.push_back({index, std::move(scaler), {index}});
-    add_file(std::string(relative), from, container->format(), std::move(source));
-    if (options_.keep_open) checkpoint_.files.back().container = std::move(container);
-  }
-
-  void add_file(std::string path, std::string from, std::string_view format, std::shared_ptr<const FileSource> source) {
-    CheckpointFile& file = checkpoint_.files.emplace_back();
-    file.path = std::move(path);
-    file.location = std::move(from);
-    file.format = format;
-    file.size = source->size();
-    if (options_.keep_open) file.source = std::move(source);
-  }
-
-  void read_distributed(std::string_view relative, const std::string& from) {
-    const std::string name(file_name(relative));
-    const std::string prefix(relative.substr(0, relative.size() - name.size()));
-    const std::string folder = from.substr(0, from.size() - name.size());
-    const auto directory = std::make_shared<const Directory>(folder.empty() ? "." : folder);
-    Distributed opened = open_distributed(directory, name);
-    const Container& container = *opened.container;
-    std::vector<Finding> findings = container.findings();
-    std::vector<FoundScaler> scalers = find_scalers(container.tree(), {relative}, findings);
-    tell_of_missing(*directory, opened.all_files, findings);
-    if (scalers.empty() && copies_.empty() && contents_.size() < most_described) {
-      contents_.push_back(fmt::format("{}: {}", relative, opened.contents));
-    }
-    for (Finding& finding : findings) {
-      finding.file = prefix + (finding.file.empty() ? name : finding.file);
-      checkpoint_.findings.push_back(std::move(finding));
-    }
+  void take(Reading reading) {
     const std::size_t first = checkpoint_.files.size();
-    std::vector<std::size_t> parts;
-    for (const std::string& part : container.parts()) {
-      parts.push_back(checkpoint_.files.size());
-      add_file(prefix + part, folder + part, container.format(), directory->file(part));
+    may_hold_more_ = may_hold_more_ || reading.may_hold_more;
+    if (!reading.contents.empty() && copies_.empty() && contents_.size() < most_described) {
+      contents_.push_back(fmt::format("{}: {}", reading.files.front().path, reading.contents));
     }
-    for (FoundScaler& scaler : scalers) {
-      std::set<std::size_t> places;
-      for (const Field& field : scaler.fields) places.insert(parts[container.part_of(field.node)]);
-      copies_.push_back({first, std::move(scaler), {places.begin(), places.end()}});
+    for (CheckpointFile& file : reading.files) {
+      for (std::size_t& part : file.parts) part += first;
+      checkpoint_.files.push_back(std::move(file));
     }
-    checkpoint_.files[first].parts = std::move(parts);
-    if (options_.keep_open) checkpoint_.files[first].container = std::move(opened.container);
-  }
-
-  static void tell_of_missing(const Directory& directory, const std::vector<std::string>& files,
-                              std::vector<Finding>& findings) {
-    std::vector<std::string> missing;
-    std::copy_if(files.begin(), files.end(), std::back_inserter(missing),
-                 [&](const std::string& file) { return !directory.has(file); });
-    if (missing.empty()) return;
-    const std::size_t count = missing.size();
-    missing.resize(std::min(count, most_described));
-    findings.push_back(
-        {Severity::warning, "incomplete-checkpoint",
-         fmt::format("{} of its {} files {} not there, so torch cannot load all of it: {}{}", count, files.size(),
-                     count == 1 ? "is" : "are", fmt::join(missing, ", "), count > missing.size() ? " ..." : ""),
-         "", ""});
+    for (ScalerCopy& copy : reading.copies) {
+      copy.file += first;
+      for (std::size_t& place : copy.places) place += first;
+      copies_.push_back(std::move(copy));
+    }
+    std::move(reading.findings.begin(), reading.findings.end(), std::back_inserter(checkpoint_.findings));
   }
 
   [[noreturn]] void throw_nothing_read(const Listing& listing) const {
@@ -244,6 +192,7 @@ class Opener {
   }
 
   OpenOptions options_;
+  std::string root_;  ///< the target without slashes behind it
   Checkpoint checkpoint_;
   std::vector<ScalerCopy> copies_;
   std::vector<std::string> contents_;  ///< of the first files without a scaler

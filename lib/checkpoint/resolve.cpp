@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <optional>
 
 #include "lib/base/error.hpp"
@@ -14,8 +13,6 @@
 
 namespace tare {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A text file that names the checkpoint to resume from.
 struct Pointer {
@@ -72,10 +69,9 @@ constexpr int most_steps = 4;
 constexpr std::uint64_t longest_pointer = 4096;
 
 /// Nothing for a file that is no line of text: a checkpoint may be called "latest" too.
-std::optional<std::string> pointer_text(const fs::path& file) {
-  const FileSource source(file.string());
-  if (source.size() > longest_pointer) return std::nullopt;
-  const Bytes bytes = source.read({0, source.size()});
+std::optional<std::string> pointer_text(const Source& file) {
+  if (file.size() > longest_pointer) return std::nullopt;
+  const Bytes bytes = file.read({0, file.size()});
   std::string_view text = as_text(bytes);
   constexpr std::string_view blank = " \t\r\n";
   text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
@@ -85,30 +81,24 @@ std::optional<std::string> pointer_text(const fs::path& file) {
   return std::string(text);
 }
 
-bool is_inside(const fs::path& folder, const fs::path& root) {
-  std::error_code error;
-  const fs::path inner = fs::canonical(folder, error);
-  const fs::path outer = fs::canonical(root, error);
-  return !error && std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
-}
-
-std::optional<std::string> by_pointer(const fs::path& directory, std::vector<Finding>& findings) {
+std::optional<std::string> by_pointer(const Files& files, const std::string& directory,
+                                      std::vector<Finding>& findings) {
   for (const Pointer& pointer : pointers) {
-    const fs::path file = directory / pointer.file;
-    std::error_code ignored;
-    if (!fs::is_regular_file(fs::symlink_status(file, ignored))) continue;
-    const auto text = pointer_text(file);
+    const std::string file = fmt::format("{}/{}", directory, pointer.file);
+    if (files.link_target(file) || files.type(file) != FileType::file) continue;
+    const auto text = pointer_text(*files.open(file));
     if (!text) continue;
     auto target = pointer.target(*text);
     constexpr const char* hint = "give the checkpoint itself";
     if (!target || !is_plain_relative(*target)) {
-      throw Error(Status::refused, fmt::format("{} names '{}', which is nothing beside it", file.string(), *text), hint);
+      throw Error(Status::refused, fmt::format("{} names '{}', which is nothing beside it", file, *text), hint);
     }
-    if (!fs::is_directory(directory / *target, ignored) && !fs::is_regular_file(directory / *target, ignored)) {
-      throw Error(Status::not_found, fmt::format("{} names {}, which is not there", file.string(), *target), hint);
+    const std::string path = directory + "/" + *target;
+    if (const FileType type = files.type(path); type != FileType::folder && type != FileType::file) {
+      throw Error(Status::not_found, fmt::format("{} names {}, which is not there", file, *target), hint);
     }
-    if (!is_inside(directory / *target, directory)) {
-      throw Error(Status::refused, fmt::format("{} names {}, a link out of the run", file.string(), *target), hint);
+    if (!files.is_inside(path, directory)) {
+      throw Error(Status::refused, fmt::format("{} names {}, a link out of the run", file, *target), hint);
     }
     findings.push_back({Severity::note, "run-directory",
                         fmt::format("a run: {} is what {} resumes from ({})", *target, pointer.framework, pointer.file),
@@ -118,29 +108,18 @@ std::optional<std::string> by_pointer(const fs::path& directory, std::vector<Fin
   return std::nullopt;
 }
 
-std::vector<std::string> folders_in(const fs::path& directory) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    std::error_code ignored;
-    if (fs::is_directory(entry->symlink_status(ignored))) names.push_back(entry->path().filename().string());
-  }
-  if (error) throw_io(directory.string(), error.value());
-  return names;
-}
-
 bool is_numbered(std::string_view name, std::string_view prefix) {
   return name.starts_with(prefix) && name.size() > prefix.size() &&
          name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
 }
 
-std::optional<std::string> by_number(const fs::path& directory, std::vector<Finding>& findings) {
-  const std::vector<std::string> names = folders_in(directory);
+std::optional<std::string> by_number(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
+  const std::vector<FileEntry> entries = files.list(directory);
   for (const Numbered& row : numbered) {
     std::vector<std::string> steps;
-    std::copy_if(names.begin(), names.end(), std::back_inserter(steps),
-                 [&](const std::string& name) { return is_numbered(name, row.prefix); });
+    for (const auto& [name, type] : entries) {
+      if (type == FileType::folder && is_numbered(name, row.prefix)) steps.push_back(name);
+    }
     if (steps.empty()) continue;
     const std::string highest = *std::max_element(
         steps.begin(), steps.end(), [](const std::string& a, const std::string& b) { return natural_less(a, b); });
@@ -154,25 +133,25 @@ std::optional<std::string> by_number(const fs::path& directory, std::vector<Find
   return std::nullopt;
 }
 
-std::optional<std::string> one_step(const fs::path& directory, std::vector<Finding>& findings) {
-  if (auto folder = by_pointer(directory, findings)) return folder;
-  if (auto folder = by_number(directory, findings)) return folder;
-  std::error_code ignored;
-  const fs::path inner = directory / inner_folder;
-  if (!fs::is_directory(fs::symlink_status(inner, ignored))) return std::nullopt;
-  const auto folder = by_number(inner, findings);
+std::optional<std::string> one_step(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
+  if (auto folder = by_pointer(files, directory, findings)) return folder;
+  if (auto folder = by_number(files, directory, findings)) return folder;
+  const std::string inner = fmt::format("{}/{}", directory, inner_folder);
+  if (files.link_target(inner) || files.type(inner) != FileType::folder) return std::nullopt;
+  const auto folder = by_number(files, inner, findings);
   return folder ? std::optional(fmt::format("{}/{}", inner_folder, *folder)) : std::nullopt;
 }
 
 }  // namespace
 
-std::string resolve_run(const std::string& directory, std::vector<Finding>& findings) {
+std::string resolve_run(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
   std::string relative;
-  std::error_code ignored;
-  for (int i = 0; i < most_steps && fs::is_directory(fs::path(directory) / relative, ignored); ++i) {
-    const auto step = one_step(fs::path(directory) / relative, findings);
+  std::string reached = directory;
+  for (int i = 0; i < most_steps && files.type(reached) == FileType::folder; ++i) {
+    const auto step = one_step(files, reached, findings);
     if (!step) break;
     relative += relative.empty() ? *step : "/" + *step;
+    reached = directory + "/" + relative;
   }
   return relative;
 }

@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/files.hpp"
 #include "lib/base/finding.hpp"
 
 namespace tare {
 
-/// The folder or file to read below `directory`, as a relative path ("" for itself); says in `findings` what led there. What a
-/// pointer file names is followed only where it is a plain name of something inside. Throws `refused` for any other
-/// name, `not_found` where it names what is not there.
-std::string resolve_run(const std::string& directory, std::vector<Finding>& findings);
+/// The folder or file to read below `directory`, as a relative path ("" for itself); says in `findings` what led there.
+/// What a pointer file names is followed only where it is a plain name of something inside. Throws `refused` for any
+/// other name, `not_found` where it names what is not there.
+std::string resolve_run(const Files& files, const std::string& directory, std::vector<Finding>& findings);
 
 }  // namespace tare

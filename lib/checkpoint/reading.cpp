@@ -1,0 +1,92 @@
+#include "lib/checkpoint/reading.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "lib/checkpoint/distributed.hpp"
+#include "lib/checkpoint/names.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::size_t most_missing = 3;
+
+void add_file(Reading& reading, std::string path, std::string location, std::string_view format,
+              const std::shared_ptr<const Source>& source, const OpenOptions& options) {
+  CheckpointFile& file = reading.files.emplace_back();
+  file.path = std::move(path);
+  file.location = std::move(location);
+  file.format = format;
+  file.size = source->size();
+  if (options.keep_open) file.source = std::dynamic_pointer_cast<const FileSource>(source);
+}
+
+Reading read_single(const std::string& relative, const std::string& location, const OpenOptions& options) {
+  Reading reading;
+  const std::shared_ptr<const Source> source = options.files->open(location);
+  std::unique_ptr<const Container> container = open_container(source);
+  reading.findings = container->findings();
+  std::vector<FoundScaler> scalers = find_scalers(container->tree(), {relative}, reading.findings);
+  reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
+                                      [](const Finding& finding) { return finding.code == "format-not-read"; });
+  if (scalers.empty() && !reading.may_hold_more) reading.contents = describe_contents(container->tree());
+  for (Finding& finding : reading.findings) finding.file = relative;
+  for (FoundScaler& scaler : scalers) reading.copies.push_back({0, std::move(scaler), {0}});
+  add_file(reading, relative, location, container->format(), source, options);
+  if (options.keep_open) reading.files.front().container = std::move(container);
+  return reading;
+}
+
+void tell_of_missing(const Directory& directory, const std::vector<std::string>& files,
+                     std::vector<Finding>& findings) {
+  std::vector<std::string> missing;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(missing),
+               [&](const std::string& file) { return !directory.has(file); });
+  if (missing.empty()) return;
+  const std::size_t count = missing.size();
+  missing.resize(std::min(count, most_missing));
+  findings.push_back(
+      {Severity::warning, "incomplete-checkpoint",
+       fmt::format("{} of its {} files {} not there, so torch cannot load all of it: {}{}", count, files.size(),
+                   count == 1 ? "is" : "are", fmt::join(missing, ", "), count > missing.size() ? " ..." : ""),
+       "", ""});
+}
+
+Reading read_distributed(const std::string& relative, const std::string& location, const OpenOptions& options) {
+  Reading reading;
+  const std::string name(file_name(relative));
+  const std::string prefix = relative.substr(0, relative.size() - name.size());
+  const std::string folder = location.substr(0, location.size() - name.size());
+  const auto directory = std::make_shared<const Directory>(*options.files, folder.empty() ? "." : folder);
+  Distributed opened = open_distributed(directory, name);
+  const Container& container = *opened.container;
+  reading.findings = container.findings();
+  std::vector<FoundScaler> scalers = find_scalers(container.tree(), {relative}, reading.findings);
+  tell_of_missing(*directory, opened.all_files, reading.findings);
+  if (scalers.empty()) reading.contents = opened.contents;
+  for (Finding& finding : reading.findings) finding.file = prefix + (finding.file.empty() ? name : finding.file);
+  for (const std::string& part : container.parts()) {
+    add_file(reading, prefix + part, folder + part, container.format(), directory->open(part), options);
+  }
+  for (FoundScaler& scaler : scalers) {
+    std::set<std::size_t> places;
+    for (const Field& field : scaler.fields) places.insert(container.part_of(field.node));
+    reading.copies.push_back({0, std::move(scaler), {places.begin(), places.end()}});
+  }
+  CheckpointFile& first = reading.files.front();
+  for (std::size_t i = 0; i < reading.files.size(); ++i) first.parts.push_back(i);
+  if (options.keep_open) first.container = std::move(opened.container);
+  return reading;
+}
+
+}  // namespace
+
+Reading read_checkpoint_file(const std::string& relative, const std::string& location, const OpenOptions& options) {
+  const auto read = is_distributed_metadata(file_name(relative)) ? read_distributed : read_single;
+  return read(relative, location, options);
+}
+
+}  // namespace tare
