@@ -22,6 +22,11 @@ Kernel bind_kernel();
 /// A step, or a new state; one thread; takes CommandArguments.
 Kernel command_kernel();
 
+/// A step of all FP8 slots; takes fp8::Slots.
+Kernel slots_kernel();
+/// Lists to fp8; takes QuantiseArguments.
+Kernel quantise_kernel();
+
 /// Calls `visit` with every kernel, some of them twice.
 template <class Visit>
 void for_each_kernel(const Visit& visit) {
@@ -29,7 +34,9 @@ void for_each_kernel(const Visit& visit) {
     visit(observe_kernel(static_cast<Dtype>(dtype)));
     visit(unscale_kernel(static_cast<Dtype>(dtype)));
   }
-  for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel()}) visit(kernel);
+  for (const Kernel kernel :
+       {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(), quantise_kernel()})
+    visit(kernel);
 }
 
 }  // namespace tare::kernels::cuda

@@ -26,13 +26,13 @@ struct Binding {
 
 /// What becomes of a pass's findings; null pointers: nothing.
 struct PassEnd {
-  float* found_inf;     ///< as Findings has it
-  Statistics* total;    ///< likewise
-  ListCore* list;       ///< set anew
-  ScalerCore* scaler;   ///< added to
-  double clip_norm;     ///< above 0: the list's coefficient is that of clipping by this norm
-  std::int32_t scaled;  ///< whether the values read are still scaled: the norm is of unscaled ones
-  std::int32_t steps;   ///< whether the scaler's update follows at once
+  float* found_inf = nullptr;    ///< as Findings has it
+  Statistics* total = nullptr;   ///< likewise
+  ListCore* list = nullptr;      ///< set anew
+  ScalerCore* scaler = nullptr;  ///< added to
+  double clip_norm = 0;          ///< above 0: the list's coefficient is that of clipping by this norm
+  std::int32_t scaled = 0;       ///< whether the values read are still scaled: the norm is of unscaled ones
+  std::int32_t steps = 0;        ///< whether the scaler's update follows at once
 };
 
 struct PassArguments {

@@ -1,0 +1,28 @@
+#include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/quantise.hpp"
+
+namespace tare::kernels::cuda {
+namespace {
+
+__global__ void __launch_bounds__(kThreads) step_all_slots(const __grid_constant__ fp8::Slots slots) {
+  const std::uint32_t warp = blockIdx.x * kWarps + threadIdx.x / kWarpLanes;
+  const std::uint32_t step = gridDim.x * fp8::kSlotsOfBlock;
+  for (std::uint32_t first = warp * (kWarpLanes / fp8::kSlotLanes); first < slots.count; first += step) {
+    fp8::step_slots(slots, first);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads, 3) quantise(const __grid_constant__ QuantiseArguments arguments) {
+  quantise_block(arguments, {blockIdx.x, gridDim.x});
+}
+
+}  // namespace
+
+Kernel slots_kernel() {
+  return reinterpret_cast<Kernel>(&step_all_slots);
+}
+Kernel quantise_kernel() {
+  return reinterpret_cast<Kernel>(&quantise);
+}
+
+}  // namespace tare::kernels::cuda
