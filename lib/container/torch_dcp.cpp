@@ -213,7 +213,7 @@ std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> chang
   std::map<std::size_t, FileChange> by_part;
   std::vector<NodeChange> places;
   for (const auto& [blob, inner] : work) {
-    require_own_bytes(*blob->item);
+    if (!blob->is_in_image) require_own_bytes(*blob->item);
     FileChange own = blob->container->change(inner);
     FileChange& part = by_part[blob->part];
     if (!own.append && !own.splice) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/container/torch_dcp_tensor.hpp"
 
 namespace tare {
 namespace {
@@ -118,11 +119,7 @@ class BlobReader {
       return;
     }
     try {
-      const auto& file = result_.sources[part];
-      auto window =
-          std::make_shared<const WindowSource>(file, item.place, fmt::format("{} ({})", file->name(), item.key));
-      DcpBlob blob{&item, part, window, open_container(window), 0};
-      result_.blobs.push_back(std::move(blob));
+      result_.blobs.push_back(opened(item, part));
     } catch (const Error& error) {
       // An item may be bytes of its maker's own kind: those hold no state that anybody knows.
       if (error.status == Status::unsupported) return;
@@ -130,10 +127,25 @@ class BlobReader {
     }
   }
 
+  [[nodiscard]] DcpBlob opened(const DcpItem& item, std::size_t part) {
+    const auto& file = result_.sources[part];
+    const std::string name = fmt::format("{} ({})", file->name(), item.key);
+    if (item.is_tensor && has_safetensors_at(*file, item.place.offset)) {
+      const Span rest{item.place.offset, file->size() - item.place.offset};
+      auto image = std::make_shared<const WindowSource>(file, rest, name);
+      auto [header, is_new] = headers_.try_emplace({part, item.place.offset});
+      if (is_new) header->second = read_safetensors_header(*image);
+      return {&item, part, image, open_image_tensor(image, header->second, item.key), 0, true};
+    }
+    auto window = std::make_shared<const WindowSource>(file, item.place, name);
+    return {&item, part, window, open_container(window), 0, false};
+  }
+
   const SourceFolder& folder_;
   const DcpMetadata& metadata_;
   const std::vector<bool>& chosen_;
   std::vector<std::size_t> part_of_file_;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::vector<SafetensorsEntry>> headers_;  ///< by part and offset
   DcpBlobs result_;
 };
 

@@ -17,7 +17,8 @@ struct DcpBlob {
   std::size_t part = 0;
   std::shared_ptr<const Source> window;  ///< its bytes
   std::unique_ptr<const Container> container;
-  NodeId first = 0;  ///< where its nodes begin in the checkpoint's tree
+  NodeId first = 0;          ///< where its nodes begin in the checkpoint's tree
+  bool is_in_image = false;  ///< a tensor among others in one safetensors image, which starts where the item does
 };
 
 struct DcpBlobs {
