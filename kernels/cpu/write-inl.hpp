@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/observe-inl.hpp"
+#include "kernels/cpu/observe_e4m3-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -165,6 +166,9 @@ consteval void add_observers(PieceTable& table) {
 consteval PieceTable make_table() {
   PieceTable table = {};
   add_observers<F32, F64, F16, BF16, F8E4M3, F8E5M2>(table);
+#if HWY_TARGET != HWY_SCALAR
+  table.observe[F8E4M3::id] = observe_e4m3_piece;
+#endif
   add_writers<F32>(table);
   add_writers<F64>(table);
   add_writers<F16>(table);

@@ -103,11 +103,12 @@ struct Buffer {
     const auto size = static_cast<std::size_t>(size_of(dtype));
     for (std::size_t i = 0; i < bytes / size; ++i) {
       const float value = 1e-3f * static_cast<float>(i % 8191) - 4.0f;
-      const std::uint64_t bits = dtype == Dtype::kF64    ? bits_of(static_cast<double>(value))
-                                 : dtype == Dtype::kF32  ? bits_of(value)
-                                 : dtype == Dtype::kF16  ? narrow<F16>(value)
-                                 : dtype == Dtype::kBf16 ? narrow<Bf16>(value)
-                                                         : narrow<F8E4m3fn>(value);
+      const std::uint64_t bits = dtype == Dtype::kF64      ? bits_of(static_cast<double>(value))
+                                 : dtype == Dtype::kF32    ? bits_of(value)
+                                 : dtype == Dtype::kF16    ? narrow<F16>(value)
+                                 : dtype == Dtype::kBf16   ? narrow<Bf16>(value)
+                                 : dtype == Dtype::kF8E5m2 ? narrow<F8E5m2>(value)
+                                                           : narrow<F8E4m3fn>(value);
       std::memcpy(memory.get() + i * size, &bits, size);
     }
   }
@@ -150,7 +151,7 @@ void large_arrays(const Options& options, cpu::InstructionSet set) {
     });
   };
   std::printf("\n%s, %u threads, %zu MiB\n", cpu::name_of(set), options.threads, options.mebibytes);
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kBf16, Dtype::kF16, Dtype::kF64, Dtype::kF8E4m3fn}) {
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kBf16, Dtype::kF16, Dtype::kF64, Dtype::kF8E4m3fn, Dtype::kF8E5m2}) {
     const Tensor tensor = {buffer.memory.get(), buffer.bytes / static_cast<std::size_t>(size_of(dtype)), dtype, 0};
     buffer.fill(dtype);
     const auto list = backend.make_list();
