@@ -60,6 +60,11 @@ class Case:
         return self.truth.get("scalers", [])
 
     @property
+    def loaded(self):
+        """Those that some rank loads: what an edit means unless it is told otherwise."""
+        return [scaler for scaler in self.scalers if scaler.get("authority") != "no_rank"]
+
+    @property
     def disagrees(self):
         """Whether one place holds several states: rank files that were not written alike."""
         places = [(scaler["dialect"], scaler["path"]) for scaler in self.scalers]
@@ -90,6 +95,7 @@ def compare_scaler(want, got, alone):
     where = want["path"] or "(root)"
     require(got["kind"] == want["kind"], where, "is a", got["kind"], "not a", want["kind"])
     require(got["agree"] is alone, where, "agree is", got["agree"])
+    require(got["authority"] == want.get("authority", got["authority"]), where, "authority is", got["authority"])
     for part in ("fields", "types", "roles"):
         require(set(got[part]) == set(want[part]), where, part, sorted(got[part]), "should be", sorted(want[part]))
         for name, value in want[part].items():
@@ -129,8 +135,9 @@ def check_inspect(tare, case):
     for key, scaler in want.items():
         compare_scaler(scaler, got[key], places[key[:2]] == 1)
         for file in got[key]["files"]:
-            require(containers.get(os.path.normpath(file)) == case.truth["container"], file, "is said to be a",
-                    containers.get(os.path.normpath(file)), "not a", case.truth["container"])
+            container = scaler.get("container", case.truth["container"])
+            require(containers.get(os.path.normpath(file)) == container, file, "is said to be a",
+                    containers.get(os.path.normpath(file)), "not a", container)
     if not case.scalers:
         text = tare("inspect", case.target)
         require(text.code == 0 and text.out.strip(), text, "says nothing of a checkpoint without scalers")
@@ -218,7 +225,7 @@ def directories(case, touched):
     """What says where a distributed checkpoint's values are, and vouches for its files: it changes along with them."""
     if case.truth["container"] != "torch_dcp":
         return set()
-    return {name for name in touched if os.path.basename(name) in (".metadata", "integrity.json")}
+    return {name for name in touched if name.endswith(".metadata") or os.path.basename(name) == "integrity.json"}
 
 
 def require_vouched(case):
@@ -233,8 +240,8 @@ def check_edit(tare, original):
     with tempfile.TemporaryDirectory() as scratch:
         case = copied(original, scratch)
         before = snapshot(case.folder)
-        scaler = next(s for s in case.scalers if s["kind"] == "loss_scale" and "scale" in s["roles"])
-        several = len({s["path"] for s in case.scalers}) > 1
+        scaler = next(s for s in case.loaded if s["kind"] == "loss_scale" and "scale" in s["roles"])
+        several = len({s["path"] for s in case.loaded}) > 1
         choice = ["--at", scaler["path"]] if several else []
         edits = list(planned_edits(scaler))
 
