@@ -32,8 +32,10 @@ Recipe make_recipe(const Plan& plan, const Transform& transform, double threshol
   recipe.limit = transform.limit;
   recipe.scales = recipe.inverse_scale != 1.0f;
   recipe.scale_is_nan = std::isnan(recipe.inverse_scale);
+  recipe.factors_are_finite = std::isfinite(recipe.inverse_scale) && std::isfinite(recipe.coefficient);
   recipe.clips_norm = recipe.coefficient != 1.0f;
   recipe.clips_values = std::isfinite(recipe.limit);
+  recipe.only_scales = recipe.scales && !recipe.scale_is_nan && !recipe.clips_norm && !recipe.clips_values;
   recipe.bypass_cache = plan.bytes() >= kLeastBypassBytes;
   return recipe;
 }

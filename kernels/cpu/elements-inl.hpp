@@ -24,13 +24,14 @@ namespace tare::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // One type a dtype: how it is stored, in which precision it is calculated with, and its bits. Magnitudes are compared
-// as signed integers, which they never fill.
+// as signed integers, which they never fill; from `infinite` on they are no numbers any more.
 struct F32 {
   using Storage = float;
   using Bits = std::int32_t;
   using Math = float;
   static constexpr int id = 1;
   static constexpr Bits magnitude = 0x7fffffff;
+  static constexpr Bits infinite = 0x7f800000;
 };
 struct F64 {
   using Storage = double;
@@ -38,6 +39,7 @@ struct F64 {
   using Math = double;
   static constexpr int id = 2;
   static constexpr Bits magnitude = 0x7fffffffffffffff;
+  static constexpr Bits infinite = 0x7ff0000000000000;
 };
 struct F16 {
   using Storage = std::uint16_t;
@@ -45,8 +47,10 @@ struct F16 {
   using Math = float;
   static constexpr int id = 3;
   static constexpr Bits magnitude = 0x7fff;
+  static constexpr Bits infinite = 0x7c00;
 };
 struct BF16 : F16 {
+  static constexpr Bits infinite = 0x7f80;
   static constexpr int id = 4;
 };
 struct F8E4M3 {

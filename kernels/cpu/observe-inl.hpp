@@ -103,6 +103,11 @@ class Observer {
     below_.empty();
   }
 
+  /// Whether nothing that was taken is infinite or NaN.
+  HWY_INLINE bool all_finite() const {
+    return hn::AllTrue(DB(), hn::Lt(max_, hn::Set(DB(), E::infinite)));
+  }
+
   /// `padding`: how many of the elements taken were zeros of the caller's own.
   HWY_INLINE void finish(std::uint32_t padding, Found& found) {
     empty_counters();

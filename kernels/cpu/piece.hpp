@@ -15,11 +15,13 @@ struct Recipe {
   float inverse_scale;
   float coefficient;
   float limit;
-  bool scales;        ///< inverse_scale is not 1
-  bool scale_is_nan;  ///< inverse_scale is NaN: which NaN wins is a rule of its own
-  bool clips_norm;    ///< coefficient is not 1
-  bool clips_values;  ///< limit is finite
-  bool bypass_cache;  ///< outputs are too large to be read again from cache
+  bool scales;              ///< inverse_scale is not 1
+  bool scale_is_nan;        ///< inverse_scale is NaN: which NaN wins is a rule of its own
+  bool factors_are_finite;  ///< inverse_scale and coefficient
+  bool clips_norm;          ///< coefficient is not 1
+  bool clips_values;        ///< limit is finite
+  bool only_scales;         ///< by a scale that is neither 1 nor NaN; nothing is clipped
+  bool bypass_cache;        ///< outputs are too large to be read again from cache
 };
 
 /// What was found in one piece.

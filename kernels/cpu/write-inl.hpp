@@ -93,60 +93,109 @@ class Transformer {
   hn::Vec<D> limit_;
 };
 
-/// 32 bf16 elements as 16 words: neither reading nor writing has to move values between lanes.
+/// Nothing but the product with a scale that is a number: unscaling in place is no more, and needs no branches.
 template <class D>
-HWY_INLINE void write_pairs(const Transformer<BF16, D>& transformer, const std::uint16_t* from, std::uint16_t* to,
-                            bool bypass_cache) {
+class Scaling {
+ public:
+  explicit HWY_INLINE Scaling(const Recipe& recipe)
+      : inverse_scale_(hn::Set(D(), static_cast<hn::TFromD<D>>(recipe.inverse_scale))) {}
+
+  HWY_INLINE hn::Vec<D> apply(hn::Vec<D> value) const { return hn::Mul(value, inverse_scale_); }
+
+ private:
+  hn::Vec<D> inverse_scale_;
+};
+
+/// 32 bf16 elements as 16 words: neither reading nor writing has to move values between lanes. REQUIRES: no NaN comes
+/// out.
+template <class D, class Change>
+HWY_INLINE void write_pairs(const Change& change, const std::uint16_t* from, std::uint16_t* to, bool bypass_cache) {
   const D d;
   const Bits32<D> du;
+  const hn::Repartition<std::uint16_t, D> d16;
   const auto upper = hn::Set(du, 0xffff0000u);
 #pragma GCC unroll kUnroll
   for (std::size_t i = 0; i < kBlock / 2; i += hn::MaxLanes(D())) {
     const auto words = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(from) + i);
-    const auto even = transformer.apply(hn::BitCast(d, hn::ShiftLeft<16>(words)));
-    const auto odd = transformer.apply(hn::BitCast(d, hn::And(words, upper)));
-    const auto written = hn::Or(hn::ShiftRight<16>(bfloat_above(d, even)), hn::And(bfloat_above(d, odd), upper));
-    put(du, written, reinterpret_cast<std::uint32_t*>(to) + i, bypass_cache);
+    const auto even = hn::BitCast(du, change.apply(hn::BitCast(d, hn::ShiftLeft<16>(words))));
+    const auto odd = hn::BitCast(du, change.apply(hn::BitCast(d, hn::And(words, upper))));
+    // All 32 at once from here: what is kept, what is cut off, and whether the latter (with a kept part that is odd: or
+    // half of it) carries. (cut + 0x7ffe + odd + 1) / 2 has the carry as its highest bit.
+    const auto kept = hn::OddEven(hn::BitCast(d16, odd), hn::BitCast(d16, hn::ShiftRight<16>(even)));
+    const auto cut = hn::OddEven(hn::BitCast(d16, hn::ShiftLeft<16>(odd)), hn::BitCast(d16, even));
+    const auto to_even = hn::Or(hn::And(kept, hn::Set(d16, std::uint16_t{1})), hn::Set(d16, std::uint16_t{0x7ffe}));
+    const auto carry = hn::ShiftRight<15>(hn::AverageRound(cut, to_even));
+    put(du, hn::BitCast(du, hn::Add(kept, carry)), reinterpret_cast<std::uint32_t*>(to) + i, bypass_cache);
   }
 }
 
 /// 32 elements; `to` may be `from`.
-template <class From, class To, class D>
-HWY_INLINE void write_block(const Transformer<From, D>& transformer, const typename From::Storage* from,
-                            typename To::Storage* to, bool bypass_cache) {
-  if constexpr (From::id == BF16::id && To::id == BF16::id && HWY_TARGET != HWY_SCALAR) {
-    write_pairs(transformer, from, to, bypass_cache);
-  } else {
+template <class From, class To, class Change>
+HWY_INLINE void write_block(const Change& change, const typename From::Storage* from, typename To::Storage* to,
+                            bool bypass_cache) {
+  using D = MathTag<From, To>;
 #pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(D())) {
-      store_math(To(), D(), transformer.apply(load_math(From(), D(), from + i)), to + i, bypass_cache);
-    }
+  for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(D())) {
+    store_math(To(), D(), change.apply(load_math(From(), D(), from + i)), to + i, bypass_cache);
   }
 }
 
-template <class From, class To>
-void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found) {
-  const auto* from = static_cast<const typename From::Storage*>(in);
-  auto* to = static_cast<typename To::Storage*>(out);
-  const bool bypass_cache = recipe.bypass_cache && out != in && reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+template <class From, class To, class Change>
+HWY_INLINE void write_blocks(const Change& change, const typename From::Storage* from, typename To::Storage* to,
+                             std::size_t blocks, bool finite, bool bypass_cache) {
+  if constexpr (From::id == BF16::id && To::id == BF16::id && HWY_TARGET != HWY_SCALAR) {
+    if (finite) {
+      for (std::size_t i = 0; i < blocks; ++i)
+        write_pairs<MathTag<From, To>>(change, from + i * kBlock, to + i * kBlock, bypass_cache);
+      return;
+    }
+  }
+  for (std::size_t i = 0; i < blocks; ++i)
+    write_block<From, To>(change, from + i * kBlock, to + i * kBlock, bypass_cache);
+}
+
+// Blocks that are observed before they are written: few enough to stay in the first cache, as many as the observer's
+// counters can take.
+template <class E>
+inline constexpr std::size_t kStretch = Observer<E>::kMostBlocks < 64 ? Observer<E>::kMostBlocks : 64;
+
+template <class From, class To, class Change>
+HWY_INLINE void observe_and_write(const typename From::Storage* from, typename To::Storage* to, std::uint32_t count,
+                                  const Recipe& recipe, const Change change, bool bypass_cache, Found& found) {
   Observer<From> observer(recipe);
-  const Transformer<From, MathTag<From, To>> transformer(recipe);
-  for_blocks(count / kBlock, observer, [&]() HWY_ATTR {
-    observer.take(from);
-    write_block<From, To>(transformer, from, to, bypass_cache);
-    from += kBlock;
-    to += kBlock;
-  });
+  for (std::size_t left = count / kBlock; left > 0;) {
+    const std::size_t blocks = left < kStretch<From> ? left : kStretch<From>;
+    for (std::size_t i = 0; i < blocks; ++i) observer.take(from + i * kBlock);
+    observer.empty_counters();
+    write_blocks<From, To>(change, from, to, blocks, recipe.factors_are_finite && observer.all_finite(), bypass_cache);
+    from += blocks * kBlock;
+    to += blocks * kBlock;
+    left -= blocks;
+  }
   const std::uint32_t rest = count % kBlock;
   if (rest != 0) {
     PaddedBlock<From> block;
     PaddedBlock<To> written;
     block.take(from, rest);
     observer.take(block.elements);
-    write_block<From, To>(transformer, block.elements, written.elements, false);
+    write_block<From, To>(change, block.elements, written.elements, false);
     written.give(to, rest);
   }
   observer.finish(rest != 0 ? static_cast<std::uint32_t>(kBlock) - rest : 0, found);
+}
+
+template <class From, class To>
+void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found) {
+  using D = MathTag<From, To>;
+  const auto* from = static_cast<const typename From::Storage*>(in);
+  auto* to = static_cast<typename To::Storage*>(out);
+  if constexpr (From::id == To::id) {
+    if (in == out && recipe.only_scales) {
+      return observe_and_write<From, To>(from, to, count, recipe, Scaling<D>(recipe), false, found);
+    }
+  }
+  const bool bypass_cache = recipe.bypass_cache && out != in && reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+  observe_and_write<From, To>(from, to, count, recipe, Transformer<From, D>(recipe), bypass_cache, found);
   if (bypass_cache) hwy::FlushStream();
 }
 
