@@ -34,6 +34,20 @@ int32_t tare_grads_observe(tare_grads* grads, tare_stream stream, tare_error* er
   });
 }
 
+int32_t tare_grads_unscale_and_update(tare_grads* grads, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(grads, "grads");
+    grads->grads->unscale_and_update(stream);
+  });
+}
+
+int32_t tare_grads_observe_and_update(tare_grads* grads, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(grads, "grads");
+    grads->grads->observe_and_update(stream);
+  });
+}
+
 int32_t tare_grads_write(tare_grads* grads, const tare_tensor* out, uint64_t count, const char* options_json,
                          tare_stream stream, tare_error* error) {
   return guard(error, [&] {

@@ -10,9 +10,7 @@ namespace tare::kernels::cuda {
 /// Where a list's tables are, in the memory of the device.
 struct Tables {
   const WorkPiece* pieces = nullptr;
-  const TensorPieces* tensor_pieces = nullptr;
-  Binding* inputs = nullptr;
-  Binding* outputs = nullptr;
+  const Binding* inputs = nullptr;
   PieceFound* found = nullptr;
   std::uint32_t* ticket = nullptr;
 };

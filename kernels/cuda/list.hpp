@@ -2,9 +2,8 @@
 // is used on one stream at a time, or on streams that the caller has put in order.
 #pragma once
 
-#include "kernels/cuda/arguments.hpp"
-#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/small_kernels.hpp"
+#include "kernels/cuda/work.hpp"
 
 namespace tare::kernels::cuda {
 
@@ -35,7 +34,7 @@ enum class Pass : std::int32_t { observe = 1, unscale = 2, write = 3 };
 struct PassRequest {
   Pass pass = Pass::observe;
   bool unscales = true;             ///< write: multiply by the inverse scale
-  bool steps = false;               ///< the scaler's step follows in the same launch
+  bool steps = false;               ///< the scaler's step follows in the same launch; not with clip_norm
   float limit = __builtin_inff();   ///< write: of clipping by value
   double clip_norm = 0;             ///< write: above 0 a first pass finds the norm
   double threshold = 0;             ///< for Statistics::below
@@ -46,16 +45,13 @@ struct PassRequest {
 class DeviceList {
  public:
   explicit DeviceList(DeviceScaler& scaler);
-  ~DeviceList();
   DeviceList(const DeviceList&) = delete;
   DeviceList& operator=(const DeviceList&) = delete;
 
   int device() const { return scaler_.device().ordinal(); }
   ListCore* core() const { return &core_.data()->list; }
-  /// May wait: where tables grow, and for an upload of an earlier list. Not while the stream is captured. Without the
-  /// memory the list is empty.
+  /// As DeviceWork's.
   void assign(std::span<const Tensor> tensors, cudaStream_t stream);
-  /// False (and nothing done) for other counts or dtypes. Never waits; enqueues nothing where addresses are the same.
   bool rebind(std::span<const Tensor> tensors, cudaStream_t stream);
   void run(const PassRequest& request, cudaStream_t stream);
   /// Waits. `each`: one a tensor.
@@ -67,26 +63,15 @@ class DeviceList {
     std::uint32_t ticket;
   };
 
-  void upload(cudaStream_t stream);
-  void bind(Binding* to, std::span<const Tensor> tensors, cudaStream_t stream);
-  void bind_outputs(const Tensor* outputs, cudaStream_t stream);
-  Tables tables() const;
   PassArguments arguments(const PassRequest& request) const;
   void launch(Kernel kernel, const PassArguments& pass, cudaStream_t stream);
 
   DeviceScaler& scaler_;
-  WorkList work_;
-  std::vector<Tensor> outputs_;  // as last bound
-  bool passed_ = false;          // whether there are findings
+  DeviceWork work_;
+  bool passed_ = false;  // whether there are findings
   Room<Core> core_;
-  Room<WorkPiece> pieces_;
-  Room<TensorPieces> tensor_pieces_;
-  Room<Binding> inputs_;
-  Room<Binding> output_bindings_;
   Room<PieceFound> found_;
   Room<Statistics> each_;
-  Room<unsigned char, Place::pinned> staged_;
-  cudaEvent_t uploaded_ = nullptr;  // when `staged_` may be written again
 };
 
 }  // namespace tare::kernels::cuda

@@ -46,6 +46,16 @@ void CpuGrads::observe(kernels::Stream stream) {
   run(true, 0, [&](const kernels::Findings& findings) { list_->observe(findings, stream); });
 }
 
+void CpuGrads::unscale_and_update(kernels::Stream stream) {
+  unscale(stream);
+  scaler_.update(stream);
+}
+
+void CpuGrads::observe_and_update(kernels::Stream stream) {
+  observe(stream);
+  scaler_.update(stream);
+}
+
 void CpuGrads::write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) {
   require_fitting(tensors_, outputs);
   const WriteOptions& wanted = options_.parsed(options);

@@ -43,6 +43,8 @@ class CpuGrads final : public Grads {
   void rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void unscale(kernels::Stream stream) override;
   void observe(kernels::Stream stream) override;
+  void unscale_and_update(kernels::Stream stream) override;
+  void observe_and_update(kernels::Stream stream) override;
   void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) override;
   [[nodiscard]] const void* pointer(Shown which) const override;
   [[nodiscard]] std::string statistics(kernels::Stream stream) const override;

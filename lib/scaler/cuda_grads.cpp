@@ -22,15 +22,26 @@ void CudaGrads::rebind(std::span<const kernels::Tensor> tensors, kernels::Stream
   std::ranges::copy(tensors, tensors_.begin());
 }
 
-void CudaGrads::unscale(kernels::Stream stream) {
-  require_usable(tensors_, kernels::Use::write);
-  const tare_cuda_pass pass = {TARE_CUDA_UNSCALE, 1, 0, 0, 0, scaler_.threshold_, nullptr};
+void CudaGrads::pass(std::int32_t what, std::int32_t steps, kernels::Stream stream) {
+  if (what == TARE_CUDA_UNSCALE) require_usable(tensors_, kernels::Use::write);
+  const tare_cuda_pass pass = {what, 1, steps, 0, 0, scaler_.threshold_, nullptr};
   call_cuda(scaler_.cuda_.list_pass, list_.get(), &pass, stream);
 }
 
+void CudaGrads::unscale(kernels::Stream stream) {
+  pass(TARE_CUDA_UNSCALE, 0, stream);
+}
+
 void CudaGrads::observe(kernels::Stream stream) {
-  const tare_cuda_pass pass = {TARE_CUDA_OBSERVE, 1, 0, 0, 0, scaler_.threshold_, nullptr};
-  call_cuda(scaler_.cuda_.list_pass, list_.get(), &pass, stream);
+  pass(TARE_CUDA_OBSERVE, 0, stream);
+}
+
+void CudaGrads::unscale_and_update(kernels::Stream stream) {
+  pass(TARE_CUDA_UNSCALE, 1, stream);
+}
+
+void CudaGrads::observe_and_update(kernels::Stream stream) {
+  pass(TARE_CUDA_OBSERVE, 1, stream);
 }
 
 void CudaGrads::write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) {

@@ -60,11 +60,15 @@ class CudaGrads final : public Grads {
   void rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void unscale(kernels::Stream stream) override;
   void observe(kernels::Stream stream) override;
+  void unscale_and_update(kernels::Stream stream) override;
+  void observe_and_update(kernels::Stream stream) override;
   void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) override;
   [[nodiscard]] const void* pointer(Shown which) const override;
   [[nodiscard]] std::string statistics(kernels::Stream stream) const override;
 
  private:
+  void pass(std::int32_t what, std::int32_t steps, kernels::Stream stream);
+
   CudaScaler& scaler_;
   CudaListHandle list_;
   std::vector<kernels::Tensor> tensors_;

@@ -60,6 +60,9 @@ class Grads {
   virtual void rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
   virtual void unscale(kernels::Stream stream) = 0;
   virtual void observe(kernels::Stream stream) = 0;
+  /// The same and the scaler's update; one launch on a GPU.
+  virtual void unscale_and_update(kernels::Stream stream) = 0;
+  virtual void observe_and_update(kernels::Stream stream) = 0;
   /// Texts of options are parsed when they change.
   virtual void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) = 0;
   [[nodiscard]] virtual const void* pointer(Shown which) const = 0;

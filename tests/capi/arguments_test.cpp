@@ -69,6 +69,8 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
                               tare_grads_rebind(nullptr, nullptr, 0, nullptr, &error),
                               tare_grads_unscale(nullptr, nullptr, &error),
                               tare_grads_observe(nullptr, nullptr, &error),
+                              tare_grads_unscale_and_update(nullptr, nullptr, &error),
+                              tare_grads_observe_and_update(nullptr, nullptr, &error),
                               tare_grads_write(nullptr, nullptr, 0, nullptr, nullptr, &error),
                               tare_grads_pointer(&pointer, nullptr, 1, &error),
                               tare_grads_statistics(&text, nullptr, nullptr, &error),

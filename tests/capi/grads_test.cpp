@@ -121,3 +121,21 @@ TEST_CASE_METHOD(Fixture, "a list tells what its last pass found, in total and b
   tare_grads_destroy(watched);
   tare_scaler_destroy(with_threshold);
 }
+
+TEST_CASE_METHOD(Fixture, "a list's pass and the update in one call are the two calls") {
+  double scale = 0;
+  REQUIRE(tare_grads_unscale_and_update(grads, nullptr, &error) == TARE_OK);
+  CHECK(values[0] == 0.75f);
+  CHECK(shown(TARE_POINTER_MULTIPLIER) == 0.25f);  // of the scale that these values had
+  more[0] = std::numeric_limits<float>::quiet_NaN();
+  REQUIRE(tare_grads_observe_and_update(grads, nullptr, &error) == TARE_OK);
+  CHECK(shown(TARE_POINTER_FOUND_INF) == 1);
+  REQUIRE(tare_scaler_scale(&scale, scaler, nullptr, &error) == TARE_OK);
+  CHECK(scale == 2);
+  tare_text* text = nullptr;
+  REQUIRE(tare_scaler_statistics(&text, scaler, nullptr, &error) == TARE_OK);
+  const auto statistics = nlohmann::json::parse(tare_text_data(text));
+  tare_text_destroy(text);
+  CHECK(statistics.at("steps") == 2);
+  CHECK(statistics.at("skipped") == 1);
+}

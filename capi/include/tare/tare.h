@@ -111,7 +111,8 @@ TARE_API const char* tare_status_name(int32_t status);
 
 enum { TARE_F32 = 1, TARE_F64 = 2, TARE_F16 = 3, TARE_BF16 = 4, TARE_F8E4M3FN = 5, TARE_F8E5M2 = 6 };
 
-/* A contiguous array where the scaler computes: host memory for a CPU scaler. Frozen at 24 bytes. */
+/* A contiguous array where the scaler computes: host memory for a CPU scaler, device memory for a CUDA scaler. Frozen
+ * at 24 bytes. */
 typedef struct tare_tensor {
   void* data;     /* aligned to the element; may be NULL if count is 0 */
   uint64_t count; /* elements */
@@ -224,6 +225,11 @@ TARE_API int32_t tare_grads_rebind(tare_grads* grads, const tare_tensor* tensors
 /* As tare_scaler_unscale and tare_scaler_observe. Found-inf of the list is set anew by each. */
 TARE_API int32_t tare_grads_unscale(tare_grads* grads, tare_stream stream, tare_error* error);
 TARE_API int32_t tare_grads_observe(tare_grads* grads, tare_stream stream, tare_error* error);
+
+/* The same with tare_scaler_update right behind it; on a GPU the two are one launch. For scalers whose step has one
+ * list, or for its last. */
+TARE_API int32_t tare_grads_unscale_and_update(tare_grads* grads, tare_stream stream, tare_error* error);
+TARE_API int32_t tare_grads_observe_and_update(tare_grads* grads, tare_stream stream, tare_error* error);
 
 /* Writes the i-th tensor, unscaled, clipped and cast, into out[i]: as many elements, f32, f64, f16 or bf16; its own
  * input (of the same size of element) or memory that overlaps nothing. `options_json` may be NULL:
