@@ -10,6 +10,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "tools/network.hpp"
 #include "tools/verb.hpp"
 
 namespace {
@@ -33,7 +34,8 @@ constexpr const char* closing_words =
     "Examples:\n"
     "  tare inspect run/global_step4200\n"
     "  tare edit run/global_step4200 scale=65536\n"
-    "  tare undo run/global_step4200\n\n"
+    "  tare undo run/global_step4200\n"
+    "  tare inspect s3://bucket/run/step100\n\n"
     "Exit codes: 0 done; 1 the answer is no (copies disagree, something differs); 2 wrong usage;\n"
     "3 cannot be read, written or locked; 4 valid but refused.";
 
@@ -52,8 +54,6 @@ int run_verb(const Run& run, const Terminal& terminal) {
   return exit_failed;
 }
 
-}  // namespace
-
 /// A process that lives for milliseconds spends much of them on page faults: its heap is one piece that starts with a
 /// huge page, where the system has them, so that most runs take a single fault for all their memory.
 void prepare_heap() {
@@ -70,7 +70,10 @@ void prepare_heap() {
   [[maybe_unused]] static void* volatile const below = std::malloc(first_page - begin);
 }
 
+}  // namespace
+
 int main(int argc, char** argv) {
+  if (const auto exit_code_elsewhere = hand_over(argv)) return *exit_code_elsewhere;
   prepare_heap();
   CLI::App app("tare: inspect, edit and undo loss-scaler state inside checkpoints, in place and without Python",
                "tare");

@@ -3,13 +3,33 @@
 #include <fmt/format.h>
 
 #include "lib/base/error.hpp"
+#include "tools/network.hpp"
 #include "tools/render.hpp"
 
 using namespace tare;
 
+namespace {
+
+OpenOptions with_progress(const Terminal& terminal, const std::string& path, OpenOptions options) {
+  options.files = &files_of(path);
+  options.on_progress = [&terminal](std::size_t done, std::size_t count) {
+    terminal.progress(fmt::format("{} of {} files read", done, count));
+  };
+  return options;
+}
+
+}  // namespace
+
+void require_local(const std::string& path) {
+  if (!is_url(path)) return;
+  throw Error(Status::refused, path + ": remote objects are not edited in place",
+              "download the checkpoint, edit that, and upload the files that the edit names");
+}
+
 Opened open_for_reading(const Terminal& terminal, const std::string& path, const OpenOptions& options) {
+  if (is_url(path)) return {open_checkpoint(path, with_progress(terminal, path, options)), std::nullopt};
   try {
-    Checkpoint checkpoint = open_checkpoint(path, options);
+    Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));
     auto pending = find_pending(system_files(), checkpoint.resolved, {});
     return {std::move(checkpoint), std::move(pending)};
   } catch (const Error&) {
@@ -20,9 +40,11 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
 }
 
 Checkpoint open_for_writing(const Terminal& terminal, const std::string& path) {
+  require_local(path);
+  const OpenOptions options = with_progress(terminal, path, {.keep_open = true});
   std::string interrupted = path;
   try {
-    Checkpoint checkpoint = open_checkpoint(path, {.keep_open = true});
+    Checkpoint checkpoint = open_checkpoint(path, options);
     if (!find_pending(system_files(), checkpoint.resolved, {})) return checkpoint;
     interrupted = checkpoint.resolved;
   } catch (const Error&) {
@@ -32,5 +54,5 @@ Checkpoint open_for_writing(const Terminal& terminal, const std::string& path) {
   for (const Pending& rolled_back : recover(system_files(), interrupted, {})) {
     terminal.say(fmt::format("rolled back an edit of {} that was interrupted", rolled_back.when));
   }
-  return open_checkpoint(path, {.keep_open = true});
+  return open_checkpoint(path, options);
 }

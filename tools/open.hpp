@@ -16,5 +16,8 @@ struct Opened {
 /// Where the checkpoint cannot be read, a pending transaction, which may be why, is told on stderr first.
 Opened open_for_reading(const Terminal& terminal, const std::string& path, const tare::OpenOptions& options);
 
-/// The same, with the trees kept, after what was interrupted has been rolled back.
+/// Throws `refused` for a URL: verbs that write need the file system.
+void require_local(const std::string& path);
+
+/// As open_for_reading, with the trees kept, after what was interrupted has been rolled back.
 tare::Checkpoint open_for_writing(const Terminal& terminal, const std::string& path);

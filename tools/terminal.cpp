@@ -31,12 +31,26 @@ std::string Terminal::styled(Style style, std::string_view text) const {
   return fmt::format("{}{}\x1b[0m", codes[static_cast<std::size_t>(style)], text);
 }
 
+void Terminal::progress(std::string_view line) const {
+  if (::isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\r\x1b[K{}", line);
+  std::fflush(stderr);
+  shows_progress_ = true;
+}
+
+void Terminal::end_progress() const {
+  if (shows_progress_) fmt::print(stderr, "\r\x1b[K");
+  shows_progress_ = false;
+}
+
 void Terminal::answer(std::string_view text) const {
+  end_progress();
   const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!is_written) tare::throw_io("standard output", errno);
 }
 
 void Terminal::say(std::string_view line) const {
+  end_progress();
   fmt::print(stderr, "{}\n", line);
 }
 

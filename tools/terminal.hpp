@@ -17,9 +17,14 @@ class Terminal {
   void answer(std::string_view text) const;
   /// Writes a line to stderr.
   void say(std::string_view line) const;
+  /// Shows a line on stderr that the next one replaces, if that is a terminal.
+  void progress(std::string_view line) const;
   /// Asks on stderr and reads the answer, if stdin and stderr are terminals; else takes it as a yes.
   [[nodiscard]] bool confirm(std::string_view question) const;
 
  private:
+  void end_progress() const;
+
   bool has_colours_;
+  mutable bool shows_progress_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/report/report.hpp"
+#include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -18,6 +19,7 @@ struct Options {
 };
 
 int show_history(const Terminal& terminal, const Options& options) {
+  require_local(options.path);
   if (options.prune) {
     const std::size_t count = prune(system_files(), options.path, {});
     terminal.answer(fmt::format("forgot {} edit{}: {} cannot be undone any more\n", count, count == 1 ? "" : "s",

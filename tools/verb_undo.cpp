@@ -5,6 +5,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/report/report.hpp"
+#include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -20,6 +21,7 @@ struct Options {
 };
 
 int run_undo(const Terminal& terminal, const Options& options) {
+  require_local(options.path);
   if (!options.yes && !terminal.confirm("Take back the last edit of " + escaped(options.path) + "?")) {
     throw Error(Status::refused, "not confirmed: nothing was written");
   }

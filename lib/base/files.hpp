@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/source.hpp"
@@ -36,6 +37,9 @@ class Files {
     return true;
   }
 };
+
+/// http://, https:// or s3://, in any case of letters: no path of the file system.
+bool is_url(std::string_view path);
 
 /// The file system. Its sources are FileSources.
 const Files& local_files();

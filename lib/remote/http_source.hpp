@@ -1,0 +1,40 @@
+// An object behind HTTP as a source: the blocks that were read stay, so that many small reads are few requests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "lib/base/source.hpp"
+#include "lib/remote/http_client.hpp"
+
+namespace tare {
+
+class HttpSource final : public Source {
+ public:
+  /// Asks for the first block. Throws what HttpClient::get throws.
+  HttpSource(std::shared_ptr<const HttpClient> client, HttpObject object);
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] const std::string& name() const override { return object_.name; }
+  /// One request at most. Throws `io` where the object has changed since the first.
+  void read(std::uint64_t offset, std::span<std::byte> to) const override;
+  using Source::read;
+
+ private:
+  static constexpr std::uint64_t block_bytes = std::uint64_t{64} << 10;
+  static constexpr std::size_t most_blocks = 64;
+
+  void fetch_missing(std::uint64_t first, std::uint64_t end) const;
+  Bytes fetch(Span range) const;
+
+  std::shared_ptr<const HttpClient> client_;
+  mutable std::mutex mutex_;
+  mutable HttpObject object_;
+  mutable std::map<std::uint64_t, Bytes> blocks_;  ///< by number
+  std::uint64_t size_ = 0;
+  std::string version_;
+};
+
+}  // namespace tare

@@ -1,0 +1,119 @@
+#include "lib/remote/remote_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/remote/http_source.hpp"
+#include "lib/remote/url.hpp"
+
+namespace tare {
+namespace {
+
+/// Files that say that a folder is a checkpoint, or a run of checkpoints, and where to go on.
+constexpr auto index_names = std::to_array<std::string_view>({
+    ".metadata",                         // torch.distributed.checkpoint
+    "latest",                            // DeepSpeed
+    "latest_checkpointed_iteration.txt"  // Megatron
+});
+
+/// Files and folders that may hold a scaler beside or instead of an index.
+constexpr auto other_files = std::to_array<std::string_view>({
+    "common.pt",           // Megatron's torch_dist
+    "scaler.pt",           // accelerate, the Hugging Face Trainer
+    "model_optim_rng.pt",  // Megatron
+});
+constexpr auto folders = std::to_array<std::string_view>({"mp_rank_00"});
+
+/// Files that are numbered from 0 on: the first that is not there is the end.
+struct Series {
+  std::string_view before, after;
+  int digits;
+};
+constexpr auto series = std::to_array<Series>({
+    {"mp_rank_", "_model_states.pt", 2},
+    {"zero_pp_rank_", "_mp_rank_00_optim_states.pt", 1},
+    {"bf16_zero_pp_rank_", "_mp_rank_00_optim_states.pt", 1},
+});
+
+}  // namespace
+
+RemoteFiles::RemoteFiles(S3Settings settings) : settings_(std::move(settings)) {}
+
+HttpObject RemoteFiles::object(const std::string& path) const {
+  HttpObject object{shown_url(path), path, {}, {}};
+  if (!is_s3(path)) return object;
+  object.s3 = parse_s3(path);
+  object.settings = settings_;
+  object.url = s3_url(object.s3, object.settings);
+  return object;
+}
+
+std::shared_ptr<const Source> RemoteFiles::open(const std::string& path) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = known_.find(path);
+    if (known != known_.end() && known->second != nullptr) return known->second;
+  }
+  return std::make_shared<const HttpSource>(client_, object(path));
+}
+
+std::shared_ptr<const Source> RemoteFiles::find(const std::string& path) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = known_.find(path);
+    if (known != known_.end()) return known->second;
+  }
+  std::shared_ptr<const Source> found;
+  try {
+    found = std::make_shared<const HttpSource>(client_, object(path));
+  } catch (const Error& error) {
+    // S3 answers 403 for what is not there to who may not list the bucket.
+    const bool may_be_absent = error.status == Status::not_found || (is_s3(path) && error.detail == EACCES);
+    if (!may_be_absent) throw;
+  }
+  const std::lock_guard lock(mutex_);
+  return known_.try_emplace(path, std::move(found)).first->second;
+}
+
+bool RemoteFiles::is_folder(const std::string& path) const {
+  const auto has = [&](std::string_view name) { return find(fmt::format("{}/{}", path, name)) != nullptr; };
+  return std::any_of(index_names.begin(), index_names.end(), has) ||
+         std::any_of(other_files.begin(), other_files.end(), has) || has("mp_rank_00_model_states.pt") ||
+         has("mp_rank_00/model_optim_rng.pt");
+}
+
+FileType RemoteFiles::type(const std::string& path) const {
+  const bool has_query = path.find('?') != path.npos;  // a signature is good for one object
+  const bool may_be_file = !path.ends_with('/');
+  if (may_be_file && find(path) != nullptr) return FileType::file;
+  std::string folder = path;
+  while (folder.ends_with('/')) folder.pop_back();
+  return !has_query && is_folder(folder) ? FileType::folder : FileType::absent;
+}
+
+std::vector<FileEntry> RemoteFiles::list(const std::string& folder) const {
+  std::vector<FileEntry> entries;
+  const auto add = [&](std::string name) {
+    if (find(folder + "/" + name) == nullptr) return false;
+    entries.push_back({std::move(name), FileType::file});
+    return true;
+  };
+  for (const std::string_view name : index_names) add(std::string(name));
+  for (const std::string_view name : other_files) add(std::string(name));
+  for (const auto& [before, after, digits] : series) {
+    for (std::size_t i = 0; i < limits::max_files && add(fmt::format("{}{:0{}}{}", before, i, digits, after)); ++i) {
+    }
+  }
+  for (const std::string_view name : folders) {
+    if (is_folder(fmt::format("{}/{}", folder, name))) entries.push_back({std::string(name), FileType::folder});
+  }
+  return entries;
+}
+
+}  // namespace tare

@@ -1,0 +1,36 @@
+// Checkpoints behind http(s) and s3. Servers do not list folders, so a folder is what has one of the names that
+// frameworks begin with, and its files are those that such names lead to.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "lib/base/files.hpp"
+#include "lib/remote/http_client.hpp"
+#include "lib/remote/s3_settings.hpp"
+
+namespace tare {
+
+class RemoteFiles final : public Files {
+ public:
+  explicit RemoteFiles(S3Settings settings);
+
+  [[nodiscard]] FileType type(const std::string& path) const override;
+  [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override;
+  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override;
+
+ private:
+  /// Null where the server has no such object, or does not say.
+  std::shared_ptr<const Source> find(const std::string& path) const;
+  [[nodiscard]] HttpObject object(const std::string& path) const;
+  [[nodiscard]] bool is_folder(const std::string& path) const;
+
+  S3Settings settings_;
+  std::shared_ptr<const HttpClient> client_ = std::make_shared<const HttpClient>();
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::shared_ptr<const Source>> known_;
+};
+
+}  // namespace tare

@@ -1,0 +1,29 @@
+// Who asks S3, and where it is: as the aws command and its libraries find it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace tare {
+
+struct S3Settings {
+  std::string access_key;  ///< empty: requests are anonymous
+  std::string secret_key;
+  std::string session_token;
+  std::string region = "us-east-1";
+  std::string endpoint;  ///< of another service that speaks S3; empty: Amazon's
+};
+
+/// A variable's value, "" where it is not set.
+using Environment = std::function<std::string(const char* name)>;
+
+/// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3
+/// or AWS_ENDPOINT_URL; where these say nothing, the profile AWS_PROFILE (or "default") of ~/.aws/credentials and
+/// ~/.aws/config (or AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE). Anonymous where nobody says anything.
+S3Settings read_s3_settings(const Environment& environment);
+
+/// The value of `key` in `[section]` of an INI text, "" where there is none.
+std::string ini_value(std::string_view text, std::string_view section, std::string_view key);
+
+}  // namespace tare

@@ -1,0 +1,62 @@
+#include "lib/remote/url.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view s3_scheme = "s3://";
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+}  // namespace
+
+bool is_s3(std::string_view url) {
+  return url.size() >= s3_scheme.size() && (url[0] == 's' || url[0] == 'S') &&
+         url.substr(1, s3_scheme.size() - 1) == s3_scheme.substr(1);
+}
+
+std::string shown_url(std::string_view url) {
+  url = url.substr(0, url.find_first_of("?#"));
+  const std::size_t host = std::min(url.find("://"), url.size()) + 3;
+  if (host >= url.size()) return std::string(url);
+  const std::string_view authority = url.substr(host, url.find('/', host) - host);
+  const std::size_t at = authority.rfind('@');
+  if (at == authority.npos) return std::string(url);
+  return fmt::format("{}{}", url.substr(0, host), url.substr(host + at + 1));
+}
+
+S3Object parse_s3(std::string_view url) {
+  const auto is_bucket_character = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_'; };
+  if (is_s3(url)) {
+    const std::string_view rest = url.substr(s3_scheme.size());
+    const std::size_t slash = rest.find('/');
+    const std::string_view bucket = rest.substr(0, slash);
+    if (slash != rest.npos && slash + 1 < rest.size() && !bucket.empty() &&
+        std::all_of(bucket.begin(), bucket.end(), is_bucket_character)) {
+      return {std::string(bucket), std::string(rest.substr(slash + 1))};
+    }
+  }
+  throw Error(Status::invalid_argument, fmt::format("{}: not of the form s3://BUCKET/KEY", url));
+}
+
+std::string escaped_key(std::string_view key) {
+  constexpr std::string_view unreserved = "-._~/";
+  std::string escaped;
+  for (const char c : key) {
+    if (is_letter_or_digit(c) || unreserved.find(c) != unreserved.npos) {
+      escaped += c;
+    } else {
+      escaped += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return escaped;
+}
+
+}  // namespace tare

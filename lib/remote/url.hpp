@@ -1,0 +1,24 @@
+// What the user calls a remote checkpoint, and what a server is asked for.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tare {
+
+/// As messages show it: without the user's name and password before '@', without the query, which may hold a signature.
+std::string shown_url(std::string_view url);
+
+struct S3Object {
+  std::string bucket;
+  std::string key;
+};
+
+bool is_s3(std::string_view url);
+/// s3://BUCKET/KEY. Throws `invalid_argument` for anything else, and for a bucket with characters that none has.
+S3Object parse_s3(std::string_view url);
+
+/// `key` with every byte but unreserved ones and '/' as %XX: what S3 signs.
+std::string escaped_key(std::string_view key);
+
+}  // namespace tare

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""tare against real servers on this machine: one with ranges, odd ones, and one that checks S3's signatures.
+
+    remote.py --tare TARE --corpus FOLDER [--make-checkpoint SCRIPT]
+
+What a URL gives must equal what the same files give locally. Prints a line a failure; exit 1 if there are any.
+"""
+import argparse
+import hashlib
+import hmac
+import http.server
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+
+CASES = ["torch/scaler-file-t2.15/scaler.pt", "torch/legacy-t1.13/model.pt", "deepspeed/zero2_4ranks_tags/ckpt",
+         "torch/dcp-plain-1rank-t2.15/step_20", "megatron/dist_1rank/ckpt", "megatron/torch_1rank/ckpt"]
+KEY, SECRET, TOKEN = "AKIDTARE", "s3cr3t/+key", "session+token"
+
+
+class Server:
+    """Serves `folder`; `behaviour` sees each request first and may answer it itself (then it returns True)."""
+
+    def __init__(self, folder, behaviour=None):
+        self.folder, self.behaviour = pathlib.Path(folder), behaviour
+        self.requests, self.sent = [], 0
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def answer(self, status, body=b"", **headers):
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+                outer.sent += len(body)
+
+            def do_GET(self):
+                outer.requests.append((self.path, self.headers.get("Range")))
+                if outer.behaviour and outer.behaviour(self):
+                    return
+                self.serve(self.path)
+
+            def serve(self, path, etag='"1"'):
+                file = outer.folder / path.lstrip("/")
+                if not file.is_file():
+                    return self.answer(404)
+                size = file.stat().st_size
+                first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"]).groups())
+                if first >= size:
+                    return self.answer(416, Content_Range=f"bytes */{size}")
+                with file.open("rb") as opened:
+                    opened.seek(first)
+                    body = opened.read(min(last, size - 1) - first + 1)
+                self.answer(206, body, ETag=etag, Content_Range=f"bytes {first}-{first + len(body) - 1}/{size}")
+
+        class Quiet(http.server.ThreadingHTTPServer):
+            def handle_error(self, *_):
+                pass  # clients that go away are part of the tests
+
+        self.http = Quiet(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+
+
+def signature(method, path, headers, signed, secret, date, scope):
+    """AWS signature version 4, from its public description: of a request without a query."""
+    lines = "".join(f"{name}:{headers[name].strip()}\n" for name in signed)
+    request = "\n".join([method, path, "", lines, ";".join(signed), headers["x-amz-content-sha256"]])
+    to_sign = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(request.encode()).hexdigest()])
+    key = ("AWS4" + secret).encode()
+    for part in scope.split("/"):
+        key = hmac.new(key, part.encode(), "sha256").digest()
+    return hmac.new(key, to_sign.encode(), "sha256").hexdigest()
+
+
+def check_verifier():
+    """The example that Amazon documents for GET Object."""
+    empty = hashlib.sha256(b"").hexdigest()
+    headers = {"host": "examplebucket.s3.amazonaws.com", "range": "bytes=0-9", "x-amz-content-sha256": empty,
+               "x-amz-date": "20130524T000000Z"}
+    found = signature("GET", "/test.txt", headers, sorted(headers), "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+                      "20130524T000000Z", "20130524/us-east-1/s3/aws4_request")
+    return found == "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"
+
+
+def s3_behaviour(region):
+    """A bucket in `region` that only KEY may read."""
+
+    def behaviour(request):
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)",
+                             headers.get("authorization", ""))
+        if not found:
+            return request.answer(403) or True
+        key, scope, signed, given = found.groups()
+        if scope.split("/")[1] != region:
+            return request.answer(400, x_amz_bucket_region=region) or True
+        right = signature("GET", request.path, headers, signed.split(";"), SECRET, headers["x-amz-date"], scope)
+        is_whole = {"host", "x-amz-date", "x-amz-security-token"} <= set(signed.split(";"))
+        if key != KEY or given != right or not is_whole or headers["x-amz-security-token"] != TOKEN:
+            return request.answer(403) or True
+        request.serve(request.path.removeprefix("/bucket").replace("%20", " "))
+        return True
+
+    return behaviour
+
+
+class Checks:
+    def __init__(self, options):
+        self.tare, self.corpus, self.options = options.tare, pathlib.Path(options.corpus), options
+        self.failed = 0
+        self.home = tempfile.TemporaryDirectory()
+
+    def expect(self, holds, what):
+        if not holds:
+            self.failed += 1
+            print(f"FAILED {what}")
+
+    def run(self, *arguments, **variables):
+        environment = {"PATH": os.environ["PATH"], "HOME": self.home.name, "NO_COLOR": "1", **variables}
+        return subprocess.run([self.tare, *arguments], capture_output=True, text=True, env=environment, timeout=60)
+
+    def answer(self, target, **variables):
+        done = self.run("inspect", "--json", target, **variables)
+        return done.stdout.replace(json.dumps(target)[1:-1], "TARGET"), done
+
+    def same_as_local(self):
+        server = Server(self.corpus)
+        for case in CASES:
+            local, _ = self.answer(str(self.corpus / case))
+            remote, done = self.answer(f"{server.url}/{case}")
+            same = local and [json.loads(local)[key] for key in ("scalers", "findings")] == \
+                (remote and [json.loads(remote)[key] for key in ("scalers", "findings")])
+            self.expect(same, f"{case}: {done.stderr or remote}")
+            self.expect(done.returncode == 0, f"{case}: exit {done.returncode}")
+        url = f"{server.url}/{CASES[0]}"
+        for verb in (["edit", url, "scale=1"], ["undo", url], ["history", url]):
+            done = self.run(*verb)
+            self.expect(done.returncode == 4 and "remote objects" in done.stderr, f"{verb[0]} of a URL: {done}")
+        for path, words in ((CASES[0] + "x", "404"), ("torch", "404")):
+            done = self.run("inspect", f"{server.url}/{path}")
+            self.expect(done.returncode == 3 and words in done.stderr, f"{path}: {done}")
+
+    def reads_little(self):
+        with tempfile.TemporaryDirectory() as folder:
+            big = pathlib.Path(folder) / "big.pt"
+            subprocess.run([sys.executable, self.options.make_checkpoint, big], check=True)
+            server = Server(folder)
+            done = self.run("get", f"{server.url}/big.pt", "scale")
+            self.expect(done.stdout == "65536.0\n", f"4.4 GB: {done}")
+            self.expect(server.sent < 1_000_000, f"4.4 GB: {server.sent} bytes read")
+            self.expect(len(server.requests) <= 10, f"4.4 GB: {server.requests}")
+
+    def odd_servers(self):
+        case = CASES[0]
+        wanted = self.run("get", str(self.corpus / case), "scale").stdout
+        data = (self.corpus / case).read_bytes()
+
+        def flaky(request):
+            return len(server.requests) <= 2 and (request.answer(503) or True)
+
+        def moved(request):
+            return not request.path.startswith("/new/") and (request.answer(302, Location="/new" + request.path) or
+                                                             True) or (request.serve(request.path[4:]) or True)
+
+        def whole(request):
+            return request.answer(200, data) or True
+
+        def endless(request):
+            return request.answer(200, data * (200_000 // len(data) + 1)) or True
+
+        def cut(request):
+            request.send_response(206)
+            request.send_header("Content-Range", f"bytes 0-{len(data) - 1}/{len(data)}")
+            request.send_header("Content-Length", str(len(data)))
+            request.end_headers()
+            request.wfile.write(data[:100])
+            request.close_connection = True
+            return True
+
+        def forbidden(request):
+            return request.answer(403) or True
+
+        for behaviour, code, words in ((flaky, 0, wanted), (moved, 0, wanted), (whole, 0, wanted),
+                                       (endless, 3, "sends all of it"), (cut, 3, "127.0.0.1"), (forbidden, 3, "403")):
+            server = Server(self.corpus, behaviour)
+            done = self.run("get", f"{server.url}/{case}", "scale")
+            self.expect(done.returncode == code and words in done.stdout + done.stderr, f"{behaviour.__name__}: {done}")
+
+    def changes_meanwhile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            big = pathlib.Path(folder) / "big.pt"
+            subprocess.run([sys.executable, self.options.make_checkpoint, big], check=True)
+
+            def changing(request):
+                return request.serve(request.path, etag=f'"{len(server.requests)}"') or True
+
+            server = Server(folder, changing)
+            done = self.run("get", f"{server.url}/big.pt", "scale")
+            self.expect(done.returncode == 3 and "changed while it was read" in done.stderr, f"changing: {done}")
+
+    def s3(self):
+        self.expect(check_verifier(), "the verifier does not reproduce Amazon's example")
+        wanted = self.run("get", str(self.corpus / CASES[2]), "scale").stdout
+        server = Server(self.corpus, s3_behaviour("eu-west-1"))
+        signed = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": TOKEN,
+                  "AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL": server.url}
+        target = f"s3://bucket/{CASES[2]}"
+        for what, variables, code in (("signed", signed, 0), ("another region", signed | {"AWS_REGION": "us-east-1"}, 0),
+                                      ("wrong secret", signed | {"AWS_SECRET_ACCESS_KEY": "x"}, 3),
+                                      ("anonymous", {"AWS_ENDPOINT_URL": server.url}, 3)):
+            done = self.run("get", target, "scale", **variables)
+            self.expect(done.returncode == code and done.stdout == (wanted if code == 0 else ""), f"S3, {what}: {done}")
+        public = Server(self.corpus, lambda request: request.serve(request.path.removeprefix("/bucket")) or True)
+        done = self.run("get", target, "scale", AWS_ENDPOINT_URL=public.url)
+        self.expect(done.stdout == wanted, f"S3, public: {done}")
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    ask.add_argument("--corpus", required=True)
+    ask.add_argument("--make-checkpoint", required=True)
+    checks = Checks(ask.parse_args())
+    for check in (checks.same_as_local, checks.reads_little, checks.odd_servers, checks.changes_meanwhile, checks.s3):
+        check()
+    print("all held" if checks.failed == 0 else f"{checks.failed} failed")
+    sys.exit(checks.failed > 0)
+
+
+if __name__ == "__main__":
+    main()

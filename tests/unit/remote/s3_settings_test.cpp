@@ -1,0 +1,82 @@
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "lib/remote/s3_settings.hpp"
+
+using namespace tare;
+
+namespace {
+
+class Home {
+ public:
+  Home() {
+    std::filesystem::create_directory(path_ + "/.aws");
+    write("credentials",
+          "[default]\naws_access_key_id = AKDEFAULT\naws_secret_access_key=sdefault\r\n\n[lab]\n"
+          "aws_access_key_id=AKLAB\naws_secret_access_key = s=lab/+\naws_session_token = tlab\n");
+    write("config",
+          "[default]\nregion = eu-north-1\n# [lab]\n[profile lab]\nregion=us-west-2\nendpoint_url = "
+          "http://minio:9000/\n");
+  }
+  ~Home() { std::filesystem::remove_all(path_); }
+  Home(const Home&) = delete;
+  Home& operator=(const Home&) = delete;
+
+  [[nodiscard]] S3Settings settings(std::map<std::string, std::string> variables) const {
+    variables.emplace("HOME", path_);
+    return read_s3_settings([&](const char* name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? std::string() : found->second;
+    });
+  }
+
+ private:
+  void write(const char* name, const char* text) const { std::ofstream(path_ + "/.aws/" + name) << text; }
+
+  static std::string make() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tare-home-XXXXXX").string();
+    return mkdtemp(pattern.data());
+  }
+  std::string path_ = make();
+};
+
+}  // namespace
+
+TEST_CASE("variables win over the files of a profile, and a key pair is taken from one place") {
+  const Home home;
+  const S3Settings from_files = home.settings({});
+  CHECK(from_files.access_key == "AKDEFAULT");
+  CHECK(from_files.secret_key == "sdefault");
+  CHECK(from_files.session_token.empty());
+  CHECK(from_files.region == "eu-north-1");
+  CHECK(from_files.endpoint.empty());
+
+  const S3Settings half = home.settings({{"AWS_ACCESS_KEY_ID", "AKHALF"}, {"AWS_REGION", "eu-west-3"}});
+  CHECK(half.access_key == "AKDEFAULT");
+  CHECK(half.region == "eu-west-3");
+
+  const S3Settings given = home.settings(
+      {{"AWS_ACCESS_KEY_ID", "AKENV"}, {"AWS_SECRET_ACCESS_KEY", "senv"}, {"AWS_DEFAULT_REGION", "ap-south-1"}});
+  CHECK(given.access_key == "AKENV");
+  CHECK(given.secret_key == "senv");
+  CHECK(given.region == "ap-south-1");
+}
+
+TEST_CASE("another profile is read under its own names in both files") {
+  const Home home;
+  const S3Settings lab = home.settings({{"AWS_PROFILE", "lab"}});
+  CHECK(lab.access_key == "AKLAB");
+  CHECK(lab.secret_key == "s=lab/+");
+  CHECK(lab.session_token == "tlab");
+  CHECK(lab.region == "us-west-2");
+  CHECK(lab.endpoint == "http://minio:9000");
+}
+
+TEST_CASE("nobody's settings are anonymous") {
+  const S3Settings nobody = read_s3_settings([](const char*) { return std::string(); });
+  CHECK(nobody.access_key.empty());
+  CHECK(nobody.region == "us-east-1");
+}

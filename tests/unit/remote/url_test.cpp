@@ -1,0 +1,41 @@
+#include <catch2/catch.hpp>
+
+#include "lib/base/error.hpp"
+#include "lib/base/files.hpp"
+#include "lib/remote/http_client.hpp"
+#include "lib/remote/url.hpp"
+
+using namespace tare;
+
+TEST_CASE("a URL is told from a path by its scheme") {
+  for (const char* url : {"http://host/x", "HTTPS://host/x", "s3://bucket/key"}) CHECK(is_url(url));
+  for (const char* path : {"http:/host", "s3:", "s3://", "run/https://x", "./s3://bucket/key", "gs://bucket/x", ""}) {
+    CHECK_FALSE(is_url(path));
+  }
+}
+
+TEST_CASE("messages show no password and no signature of a URL") {
+  CHECK(shown_url("https://me:secret@host:81/a/b.pt") == "https://host:81/a/b.pt");
+  CHECK(shown_url("https://bucket.s3.amazonaws.com/b.pt?X-Amz-Signature=aa#x") ==
+        "https://bucket.s3.amazonaws.com/b.pt");
+  CHECK(shown_url("http://host/a@b") == "http://host/a@b");
+  CHECK(shown_url("http://host") == "http://host");
+}
+
+TEST_CASE("an S3 object has a bucket and a key") {
+  CHECK(parse_s3("s3://my-bucket/run/step 1/rank0.pt").bucket == "my-bucket");
+  CHECK(parse_s3("s3://my-bucket/run/step 1/rank0.pt").key == "run/step 1/rank0.pt");
+  for (const char* wrong :
+       {"s3://bucket", "s3://bucket/", "s3:///key", "s3://buc ket/key", "s3://b@c/key", "http://a/b"}) {
+    CHECK_THROWS_AS(parse_s3(wrong), Error);
+  }
+}
+
+TEST_CASE("S3 is asked at the bucket's host, or below an endpoint of one's own") {
+  S3Settings settings;
+  settings.region = "eu-west-1";
+  CHECK(s3_url({"runs", "a b/\xc3\xa9+.pt"}, settings) == "https://runs.s3.eu-west-1.amazonaws.com/a%20b/%C3%A9%2B.pt");
+  CHECK(s3_url({"my.runs", "x"}, settings) == "https://s3.eu-west-1.amazonaws.com/my.runs/x");
+  settings.endpoint = "http://localhost:9000";
+  CHECK(s3_url({"runs", "x"}, settings) == "http://localhost:9000/runs/x");
+}

@@ -1,0 +1,19 @@
+// `tare-remote`: the same command, with a network.
+#include "tools/network.hpp"
+
+#include <cstdlib>
+
+#include "lib/remote/remote_files.hpp"
+
+std::optional<int> hand_over(char**) {
+  return std::nullopt;
+}
+
+const tare::Files& files_of(const std::string& path) {
+  if (!tare::is_url(path)) return tare::local_files();
+  static const tare::RemoteFiles remote(tare::read_s3_settings([](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  }));
+  return remote;
+}
