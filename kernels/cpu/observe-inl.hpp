@@ -9,7 +9,7 @@
 #pragma once
 
 #include "kernels/cpu/elements-inl.hpp"
-#include "kernels/cpu/piece.hpp"
+#include "kernels/cpu/small-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -243,6 +243,7 @@ HWY_INLINE void for_blocks(std::size_t blocks, Observer<E>& observer, Take take)
 template <class E>
 void observe_piece(const void* in, void*, std::uint32_t count, const Recipe& recipe, Found& found) {
   const auto* at = static_cast<const typename E::Storage*>(in);
+  if (count <= kSmall) return observe_small<E>(at, count, recipe, found);
   Observer<E> observer(recipe);
   for_blocks(count / kBlock, observer, [&]() HWY_ATTR {
     observer.take(at);

@@ -77,7 +77,8 @@ class E4M3Squares {
   hn::Vec<Ints> sums_[kGroups];
 };
 
-inline void observe_e4m3_piece(const void* in, void*, std::uint32_t count, const Recipe& recipe, Found& found) {
+// Not inlined: beside other code the compiler would run out of registers.
+HWY_NOINLINE inline void observe_e4m3_bytes(const void* in, std::uint32_t count, const Recipe& recipe, Found& found) {
   const Bytes d;
   const SignedBytes ds;
   constexpr std::uint32_t lanes = hn::MaxLanes(Bytes());
@@ -118,6 +119,14 @@ inline void observe_e4m3_piece(const void* in, void*, std::uint32_t count, const
   found.below = below.count() > zeros.count() ? below.count() - zeros.count() : 0;
   found.zeros = zeros.count() - (rest != 0 ? lanes - rest : 0);
   found.sum_of_squares = squares.sum();
+}
+
+inline void observe_e4m3_piece(const void* in, void*, std::uint32_t count, const Recipe& recipe, Found& found) {
+  if (count <= kSmall) {
+    observe_small<F8E4M3>(static_cast<const std::uint8_t*>(in), count, recipe, found);
+  } else {
+    observe_e4m3_bytes(in, count, recipe, found);
+  }
 }
 
 }  // namespace tare::kernels::cpu::HWY_NAMESPACE

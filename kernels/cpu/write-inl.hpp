@@ -189,6 +189,15 @@ void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& r
   using D = MathTag<From, To>;
   const auto* from = static_cast<const typename From::Storage*>(in);
   auto* to = static_cast<typename To::Storage*>(out);
+  if (count <= kSmall) {
+    using One = hn::CappedTag<hn::TFromD<D>, 1>;
+    observe_small<From>(from, count, recipe, found);
+    const Transformer<From, One> transformer(recipe);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      store_math(To(), One(), transformer.apply(load_math(From(), One(), from + i)), to + i, false);
+    }
+    return;
+  }
   if constexpr (From::id == To::id) {
     if (in == out && recipe.only_scales) {
       return observe_and_write<From, To>(from, to, count, recipe, Scaling<D>(recipe), false, found);
