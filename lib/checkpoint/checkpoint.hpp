@@ -45,6 +45,7 @@ struct ScalerCopy {
 struct Scaler {
   std::vector<ScalerCopy> copies;  ///< one at least, in file order
   bool agree = true;               ///< false: rank files hold other values for the same scaler, as an entry of its own
+  std::size_t group = 0;           ///< entries of one number would be one scaler if they agreed
 
   [[nodiscard]] const FoundScaler& state() const { return copies.front().state; }
 };

@@ -35,7 +35,7 @@ void require_agreement(const Checkpoint& checkpoint, const std::vector<const Sca
     throw Error(
         Status::conflict,
         fmt::format("the copies of '{}' disagree; first in {}", scaler->state().path, first_file(checkpoint, *scaler)),
-        "tare inspect shows which file holds what; make them alike before one value goes into all");
+        "tare inspect shows which file holds what; `tare edit --align` makes them alike");
   }
 }
 
@@ -63,8 +63,10 @@ std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Ch
     const auto is_idle = [](const Scaler* s) { return s->state().authority == Authority::no_rank; };
     if (!std::all_of(chosen.begin(), chosen.end(), is_idle)) std::erase_if(chosen, is_idle);
   }
-  require_agreement(checkpoint, chosen);
-  if (chosen.size() > 1 && !choice.all) {
+  if (!choice.align) require_agreement(checkpoint, chosen);
+  const bool is_one = std::all_of(chosen.begin(), chosen.end(),
+                                  [&](const Scaler* s) { return choice.align && s->group == chosen.front()->group; });
+  if (chosen.size() > 1 && !is_one && !choice.all) {
     throw Error(Status::refused, fmt::format("{}: {} scalers are there", checkpoint.resolved, chosen.size()),
                 fmt::format("choose one with --at PLACE, or --all: {}", listed(checkpoint, chosen)));
   }

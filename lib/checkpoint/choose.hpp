@@ -12,10 +12,12 @@ namespace tare {
 struct Choice {
   std::optional<std::string> at;  ///< the path of one scaler, as inspect prints it: compared, never parsed
   bool all = false;               ///< every scaler, where there are several
+  bool align = false;             ///< copies that disagree are meant together
 };
 
 /// The loss scalers that `choice` means: exactly one, unless `all`. Throws `refused` where there is none, none at that
-/// place, or several to choose from (with the list), and `conflict` where the copies of one disagree.
+/// place, or several to choose from (with the list), and `conflict` where the copies of one disagree and are not to be
+/// aligned. With `align` the entries of one group count as one scaler; all of them are given.
 std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Choice& choice);
 
 }  // namespace tare

@@ -16,6 +16,12 @@ namespace {
 constexpr std::string_view metadata_name = ".metadata";
 constexpr std::size_t most_described = 6;
 
+/// Items that every checkpoint of Megatron-core has: the common state, or (beside a common.pt) the ranks' random
+/// states.
+bool is_megatrons(const DcpItem& item) {
+  return item.key.starts_with("common_state/") || item.key.starts_with("rng_state/");
+}
+
 /// "57 tensors and 12 objects under model, optim"
 std::string description(const DcpMetadata& metadata) {
   std::vector<std::string_view> keys;
@@ -70,6 +76,7 @@ Distributed open_distributed(const std::shared_ptr<const SourceFolder>& folder, 
   opened.container = open_torch_dcp(folder, name, [&](const DcpMetadata& metadata) {
     opened.contents = description(metadata);
     opened.all_files = metadata.files;
+    opened.is_megatron = std::any_of(metadata.items.begin(), metadata.items.end(), is_megatrons);
     std::vector<StoredItem> items;
     items.reserve(metadata.items.size());
     for (const DcpItem& item : metadata.items) items.push_back({item.key, item.is_tensor, item.place.size});

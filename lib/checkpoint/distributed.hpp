@@ -37,6 +37,7 @@ struct Distributed {
   std::unique_ptr<Container> container;
   std::string contents;                ///< what is stored there, in words
   std::vector<std::string> all_files;  ///< that its metadata names, read or not
+  bool is_megatron = false;            ///< Megatron-core wrote it
 };
 
 /// Opens the checkpoint that the metadata file `name` describes, and reads of it what can be scaler state.

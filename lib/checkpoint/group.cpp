@@ -66,7 +66,9 @@ std::vector<Scaler> group_copies(std::vector<ScalerCopy> copies, const std::vect
       scalers[*same_one].copies.push_back(std::move(copy));
     } else {
       alike.push_back(scalers.size());
-      scalers.emplace_back().copies.push_back(std::move(copy));
+      Scaler& scaler = scalers.emplace_back();
+      scaler.group = alike.front();
+      scaler.copies.push_back(std::move(copy));
     }
   }
   for (const Identity& which : order) {

@@ -55,6 +55,8 @@ class Lister {
       throw Error(Status::refused, fmt::format("{}: more than {} files", root_, limits::max_files),
                   "give the checkpoint's own folder");
     }
+    const auto is_zarr = [](const FileEntry& entry) { return entry.name == ".zarray"; };
+    if (std::any_of(entries.begin(), entries.end(), is_zarr)) return;  // the chunks of one array
     for (const auto& [name, type] : entries) {
       if (type == FileType::link) tell_of_link(folder + "/" + name, prefix + name);
       if (type == FileType::file) take(name, prefix);

@@ -45,7 +45,9 @@ class Opener {
     if (options_.files->type(checkpoint_.target) == FileType::folder) {
       open_directory();
     } else {
-      take(read_checkpoint_file(std::string(file_name(checkpoint_.target)), checkpoint_.target, options_));
+      const std::string described_by = metadata_beside(checkpoint_.target);
+      const std::string& file = described_by.empty() ? checkpoint_.target : described_by;
+      take(read_checkpoint_file(std::string(file_name(file)), file, options_));
     }
     finish();
     return std::move(checkpoint_);
@@ -57,6 +59,24 @@ class Opener {
     if (!to) return;
     checkpoint_.findings.push_back(
         {Severity::note, "symbolic-link", fmt::format("{} is a symbolic link to {}", checkpoint_.target, *to), "", ""});
+  }
+
+  /// The metadata file that describes a `.distcp` file: all that belongs together is read. Empty for other files.
+  std::string metadata_beside(const std::string& path) {
+    if (extension(path) != ".distcp") return {};
+    const std::string name(file_name(path));
+    const std::string folder = path.substr(0, path.size() - name.size());
+    for (const std::string& metadata : {std::string(".metadata"), name.substr(0, name.find('_', 2)) + ".metadata"}) {
+      if (options_.files->type(folder + metadata) != FileType::file) continue;
+      checkpoint_.findings.push_back({Severity::note, "distributed-part",
+                                      fmt::format("{} is a part of the distributed checkpoint that {} describes: all "
+                                                  "of it is read",
+                                                  name, metadata),
+                                      "", ""});
+      return folder + metadata;
+    }
+    throw Error(Status::not_found, fmt::format("{}: no .metadata is beside it", path),
+                "without that nobody knows what is where in it: give the checkpoint's folder");
   }
 
   void open_directory() {

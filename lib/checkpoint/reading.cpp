@@ -66,7 +66,14 @@ Reading read_distributed(const std::string& relative, const std::string& locatio
   reading.findings = container.findings();
   std::vector<FoundScaler> scalers = find_scalers(container.tree(), {relative}, reading.findings);
   tell_of_missing(*directory, opened.all_files, reading.findings);
-  if (scalers.empty()) reading.contents = opened.contents;
+  if (opened.is_megatron && !directory->has("metadata.json")) {
+    reading.findings.push_back({Severity::warning, "incomplete-checkpoint",
+                                "without metadata.json, which is written last, Megatron takes this for no checkpoint",
+                                "", ""});
+  }
+  reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
+                                      [](const Finding& finding) { return finding.severity == Severity::error; });
+  if (scalers.empty() && !reading.may_hold_more) reading.contents = opened.contents;
   for (Finding& finding : reading.findings) finding.file = prefix + (finding.file.empty() ? name : finding.file);
   for (const std::string& part : container.parts()) {
     add_file(reading, prefix + part, folder + part, container.format(), directory->open(part), options);

@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/source.hpp"
+#include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/names.hpp"
 
 namespace tare {
@@ -113,6 +114,28 @@ bool is_numbered(std::string_view name, std::string_view prefix) {
          name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
 }
 
+/// A distributed checkpoint without its metadata, which is written last. (Its name may follow in a moment.)
+bool is_unfinished(const Files& files, const std::string& folder) {
+  bool has_data = false;
+  for (const FileEntry& entry : files.list(folder)) {
+    if (is_distributed_metadata(entry.name)) return false;
+    has_data = has_data || entry.name.ends_with(".distcp");
+  }
+  return has_data;
+}
+
+/// The highest step that a trainer would take. `steps` are in their order.
+std::string last_finished(const Files& files, const std::string& directory, const std::vector<std::string>& steps,
+                          std::vector<Finding>& findings) {
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    if (!is_unfinished(files, fmt::format("{}/{}", directory, *step))) return *step;
+    findings.push_back(
+        {Severity::warning, "incomplete-checkpoint",
+         fmt::format("{} has .distcp files and no .metadata: its save never finished, or goes on", *step), "", ""});
+  }
+  return steps.back();
+}
+
 std::optional<std::string> by_number(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
   const std::vector<FileEntry> entries = files.list(directory);
   for (const Numbered& row : numbered) {
@@ -121,8 +144,8 @@ std::optional<std::string> by_number(const Files& files, const std::string& dire
       if (type == FileType::folder && is_numbered(name, row.prefix)) steps.push_back(name);
     }
     if (steps.empty()) continue;
-    const std::string highest = *std::max_element(
-        steps.begin(), steps.end(), [](const std::string& a, const std::string& b) { return natural_less(a, b); });
+    std::sort(steps.begin(), steps.end(), natural_less);
+    const std::string highest = last_finished(files, directory, steps, findings);
     const std::string whose = row.framework.empty() ? "" : fmt::format(", what {} resumes from", row.framework);
     findings.push_back({Severity::note, "run-directory",
                         fmt::format("a run of {} checkpoint{}: {} is the highest{}", steps.size(),
