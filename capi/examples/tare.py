@@ -34,6 +34,12 @@ _SIGNATURES = {
     "scaler_statistics": [POINTER(c_void_p), c_void_p, c_void_p],
     "scaler_save": [POINTER(c_void_p), c_void_p, c_void_p],
     "scaler_load": [c_void_p, c_void_p, c_void_p],
+    "grads_create": [POINTER(c_void_p), c_void_p, POINTER(Tensor), c_uint64],
+    "grads_unscale": [c_void_p, c_void_p],
+    "grads_observe": [c_void_p, c_void_p],
+    "grads_write": [c_void_p, POINTER(Tensor), c_uint64, c_char_p, c_void_p],
+    "grads_pointer": [POINTER(c_void_p), c_void_p, c_int32],
+    "grads_statistics": [POINTER(c_void_p), c_void_p, c_void_p],
     "state_read": [POINTER(c_void_p), c_char_p],
     "state_write": [c_void_p, c_char_p, c_char_p],
     "state_from_json": [POINTER(c_void_p), c_char_p, c_uint64],
@@ -53,7 +59,7 @@ def open_library(path="libtare.so.0"):
     for name, arguments in _SIGNATURES.items():
         function = getattr(_library, "tare_" + name)
         function.argtypes, function.restype = [*arguments, POINTER(_Error)], c_int32
-    for name in ("scaler_destroy", "state_destroy", "text_destroy"):
+    for name in ("scaler_destroy", "grads_destroy", "state_destroy", "text_destroy"):
         function = getattr(_library, "tare_" + name)
         function.argtypes, function.restype = [c_void_p], None
     _library.tare_text_data.argtypes, _library.tare_text_data.restype = [c_void_p], c_char_p
@@ -158,8 +164,46 @@ class Scaler:
     def statistics(self):
         return _text("scaler_statistics", self.handle, None)
 
+    def grads(self, tensors):
+        return Grads(self, tensors)
+
     def save(self):
         return State(_made("scaler_save", self.handle, None))
 
     def load(self, state):
         _call("scaler_load", self.handle, state.handle, None)
+
+
+class Grads:
+    """A list of tensors, made ready once and used every step; it has a found-inf of its own."""
+
+    def __init__(self, scaler, tensors):
+        self.scaler = scaler  # lives as long as its lists
+        self.handle = _made("grads_create", scaler.handle, (Tensor * len(tensors))(*tensors), len(tensors))
+
+    def __del__(self):
+        if _library is not None and hasattr(self, "handle"):
+            _library.tare_grads_destroy(self.handle)
+
+    def unscale(self):
+        _call("grads_unscale", self.handle, None)
+
+    def observe(self):
+        _call("grads_observe", self.handle, None)
+
+    def write(self, tensors, options=None):
+        _call("grads_write", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), _bytes(options), None)
+
+    def _float(self, which):
+        pointer = c_void_p()
+        _call("grads_pointer", byref(pointer), self.handle, which)
+        return ctypes.cast(pointer, POINTER(c_float))[0]
+
+    def found_inf(self):
+        return self._float(3)
+
+    def multiplier(self):
+        return self._float(5)
+
+    def statistics(self):
+        return _text("grads_statistics", self.handle, None)

@@ -48,16 +48,14 @@ class GradScaler:
         gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         if any(g.dtype == torch.float16 for g in gradients):
             raise ValueError("Attempting to unscale FP16 gradients.")
-        before = self._scaler.found_inf()
         if not gradients:
             return
         if not all(g.is_contiguous() for g in gradients):
             raise ValueError("Gradients must be contiguous.")
-        # One found-inf belongs to the scaler: what this optimizer added is told by looking at its gradients alone.
-        self._scaler.unscale([tare.Tensor(g.data_ptr(), g.numel(), _DTYPES[g.dtype], 0) for g in gradients])
-        after = self._scaler.found_inf()
-        self._found[id(optimizer)] = after != before or (
-            before != 0 and not all(torch.isfinite(g).all() for g in gradients))
+        # A list has a found-inf of its own, beside the scaler's.
+        grads = self._scaler.grads([tare.Tensor(g.data_ptr(), g.numel(), _DTYPES[g.dtype], 0) for g in gradients])
+        grads.unscale()
+        self._found[id(optimizer)] = grads.found_inf() != 0
 
     def step(self, optimizer, *args, **kwargs):
         if not self._enabled:
