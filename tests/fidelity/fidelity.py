@@ -21,11 +21,11 @@ import torch
 
 from command import Tare
 from corpus import cases_of, copied, planned_edits
-from loading import Value, layout, ways
+from loading import Value, distributed_ways, layout, ways
 from scalers import report
 from values import equal
 
-CONTAINERS = ("torch_zip", "torch_legacy")
+CONTAINERS = ("torch_zip", "torch_legacy", "torch_dcp")
 
 
 class Wrong(Exception):
@@ -51,12 +51,21 @@ class Loaded:
     @classmethod
     def of(cls, case, scaler):
         values, states = {}, {}
-        for file in scaler["files"]:
-            for way, root in ways(case.folder / file).items():
+        for file, loaded in cls.loaded(case, scaler):
+            for way, root in loaded.items():
                 places = layout(root)
                 values[file, way] = {path: Value.of(value) for path, value in places.items()}
-                states.setdefault(file, places[scaler["path"]])
+                if scaler["path"] in places:
+                    states.setdefault(file, places[scaler["path"]])
         return cls(values, states)
+
+    @staticmethod
+    def loaded(case, scaler):
+        """(what it is called, {way: object}) of each file, or of the folder that is one checkpoint."""
+        if scaler.get("container", case.truth["container"]) == "torch_dcp":
+            yield case.truth["target"], distributed_ways(next(case.target.rglob("*.metadata")).parent)
+        else:
+            yield from ((file, ways(case.folder / file)) for file in scaler["files"])
 
 
 def loaded_untouched(case, scaler):
@@ -101,9 +110,9 @@ def check(tare, original):
     """-> lines that tell what was loaded"""
     with tempfile.TemporaryDirectory() as scratch:
         case = copied(original, scratch)
-        scaler = next(s for s in case.scalers if s["kind"] == "loss_scale" and "scale" in s["roles"])
+        scaler = next(s for s in case.loaded if s["kind"] == "loss_scale" and "scale" in s["roles"])
         before = loaded_untouched(case, scaler)
-        choice = ["--at", scaler["path"]] if len({s["path"] for s in case.scalers}) > 1 else []
+        choice = ["--at", scaler["path"]] if len({s["path"] for s in case.loaded}) > 1 else []
         edits = list(planned_edits(scaler))
         told = []
         for count in range(1, len(edits) + 1):
@@ -114,7 +123,8 @@ def check(tare, original):
             after = Loaded.of(case, scaler)
             same = compare(scaler, edits[:count], before, after)
             by = ", ".join(sorted({way for _, way in after.values}))
-            told.append(f"{role}={value}: {len(after.states)} files by {by}; {same} other values as before")
+            count_of_files = len({file for file, _ in after.values})
+            told.append(f"{role}={value}: {count_of_files} files by {by}; {same} other values as before")
         for file, state in after.states.items():
             said = report(scaler["dialect"], state)
             told += [f"{file}: {said}"] if said else []

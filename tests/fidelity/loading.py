@@ -1,6 +1,7 @@
 """Loads checkpoint files with the frameworks themselves and lays out what they give: {path: value}, paths as
 truth.json writes them. Nothing is stood in for: a file whose classes are not installed does not load here."""
 import dataclasses
+import io
 import os
 import pickle
 import types
@@ -35,6 +36,64 @@ def ways(file):
             loaded[name] = torch.load(file, **options[name])
         except (pickle.UnpicklingError, RuntimeError, ValueError):
             continue  # a class that weights_only refuses, or a format that has no mmap
+    return loaded
+
+
+def distributed_ways(folder):
+    """Every way in which this torch loads a distributed checkpoint. Raises what the plainest way raises."""
+    from torch.distributed.checkpoint import FileSystemReader
+    from torch.distributed.checkpoint.default_planner import _EmptyStateDictLoadPlanner
+    from torch.distributed.checkpoint.state_dict_loader import _load_state_dict
+
+    if next(folder.glob("__*.metadata"), None):
+        return rank_ways(folder)
+    items = {}
+    metadata = FileSystemReader(folder).read_metadata()
+    for index, info in metadata.storage_data.items():
+        with open(folder / info.relative_path, "rb") as file:
+            file.seek(info.offset)
+            stored = io.BytesIO(file.read(info.length))
+        items[index.fqn] = torch.load(stored, map_location="cpu", weights_only=False)
+    loaded = {"items": items}
+    if metadata.planner_data is not None:
+        state = {}
+        _load_state_dict(state, storage_reader=FileSystemReader(folder), planner=_EmptyStateDictLoadPlanner(), no_dist=True)
+        loaded["dcp.load"] = state
+    if (folder / "metadata.json").exists():
+        loaded["megatron"] = megatron_objects(folder, items)
+    return loaded
+
+
+def megatron_objects(folder, keys):
+    """The scaler's sharded objects as Megatron-core's own loader gives them; tensors are put on the CPU."""
+    from megatron.core.dist_checkpointing.mapping import ShardedObject
+    from megatron.core.dist_checkpointing.strategies.torch import TorchDistLoadShardedStrategy
+
+    if not torch.distributed.is_initialized():
+        torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    wanted = {key: ShardedObject(key.removesuffix("/shard_0_1"), None, (1,), (0,)) for key in keys
+              if key == "common_state/shard_0_1" or key.endswith(".grad_scaler/shard_0_1")}
+    load = torch.load
+    torch.load = lambda *arguments, **options: load(*arguments, **{**options, "map_location": "cpu"})
+    try:
+        objects = TorchDistLoadShardedStrategy().load(wanted, folder)
+    finally:
+        torch.load = load
+    return {key: [value] for key, value in objects.items()}
+
+
+def rank_ways(folder):
+    """Metadata of single ranks: what each rank would read, through torch's own reader."""
+    from torch.distributed.checkpoint import FileSystemReader
+
+    loaded = {}
+    for rank in range(len(list(folder.glob("__*.metadata")))):
+        items = {}
+        for index, info in FileSystemReader(folder).read_metadata(rank=rank).storage_data.items():
+            with open(folder / info.relative_path, "rb") as file:
+                file.seek(info.offset)
+                items[index.fqn] = torch.load(io.BytesIO(file.read(info.length)), weights_only=False)
+        loaded[f"rank {rank}"] = items
     return loaded
 
 

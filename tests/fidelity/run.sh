@@ -29,7 +29,8 @@ environment new
 environment old
 
 # What each environment is there for; a selection need not hold all of it.
-must_new=(--must torch/train-t2.15 torch/legacy-t2.15 lightning/v2_6 deepspeed/zero2_4ranks_tags megatron/torch_tp2_pp2)
+must_new=(--must torch/train-t2.15 torch/legacy-t2.15 torch/dcp-plain-4rank-t2.15 torch/dcp-rank-metadata lightning/v2_6
+  deepspeed/zero2_4ranks_tags megatron/torch_tp2_pp2 megatron/dist_tp2 megatron/dist_reshardable)
 must_old=(--must torch/train-t1.13 torch/legacy-t1.13 torch/object-t1.13)
 [ $# -eq 0 ] || must_new=() must_old=()
 
