@@ -72,7 +72,8 @@ class Parser {
 
   void parse() {
     for (const auto& [key, value] : config_) take(key, value);
-    const std::string fault = rule::find_fault(spec_, into_.start.policy.params);
+    // A state's parameters are taken as they are, where the configuration says nothing of them.
+    const std::string fault = names_parameters_ ? rule::find_fault(spec_, into_.start.policy.params) : std::string();
     if (!fault.empty()) refuse(fault);
     const rule::Bounds& bounds = into_.start.policy.bounds;
     if (bounds.floor > bounds.ceiling) refuse("floor is above ceiling");
@@ -95,6 +96,7 @@ class Parser {
       bounds.ceiling = bound_of(value, key);
     } else if (const auto* parameter = parameter_for(spec_, key)) {
       assign(into_.start.policy.params, *parameter, value, key);
+      names_parameters_ = true;
     } else {
       refuse(fmt::format("policy \"{}\" has no \"{}\"", spec_.name, key),
              fmt::format("Allowed: {}, {}", parameter_names(spec_), own_keys));
@@ -104,6 +106,7 @@ class Parser {
   const StateSection& config_;
   const rule::PolicySpec& spec_;
   ScalerConfig& into_;
+  bool names_parameters_ = false;
 };
 
 }  // namespace

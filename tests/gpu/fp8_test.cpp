@@ -1,0 +1,105 @@
+// FP8 slots and quantised lists on the GPU against the same code on the host.
+#include "kernels/cuda/fp8.hpp"
+
+#include "tests/gpu/gpu.hpp"
+#include "tests/unit/fp8/host_slots.hpp"
+
+using namespace tare;
+using namespace tare::kernels;
+using namespace tare::kernels::test;
+
+namespace {
+
+template <class T>
+std::vector<T> copied(const T* device, std::size_t count) {
+  std::vector<T> values(count);
+  must(cudaMemcpy(values.data(), device, count * sizeof(T), cudaMemcpyDeviceToHost));
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("thousands of slots of every rule step as on the host, whatever the length of their histories") {
+  std::mt19937 random(1);
+  constexpr std::uint32_t count = 3001;
+  const GpuStream stream;
+  for (const fp8::Rule rule : {fp8::Rule::transformer_engine, fp8::Rule::current, fp8::Rule::msamp, fp8::Rule::flax}) {
+    for (const std::uint32_t length : {1u, 16u, 1024u, 1100u}) {
+      INFO("rule " << static_cast<int>(rule) << ", length " << length);
+      fp8::Params params;
+      params.rule = rule;
+      const fp8::Layout layout = rule == fp8::Rule::flax    ? fp8::Layout::flax
+                                 : rule == fp8::Rule::msamp ? fp8::Layout::msamp
+                                                            : fp8::Layout::transformer_engine;
+      HostSlots host(params, {layout, length}, count);
+      std::vector<float> fp8_max(count);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        fp8_max[i] = i % 2 == 0 ? 448.0f : 57344.0f;
+        host.start(i, fp8_max[i], 1.0f);
+      }
+      cuda::DeviceSlots device(0, params, {layout, length}, fp8_max);
+      for (int step = 0; step < 200; ++step) {
+        std::vector<std::uint32_t> amax(count);
+        for (std::uint32_t i = 0; i < count; ++i) {
+          const float value = std::exp2(static_cast<float>(random() % 4000) / 100.0f - 20.0f);
+          amax[i] = random() % 50 == 0 ? static_cast<std::uint32_t>(random() % 0x7fffffffu) : bits_of(value);
+          host.see(i, float_from(amax[i]));
+        }
+        must(cudaMemcpy(device.slots().amax, amax.data(), count * 4, cudaMemcpyHostToDevice));
+        host.step();
+        device.step(stream);
+        stream.wait();
+      }
+      const std::vector<float> scale = copied(device.slots().scale, count);
+      const std::vector<float> inverse = copied(device.slots().inverse, count);
+      std::size_t wrong = 0;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        wrong += bits_of(scale[i]) != bits_of(host.scale(i)) && !(std::isnan(scale[i]) && std::isnan(host.scale(i)));
+        wrong += bits_of(inverse[i]) != bits_of(host.inverse(i)) && !std::isnan(inverse[i]);
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("a random list is quantised as element by element, and each slot's amax is raised") {
+  std::mt19937_64 random(2);
+  constexpr Dtype sources[] = {Dtype::kF32, Dtype::kF16, Dtype::kBf16};
+  const GpuStream stream;
+  std::vector<Array> arrays;
+  std::vector<Array> outputs;
+  std::vector<std::uint32_t> slots;
+  std::vector<std::uint32_t> amax(64, 0);
+  for (int i = 0; i < 700; ++i) {
+    Array& array = arrays.emplace_back(sources[random() % 3], random() % (i % 10 == 0 ? 200000 : 300), random() % 9);
+    fill(array, random, i % 20 == 0);
+    slots.push_back(static_cast<std::uint32_t>(random() % amax.size()));
+    outputs.emplace_back(random() % 2 == 0 ? Dtype::kF8E4m3fn : Dtype::kF8E5m2, array.count(), random() % 9);
+  }
+  const GpuArrays values(arrays);
+  const GpuArrays written(outputs);
+  const std::vector<float> fp8_max(amax.size(), 448.0f);
+  cuda::DeviceSlots set(0, {}, {fp8::Layout::transformer_engine, 16}, fp8_max);
+  const std::vector<float> scale(amax.size(), 3000.0f);
+  must(cudaMemcpy(set.slots().scale, scale.data(), scale.size() * 4, cudaMemcpyHostToDevice));
+  cuda::QuantiseList list(set);
+  list.assign(values.tensors(), written.tensors().data(), slots.data(), stream);
+  list.run(stream);
+  stream.wait();
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    for (std::uint64_t k = 0; k < arrays[i].count(); ++k) {
+      const float value = static_cast<float>(decode(arrays[i].dtype(), arrays[i].get(k)));
+      const float scaled = cuda::product(value, 3000.0f);
+      outputs[i].set(k, outputs[i].dtype() == Dtype::kF8E4m3fn ? narrow<F8E4m3fn>(scaled, Range::kSaturate)
+                                                               : narrow<F8E5m2>(scaled, Range::kSaturate));
+      amax[slots[i]] = std::max(amax[slots[i]], bits_of(std::fabs(value)));
+    }
+  }
+  CHECK(written.different_from(outputs) == 0);
+  const std::vector<std::uint32_t> have = copied(set.slots().amax, amax.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < amax.size(); ++i) {
+    wrong += have[i] != amax[i] && !(std::isnan(float_from(have[i])) && std::isnan(float_from(amax[i])));
+  }
+  CHECK(wrong == 0);
+}

@@ -1,0 +1,204 @@
+// Passes on the GPU against the CPU backend, in every bit.
+#include "tests/gpu/gpu.hpp"
+
+using namespace tare;
+using namespace tare::kernels;
+using namespace tare::kernels::test;
+
+namespace {
+
+constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4m3fn, Dtype::kF8E5m2};
+constexpr std::size_t kWritable = 4;  // of them
+
+/// Of `count` tensors together at most `budget` elements, each of 0 to `most`, sizes spread evenly over magnitudes.
+std::vector<Array> random_arrays(std::mt19937_64& random, std::size_t count, std::uint64_t most, std::uint64_t budget,
+                                 std::size_t dtypes, bool specials) {
+  std::vector<Array> arrays;
+  std::uniform_real_distribution<double> magnitude(0.0, std::log2(static_cast<double>(most) + 1));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t size = static_cast<std::uint64_t>(std::exp2(magnitude(random))) - (random() % 3 == 0 ? 1 : 0);
+    size = std::min({size, most, budget});
+    budget -= size;
+    Array& array = arrays.emplace_back(kAll[random() % dtypes], size, random() % 17);
+    fill(array, random, specials && random() % 8 == 0);
+  }
+  return arrays;
+}
+
+/// The same pass over the same values on the CPU: changes `arrays` as the pass does.
+template <class Pass>
+Seen on_the_cpu(std::vector<Array>& arrays, const Pass& pass) {
+  cpu::CpuBackend backend(2);
+  const auto list = backend.make_list();
+  const std::vector<Tensor> tensors = tensors_of(arrays);
+  Seen seen(arrays.size());
+  list->assign(tensors.data(), tensors.size(), nullptr);
+  pass(*list, Findings{nullptr, &seen.total, seen.each.data(), 1e-3});
+  return seen;
+}
+
+Seen on_the_gpu(cuda::DeviceList& list, std::size_t tensors, cuda::PassRequest request, cudaStream_t stream) {
+  request.threshold = 1e-3;
+  list.run(request, stream);
+  Seen seen(tensors);
+  seen.total = list.read(seen.each.data(), stream).seen;
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("statistics of random lists of 1 to 20,000 tensors of 0 to 10^7 elements are the CPU's") {
+  std::mt19937_64 random(1);
+  const GpuStream stream;
+  cuda::DeviceScaler scaler(0, torch_at(1));
+  cuda::DeviceList list(scaler);
+  for (const std::size_t count : {1u, 2u, 30u, 500u, 20000u}) {
+    for (const std::uint64_t most : {10u, 1000u, 10000000u}) {
+      INFO(count << " tensors of up to " << most);
+      std::vector<Array> arrays = random_arrays(random, count, most, 40000000 / kShare, 6, true);
+      const GpuArrays values(arrays);
+      list.assign(values.tensors(), stream);
+      const Seen expected =
+          on_the_cpu(arrays, [](TensorList& cpu, const Findings& findings) { cpu.observe(findings, nullptr); });
+      for (int again = 0; again < 3; ++again) {
+        CHECK(on_the_gpu(list, count, {.pass = cuda::Pass::observe}, stream).differences(expected) == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("random lists are unscaled in place to the CPU's bits") {
+  std::mt19937_64 random(2);
+  const GpuStream stream;
+  for (const double scale : {1.0, 1024.0, 1.0 / 3, HUGE_VAL}) {
+    cuda::DeviceScaler scaler(0, torch_at(scale));
+    cuda::DeviceList list(scaler);
+    for (const std::size_t count : {1u, 100u, 5000u}) {
+      INFO(count << " tensors, scale " << scale);
+      std::vector<Array> arrays = random_arrays(random, count, 300000, 8000000 / kShare, kWritable, true);
+      const GpuArrays values(arrays);
+      list.assign(values.tensors(), stream);
+      const Seen found = on_the_gpu(list, count, {.pass = cuda::Pass::unscale}, stream);
+      const float inverse = rule::inverse_of(scale);
+      const Seen expected = on_the_cpu(
+          arrays, [&](TensorList& cpu, const Findings& findings) { cpu.unscale(&inverse, findings, nullptr); });
+      CHECK(found.differences(expected) == 0);
+      CHECK(values.different_from(arrays) == 0);
+    }
+  }
+}
+
+TEST_CASE("random lists are unscaled, clipped and cast into outputs to the CPU's bits") {
+  std::mt19937_64 random(3);
+  const GpuStream stream;
+  cuda::DeviceScaler scaler(0, torch_at(3));
+  cuda::DeviceList list(scaler);
+  for (const double clip_norm : {0.0, 0.5}) {
+    for (const float limit : {2e-4f, INFINITY}) {
+      INFO("clip_norm " << clip_norm << ", limit " << limit);
+      std::vector<Array> arrays = random_arrays(random, 300, 100000, 4000000 / kShare, kWritable, false);
+      std::vector<Array> outputs;
+      for (const Array& array : arrays) outputs.emplace_back(kAll[random() % kWritable], array.count(), random() % 17);
+      const GpuArrays values(arrays);
+      const GpuArrays written(outputs);
+      const std::vector<Tensor> targets = written.tensors();
+      list.assign(values.tensors(), stream);
+      cuda::PassRequest request{.pass = cuda::Pass::write, .limit = limit, .clip_norm = clip_norm};
+      request.outputs = targets.data();
+      const Seen found = on_the_gpu(list, arrays.size(), request, stream);
+      const float inverse = rule::inverse_of(3);
+      float coefficient = 1;
+      const Seen expected = on_the_cpu(arrays, [&](TensorList& cpu, const Findings& findings) {
+        cpu.observe(findings, nullptr);
+        if (clip_norm > 0) {
+          coefficient =
+              clip_coefficient(clip_norm, std::sqrt(findings.total->sum_of_squares) * static_cast<double>(inverse));
+        }
+        cpu.write(tensors_of(outputs).data(), {&inverse, &coefficient, limit}, {}, nullptr);
+      });
+      CHECK(found.differences(expected) == 0);
+      CHECK(written.different_from(outputs) == 0);
+    }
+  }
+}
+
+TEST_CASE("every f16, bf16 and fp8 pattern is seen, unscaled and cast as on the CPU") {
+  const GpuStream stream;
+  for (const double scale : {1.0, 65536.0, 3.0, 1.0 / 1024, 0x1p127}) {
+    const float inverse = rule::inverse_of(scale);
+    cuda::DeviceScaler scaler(0, torch_at(scale));
+    cuda::DeviceList list(scaler);
+    for (std::size_t d = 2; d < 6; ++d) {
+      std::vector<Array> arrays(1, Array(kAll[d], std::uint64_t{1} << (8 * size_of(kAll[d]))));
+      for (std::uint64_t i = 0; i < arrays[0].count(); ++i) arrays[0].set(i, i);
+      const GpuArrays values(arrays);
+      list.assign(values.tensors(), stream);
+      INFO(name_of(kAll[d]) << ", scale " << scale);
+      const Seen expected =
+          on_the_cpu(arrays, [](TensorList& cpu, const Findings& findings) { cpu.observe(findings, nullptr); });
+      CHECK(on_the_gpu(list, 1, {.pass = cuda::Pass::observe}, stream).differences(expected) == 0);
+      for (std::size_t to = 0; to < kWritable && d < kWritable; ++to) {
+        INFO("to " << name_of(kAll[to]));
+        std::vector<Array> outputs(1, Array(kAll[to], arrays[0].count()));
+        const GpuArrays written(outputs);
+        const std::vector<Tensor> targets = written.tensors();
+        cuda::PassRequest request{.pass = cuda::Pass::write};
+        request.outputs = targets.data();
+        on_the_gpu(list, 1, request, stream);
+        on_the_cpu(arrays, [&](TensorList& cpu, const Findings& findings) {
+          cpu.write(tensors_of(outputs).data(), {.inverse_scale = &inverse}, findings, nullptr);
+        });
+        CHECK(written.different_from(outputs) == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("f32 is rounded to f16 and bf16 as on the CPU at and beside every midpoint") {
+  const GpuStream stream;
+  cuda::DeviceScaler scaler(0, torch_at(1));
+  cuda::DeviceList list(scaler);
+  std::vector<Array> arrays(1, Array(Dtype::kF32, std::uint64_t{5} << 19));
+  for (std::uint64_t i = 0; i < arrays[0].count() / 5; ++i) {
+    const auto exact = static_cast<std::uint32_t>(i << 13);
+    const std::uint32_t around[] = {exact, exact + 1, exact + 0xfff, exact + 0x1000, exact + 0x1001};
+    for (std::uint64_t k = 0; k < 5; ++k) arrays[0].set(i * 5 + k, around[k]);
+  }
+  const GpuArrays values(arrays);
+  list.assign(values.tensors(), stream);
+  for (const Dtype to : {Dtype::kF16, Dtype::kBf16, Dtype::kF64}) {
+    INFO(name_of(to));
+    std::vector<Array> outputs(1, Array(to, arrays[0].count()));
+    const GpuArrays written(outputs);
+    const std::vector<Tensor> targets = written.tensors();
+    cuda::PassRequest request{.pass = cuda::Pass::write};
+    request.outputs = targets.data();
+    on_the_gpu(list, 1, request, stream);
+    on_the_cpu(arrays, [&](TensorList& cpu, const Findings& findings) {
+      cpu.write(tensors_of(outputs).data(), {}, findings, nullptr);
+    });
+    CHECK(written.different_from(outputs) == 0);
+  }
+}
+
+TEST_CASE("a list takes other addresses, and goes back, without being made again") {
+  std::mt19937_64 random(4);
+  const GpuStream stream;
+  cuda::DeviceScaler scaler(0, torch_at(1));
+  cuda::DeviceList list(scaler);
+  std::vector<Array> first = random_arrays(random, 9000, 50, 500000, 6, false);
+  std::vector<Array> second = first;
+  for (Array& array : second) fill(array, random, false);
+  const GpuArrays first_values(first);
+  const GpuArrays second_values(second);
+  const auto observe = [](TensorList& cpu, const Findings& findings) { cpu.observe(findings, nullptr); };
+  const Seen of_first = on_the_cpu(first, observe);
+  const Seen of_second = on_the_cpu(second, observe);
+  list.assign(first_values.tensors(), stream);
+  for (int i = 0; i < 5; ++i) {
+    CHECK(on_the_gpu(list, first.size(), {}, stream).differences(of_first) == 0);
+    REQUIRE(list.rebind(second_values.tensors(), stream));
+    CHECK(on_the_gpu(list, first.size(), {}, stream).differences(of_second) == 0);
+    REQUIRE(list.rebind(first_values.tensors(), stream));
+  }
+}

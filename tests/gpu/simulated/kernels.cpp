@@ -1,0 +1,88 @@
+#include "tests/gpu/simulated/kernels.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kernels/cuda/arguments.hpp"
+#include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/quantise.hpp"
+#include "kernels/cuda/small_kernels.hpp"
+
+namespace tare::kernels::cuda {
+namespace {
+
+using test::SimulatedKernel;
+
+template <class Body>
+void each_block(unsigned blocks, const Body& body) {
+  static std::mt19937 random(1);
+  std::vector<std::uint32_t> order(blocks);
+  std::iota(order.begin(), order.end(), 0u);
+  std::shuffle(order.begin(), order.end(), random);
+  for (const std::uint32_t index : order) body(Block{index, blocks});
+}
+
+template <class Items>
+void run_pass(const void* argument, unsigned blocks, unsigned) {
+  each_block(blocks, [&](const Block& block) {
+    FoldShared shared;
+    run_block<Items>(*static_cast<const PassArguments*>(argument), block, shared);
+  });
+}
+
+template <class Items>
+constexpr SimulatedKernel pass_of{run_pass<Items>};
+
+constexpr SimulatedKernel fold{[](const void* argument, unsigned, unsigned) {
+  const auto& all = *static_cast<const EachArguments*>(argument);
+  for (std::uint64_t i = 0; i < all.count; ++i) fold_tensor(all.found, all.tensors[i], all.each[i]);
+}};
+
+constexpr SimulatedKernel bind{[](const void* argument, unsigned blocks, unsigned threads) {
+  const auto& all = *static_cast<const BindArguments*>(argument);
+  for (std::uint32_t i = 0; i < std::min(all.count, blocks * threads); ++i) all.to[i] = all.bindings[i];
+}};
+
+constexpr SimulatedKernel obeying{
+    [](const void* argument, unsigned, unsigned) { obey(*static_cast<const CommandArguments*>(argument)); }};
+
+constexpr SimulatedKernel step{[](const void* argument, unsigned, unsigned) {
+  const auto& slots = *static_cast<const fp8::Slots*>(argument);
+  for (std::uint32_t first = 0; first < slots.count; first += 4) fp8::step_slots(slots, first);
+}};
+
+constexpr SimulatedKernel quantising{[](const void* argument, unsigned blocks, unsigned) {
+  each_block(blocks,
+             [&](const Block& block) { quantise_block(*static_cast<const QuantiseArguments*>(argument), block); });
+}};
+
+}  // namespace
+
+Kernel observe_kernel(Dtype only) {
+  return only == Dtype::kBf16 ? &pass_of<For<Observe, Dtype::kBf16>> : &pass_of<ForAll<Observe>>;
+}
+Kernel unscale_kernel(Dtype only) {
+  return only == Dtype::kF32 ? &pass_of<For<Unscale, Dtype::kF32>> : &pass_of<ForWritable<Unscale>>;
+}
+Kernel write_kernel() {
+  return &pass_of<ForWritable<Write>>;
+}
+Kernel fold_kernel() {
+  return &fold;
+}
+Kernel bind_kernel() {
+  return &bind;
+}
+Kernel command_kernel() {
+  return &obeying;
+}
+Kernel slots_kernel() {
+  return &step;
+}
+Kernel quantise_kernel() {
+  return &quantising;
+}
+
+}  // namespace tare::kernels::cuda

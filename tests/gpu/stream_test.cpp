@@ -1,0 +1,178 @@
+// Streams, captured graphs, several scalers at once, and other people's errors.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "tests/gpu/gpu.hpp"
+
+using namespace tare;
+using namespace tare::kernels;
+using namespace tare::kernels::test;
+
+namespace {
+
+/// A captured piece of work that can be replayed.
+class Graph {
+ public:
+  template <class Body>
+  Graph(cudaStream_t stream, const Body& body) {
+    must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    body();
+    must(cudaStreamEndCapture(stream, &graph_));
+    must(cudaGraphInstantiate(&executable_, graph_, 0));
+  }
+  ~Graph() {
+    cudaGraphExecDestroy(executable_);
+    cudaGraphDestroy(graph_);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  void replay(cudaStream_t stream) const { must(cudaGraphLaunch(executable_, stream)); }
+  std::size_t nodes() const {
+    std::size_t count = 0;
+    must(cudaGraphGetNodes(graph_, nullptr, &count));
+    return count;
+  }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+cuda::CommandArguments command(cuda::Command what) {
+  cuda::CommandArguments asked;
+  asked.command = what;
+  return asked;
+}
+
+void put(const Tensor& tensor, std::uint16_t bits, cudaStream_t stream) {
+  must(cudaMemcpyAsync(tensor.data, &bits, sizeof bits, cudaMemcpyHostToDevice, stream));
+  must(cudaStreamSynchronize(stream));
+}
+
+/// A thousand replays with random overflows, against the rule on the host; how many scales differ.
+int wrong_replays(const char* policy, const Graph& graph, cuda::DeviceScaler& scaler, const Tensor& tensor,
+                  cudaStream_t stream) {
+  std::mt19937 random(1);
+  rule::RunningState expected = running_of(policy);
+  int wrong = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const bool overflow = random() % 30 == 0;
+    put(tensor, overflow ? 0x7c00 : 0x3c00, stream);
+    graph.replay(stream);
+    rule::advance(expected.policy, expected.state, overflow, expected.counters);
+    const ScalerCore core = scaler.read(stream);
+    wrong += rule::scale_of(core.running.policy.id, core.running.state) !=
+             rule::scale_of(expected.policy.id, expected.state);
+    wrong += core.running.counters.steps != expected.counters.steps;
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("observe and update, captured, follow the rule through 1,000 replays, in one node and in two") {
+  for (const char* policy : {"torch", "megatron", "apex_hysteresis", "mindformers_adaptive"}) {
+    if (rule::find_policy(policy) == nullptr) continue;
+    for (const bool one_launch : {true, false}) {
+      INFO(policy << (one_launch ? ", one launch" : ", two launches"));
+      const GpuStream stream;
+      std::vector<Array> arrays(1, Array(Dtype::kF16, 1000));
+      const GpuArrays values(arrays);
+      cuda::DeviceScaler scaler(0, running_of(policy));
+      cuda::DeviceList list(scaler);
+      list.assign(values.tensors(), stream);
+      stream.wait();
+      const Graph graph(stream, [&] {
+        list.run({.pass = cuda::Pass::observe, .steps = one_launch}, stream);
+        if (!one_launch) scaler.obey(command(cuda::Command::step), stream);
+      });
+      CHECK(graph.nodes() == (one_launch ? 1 : 2));
+      CHECK(wrong_replays(policy, graph, scaler, values.tensors()[0], stream) == 0);
+    }
+  }
+}
+
+TEST_CASE("other addresses are bound inside a capture, and a list of another shape is refused there") {
+  const GpuStream stream;
+  std::vector<Array> arrays(1, Array(Dtype::kF16, 1000));
+  std::vector<Array> others(1, Array(Dtype::kF16, 1000));
+  std::vector<Array> shorter(1, Array(Dtype::kF16, 999));
+  others[0].set(999, 0x7c00);
+  const GpuArrays values(arrays);
+  const GpuArrays other_values(others);
+  const GpuArrays shorter_values(shorter);
+  cuda::DeviceScaler scaler(0, torch_at(1024));
+  cuda::DeviceList list(scaler);
+  list.assign(values.tensors(), stream);
+  stream.wait();
+  const Graph graph(stream, [&] {
+    CHECK(list.rebind(other_values.tensors(), stream));
+    CHECK_THROWS_AS(list.assign(shorter_values.tensors(), stream), cuda::Failure);
+  });
+  graph.replay(stream);
+  const ScalerCore core = scaler.read(stream);
+  CHECK(core.shown.scale == 1024);
+}
+
+TEST_CASE("several scalers on several streams and devices do not see each other") {
+  int devices = 0;
+  must(cudaGetDeviceCount(&devices));
+  const auto train = [&](int number) {
+    const int device = number % devices;
+    must(cudaSetDevice(device));
+    const GpuStream stream;
+    std::vector<Array> arrays(1, Array(Dtype::kF16, 100000));
+    const GpuArrays values(arrays);
+    cuda::DeviceScaler scaler(device, running_of("torch"));
+    cuda::DeviceList list(scaler);
+    list.assign(values.tensors(), stream);
+    for (int i = 0; i < 200; ++i) {
+      put(values.tensors()[0], i % (number + 2) == 0 ? 0x7c00 : 0x3c00, stream);
+      list.run({.pass = cuda::Pass::observe, .steps = true}, stream);
+    }
+    const ScalerCore core = scaler.read(stream);
+    return core.running.counters.skipped == (200 + number + 1) / (number + 2);
+  };
+  std::vector<std::thread> threads;
+  std::vector<char> fine(6, 0);
+  for (int i = 0; i < 6; ++i) threads.emplace_back([&, i] { fine[static_cast<std::size_t>(i)] = train(i) ? 1 : 0; });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(std::ranges::count(fine, 1) == 6);
+}
+
+TEST_CASE("the device that is current at a call is so after it") {
+  int devices = 0;
+  must(cudaGetDeviceCount(&devices));
+  const GpuStream stream;
+  for (int current = 0; current < devices; ++current) {
+    must(cudaSetDevice(current));
+    cuda::DeviceScaler scaler(devices - 1, running_of("torch"));
+    cuda::DeviceList list(scaler);
+    int now = -1;
+    must(cudaGetDevice(&now));
+    CHECK(now == current);
+  }
+  must(cudaSetDevice(0));
+}
+
+// Runs alone (run.sh): the device answers nothing after it.
+TEST_CASE("an error that another kernel left behind is told as somebody else's", "[.breaks_the_device]") {
+  const GpuStream stream;
+  cuda::DeviceScaler scaler(0, running_of("torch"));
+  std::vector<Array> arrays(1, Array(Dtype::kF32, 1000));
+  const GpuArrays values(arrays);
+  cuda::DeviceList list(scaler);
+  std::vector<Tensor> tensors = values.tensors();
+  tensors[0].data = reinterpret_cast<void*>(std::uintptr_t{1} << 40);  // nobody's
+  list.assign(tensors, stream);
+  list.run({}, stream);
+  CHECK(cudaStreamSynchronize(stream) != cudaSuccess);
+  try {
+    list.run({}, stream);
+    FAIL("nothing was said");
+  } catch (const cuda::Failure& failure) {
+    CHECK_THAT(failure.what(), Catch::Matchers::Contains("an earlier kernel of this process went wrong"));
+  }
+}
