@@ -77,10 +77,11 @@ void add_edit(CLI::App& app, Run& run) {
       app.add_subcommand("edit", "Change scaler state in place, in every file that holds a copy, or in none");
   verb->add_option("PATH", options->path, "As for inspect")->required();
   verb->add_option("KEY=VALUE", options->assignments,
-                   "A role or native name, and a number: 65536, 2^16, 0x1p16; or true, false")
-      ->required();
+                   "A role or native name, and a number: 65536, 2^16, 0x1p16; or true, false");
   const CLI::Option* at = verb->add_option("--at", options->at, "Which scaler, by the place that inspect prints");
   verb->add_flag("--all", options->request.all, "Every scaler, where there are several");
+  verb->add_flag("--align", options->request.align,
+                 "Where copies disagree: give all of them the state that most have, then the values given");
   verb->add_flag("--dry-run", options->dry_run, "Show what would be written, byte by byte, and write nothing");
   verb->add_flag("--force", options->request.force, "Write values that the framework could not use");
   verb->add_flag("-y,--yes", options->yes, "Do not ask");
@@ -95,6 +96,7 @@ void add_edit(CLI::App& app, Run& run) {
       "  tare edit run/global_step4200 scale=2^16 growth_tracker=0\n"
       "  tare edit gan.pt scale=1024 --at scaler_G\n"
       "  tare edit checkpoint.pt window=500 --yes\n"
+      "  tare edit run/global_step4200 --align\n"
       "An edit changes the bytes of its fields and their checksums. `tare undo` restores every byte.");
   verb->callback(
       [options, at, &run] { run = [options, at](const Terminal& t) { return edit(t, *options, at->count() > 0); }; });

@@ -51,6 +51,7 @@ void read_assignments(EditRequest& request, const StateValue& value) {
 
 bool* flag_of(Edit& edit, const std::string& key) {
   if (key == "all") return &edit.request.all;
+  if (key == "align") return &edit.request.align;
   if (key == "force") return &edit.request.force;
   if (key == "dry_run") return &edit.dry_run;
   if (key == "history") return &edit.transaction.keep_history;
@@ -61,7 +62,7 @@ bool* flag_of(Edit& edit, const std::string& key) {
 
 Edit parse_edit(const char* json) {
   constexpr const char* allowed =
-      "Options: schema, set, at, all, dry_run, force, history, hard_links, content_addressed";
+      "Options: schema, set, at, all, align, dry_run, force, history, hard_links, content_addressed";
   Edit edit;
   for (const auto& [key, value] : members_of_json(json, "the edit")) {
     const auto* text = std::get_if<std::string>(&value);
@@ -79,7 +80,7 @@ Edit parse_edit(const char* json) {
       refuse_key(key, allowed);
     }
   }
-  if (edit.request.set.empty())
+  if (edit.request.set.empty() && !edit.request.align)
     throw Error(Status::invalid_argument, "the edit sets nothing", "{\"set\":{\"scale\":1024}}");
   return edit;
 }

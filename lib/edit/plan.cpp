@@ -39,19 +39,35 @@ struct FileWork {
   std::vector<FoundScaler> expected;
 };
 
+using NewData = std::variant<bool, Integer, double>;
+
+struct Replacement {
+  NewData data;      ///< for the container
+  std::string note;  ///< for the user, where Python's type changes
+};
+
+/// One copy, and what it is to become.
+struct CopyWork {
+  const Scaler* scaler;
+  const ScalerCopy* copy;
+  FoundScaler after;
+  std::map<std::size_t, Replacement> fields;  ///< by number
+};
+
+/// Scalers that are edited as one: a single one, or all that disagree and are to be aligned.
+using Group = std::vector<const Scaler*>;
+
 class Planner {
  public:
   Planner(const Checkpoint& checkpoint, const EditRequest& request) : checkpoint_(checkpoint), request_(request) {}
 
   EditPlan run() {
     require_readable(checkpoint_);
-    for (const Scaler* scaler : chosen_scalers(checkpoint_, {request_.at, request_.all})) {
-      std::vector<FoundScaler> after;
-      for (const ScalerCopy& copy : scaler->copies) after.push_back(copy.state);
-      for (const Assignment& assignment : request_.set) assign(*scaler, assignment, after);
-      for (std::size_t i = 0; i < after.size(); ++i)
-        work_[scaler->copies[i].file].expected.push_back(std::move(after[i]));
+    std::map<std::size_t, Group> groups;
+    for (const Scaler* scaler : chosen_scalers(checkpoint_, {request_.at, request_.all, request_.align})) {
+      groups[scaler->group].push_back(scaler);
     }
+    for (const auto& [number, group] : groups) plan(group);
     for (const auto& [file, work] : work_) add_file(file, work);
     for (FileEdit& manifest : renewed_manifests(plan_.files, {request_.force, request_.announce})) {
       plan_.files.push_back(std::move(manifest));
@@ -60,30 +76,103 @@ class Planner {
   }
 
  private:
-  void assign(const Scaler& scaler, const Assignment& assignment, std::vector<FoundScaler>& after) {
-    const Field& field = field_of(scaler.state(), assignment.key);
-    const NewValue value = new_value(field, assignment.value, request_.force);
-    const std::string before_text = value_text(field.value);
-    const std::string after_text = value_text(value.after);
-    PlannedField planned{std::string(scaler.state().dialect->name),
-                         scaler.state().path,
-                         field.name,
-                         field.value,
-                         value.after,
-                         value.note,
-                         {}};
-    for (std::size_t i = 0; i < scaler.copies.size(); ++i) {
-      const ScalerCopy& copy = scaler.copies[i];
-      Field& own = after[i].fields[static_cast<std::size_t>(&field - scaler.state().fields.data())];
-      const CheckpointFile& file = file_of(copy.file, own);
-      planned.files.push_back(file.path);
-      if (same(own.value, value.after)) continue;
-      own.value = value.after;
-      const std::string meaning = fmt::format("{} {} -> {}", field.name, before_text, after_text);
-      work_[copy.file].changes.push_back({own.node, value.data, meaning});
-      plan_.for_history.push_back({file.location, scaler.state().path, field.name, before_text, after_text});
+  void plan(const Group& group) {
+    const Scaler& reference = most_common(group);
+    std::vector<CopyWork> copies;
+    for (const Scaler* scaler : group) {
+      for (const ScalerCopy& copy : scaler->copies) copies.push_back({scaler, &copy, copy.state, {}});
     }
-    plan_.fields.push_back(std::move(planned));
+    for (CopyWork& copy : copies) align(copy, reference.state());
+    for (const Assignment& assignment : request_.set) assign(copies, reference.state(), assignment);
+    for (const Field& field : reference.state().fields) record(copies, field.name);
+    for (CopyWork& copy : copies) work_[copy.copy->file].expected.push_back(std::move(copy.after));
+  }
+
+  static const Scaler& most_common(const Group& group) {
+    return **std::max_element(group.begin(), group.end(), [](const Scaler* a, const Scaler* b) {
+      return a->copies.size() < b->copies.size();  // of equals the first
+    });
+  }
+
+  /// Makes what a copy becomes equal to the reference.
+  void align(CopyWork& copy, const FoundScaler& reference) const {
+    if (copy.after.fields.size() != reference.fields.size()) refuse_to_align(copy, "it has other fields");
+    for (const Field& wanted : reference.fields) {
+      Field& own = copy.after.fields[index_of(copy, wanted.name)];
+      if (same(own.value, wanted.value)) continue;
+      const Value* number = wanted.value.number();
+      if (!own.editable || number == nullptr || !is_kind_of(own.value, wanted.value)) {
+        refuse_to_align(copy, fmt::format("its {} is of type {}, the others' of {}, and that cannot be changed",
+                                          own.name, own.value.type, wanted.value.type));
+      }
+      copy.fields[index_of(copy, wanted.name)] = {container_data(*number), type_note(own.value, wanted.value)};
+      own.value = wanted.value;
+    }
+  }
+
+  /// Python's numbers can take each other's place; a tensor cannot take one's.
+  static bool is_kind_of(const Value& own, const Value& wanted) {
+    const auto is_python = [](const Value& value) { return value.type.find(':') == std::string::npos; };
+    return own.type == wanted.type || (is_python(own) && is_python(wanted));
+  }
+
+  static std::string type_note(const Value& before, const Value& after) {
+    return before.type == after.type ? "" : fmt::format("{} becomes {}", before.type, after.type);
+  }
+
+  static NewData container_data(const Value& number) {
+    if (const auto* flag = std::get_if<bool>(&number.data)) return *flag;
+    if (const auto* integer = std::get_if<Integer>(&number.data)) return *integer;
+    return number.as_double();
+  }
+
+  std::size_t index_of(const CopyWork& copy, const std::string& name) const {
+    const Field* field = copy.after.find(name);
+    if (field == nullptr) refuse_to_align(copy, fmt::format("it has no {}", name));
+    return static_cast<std::size_t>(field - copy.after.fields.data());
+  }
+
+  [[noreturn]] void refuse_to_align(const CopyWork& copy, const std::string& why) const {
+    throw Error(Status::refused,
+                fmt::format("{}: cannot be aligned: {}", checkpoint_.files[copy.copy->places.front()].path, why),
+                "tare inspect shows what each file holds; take that file from another save");
+  }
+
+  void assign(std::vector<CopyWork>& copies, const FoundScaler& reference, const Assignment& assignment) const {
+    const Field& field = field_of(reference, assignment.key);
+    const NewValue value = new_value(field, assignment.value, request_.force);
+    for (CopyWork& copy : copies) {
+      const std::size_t index = index_of(copy, field.name);
+      copy.after.fields[index].value = value.after;
+      copy.fields[index] = {value.data, value.note};
+    }
+  }
+
+  /// Turns what one field becomes, copy by copy, into changes of nodes, and entries of the plan and the history.
+  void record(const std::vector<CopyWork>& copies, const std::string& name) {
+    std::map<const Scaler*, std::size_t> entries;  // of the plan: one for each state that there was
+    for (const CopyWork& copy : copies) {
+      const std::size_t index = index_of(copy, name);
+      const auto replacement = copy.fields.find(index);
+      if (replacement == copy.fields.end()) continue;
+      const Field& before = copy.copy->state.fields[index];
+      const Field& after = copy.after.fields[index];
+      const auto [entry, is_new] = entries.try_emplace(copy.scaler, plan_.fields.size());
+      if (is_new) plan_.fields.push_back(described(copy, before, after, replacement->second.note));
+      const CheckpointFile& file = file_of(copy.copy->file, after);
+      plan_.fields[entry->second].files.push_back(file.path);
+      if (same(before.value, after.value)) continue;
+      const std::string before_text = value_text(before.value);
+      const std::string after_text = value_text(after.value);
+      work_[copy.copy->file].changes.push_back(
+          {after.node, replacement->second.data, fmt::format("{} {} -> {}", name, before_text, after_text)});
+      plan_.for_history.push_back({file.location, copy.after.path, name, before_text, after_text});
+    }
+  }
+
+  static PlannedField described(const CopyWork& copy, const Field& before, const Field& after,
+                                const std::string& note) {
+    return {std::string(copy.after.dialect->name), copy.after.path, before.name, before.value, after.value, note, {}};
   }
 
   /// The file that holds a field.
@@ -133,7 +222,7 @@ class Planner {
 }  // namespace
 
 EditPlan plan_edit(const Checkpoint& checkpoint, const EditRequest& request) {
-  if (request.set.empty()) throw Error(Status::invalid_argument, "no KEY=VALUE says what to change");
+  if (request.set.empty() && !request.align) throw Error(Status::invalid_argument, "no KEY=VALUE says what to change");
   return Planner(checkpoint, request).run();
 }
 

@@ -19,6 +19,7 @@ struct EditRequest {
   std::vector<Assignment> set;
   std::optional<std::string> at;  ///< the path of one scaler, as inspect prints it
   bool all = false;               ///< every scaler, where there are several
+  bool align = false;             ///< copies that disagree first get the state that most of them have
   bool force = false;             ///< also values that the framework could not use, and files unlike their manifest
   /// Called with a sentence before something that takes long; may be empty.
   std::function<void(const std::string&)> announce = {};

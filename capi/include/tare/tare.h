@@ -306,7 +306,8 @@ TARE_API int32_t tare_checkpoint_inspect(tare_text** out, const char* path, cons
 
 /* Changes scaler state in all files of a checkpoint as one transaction, and gives the plan as it was carried out
  * ("tare.edit/1"). `edit_json`:
- *   {"schema":"tare.edit/1","set":{"scale":1024},"at":null,"all":false,"dry_run":false,"force":false,"history":true} */
+ *   {"schema":"tare.edit/1","set":{"scale":1024},"at":null,"all":false,"dry_run":false,"force":false,"history":true}
+ * "align":true: copies that disagree first get the state that most of them have; "set" may then be empty. */
 TARE_API int32_t tare_checkpoint_edit(tare_text** out, const char* path, const char* edit_json, tare_error* error);
 
 /* Brings back the exact bytes from before the last edit. `options_json` may be NULL:
