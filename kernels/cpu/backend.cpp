@@ -40,28 +40,30 @@ Recipe make_recipe(const Plan& plan, const Transform& transform, double threshol
   return recipe;
 }
 
-/// What the pieces from `first` to `last` found together, `count` elements of them.
-Statistics fold_run(const Plan& plan, const std::vector<Found>& found, std::size_t first, std::size_t last,
-                    std::uint64_t count) {
-  return fold_pieces(last - first, count, [&](std::size_t i) {
-    const Found& part = found[first + i];
-    const Dtype dtype = plan.tensors()[plan.pieces()[first + i].tensor].dtype;
-    return PieceFound{part.sum_of_squares, bits_of(magnitude(dtype, part.max_pattern)), part.zeros, part.below};
-  });
+/// What fold_pieces makes of one piece.
+Statistics fold_one(const PieceFound& piece, std::uint64_t count) {
+  Statistics statistics;
+  statistics.sum_of_squares = piece.sum_of_squares;
+  statistics.zeros = piece.zeros;
+  statistics.below = piece.below;
+  finish_fold(statistics, piece.max_bits, count);
+  return statistics;
 }
 
-void fold_each(const Plan& plan, const std::vector<Found>& found, Statistics* each) {
+void fold_each(const Plan& plan, std::span<const PieceFound> found, Statistics* each) {
   std::size_t piece = 0;
   for (std::uint32_t i = 0; i < plan.tensors().size(); ++i) {
     const std::size_t first = piece;
-    while (piece < plan.pieces().size() && plan.pieces()[piece].tensor == i) ++piece;
-    each[i] = fold_run(plan, found, first, piece, plan.tensors()[i].count);
+    while (piece < found.size() && plan.pieces()[piece].tensor == i) ++piece;
+    const std::uint64_t count = plan.tensors()[i].count;
+    each[i] = piece - first == 1 ? fold_one(found[first], count)
+                                 : fold_pieces(piece - first, count, [&](std::size_t j) { return found[first + j]; });
   }
 }
 
-void fold(const Plan& plan, const std::vector<Found>& found, const Findings& findings) {
+void fold(const Plan& plan, std::span<const PieceFound> found, const Findings& findings) {
   if (findings.each != nullptr) fold_each(plan, found, findings.each);
-  const Statistics total = fold_run(plan, found, 0, plan.pieces().size(), plan.elements());
+  const Statistics total = fold_pieces(found.size(), plan.elements(), [&](std::size_t i) { return found[i]; });
   if (findings.found_inf != nullptr && !std::isfinite(total.max_abs)) *findings.found_inf = 1.0f;
   if (findings.total != nullptr) merge(*findings.total, total);
 }
@@ -117,16 +119,26 @@ class CpuList : public TensorList {
   void run_piece(const Piece& piece, const Recipe& recipe, const Tensor* outputs) {
     const Tensor& input = plan_.tensors()[piece.tensor];
     void* const from = element(input, piece.offset);
-    Found& found = found_[static_cast<std::size_t>(&piece - plan_.pieces().data())];
     const int id = static_cast<int>(input.dtype);
-    if (outputs == nullptr) return backend_.pieces_.observe[id](from, nullptr, piece.count, recipe, found);
-    const Tensor& output = outputs[piece.tensor];
-    void* const to = element(output, piece.offset);
-    if (!keeps_every_bit(recipe, input, output)) {
-      return backend_.pieces_.write[id][static_cast<int>(output.dtype)](from, to, piece.count, recipe, found);
+    Found found;
+    if (outputs == nullptr) {
+      backend_.pieces_.observe[id](from, nullptr, piece.count, recipe, found);
+    } else {
+      const Tensor& output = outputs[piece.tensor];
+      write_piece(from, element(output, piece.offset), piece.count, recipe, input, output, found);
     }
-    backend_.pieces_.observe[id](from, nullptr, piece.count, recipe, found);
-    if (to != from) std::memcpy(to, from, piece.count * static_cast<std::size_t>(size_of(input.dtype)));
+    found_[static_cast<std::size_t>(&piece - plan_.pieces().data())] = {
+        found.sum_of_squares, bits_of(magnitude(input.dtype, found.max_pattern)), found.zeros, found.below};
+  }
+
+  void write_piece(void* from, void* to, std::uint32_t count, const Recipe& recipe, const Tensor& input,
+                   const Tensor& output, Found& found) {
+    const int id = static_cast<int>(input.dtype);
+    if (!keeps_every_bit(recipe, input, output)) {
+      return backend_.pieces_.write[id][static_cast<int>(output.dtype)](from, to, count, recipe, found);
+    }
+    backend_.pieces_.observe[id](from, nullptr, count, recipe, found);
+    if (to != from) std::memcpy(to, from, count * static_cast<std::size_t>(size_of(input.dtype)));
   }
 
   /// Nothing to calculate: even NaN that are not quiet stay so, but for 16 bits, where torch converts there and back.
@@ -142,7 +154,7 @@ class CpuList : public TensorList {
 
   CpuBackend& backend_;
   Plan plan_;
-  std::vector<Found> found_;  // one a piece
+  std::vector<PieceFound> found_;  // one a piece
 };
 
 std::unique_ptr<TensorList> CpuBackend::make_list() {

@@ -184,6 +184,16 @@ HWY_INLINE void observe_and_write(const typename From::Storage* from, typename T
   observer.finish(rest != 0 ? static_cast<std::uint32_t>(kBlock) - rest : 0, found);
 }
 
+/// REQUIRES: count <= kSmall.
+template <class From, class To, class Change>
+HWY_INLINE void write_small(const typename From::Storage* from, typename To::Storage* to, std::uint32_t count,
+                            const Change change) {
+  using One = hn::CappedTag<hn::TFromD<MathTag<From, To>>, 1>;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    store_math(To(), One(), change.apply(load_math(From(), One(), from + i)), to + i, false);
+  }
+}
+
 template <class From, class To>
 void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found) {
   using D = MathTag<From, To>;
@@ -192,11 +202,8 @@ void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& r
   if (count <= kSmall) {
     using One = hn::CappedTag<hn::TFromD<D>, 1>;
     observe_small<From>(from, count, recipe, found);
-    const Transformer<From, One> transformer(recipe);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      store_math(To(), One(), transformer.apply(load_math(From(), One(), from + i)), to + i, false);
-    }
-    return;
+    if (recipe.only_scales) return write_small<From, To>(from, to, count, Scaling<One>(recipe));
+    return write_small<From, To>(from, to, count, Transformer<From, One>(recipe));
   }
   if constexpr (From::id == To::id) {
     if (in == out && recipe.only_scales) {
