@@ -53,7 +53,7 @@ void DeviceWork::upload(cudaStream_t stream) {
   if (tensors == 0) return;
   check(cudaEventSynchronize(uploaded_), "wait for the last upload");
   staged_.reserve(pieces + tensors);
-  std::memcpy(staged_.data(), list_.pieces().data(), pieces);
+  if (pieces != 0) std::memcpy(staged_.data(), list_.pieces().data(), pieces);
   std::memcpy(staged_.data() + pieces, list_.tensor_pieces().data(), tensors);
   const auto copy = [&](void* to, std::size_t offset, std::size_t bytes) {
     if (bytes == 0) return;

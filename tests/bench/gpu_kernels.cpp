@@ -1,0 +1,274 @@
+// The GPU backend against what the card's memory can do: a device-to-device copy measured in the same run, taken in
+// turns. Times are of CUDA events around graph replays, medians; every set of buffers is larger than the second-level
+// cache, small ones by taking turns. tests/bench/gpu.sh runs it and adds the peers.
+//
+//   bench_gpu [SAMPLES]        exit 77 where there is no GPU
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "kernels/cuda/fp8.hpp"
+#include "kernels/cuda/list.hpp"
+#include "kernels/rule/policy.hpp"
+
+namespace {
+
+using namespace tare;
+using namespace tare::kernels;
+using namespace tare::kernels::cuda;
+
+void must(cudaError_t result) {
+  if (result == cudaSuccess) return;
+  std::fprintf(stderr, "%s\n", cudaGetErrorString(result));
+  std::exit(1);
+}
+
+/// Random bf16 values around 1, as bytes that are also fine floats.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes) : bytes_(bytes) {
+    must(cudaMalloc(reinterpret_cast<void**>(&data_), bytes));
+    std::mt19937_64 random(1);
+    std::vector<std::uint16_t> block(std::min<std::size_t>(bytes, 64 << 20) / 2 + 1);
+    for (std::uint16_t& value : block) value = static_cast<std::uint16_t>(0x3c00 + random() % 0x0700);
+    for (std::size_t at = 0; at < bytes; at += block.size() * 2) {
+      must(cudaMemcpy(data_ + at, block.data(), std::min(block.size() * 2, bytes - at), cudaMemcpyHostToDevice));
+    }
+  }
+  ~Memory() { cudaFree(data_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  unsigned char* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  unsigned char* data_ = nullptr;
+  std::size_t bytes_;
+};
+
+using Work = std::function<void(cudaStream_t)>;
+
+class Bench {
+ public:
+  explicit Bench(int samples) : samples_(samples) {
+    must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    must(cudaEventCreate(&begin_));
+    must(cudaEventCreate(&end_));
+    int megahertz = 0;
+    int width = 0;
+    must(cudaDeviceGetAttribute(&megahertz, cudaDevAttrMemoryClockRate, 0));
+    must(cudaDeviceGetAttribute(&width, cudaDevAttrGlobalMemoryBusWidth, 0));
+    must(cudaDeviceGetAttribute(&cache_, cudaDevAttrL2CacheSize, 0));
+    peak_ = 2e3 * megahertz * width / 8;
+  }
+  cudaStream_t stream() const { return stream_; }
+  std::size_t cache() const { return static_cast<std::size_t>(cache_); }
+  double peak() const { return peak_; }  ///< bytes a second
+
+  /// Seconds of one of the works, which take turns inside a captured graph.
+  double seconds(const std::vector<Work>& works, int rounds) {
+    for (const Work& work : works) work(stream_);  // everything is allocated and bound
+    must(cudaStreamSynchronize(stream_));
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t replay = nullptr;
+    must(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < rounds; ++i) {
+      for (const Work& work : works) work(stream_);
+    }
+    must(cudaStreamEndCapture(stream_, &graph));
+    must(cudaGraphInstantiate(&replay, graph, 0));
+    std::vector<float> times;
+    for (int i = 0; i < samples_ + 3; ++i) {
+      must(cudaEventRecord(begin_, stream_));
+      must(cudaGraphLaunch(replay, stream_));
+      must(cudaEventRecord(end_, stream_));
+      must(cudaEventSynchronize(end_));
+      float milliseconds = 0;
+      must(cudaEventElapsedTime(&milliseconds, begin_, end_));
+      if (i >= 3) times.push_back(milliseconds);
+    }
+    must(cudaGraphExecDestroy(replay));
+    must(cudaGraphDestroy(graph));
+    std::ranges::sort(times);
+    return static_cast<double>(times[times.size() / 2]) * 1e-3 / rounds / static_cast<double>(works.size());
+  }
+
+  /// Bytes a second of a copy, read and written ones counted.
+  double copy_rate(const Memory& memory) {
+    const std::size_t half = memory.bytes() / 2;
+    const Work copy = [&](cudaStream_t stream) {
+      must(cudaMemcpyAsync(memory.data() + half, memory.data(), half, cudaMemcpyDeviceToDevice, stream));
+    };
+    return 2.0 * static_cast<double>(half) / seconds({copy}, 1);
+  }
+
+  /// A row about memory: `bytes` that must be moved.
+  void row(const char* goal, const char* what, double time, double bytes, double copy, const char* target) const {
+    const double rate = bytes / time;
+    std::printf("%-4s %-58s %10.2f us %7.1f GB/s %6.1f %% of copy %6.1f %% of peak   %s\n", goal, what, time * 1e6,
+                rate / 1e9, 100 * rate / copy, 100 * rate / peak_, target);
+    std::fflush(stdout);
+  }
+  /// A row about a time.
+  void row(const char* goal, const char* what, double time, const char* target) const {
+    std::printf("%-4s %-58s %10.2f us%52s%s\n", goal, what, time * 1e6, "", target);
+    std::fflush(stdout);
+  }
+
+ private:
+  int samples_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t begin_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+  int cache_ = 0;
+  double peak_ = 0;
+};
+
+/// Its scale is nearly 1, so that values that are unscaled again and again stay what they are.
+rule::RunningState torch_rule() {
+  rule::RunningState running;
+  running.policy = rule::make_policy(*rule::find_policy("torch"));
+  running.state = rule::with_scale(running.policy, rule::initial_state(running.policy), 1.0001).state;
+  return running;
+}
+
+/// `count` tensors of together `elements`, of uneven sizes, one after another in memory.
+std::vector<Tensor> uneven(const Memory& memory, std::size_t count, std::uint64_t elements, Dtype dtype) {
+  std::vector<Tensor> tensors;
+  const auto size = static_cast<std::uint64_t>(size_of(dtype));
+  std::uint64_t used = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t share = elements / count * (i % 4 + 1) / 4 * 8 / 5 / 8 * 8;
+    if (i + 1 == count) share = elements - used;
+    tensors.push_back({memory.data() + used * size, share, dtype, 0});
+    used += share;
+  }
+  return tensors;
+}
+
+Work pass_of(DeviceList& list, const PassRequest& request) {
+  return [&list, request](cudaStream_t stream) { list.run(request, stream); };
+}
+
+/// Read only, in place, and read then written with clipping: the three ways to treat a list.
+void three_ways(Bench& bench, const char* goal, const char* name, const std::vector<Tensor>& tensors, double copy,
+                const char* const (&targets)[3]) {
+  DeviceScaler scaler(0, torch_rule());
+  DeviceList list(scaler);
+  list.assign(tensors, bench.stream());
+  double bytes = 0;
+  for (const Tensor& tensor : tensors)
+    bytes += static_cast<double>(tensor.count) * static_cast<double>(size_of(tensor.dtype));
+  PassRequest clip{.pass = Pass::write, .unscales = false, .clip_norm = 1.0};
+  clip.outputs = tensors.data();
+  const PassRequest requests[] = {{.pass = Pass::observe}, {.pass = Pass::unscale}, clip};
+  const char* const words[] = {"statistics, read only", "unscale in place", "statistics, then clip in place"};
+  for (int i = 0; i < 3; ++i) {
+    const std::string what = std::string(name) + ": " + words[i];
+    bench.row(goal, what.c_str(), bench.seconds({pass_of(list, requests[i])}, 1), bytes * (i + 1), copy, targets[i]);
+  }
+}
+
+void large_lists(Bench& bench, const Memory& memory, double copy) {
+  const std::uint64_t elements = std::min<std::uint64_t>(1536066816, memory.bytes() / 2);
+  three_ways(bench, "G1", "one bf16 tensor of 1.5 G", {{memory.data(), elements, Dtype::kBf16, 0}}, copy,
+             {"G1: >= 93 % of peak or >= 100 % of copy", "G2: >= 97 % of copy", "G2: <= 3.15 ms on 3.0 TB/s"});
+  three_ways(bench, "G3", "500 bf16 matrices of 225 M", uneven(memory, 500, 225181696, Dtype::kBf16), copy,
+             {"G3: <= 0.35 ms", "G3: >= 4x torch", "G3: <= 0.95 ms"});
+  three_ways(bench, "G3", "500 f32 matrices of 225 M", uneven(memory, 500, 225181696, Dtype::kF32), copy,
+             {"G3: <= 0.35 ms", "G3: >= 4x torch", "G3: <= 0.95 ms"});
+  three_ways(bench, "G4", "f32 main gradients, 700 M in 291", uneven(memory, 291, 700000000, Dtype::kF32), copy,
+             {"G4: >= 10x Megatron's chain", "", "G4: >= 3x Megatron's chain"});
+}
+
+/// Sets of `count` tiny tensors that take turns, so that none is left in the cache.
+void tiny_tensors(Bench& bench, const Memory& memory) {
+  DeviceScaler scaler(0, torch_rule());
+  std::vector<std::unique_ptr<DeviceList>> lists;
+  std::vector<Work> works;
+  constexpr std::size_t stride = 4096;  // between tensors: each in memory of its own
+  const std::size_t sets = std::clamp<std::size_t>(memory.bytes() / (10000 * stride), 1, 8);
+  for (std::size_t set = 0; set < sets; ++set) {
+    std::vector<Tensor> tensors;
+    for (std::size_t i = 0; i < 10000; ++i) {
+      tensors.push_back({memory.data() + (set * 10000 + i) * stride, 4, Dtype::kF32, 0});
+    }
+    lists.push_back(std::make_unique<DeviceList>(scaler));
+    lists.back()->assign(tensors, bench.stream());
+    works.push_back(pass_of(*lists.back(), {.pass = Pass::unscale}));
+  }
+  bench.row("G5", "10,000 tensors of 4: unscale in place, GPU", bench.seconds(works, 4), "<= 15 us");
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 1000; ++i) works[static_cast<std::size_t>(i) % works.size()](bench.stream());
+  const double host = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 1000;
+  must(cudaStreamSynchronize(bench.stream()));
+  bench.row("G5", "10,000 tensors of 4: unscale in place, host", host, "<= 10 us");
+  DeviceList empty(scaler);
+  empty.assign({}, bench.stream());
+  bench.row("G6", "a step of nothing: observe and update, one launch",
+            bench.seconds({pass_of(empty, {.pass = Pass::observe, .steps = true})}, 50), "<= 3.5 us");
+}
+
+void fp8_slots_and_casts(Bench& bench, const Memory& memory, double copy) {
+  const std::vector<float> fp8_max(10000, 448.0f);
+  for (const std::uint32_t length : {16u, 1024u}) {
+    const std::size_t set_bytes = std::size_t{10000} * 4 * (length + 64);
+    std::vector<std::unique_ptr<DeviceSlots>> sets;
+    std::vector<Work> works;
+    for (std::size_t i = 0; i < 4 * bench.cache() / set_bytes + 1 && i < 64; ++i) {
+      sets.push_back(std::make_unique<DeviceSlots>(
+          0, tare::kernels::fp8::Params{},
+          tare::kernels::fp8::WindowShape{tare::kernels::fp8::Layout::transformer_engine, length}, fp8_max));
+      sets.back()->step(bench.stream());
+      DeviceSlots& set = *sets.back();
+      works.emplace_back([&set](cudaStream_t stream) { set.step(stream); });
+    }
+    const std::string what = "10,000 FP8 slots, history of " + std::to_string(length);
+    bench.row("G7", what.c_str(), bench.seconds(works, 4), "<= 5 us, whatever the length");
+  }
+  const std::vector<Tensor> inputs = uneven(memory, 500, 225181696, Dtype::kBf16);
+  const std::vector<float> one_each(500, 448.0f);
+  DeviceSlots slots(0, {}, {tare::kernels::fp8::Layout::transformer_engine, 16}, one_each);
+  std::vector<Tensor> outputs;
+  std::vector<std::uint32_t> slot_of;
+  std::size_t at = 225181696 * 2;
+  for (const Tensor& input : inputs) {
+    outputs.push_back({memory.data() + at, input.count, Dtype::kF8E4m3fn, 0});
+    slot_of.push_back(static_cast<std::uint32_t>(slot_of.size()));
+    at += (input.count + 15) / 16 * 16;
+  }
+  QuantiseList list(slots);
+  list.assign(inputs, outputs.data(), slot_of.data(), bench.stream());
+  const double time = bench.seconds({[&](cudaStream_t stream) { list.run(stream); }}, 1);
+  bench.row("G8", "500 bf16 matrices of 225 M to e4m3, with amax", time, 3.0 * 225181696, copy, ">= 98 % of copy");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result != cudaSuccess || count == 0) {
+    std::printf("NOT RUN: no GPU here: %s\n", cudaGetErrorString(result));
+    return 77;
+  }
+  cudaDeviceProp properties;
+  must(cudaGetDeviceProperties(&properties, 0));
+  Bench bench(argc > 1 ? std::max(1, std::atoi(argv[1])) : 31);
+  const Memory memory(std::min<std::size_t>(3072133632, properties.totalGlobalMem / 2));
+  const double copy = bench.copy_rate(memory);
+  std::printf("%s, sm_%d%d, %d multiprocessors, peak %.0f GB/s, copy %.0f GB/s (read + written)\n", properties.name,
+              properties.major, properties.minor, properties.multiProcessorCount, bench.peak() / 1e9, copy / 1e9);
+  large_lists(bench, memory, copy);
+  tiny_tensors(bench, memory);
+  fp8_slots_and_casts(bench, memory, copy);
+  std::printf("copy at the end: %.0f GB/s\n", bench.copy_rate(memory) / 1e9);
+  return 0;
+}
