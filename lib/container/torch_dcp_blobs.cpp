@@ -100,12 +100,26 @@ class BlobReader {
     const std::string& name = metadata_.files[number];
     try {
       auto ahead = std::make_shared<ReadAhead>(folder_.open(name));
+      require_apart(*ahead, places);
       for (const Span run : runs_of(std::move(places), ahead->size())) ahead->read_ahead(run);
       part_of_file_[number] = result_.parts.size();
       result_.parts.push_back(name);
       result_.sources.push_back(std::move(ahead));
     } catch (const Error& error) {
       tell(Severity::error, "file-not-read", error.what(), name, {});
+    }
+  }
+
+  /// Items that overlap would be read again and again: a small file could ask for hours of work.
+  static void require_apart(const Source& file, const std::vector<Span>& places) {
+    std::uint64_t left = file.size();
+    for (const Span place : places) {
+      if (place.end() > file.size()) continue;  // cut short: said of the item
+      if (place.size > left) {
+        throw Error(Status::refused, fmt::format("{}: its items have more bytes than the file", file.name()),
+                    "no framework stores two items in the same bytes");
+      }
+      left -= place.size;
     }
   }
 
@@ -124,7 +138,12 @@ class BlobReader {
       // An item may be bytes of its maker's own kind: those hold no state that anybody knows.
       if (error.status == Status::unsupported) return;
       tell(Severity::error, "item-not-read", error.what(), result_.parts[part], item.key);
+      return;
     }
+    const DcpBlob& blob = result_.blobs.back();
+    if (blob.container->tree().bytes().size() <= blob.window->size()) return;
+    throw Error(Status::refused, fmt::format("{}: is compressed, as torch.save never writes it", blob.window->name()),
+                "thousands of such items could fill any memory; load and save the checkpoint with torch first");
   }
 
   [[nodiscard]] DcpBlob opened(const DcpItem& item, std::size_t part) {

@@ -267,3 +267,25 @@ TEST_CASE("an item that shares its bytes with another one is not changed") {
   const NodeChange shared{node_at(twins->tree(), {"scaler", "scale"}), 4096.0, "scale"};
   CHECK_THROWS_WITH(twins->change_parts({&shared, 1}), Catch::Contains("stored in the same bytes"));
 }
+
+TEST_CASE("items that overlap, or are compressed, are refused: they could ask for any amount of work") {
+  Images images = four_rank_images();
+  const auto metadata = read_dcp_metadata(MemorySource(".metadata", images.images.at(".metadata")));
+  const Tree& tree = metadata->pickle.tree;
+  std::string text(as_text(images.images.at(".metadata")));
+  // Every item of the scaler is said to be as long as its file.
+  for (const DcpItem& item : metadata->items) {
+    const Span length = tree.span(item.length);
+    const std::uint64_t left = images.images.at(metadata->files[item.file]).size() - item.place.offset;
+    if (!item.key.starts_with("scaler.") || length.size != 3) continue;
+    text[length.offset + 1] = static_cast<char>(left & 0xff);
+    text[length.offset + 2] = static_cast<char>(left >> 8);
+  }
+  images.images[".metadata"] = bytes_of(text);
+  const auto container = open(images, beginning_with("scaler."));
+  REQUIRE_FALSE(container->findings().empty());
+  for (const Finding& finding : container->findings()) {
+    CHECK(finding.code == "file-not-read");
+    CHECK_THAT(finding.message, Catch::Contains("more bytes than the file"));
+  }
+}
