@@ -4,6 +4,8 @@ import ctypes
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_float, c_int32, c_uint64, c_void_p
 
 F32, F64, F16, BF16, F8E4M3FN, F8E5M2 = 1, 2, 3, 4, 5, 6
+SCALE, INVERSE_SCALE, FOUND_INF, NOOP, MULTIPLIER = 1, 2, 3, 4, 5
+MISMATCH = 33  # a status
 
 
 class _Error(ctypes.Structure):
@@ -35,6 +37,7 @@ _SIGNATURES = {
     "scaler_save": [POINTER(c_void_p), c_void_p, c_void_p],
     "scaler_load": [c_void_p, c_void_p, c_void_p],
     "grads_create": [POINTER(c_void_p), c_void_p, POINTER(Tensor), c_uint64],
+    "grads_rebind": [c_void_p, POINTER(Tensor), c_uint64, c_void_p],
     "grads_unscale": [c_void_p, c_void_p],
     "grads_observe": [c_void_p, c_void_p],
     "grads_write": [c_void_p, POINTER(Tensor), c_uint64, c_char_p, c_void_p],
@@ -141,25 +144,30 @@ class Scaler:
         _call("scaler_scale", byref(value), self.handle, None)
         return value.value
 
+    def pointer(self, which):
+        """The address of SCALE, FOUND_INF ...; of device memory where the scaler is on a GPU."""
+        return _made("scaler_pointer", self.handle, which).value
+
     def found_inf(self):
-        pointer = c_void_p()
-        _call("scaler_pointer", byref(pointer), self.handle, 3)
-        return ctypes.cast(pointer, POINTER(c_float))[0]
+        """On the CPU."""
+        return c_float.from_address(self.pointer(FOUND_INF)).value
 
-    def unscale(self, tensors):
-        _call("scaler_unscale", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), None)
+    # `stream` is a CUDA stream's address, None or 0 the legacy default stream; the CPU ignores it.
 
-    def observe(self, tensors):
-        _call("scaler_observe", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), None)
+    def unscale(self, tensors, stream=None):
+        _call("scaler_unscale", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), stream)
 
-    def report_overflow(self, overflow):
-        _call("scaler_report_overflow", self.handle, int(bool(overflow)), None)
+    def observe(self, tensors, stream=None):
+        _call("scaler_observe", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), stream)
 
-    def update(self):
-        _call("scaler_update", self.handle, None)
+    def report_overflow(self, overflow, stream=None):
+        _call("scaler_report_overflow", self.handle, int(bool(overflow)), stream)
 
-    def set_scale(self, scale):
-        _call("scaler_set_scale", self.handle, scale, None)
+    def update(self, stream=None):
+        _call("scaler_update", self.handle, stream)
+
+    def set_scale(self, scale, stream=None):
+        _call("scaler_set_scale", self.handle, scale, stream)
 
     def statistics(self):
         return _text("scaler_statistics", self.handle, None)
@@ -185,25 +193,34 @@ class Grads:
         if _library is not None and hasattr(self, "handle"):
             _library.tare_grads_destroy(self.handle)
 
-    def unscale(self):
-        _call("grads_unscale", self.handle, None)
+    def rebind(self, tensors, stream=None):
+        """Other addresses for the same counts and dtypes; False for other ones."""
+        try:
+            _call("grads_rebind", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), stream)
+        except TareError as error:
+            if error.status != MISMATCH:
+                raise
+            return False
+        return True
 
-    def observe(self):
-        _call("grads_observe", self.handle, None)
+    def unscale(self, stream=None):
+        _call("grads_unscale", self.handle, stream)
 
-    def write(self, tensors, options=None):
-        _call("grads_write", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), _bytes(options), None)
+    def observe(self, stream=None):
+        _call("grads_observe", self.handle, stream)
 
-    def _float(self, which):
-        pointer = c_void_p()
-        _call("grads_pointer", byref(pointer), self.handle, which)
-        return ctypes.cast(pointer, POINTER(c_float))[0]
+    def write(self, tensors, options=None, stream=None):
+        _call("grads_write", self.handle, (Tensor * len(tensors))(*tensors), len(tensors), _bytes(options), stream)
+
+    def pointer(self, which):
+        return _made("grads_pointer", self.handle, which).value
 
     def found_inf(self):
-        return self._float(3)
+        """On the CPU, as multiplier."""
+        return c_float.from_address(self.pointer(FOUND_INF)).value
 
     def multiplier(self):
-        return self._float(5)
+        return c_float.from_address(self.pointer(MULTIPLIER)).value
 
     def statistics(self):
         return _text("grads_statistics", self.handle, None)

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Trains the same small model with torch's GradScaler and with tare's, on the CPU, and compares every weight and state.
+"""Trains the same small model with torch's GradScaler and with tare's and compares every weight and state.
 
-    torch_scaler.py LIBTARE REPOSITORY          exit 77 where torch has none to compare with
+    torch_scaler.py LIBTARE REPOSITORY [DEVICE [STEPS]]     on the CPU; exit 77 where torch has none to compare with
 """
 import sys
 
 sys.dont_write_bytecode = True
-library, root = sys.argv[1:]
+library, root = sys.argv[1:3]
+device = sys.argv[3] if len(sys.argv) > 3 else "cpu"
+steps = int(sys.argv[4]) if len(sys.argv) > 4 else 60
 sys.path.insert(0, f"{root}/capi/examples")
 try:
     import torch
@@ -24,16 +26,22 @@ import torch_scaler
 tare.open_library(library)
 
 
-def train(make_scaler, steps=60):
+if device != "cpu" and not torch.cuda.is_available():
+    print(f"torch {torch.__version__} sees no GPU: not run")
+    sys.exit(77)
+
+
+def train(make_scaler):
     torch.manual_seed(0)
-    models = [torch.nn.Linear(4, 3), torch.nn.Linear(3, 2)]
-    optimizers = [torch.optim.SGD(m.parameters(), lr=0.05) for m in models]
+    models = [torch.nn.Linear(4, 3).to(device), torch.nn.Linear(3, 2).to(device)]
+    fused = {"fused": True} if device != "cpu" else {}  # one that skips on the device, one that does not
+    optimizers = [torch.optim.SGD(models[0].parameters(), lr=0.05), torch.optim.Adam(models[1].parameters(), **fused)]
     scaler = make_scaler(init_scale=2.0**10, growth_interval=3)
     history = []
     for step in range(steps):
         for optimizer in optimizers:
             optimizer.zero_grad()
-        loss = models[1](models[0](torch.randn(8, 4))).square().mean()
+        loss = models[1](models[0](torch.randn(8, 4, device=device))).square().mean()
         scaler.scale(loss).backward()
         if step % 7 == 4:  # one optimizer overflows, the other does not
             models[step % 2].bias.grad[0] = float("inf") if step % 3 else float("nan")
@@ -46,16 +54,16 @@ def train(make_scaler, steps=60):
         if step == 40:
             saved = scaler.state_dict()
             scaler = make_scaler()
-            scaler.scale(torch.zeros(1))  # torch makes its tensors here
+            scaler.scale(torch.zeros(1, device=device))  # torch makes its tensors here
             scaler.load_state_dict(saved)
     return history
 
 
 def refusals(make_scaler):
-    model = torch.nn.Linear(2, 2)
+    model = torch.nn.Linear(2, 2).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scaler = make_scaler()
-    scaler.scale(model(torch.ones(1, 2)).sum()).backward()
+    scaler.scale(model(torch.ones(1, 2, device=device)).sum()).backward()
     raised = []
     scaler.unscale_(optimizer)
     for call in (lambda: scaler.unscale_(optimizer), lambda: (scaler.step(optimizer), scaler.step(optimizer)),
@@ -68,15 +76,19 @@ def refusals(make_scaler):
     return raised
 
 
+def mine(**options):
+    return torch_scaler.GradScaler(device=device, **options)
+
+
 def theirs(**options):
-    return torch.amp.GradScaler("cpu", **options)
+    return torch.amp.GradScaler(device, **options)
 
 
 differences = 0
-for mine, wanted in zip(train(torch_scaler.GradScaler), train(theirs)):
-    differences += mine[0] != wanted[0]
-    differences += mine[1] != wanted[1]
-    differences += any(not torch.equal(a, b) for a, b in zip(mine[2], wanted[2]))
-differences += refusals(torch_scaler.GradScaler) != refusals(theirs)
-print(f"60 steps, 2 optimizers, torch {torch.__version__}: {differences} differences")
+for have, wanted in zip(train(mine), train(theirs)):
+    differences += have[0] != wanted[0]
+    differences += have[1] != wanted[1]
+    differences += any(not torch.equal(a, b) for a, b in zip(have[2], wanted[2]))
+differences += refusals(mine) != refusals(theirs)
+print(f"{steps} steps, 2 optimizers, {device}, torch {torch.__version__}: {differences} differences")
 sys.exit(1 if differences else 0)
