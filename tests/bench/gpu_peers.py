@@ -90,8 +90,10 @@ def matrices(count, elements, dtype):
 def lists_against_torch():
     for goal, what, gradients, target in (
             ("G1", "one f32 tensor of 384 M", matrices(1, 384_000_000, torch.float32), ""),
-            ("G3", "500 f32 matrices of 225 M", matrices(500, 225_181_696, torch.float32), "wanted 4x in place, 10x read only"),
-            ("G4", "f32 main gradients, 700 M in 291", matrices(291, 700_000_000, torch.float32), "wanted 10x read only, 3x with clipping"),
+            ("G3", "500 f32 matrices of 225 M", matrices(500, 225_181_696, torch.float32),
+             "wanted 4x in place, 10x read only"),
+            ("G4", "f32 main gradients, 700 M in 291", matrices(291, 700_000_000, torch.float32),
+             "wanted 10x read only, 3x with clipping"),
             ("G5", "10,000 f32 tensors of 4", matrices(10_000, 40_000, torch.float32), "wanted 20x")):
         scaler, grads = lists(gradients)
         outputs = tensors_of(gradients)
