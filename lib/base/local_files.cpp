@@ -26,6 +26,14 @@ FileType type_of(fs::file_status status) {
   }
 }
 
+/// As the folder itself says, where it does: no file is asked.
+FileType type_of(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  if (entry.is_symlink(ignored)) return FileType::link;
+  if (entry.is_directory(ignored)) return FileType::folder;
+  return entry.is_regular_file(ignored) ? FileType::file : FileType::other;
+}
+
 class LocalFiles final : public Files {
  public:
   [[nodiscard]] FileType type(const std::string& path) const override {
@@ -39,8 +47,7 @@ class LocalFiles final : public Files {
     for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
          entry.increment(error)) {
       if (entries.size() > limits::max_files) break;
-      std::error_code ignored;
-      entries.push_back({entry->path().filename().string(), type_of(entry->symlink_status(ignored))});
+      entries.push_back({entry->path().filename().string(), type_of(*entry)});
     }
     if (error) throw_io(folder, error.value());
     return entries;

@@ -24,29 +24,66 @@ Bytes Source::read(Span range) const {
   return bytes;
 }
 
-FileSource::FileSource(std::string path) : path_(std::move(path)) {
+namespace {
+
+int opened(const std::string& path) {
   // O_NONBLOCK: a named pipe must be refused, not waited for.
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor_ < 0) throw_io(path_, errno);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) throw_io(path, errno);
+  return descriptor;
+}
+
+void read_all(int descriptor, const std::string& path, std::uint64_t offset, std::span<std::byte> to) {
+  while (!to.empty()) {
+    const ssize_t count = ::pread(descriptor, to.data(), to.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_io(path, errno);
+    if (count == 0) throw Error(Status::io, path + ": became shorter while it was read");
+    to = to.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+}
+
+/// Closes at the end of its life.
+struct Descriptor {
+  int number;
+  explicit Descriptor(int given) : number(given) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { ::close(number); }
+};
+
+bool is_same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+         a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
+FileSource::FileSource(std::string path) : path_(std::move(path)), descriptor_(opened(path_)) {
   if (::fstat(descriptor_, &status_) == 0 && S_ISREG(status_.st_mode)) return;
   ::close(descriptor_);
   throw Error(Status::io, path_ + ": not a regular file");
 }
 
 FileSource::~FileSource() {
-  ::close(descriptor_);
+  park();
+}
+
+void FileSource::park() const {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
 }
 
 void FileSource::read(std::uint64_t offset, std::span<std::byte> to) const {
   require_inside(offset, to.size());
-  while (!to.empty()) {
-    const ssize_t count = ::pread(descriptor_, to.data(), to.size(), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw_io(path_, errno);
-    if (count == 0) throw Error(Status::io, path_ + ": became shorter while it was read");
-    to = to.subspan(static_cast<std::size_t>(count));
-    offset += static_cast<std::uint64_t>(count);
+  if (descriptor_ >= 0) return read_all(descriptor_, path_, offset, to);
+  const Descriptor again(opened(path_));
+  struct stat now {};
+  if (::fstat(again.number, &now) != 0 || !is_same_file(now, status_)) {
+    throw Error(Status::io, path_ + ": changed while it was read", "try again once it is saved");
   }
+  read_all(again.number, path_, offset, to);
 }
 
 void MemorySource::read(std::uint64_t offset, std::span<std::byte> to) const {

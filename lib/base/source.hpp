@@ -41,12 +41,16 @@ class FileSource final : public Source {
   void read(std::uint64_t offset, std::span<std::byte> to) const override;
   using Source::read;
 
+  /// Closes the file until somebody reads: each read opens it anew from now on, and throws `io` where it is another
+  /// file by then. For checkpoints of more files than a process may have open. Not while another thread reads.
+  void park() const;
+
   /// As fstat gave it when the file was opened: device, inode, size, mtime, mode, links.
   [[nodiscard]] const struct stat& status() const { return status_; }
 
  private:
   std::string path_;
-  int descriptor_;
+  mutable int descriptor_;  ///< negative: parked
   struct stat status_ {};
 };
 

@@ -103,12 +103,23 @@ class Opener {
 
   [[nodiscard]] std::string location(const std::string& relative) const { return root_ + "/" + relative; }
 
+  /// A process may have a thousand files open, or fewer.
+  static constexpr std::size_t most_open = 64;
+
+  static void park_all(const Reading& reading) {
+    for (const CheckpointFile& file : reading.files) {
+      if (file.source != nullptr) file.source->park();
+    }
+  }
+
   /// Files of many: what cannot be read is told, and the others are read.
   void try_files(const std::string& prefix, const std::vector<std::string>& names) {
     std::vector<std::variant<Reading, Error, std::exception_ptr>> results(names.size());
     const auto read = [&](std::size_t i) {
       try {
-        results[i] = read_checkpoint_file(prefix + names[i], location(prefix + names[i]), options_);
+        Reading reading = read_checkpoint_file(prefix + names[i], location(prefix + names[i]), options_);
+        if (names.size() > most_open) park_all(reading);
+        results[i] = std::move(reading);
       } catch (const Error& error) {
         results[i] = error;
       } catch (...) {

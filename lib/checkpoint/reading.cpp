@@ -24,10 +24,18 @@ void add_file(Reading& reading, std::string path, std::string location, std::str
   if (options.keep_open) file.source = std::dynamic_pointer_cast<const FileSource>(source);
 }
 
+/// Small files are read at once: where opening and reading are slow, what counts is how often.
+constexpr std::uint64_t small_bytes = 16 << 10;
+
+std::shared_ptr<const Source> content_of(const std::shared_ptr<const Source>& source) {
+  if (source->size() > small_bytes) return source;
+  return std::make_shared<const MemorySource>(source->name(), source->read({0, source->size()}));
+}
+
 Reading read_single(const std::string& relative, const std::string& location, const OpenOptions& options) {
   Reading reading;
   const std::shared_ptr<const Source> source = options.files->open(location);
-  std::unique_ptr<const Container> container = open_container(source);
+  std::unique_ptr<const Container> container = open_container(content_of(source));
   reading.findings = container->findings();
   std::vector<FoundScaler> scalers = find_scalers(container->tree(), {relative}, reading.findings);
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),

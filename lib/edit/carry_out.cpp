@@ -4,27 +4,35 @@
 
 #include "lib/base/error.hpp"
 #include "lib/edit/apply.hpp"
+#include "lib/edit/each_file.hpp"
 #include "lib/edit/recover.hpp"
 
 namespace tare {
 namespace {
 
 /// A file that somebody else wrote before we came to it is refused untouched, and stays as it is.
-bool was_refused_untouched(const Store& store, const Journal& journal, std::size_t reached,
-                           const std::exception& problem) {
-  const auto* error = dynamic_cast<const Error*>(&problem);
-  return error != nullptr && error->status == Status::refused && stand_of(store, journal, reached) == Stand::foreign;
+bool was_refused_untouched(const Store& store, const Journal& journal, std::size_t index,
+                           const std::exception_ptr& failure) {
+  if (!failure) return false;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.status == Status::refused && stand_of(store, journal, index) == Stand::foreign;
+  } catch (...) {
+    return false;
+  }
 }
 
-/// `reached`: the file that failed; those behind it were not begun.
-void take_back(const Claim& claim, const Journal& journal, std::size_t reached, const std::exception& problem) {
+/// Files that were not begun are not looked at.
+void take_back(const Claim& claim, const Journal& journal, const FileOutcomes& applied, const std::exception& problem) {
   const Store& store = claim.store();
   try {
-    Journal begun = journal;
-    if (reached < journal.files.size()) {
-      begun.files.resize(was_refused_untouched(store, journal, reached, problem) ? reached : reached + 1);
+    std::vector<std::size_t> touched;
+    for (std::size_t index = 0; index < applied.begun.size(); ++index) {
+      if (applied.begun[index] == 0) continue;
+      if (!was_refused_untouched(store, journal, index, applied.failures[index])) touched.push_back(index);
     }
-    roll_back(store, begun, {});
+    roll_back(store, journal, touched, {});
     claim.withdraw();
   } catch (const Error& second) {
     throw Error(Status::io, std::string(problem.what()) + "; rolling back was stopped as well: " + second.what(),
@@ -61,12 +69,13 @@ void carry_out(const Claim& claim, const Journal& journal, std::optional<StoredR
     claim.withdraw();
     throw;
   }
-  std::size_t reached = 0;
+  const FileOutcomes applied = for_each_file(claim.store().files(), journal.files.size(),
+                                             [&](std::size_t index) { apply_file(claim.store(), journal, index); });
   try {
-    for (; reached < journal.files.size(); ++reached) apply_file(claim.store(), journal, reached);
+    applied.rethrow();
     record ? claim.commit_as(*record) : claim.drop();
   } catch (const std::exception& problem) {
-    take_back(claim, journal, reached, problem);
+    take_back(claim, journal, applied, problem);
     throw;
   }
   settle(claim);

@@ -65,6 +65,8 @@ class FileLayer {
 
   virtual timespec now() = 0;
   virtual uid_t user() = 0;
+  /// May several threads call at once?
+  [[nodiscard]] virtual bool is_shareable() const { return false; }
 };
 
 /// The real one.

@@ -1,9 +1,11 @@
 #include "lib/edit/recover.hpp"
 
 #include <cerrno>
+#include <numeric>
 
 #include "lib/base/error.hpp"
 #include "lib/edit/apply.hpp"
+#include "lib/edit/each_file.hpp"
 #include "lib/edit/history.hpp"
 
 namespace tare {
@@ -64,7 +66,8 @@ void roll_back(const Store& store, const Journal& journal, const RecoverOptions&
                   "`tare history --prune` leaves this file as it is and ends the interrupted edit");
     }
   }
-  for (const std::size_t index : ours) roll_back_file(store, journal, index);
+  const auto bring_back = [&](std::size_t i) { roll_back_file(store, journal, ours[i]); };
+  for_each_file(store.files(), ours.size(), bring_back).rethrow();
 }
 
 std::optional<Pending> recover(const Store& store, const RecoverOptions& options) {
@@ -73,7 +76,9 @@ std::optional<Pending> recover(const Store& store, const RecoverOptions& options
   const auto journal = decoded(held->read(), store.pending_path());
   std::optional<Pending> rolled_back;
   if (journal) {
-    roll_back(store, *journal, options);
+    std::vector<std::size_t> all(journal->files.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    roll_back(store, *journal, all, options);
     rolled_back = described(store, *journal, PendingState::interrupted);
   }
   store.sweep();

@@ -52,7 +52,9 @@ std::vector<Pending> recover(FileLayer& files, const std::string& path, const st
 /// pending: rolls back interrupted ones, throws `busy` where one is in progress. `mode`: of the journal.
 Claim claim(const Store& store, const Scope& scope, mode_t mode, const RecoverOptions& options);
 
-/// Brings all files of the journal back; see `recover`. REQUIRES: the claim is held and the journal durable.
-void roll_back(const Store& store, const Journal& journal, const RecoverOptions& options);
+/// Brings those files of the journal back, by number; see `recover`. REQUIRES: the claim is held and the journal
+/// durable.
+void roll_back(const Store& store, const Journal& journal, const std::vector<std::size_t>& numbers,
+               const RecoverOptions& options);
 
 }  // namespace tare

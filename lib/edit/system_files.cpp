@@ -128,6 +128,7 @@ class SystemFiles final : public FileLayer {
     return time;
   }
   uid_t user() override { return ::geteuid(); }
+  [[nodiscard]] bool is_shareable() const override { return true; }
 };
 
 int SystemFiles::list(const std::string& path, std::vector<FolderEntry>& into) {

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Counts what many rank files cost: on a network file system every call is a journey.
+
+    system_calls.py --tare TARE --corpus FOLDER
+
+300 rank files are inspected, edited and restored by a process that may have 64 files open. Exit 1 if a file takes more
+calls than it should, 77 (skipped) where strace may not trace.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+RANKS = 300
+PER_FILE = {"openat": 1, "pread64": 1, "newfstatat": 1, "fstat": 1, "close": 1}  # of a small file: each of these, once
+ANYTHING_ELSE = 60  # calls of the process itself
+
+
+def limit_open_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    ask.add_argument("--corpus", required=True)
+    options = ask.parse_args()
+    source = next(pathlib.Path(options.corpus, "deepspeed/zero2_2ranks/ckpt").rglob("*zero_pp_rank_0_*"))
+
+    def run(*arguments):
+        return subprocess.run(arguments, capture_output=True, text=True, preexec_fn=limit_open_files)
+
+    failed = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch, "step")
+        folder.mkdir()
+        for rank in range(RANKS):
+            shutil.copy(source, folder / source.name.replace("rank_0_", f"rank_{rank}_", 1))
+        trace = pathlib.Path(scratch, "trace")
+        done = run("strace", "-f", "-o", trace, options.tare, "inspect", folder)
+        if "ptrace" in done.stderr.lower() or not trace.exists():
+            print("strace may not trace here")
+            sys.exit(77)
+        if f"in {RANKS} files, which agree" not in done.stdout:
+            failed.append(f"inspect: {done}")
+        calls = collections.Counter(re.match(r"\d+ +(\w+)", line)[1] for line in trace.open() if "(" in line)
+        for call, count in calls.items():
+            if count > PER_FILE.get(call, 0) * RANKS + ANYTHING_ELSE:
+                failed.append(f"{call}: {count} calls for {RANKS} files")
+        before = source.read_bytes()
+        for arguments, wanted in ((["edit", folder, "scale=2048", "--yes"], "2048.0"), (["undo", folder, "--yes"], None)):
+            done = run(options.tare, *arguments)
+            if done.returncode != 0:
+                failed.append(f"{arguments[0]}: {done}")
+            got = run(options.tare, "get", folder, "scale").stdout.strip()
+            if wanted and float(got) != float(wanted):
+                failed.append(f"{arguments[0]}: scale is {got}")
+        if any(path.read_bytes() != before for path in folder.glob("*.pt")):
+            failed.append("undo: bytes are not back")
+    print("\n".join(failed) or f"{dict(calls)}")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
