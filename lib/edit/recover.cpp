@@ -54,14 +54,18 @@ std::optional<Pending> find_pending(FileLayer& files, const std::string& path, c
   return find_pending(Scope(files, {path}, upper));
 }
 
-void roll_back(const Store& store, const Journal& journal, const RecoverOptions& options) {
+void roll_back(const Store& store, const Journal& journal, const std::vector<std::size_t>& numbers,
+               const RecoverOptions& options) {
+  std::vector<char> is_foreign(numbers.size());
+  const auto look = [&](std::size_t i) { is_foreign[i] = stand_of(store, journal, numbers[i]) == Stand::foreign; };
+  for_each_file(store.files(), numbers.size(), look).rethrow();
   std::vector<std::size_t> ours;
-  for (std::size_t index = 0; index < journal.files.size(); ++index) {
-    if (stand_of(store, journal, index) != Stand::foreign) {
-      ours.push_back(index);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (is_foreign[i] == 0) {
+      ours.push_back(numbers[i]);
     } else if (!options.abandon_foreign_files) {
       throw Error(Status::refused,
-                  store.target(journal.files[index]) +
+                  store.target(journal.files[numbers[i]]) +
                       ": an edit of it was interrupted, and something else has written or removed it since",
                   "`tare history --prune` leaves this file as it is and ends the interrupted edit");
     }
