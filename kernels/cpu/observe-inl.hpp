@@ -80,7 +80,7 @@ class Observer {
   explicit HWY_INLINE Observer(const Recipe& recipe)
       : threshold_(hn::Set(DB(), static_cast<Bits>(recipe.threshold_pattern[E::id]))), max_(hn::Zero(DB())) {
 #pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kSums; ++i) sums_[i] = hn::Zero(DD());
+    for (auto& sum : sums_) sum = hn::Zero(DD());
   }
 
   /// Takes the 32 elements at `at`.
@@ -117,7 +117,7 @@ class Observer {
     for (const Bits bits : greatest) max = bits > max ? bits : max;
     const std::uint32_t zeros = zeros_.count();
     const std::uint32_t below = below_.count();
-    found.max_pattern = static_cast<std::uint64_t>(max);
+    found.max_pattern = static_cast<hwy::MakeUnsigned<Bits>>(max);
     found.below = below > zeros ? below - zeros : 0;  // below a threshold of 0 there are not even zeros
     found.zeros = zeros - padding;
     found.sum_of_squares = sum();

@@ -115,7 +115,7 @@ HWY_NOINLINE inline void observe_e4m3_bytes(const void* in, std::uint32_t count,
   hn::Store(greatest, ds, maxima);
   std::int8_t max = 0;
   for (const std::int8_t lane : maxima) max = lane > max ? lane : max;
-  found.max_pattern = static_cast<std::uint64_t>(max);
+  found.max_pattern = static_cast<std::uint8_t>(max);
   found.below = below.count() > zeros.count() ? below.count() - zeros.count() : 0;
   found.zeros = zeros.count() - (rest != 0 ? lanes - rest : 0);
   found.sum_of_squares = squares.sum();

@@ -31,7 +31,7 @@ HWY_INLINE void observe_small(const typename E::Storage* from, std::uint32_t cou
     const auto value = load_double(E(), D(), from + i);
     sums[E::id == BF16::id ? i % 2 * (kSmall / 2) + i / 2 : i] = hn::GetLane(hn::Mul(value, value));
   }
-  found.max_pattern = static_cast<std::uint64_t>(max);
+  found.max_pattern = static_cast<hwy::MakeUnsigned<Bits>>(max);
   found.sum_of_squares = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
