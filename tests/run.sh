@@ -9,7 +9,7 @@ trap '[ -n "${counted:-}" ] || echo "0 passed, 1 failed"' EXIT  # whatever stopp
 
 tools/packages.sh build check
 if command -v ccache >/dev/null; then
-  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
 fi
 cmake --preset release
 cmake --build --preset release

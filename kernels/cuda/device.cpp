@@ -99,6 +99,8 @@ void Device::load_kernels() {
   const auto load = [&](Kernel kernel) {
     const auto end = loaded_ + loaded_count_;
     if (std::any_of(loaded_, end, [&](const Loaded& known) { return known.kernel == kernel; })) return;
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, kernel), "load a kernel");
     int together = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, kernel, kBlockThreads, 0), "load a kernel");
     loaded_[loaded_count_++] = {kernel, static_cast<unsigned>(std::max(1, together * multiprocessors))};

@@ -1,6 +1,7 @@
 # Whether there is a CUDA compiler, as TARE_CUDA wants it; sets TARE_HAS_CUDA. Included from the top, where languages are
 # enabled. Which machine code is made: by default one kind for each generation that runs no older one's (8.6 runs 8.0's,
-# 10.3 10.0's, 12.1 12.0's; 8.9 is the first to convert fp8), and PTX for what comes.
+# 10.3 10.0's, 12.1 12.0's; 8.9 is the first to convert fp8), and PTX for what comes. Developers get one kind and PTX:
+# six take minutes, and say nothing more of the code.
 set_property(CACHE TARE_CUDA PROPERTY STRINGS auto on off)
 set(TARE_HAS_CUDA OFF)
 if(NOT TARE_CUDA STREQUAL "off")
@@ -14,7 +15,11 @@ if(NOT TARE_CUDA STREQUAL "off")
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 89-real 90-real 100-real 120 CACHE STRING "Kinds of GPU to build for")
+      set(kinds 75-real 80-real 89-real 90-real 100-real 120)
+      if(TARE_DEVELOPER)
+        set(kinds 90)
+      endif()
+      set(CMAKE_CUDA_ARCHITECTURES ${kinds} CACHE STRING "Kinds of GPU to build for")
     endif()
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)
