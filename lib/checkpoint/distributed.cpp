@@ -51,6 +51,10 @@ bool is_distributed_metadata(std::string_view file_name) {
   return !rank.empty() && rank.find_first_not_of("0123456789") == rank.npos;
 }
 
+bool is_distributed_part(std::string_view file_name) {
+  return is_distributed_metadata(file_name) || file_name.ends_with(".distcp");
+}
+
 std::shared_ptr<const Source> Directory::open(const std::string& name) const {
   const auto known = opened_.find(name);
   if (known != opened_.end()) return known->second;

@@ -16,6 +16,8 @@ namespace tare {
 
 /// ".metadata", or "__3.metadata" where each rank wrote its own.
 bool is_distributed_metadata(std::string_view file_name);
+/// Such a file, or one of the `.distcp` files that it describes: it stands for the whole in its folder.
+bool is_distributed_part(std::string_view file_name);
 
 /// A folder of a checkpoint. Names lead to files inside it, or are refused. For one thread.
 class Directory final : public SourceFolder {

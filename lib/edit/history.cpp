@@ -54,7 +54,7 @@ std::vector<FoundRecord> records_of(const Scope& scope) {
 }
 
 std::vector<HistoryEntry> history(FileLayer& files, const std::string& path, const std::string& upper) {
-  const Scope scope(files, {path}, upper);
+  const Scope scope(files, path, upper);
   std::vector<HistoryEntry> entries;
   for (const Store& store : scope.stores()) {
     for (const StoredRecord record : store.records()) {
@@ -72,7 +72,7 @@ std::vector<HistoryEntry> history(FileLayer& files, const std::string& path, con
 
 std::size_t prune(FileLayer& files, const std::string& path, const std::string& upper, RecoverOptions options) {
   options.abandon_foreign_files = true;
-  const Scope scope(files, {path}, upper);
+  const Scope scope(files, path, upper);
   std::size_t removed = 0;
   for (const Store& store : scope.stores()) {
     const Claim held = claim(store, scope, S_IRUSR | S_IWUSR, options);

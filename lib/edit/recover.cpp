@@ -51,7 +51,7 @@ std::optional<Pending> find_pending(const Scope& scope) {
 }
 
 std::optional<Pending> find_pending(FileLayer& files, const std::string& path, const std::string& upper) {
-  return find_pending(Scope(files, {path}, upper));
+  return find_pending(Scope(files, path, upper));
 }
 
 void roll_back(const Store& store, const Journal& journal, const std::vector<std::size_t>& numbers,
@@ -93,7 +93,7 @@ std::optional<Pending> recover(const Store& store, const RecoverOptions& options
 std::vector<Pending> recover(FileLayer& files, const std::string& path, const std::string& upper,
                              const RecoverOptions& options) {
   std::vector<Pending> all;
-  for (const Store& store : Scope(files, {path}, upper).stores()) {
+  for (const Store& store : Scope(files, path, upper).stores()) {
     if (auto rolled_back = recover(store, options)) all.push_back(std::move(*rolled_back));
   }
   return all;

@@ -5,6 +5,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/checkpoint/distributed.hpp"
+#include "lib/checkpoint/names.hpp"
 
 namespace tare {
 
@@ -12,6 +14,18 @@ Scope::Scope(FileLayer& files, const std::vector<std::string>& paths, const std:
   if (!upper.empty()) upper_ = resolved_path(files, upper);
   for (const std::string& path : paths) add(resolved_path(files, path));
 }
+
+namespace {
+
+std::string whole_of(FileLayer& files, const std::string& path) {
+  std::string resolved = resolved_path(files, path);
+  return is_distributed_part(file_name(resolved)) ? folder_of(resolved) : resolved;
+}
+
+}  // namespace
+
+Scope::Scope(FileLayer& files, const std::string& path, const std::string& upper)
+    : Scope(files, std::vector<std::string>{whole_of(files, path)}, upper) {}
 
 void Scope::add(const std::string& path) {
   if (!roots_.insert(path).second) return;

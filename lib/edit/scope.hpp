@@ -17,6 +17,9 @@ class Scope {
   /// is gone is taken by its name. Parents count up to `upper` (itself included); where it is empty or no parent, up to
   /// the root of the file system or device.
   Scope(FileLayer& files, const std::vector<std::string>& paths, const std::string& upper);
+  /// One checkpoint. A file of a distributed one stands for its folder: what was edited under its name is recorded
+  /// there.
+  Scope(FileLayer& files, const std::string& path, const std::string& upper);
 
   [[nodiscard]] FileLayer& files() const { return *files_; }
   /// The stores that exist, outer ones first.

@@ -93,7 +93,7 @@ void remove_replaced(const FoundRecord& found) {
 }  // namespace
 
 UndoResult undo(FileLayer& files, const std::string& path, const std::string& upper, const UndoOptions& options) {
-  const Scope scope(files, {path}, upper);
+  const Scope scope(files, path, upper);
   if (auto result = rolled_back(scope, options)) return std::move(*result);
   const FoundRecord found = last_applied(scope, path);
 

@@ -240,5 +240,16 @@ TEST_CASE("a file that got a second name since is not undone unless that is mean
   CHECK(bytes_of(scratch.path("snapshot.pt")) == noise(100, 1));
 }
 
+TEST_CASE("a file of a distributed checkpoint stands for all of it: its edits are found under every name") {
+  const Scratch scratch;
+  const std::string shard = scratch.write("step/__0_0.distcp", noise(500, 1));
+  const std::string metadata = scratch.write("step/.metadata", noise(100, 2));
+  const Bytes old = bytes_of(shard);
+  edit(shard, 20, noise(8, 3));
+  CHECK(history(system_files(), metadata, "").size() == 1);
+  undo(system_files(), metadata, "");
+  CHECK(bytes_of(shard) == old);
+}
+
 }  // namespace
 }  // namespace tare::test
