@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "capi/src/caller_files.hpp"
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
 #include "lib/base/text.hpp"
@@ -96,6 +97,15 @@ std::string carry_out(const char* path, const Edit& edit) {
   return edit_json(checkpoint, plan, commit(system_files(), plan.files, plan.for_history, edit.transaction));
 }
 
+InspectParts parse_parts(const char* options_json) {
+  InspectParts parts;
+  for (const auto& [key, value] : options_of(options_json)) {
+    if (key != "globals" || !std::holds_alternative<bool>(value)) refuse_key(key, "Options: globals (true or false)");
+    parts.globals = std::get<bool>(value);
+  }
+  return parts;
+}
+
 /// Another edit that was interrupted would change what is read here: the state before it rules.
 void require_settled(const char* path) {
   const auto pending = find_pending(system_files(), path, {});
@@ -117,13 +127,21 @@ ScalerState read_state(const char* path, const char* at) {
 int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* options_json, tare_error* error) {
   return guard_making(out, error, [&] {
     require(path, "path");
-    InspectParts parts;
-    for (const auto& [key, value] : options_of(options_json)) {
-      if (key != "globals" || !std::holds_alternative<bool>(value)) refuse_key(key, "Options: globals (true or false)");
-      parts.globals = std::get<bool>(value);
-    }
+    const InspectParts parts = parse_parts(options_json);
     const Checkpoint checkpoint = open_checkpoint(path, {.keep_open = parts.globals});
     return new_text(inspect_json(checkpoint, find_pending(system_files(), path, {}), parts));
+  });
+}
+
+int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source* source, const char* path,
+                                     const char* options_json, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(source, "source");
+    require(path, "path");
+    const InspectParts parts = parse_parts(options_json);
+    const CallerFiles files(*source);
+    const Checkpoint checkpoint = open_checkpoint(path, {.keep_open = parts.globals, .files = &files});
+    return new_text(inspect_json(checkpoint, std::nullopt, parts));
   });
 }
 

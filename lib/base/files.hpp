@@ -19,7 +19,7 @@ struct FileEntry {
   FileType type = FileType::absent;  ///< links are not followed
 };
 
-/// Paths have '/' between their parts. All may be called by several threads at once.
+/// Paths have '/' between their parts.
 class Files {
  public:
   virtual ~Files() = default;
@@ -30,6 +30,8 @@ class Files {
   [[nodiscard]] virtual std::vector<FileEntry> list(const std::string& folder) const = 0;
   /// Throws `io` or `not_found` where it cannot be opened, or is not a regular file.
   [[nodiscard]] virtual std::shared_ptr<const Source> open(const std::string& path) const = 0;
+  /// May all of these, and reads of the sources, be called by several threads at once?
+  [[nodiscard]] virtual bool is_shareable() const { return true; }
   /// What a link says, as it says it; nothing where `path` is no link.
   [[nodiscard]] virtual std::optional<std::string> link_target(const std::string& /*path*/) const { return {}; }
   /// Does `path` lie in `folder` when all links are followed? No, where it leads nowhere.

@@ -126,9 +126,13 @@ class Opener {
         results[i] = std::current_exception();
       }
     };
-    for_each_parallel(names.size(), read, [&](std::size_t done) {
-      if (options_.on_progress) options_.on_progress(done, names.size());
-    });
+    if (options_.files->is_shareable()) {
+      for_each_parallel(names.size(), read, [&](std::size_t done) {
+        if (options_.on_progress) options_.on_progress(done, names.size());
+      });
+    } else {
+      for (std::size_t i = 0; i < names.size(); ++i) read(i);
+    }
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (const auto* other = std::get_if<std::exception_ptr>(&results[i])) std::rethrow_exception(*other);
       if (const auto* error = std::get_if<Error>(&results[i])) {

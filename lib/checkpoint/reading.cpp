@@ -68,7 +68,8 @@ Reading read_distributed(const std::string& relative, const std::string& locatio
   const std::string name(file_name(relative));
   const std::string prefix = relative.substr(0, relative.size() - name.size());
   const std::string folder = location.substr(0, location.size() - name.size());
-  const auto directory = std::make_shared<const Directory>(*options.files, folder.empty() ? "." : folder);
+  const auto directory =
+      std::make_shared<const Directory>(*options.files, folder.empty() ? "." : folder.substr(0, folder.size() - 1));
   Distributed opened = open_distributed(directory, name);
   const Container& container = *opened.container;
   reading.findings = container.findings();

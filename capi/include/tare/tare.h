@@ -17,8 +17,9 @@
  *
  *   [P3]  No exception, signal handler or change of locale leaves a call; no environment variable is read.
  *
- *   [P4]  Worker threads belong to one scaler ("threads" in its configuration, 1: none) and are joined at its destroy.
- *         In a forked child a handle may only be destroyed.
+ *   [P4]  Worker threads belong to one scaler ("threads" in its configuration, 1: none) and are joined at its destroy;
+ *         those that read and write many checkpoint files at once end before the call does. In a forked child a handle
+ *         may only be destroyed.
  *
  *   [P5]  Bad arguments get a status: NULL pointers, unknown dtypes, counts that overflow, misaligned data. A failed
  *         call leaves its handle as it was, and *out, where there is one, NULL.
@@ -303,6 +304,26 @@ TARE_API void tare_state_destroy(tare_state* state);
  * {"globals":false}, true: also what a pickle would import. *out is owned. */
 TARE_API int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* options_json,
                                          tare_error* error);
+
+/* A checkpoint in storage of the caller's own: an object store, an archive, memory. The functions return 0 or an errno.
+ * They are called during tare_checkpoint_inspect_with alone, by the calling thread, and must return normally: no
+ * exception, no longjmp. Paths are `path` as it was given, and that with "/NAME" behind it. */
+typedef struct tare_source {
+  uint64_t struct_size; /* sizeof(tare_source) */
+  void* context;        /* handed to every function */
+  /* Bytes of a file. ENOENT where there is none of that name, EISDIR for a folder. */
+  int32_t (*size)(void* context, const char* path, uint64_t* size);
+  /* Fills `to` with `size` bytes from `offset`, which lie inside the file: all of them, or an errno. */
+  int32_t (*read)(void* context, const char* path, uint64_t offset, void* to, uint64_t size);
+  /* Calls `add` for each name in a folder, not below it; `add` gives 0, or an errno where it wants no more. NULL: only
+   * single files are read. */
+  int32_t (*list)(void* context, const char* folder, int32_t (*add)(void* listing, const char* name, int32_t is_folder),
+                  void* listing);
+} tare_source;
+
+/* As tare_checkpoint_inspect, reading through `source`: the few ranges that it takes. *out is owned. */
+TARE_API int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source* source, const char* path,
+                                              const char* options_json, tare_error* error);
 
 /* Changes scaler state in all files of a checkpoint as one transaction, and gives the plan as it was carried out
  * ("tare.edit/1"). `edit_json`:
