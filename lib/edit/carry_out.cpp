@@ -1,6 +1,7 @@
 #include "lib/edit/carry_out.hpp"
 
 #include <exception>
+#include <numeric>
 
 #include "lib/base/error.hpp"
 #include "lib/edit/apply.hpp"
@@ -69,8 +70,11 @@ void carry_out(const Claim& claim, const Journal& journal, std::optional<StoredR
     claim.withdraw();
     throw;
   }
-  const FileOutcomes applied = for_each_file(claim.store().files(), journal.files.size(),
-                                             [&](std::size_t index) { apply_file(claim.store(), journal, index); });
+  std::vector<std::size_t> numbers(journal.files.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  const FileOutcomes applied =
+      for_each_in_turn(claim.store(), journal, numbers, Direction::forth,
+                       [&](std::size_t number) { apply_file(claim.store(), journal, number); });
   try {
     applied.rethrow();
     record ? claim.commit_as(*record) : claim.drop();

@@ -70,8 +70,8 @@ void roll_back(const Store& store, const Journal& journal, const std::vector<std
                   "`tare history --prune` leaves this file as it is and ends the interrupted edit");
     }
   }
-  const auto bring_back = [&](std::size_t i) { roll_back_file(store, journal, ours[i]); };
-  for_each_file(store.files(), ours.size(), bring_back).rethrow();
+  const auto bring_back = [&](std::size_t number) { roll_back_file(store, journal, number); };
+  for_each_in_turn(store, journal, ours, Direction::back, bring_back).rethrow();
 }
 
 std::optional<Pending> recover(const Store& store, const RecoverOptions& options) {

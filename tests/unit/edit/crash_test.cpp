@@ -2,6 +2,7 @@
 // every file is new.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <optional>
 
 #include "lib/base/error.hpp"
@@ -77,13 +78,13 @@ void check_recovered(const Course& course, SimulatedDisk disk, bool must_be_new)
   CHECK_FALSE(find_pending(later, home, ""));
 }
 
-/// How many points the crash was tried at.
-std::uint64_t crash_everywhere(const Course& course) {
+/// How many points the crash was tried at, each with `subsets` random subsets of what was not synced.
+std::uint64_t crash_everywhere(const Course& course, std::uint32_t subsets = 10) {
   for (std::uint64_t call = 1;; ++call) {
     SimulatedDisk disk = course.start;
     const bool is_done = finishes(disk, call, course.work);
     INFO("stopped before call " << call);
-    for (const SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), 10)) {
+    for (const SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), subsets)) {
       check_recovered(course, found, is_done);
     }
     if (is_done) return call - 1;
@@ -124,6 +125,12 @@ TEST_CASE("a crash at any call of an undo leaves all files edited or all files a
   }
 }
 
+TEST_CASE("a crash at any call of an edit or undo of 64 files leaves all old or all new") {
+  const Scene scene = rank_scene("64 ranks", 64);
+  CHECK(crash_everywhere(edit_course(scene), 1) >= 512);
+  CHECK(crash_everywhere(undo_course(scene), 1) >= 512);
+}
+
 TEST_CASE("a crash at any call of an edit without history leaves all files old or all files new") {
   for (const Scene& scene : all_scenes()) {
     INFO(scene.name);
@@ -158,6 +165,43 @@ TEST_CASE("the bytes that make an append count are never on disk before its body
     }
   }
   CHECK(committed > 0);
+}
+
+/// The scene of a distributed checkpoint.
+Scene distributed_scene() {
+  const auto scenes = all_scenes();
+  return *std::find_if(scenes.begin(), scenes.end(),
+                       [](const Scene& s) { return s.name == std::string("distributed"); });
+}
+
+TEST_CASE("the metadata of a distributed checkpoint never points to what is not there, whatever is interrupted") {
+  const Scene scene = distributed_scene();
+  const FileEdit& metadata = scene.edits[2];
+  const Bytes new_metadata = changed(scene.disk.bytes(metadata.path), metadata.change);
+  int pointing = 0;
+  for (const Course& course : {edit_course(scene), undo_course(scene)}) {
+    for (std::uint64_t call = 1;; ++call) {
+      SimulatedDisk disk = course.start;
+      const bool is_done = finishes(disk, call, course.work);
+      for (SimulatedDisk& found : crashes(disk, static_cast<std::uint32_t>(call), 10)) {
+        for (const bool is_recovering : {false, true}) {
+          if (is_recovering) finishes(found, 20 + call, recover_all);
+          if (!found.has(metadata.path) || found.bytes(metadata.path) != new_metadata) continue;
+          ++pointing;
+          for (const FileEdit* edit : {&scene.edits[0], &scene.edits[1]}) {
+            const Bytes& bytes = found.bytes(edit->path);
+            const Bytes wanted = changed(scene.disk.bytes(edit->path), edit->change);
+            INFO(edit->path << ", stopped before call " << call);
+            REQUIRE(bytes.size() == wanted.size());
+            const auto behind = static_cast<std::ptrdiff_t>(edit->change.append->old_size);
+            CHECK(std::equal(bytes.begin() + behind, bytes.end(), wanted.begin() + behind));
+          }
+        }
+      }
+      if (is_done) break;
+    }
+  }
+  CHECK(pointing > 20);
 }
 
 TEST_CASE("recovery may crash at any call, and is then done again") {

@@ -70,6 +70,20 @@ std::vector<FieldEdit> Scene::fields() const {
   return fields;
 }
 
+Scene rank_scene(const char* name, std::uint32_t count) {
+  Scene ranks = empty_scene(name);
+  for (std::uint32_t rank = 0; rank < count; ++rank) {
+    const std::string folder = (rank < 10 ? "mp_rank_0" : "mp_rank_") + std::to_string(rank);
+    ranks.disk.add_folder(in_home(folder));
+    const Bytes bytes = noise(950, 20 + rank);
+    const FileChange change = rank % 8 == 3   ? append(bytes, 50)
+                              : rank % 8 == 5 ? splice(bytes, 60)
+                                              : patches(bytes, 70 + rank);
+    add(ranks, folder + "/model_optim_rng.pt", bytes, change);
+  }
+  return ranks;
+}
+
 std::vector<Scene> all_scenes() {
   std::vector<Scene> scenes;
   const Bytes file = noise(1000, 1);
@@ -93,14 +107,7 @@ std::vector<Scene> all_scenes() {
   add(distributed, "integrity.json", manifest,
       {{patch_of(manifest, 60, noise(64, 97)), patch_of(manifest, 200, noise(64, 98))}, {}, {}});
 
-  Scene& ranks = scenes.emplace_back(empty_scene("eight ranks"));
-  for (std::uint32_t rank = 0; rank < 8; ++rank) {
-    const std::string folder = "mp_rank_0" + std::to_string(rank);
-    ranks.disk.add_folder(in_home(folder));
-    const Bytes bytes = noise(950, 20 + rank);
-    const FileChange change = rank == 3 ? append(bytes, 50) : rank == 5 ? splice(bytes, 60) : patches(bytes, 70 + rank);
-    add(ranks, folder + "/model_optim_rng.pt", bytes, change);
-  }
+  scenes.push_back(rank_scene("eight ranks", 8));
   return scenes;
 }
 

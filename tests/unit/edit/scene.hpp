@@ -33,6 +33,9 @@ struct Scene {
 /// Every way in which a file can change: patches, an append, a splice, eight ranks at once ...
 std::vector<Scene> all_scenes();
 
+/// Rank files, each in a folder of its own: most are patched, some grow, some are written anew.
+Scene rank_scene(const char* name, std::uint32_t count);
+
 /// What the change makes of the bytes, worked out by itself.
 Bytes changed(const Bytes& before, const FileChange& change);
 
