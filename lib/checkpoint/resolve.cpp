@@ -40,10 +40,14 @@ std::optional<std::string> last_part(std::string_view text) {
   return std::string(file_name(text));
 }
 
+/// Beside `latest`: which of the two DeepSpeed follows is for its configuration to say.
+constexpr std::string_view universal_pointer = "latest_universal";
+
 constexpr auto pointers = std::to_array<Pointer>({
     {"latest", "DeepSpeed", as_it_is},
     {"latest_checkpointed_iteration.txt", "Megatron", megatron_iteration},
     {"last_checkpoint", "mmengine or detectron2", last_part},
+    {universal_pointer, "DeepSpeed with checkpoint.load_universal", as_it_is},
 });
 
 /// Folders of which the one with the highest number is resumed from.
@@ -82,6 +86,19 @@ std::optional<std::string> pointer_text(const Source& file) {
   return std::string(text);
 }
 
+void tell_of_universal(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
+  const std::string file = fmt::format("{}/{}", directory, universal_pointer);
+  if (files.link_target(file) || files.type(file) != FileType::file) return;
+  const auto text = pointer_text(*files.open(file));
+  if (!text) return;
+  findings.push_back(
+      {Severity::note, "run-directory",
+       fmt::format("{} names {}: where checkpoint.load_universal is set, DeepSpeed resumes from that, and "
+                   "its own copy of the scaler",
+                   universal_pointer, *text),
+       "", ""});
+}
+
 std::optional<std::string> by_pointer(const Files& files, const std::string& directory,
                                       std::vector<Finding>& findings) {
   for (const Pointer& pointer : pointers) {
@@ -104,6 +121,7 @@ std::optional<std::string> by_pointer(const Files& files, const std::string& dir
     findings.push_back({Severity::note, "run-directory",
                         fmt::format("a run: {} is what {} resumes from ({})", *target, pointer.framework, pointer.file),
                         "", ""});
+    if (pointer.file != universal_pointer) tell_of_universal(files, directory, findings);
     return target;
   }
   return std::nullopt;

@@ -109,6 +109,24 @@ TEST_CASE("the scaler beside a sharded model of accelerate or Lightning is found
   CHECK(lightning.scalers[0].state().place == "Lightning, 2.2 or newer, with FSDP");
 }
 
+TEST_CASE("a universal checkpoint beside the ranks' own is told, and is read where it is alone") {
+  const std::string from = "deepspeed/zero1_universal/ckpt/";
+  const Checkpoint both = open_checkpoint(corpus + from, {});
+  CHECK(both.resolved == corpus + from + "global_step5");
+  const auto names_it = [](const Finding& f) {
+    return f.message.starts_with("latest_universal names global_step5_uni");
+  };
+  CHECK(std::any_of(both.findings.begin(), both.findings.end(), names_it));
+  const Scratch scratch;
+  scratch.copy(from + "latest_universal", "ckpt/latest_universal");
+  scratch.copy(from + "global_step5_universal/zero/optimizer_state.pt",
+               "ckpt/global_step5_universal/zero/optimizer_state.pt");
+  const Checkpoint alone = open_checkpoint(scratch.path("ckpt"), {});
+  REQUIRE(alone.scalers.size() == 1);
+  CHECK(files_of(alone, alone.scalers[0]) == Paths{"global_step5_universal/zero/optimizer_state.pt"});
+  CHECK(alone.scalers[0].state().authority == Authority::every_rank);
+}
+
 TEST_CASE("the chunks of zarr arrays are not opened") {
   const Checkpoint checkpoint = open_checkpoint(corpus + "megatron/dist_zarr/ckpt/iter_0000005", {});
   REQUIRE(checkpoint.files.size() == 1);
