@@ -240,6 +240,7 @@ std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> chang
   }
 
   std::vector<PartChange> parts;
+  parts.reserve(by_part.size() + 1);
   for (auto& [part, change] : by_part) parts.push_back({part, std::move(change)});
   if (!places.empty()) parts.push_back({0, new_directory(places)});
   return parts;

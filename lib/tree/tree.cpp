@@ -181,7 +181,6 @@ NodeId Tree::graft(const Tree& other) {
   side_text_ += other.side_text_;
   const auto items_at = static_cast<std::uint32_t>(extend_items(other.items_used_));
   std::copy_n(other.items_.begin(), other.items_used_, items_.begin() + items_at);
-  nodes_.reserve(nodes_.size() + other.nodes_.size());
   for (Node node : other.nodes_) {
     const bool is_text = node.kind == Kind::string || node.kind == Kind::bytes || node.kind == Kind::name;
     if (node.store == RunIn::items) {
