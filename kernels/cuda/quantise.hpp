@@ -64,8 +64,9 @@ TARE_HD inline void raise_amax(std::uint32_t* amax, std::uint32_t bits) {
 }
 
 template <class E, class Format>
-TARE_HD inline void quantise_piece(const QuantiseArguments& all, const WorkPiece& piece, unsigned char* to) {
+TARE_HD inline void quantise_piece(const QuantiseArguments& all, const WorkPiece& piece) {
   const std::uint32_t slot = all.slots[piece.tensor];
+  unsigned char* to = all.outputs[piece.tensor].data + piece.offset;
   const Stretch stretch = {all.inputs[piece.tensor].data + piece.offset * sizeof(typename E::Bits), to, piece.count};
   PerLane<std::uint32_t> max;
   each_lane([&](int i) {
@@ -85,11 +86,10 @@ TARE_HD inline void quantise_piece(const QuantiseArguments& all, const WorkPiece
 
 template <class E>
 TARE_HD inline void quantise_from(const QuantiseArguments& all, const WorkPiece& piece) {
-  const Binding& output = all.outputs[piece.tensor];
-  if (output.dtype == static_cast<std::int32_t>(Dtype::kF8E4m3fn)) {
-    quantise_piece<E, F8E4m3fn>(all, piece, output.data + piece.offset);
+  if (all.outputs[piece.tensor].dtype == static_cast<std::int32_t>(Dtype::kF8E4m3fn)) {
+    quantise_piece<E, F8E4m3fn>(all, piece);
   } else {
-    quantise_piece<E, F8E5m2>(all, piece, output.data + piece.offset);
+    quantise_piece<E, F8E5m2>(all, piece);
   }
 }
 
