@@ -1,5 +1,7 @@
 #include "lib/edit/transaction.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -76,6 +78,48 @@ TEST_CASE("a splice rewrites the file and keeps mode, attributes and what stands
   undo(system_files(), path, scratch.folder());
   CHECK(bytes_of(path) == before);
   CHECK((stat_of(path).st_mode & 07777) == 0640);
+}
+
+/// A file as a reader sees it that has mapped it.
+class Mapped {
+ public:
+  explicit Mapped(const std::string& path) : size_(static_cast<std::size_t>(stat_of(path).st_size)) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY);
+    bytes_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
+    ::close(descriptor);
+    REQUIRE(bytes_ != MAP_FAILED);
+  }
+  ~Mapped() { ::munmap(bytes_, size_); }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  [[nodiscard]] Bytes bytes() const {
+    const auto* begin = static_cast<const std::byte*>(bytes_);
+    return {begin, begin + size_};
+  }
+
+ private:
+  std::size_t size_;
+  void* bytes_;
+};
+
+TEST_CASE("a reader that has mapped the file sees a patch, and the whole old file where it is written anew") {
+  const Scratch scratch;
+  const Bytes before = noise(20000, 1);
+  const std::string patched = scratch.write("patched.pt", before);
+  const std::string rewritten = scratch.write("rewritten.pt", before);
+  const Mapped first(patched);
+  const Mapped second(rewritten);
+  edit(patched, 4090, noise(8, 2));
+  const Bytes replaced(before.begin() + 1000, before.begin() + 1003);
+  const FileEdit change{rewritten, {{}, {}, Splice{1000, replaced, noise(9, 2), "window"}}, stat_of(rewritten)};
+  commit(system_files(), {change}, {}, {});
+  CHECK(first.bytes() == bytes_of(patched));
+  CHECK(first.bytes() != before);
+  CHECK(second.bytes() == before);
+  undo(system_files(), patched, scratch.folder());
+  undo(system_files(), rewritten, scratch.folder());
+  CHECK(first.bytes() == before);
+  CHECK(second.bytes() == before);
 }
 
 TEST_CASE("the journal lies in the deepest folder that holds all files") {
