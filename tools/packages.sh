@@ -14,7 +14,7 @@ build=(
 )
 check=(
   git clang clang-format clang-tidy libclang-rt-14-dev
-  pkg-config strace abigail-tools hdf5-tools python3-h5py rustc golang-go luajit gfortran ruby
+  pkg-config strace abigail-tools hdf5-tools python3-h5py rustc golang-go luajit gfortran ruby valgrind
 )
 fidelity=(python3-venv python3-dev)
 

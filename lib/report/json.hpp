@@ -22,7 +22,7 @@ using json::text_of;
 /// null.
 Json value(const Value& value);
 /// A number without its container: 65536.0 of [65536.0].
-Json number(const Value& value);
+Json number(const Value& whole);
 /// A size or an offset in a file.
 Json size(std::uint64_t bytes);
 
