@@ -17,7 +17,7 @@ using test::SimulatedKernel;
 
 template <class Body>
 void each_block(unsigned blocks, const Body& body) {
-  static std::mt19937 random(1);
+  static thread_local std::mt19937 random(1);
   std::vector<std::uint32_t> order(blocks);
   std::iota(order.begin(), order.end(), 0u);
   std::shuffle(order.begin(), order.end(), random);
@@ -33,30 +33,39 @@ void run_pass(const void* argument, unsigned blocks, unsigned) {
 }
 
 template <class Items>
-constexpr SimulatedKernel pass_of{run_pass<Items>};
+constexpr SimulatedKernel pass_of{run_pass<Items>, sizeof(PassArguments)};
 
 constexpr SimulatedKernel fold{[](const void* argument, unsigned, unsigned) {
-  const auto& all = *static_cast<const EachArguments*>(argument);
-  for (std::uint64_t i = 0; i < all.count; ++i) fold_tensor(all.found, all.tensors[i], all.each[i]);
-}};
+                                 const auto& all = *static_cast<const EachArguments*>(argument);
+                                 for (std::uint64_t i = 0; i < all.count; ++i)
+                                   fold_tensor(all.found, all.tensors[i], all.each[i]);
+                               },
+                               sizeof(EachArguments)};
 
 constexpr SimulatedKernel bind{[](const void* argument, unsigned blocks, unsigned threads) {
-  const auto& all = *static_cast<const BindArguments*>(argument);
-  for (std::uint32_t i = 0; i < std::min(all.count, blocks * threads); ++i) all.to[i] = all.bindings[i];
-}};
+                                 const auto& all = *static_cast<const BindArguments*>(argument);
+                                 for (std::uint32_t i = 0; i < std::min(all.count, blocks * threads); ++i)
+                                   all.to[i] = all.bindings[i];
+                               },
+                               sizeof(BindArguments)};
 
 constexpr SimulatedKernel obeying{
-    [](const void* argument, unsigned, unsigned) { obey(*static_cast<const CommandArguments*>(argument)); }};
+    [](const void* argument, unsigned, unsigned) { obey(*static_cast<const CommandArguments*>(argument)); },
+    sizeof(CommandArguments)};
 
 constexpr SimulatedKernel step{[](const void* argument, unsigned, unsigned) {
-  const auto& slots = *static_cast<const fp8::Slots*>(argument);
-  for (std::uint32_t first = 0; first < slots.count; first += 4) fp8::step_slots(slots, first);
-}};
+                                 const auto& slots = *static_cast<const fp8::Slots*>(argument);
+                                 for (std::uint32_t first = 0; first < slots.count; first += 4)
+                                   fp8::step_slots(slots, first);
+                               },
+                               sizeof(fp8::Slots)};
 
 constexpr SimulatedKernel quantising{[](const void* argument, unsigned blocks, unsigned) {
-  each_block(blocks,
-             [&](const Block& block) { quantise_block(*static_cast<const QuantiseArguments*>(argument), block); });
-}};
+                                       each_block(blocks, [&](const Block& block) {
+                                         quantise_block(*static_cast<const QuantiseArguments*>(argument), block);
+                                       });
+                                     },
+                                     sizeof(QuantiseArguments)};
 
 }  // namespace
 

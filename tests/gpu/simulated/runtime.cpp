@@ -4,15 +4,16 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "tests/gpu/simulated/kernels.hpp"
 
 namespace {
 
-CUcontext current = nullptr;
+thread_local CUcontext current = nullptr;
 
 CUresult get_context(CUcontext* context) {
   *context = current;
@@ -31,6 +32,17 @@ cudaError_t allocate(void** data, std::size_t size) {
   return cudaSuccess;
 }
 
+struct Launch {
+  const tare::kernels::test::SimulatedKernel* kernel;
+  std::vector<unsigned char> argument;
+  unsigned blocks;
+  unsigned threads;
+};
+
+using Launches = std::vector<Launch>;
+
+thread_local Launches* capture = nullptr;  // where launches go meanwhile
+
 }  // namespace
 
 extern "C" {
@@ -42,6 +54,10 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaSetDevice(int device) {
   current = reinterpret_cast<CUcontext>(static_cast<std::uintptr_t>(device + 1));
   return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = static_cast<int>(reinterpret_cast<std::uintptr_t>(current)) - 1;
+  return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
   *value = 3;
@@ -99,7 +115,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  *status = cudaStreamCaptureStatusNone;
+  *status = capture == nullptr ? cudaStreamCaptureStatusNone : cudaStreamCaptureStatusActive;
   return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
@@ -125,8 +141,45 @@ const char* cudaGetErrorName(cudaError_t) {
   return "cudaErrorSimulated";
 }
 
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  capture = new Launches;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
+  *graph = reinterpret_cast<cudaGraph_t>(capture);
+  capture = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* replay, cudaGraph_t graph, unsigned long long) {
+  *replay = reinterpret_cast<cudaGraphExec_t>(graph);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t replay, cudaStream_t) {
+  for (const Launch& launch : *reinterpret_cast<Launches*>(replay)) {
+    launch.kernel->run(launch.argument.data(), launch.blocks, launch.threads);
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, size_t* count) {
+  *count = reinterpret_cast<Launches*>(graph)->size();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete reinterpret_cast<Launches*>(graph);
+  return cudaSuccess;
+}
+
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t, cudaStream_t) {
-  static_cast<const tare::kernels::test::SimulatedKernel*>(kernel)->run(arguments[0], grid.x, block.x);
+  const auto* simulated = static_cast<const tare::kernels::test::SimulatedKernel*>(kernel);
+  if (capture == nullptr) {
+    simulated->run(arguments[0], grid.x, block.x);
+    return cudaSuccess;
+  }
+  const auto* argument = static_cast<const unsigned char*>(arguments[0]);
+  capture->push_back({simulated, {argument, argument + simulated->argument_size}, grid.x, block.x});
   return cudaSuccess;
 }
 }
