@@ -47,12 +47,14 @@ class BlobTensors final : public TensorReader {
 };
 
 /// The state dict that flattened keys come from: "app.scaler.scale" is `scale` in `scaler` in `app`. A value whose key
-/// is the beginning of others' stands beside their dict, under the same name.
+/// is the beginning of others' stands beside their dict, under the same name. Dots behind a slash are none of the state
+/// dict's: Megatron-core writes a shard's place there ("rng_state/shard_0.1_1.2").
 class NestedKeys {
  public:
   void add(std::string_view key, NodeId value) {
     std::size_t at = 0;
-    for (std::size_t dot = key.find('.'); dot != key.npos; dot = key.find('.')) {
+    const auto next_dot = [&] { return key.substr(0, key.find('/')).find('.'); };
+    for (std::size_t dot = next_dot(); dot != key.npos; dot = next_dot()) {
       at = below(at, key.substr(0, dot));
       key.remove_prefix(dot + 1);
     }

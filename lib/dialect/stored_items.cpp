@@ -52,7 +52,7 @@ struct SplitKey {
 };
 
 SplitKey split(std::string_view key) {
-  const std::size_t dot = key.rfind('.');
+  const std::size_t dot = key.substr(0, key.find('/')).rfind('.');  // dots behind a slash are of a shard's place
   if (dot == key.npos) return {{}, key};
   return {key.substr(0, dot), key.substr(dot + 1)};
 }

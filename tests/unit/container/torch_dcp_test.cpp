@@ -179,6 +179,13 @@ TEST_CASE("whole objects keep their own inside: lists, dicts and tensors of thei
   CHECK(scale.as_double() == 8388608.0);
 }
 
+TEST_CASE("dots in a shard's place split no key") {
+  const Images images("megatron/dist_tp2/ckpt/iter_0000200", {".metadata", "__0_0.distcp", "__1_0.distcp"});
+  const auto container = open(images, beginning_with("rng_state/"));
+  CHECK(node_at(container->tree(), {"rng_state/shard_0.0_1.2"}) != nowhere);
+  CHECK(node_at(container->tree(), {"rng_state/shard_0.1_1.2"}) != nowhere);
+}
+
 TEST_CASE("a tensor in a safetensors image is read and patched by its name") {
   Images images("torch/dcp-safetensors-tensors/step_20", {".metadata", "__0_0.distcp"});
   const auto container = open(images, beginning_with("scaler."));
