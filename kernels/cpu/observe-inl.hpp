@@ -157,7 +157,7 @@ class Observer {
     }
   }
 
-  HWY_INLINE void add_square(std::size_t sum, hn::Vec<hn::Rebind<float, DD> > value) {
+  HWY_INLINE void add_square(std::size_t sum, hn::Vec<hn::Rebind<float, DD>> value) {
     const auto wide = hn::PromoteTo(DD(), value);
     sums_[sum] = hn::MulAdd(wide, wide, sums_[sum]);
   }

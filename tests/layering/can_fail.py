@@ -20,7 +20,7 @@ CLEAN = {
     "lib/dialect/torch.hpp": '#include "lib/state/state.hpp"\n#include "lib/tree/node.hpp"\n',
     "lib/checkpoint/scan.hpp": '#include "lib/dialect/torch.hpp"\n',
     "lib/edit/plan.hpp": '#include "lib/checkpoint/scan.hpp"\n',
-    "lib/report/json.cpp": '#include <nlohmann/json.hpp>\n#include "lib/edit/plan.hpp"\n',
+    "lib/report/json.cpp": '#include "lib/edit/plan.hpp"\n',
     "lib/codec/hdf5_file.cpp": "#include <hdf5.h>\n",
     "lib/device/stream.hpp": '#include "kernels/cuda/launch.hpp"\n',
     "lib/scaler/scaler.hpp": '#include "lib/device/stream.hpp"\n',
