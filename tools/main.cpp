@@ -61,13 +61,13 @@ void prepare_heap() {
   constexpr std::uintptr_t huge_page = 2 << 20;
   mallopt(M_MMAP_THRESHOLD, 4 * heap_bytes);
   mallopt(M_TRIM_THRESHOLD, 4 * heap_bytes);
-  void* const whole = std::malloc(heap_bytes);  // the heap grows by this much at once, and keeps it
-  const auto begin = reinterpret_cast<std::uintptr_t>(whole);
-  const std::uintptr_t first_page = (begin + huge_page - 1) / huge_page * huge_page;
-  madvise(reinterpret_cast<void*>(first_page), heap_bytes - huge_page, MADV_HUGEPAGE);
+  auto* const whole = static_cast<char*>(std::malloc(heap_bytes));  // the heap grows by this much at once, and keeps it
+  if (whole == nullptr) return;
+  const std::uintptr_t before_first_page = -reinterpret_cast<std::uintptr_t>(whole) % huge_page;
+  madvise(whole + before_first_page, heap_bytes - huge_page, MADV_HUGEPAGE);
   std::free(whole);
   // Address space alone, never touched and never given back: what comes next starts at the first page.
-  [[maybe_unused]] static void* volatile const below = std::malloc(first_page - begin);
+  [[maybe_unused]] static void* volatile const below = std::malloc(before_first_page);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class Source {
 
  protected:
   /// Throws `corrupt` where the range passes the end.
-  void require_inside(std::uint64_t offset, std::uint64_t size) const;
+  void require_inside(std::uint64_t offset, std::uint64_t wanted) const;
 };
 
 /// A regular file, opened read-only. Opening a pipe, socket, device or folder is refused at once.

@@ -104,7 +104,7 @@ struct FreeList {
 
 struct HttpClient::Connection {
   struct Close {
-    void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+    void operator()(CURL* opened) const { curl_easy_cleanup(opened); }
   };
   std::unique_ptr<CURL, Close> handle{curl_easy_init()};
 

@@ -61,7 +61,7 @@ S3Settings read_s3_settings(const Environment& environment) {
   std::string profile = environment("AWS_PROFILE");
   if (profile.empty()) profile = "default";
   const std::string section = profile == "default" ? profile : "profile " + profile;
-  const auto or_config = [&](std::string value, const char* key) {
+  const auto or_config = [&](const std::string& value, const char* key) {
     return value.empty() ? ini_value(config, section, key) : value;
   };
 
