@@ -18,8 +18,10 @@ namespace {
 /// loads this file without it.
 constexpr auto expected_modules = std::to_array<std::string_view>({"torch", "pathlib", "collections"});
 
-/// Thousands of small objects, each with a dict.
+/// Thousands of small objects, each with a dict. Room for them is made ahead only up to a size that does no harm where
+/// they are not what the file turns out to hold.
 constexpr PickleDensity small_objects{5, 3};
+constexpr std::uint64_t most_ahead = std::uint64_t{64} << 20;
 
 bool is_expected(const GlobalName& global) {
   const std::string_view package = std::string_view(global.module).substr(0, global.module.find('.'));
@@ -105,7 +107,8 @@ std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source) {
   }
   auto metadata = std::make_unique<DcpMetadata>();
   metadata->text = std::make_shared<const Bytes>(source.read({0, source.size()}));
-  metadata->pickle = read_pickle(metadata->text, source.name(), 0, small_objects);
+  metadata->pickle =
+      read_pickle(metadata->text, source.name(), 0, source.size() <= most_ahead ? small_objects : PickleDensity());
   MetadataReader(source, *metadata).read();
   const auto& globals = metadata->pickle.globals;
   if (std::all_of(globals.begin(), globals.end(), is_expected)) {
