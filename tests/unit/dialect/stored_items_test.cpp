@@ -1,0 +1,71 @@
+// Which items of a distributed checkpoint are worth reading, told by their keys alone.
+#include "lib/dialect/stored_items.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+using namespace tare;
+
+namespace {
+
+constexpr std::uint64_t small = 1261;  // what torch.save makes of a number
+
+std::vector<std::string> chosen(const std::vector<StoredItem>& items) {
+  const auto flags = possible_state(items);
+  REQUIRE(flags.size() == items.size());
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (flags[i]) keys.emplace_back(items[i].key);
+  }
+  return keys;
+}
+
+std::vector<StoredItem> torch_scaler(std::span<const std::string> keys, bool is_tensor) {
+  std::vector<StoredItem> items;
+  for (const std::string& key : keys) items.push_back({key, is_tensor, small});
+  return items;
+}
+
+const std::vector<std::string> torch_keys = {"app.scaler.scale", "app.scaler.growth_factor",
+                                             "app.scaler.backoff_factor", "app.scaler.growth_interval",
+                                             "app.scaler._growth_tracker"};
+
+}  // namespace
+
+TEST_CASE("the fields of a scaler are chosen where all of its dialect's keys are beside each other") {
+  auto items = torch_scaler(torch_keys, true);
+  CHECK(chosen(items) == torch_keys);
+  items.pop_back();
+  CHECK(chosen(items).empty());
+}
+
+TEST_CASE("tensors of a model are not read, whatever their names are") {
+  CHECK(chosen({{"model.norm.scale", true, small}, {"model.layers.0.weight", true, 1 << 20}}).empty());
+  auto items = torch_scaler(torch_keys, true);
+  items[0].size = 1 << 20;  // a scale of a million elements
+  CHECK(chosen(items).empty());
+}
+
+TEST_CASE("objects are read, since a whole scaler may be in one; those of each parameter and rank are not") {
+  CHECK(chosen({{"common_state/shard_0_1", false, 4201},
+                {"optimizer.distributed.dp_group_idx_0.grad_scaler/shard_0_1", false, 1641},
+                {"scaler", false, 1500},
+                {"optim.param_groups.0.lr", false, small},
+                {"param_groups.decoder.weight.betas", false, small},
+                {"dataloader.dp_rank_0", false, small},
+                {"rng_state/shard_0.0_1.2", false, 14693},
+                {"blob", false, std::uint64_t{1} << 30}}) ==
+        std::vector<std::string>{"common_state/shard_0_1", "optimizer.distributed.dp_group_idx_0.grad_scaler/shard_0_1",
+                                 "scaler"});
+}
+
+TEST_CASE("a bag of other things beside the keys of a scaler is no scaler") {
+  auto keys = torch_keys;
+  for (int i = 0; i < 100; ++i) keys.push_back("app.scaler.other" + std::to_string(i));
+  CHECK(chosen(torch_scaler(keys, true)).empty());
+}
+
+TEST_CASE("FP8 state of modules is read") {
+  CHECK(chosen({{"model.layers.0._extra_state", true, 3753}}) ==
+        std::vector<std::string>{"model.layers.0._extra_state"});
+}
