@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -73,8 +74,17 @@ class BlobReader {
 
   DcpBlobs read() {
     open_files();
+    const auto last = last_of_each_key();
     for (std::size_t i = 0; i < metadata_.items.size(); ++i) {
-      if (chosen_[i]) read_item(metadata_.items[i]);
+      if (!chosen_[i]) continue;
+      const DcpItem& item = metadata_.items[i];
+      if (last.at(item.key) == i) {
+        read_item(item);
+      } else if (!item.is_tensor) {
+        tell(Severity::error, "item-not-read",
+             "is listed twice: torch takes the last, another reader may take the first", metadata_.files[item.file],
+             item.key);
+      }
     }
     return std::move(result_);
   }
@@ -84,6 +94,15 @@ class BlobReader {
 
   void tell(Severity severity, const char* code, std::string message, std::string file, std::string_view key) {
     result_.findings.push_back({severity, code, std::move(message), std::move(file), std::string(key)});
+  }
+
+  /// A tensor may be stored in pieces under one key; an object may not.
+  [[nodiscard]] std::unordered_map<std::string_view, std::size_t> last_of_each_key() const {
+    std::unordered_map<std::string_view, std::size_t> last;
+    for (std::size_t i = 0; i < metadata_.items.size(); ++i) {
+      if (chosen_[i]) last[metadata_.items[i].key] = i;
+    }
+    return last;
   }
 
   void open_files() {

@@ -247,6 +247,24 @@ TEST_CASE("metadata that is something else, or names no place, is refused") {
   CHECK(status(bytes_of("ctorch.distributed.checkpoint.metadata\nMetadata\n)\x81}b.")) == Status::corrupt);
 }
 
+TEST_CASE("an item that is listed twice is told, and the last one is shown, as torch has it") {
+  Images images = four_rank_images();
+  std::string text(as_text(images.images.at(".metadata")));
+  // The entry of the interval takes the tracker's name, which comes again later.
+  const std::string interval = "scaler.growth_interval";
+  const std::string tracker = "scaler._growth_tracker";
+  REQUIRE(interval.size() == tracker.size());
+  text.replace(text.find(interval, text.find("storage_data")), interval.size(), tracker);
+  images.images[".metadata"] = bytes_of(text);
+  const auto container = open(images, beginning_with("scaler."));
+  REQUIRE(container->findings().size() == 1);
+  CHECK(container->findings()[0].code == "item-not-read");
+  CHECK(container->findings()[0].path == tracker);
+  CHECK_THAT(container->findings()[0].message, Catch::StartsWith("is listed twice"));
+  CHECK(value_at(*container, {"scaler", "_growth_tracker"}).as_double() == 2);
+  CHECK(node_at(container->tree(), {"scaler", "growth_interval"}) == nowhere);
+}
+
 TEST_CASE("an item that shares its bytes with another one is not changed") {
   Images images = four_rank_images();
   const auto container = open(images, [](const DcpMetadata& metadata) {
