@@ -13,6 +13,7 @@ CpuGrads::CpuGrads(CpuScaler& scaler, std::span<const kernels::Tensor> tensors)
       tensors_(tensors.begin(), tensors.end()),
       seen_each_(tensors.size()) {
   require_usable(tensors, kernels::Use::read);
+  writable_ = !kernels::find_defect(tensors, kernels::Use::write);
   list_->assign(tensors.data(), tensors.size(), nullptr);
 }
 
@@ -23,7 +24,7 @@ void CpuGrads::rebind(std::span<const kernels::Tensor> tensors, kernels::Stream 
 }
 
 void CpuGrads::require_writable() const {
-  require_usable(tensors_, kernels::Use::write);
+  if (!writable_) require_usable(tensors_, kernels::Use::write);
 }
 
 template <class Pass>

@@ -59,6 +59,7 @@ class CpuGrads final : public Grads {
   std::vector<kernels::Tensor> tensors_;
   kernels::ListCore core_;
   std::vector<kernels::Statistics> seen_each_;  // one a tensor
+  bool writable_ = false;                       // a matter of dtypes alone, which rebind keeps
   KnownWriteOptions options_;
 };
 

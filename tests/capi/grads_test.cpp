@@ -82,6 +82,20 @@ TEST_CASE_METHOD(Fixture, "outputs and options that do not fit are refused") {
   CHECK(tare_grads_rebind(grads, list, 2, nullptr, &error) == TARE_OK);
 }
 
+TEST_CASE_METHOD(Fixture, "a list of fp8 is observed and refused to be written, also after other addresses came") {
+  uint8_t codes[2][4] = {{0x38, 0, 0, 0}, {0x40, 0, 0, 0}};
+  tare_tensor tensor{codes[0], 4, TARE_F8E4M3FN, 0};
+  tare_grads* narrow = nullptr;
+  REQUIRE(tare_grads_create(&narrow, scaler, &tensor, 1, &error) == TARE_OK);
+  CHECK(tare_grads_unscale(narrow, nullptr, &error) == TARE_E_UNSUPPORTED);
+  CHECK(tare_grads_observe(narrow, nullptr, &error) == TARE_OK);
+  tensor.data = codes[1];
+  CHECK(tare_grads_rebind(narrow, &tensor, 1, nullptr, &error) == TARE_OK);
+  CHECK(tare_grads_unscale(narrow, nullptr, &error) == TARE_E_UNSUPPORTED);
+  CHECK(codes[1][0] == 0x40);
+  tare_grads_destroy(narrow);
+}
+
 TEST_CASE_METHOD(Fixture, "a list tells what its last pass found, in total and by tensor") {
   values[1] = 1e-9f;
   tare_scaler* with_threshold = nullptr;
