@@ -40,6 +40,18 @@ std::string values_by_file(const std::vector<const Scaler*>& variants, const std
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+/// "; the majority, 6 of 8, has scale 65536.0"; empty where there is none.
+std::string majority(const std::vector<const Scaler*>& variants) {
+  std::size_t all = 0;
+  for (const Scaler* variant : variants) all += variant->copies.size();
+  for (const Scaler* variant : variants) {
+    if (2 * variant->copies.size() <= all) continue;
+    return fmt::format("; the majority, {} of {}, has scale {}", variant->copies.size(), all,
+                       scale_text(variant->state()));
+  }
+  return {};
+}
+
 /// The first field in which two states differ.
 std::string differing_field(const FoundScaler& a, const FoundScaler& b) {
   for (const Field& field : a.fields) {
@@ -81,8 +93,8 @@ std::vector<Scaler> group_copies(std::vector<ScalerCopy> copies, const std::vect
     }
     findings.push_back(
         {Severity::error, "copies-disagree",
-         fmt::format("rank files disagree, in {} first: {}", differing_field(states[0]->state(), states[1]->state()),
-                     values_by_file(states, files)),
+         fmt::format("rank files disagree, in {} first: {}{}", differing_field(states[0]->state(), states[1]->state()),
+                     values_by_file(states, files), majority(states)),
          "", std::get<2>(which)});
   }
   return scalers;

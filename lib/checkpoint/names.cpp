@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <utility>
 
 namespace tare {
 namespace {
@@ -90,22 +92,31 @@ bool natural_less(std::string_view a, std::string_view b) {
   return a < b;
 }
 
-std::optional<std::string> rank_group(std::string_view path) {
-  std::string group;
-  bool has_rank = false;
+std::optional<RankName> rank_name(std::string_view path) {
+  RankName name;
   for (std::size_t at = 0; at < path.size();) {
     const auto fits = [&](const RankWord& word) { return number_begin(path, at, word) != std::string_view::npos; };
     const auto word = std::find_if(rank_words.begin(), rank_words.end(), fits);
     if (word == rank_words.end()) {
-      group += path[at++];
+      name.group += path[at++];
       continue;
     }
-    has_rank = true;
-    group += word->word;
-    group += '*';
-    at = numbers_end(path, number_begin(path, at, *word), word->numbers);
+    name.group += word->word;
+    name.group += '*';
+    const std::size_t begin = number_begin(path, at, *word);
+    at = numbers_end(path, begin, word->numbers);
+    for (std::size_t digits = begin; digits < at; digits = digits_end(path, digits) + 1) {
+      std::uint64_t number = 0;
+      std::from_chars(path.data() + digits, path.data() + at, number);
+      name.numbers.push_back(number);
+    }
   }
-  return has_rank ? std::optional(group) : std::nullopt;
+  return name.numbers.empty() ? std::nullopt : std::optional(std::move(name));
+}
+
+std::optional<std::string> rank_group(std::string_view path) {
+  auto name = rank_name(path);
+  return name ? std::optional(std::move(name->group)) : std::nullopt;
 }
 
 bool is_plain_relative(std::string_view name) {

@@ -1,14 +1,25 @@
 // What file names tell: their order, whose rank wrote a file, and whether a name may be followed.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tare {
 
 /// Numbers in names compare as numbers: "rank2" before "rank10".
 bool natural_less(std::string_view a, std::string_view b);
+
+/// A path with its ranks taken out: "zero_pp_rank_*_mp_rank_*_optim_states.pt" and their numbers.
+struct RankName {
+  std::string group;
+  std::vector<std::uint64_t> numbers;  ///< in the order in which they stand; one word may have several
+};
+
+/// Nothing where the path names no rank.
+std::optional<RankName> rank_name(std::string_view path);
 
 /// The relative path with every rank number replaced by '*'; nothing where no framework's rank naming is in it. Files
 /// with the same one hold copies of one state: "mp_rank_*/model_optim_rng.pt".

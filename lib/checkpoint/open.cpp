@@ -17,6 +17,7 @@
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/parallel.hpp"
+#include "lib/checkpoint/rank_set.hpp"
 #include "lib/checkpoint/reading.hpp"
 #include "lib/checkpoint/resolve.hpp"
 
@@ -212,6 +213,7 @@ class Opener {
     const bool is_empty = copies_.empty();
     checkpoint_.scalers = group_copies(std::move(copies_), checkpoint_.files, findings);
     settle_authority(checkpoint_.scalers, checkpoint_.files, findings);
+    tell_of_incomplete_ranks(checkpoint_.scalers, checkpoint_.files, findings);
     for (const Scaler& scaler : checkpoint_.scalers) {
       for (Finding& finding : judge(scaler.state())) {
         finding.file = checkpoint_.files[scaler.copies.front().places.front()].path;

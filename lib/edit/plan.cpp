@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "lib/base/error.hpp"
@@ -16,9 +17,17 @@
 namespace tare {
 namespace {
 
-void require_readable(const Checkpoint& checkpoint) {
+/// What --align takes note of, and goes on with the files that are there.
+constexpr auto incomplete = std::to_array<std::string_view>({"rank-missing", "copies-missing"});
+
+void require_complete(const Checkpoint& checkpoint, const EditRequest& request) {
   for (const Finding& finding : checkpoint.findings) {
-    if (finding.severity != Severity::error || finding.code == "copies-disagree") continue;
+    const bool is_incomplete = std::find(incomplete.begin(), incomplete.end(), finding.code) != incomplete.end();
+    if (is_incomplete && !request.align) {
+      throw Error(Status::refused, fmt::format("{}: {}", checkpoint.resolved, finding.message),
+                  "--align edits the files that are there all the same");
+    }
+    if (is_incomplete || finding.severity != Severity::error || finding.code == "copies-disagree") continue;
     throw Error(Status::refused, fmt::format("{}: {}", finding.file, finding.message),
                 "an edit changes every copy or none: mend or remove that file first");
   }
@@ -62,7 +71,7 @@ class Planner {
   Planner(const Checkpoint& checkpoint, const EditRequest& request) : checkpoint_(checkpoint), request_(request) {}
 
   EditPlan run() {
-    require_readable(checkpoint_);
+    require_complete(checkpoint_, request_);
     std::map<std::size_t, Group> groups;
     for (const Scaler* scaler : chosen_scalers(checkpoint_, {request_.at, request_.all, request_.align})) {
       groups[scaler->group].push_back(scaler);

@@ -76,7 +76,7 @@ TEST_CASE("ranks that disagree are scalers of their own, and that is an error") 
   CHECK(finding->path == "scaler");
   CHECK(finding->message ==
         "rank files disagree, in scale first: scale 65536.0 in rank0.pt and 2 more; "
-        "scale 32768.0 in rank2.pt");
+        "scale 32768.0 in rank2.pt; the majority, 3 of 4, has scale 65536.0");
 }
 
 TEST_CASE("files of different epochs are no copies of one another") {
