@@ -58,12 +58,13 @@ class Lister {
     const auto is_zarr = [](const FileEntry& entry) { return entry.name == ".zarray"; };
     if (std::any_of(entries.begin(), entries.end(), is_zarr)) return;  // the chunks of one array
     for (const auto& [name, type] : entries) {
-      if (type == FileType::link) tell_of_link(folder + "/" + name, prefix + name);
+      if (type == FileType::link) tell_of_link(fmt::format("{}/{}", folder, name), prefix + name);
       if (type == FileType::file) take(name, prefix);
     }
     if (depth == max_depth || is_universal(folder)) return;
     for (const auto& [name, type] : entries) {
-      if (type == FileType::folder && name.front() != '.') visit(folder + "/" + name, prefix + name + "/", depth + 1);
+      if (type != FileType::folder || name.front() == '.') continue;
+      visit(fmt::format("{}/{}", folder, name), fmt::format("{}{}/", prefix, name), depth + 1);
     }
   }
 

@@ -145,11 +145,12 @@ bool is_unfinished(const Files& files, const std::string& folder) {
 /// The highest step that a trainer would take. `steps` are in their order.
 std::string last_finished(const Files& files, const std::string& directory, const std::vector<std::string>& steps,
                           std::vector<Finding>& findings) {
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    if (!is_unfinished(files, fmt::format("{}/{}", directory, *step))) return *step;
-    findings.push_back(
-        {Severity::warning, "incomplete-checkpoint",
-         fmt::format("{} has .distcp files and no .metadata: its save never finished, or goes on", *step), "", ""});
+  const std::vector<std::string> last_first(steps.rbegin(), steps.rend());
+  for (const std::string& step : last_first) {
+    if (!is_unfinished(files, fmt::format("{}/{}", directory, step))) return step;
+    findings.push_back({Severity::warning, "incomplete-checkpoint",
+                        fmt::format("{} has .distcp files and no .metadata: its save never finished, or goes on", step),
+                        "", ""});
   }
   return steps.back();
 }
@@ -192,7 +193,7 @@ std::string resolve_run(const Files& files, const std::string& directory, std::v
     const auto step = one_step(files, reached, findings);
     if (!step) break;
     relative += relative.empty() ? *step : "/" + *step;
-    reached = directory + "/" + relative;
+    reached = fmt::format("{}/{}", directory, relative);
   }
   return relative;
 }
