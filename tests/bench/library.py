@@ -118,7 +118,7 @@ def main():
                           "--threads", str(options.threads), "--mib", str(options.mib)]
     for name, command in parts.items():
         if options.only in (None, name):
-            sys.stdout.flush()
+            print(flush=True)
             # Threads of torch's that spin after their work would take a core from whoever is measured next.
             subprocess.run([str(word) for word in command], check=True, env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE"})
 
