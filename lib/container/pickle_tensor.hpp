@@ -36,9 +36,9 @@ class PickleTensors final : public TensorReader {
   [[nodiscard]] Bytes elements(NodeId node) const override;
 
   /// Where the only element of a tensor stands in the file.
-  [[nodiscard]] Span only_element(NodeId tensor) const;
+  [[nodiscard]] Span only_element(NodeId node) const;
   /// Does another tensor show the bytes of that element too?
-  [[nodiscard]] bool is_shown_elsewhere(NodeId tensor) const;
+  [[nodiscard]] bool is_shown_elsewhere(NodeId node) const;
   /// REQUIRES: storages.
   [[nodiscard]] std::string unused_key() const { return storages_->unused_key(); }
   /// The node of the bytes that hold an array's elements.

@@ -57,7 +57,9 @@ std::optional<Pending> find_pending(FileLayer& files, const std::string& path, c
 void roll_back(const Store& store, const Journal& journal, const std::vector<std::size_t>& numbers,
                const RecoverOptions& options) {
   std::vector<char> is_foreign(numbers.size());
-  const auto look = [&](std::size_t i) { is_foreign[i] = stand_of(store, journal, numbers[i]) == Stand::foreign; };
+  const auto look = [&](std::size_t i) {
+    is_foreign[i] = stand_of(store, journal, numbers[i]) == Stand::foreign ? 1 : 0;
+  };
   for_each_file(store.files(), numbers.size(), look).rethrow();
   std::vector<std::size_t> ours;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
