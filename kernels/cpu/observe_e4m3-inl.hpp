@@ -96,9 +96,10 @@ HWY_NOINLINE inline void observe_e4m3_bytes(const void* in, std::uint32_t count,
     below.add(hn::Lt(as_signed, threshold));
     squares.take(magnitude);
   };
-  for (std::uint32_t left = count / lanes; left > 0;) {
-    const std::uint32_t stretch = left < Counter<SignedBytes>::kMostVectors ? left : Counter<SignedBytes>::kMostVectors;
-    for (std::uint32_t i = 0; i < stretch; ++i, at += lanes) take(at);
+  constexpr std::size_t most = Counter<SignedBytes>::kMostVectors;
+  for (std::size_t left = count / lanes; left > 0;) {
+    const std::size_t stretch = left < most ? left : most;
+    for (std::size_t i = 0; i < stretch; ++i, at += lanes) take(at);
     zeros.empty();
     below.empty();
     left -= stretch;
