@@ -17,7 +17,11 @@ namespace tare::kernels::cpu::HWY_NAMESPACE {
 inline constexpr std::size_t kBlock = 32;
 
 // All of a block, but for single elements, where that makes much code for nothing.
-inline constexpr int kUnroll = HWY_TARGET == HWY_SCALAR ? 4 : 32;
+#if HWY_TARGET == HWY_SCALAR
+inline constexpr int kUnroll = 4;
+#else
+inline constexpr int kUnroll = 32;
+#endif
 
 // How often a comparison held.
 #if HWY_TARGET == HWY_AVX3

@@ -97,7 +97,7 @@ class PickleMachine {
   std::span<const NodeId> take_marked(const PickleOp& op);
   void add_scalar(const PickleOp& op, Kind kind, Node::Run run);
   void extend(const PickleOp& op, NodeId target, std::span<const NodeId> items);
-  void assign(const PickleOp& op, NodeId map, std::span<const NodeId> pairs);
+  void assign(const PickleOp& op, NodeId target, std::span<const NodeId> pairs);
   void require_hashable(const PickleOp& op, NodeId key) const;
   NodeId add_name(const PickleOp& op, NodeId id);
   NodeId add_call(const PickleOp& op, Kind kind, NodeId callee, NodeId arguments);
