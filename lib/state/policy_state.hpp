@@ -14,11 +14,11 @@ ScalerState to_state(const RunningState& running);
 /// What the state does not name starts as in a fresh scaler of its policy; unknown names are left alone. Values are
 /// taken as they are: a file may hold what a configuration may not. Throws `mismatch` for a value that the policy
 /// cannot hold, `unsupported` for a policy that this tare does not know.
-RunningState start_from(const ScalerState& state);
+RunningState start_from(const ScalerState& given);
 
 /// Puts a state of the same policy into a running scaler: every field must be there and nothing that the policy does
 /// not know; parameters that the state lacks stay. All or nothing: throws `mismatch` and lists what is missing, what is
 /// extra and what is wrong.
-void load_into(RunningState& running, const ScalerState& state);
+void load_into(RunningState& running, const ScalerState& given);
 
 }  // namespace tare

@@ -37,12 +37,12 @@ StateValue number_in(ValueType type, const StateValue& given, std::string_view w
     case ValueType::kInteger64:
       return integer_of(value, what);
     case ValueType::kBoolean:
-      if (std::holds_alternative<bool>(value)) return value;
+      if (const auto* flag = std::get_if<bool>(&value)) return *flag;
       return integer_of(value, what) != 0;
     default:
       break;
   }
-  if (std::holds_alternative<std::int64_t>(value)) return value;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
   return number_of(value, what);
 }
 

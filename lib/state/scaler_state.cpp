@@ -206,7 +206,7 @@ const StateValue& get(const ScalerState& state, std::string_view key) {
   throw_unknown(state, key);
 }
 
-void set(ScalerState& state, std::string_view key, StateValue value) {
+void set(ScalerState& state, std::string_view key, const StateValue& value) {
   const Place place = place_of(state, key);
   if (place.section == nullptr || !is_known(state, place)) throw_unknown(state, key);
   StateValue kept = fitting(state, place, value);

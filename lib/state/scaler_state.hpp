@@ -50,7 +50,7 @@ const StateValue* find(const ScalerState& state, std::string_view key);
 const StateValue& get(const ScalerState& state, std::string_view key);
 /// Changes a value and keeps its type: an int stays an int. Throws `not_found` for a key that neither the state nor its
 /// policy knows, `mismatch` for a value that the policy cannot hold there.
-void set(ScalerState& state, std::string_view key, StateValue value);
+void set(ScalerState& state, std::string_view key, const StateValue& value);
 /// Every key in full ("fields.scale"), in order, "policy" first.
 std::vector<std::string> keys(const ScalerState& state);
 
