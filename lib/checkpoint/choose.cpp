@@ -44,7 +44,7 @@ void require_agreement(const Checkpoint& checkpoint, const std::vector<const Sca
 std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Choice& choice) {
   std::vector<const Scaler*> candidates;
   for (const Scaler& scaler : checkpoint.scalers) {
-    if (scaler.state().kind == "loss_scale") candidates.push_back(&scaler);
+    if (scaler.state().dialect->kind == "loss_scale") candidates.push_back(&scaler);
   }
   if (candidates.empty()) {
     throw Error(Status::refused, checkpoint.resolved + ": there is no loss scaler in it",

@@ -45,11 +45,30 @@ struct Setting {
   std::string_view sentence;  ///< "Megatron takes its window from --loss-scale-window."
 };
 
+/// A state that a dialect's own finder saw in a map: for shapes that no table of keys describes (keys with a module's
+/// name in front, positions that stand for names).
+struct Sighting {
+  struct Part {
+    std::string name;  ///< native
+    NodeId node = nowhere;
+    std::optional<Role> role = {};
+  };
+
+  std::string path;         ///< below the map's own; empty: the map itself
+  std::vector<Part> parts;  ///< in file order
+};
+
+/// Everything of that dialect in `map`, without what is deeper in it. `root` holds the file's own keys. Called for
+/// every map where a dialect of that form can stand, so it must see quickly that there is nothing.
+using FindIn = std::vector<Sighting> (*)(const Tree& tree, NodeId map, NodeId root);
+
 struct Dialect {
-  std::string_view name = {};       ///< as reports name it: "torch", "megatron" ...
-  std::string_view framework = {};  ///< as sentences name it: "PyTorch's GradScaler"
+  std::string_view name = {};            ///< as reports name it: "torch", "megatron" ...
+  std::string_view kind = "loss_scale";  ///< or "fp8"
+  std::string_view framework = {};       ///< as sentences name it: "PyTorch's GradScaler"
   Form form = Form::map;
-  std::span<const FieldRule> fields = {};
+  std::span<const FieldRule> fields = {};  ///< the first one's name tells; empty where there is a finder
+  FindIn find_in = nullptr;                ///< instead of `fields`
   Growth growth = Growth::not_stored;
   std::span<const Setting> settings = {};
   std::string_view under = {};  ///< the key that it must stand under; empty: any
@@ -92,7 +111,6 @@ std::string_view name(Authority authority);
 std::string_view sentence(Authority authority);
 
 struct FoundScaler {
-  std::string kind = "loss_scale";
   const Dialect* dialect = nullptr;
   std::string path;                  ///< of the dict or object, as corpus and reports write paths
   std::vector<std::string> also_at;  ///< other paths to the very same one

@@ -9,6 +9,7 @@
 #include "lib/dialect/place.hpp"
 #include "lib/dialect/shapes.hpp"
 #include "lib/dialect/walk.hpp"
+#include "lib/tree/path.hpp"
 
 namespace tare {
 namespace {
@@ -27,6 +28,7 @@ class Telltales {
  public:
   Telltales() {
     for (const Dialect* dialect : dialects()) {
+      if (dialect->find_in != nullptr) continue;
       const std::string_view key = dialect->fields.front().name;
       lengths_ |= std::uint64_t{1} << key.size();
       if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(key);
@@ -83,7 +85,8 @@ class Finder {
     while (walk_.next()) {
       const NodeId node = walk_.step(walk_.current()).node;
       if (tree_.kind(node) != Kind::map) continue;
-      if (telltales.has_one(tree_, node)) try_dialects(node);
+      if (telltales.has_one(tree_, node)) try_tables(node);
+      try_finders(node);
       fp8.look_at(node, walk_);
     }
     fp8.report(findings_);
@@ -94,11 +97,18 @@ class Finder {
   }
 
  private:
-  void try_dialects(NodeId map) {
+  void try_tables(NodeId map) {
     for (const Dialect* dialect : dialects()) {
-      if (!has_required_keys(*dialect, map) || !stands_right(*dialect)) continue;
+      if (dialect->find_in != nullptr || !has_required_keys(*dialect, map) || !stands_right(*dialect)) continue;
       take(*dialect, map);
       return;
+    }
+  }
+
+  void try_finders(NodeId map) {
+    for (const Dialect* dialect : dialects()) {
+      if (dialect->find_in == nullptr || !stands_right(*dialect)) continue;
+      for (const Sighting& sighting : dialect->find_in(tree_, map, root_)) take(*dialect, map, sighting);
     }
   }
 
@@ -124,21 +134,18 @@ class Finder {
                        [&](std::string_view part) { return has_part(name.module, part); });
   }
 
-  void take(const Dialect& dialect, NodeId map) {
-    if (found_.size() == limits::max_scalers) {
-      throw Error(Status::refused, fmt::format("{}: more than {} scalers", file_.name, limits::max_scalers));
-    }
+  /// A scaler without fields, at the map where the walk stands.
+  [[nodiscard]] FoundScaler begun(const Dialect& dialect, NodeId map) const {
     FoundScaler scaler;
     scaler.dialect = &dialect;
     scaler.path = walk_.path(walk_.current());
     scaler.node = dialect.form == Form::object ? walk_.owner(walk_.current()) : map;
-    const auto pairs = tree_.items(map);
-    for (std::size_t i = 0; i < pairs.size(); i += 2) {
-      const std::string name = tree_.key_text(pairs[i]);
-      const FieldRule* rule = tree_.kind(pairs[i]) == Kind::string ? rule_for(dialect, name) : nullptr;
-      if ((dialect.form == Form::part && rule == nullptr) || contains(dialect.left_out, name)) continue;
-      scaler.fields.push_back(field(name, rule, pairs[i + 1]));
-      if (rule != nullptr && rule->required && !check(scaler, scaler.fields.back())) return;
+    return scaler;
+  }
+
+  void keep(FoundScaler scaler) {
+    if (found_.size() == limits::max_scalers) {
+      throw Error(Status::refused, fmt::format("{}: more than {} scalers", file_.name, limits::max_scalers));
     }
     const KnownPlace place = place_of(scaler, file_, tree_);
     scaler.place = place.trainer;
@@ -147,8 +154,28 @@ class Finder {
     steps_.push_back(walk_.current());
   }
 
-  [[nodiscard]] Field field(const std::string& name, const FieldRule* rule, NodeId node) const {
-    Field field{name, rule == nullptr ? std::nullopt : rule->role, tree_.value(node, max_elements), node, false};
+  void take(const Dialect& dialect, NodeId map, const Sighting& sighting) {
+    FoundScaler scaler = begun(dialect, map);
+    if (!sighting.path.empty()) scaler.path = key_path(scaler.path, sighting.path);
+    for (const Sighting::Part& part : sighting.parts) scaler.fields.push_back(field(part.name, part.role, part.node));
+    keep(std::move(scaler));
+  }
+
+  void take(const Dialect& dialect, NodeId map) {
+    FoundScaler scaler = begun(dialect, map);
+    const auto pairs = tree_.items(map);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      const std::string name = tree_.key_text(pairs[i]);
+      const FieldRule* rule = tree_.kind(pairs[i]) == Kind::string ? rule_for(dialect, name) : nullptr;
+      if ((dialect.form == Form::part && rule == nullptr) || contains(dialect.left_out, name)) continue;
+      scaler.fields.push_back(field(name, rule == nullptr ? std::nullopt : rule->role, pairs[i + 1]));
+      if (rule != nullptr && rule->required && !check(scaler, scaler.fields.back())) return;
+    }
+    keep(std::move(scaler));
+  }
+
+  [[nodiscard]] Field field(const std::string& name, std::optional<Role> role, NodeId node) const {
+    Field field{name, role, tree_.value(node, max_elements), node, false};
     field.editable = field.value.number() != nullptr;
     return field;
   }

@@ -41,7 +41,7 @@ Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
   const FoundScaler& state = scaler.state();
   const auto path_of = [&](std::size_t file) { return report::safe_text(checkpoint.files[file].path); };
   Members members;
-  members.add("kind", state.kind).add("dialect", state.dialect->name);
+  members.add("kind", state.dialect->kind).add("dialect", state.dialect->name);
   report::add_text(members, "path", state.path);
   members.add("also_at", report::list_of(state.also_at, report::safe_text));
   members.add("place", state.place);

@@ -36,7 +36,7 @@ TEST_CASE("GradScaler's five keys are a scaler wherever they stand") {
   CHECK(paths(answer) == Paths{"a[1]", "b.deep.er"});
   REQUIRE(answer.scalers.size() == 2);
   const FoundScaler& scaler = answer.scalers[0];
-  CHECK(scaler.kind == "loss_scale");
+  CHECK(scaler.dialect->kind == "loss_scale");
   CHECK(scaler.dialect->name == "torch");
   CHECK(scaler.find(Role::scale)->value.as_double() == 65536.0);
   CHECK(scaler.find(Role::growth_tracker)->name == "_growth_tracker");
