@@ -1,0 +1,65 @@
+// One framework's scaler state in another framework's terms, and an account of every value: what came over, what had to
+// be computed, what the target adds, what is lost. Counters are set so that the next growth comes at the same clean
+// step, and the next back-off at the same overflow; both are measured on the rules themselves (behaviour.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/state/behaviour.hpp"
+#include "lib/state/role.hpp"
+#include "lib/state/scaler_state.hpp"
+
+namespace tare {
+
+/// What became of a value.
+enum class Fate : std::uint8_t {
+  carried,    ///< the same value means the same
+  converted,  ///< another value that means the same
+  given,      ///< the user's
+  assumed,    ///< the source's framework knows it, this state does not hold it: that framework's default, carried over
+  defaulted,  ///< the target has it, the source has nothing of the kind: the target framework's default
+  clamped,    ///< moved into the range that the target allows
+  lost,       ///< the source has it, the target has no place for it
+};
+
+std::string_view name(Fate fate);
+
+struct ConvertedValue {
+  Fate fate = Fate::lost;
+  std::string key;           ///< of the target, in full: "fields.scale"; of the source where it is lost
+  std::string source_key;    ///< "fields.loss_scale"; empty where the source has none
+  std::optional<Role> role;  ///< in tare's words
+  StateValue before;         ///< the source's; nothing where it has none
+  StateValue after;          ///< the target's; nothing where it is lost
+  std::string why;           ///< formula, default's owner, reason; empty for what was carried
+};
+
+struct Conversion {
+  ScalerState state;
+  std::vector<ConvertedValue> values;  ///< the target's in its own order, then what is lost
+  std::vector<std::string> warnings;   ///< traps: sentences
+  /// Where the two rules part if both go on from here; nothing: on all steps that were tried they stay equal.
+  std::optional<Divergence> divergence;
+};
+
+/// What to convert to, and what the user says about it.
+struct ConversionTarget {
+  std::string policy;
+  std::string variant;  ///< empty: the usual one
+  /// Values by role or native name, for what the source does not hold: taken for the source's where its policy knows
+  /// the name, else for the target's.
+  StateSection given;
+};
+
+/// Throws `unsupported` for a policy that no rule runs, or one that follows statistics; `invalid_argument` for an
+/// unknown target or a given key that neither side knows; `mismatch` for values that do not fit.
+Conversion convert(const ScalerState& source, const ConversionTarget& target);
+
+/// "step 17 of overflows alone: the source's scale is 0.5, the target's 1.0" ...
+std::string sentence(const Divergence& divergence);
+
+}  // namespace tare

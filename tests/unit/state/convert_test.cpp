@@ -1,0 +1,214 @@
+#include "lib/state/convert.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <random>
+
+#include "kernels/rule/policy.hpp"
+#include "lib/base/error.hpp"
+#include "lib/state/policy_state.hpp"
+#include "lib/state/policy_value.hpp"
+
+namespace tare {
+namespace {
+
+using rule::PolicySpec;
+using rule::RunningState;
+
+/// Policies whose scale moves by overflows alone.
+std::vector<const PolicySpec*> dynamic_policies() {
+  std::vector<const PolicySpec*> found;
+  for (const PolicySpec& spec : rule::policies()) {
+    RunningState fresh;
+    fresh.policy = rule::make_policy(spec);
+    rule::prepare(fresh.policy);
+    fresh.state = rule::initial_state(fresh.policy);
+    if (spec.driver == rule::Driver::kOverflow && overflows_to_backoff(fresh)) found.push_back(&spec);
+  }
+  return found;
+}
+
+StepSequence random_steps(std::uint32_t seed, double share) {
+  auto generator = std::make_shared<std::mt19937>(seed);
+  return {"random", 10'000, [=](std::int64_t) { return static_cast<double>((*generator)()) < share * 4294967295.0; }};
+}
+
+/// A scaler with a window of 20 where the policy has one to set, after some steps with an overflow now and then.
+RunningState walked(const PolicySpec& spec, std::uint32_t seed) {
+  RunningState scaler;
+  scaler.policy = rule::make_policy(spec);
+  const auto* window = rule::find_parameter(spec, name(Role::growth_interval));
+  if (window != nullptr && window->role == name(Role::growth_interval)) {
+    assign(scaler.policy.params, *window, StateValue(std::int64_t{20}), window->name);
+  }
+  rule::prepare(scaler.policy);
+  scaler.state = rule::initial_state(scaler.policy);
+  std::mt19937 generator(seed);
+  for (auto steps = 20 + generator() % 200; steps > 0; --steps) {
+    rule::advance(scaler.policy, scaler.state, generator() % 40 == 0, scaler.counters);
+  }
+  return scaler;
+}
+
+ScalerState without_statistics(ScalerState state) {
+  state.statistics = {};
+  return state;
+}
+
+std::string pair_name(const PolicySpec& a, const PolicySpec& b) {
+  return full_name(a) + " to " + full_name(b);
+}
+
+/// 1 and 1.0 are alike.
+bool is_alike(const StateValue& a, const StateValue& b) {
+  const auto is_number = [](const StateValue& value) {
+    return kind_of(value) == ValueKind::number || kind_of(value) == ValueKind::integer;
+  };
+  return a == b || (is_number(a) && is_number(b) && number_of(a, "") == number_of(b, ""));
+}
+
+bool is_accounted_for(const Conversion& conversion, const std::string& key) {
+  return std::any_of(conversion.values.begin(), conversion.values.end(), [&](const ConvertedValue& value) {
+    return (value.key == key || value.source_key == key) && value.fate != Fate::carried;
+  });
+}
+
+const ConvertedValue& value_of(const Conversion& conversion, std::string_view key) {
+  const auto found = std::find_if(conversion.values.begin(), conversion.values.end(),
+                                  [&](const ConvertedValue& value) { return value.key == key; });
+  REQUIRE(found != conversion.values.end());
+  return *found;
+}
+
+ScalerState torch_state(double scale, std::int64_t tracker) {
+  ScalerState state;
+  state.policy = "torch";
+  state.fields.set("scale", scale);
+  state.fields.set("_growth_tracker", tracker);
+  state.params.set("growth_factor", 2.0);
+  state.params.set("backoff_factor", 0.5);
+  state.params.set("growth_interval", std::int64_t{2000});
+  return state;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Every dynamic policy goes into every other: equal on 10,000 random steps, or the account says where they part") {
+  const auto policies = dynamic_policies();
+  REQUIRE(policies.size() >= 20);
+  std::size_t equal = 0, told = 0;
+  for (const PolicySpec* from : policies) {
+    for (const PolicySpec* to : policies) {
+      const std::uint32_t seed = 7 * static_cast<std::uint32_t>(from->id) + static_cast<std::uint32_t>(to->id);
+      const RunningState source = walked(*from, seed);
+      const Conversion conversion = convert(to_state(source), {std::string(to->name), std::string(to->variant), {}});
+      const RunningState target = start_from(conversion.state);
+      for (const double share : {0.5, 0.04, 0.003}) {
+        const auto divergence = first_divergence(source, target, random_steps(seed + 1, share));
+        INFO(pair_name(*from, *to) << ", share " << share << (divergence ? ": " + sentence(*divergence) : ""));
+        CHECK((!divergence || conversion.divergence));
+      }
+      ++(conversion.divergence ? told : equal);
+    }
+  }
+  CHECK(equal >= policies.size());  // each into itself
+  WARN(fmt::format("{} ordered pairs stay equal, {} are told to part", equal, told));
+}
+
+TEST_CASE("There and back gives the state again, or the account names what does not come back") {
+  const auto policies = dynamic_policies();
+  for (const PolicySpec* from : policies) {
+    for (const PolicySpec* to : policies) {
+      const std::uint32_t seed = 11 * static_cast<std::uint32_t>(from->id) + static_cast<std::uint32_t>(to->id);
+      const ScalerState source = without_statistics(to_state(walked(*from, seed)));
+      const Conversion there = convert(source, {std::string(to->name), std::string(to->variant), {}});
+      const Conversion back = convert(there.state, {std::string(from->name), std::string(from->variant), {}});
+      for (const std::string& key : keys(source)) {
+        if (key == "policy" || key == "params.variant" || key == "params.kind") continue;
+        const bool is_initial = find(source, "initial_scale") == find(source, key);
+        if (is_initial || is_alike(get(source, key), get(back.state, key))) continue;
+        INFO(pair_name(*from, *to) << " and back: " << key);
+        CHECK((is_accounted_for(there, key) || is_accounted_for(back, key)));
+      }
+    }
+  }
+}
+
+TEST_CASE("Rules of one family part at their bounds alone; a hysteresis that the target lacks shows in usual steps") {
+  const Conversion apex = convert(torch_state(4096.0, 42), {"apex", "", {}});
+  REQUIRE(apex.divergence);
+  CHECK_FALSE(apex.divergence->is_usual);
+  ScalerState megatron;
+  megatron.policy = "megatron";
+  megatron.fields.set("scale", 4096.0);
+  megatron.fields.set("growth_tracker", std::int64_t{7});
+  megatron.fields.set("hysteresis_tracker", std::int64_t{2});
+  const Conversion torch = convert(megatron, {"torch", "", {}});
+  REQUIRE(torch.divergence);
+  CHECK(torch.divergence->is_usual);
+}
+
+TEST_CASE("A torch state keeps its clean steps in flax, which counts one more and takes the interval one less") {
+  const Conversion conversion = convert(torch_state(4096.0, 42), {"flax", "", {}});
+  CHECK(value_of(conversion, "fields.scale").fate == Fate::carried);
+  CHECK(get(conversion.state, "growth_interval") == StateValue(std::int64_t{1999}));
+  CHECK(value_of(conversion, "params.growth_interval").fate == Fate::converted);
+  CHECK(get(conversion.state, "fin_steps") == StateValue(std::int64_t{42}));
+  CHECK(clean_steps_to_growth(start_from(conversion.state)) == 1958);
+}
+
+TEST_CASE("DeepSpeed's ZeRO counts from its last overflow: the account gives the formula") {
+  const Conversion conversion = convert(torch_state(4096.0, 42), {"deepspeed", "zero", {}});
+  CHECK(get(conversion.state, "cur_iter") == StateValue(std::int64_t{43}));
+  CHECK(get(conversion.state, "last_overflow_iter") == StateValue(std::int64_t{-1}));
+  CHECK(get(conversion.state, "scale_window") == StateValue(std::int64_t{2000}));
+  CHECK(get(conversion.state, "hysteresis") == StateValue(std::int64_t{1}));
+  CHECK(value_of(conversion, "fields.last_overflow_iter").why == "43 - 1 - 43: so that 1958 clean steps are left");
+  CHECK(value_of(conversion, "params.min_scale").fate == Fate::defaulted);
+}
+
+TEST_CASE("A scale above apex's ceiling is clamped, and the account says by what") {
+  const Conversion conversion = convert(torch_state(0x1p32, 0), {"apex", "", {}});
+  const ConvertedValue& scale = value_of(conversion, "fields.loss_scale");
+  CHECK(scale.fate == Fate::clamped);
+  CHECK(scale.after == StateValue(0x1p24));
+  CHECK(scale.why == "max_loss_scale is 16777216.0");
+}
+
+TEST_CASE("A counter past its interval is stuck in torch: the target grows at the next clean step, with a warning") {
+  const Conversion conversion = convert(torch_state(4096.0, 5000), {"megatron", "", {}});
+  CHECK(clean_steps_to_growth(start_from(conversion.state)) == 1);
+  REQUIRE(conversion.warnings.size() == 1);
+  CHECK_THAT(conversion.warnings[0], Catch::Contains("5000 is at or past its interval 2000"));
+}
+
+TEST_CASE("What the source does not hold is assumed and named, unless the user gives it") {
+  ScalerState megatron;
+  megatron.policy = "megatron";
+  megatron.fields.set("scale", 4096.0);
+  megatron.fields.set("growth_tracker", std::int64_t{7});
+  megatron.fields.set("hysteresis_tracker", std::int64_t{2});
+  const Conversion assumed = convert(megatron, {"torch", "", {}});
+  CHECK(value_of(assumed, "params.growth_interval").fate == Fate::assumed);
+  CHECK(get(assumed.state, "growth_interval") == StateValue(std::int64_t{1000}));
+  StateSection given;
+  given.set("window", StateValue(std::int64_t{500}));
+  const Conversion told = convert(megatron, {"torch", "", given});
+  CHECK(value_of(told, "params.growth_interval").fate == Fate::given);
+  CHECK(get(told.state, "growth_interval") == StateValue(std::int64_t{500}));
+  CHECK(told.divergence);  // torch backs off at the first overflow
+}
+
+TEST_CASE("A name that neither side knows, and a policy that follows statistics, are refused") {
+  StateSection given;
+  given.set("no_such_thing", StateValue(1.0));
+  CHECK_THROWS_AS(convert(torch_state(1.0, 0), {"megatron", "", given}), Error);
+  CHECK_THROWS_AS(convert(torch_state(1.0, 0), {"layerwise", "", {}}), Error);
+  CHECK_THROWS_AS(convert(torch_state(1.0, 0), {"no_such_policy", "", {}}), Error);
+}
+
+}  // namespace tare
