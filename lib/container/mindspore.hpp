@@ -1,4 +1,5 @@
-// MindSpore's `.ckpt`: protobuf records, one a parameter, one after the other.
+// MindSpore's `.ckpt`: protobuf records, one a parameter, one after the other. An encrypted one is another format: see
+// sniff.cpp.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,7 @@
 namespace tare {
 
 bool starts_like_mindspore(const Source& source, ByteView head);
+/// A map of the parameters' names to tensors and texts. Throws as read_mindspore_records.
 std::unique_ptr<Container> open_mindspore(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -12,6 +12,7 @@
 #include "lib/container/mindspore.hpp"
 #include "lib/container/msgpack.hpp"
 #include "lib/container/npz.hpp"
+#include "lib/container/paddle_variables.hpp"
 #include "lib/container/pickle_file.hpp"
 #include "lib/container/recognised.hpp"
 #include "lib/container/safetensors.hpp"
@@ -58,6 +59,7 @@ constexpr auto formats = std::to_array<Format>({
     {[](const Source&, ByteView head) { return starts_like_hdf5(head); }, open_hdf5},
     {starts_like_safetensors, open_safetensors},
     {starts_like_mindspore, open_mindspore},
+    {[](const Source&, ByteView head) { return starts_like_paddle_variable(head); }, open_paddle_variable},
     {[](const Source&, ByteView head) { return starts_like_msgpack(head); }, open_msgpack},
     {[](const Source& source, ByteView) { return ends_like_tensor_bundle(source); }, open_tensor_bundle},
     {is_old_pickle, open_pickle_file},

@@ -110,6 +110,23 @@ NodeId PickleMachine::as_tensor(const PickleOp& op, NodeId callee, NodeId argume
   return tensor;
 }
 
+/// eval('data', {'data': array}) is that array, as a tensor: nothing is evaluated. Other calls of eval stay opaque.
+NodeId PickleMachine::as_paddle_tensor(const PickleOp& op, NodeId callee, NodeId arguments) {
+  const NodeId expression = argument(arguments, 0);
+  const NodeId names = argument(arguments, 1);
+  constexpr std::string_view word = "data";
+  const bool fits = tree_.items(arguments).size() == 2 && tree_.kind(expression) == Kind::string &&
+                    tree_.text(expression) == word && tree_.kind(names) == Kind::map && tree_.items(names).size() == 2;
+  const NodeId array = fits ? tree_.find(names, word) : nowhere;
+  if (array == nowhere || tree_.kind(array) != Kind::array ||
+      tree_[array].detail != static_cast<std::uint16_t>(Callee::numpy_array)) {
+    return add_call(op, Kind::opaque, callee, arguments);
+  }
+  const NodeId tensor = add_call(op, Kind::array, callee, array);
+  tree_.edit(tensor).detail = static_cast<std::uint16_t>(Callee::paddle_tensor);
+  return tensor;
+}
+
 NodeId PickleMachine::called(const PickleOp& op, NodeId callee, NodeId arguments) {
   const auto known = tree_.kind(callee) == Kind::name ? static_cast<Callee>(tree_[callee].detail) : Callee::unknown;
   switch (known) {
@@ -139,6 +156,8 @@ NodeId PickleMachine::called(const PickleOp& op, NodeId callee, NodeId arguments
       tree_.edit(array).detail = static_cast<std::uint16_t>(known);
       return array;
     }
+    case Callee::paddle_tensor:
+      return as_paddle_tensor(op, callee, arguments);
     case Callee::reconstructor: {
       const NodeId type = argument(arguments, 0);
       if (type != nowhere && tree_.kind(type) == Kind::name) return add_call(op, Kind::opaque, type, arguments);

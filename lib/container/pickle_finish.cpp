@@ -236,12 +236,31 @@ void report_shape(Pickle& pickle) {
   }
 }
 
+/// Whether the name stands for nothing but calls that the machine took for plain data.
+bool is_only_data(const Tree& tree, const GlobalName& global) {
+  if (callee_of(global.module, global.name) != Callee::paddle_tensor) return false;
+  const auto is_eval = [&](NodeId id) {
+    return id != nowhere && tree.kind(id) == Kind::name &&
+           tree[id].detail == static_cast<std::uint16_t>(Callee::paddle_tensor);
+  };
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.kind(id) == Kind::array || tree.kind(id) == Kind::name) continue;
+    const auto items = tree.items(id);
+    const auto parts = tree.parts(id);
+    if (std::any_of(items.begin(), items.end(), is_eval) || std::any_of(parts.begin(), parts.end(), is_eval)) {
+      return false;
+    }
+  }
+  return !is_eval(tree.root);
+}
+
 void report_globals(Pickle& pickle) {
   std::string refused;
   std::size_t refused_count = 0;
   for (const GlobalName& global : pickle.globals) {
     const Trust trust = trust_of(global.module, global.name);
     const std::string spelled = fmt::format("{}.{}", global.module, global.name);
+    if (trust == Trust::dangerous && is_only_data(pickle.tree, global)) continue;
     if (trust == Trust::dangerous) {
       pickle.findings.push_back(
           {Severity::warning,

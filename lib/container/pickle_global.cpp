@@ -47,6 +47,8 @@ constexpr KnownCallee known_callees[] = {
     {"numpy.core.numeric", "_frombuffer", Callee::numpy_buffer},
     {"numpy._core.numeric", "_frombuffer", Callee::numpy_buffer},
     {"numpy", "dtype", Callee::numpy_dtype},
+    {"builtins", "eval", Callee::paddle_tensor},
+    {"__builtin__", "eval", Callee::paddle_tensor},
 };
 
 struct Names {

@@ -25,6 +25,7 @@ enum class Callee : std::uint8_t {
   numpy_array,      ///< an empty array whose state is given by BUILD
   numpy_buffer,     ///< (bytes, dtype, shape, order)
   numpy_dtype,
+  paddle_tensor,  ///< eval, which Paddle writes as eval('data', {'data': array}); any other call of it is unknown
 };
 
 /// How a loader that runs what it reads would fare.

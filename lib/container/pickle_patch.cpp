@@ -6,18 +6,13 @@
 #include <optional>
 
 #include "lib/base/error.hpp"
+#include "lib/container/element_patch.hpp"
 #include "lib/container/pickle_encode.hpp"
 #include "lib/container/pickle_slack.hpp"
 #include "lib/container/pickle_unshare.hpp"
 
 namespace tare {
 namespace {
-
-double as_double(const std::variant<bool, Integer, double>& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1.0 : 0.0;
-  if (const auto* integer = std::get_if<Integer>(&value)) return integer->as_double();
-  return std::get<double>(value);
-}
 
 /// How many slots of the tree hold a node that `matches`. No recursion; every node is looked at once.
 template <typename Matches>
@@ -60,7 +55,7 @@ Replacement replace_array(const Tree& tree, const PickleTensors& tensors, const 
   const NodeId data = tensors.array_bytes(change.node);
   Bytes contents(as_bytes(tree.text(data)).begin(), as_bytes(tree.text(data)).end());
   if (contents.size() != array.type.size) throw Error(Status::corrupt, change.meaning + ": an array of another size");
-  contents = element_bytes(array.type, as_double(change.value), tensors.array_order(change.node));
+  contents = element_bytes(array.type, new_number(change), tensors.array_order(change.node));
   require_unshared(tree, tree.span(data), change);
   PickleScanner scanner(tree.bytes(), "", tree.span(data).offset);
   return {tree.span(data), encode_bytes_like(scanner.next(), contents)};
@@ -152,7 +147,7 @@ void change_tensor(const Pickle& pickle, std::uint64_t begin, const PickleTensor
   if (slots_holding(pickle.tree, is_it) > 1) refuse_shared(change);
   const Span place = tensors.only_element(change.node);
   const ElementType type = tensors.describe(change.node).type;
-  Bytes element = element_bytes(type, as_double(change.value), tensors.order());
+  Bytes element = element_bytes(type, new_number(change), tensors.order());
   if (!tensors.is_shown_elsewhere(change.node)) {
     rewrite.elements.push_back({place, std::move(element), change.meaning});
     return;

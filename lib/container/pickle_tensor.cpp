@@ -186,6 +186,8 @@ ArrayParts array_parts(const Tree& tree, NodeId node) {
       return {item(tree, arguments, 0), nowhere, item(tree, arguments, 1)};
     case Callee::numpy_buffer:
       return {item(tree, arguments, 1), item(tree, arguments, 2), item(tree, arguments, 0)};
+    case Callee::paddle_tensor:
+      return array_parts(tree, arguments);  // which is the array itself, of another kind
     default:
       break;
   }
@@ -210,7 +212,7 @@ ElementType array_type(const Tree& tree, NodeId dtype) {
 Tensor describe_array(const Tree& tree, NodeId node) {
   const ArrayParts parts = array_parts(tree, node);
   Tensor tensor;
-  tensor.library = "numpy";
+  tensor.library = variant(tree, node) == Callee::paddle_tensor ? "tensor" : "numpy";
   tensor.type = array_type(tree, parts.dtype);
   tensor.is_scalar = parts.shape == nowhere;
   if (!tensor.is_scalar) tensor.shape = numbers(tree, parts.shape);

@@ -45,6 +45,7 @@ constexpr auto signatures = std::to_array<Signature>({
     {0, "PK\5\6"sv, "an empty zip archive", ""},
     {0, "\xd8\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
     {0, "\xd9\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
+    {0, "\xda\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
 });
 
 bool is_plain_text(std::string_view text) {

@@ -36,6 +36,7 @@ enum class Growth : std::uint8_t {
   modulo,            ///< (step - last overflow) is a multiple of the interval
   modulo_after_one,  ///< (step - last overflow - 1) is one, and not 0
   modulo_either,     ///< one of the two, by release
+  when_reached,      ///< interval <= step - last overflow, before the step is counted; a growth counts as one
   not_stored,        ///< the state does not say
 };
 

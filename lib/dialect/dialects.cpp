@@ -23,6 +23,12 @@ constexpr auto table = std::to_array<const Dialect*>({
     &apex_object,
     &fairseq_part,
     &colossalai_state,
+    &mindspore_cell,
+    &mindspore_amp_scaler,
+    &mindformers_adaptive_cell,
+    &mindformers_common_part,
+    &paddle_state,
+    &paddle_static_variables,
 });
 
 }  // namespace

@@ -2,6 +2,7 @@
 // counted before it is compared, as they all do.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "lib/dialect/dialect.hpp"
@@ -20,6 +21,11 @@ std::optional<std::int64_t> counter(const FoundScaler& scaler, Role role) {
   return static_cast<std::int64_t>(value);
 }
 
+std::string counted_text(const FoundScaler& scaler, std::int64_t steps) {
+  return fmt::format("{} clean step{} counted; {}", steps, steps == 1 ? "" : "s",
+                     how_it_is_set(*scaler.dialect, Role::growth_interval));
+}
+
 std::string steps_text(std::int64_t steps) {
   return steps == 1 ? "the next clean step grows" : fmt::format("next growth after {} clean steps", steps);
 }
@@ -30,9 +36,7 @@ GrowthOutlook by_tracker(const FoundScaler& scaler) {
   if (!tracker) return {};
   if (!interval) {
     if (scaler.find(Role::growth_interval) != nullptr) return {};
-    return {{},
-            fmt::format("{} clean step{} counted; {}", *tracker, *tracker == 1 ? "" : "s",
-                        how_it_is_set(*scaler.dialect, Role::growth_interval))};
+    return {{}, counted_text(scaler, *tracker)};
   }
   if (*tracker < *interval) return {*interval - *tracker, steps_text(*interval - *tracker)};
   return {{}, fmt::format("no growth until an overflow: {} has been passed", *interval)};
@@ -45,6 +49,17 @@ std::int64_t until_multiple(std::int64_t distance, std::int64_t interval, std::i
   while (ahead >= interval) ahead -= interval;
   while (distance + ahead - offset < offset) ahead += interval;
   return ahead + 1;
+}
+
+GrowthOutlook by_reaching(const FoundScaler& scaler) {
+  const auto step = counter(scaler, Role::step);
+  const auto last = counter(scaler, Role::last_overflow_step);
+  const auto interval = counter(scaler, Role::growth_interval);
+  if (!step || !last) return {};
+  const std::int64_t distance = *step - *last;
+  if (!interval) return {{}, counted_text(scaler, distance - 1)};
+  const std::int64_t steps = std::max<std::int64_t>(*interval - distance, 0) + 1;
+  return {steps, steps_text(steps)};
 }
 
 GrowthOutlook by_steps(const FoundScaler& scaler) {
@@ -76,6 +91,8 @@ GrowthOutlook growth_outlook(const FoundScaler& scaler) {
     case Growth::modulo_after_one:
     case Growth::modulo_either:
       return by_steps(scaler);
+    case Growth::when_reached:
+      return by_reaching(scaler);
     case Growth::not_stored:
       break;
   }

@@ -30,6 +30,7 @@ constexpr Row rows[] = {
     {"fairseq", "", "fairseq", ""},
     {"colossalai", "", "colossalai", ""},
     {"mindspore", "current_iterator_step", "mindspore", "dynamic"},
+    {"mindspore", "loss_scaling_manager.cur_iter", "mindspore", "dynamic"},
     {"mindspore", "", "mindspore", "fixed"},
     {"mindspore_amp", "", "mindspore_amp", ""},
     {"mindformers_adaptive", "", "mindformers_adaptive", ""},

@@ -18,5 +18,11 @@ extern const Dialect apex_part;
 extern const Dialect apex_object;
 extern const Dialect fairseq_part;
 extern const Dialect colossalai_state;
+extern const Dialect mindspore_cell;
+extern const Dialect mindspore_amp_scaler;
+extern const Dialect mindformers_adaptive_cell;
+extern const Dialect mindformers_common_part;
+extern const Dialect paddle_state;
+extern const Dialect paddle_static_variables;
 
 }  // namespace tare

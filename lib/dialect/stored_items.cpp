@@ -75,8 +75,8 @@ using Names = std::unordered_set<std::string_view>;
 
 bool has_all_of_a_dialect(const Names& names) {
   return std::any_of(dialects().begin(), dialects().end(), [&](const Dialect* dialect) {
-    return std::all_of(dialect->fields.begin(), dialect->fields.end(),
-                       [&](const FieldRule& rule) { return !rule.required || names.contains(rule.name); });
+    const auto is_there = [&](const FieldRule& rule) { return !rule.required || names.contains(rule.name); };
+    return dialect->find_in == nullptr && std::all_of(dialect->fields.begin(), dialect->fields.end(), is_there);
   });
 }
 

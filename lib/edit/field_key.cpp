@@ -41,4 +41,15 @@ const Field& field_of(const FoundScaler& scaler, std::string_view key) {
               how_it_is_set(*scaler.dialect, *role));
 }
 
+std::vector<const Field*> fields_of(const FoundScaler& scaler, std::string_view key) {
+  const Field& first = field_of(scaler, key);
+  const bool is_by_role = first.role && parse_role(key) == first.role;
+  std::vector<const Field*> fields;
+  for (const Field& field : scaler.fields) {
+    const bool is_twin = is_by_role && field.role == first.role && field.value.number() != nullptr;
+    if (&field == &first || is_twin) fields.push_back(&field);
+  }
+  return fields;
+}
+
 }  // namespace tare

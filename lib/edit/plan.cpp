@@ -148,12 +148,13 @@ class Planner {
   }
 
   void assign(std::vector<CopyWork>& copies, const FoundScaler& reference, const Assignment& assignment) const {
-    const Field& field = field_of(reference, assignment.key);
-    const NewValue value = new_value(field, assignment.value, request_.force);
-    for (CopyWork& copy : copies) {
-      const std::size_t index = index_of(copy, field.name);
-      copy.after.fields[index].value = value.after;
-      copy.fields[index] = {value.data, value.note};
+    for (const Field* field : fields_of(reference, assignment.key)) {
+      const NewValue value = new_value(*field, assignment.value, request_.force);
+      for (CopyWork& copy : copies) {
+        const std::size_t index = index_of(copy, field->name);
+        copy.after.fields[index].value = value.after;
+        copy.fields[index] = {value.data, value.note};
+      }
     }
   }
 

@@ -58,7 +58,7 @@ json as_json(const Value& value) {
 /// Truth's shape of a scaler: what has to be equal.
 json as_truth(const Case& one, const Checkpoint& checkpoint, const Scaler& scaler) {
   const FoundScaler& state = scaler.state();
-  json out = {{"kind", state.kind}, {"dialect", state.dialect->name}, {"path", state.path}};
+  json out = {{"kind", state.dialect->kind}, {"dialect", state.dialect->name}, {"path", state.path}};
   out["fields"] = out["types"] = out["roles"] = json::object();
   for (const Field& field : state.fields) {
     out["fields"][field.name] = as_json(field.value);

@@ -1,0 +1,62 @@
+// mindformers' AdaptiveLossScaleUpdateCell: MindSpore's rule with a window that moves along a list, which is not saved.
+// Source: mindformers/wrapper/adaptive_loss_scale.py.
+#include <array>
+#include <vector>
+
+#include "lib/dialect/parameter_names.hpp"
+#include "lib/dialect/shapes.hpp"
+
+namespace tare {
+namespace {
+
+// Where the names of a cell's parameters are not unique, MindSpore renames them by their places in the tree of cells:
+// so a constant learning rate does. CheckpointMonitor puts `loss_scale` beside, and resuming starts from that.
+constexpr auto names = std::to_array<FieldRule>({
+    {"scale_sense", Role::scale, true},
+    {"scale_window", Role::growth_interval},
+    {"list_index", Role::window_index},
+    {"scale_window_up_count", Role::window_up_count},
+    {"scale_window_down_count", Role::window_down_count},
+    {"current_iterator_step", Role::step},
+    {"last_overflow_iterator_step", Role::last_overflow_step},
+    {"loss_scaling_manager.scale_window", Role::growth_interval},
+    {"loss_scaling_manager.list_index", Role::window_index},
+    {"loss_scaling_manager.window_up_count", Role::window_up_count},
+    {"loss_scaling_manager.window_down_count", Role::window_down_count},
+    {"loss_scaling_manager.cur_iter", Role::step},
+    {"loss_scaling_manager.last_overflow_iter", Role::last_overflow_step},
+    {"loss_scale", Role::scale},
+});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::window_list, "mindformers makes it from max_scale_window and min_scale_window of its update cell."},
+    {Role::growth_tracker, "mindformers counts from last_overflow_step: edit that, or step."},
+    {Role::growth_factor, "mindformers takes it from AdaptiveLossScaleUpdateCell(scale_factor=...)."},
+    {Role::backoff_factor, "mindformers divides by scale_factor of AdaptiveLossScaleUpdateCell."},
+    {Role::initial_scale, "mindformers takes it from loss_scale_value; a loaded checkpoint's scale replaces it."},
+    {Role::min_scale, "mindformers' scale never falls below 1: the bound is fixed in its code."},
+    {Role::max_scale, "mindformers has no upper bound."},
+    {Role::hysteresis, "mindformers has no hysteresis: every overflow backs off."},
+    {Role::hysteresis_tracker, "mindformers has no hysteresis: every overflow backs off."},
+    {Role::overflow_tracker, "mindformers counts overflows towards a smaller window: edit window_down_count."},
+    {Role::dynamic, "mindformers' adaptive scale is always dynamic."},
+});
+
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId root) {
+  std::vector<Sighting> sightings = parameters_named(tree, map, root, names);
+  std::erase_if(sightings, [](const Sighting& sighting) { return !has_role(sighting, Role::window_index); });
+  return sightings;
+}
+
+}  // namespace
+
+constinit const Dialect mindformers_adaptive_cell = {
+    .name = "mindformers_adaptive",
+    .framework = "mindformers' AdaptiveLossScaleUpdateCell",
+    .form = Form::part,
+    .find_in = find_in,
+    .growth = Growth::when_reached,
+    .settings = settings,
+};
+
+}  // namespace tare

@@ -1,0 +1,41 @@
+// mindspore.amp.DynamicLossScaler: two parameters. Its window and factor are not saved. Source: mindspore/amp.py.
+#include <array>
+
+#include "lib/dialect/parameter_names.hpp"
+#include "lib/dialect/shapes.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto names = std::to_array<FieldRule>({
+    {"scale_value", Role::scale, true},
+    {"counter", Role::growth_tracker, true},
+});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::growth_interval, "MindSpore takes its window from amp.DynamicLossScaler(scale_window=...)."},
+    {Role::growth_factor, "MindSpore takes it from amp.DynamicLossScaler(scale_factor=...)."},
+    {Role::backoff_factor, "MindSpore divides by scale_factor of amp.DynamicLossScaler."},
+    {Role::initial_scale, "MindSpore takes it from amp.DynamicLossScaler(scale_value=...); a loaded one replaces it."},
+    {Role::min_scale, "MindSpore's scale never falls below 1: the bound is fixed in its code."},
+    {Role::max_scale, "MindSpore has no upper bound, but keeps a scale whose growth would be infinite."},
+    {Role::hysteresis, "MindSpore has no hysteresis: every overflow backs off."},
+    {Role::hysteresis_tracker, "MindSpore has no hysteresis: every overflow backs off."},
+    {Role::overflow_tracker, "MindSpore counts no overflows: every one backs off."},
+    {Role::dynamic, "MindSpore saves a counter for a dynamic scale alone."},
+    {Role::step, "amp.DynamicLossScaler counts no steps, only clean ones since the last change (growth_tracker)."},
+    {Role::last_overflow_step, "amp.DynamicLossScaler keeps no steps; an overflow sets growth_tracker to 0."},
+});
+
+}  // namespace
+
+constinit const Dialect mindspore_amp_scaler = {
+    .name = "mindspore_amp",
+    .framework = "MindSpore's amp.DynamicLossScaler",
+    .form = Form::part,
+    .find_in = [](const Tree& tree, NodeId map, NodeId root) { return parameters_named(tree, map, root, names); },
+    .growth = Growth::when_equal,
+    .settings = settings,
+};
+
+}  // namespace tare

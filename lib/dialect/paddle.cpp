@@ -1,0 +1,45 @@
+// Paddle's GradScaler: the dict of state_dict(), whose scale is a numpy array of one. Source:
+// python/paddle/amp/grad_scaler.py.
+#include <array>
+
+#include "lib/dialect/shapes.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto fields = std::to_array<FieldRule>({
+    {"incr_every_n_steps", Role::growth_interval, true},
+    {"scale", Role::scale, true},
+    {"incr_ratio", Role::growth_factor, true},
+    {"decr_ratio", Role::backoff_factor, true},
+    {"decr_every_n_nan_or_inf", Role::hysteresis, true},
+    {"incr_count", Role::growth_tracker, true},
+    {"decr_count", Role::overflow_tracker, true},
+    {"use_dynamic_loss_scaling", Role::dynamic},
+});
+
+// paddle.save adds it to every dict that is a state.
+constexpr auto left_out = std::to_array<std::string_view>({"StructuredToParameterName@@"});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::hysteresis_tracker, "Paddle counts up instead: edit overflow_tracker (decr_count)."},
+    {Role::min_scale, "Paddle's GradScaler has no lower bound: the scale can fall to 0."},
+    {Role::max_scale, "Paddle's GradScaler has no upper bound."},
+    {Role::initial_scale, "Paddle takes it from GradScaler(init_loss_scaling=...); a loaded checkpoint's replaces it."},
+    {Role::step, "Paddle's GradScaler counts no steps, only clean ones since the last change (growth_tracker)."},
+    {Role::last_overflow_step, "Paddle's GradScaler keeps no steps; an overflow sets growth_tracker to 0."},
+});
+
+}  // namespace
+
+constinit const Dialect paddle_state = {
+    .name = "paddle",
+    .framework = "Paddle's GradScaler",
+    .form = Form::map,
+    .fields = fields,
+    .growth = Growth::when_equal,
+    .settings = settings,
+    .left_out = left_out,
+};
+
+}  // namespace tare

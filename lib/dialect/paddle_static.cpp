@@ -1,0 +1,76 @@
+// Paddle's static graphs: three variables of the program, among all its others, with a number behind each name that
+// tells several optimizers apart. Source: python/paddle/static/amp/decorator.py.
+#include <array>
+#include <charconv>
+#include <map>
+#include <vector>
+
+#include "lib/dialect/shapes.hpp"
+
+namespace tare {
+namespace {
+
+struct Variable {
+  std::string_view stem;
+  Role role;
+};
+
+constexpr auto variables = std::to_array<Variable>({
+    {"loss_scaling_", Role::scale},
+    {"num_good_steps_", Role::growth_tracker},
+    {"num_bad_steps_", Role::overflow_tracker},
+});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::growth_interval, "A program takes its window from static.amp.decorate(incr_every_n_steps=...)."},
+    {Role::growth_factor, "A program takes it from static.amp.decorate(incr_ratio=...)."},
+    {Role::backoff_factor, "A program takes it from static.amp.decorate(decr_ratio=...)."},
+    {Role::hysteresis, "A program takes it from static.amp.decorate(decr_every_n_nan_or_inf=...)."},
+    {Role::hysteresis_tracker, "Paddle counts up instead: edit overflow_tracker (num_bad_steps)."},
+    {Role::min_scale, "A static graph's scale never falls below 1: the bound is fixed in Paddle's code."},
+    {Role::max_scale, "A static graph's scale has no upper bound, but is kept where growth would be infinite."},
+    {Role::initial_scale,
+     "A program takes it from static.amp.decorate(init_loss_scaling=...); a loaded one replaces it."},
+    {Role::dynamic, "A program is dynamic by static.amp.decorate(use_dynamic_loss_scaling=...)."},
+});
+
+/// The number behind `stem`, where that and a number is all of `name`.
+std::optional<unsigned> number_behind(std::string_view name, std::string_view stem) {
+  if (!name.starts_with(stem)) return std::nullopt;
+  unsigned number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [behind, problem] = std::from_chars(name.data() + stem.size(), end, number);
+  return problem == std::errc() && behind == end ? std::optional(number) : std::nullopt;
+}
+
+/// Scalers by their variables' number.
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::map<unsigned, Sighting> by_number;
+  const auto pairs = tree.items(map);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (tree.kind(pairs[i]) != Kind::string) continue;
+    const std::string_view name = tree.text(pairs[i]);
+    for (const Variable& variable : variables) {
+      const auto number = number_behind(name, variable.stem);
+      if (number) by_number[*number].parts.push_back({std::string(name), pairs[i + 1], variable.role});
+    }
+  }
+  std::vector<Sighting> sightings;
+  for (auto& [number, sighting] : by_number) {
+    if (sighting.parts.size() == variables.size()) sightings.push_back(std::move(sighting));
+  }
+  return sightings;
+}
+
+}  // namespace
+
+constinit const Dialect paddle_static_variables = {
+    .name = "paddle_static",
+    .framework = "Paddle's static AMP",
+    .form = Form::part,
+    .find_in = find_in,
+    .growth = Growth::when_equal,
+    .settings = settings,
+};
+
+}  // namespace tare

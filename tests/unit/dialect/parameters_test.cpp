@@ -1,0 +1,160 @@
+// Scalers whose parameters stand among a model's, at a file's root: MindSpore's, mindformers', Paddle's static graphs'.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "lib/dialect/dialect.hpp"
+#include "tests/unit/dialect/made_tree.hpp"
+
+using namespace tare;
+
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, double>>;
+
+/// A flat file of those numbers, and of as many more parameters.
+NodeId flat(MadeTree& made, const Pairs& pairs, std::size_t others = 0) {
+  std::vector<NodeId> items;
+  const auto add = [&](const std::string& name, NodeId value) {
+    items.push_back(made.text(name));
+    items.push_back(value);
+  };
+  for (std::size_t i = 0; i < others; ++i) add("layers." + std::to_string(i) + ".weight", made.none());
+  for (const auto& [name, value] : pairs) add(name, made.number(value));
+  return made.tree.add_items(Kind::map, items, {});
+}
+
+std::vector<FoundScaler> found_in(MadeTree& made, NodeId root) {
+  made.tree.root = root;
+  std::vector<Finding> findings;
+  return find_scalers(made.tree, {"net.ckpt"}, findings);
+}
+
+std::vector<FoundScaler> found_in(const Pairs& pairs, std::size_t others = 0) {
+  MadeTree made;
+  return found_in(made, flat(made, pairs, others));
+}
+
+double value_of(const FoundScaler& scaler, Role role) {
+  REQUIRE(scaler.find(role) != nullptr);
+  return scaler.find(role)->value.as_double();
+}
+
+constexpr std::string_view adaptive[] = {"scale_window",          "list_index",
+                                         "scale_window_up_count", "scale_window_down_count",
+                                         "current_iterator_step", "last_overflow_iterator_step"};
+
+}  // namespace
+
+TEST_CASE("MindSpore's scaler is found among any number of parameters") {
+  const auto scalers =
+      found_in({{"scale_sense", 2048}, {"current_iterator_step", 7}, {"last_overflow_iterator_step", 3}}, 10'000);
+  REQUIRE(scalers.size() == 1);
+  CHECK(scalers[0].dialect->name == "mindspore");
+  CHECK(scalers[0].path.empty());
+  CHECK(scalers[0].fields.size() == 3);
+  CHECK(value_of(scalers[0], Role::step) == 7);
+  CHECK(growth_outlook(scalers[0]).sentence ==
+        "3 clean steps counted; MindSpore takes its window from DynamicLossScaleUpdateCell(scale_window=...).");
+}
+
+TEST_CASE("what stands in front of the names is the scaler's path") {
+  const auto scalers = found_in(
+      {{"a.scale_sense", 2}, {"b.scale_sense", 4}, {"b.loss_scaling_manager.cur_iter", 9}, {"xscale_sense", 8}});
+  REQUIRE(scalers.size() == 2);
+  CHECK(scalers[0].path == "a");
+  CHECK(scalers[0].fields.size() == 1);
+  CHECK(scalers[1].path == "b");
+  CHECK(value_of(scalers[1], Role::step) == 9);
+}
+
+TEST_CASE("a level in a list of windows makes MindSpore's scaler mindformers'") {
+  Pairs unique = {{"scale_sense", 65536}};
+  for (const std::string_view name : adaptive) unique.emplace_back(name, 20);
+  Pairs structural = {{"scale_sense", 65536}};
+  for (const char* name :
+       {"scale_window", "list_index", "window_up_count", "window_down_count", "cur_iter", "last_overflow_iter"}) {
+    structural.emplace_back(std::string("loss_scaling_manager.") + name, 20);
+  }
+  for (const Pairs& pairs : {unique, structural}) {
+    const auto scalers = found_in(pairs);
+    REQUIRE(scalers.size() == 1);
+    CHECK(scalers[0].dialect->name == "mindformers_adaptive");
+    CHECK(scalers[0].fields.size() == 7);
+    for (const Role role : {Role::growth_interval, Role::window_index, Role::window_up_count, Role::window_down_count,
+                            Role::step, Role::last_overflow_step}) {
+      CHECK(value_of(scalers[0], role) == 20);
+    }
+  }
+}
+
+TEST_CASE("mindformers' own note of the scale is the scale too; anybody else's is not") {
+  const auto own = found_in({{"loss_scale", 8}, {"scale_sense", 8}, {"global_batch_size", 4}, {"step_num", 1}});
+  REQUIRE(own.size() == 1);
+  CHECK(own[0].fields.size() == 2);
+  const auto other = found_in({{"loss_scale", 8}, {"scale_sense", 8}, {"step_num", 1}});
+  REQUIRE(other.size() == 1);
+  CHECK(other[0].fields.size() == 1);
+}
+
+TEST_CASE("a scale alone is mindformers' only beside all else that it writes there") {
+  const auto scalers = found_in({{"epoch_num", 1}, {"step_num", 3}, {"global_batch_size", 8}, {"loss_scale", 65536}});
+  REQUIRE(scalers.size() == 1);
+  CHECK(scalers[0].dialect->name == "mindformers_common");
+  CHECK(scalers[0].fields.size() == 1);
+  CHECK(found_in({{"step_num", 3}, {"loss_scale", 65536}}).empty());
+  CHECK(found_in({{"global_batch_size", 3}, {"loss_scale", 65536}}).empty());
+}
+
+TEST_CASE("MindSpore's functional scaler is a value and a counter") {
+  const auto scalers = found_in({{"scale_value", 1000}, {"counter", 4}});
+  REQUIRE(scalers.size() == 1);
+  CHECK(scalers[0].dialect->name == "mindspore_amp");
+  CHECK(value_of(scalers[0], Role::growth_tracker) == 4);
+  CHECK(found_in({{"scale_value", 1000}}).empty());
+  CHECK(found_in({{"counter", 1}}).empty());
+}
+
+TEST_CASE("names of parameters mean nothing below the root, nor where they hold no number") {
+  MadeTree made;
+  CHECK(found_in(made, made.map({{"model", made.map({{"scale_sense", made.number(8)}})}})).empty());
+  MadeTree empty;
+  CHECK(found_in(empty, empty.map({{"scale_sense", empty.none()}})).empty());
+}
+
+TEST_CASE("a growth of an adaptive window comes at the step that reaches it") {
+  const auto clean_steps = [](double window, double step, double last) {
+    const auto scalers = found_in({{"scale_sense", 8},
+                                   {"list_index", 0},
+                                   {"scale_window", window},
+                                   {"current_iterator_step", step},
+                                   {"last_overflow_iterator_step", last}});
+    REQUIRE(scalers.size() == 1);
+    return growth_outlook(scalers[0]).clean_steps;
+  };
+  // inc = window <= cur - last, and only then is cur counted: adaptive_loss_scale.py
+  for (const double window : {1.0, 20.0, 300.0}) {
+    for (double step = 1; step < 30; ++step) {
+      std::int64_t steps = 1;
+      for (double now = step; !(window <= now - 0); ++now) ++steps;
+      CHECK(clean_steps(window, step, 0) == steps);
+    }
+  }
+}
+
+TEST_CASE("a static graph's scaler is its three variables of one number") {
+  const auto scalers = found_in({{"loss_scaling_0", 512},
+                                 {"loss_scaling_1", 64},
+                                 {"num_bad_steps_1", 2},
+                                 {"num_good_steps_0", 1},
+                                 {"num_good_steps_1", 5},
+                                 {"num_bad_steps_0", 0},
+                                 {"loss_scaling_2", 4},
+                                 {"loss_scaling_x", 4}},
+                                200);
+  REQUIRE(scalers.size() == 2);
+  CHECK(scalers[0].dialect->name == "paddle_static");
+  CHECK(value_of(scalers[0], Role::scale) == 512);
+  CHECK(value_of(scalers[0], Role::growth_tracker) == 1);
+  CHECK(value_of(scalers[1], Role::scale) == 64);
+  CHECK(value_of(scalers[1], Role::overflow_tracker) == 2);
+}
