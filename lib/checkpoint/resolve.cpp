@@ -27,12 +27,22 @@ std::optional<std::string> as_it_is(std::string_view text) {
   return std::string(text);
 }
 
+std::optional<unsigned long long> number_of(std::string_view text) {
+  unsigned long long number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
 std::optional<std::string> megatron_iteration(std::string_view text) {
   if (text == "release") return "release";
-  unsigned long long iteration = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), iteration);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return fmt::format("iter_{:07}", iteration);
+  const auto iteration = number_of(text);
+  return iteration ? std::optional(fmt::format("iter_{:07}", *iteration)) : std::nullopt;
+}
+
+std::optional<std::string> mindformers_iteration(std::string_view text) {
+  const auto iteration = number_of(text);
+  return iteration ? std::optional(fmt::format("iteration_{:08}", *iteration)) : std::nullopt;
 }
 
 /// The path that it was saved under, of which a folder that moved keeps the last part.
@@ -43,8 +53,10 @@ std::optional<std::string> last_part(std::string_view text) {
 /// Beside `latest`: which of the two DeepSpeed follows is for its configuration to say.
 constexpr std::string_view universal_pointer = "latest_universal";
 
+/// Where two frameworks call it the same, the one whose target is there counts, else the last.
 constexpr auto pointers = std::to_array<Pointer>({
     {"latest", "DeepSpeed", as_it_is},
+    {"latest_checkpointed_iteration.txt", "mindformers", mindformers_iteration},
     {"latest_checkpointed_iteration.txt", "Megatron", megatron_iteration},
     {"last_checkpoint", "mmengine or detectron2", last_part},
     {universal_pointer, "DeepSpeed with checkpoint.load_universal", as_it_is},
@@ -61,6 +73,7 @@ constexpr auto numbered = std::to_array<Numbered>({
     {"checkpoint_", "accelerate"},
     {"global_step", "DeepSpeed"},
     {"iter_", "Megatron"},
+    {"iteration_", "mindformers"},
     {"step_", ""},
     {"step-", ""},
     {"epoch_", ""},
@@ -107,6 +120,8 @@ std::optional<std::string> by_pointer(const Files& files, const std::string& dir
     const auto text = pointer_text(*files.open(file));
     if (!text) continue;
     auto target = pointer.target(*text);
+    const bool has_twin = &pointer != &pointers.back() && (&pointer)[1].file == pointer.file;
+    if (has_twin && (!target || files.type(directory + "/" + *target) == FileType::absent)) continue;
     constexpr const char* hint = "give the checkpoint itself";
     if (!target || !is_plain_relative(*target)) {
       throw Error(Status::refused, fmt::format("{} names '{}', which is nothing beside it", file, *text), hint);

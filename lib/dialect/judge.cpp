@@ -80,6 +80,17 @@ std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, const Field
   }
 }
 
+/// Where a framework keeps one value twice.
+std::optional<Symptom> of_twins(const FoundScaler& scaler, Role role, const Field& first) {
+  for (const Field& other : scaler.fields) {
+    if (other.role != role || same(other.value, first.value) || other.value.number() == nullptr) continue;
+    return Symptom{"fields-disagree",
+                   fmt::format("{} is {} in {} and {} in {}: an edit of {} sets both", name(role), number_text(first),
+                               first.name, number_text(other), other.name, name(role))};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Finding> judge(const FoundScaler& scaler) {
@@ -87,8 +98,9 @@ std::vector<Finding> judge(const FoundScaler& scaler) {
   for (const RoleFacts& role : roles()) {
     const Field* field = scaler.find(role.role);
     if (field == nullptr) continue;
-    auto found = symptom(scaler, role.role, *field);
-    if (found) findings.push_back({Severity::warning, found->code, std::move(found->message), "", scaler.path});
+    for (const auto& found : {symptom(scaler, role.role, *field), of_twins(scaler, role.role, *field)}) {
+      if (found) findings.push_back({Severity::warning, found->code, found->message, "", scaler.path});
+    }
   }
   return findings;
 }

@@ -65,6 +65,12 @@ constexpr auto places = std::to_array<Place>({
     {&megatron_object, "*", "", "", "Megatron-LM before 2.0"},
     {&fairseq_part, "*", "", "", "fairseq"},
     {&colossalai_state, "optimizer.grad_scaler", "", "", "ColossalAI"},
+    {&mindformers_adaptive_cell, "", "", "global_batch_size", "mindformers (CheckpointMonitor)"},
+    {&mindspore_cell, "", "", "global_batch_size", "mindformers (CheckpointMonitor)"},
+    {&mindformers_common_part, "", "common.json", "", "mindformers (common.json), which keeps the scale alone"},
+    {&mindformers_common_part, "", "hyper_param.safetensors", "", "MindSpore (unified_safetensors)"},
+    {&paddle_state, "", "scaler.pdparams", "", "PaddleNLP's Trainer"},
+    {&paddle_static_variables, "*", "loss_scaling_*", "", "paddle.static.io.save_vars"},
     {&torch_state, "*", ".metadata", "", "a run that saves with torch.distributed.checkpoint"},
     {&torch_state, "*", "__*", "", "a run that saves with torch.distributed.checkpoint", Authority::own_rank},
 });

@@ -169,6 +169,19 @@ TEST_CASE("Megatron's pointer is a number or the word release") {
   CHECK(status_of(scratch.path("run")) == Status::refused);
 }
 
+TEST_CASE("mindformers' pointer has Megatron's name, and another folder beside it") {
+  const Scratch scratch;
+  scratch.copy("mindspore/dynamic_cell/net.ckpt", "run/iteration_00000069/net.ckpt");
+  scratch.copy("mindspore/dynamic_cell/net.ckpt", "run/iteration_00000070/net.ckpt");
+  scratch.write("run/latest_checkpointed_iteration.txt", "69");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("run"), {});
+  CHECK(paths(checkpoint) == Paths{"iteration_00000069/net.ckpt"});
+  CHECK(find(checkpoint, "run-directory")->message ==
+        "a run: iteration_00000069 is what mindformers resumes from (latest_checkpointed_iteration.txt)");
+  scratch.write("run/latest_checkpointed_iteration.txt", "71");
+  CHECK(status_of(scratch.path("run")) == Status::not_found);
+}
+
 TEST_CASE("without a pointer the highest number rules, compared as a number, also below checkpoints/") {
   const Scratch scratch;
   scratch.copy(lone_scaler, "hf/checkpoint-9/scaler.pt");

@@ -141,6 +141,14 @@ TEST_CASE("factors and intervals that cannot work are told") {
   CHECK(codes(scaler_of(torch_state, {{Role::growth_interval, 0}})) == Codes{"interval-not-positive"});
 }
 
+TEST_CASE("one value that is kept twice is told where the two differ") {
+  const auto of = [](double scale, double loss_scale) {
+    return codes(scaler_of(mindformers_adaptive_cell, {{Role::scale, scale}, {Role::scale, loss_scale}}));
+  };
+  CHECK(of(1024, 1024).empty());
+  CHECK(of(1024, 2048) == Codes{"fields-disagree"});
+}
+
 TEST_CASE("for every role that a dialect does not store there is a sentence") {
   for (const Dialect* dialect : dialects()) {
     for (const RoleFacts& role : roles()) {
