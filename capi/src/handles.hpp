@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "lib/scaler/fp8_scaler.hpp"
 #include "lib/scaler/scaler.hpp"
 
 struct tare_scaler {
@@ -14,6 +15,10 @@ struct tare_scaler {
 
 struct tare_grads {
   std::unique_ptr<tare::Grads> grads;
+};
+
+struct tare_fp8 {
+  std::unique_ptr<tare::Fp8Scaler> slots;
 };
 
 struct tare_state {

@@ -37,6 +37,14 @@ TARE_HD inline Float product(Float a, Float b) {
   return is_nan(b) ? quiet(b) : new_nan(a);
 }
 
+/// a / b, likewise.
+TARE_HD inline float quotient(float a, float b) {
+  const float result = a / b;
+  if (!is_nan(result)) return result;
+  if (is_nan(a)) return quiet(a);
+  return is_nan(b) ? quiet(b) : new_nan(a);
+}
+
 TARE_HD inline double widened(float value) {
   if (!is_nan(value)) return static_cast<double>(value);
   const std::uint64_t bits = bits_of(value);

@@ -1,44 +1,72 @@
 #include "kernels/cuda/fp8.hpp"
 
 #include <algorithm>
-#include <vector>
+
+#include "kernels/cuda/dequantise.hpp"
 
 namespace tare::kernels::cuda {
+namespace {
 
-DeviceSlots::DeviceSlots(int device, const fp8::Params& params, const fp8::WindowShape& shape,
-                         std::span<const float> fp8_max)
-    : device_(device), slots_{} {
+/// Shows each array of two sets of slots, and how many bytes it has, to `body`.
+template <class Body>
+void each_array(const fp8::Slots& a, const fp8::Slots& b, const Body& body) {
+  const std::size_t count = a.count;
+  const auto show = [&](auto* one, auto* other, std::size_t values) { body(one, other, values * sizeof *one); };
+  show(a.amax, b.amax, count);
+  show(a.ring, b.ring, count * a.shape.ring_stride());
+  show(a.groups, b.groups, count * a.shape.group_stride());
+  show(a.oldest, b.oldest, count);
+  show(a.steps, b.steps, count);
+  show(const_cast<float*>(a.fp8_max), const_cast<float*>(b.fp8_max), count);
+  show(a.scale, b.scale, count);
+  show(a.inverse, b.inverse, count);
+  if (a.mu == nullptr) return;
+  show(a.mu, b.mu, count);
+  show(a.seen, b.seen, count);
+  show(a.at_largest, b.at_largest, count);
+}
+
+template <class T>
+T* reserved(Room<T>& room, std::size_t count) {
+  room.reserve(std::max<std::size_t>(count, 1));
+  return room.data();
+}
+
+/// The tables that every cast takes.
+template <class Arguments>
+Arguments arguments_of(const DeviceWork& work, const std::uint32_t* slots) {
+  Arguments all = {};
+  all.pieces = work.pieces();
+  all.inputs = work.inputs();
+  all.slots = slots;
+  std::ranges::copy(work.list().segments(), all.segments);
+  all.segment_count = static_cast<std::int32_t>(work.list().segments().size());
+  all.piece_count = static_cast<std::uint32_t>(work.list().pieces().size());
+  return all;
+}
+
+}  // namespace
+
+DeviceSlots::DeviceSlots(int device, const fp8::Slots& like) : device_(device), slots_(like) {
   const OnDevice here(device);
-  const std::size_t count = fp8_max.size();
-  const std::vector<float> ones(count, 1.0f);
-  slots_ = {params,
-            shape,
-            static_cast<std::uint32_t>(count),
-            made(amax_, count),
-            made(ring_, count * shape.ring_stride()),
-            made(groups_, count * shape.group_stride()),
-            made(oldest_, count),
-            made(steps_, count),
-            made(fp8_max_, count),
-            made(scale_, count),
-            made(inverse_, count)};
-  const auto fill = [&](float* to, const float* from) {
-    check(cudaMemcpy(to, from, count * sizeof *to, cudaMemcpyHostToDevice), "make slots");
-  };
-  fill(fp8_max_.data(), fp8_max.data());
-  fill(scale_.data(), ones.data());
-  fill(inverse_.data(), ones.data());
+  const std::size_t count = like.count;
+  slots_.amax = reserved(amax_, count);
+  slots_.ring = reserved(ring_, count * like.shape.ring_stride());
+  slots_.groups = reserved(groups_, count * like.shape.group_stride());
+  slots_.oldest = reserved(oldest_, count);
+  slots_.steps = reserved(steps_, count);
+  slots_.fp8_max = reserved(fp8_max_, count);
+  slots_.scale = reserved(scale_, count);
+  slots_.inverse = reserved(inverse_, count);
+  if (like.mu != nullptr) {
+    slots_.mu = reserved(mu_, count);
+    slots_.seen = reserved(seen_, count);
+    slots_.at_largest = reserved(at_largest_, count);
+  }
+  write(like, nullptr);
 }
 
 DeviceSlots::~DeviceSlots() = default;
-
-/// Zeros.
-template <class T>
-T* DeviceSlots::made(Room<T>& room, std::size_t count) {
-  room.reserve(std::max<std::size_t>(count, 1));
-  check(cudaMemset(room.data(), 0, count * sizeof(T)), "make slots");
-  return room.data();
-}
 
 void DeviceSlots::step(cudaStream_t stream) {
   const OnDevice here(device_.ordinal());
@@ -46,35 +74,79 @@ void DeviceSlots::step(cudaStream_t stream) {
   device_.launch(slots_kernel(), device_.blocks_for(slots_kernel(), blocks), kThreads, &slots_, stream);
 }
 
-QuantiseList::QuantiseList(const DeviceSlots& slots) : slots_(slots), work_(slots.device()) {}
-
-QuantiseList::~QuantiseList() = default;
-
-void QuantiseList::assign(std::span<const Tensor> inputs, const Tensor* outputs, const std::uint32_t* slots,
-                          cudaStream_t stream) {
-  const OnDevice here(slots_.device().ordinal());
-  work_.assign(inputs, stream);
-  slot_of_.reserve(inputs.size());
-  work_.bind_outputs(outputs, stream);
-  check(cudaMemcpyAsync(slot_of_.data(), slots, inputs.size() * sizeof *slots, cudaMemcpyHostToDevice, stream),
-        "upload a list");
+void DeviceSlots::read(const fp8::Slots& into, cudaStream_t stream) const {
+  const OnDevice here(device_.ordinal());
+  each_array(into, slots_, [&](void* to, const void* from, std::size_t bytes) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "read slots");
+  });
   check(cudaStreamSynchronize(stream), "wait for the stream");
 }
 
-void QuantiseList::run(cudaStream_t stream) {
-  const OnDevice here(slots_.device().ordinal());
-  QuantiseArguments all = {};
-  all.pieces = work_.pieces();
-  all.inputs = work_.inputs();
+void DeviceSlots::write(const fp8::Slots& from, cudaStream_t stream) {
+  const OnDevice here(device_.ordinal());
+  each_array(slots_, from, [&](void* to, const void* given, std::size_t bytes) {
+    check(cudaMemcpyAsync(to, given, bytes, cudaMemcpyHostToDevice, stream), "write slots");
+  });
+  check(cudaStreamSynchronize(stream), "wait for the stream");
+  slots_.params = from.params;
+}
+
+CastList::CastList(const DeviceSlots& slots) : slots_(slots), work_(slots.device()) {}
+
+CastList::~CastList() = default;
+
+void CastList::assign(std::span<const Tensor> inputs, const std::uint32_t* slots, cudaStream_t stream) {
+  const OnDevice here(device().ordinal());
+  slots_of_.clear();
+  slots_of_.reserve(inputs.size());
+  work_.assign(inputs, stream);
+  device_slots_of_.reserve(inputs.size());
+  check(cudaMemcpyAsync(device_slots_of_.data(), slots, inputs.size() * sizeof *slots, cudaMemcpyHostToDevice, stream),
+        "upload a list");
+  check(cudaStreamSynchronize(stream), "wait for the stream");
+  slots_of_.assign(slots, slots + inputs.size());
+}
+
+bool CastList::rebind(std::span<const Tensor> inputs, const std::uint32_t* slots, cudaStream_t stream) {
+  if (!std::ranges::equal(slots_of_, std::span(slots, inputs.size()))) return false;
+  const OnDevice here(device().ordinal());
+  return work_.rebind(inputs, stream);
+}
+
+void CastList::cast(const Binding* outputs, bool notes, cudaStream_t stream) {
+  const fp8::Slots& slots = slots_.slots();
+  auto all = arguments_of<QuantiseArguments>(work_, device_slots_of_.data());
+  all.outputs = outputs;
+  all.factor = slots.scale;
+  all.largest = slots.fp8_max;
+  all.divides = fp8::divides(slots.params.rule) ? 1 : 0;
+  if (notes) {
+    all.amax = slots.amax;
+    all.seen = slots.seen;
+    all.at_largest = slots.at_largest;
+  }
+  device().launch(quantise_kernel(), device().blocks_for(quantise_kernel(), all.piece_count), kThreads, &all, stream);
+}
+
+void CastList::observe(cudaStream_t stream) {
+  const OnDevice here(device().ordinal());
+  cast(nullptr, true, stream);
+}
+
+void CastList::quantise(const Tensor* outputs, cudaStream_t stream) {
+  const OnDevice here(device().ordinal());
+  work_.bind_outputs(outputs, stream);
+  cast(work_.outputs(), fp8::learns_from_casts(slots_.slots().params.rule), stream);
+}
+
+void CastList::dequantise(const Tensor* outputs, cudaStream_t stream) {
+  const OnDevice here(device().ordinal());
+  work_.bind_outputs(outputs, stream);
+  auto all = arguments_of<DequantiseArguments>(work_, device_slots_of_.data());
   all.outputs = work_.outputs();
-  all.slots = slot_of_.data();
-  all.scale = slots_.slots().scale;
-  all.amax = slots_.slots().amax;
-  std::ranges::copy(work_.list().segments(), all.segments);
-  all.segment_count = static_cast<std::int32_t>(work_.list().segments().size());
-  all.piece_count = static_cast<std::uint32_t>(work_.list().pieces().size());
-  const Device& device = slots_.device();
-  device.launch(quantise_kernel(), device.blocks_for(quantise_kernel(), all.piece_count), kThreads, &all, stream);
+  all.factor = fp8::divides(slots_.slots().params.rule) ? slots_.slots().scale : slots_.slots().inverse;
+  const Kernel kernel = dequantise_kernel();
+  device().launch(kernel, device().blocks_for(kernel, all.piece_count), kThreads, &all, stream);
 }
 
 }  // namespace tare::kernels::cuda

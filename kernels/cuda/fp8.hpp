@@ -1,5 +1,7 @@
-// FP8 slots and lists that are quantised with their scales, on a GPU. Calls enqueue; what waits says so.
+// FP8 slots and lists that are cast with their scales, on a GPU. Calls enqueue; what waits says so.
 #pragma once
+
+#include <vector>
 
 #include "kernels/cuda/quantise.hpp"
 #include "kernels/cuda/work.hpp"
@@ -9,22 +11,23 @@ namespace tare::kernels::cuda {
 /// Throws Failures.
 class DeviceSlots {
  public:
-  /// One slot for each of `fp8_max`, with scale 1 and an empty history. Waits.
-  DeviceSlots(int device, const fp8::Params& params, const fp8::WindowShape& shape, std::span<const float> fp8_max);
+  /// A copy of slots in host memory. Waits.
+  DeviceSlots(int device, const fp8::Slots& like);
   ~DeviceSlots();
   DeviceSlots(const DeviceSlots&) = delete;
   DeviceSlots& operator=(const DeviceSlots&) = delete;
 
   const Device& device() const { return device_; }
-  /// The arrays are in device memory.
+  /// The arrays are in device memory, where they stay.
   const fp8::Slots& slots() const { return slots_; }
   /// One step of all of them: one launch.
   void step(cudaStream_t stream);
+  /// Waits. `into`: arrays in host memory, for as many slots of the same rule and shape.
+  void read(const fp8::Slots& into, cudaStream_t stream) const;
+  /// Likewise; takes its parameters, too.
+  void write(const fp8::Slots& from, cudaStream_t stream);
 
  private:
-  template <class T>
-  T* made(Room<T>& room, std::size_t count);
-
   Device device_;
   Room<std::uint32_t> amax_;
   Room<std::uint32_t> ring_;
@@ -34,26 +37,39 @@ class DeviceSlots {
   Room<float> fp8_max_;
   Room<float> scale_;
   Room<float> inverse_;
+  Room<double> mu_;
+  Room<std::uint64_t> seen_;
+  Room<std::uint64_t> at_largest_;
   fp8::Slots slots_;
 };
 
-/// A list of f32, f16 and bf16 tensors, each with a slot and an fp8 tensor of as many elements to be written.
-class QuantiseList {
+/// A list of tensors, each with a slot.
+class CastList {
  public:
-  explicit QuantiseList(const DeviceSlots& slots);
-  ~QuantiseList();
-  QuantiseList(const QuantiseList&) = delete;
-  QuantiseList& operator=(const QuantiseList&) = delete;
+  explicit CastList(const DeviceSlots& slots);
+  ~CastList();
+  CastList(const CastList&) = delete;
+  CastList& operator=(const CastList&) = delete;
 
-  /// Waits. The three are of one length.
-  void assign(std::span<const Tensor> inputs, const Tensor* outputs, const std::uint32_t* slots, cudaStream_t stream);
-  /// One launch.
-  void run(cudaStream_t stream);
+  const Device& device() const { return slots_.device(); }
+  /// `slots`: one a tensor. Waits; refused while the stream is captured.
+  void assign(std::span<const Tensor> inputs, const std::uint32_t* slots, cudaStream_t stream);
+  /// False (and nothing done) for other counts, dtypes or slots. Never waits.
+  bool rebind(std::span<const Tensor> inputs, const std::uint32_t* slots, cudaStream_t stream);
+
+  /// One launch each; f32, f16 and bf16, which `outputs` (fp8, of as many elements) get. Never wait.
+  void observe(cudaStream_t stream);
+  void quantise(const Tensor* outputs, cudaStream_t stream);
+  /// One launch; fp8, into f32, f16 or bf16.
+  void dequantise(const Tensor* outputs, cudaStream_t stream);
 
  private:
+  void cast(const Binding* outputs, bool notes, cudaStream_t stream);
+
   const DeviceSlots& slots_;
   DeviceWork work_;
-  Room<std::uint32_t> slot_of_;
+  std::vector<std::uint32_t> slots_of_;  // as on the device
+  Room<std::uint32_t> device_slots_of_;
 };
 
 }  // namespace tare::kernels::cuda

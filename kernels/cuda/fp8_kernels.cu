@@ -1,5 +1,5 @@
+#include "kernels/cuda/dequantise.hpp"
 #include "kernels/cuda/kernels.hpp"
-#include "kernels/cuda/quantise.hpp"
 
 namespace tare::kernels::cuda {
 namespace {
@@ -16,6 +16,10 @@ __global__ void __launch_bounds__(kThreads, 3) quantise(const __grid_constant__ 
   quantise_block(arguments, {blockIdx.x, gridDim.x});
 }
 
+__global__ void __launch_bounds__(kThreads) dequantise(const __grid_constant__ DequantiseArguments arguments) {
+  dequantise_block(arguments, {blockIdx.x, gridDim.x});
+}
+
 }  // namespace
 
 Kernel slots_kernel() {
@@ -23,6 +27,9 @@ Kernel slots_kernel() {
 }
 Kernel quantise_kernel() {
   return reinterpret_cast<Kernel>(&quantise);
+}
+Kernel dequantise_kernel() {
+  return reinterpret_cast<Kernel>(&dequantise);
 }
 
 }  // namespace tare::kernels::cuda

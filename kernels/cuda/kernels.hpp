@@ -26,6 +26,8 @@ Kernel command_kernel();
 Kernel slots_kernel();
 /// Lists to fp8; takes QuantiseArguments.
 Kernel quantise_kernel();
+/// Lists from fp8; takes DequantiseArguments.
+Kernel dequantise_kernel();
 
 /// Calls `visit` with every kernel, some of them twice.
 template <class Visit>
@@ -34,8 +36,8 @@ void for_each_kernel(const Visit& visit) {
     visit(observe_kernel(static_cast<Dtype>(dtype)));
     visit(unscale_kernel(static_cast<Dtype>(dtype)));
   }
-  for (const Kernel kernel :
-       {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(), quantise_kernel()})
+  for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(),
+                              quantise_kernel(), dequantise_kernel()})
     visit(kernel);
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <new>
 
+#include "kernels/cuda/fp8.hpp"
 #include "kernels/cuda/list.hpp"
 #include "kernels/cuda/table.h"
 
@@ -13,6 +14,16 @@ struct tare_cuda_scaler {
 struct tare_cuda_list {
   explicit tare_cuda_list(tare::kernels::cuda::DeviceScaler& scaler) : list(scaler) {}
   tare::kernels::cuda::DeviceList list;
+};
+
+struct tare_cuda_slots {
+  tare_cuda_slots(int device, const tare::kernels::fp8::Slots& like) : slots(device, like) {}
+  tare::kernels::cuda::DeviceSlots slots;
+};
+
+struct tare_cuda_casts {
+  explicit tare_cuda_casts(const tare::kernels::cuda::DeviceSlots& slots) : list(slots) {}
+  tare::kernels::cuda::CastList list;
 };
 
 namespace tare::kernels::cuda {
@@ -137,6 +148,62 @@ std::int32_t list_read(tare_cuda_list* list, void* core, void* each, void* strea
   });
 }
 
+const fp8::Slots& arrays_of(const void* slots) {
+  return *static_cast<const fp8::Slots*>(slots);
+}
+
+std::int32_t slots_make(tare_cuda_slots** out, std::int32_t device, const void* like, tare_cuda_error* error) {
+  return guarded(error, [&] { *out = new tare_cuda_slots(device, arrays_of(like)); });
+}
+
+void slots_end(tare_cuda_slots* slots) {
+  end(slots, slots->slots.device().ordinal());
+}
+
+const void* slots_arrays(const tare_cuda_slots* slots) {
+  return &slots->slots.slots();
+}
+
+std::int32_t slots_step(tare_cuda_slots* slots, void* stream, tare_cuda_error* error) {
+  return guarded(error, [&] { slots->slots.step(stream_of(stream)); });
+}
+
+std::int32_t slots_read(const tare_cuda_slots* slots, const void* into, void* stream, tare_cuda_error* error) {
+  return guarded(error, [&] { slots->slots.read(arrays_of(into), stream_of(stream)); });
+}
+
+std::int32_t slots_write(tare_cuda_slots* slots, const void* from, void* stream, tare_cuda_error* error) {
+  return guarded(error, [&] { slots->slots.write(arrays_of(from), stream_of(stream)); });
+}
+
+std::int32_t casts_make(tare_cuda_casts** out, tare_cuda_slots* slots, tare_cuda_error* error) {
+  return guarded(error, [&] { *out = new tare_cuda_casts(slots->slots); });
+}
+
+void casts_end(tare_cuda_casts* casts) {
+  end(casts, casts->list.device().ordinal());
+}
+
+std::int32_t casts_assign(tare_cuda_casts* casts, const void* tensors, const std::uint32_t* slots, std::uint64_t count,
+                          void* stream, tare_cuda_error* error) {
+  return guarded(error, [&] { casts->list.assign(span_of(tensors, count), slots, stream_of(stream)); });
+}
+
+std::int32_t casts_rebind(tare_cuda_casts* casts, const void* tensors, const std::uint32_t* slots, std::uint64_t count,
+                          std::int32_t* same, void* stream, tare_cuda_error* error) {
+  return guarded(error, [&] { *same = casts->list.rebind(span_of(tensors, count), slots, stream_of(stream)) ? 1 : 0; });
+}
+
+std::int32_t casts_run(tare_cuda_casts* casts, std::int32_t what, const void* outputs, void* stream,
+                       tare_cuda_error* error) {
+  return guarded(error, [&] {
+    const auto* to = static_cast<const Tensor*>(outputs);
+    if (what == TARE_CUDA_NOTE) casts->list.observe(stream_of(stream));
+    if (what == TARE_CUDA_QUANTISE) casts->list.quantise(to, stream_of(stream));
+    if (what == TARE_CUDA_DEQUANTISE) casts->list.dequantise(to, stream_of(stream));
+  });
+}
+
 constexpr tare_cuda_table table{sizeof(tare_cuda_table),
                                 TARE_RELEASE,
                                 scaler_make,
@@ -150,7 +217,18 @@ constexpr tare_cuda_table table{sizeof(tare_cuda_table),
                                 list_assign,
                                 list_rebind,
                                 list_pass,
-                                list_read};
+                                list_read,
+                                slots_make,
+                                slots_end,
+                                slots_arrays,
+                                slots_step,
+                                slots_read,
+                                slots_write,
+                                casts_make,
+                                casts_end,
+                                casts_assign,
+                                casts_rebind,
+                                casts_run};
 
 }  // namespace
 }  // namespace tare::kernels::cuda

@@ -1,8 +1,9 @@
-// Lists of tensors quantised to fp8, each with the scale of its slot, and its amax raised in the same pass: three bytes
-// an element of bf16, in one launch for any number of tensors. A warp takes a piece.
+// Lists of tensors quantised to fp8, each with the scale of its slot, or only looked at; the slot's amax is raised in
+// the same pass: three bytes an element of bf16, in one launch for any number of tensors. A warp takes a piece.
 #pragma once
 
 #include "kernels/cuda/arguments.hpp"
+#include "kernels/fp8/cast_element.hpp"
 #include "kernels/fp8/slots.hpp"
 
 namespace tare::kernels::cuda {
@@ -10,13 +11,17 @@ namespace tare::kernels::cuda {
 struct QuantiseArguments {
   const WorkPiece* pieces;
   const Binding* inputs;
-  const Binding* outputs;           ///< e4m3 or e5m2, as many elements
+  const Binding* outputs;           ///< e4m3 or e5m2, as many elements; null: nothing is written
   const std::uint32_t* slots;       ///< one a tensor
-  const float* scale;               ///< one a slot: what values are multiplied by
-  std::uint32_t* amax;              ///< one a slot: the bits of a float, raised
+  const float* factor;              ///< one a slot: what values are multiplied by
+  const float* largest;             ///< one a slot: of its format
+  std::uint32_t* amax;              ///< one a slot: the bits of a float, raised; null: not wanted
+  std::uint64_t* seen;              ///< one a slot: values looked at; null: not wanted
+  std::uint64_t* at_largest;        ///< one a slot: those that reach the largest; null as `seen` is
   Segment segments[kMostSegments];  ///< f32, f16 and bf16
   std::int32_t segment_count;
   std::uint32_t piece_count;
+  std::int32_t divides;  ///< values are divided by the factor instead
 };
 
 /// A lane's way through a piece: the greatest magnitude that it saw, and what it wrote.
@@ -29,11 +34,12 @@ class Quantiser {
  public:
   static constexpr int kInFlight = 8;
 
-  TARE_HD Quantiser(unsigned char* to, float scale) : to_(to), scale_(scale) {}
+  TARE_HD Quantiser(unsigned char* to, const fp8::Factor& by) : to_(to), by_(by) {}
 
   TARE_HD void full(const Vector& vector, std::uint32_t index) {
     alignas(8) Out out[kCount];
     unrolled<kCount>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
+    if (to_ == nullptr) return;
     unsigned char* to = to_ + index;
     if (reinterpret_cast<std::uintptr_t>(to) % kCount == 0) {
       memcpy(__builtin_assume_aligned(to, kCount), out, kCount);
@@ -41,18 +47,24 @@ class Quantiser {
       unrolled<kCount>([&](int j) { to[j] = out[j]; });
     }
   }
-  TARE_HD void one(Bits bits, int, std::uint32_t index) { to_[index] = made(bits); }
+  TARE_HD void one(Bits bits, int, std::uint32_t index) {
+    const Out out = made(bits);
+    if (to_ != nullptr) to_[index] = out;
+  }
 
   Bits max = 0;
+  std::uint32_t at_largest = 0;
 
  private:
   TARE_HD Out made(Bits bits) {
     max = larger<Bits>(max, bits & E::magnitude);
-    return saturated<Format>(product(E::value(bits), scale_));
+    const float value = fp8::scaled(E::value(bits), by_);
+    at_largest += fp8::reaches(value, by_.largest) ? 1 : 0;
+    return saturated<Format>(value);
   }
 
   unsigned char* to_;
-  float scale_;
+  fp8::Factor by_;
 };
 
 TARE_HD inline void raise_amax(std::uint32_t* amax, std::uint32_t bits) {
@@ -63,30 +75,63 @@ TARE_HD inline void raise_amax(std::uint32_t* amax, std::uint32_t bits) {
 #endif
 }
 
+TARE_HD inline void add_count(std::uint64_t* to, std::uint64_t count) {
+#if defined(__CUDA_ARCH__)
+  if (count != 0) atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(count));
+#else
+  *to += count;
+#endif
+}
+
 template <class E, class Format>
 TARE_HD inline void quantise_piece(const QuantiseArguments& all, const WorkPiece& piece) {
   const std::uint32_t slot = all.slots[piece.tensor];
-  unsigned char* to = all.outputs[piece.tensor].data + piece.offset;
+  const fp8::Factor by = {all.factor[slot], all.divides != 0, all.largest[slot]};
+  unsigned char* to = all.outputs == nullptr ? nullptr : all.outputs[piece.tensor].data + piece.offset;
   const Stretch stretch = {all.inputs[piece.tensor].data + piece.offset * sizeof(typename E::Bits), to, piece.count};
   PerLane<std::uint32_t> max;
+  PerLane<std::uint32_t> at_largest;
   each_lane([&](int i) {
-    Quantiser<E, Format> quantiser(to, all.scale[slot]);
+    Quantiser<E, Format> quantiser(to, by);
     visit_lane<E, kWarpLanes>(stretch, lane_at(i), quantiser);
     max.value[i] = bits_of(E::value(quantiser.max)) & 0x7fffffffu;
+    at_largest.value[i] = quantiser.at_largest;
   });
   for (int mask = kWarpLanes / 2; mask > 0; mask /= 2) {
     combine_across(
         mask, [&](int i) -> std::uint32_t& { return max.value[i]; },
         [](std::uint32_t a, std::uint32_t b) { return larger(a, b); });
+    combine_across(
+        mask, [&](int i) -> std::uint32_t& { return at_largest.value[i]; },
+        [](std::uint32_t a, std::uint32_t b) { return a + b; });
   }
   each_lane([&](int i) {
-    if (lane_at(i) == 0) raise_amax(all.amax + slot, max.value[i]);
+    if (lane_at(i) != 0) return;
+    if (all.amax != nullptr) raise_amax(all.amax + slot, max.value[i]);
+    if (all.seen == nullptr) return;
+    add_count(all.seen + slot, piece.count);
+    add_count(all.at_largest + slot, at_largest.value[i]);
+  });
+}
+
+/// Shows the pieces of a list that a block takes, a warp each, to `take`.
+template <class Arguments, class Take>
+TARE_HD inline void each_piece(const Arguments& all, const Block& block, const Take& take) {
+  block.each_warp([&](int warp) {
+    for (std::uint32_t number = block.index + static_cast<std::uint32_t>(warp) * block.blocks; number < all.piece_count;
+         number += block.blocks * kWarps) {
+      int s = all.segment_count - 1;
+      while (s > 0 && number < all.segments[s].first_piece) --s;
+      take(static_cast<Dtype>(all.segments[s].dtype), all.pieces[number]);
+    }
   });
 }
 
 template <class E>
 TARE_HD inline void quantise_from(const QuantiseArguments& all, const WorkPiece& piece) {
-  if (all.outputs[piece.tensor].dtype == static_cast<std::int32_t>(Dtype::kF8E4m3fn)) {
+  const bool e5m2 =
+      all.outputs != nullptr && all.outputs[piece.tensor].dtype == static_cast<std::int32_t>(Dtype::kF8E5m2);
+  if (!e5m2) {
     quantise_piece<E, F8E4m3fn>(all, piece);
   } else {
     quantise_piece<E, F8E5m2>(all, piece);
@@ -95,25 +140,19 @@ TARE_HD inline void quantise_from(const QuantiseArguments& all, const WorkPiece&
 
 /// All that one block does.
 TARE_HD inline void quantise_block(const QuantiseArguments& all, const Block& block) {
-  block.each_warp([&](int warp) {
-    for (std::uint32_t number = block.index + static_cast<std::uint32_t>(warp) * block.blocks; number < all.piece_count;
-         number += block.blocks * kWarps) {
-      int s = all.segment_count - 1;
-      while (s > 0 && number < all.segments[s].first_piece) --s;
-      const WorkPiece piece = all.pieces[number];
-      switch (static_cast<Dtype>(all.segments[s].dtype)) {
-        case Dtype::kF32:
-          quantise_from<Element<Dtype::kF32>>(all, piece);
-          break;
-        case Dtype::kF16:
-          quantise_from<Element<Dtype::kF16>>(all, piece);
-          break;
-        case Dtype::kBf16:
-          quantise_from<Element<Dtype::kBf16>>(all, piece);
-          break;
-        default:
-          break;
-      }
+  each_piece(all, block, [&](Dtype dtype, const WorkPiece& piece) {
+    switch (dtype) {
+      case Dtype::kF32:
+        quantise_from<Element<Dtype::kF32>>(all, piece);
+        break;
+      case Dtype::kF16:
+        quantise_from<Element<Dtype::kF16>>(all, piece);
+        break;
+      case Dtype::kBf16:
+        quantise_from<Element<Dtype::kBf16>>(all, piece);
+        break;
+      default:
+        break;
     }
   });
 }

@@ -42,6 +42,10 @@ typedef struct tare_cuda_pass {
 
 typedef struct tare_cuda_scaler tare_cuda_scaler;
 typedef struct tare_cuda_list tare_cuda_list;
+typedef struct tare_cuda_slots tare_cuda_slots;
+typedef struct tare_cuda_casts tare_cuda_casts;
+
+enum { TARE_CUDA_NOTE = 1, TARE_CUDA_QUANTISE = 2, TARE_CUDA_DEQUANTISE = 3 };
 
 typedef struct tare_cuda_table {
   uint64_t struct_size;
@@ -69,6 +73,27 @@ typedef struct tare_cuda_table {
   int32_t (*list_pass)(tare_cuda_list* list, const tare_cuda_pass* pass, void* stream, tare_cuda_error* error);
   /* Waits and copies its kernels::ListCore and a kernels::Statistics for each tensor. */
   int32_t (*list_read)(tare_cuda_list* list, void* core, void* each, void* stream, tare_cuda_error* error);
+
+  /* FP8 slots. `like`, `into` and `from` are kernels::fp8::Slots whose arrays are in host memory. Waits. */
+  int32_t (*slots_make)(tare_cuda_slots** out, int32_t device, const void* like, tare_cuda_error* error);
+  void (*slots_end)(tare_cuda_slots* slots);
+  /* A kernels::fp8::Slots whose arrays are in device memory, where they stay. */
+  const void* (*slots_arrays)(const tare_cuda_slots* slots);
+  int32_t (*slots_step)(tare_cuda_slots* slots, void* stream, tare_cuda_error* error);
+  /* Wait. Of the same rule and shape, for as many slots. */
+  int32_t (*slots_read)(const tare_cuda_slots* slots, const void* into, void* stream, tare_cuda_error* error);
+  int32_t (*slots_write)(tare_cuda_slots* slots, const void* from, void* stream, tare_cuda_error* error);
+
+  int32_t (*casts_make)(tare_cuda_casts** out, tare_cuda_slots* slots, tare_cuda_error* error);
+  void (*casts_end)(tare_cuda_casts* casts);
+  /* `tensors`: kernels::Tensor, checked; `slots`: one a tensor. Waits. */
+  int32_t (*casts_assign)(tare_cuda_casts* casts, const void* tensors, const uint32_t* slots, uint64_t count,
+                          void* stream, tare_cuda_error* error);
+  /* *same is 0, and nothing done, for other counts, dtypes or slots. */
+  int32_t (*casts_rebind)(tare_cuda_casts* casts, const void* tensors, const uint32_t* slots, uint64_t count,
+                          int32_t* same, void* stream, tare_cuda_error* error);
+  /* `outputs`: as many kernels::Tensor as the list has; NOTE needs none. */
+  int32_t (*casts_run)(tare_cuda_casts* casts, int32_t what, const void* outputs, void* stream, tare_cuda_error* error);
 } tare_cuda_table;
 
 /* The only symbol that the module exports. */

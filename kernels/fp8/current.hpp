@@ -15,13 +15,14 @@ namespace tare::kernels::fp8 {
 struct CurrentParams {
   bool power_of_two = false;
   float epsilon = 0;
+  float instead_of_infinity = FLT_MAX;
 };
 
 TARE_HD inline float current_scale(const CurrentParams& params, float amax, float fp8_max) {
   if (amax < params.epsilon) amax = params.epsilon;
   if (!is_finite(amax) || amax == 0) return 1;
   float scale = fp8_max / amax;
-  if (!is_finite(scale)) scale = FLT_MAX;
+  if (!is_finite(scale)) scale = params.instead_of_infinity;
   return params.power_of_two ? float_from(bits_of(scale) & 0xff800000u) : scale;
 }
 

@@ -3,24 +3,11 @@
 #pragma once
 
 #include "kernels/cuda/simt.hpp"
-#include "kernels/fp8/current.hpp"
-#include "kernels/fp8/flax.hpp"
-#include "kernels/fp8/msamp.hpp"
-#include "kernels/fp8/transformer_engine.hpp"
+#include "kernels/fp8/rules.hpp"
 
 namespace tare::kernels::fp8 {
 
-enum class Rule : std::int32_t { transformer_engine, current, msamp, flax };
-
-struct Params {
-  Rule rule = Rule::transformer_engine;
-  TransformerEngineParams transformer_engine;
-  CurrentParams current;
-  MsampParams msamp;
-  FlaxParams flax;
-};
-
-/// A set of slots; arrays of `count`, or of `count` strides. The current rule has no history.
+/// A set of slots; arrays of `count`, or of `count` strides. Rules without a history have a length of 1.
 struct Slots {
   Params params;
   WindowShape shape;
@@ -32,32 +19,14 @@ struct Slots {
   std::uint32_t* steps;   ///< since the last amax that was not finite; MS-AMP's amax_counter
   const float* fp8_max;
   float* scale;
-  float* inverse;  ///< 1 / scale
+  float* inverse;             ///< 1 / scale
+  double* mu;                 ///< fp8_lm's alone, as the next two; elsewhere they are null
+  std::uint64_t* seen;        ///< values since the last step
+  std::uint64_t* at_largest;  ///< those that reached the largest of the format
 };
 
 inline constexpr int kSlotLanes = 8;
 inline constexpr std::uint32_t kSlotsOfBlock = cuda::kThreads / kSlotLanes;
-
-/// An amax as it is compared: TransformerEngine's kernels do not see a NaN.
-TARE_HD inline std::uint32_t key_of(const Params& params, std::uint32_t bits) {
-  const bool blind = params.rule == Rule::transformer_engine && params.transformer_engine.variant != TeVariant::unfused;
-  return blind && bits > 0x7f800000u ? 0 : bits;
-}
-
-/// The new scale from the amax that the rule looks at.
-TARE_HD inline float next_scale(const Params& params, float scale, float amax, float fp8_max) {
-  switch (params.rule) {
-    case Rule::transformer_engine:
-      return next_scale(params.transformer_engine, scale, amax, fp8_max);
-    case Rule::current:
-      return current_scale(params.current, amax, fp8_max);
-    case Rule::msamp:
-      return next_scale(params.msamp, scale, amax, fp8_max);
-    case Rule::flax:
-      return next_scale(params.flax, scale, amax, fp8_max);
-  }
-  return scale;
-}
 
 namespace detail {
 
@@ -84,7 +53,7 @@ TARE_HD inline SlotLane begin(const Slots& slots, std::uint32_t slot, int lane) 
   if (slots.params.rule == Rule::msamp && own.newest >= 0x7f800000u) own.newest = 0;
   const bool bulk =
       slots.params.rule == Rule::transformer_engine && slots.params.transformer_engine.variant == TeVariant::bulk;
-  own.shifts = slots.shape.ring() != 0 && slots.params.rule != Rule::current && !(bulk && own.newest == 0);
+  own.shifts = slots.shape.ring() != 0 && !(bulk && own.newest == 0);
   if (!own.shifts) return own;
   const std::uint32_t* groups = slots.groups + std::uint64_t{slot} * slots.shape.group_stride();
   for (std::uint32_t i = static_cast<std::uint32_t>(own.q) * 4; i < slots.shape.group_stride(); i += kGroup) {
@@ -93,13 +62,23 @@ TARE_HD inline SlotLane begin(const Slots& slots, std::uint32_t slot, int lane) 
   return own;
 }
 
+TARE_HD inline float step_mu(const Slots& slots, std::uint32_t slot) {
+  double& mu = slots.mu[slot];
+  mu = next_mu(slots.params.fp8_lm, mu, slots.seen[slot], slots.at_largest[slot]);
+  slots.seen[slot] = 0;
+  slots.at_largest[slot] = 0;
+  return static_cast<float>(mu);
+}
+
 /// The scale, from the window as it was before the newest amax goes in.
 TARE_HD inline void set_scale(const Slots& slots, const SlotLane& own) {
   const Params& params = slots.params;
   std::uint32_t amax = own.greatest;
   if (params.rule != Rule::flax) amax = cuda::larger(amax, key_of(params, own.newest));
   if (params.rule == Rule::transformer_engine && params.transformer_engine.most_recent) amax = own.newest;
-  const float scale = next_scale(params, slots.scale[own.slot], float_from(amax), slots.fp8_max[own.slot]);
+  const float scale = params.rule == Rule::fp8_lm
+                          ? step_mu(slots, own.slot)
+                          : next_scale(params, slots.scale[own.slot], float_from(amax), slots.fp8_max[own.slot]);
   slots.scale[own.slot] = scale;
   slots.inverse[own.slot] = 1.0f / scale;
   const bool finite = slots.amax[own.slot] < 0x7f800000u;

@@ -1,6 +1,7 @@
 #include "lib/codec/json.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -96,25 +97,50 @@ std::optional<StateArray> flat_array(const Array& items) {
   return StateArray{{items.size()}, std::move(values)};
 }
 
-/// Ints and floats together are floats.
+/// nan and the infinities, as JSON has to write them.
+std::optional<double> not_finite(const std::string& text) {
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+std::optional<double> number_of(const Json& item) {
+  if (const auto* real = item.as<double>()) return *real;
+  if (const auto* integer = item.as<std::int64_t>()) return static_cast<double>(*integer);
+  const auto* text = item.as<std::string>();
+  return text == nullptr ? std::nullopt : not_finite(*text);
+}
+
+/// Ints and floats together are floats, and so are nan and infinities among them.
 std::optional<StateArray> number_array(const Array& items) {
+  const auto is_text = [](const Json& item) { return item.as<std::string>() != nullptr; };
+  if (std::ranges::all_of(items, is_text)) return std::nullopt;
   std::vector<double> values;
   values.reserve(items.size());
   for (const Json& item : items) {
-    const auto* integer = item.as<std::int64_t>();
-    const auto* real = item.as<double>();
-    if (integer == nullptr && real == nullptr) return std::nullopt;
-    values.push_back(real == nullptr ? static_cast<double>(*integer) : *real);
+    const std::optional<double> number = number_of(item);
+    if (!number) return std::nullopt;
+    values.push_back(*number);
   }
   return StateArray{{items.size()}, std::move(values)};
 }
 
-/// [[1, 2], [0.5, 3]]: the ints of one row are floats beside those of another.
+/// [[1, 2], [0.5, 3], ["nan", "nan"]]: the ints of one row, and nan, are floats beside those of another.
 void match_numbers(StateArray& a, StateArray& b) {
   const auto widen = [](StateArray& from, const StateArray& like) {
-    const auto* integers = std::get_if<std::vector<std::int64_t>>(&from.values);
-    if (integers == nullptr || !std::holds_alternative<std::vector<double>>(like.values)) return;
-    from.values = std::vector<double>(integers->begin(), integers->end());
+    if (!std::holds_alternative<std::vector<double>>(like.values)) return;
+    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&from.values)) {
+      from.values = std::vector<double>(integers->begin(), integers->end());
+    } else if (const auto* texts = std::get_if<std::vector<std::string>>(&from.values)) {
+      std::vector<double> numbers;
+      for (const std::string& text : *texts) {
+        const std::optional<double> number = not_finite(text);
+        if (!number) return;
+        numbers.push_back(*number);
+      }
+      from.values = std::move(numbers);
+    }
   };
   widen(a, b);
   widen(b, a);

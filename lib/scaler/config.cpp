@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <string>
 
 #include "lib/base/error.hpp"
 #include "lib/codec/json.hpp"
+#include "lib/scaler/config_values.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
@@ -16,36 +16,9 @@ namespace {
 constexpr std::int64_t most_threads = 1024;
 constexpr std::string_view own_keys = "policy, device, threads, underflow_threshold";
 
-[[noreturn]] void refuse(std::string_view message, const std::string& hint = {}) {
-  std::string text("the configuration: ");
-  throw Error(Status::invalid_argument, text.append(message), hint);
-}
-
-std::string text_at(const StateSection& config, std::string_view key) {
-  const StateValue* value = config.find(key);
-  if (value == nullptr) return {};
-  const auto* text = std::get_if<std::string>(value);
-  if (text == nullptr || text->empty()) refuse(fmt::format("\"{}\" is no text", key));
-  return *text;
-}
-
 std::string variant_in(const StateSection& config, const rule::PolicySpec& usual) {
-  const std::string named = usual.variant_key.empty() ? std::string() : text_at(config, usual.variant_key);
-  return named.empty() ? text_at(config, "variant") : named;
-}
-
-/// The number behind "cuda:"; -1 for the CPU.
-int cuda_device_of(const StateSection& config) {
-  const std::string device = text_at(config, "device");
-  if (device.empty() || device == "cpu") return -1;
-  if (device == "cuda") return 0;
-  int ordinal = -1;
-  const char* end = device.data() + device.size();
-  if (device.starts_with("cuda:") && device.size() <= 8) {
-    const auto parsed = std::from_chars(device.data() + 5, end, ordinal);
-    if (parsed.ec == std::errc() && parsed.ptr == end && ordinal >= 0) return ordinal;
-  }
-  refuse(fmt::format("there is no device \"{}\"", device), "Devices: cpu, cuda:0, cuda:1 ...");
+  const std::string named = usual.variant_key.empty() ? std::string() : text_in_config(config, usual.variant_key);
+  return named.empty() ? text_in_config(config, "variant") : named;
 }
 
 /// `body`, with what it throws as a fault of the configuration.
@@ -55,13 +28,13 @@ auto as_configuration(const rule::PolicySpec& spec, const Body& body) {
     return body();
   } catch (const Error& error) {
     if (error.status != Status::mismatch) throw;
-    refuse(error.what(), fmt::format("Keys of policy \"{}\": {}", spec.name, parameter_names(spec)));
+    refuse_config(error.what(), fmt::format("Keys of policy \"{}\": {}", spec.name, parameter_names(spec)));
   }
 }
 
 double bound_of(const StateValue& value, const std::string& key) {
   const double bound = number_of(value, key);
-  if (!std::isfinite(bound) || bound <= 0) refuse(fmt::format("{} is not a positive finite number", key));
+  if (!std::isfinite(bound) || bound <= 0) refuse_config(fmt::format("{} is not a positive finite number", key));
   return bound;
 }
 
@@ -74,9 +47,9 @@ class Parser {
     for (const auto& [key, value] : config_) take(key, value);
     // A state's parameters are taken as they are, where the configuration says nothing of them.
     const std::string fault = names_parameters_ ? rule::find_fault(spec_, into_.start.policy.params) : std::string();
-    if (!fault.empty()) refuse(fault);
+    if (!fault.empty()) refuse_config(fault);
     const rule::Bounds& bounds = into_.start.policy.bounds;
-    if (bounds.floor > bounds.ceiling) refuse("floor is above ceiling");
+    if (bounds.floor > bounds.ceiling) refuse_config("floor is above ceiling");
   }
 
  private:
@@ -86,7 +59,7 @@ class Parser {
     if (key == "threads") {
       const std::int64_t threads = integer_of(value, key);
       if (threads < 1 || threads > most_threads)
-        refuse(fmt::format("threads is {}, allowed: 1 to {}", threads, most_threads));
+        refuse_config(fmt::format("threads is {}, allowed: 1 to {}", threads, most_threads));
       into_.threads = static_cast<unsigned>(threads);
     } else if (key == "underflow_threshold") {
       into_.underflow_threshold = bound_of(value, key);
@@ -98,8 +71,8 @@ class Parser {
       assign(into_.start.policy.params, *parameter, value, key);
       names_parameters_ = true;
     } else {
-      refuse(fmt::format("policy \"{}\" has no \"{}\"", spec_.name, key),
-             fmt::format("Allowed: {}, {}", parameter_names(spec_), own_keys));
+      refuse_config(fmt::format("policy \"{}\" has no \"{}\"", spec_.name, key),
+                    fmt::format("Allowed: {}, {}", parameter_names(spec_), own_keys));
     }
   }
 
@@ -113,11 +86,11 @@ class Parser {
 
 ScalerConfig parse_config(const char* json) {
   const StateSection config = members_of_json(json, "the configuration");
-  const std::string name = text_at(config, "policy");
-  if (name.empty()) refuse("no \"policy\"", "For example {\"policy\":\"torch\"}.");
+  const std::string name = text_in_config(config, "policy");
+  if (name.empty()) refuse_config("no \"policy\"", "For example {\"policy\":\"torch\"}.");
   const rule::PolicySpec& spec = require_policy(name, variant_in(config, require_policy(name, {})));
   ScalerConfig parsed;
-  parsed.cuda_device = cuda_device_of(config);
+  parsed.cuda_device = cuda_device_in_config(config);
   parsed.start.policy = rule::make_policy(spec);
   as_configuration(spec, [&] { Parser(config, spec, parsed).parse(); });
   rule::prepare(parsed.start.policy);
@@ -131,13 +104,13 @@ ScalerConfig parse_config(const char* json, const ScalerState& state) {
   if (json == nullptr || *json == '\0') return parsed;
   const StateSection config = members_of_json(json, "the configuration");
   const rule::PolicySpec& spec = rule::spec_of(parsed.start.policy.id);
-  const std::string name = text_at(config, "policy");
+  const std::string name = text_in_config(config, "policy");
   const std::string variant = variant_in(config, spec);
   if ((!name.empty() && name != spec.name) || (!variant.empty() && variant != spec.variant)) {
-    refuse(fmt::format("the state is of policy \"{}\"", full_name(spec)),
-           "Leave \"policy\" out, or translate the state first.");
+    refuse_config(fmt::format("the state is of policy \"{}\"", full_name(spec)),
+                  "Leave \"policy\" out, or translate the state first.");
   }
-  parsed.cuda_device = cuda_device_of(config);
+  parsed.cuda_device = cuda_device_in_config(config);
   as_configuration(spec, [&] { Parser(config, spec, parsed).parse(); });
   rule::prepare(parsed.start.policy);
   return parsed;

@@ -28,6 +28,11 @@ void require_usable(std::span<const kernels::Tensor> tensors, kernels::Use use) 
   if (const auto defect = kernels::find_defect(tensors, use)) refuse(*defect, "tensor");
 }
 
+void require_readable(std::span<const kernels::Tensor> tensors, const char* what) {
+  require_zero_reserved(tensors, what);
+  if (const auto defect = kernels::find_defect(tensors, kernels::Use::read)) refuse(*defect, what);
+}
+
 void require_fitting(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs) {
   require_zero_reserved(outputs, "output");
   if (const auto defect = kernels::find_output_defect(inputs, outputs)) refuse(*defect, "output");

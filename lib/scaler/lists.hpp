@@ -11,6 +11,9 @@ namespace tare {
 void require_usable(std::span<const kernels::Tensor> tensors, kernels::Use use);
 void require_fitting(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs);
 
+/// Throws likewise; `what` ("tensor", "output") names them. Of any dtype.
+void require_readable(std::span<const kernels::Tensor> tensors, const char* what);
+
 /// A list that was to be rebound to other counts or dtypes: throws `mismatch`.
 [[noreturn]] void refuse_other_shape();
 

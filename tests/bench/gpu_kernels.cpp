@@ -16,6 +16,7 @@
 
 #include "kernels/cuda/fp8.hpp"
 #include "kernels/cuda/list.hpp"
+#include "kernels/fp8/host_slots.hpp"
 #include "kernels/rule/policy.hpp"
 
 namespace {
@@ -224,8 +225,7 @@ void fp8_slots_and_casts(Bench& bench, const Memory& memory, double copy) {
     std::vector<Work> works;
     for (std::size_t i = 0; i < 4 * bench.cache() / set_bytes + 1 && i < 64; ++i) {
       sets.push_back(std::make_unique<DeviceSlots>(
-          0, tare::kernels::fp8::Params{},
-          tare::kernels::fp8::WindowShape{tare::kernels::fp8::Layout::transformer_engine, length}, fp8_max));
+          0, HostSlots({}, {tare::kernels::fp8::Layout::transformer_engine, length}, fp8_max).arrays()));
       sets.back()->step(bench.stream());
       DeviceSlots& set = *sets.back();
       works.emplace_back([&set](cudaStream_t stream) { set.step(stream); });
@@ -235,7 +235,8 @@ void fp8_slots_and_casts(Bench& bench, const Memory& memory, double copy) {
   }
   const std::vector<Tensor> inputs = uneven(memory, 500, 225181696, Dtype::kBf16);
   const std::vector<float> one_each(500, 448.0f);
-  DeviceSlots slots(0, {}, {tare::kernels::fp8::Layout::transformer_engine, 16}, one_each);
+  const HostSlots like({}, {tare::kernels::fp8::Layout::transformer_engine, 16}, one_each);
+  DeviceSlots slots(0, like.arrays());
   std::vector<Tensor> outputs;
   std::vector<std::uint32_t> slot_of;
   std::size_t at = 225181696 * 2;
@@ -244,9 +245,9 @@ void fp8_slots_and_casts(Bench& bench, const Memory& memory, double copy) {
     slot_of.push_back(static_cast<std::uint32_t>(slot_of.size()));
     at += (input.count + 15) / 16 * 16;
   }
-  QuantiseList list(slots);
-  list.assign(inputs, outputs.data(), slot_of.data(), bench.stream());
-  const double time = bench.seconds({[&](cudaStream_t stream) { list.run(stream); }}, 1);
+  CastList list(slots);
+  list.assign(inputs, slot_of.data(), bench.stream());
+  const double time = bench.seconds({[&](cudaStream_t stream) { list.quantise(outputs.data(), stream); }}, 1);
   bench.row("G8", "500 bf16 matrices of 225 M to e4m3, with amax", time, 3.0 * 225181696, copy, ">= 98 % of copy");
 }
 

@@ -212,6 +212,61 @@ TEST_CASE("a failed allocation is status 3 and loses nothing") {
   tare_scaler_destroy(scaler);
 }
 
+TEST_CASE("a failed allocation in FP8 slots is status 3 and loses nothing") {
+  const char* config =
+      R"({"policy":"transformer_engine","slots":["x","w"],"format":["e4m3","e5m2"],"amax_history_len":40})";
+  tare_fp8* fp8 = nullptr;
+  tare_state* state = nullptr;
+  REQUIRE(tare_fp8_create(&fp8, config, nullptr) == TARE_OK);
+  REQUIRE(tare_fp8_save(&state, fp8, nullptr, nullptr) == TARE_OK);
+  fail_everywhere("fp8 create", [&] {
+    tare_fp8* made = nullptr;
+    const int32_t status = tare_fp8_create(&made, config, nullptr);
+    tare_fp8_destroy(made);
+    return status;
+  });
+  fail_everywhere("fp8 create from state", [&] {
+    tare_fp8* made = nullptr;
+    const int32_t status = tare_fp8_create_from_state(&made, state, nullptr, nullptr);
+    tare_fp8_destroy(made);
+    return status;
+  });
+  fail_everywhere("fp8 policies", [] {
+    tare_text* text = nullptr;
+    const int32_t status = tare_fp8_policies(&text, nullptr);
+    tare_text_destroy(text);
+    return status;
+  });
+  fail_everywhere("fp8 save", [&] {
+    tare_state* saved = nullptr;
+    const int32_t status = tare_fp8_save(&saved, fp8, nullptr, nullptr);
+    tare_state_destroy(saved);
+    return status;
+  });
+  fail_everywhere("fp8 statistics", [&] {
+    tare_text* text = nullptr;
+    const int32_t status = tare_fp8_statistics(&text, fp8, nullptr, nullptr);
+    tare_text_destroy(text);
+    return status;
+  });
+  fail_everywhere("fp8 load", [&] { return tare_fp8_load(fp8, state, nullptr, nullptr); });
+  float values[8] = {1, 2, 3};
+  unsigned char bytes[8] = {};
+  const tare_tensor wide = {values, 8, TARE_F32, 0};
+  const tare_tensor narrow = {bytes, 8, TARE_F8E4M3FN, 0};
+  // [P8]: a step allocates nothing, so that its first allocation can never fail.
+  const Attempt step = attempt(0, [&] {
+    int32_t status = tare_fp8_observe(fp8, &wide, nullptr, 1, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_fp8_quantize(fp8, &narrow, &wide, nullptr, 1, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_fp8_dequantize(fp8, &wide, &narrow, nullptr, 1, nullptr, nullptr);
+    return status == TARE_OK ? tare_fp8_update(fp8, nullptr, nullptr) : status;
+  });
+  CHECK(step.status == TARE_OK);
+  CHECK(!step.failed);
+  tare_state_destroy(state);
+  tare_fp8_destroy(fp8);
+}
+
 TEST_CASE("a failed allocation while a state file is written or read is status 3, and the file is whole or not there") {
   const tare::test::Scratch folder;
   tare_scaler* scaler = nullptr;

@@ -1,8 +1,8 @@
 // FP8 slots and quantised lists on the GPU against the same code on the host.
 #include "kernels/cuda/fp8.hpp"
 
+#include "kernels/fp8/host_slots.hpp"
 #include "tests/gpu/gpu.hpp"
-#include "tests/unit/fp8/host_slots.hpp"
 
 using namespace tare;
 using namespace tare::kernels;
@@ -31,19 +31,16 @@ TEST_CASE("thousands of slots of every rule step as on the host, whatever the le
       const fp8::Layout layout = rule == fp8::Rule::flax    ? fp8::Layout::flax
                                  : rule == fp8::Rule::msamp ? fp8::Layout::msamp
                                                             : fp8::Layout::transformer_engine;
-      HostSlots host(params, {layout, length}, count);
       std::vector<float> fp8_max(count);
-      for (std::uint32_t i = 0; i < count; ++i) {
-        fp8_max[i] = i % 2 == 0 ? 448.0f : 57344.0f;
-        host.start(i, fp8_max[i], 1.0f);
-      }
-      cuda::DeviceSlots device(0, params, {layout, length}, fp8_max);
+      for (std::uint32_t i = 0; i < count; ++i) fp8_max[i] = i % 2 == 0 ? 448.0f : 57344.0f;
+      fp8::HostSlots host(params, {layout, length}, fp8_max);
+      cuda::DeviceSlots device(0, host.arrays());
       for (int step = 0; step < 200; ++step) {
         std::vector<std::uint32_t> amax(count);
         for (std::uint32_t i = 0; i < count; ++i) {
           const float value = std::exp2(static_cast<float>(random() % 4000) / 100.0f - 20.0f);
           amax[i] = random() % 50 == 0 ? static_cast<std::uint32_t>(random() % 0x7fffffffu) : bits_of(value);
-          host.see(i, float_from(amax[i]));
+          host.arrays().amax[i] = amax[i];
         }
         must(cudaMemcpy(device.slots().amax, amax.data(), count * 4, cudaMemcpyHostToDevice));
         host.step();
@@ -54,8 +51,9 @@ TEST_CASE("thousands of slots of every rule step as on the host, whatever the le
       const std::vector<float> inverse = copied(device.slots().inverse, count);
       std::size_t wrong = 0;
       for (std::uint32_t i = 0; i < count; ++i) {
-        wrong += bits_of(scale[i]) != bits_of(host.scale(i)) && !(std::isnan(scale[i]) && std::isnan(host.scale(i)));
-        wrong += bits_of(inverse[i]) != bits_of(host.inverse(i)) && !std::isnan(inverse[i]);
+        wrong += bits_of(scale[i]) != bits_of(host.arrays().scale[i]) &&
+                 !(std::isnan(scale[i]) && std::isnan(host.arrays().scale[i]));
+        wrong += bits_of(inverse[i]) != bits_of(host.arrays().inverse[i]) && !std::isnan(inverse[i]);
       }
       CHECK(wrong == 0);
     }
@@ -79,12 +77,12 @@ TEST_CASE("a random list is quantised as element by element, and each slot's ama
   const GpuArrays values(arrays);
   const GpuArrays written(outputs);
   const std::vector<float> fp8_max(amax.size(), 448.0f);
-  cuda::DeviceSlots set(0, {}, {fp8::Layout::transformer_engine, 16}, fp8_max);
+  cuda::DeviceSlots set(0, fp8::HostSlots({}, {fp8::Layout::transformer_engine, 16}, fp8_max).arrays());
   const std::vector<float> scale(amax.size(), 3000.0f);
   must(cudaMemcpy(set.slots().scale, scale.data(), scale.size() * 4, cudaMemcpyHostToDevice));
-  cuda::QuantiseList list(set);
-  list.assign(values.tensors(), written.tensors().data(), slots.data(), stream);
-  list.run(stream);
+  cuda::CastList list(set);
+  list.assign(values.tensors(), slots.data(), stream);
+  list.quantise(written.tensors().data(), stream);
   stream.wait();
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     for (std::uint64_t k = 0; k < arrays[i].count(); ++k) {

@@ -30,7 +30,8 @@
  *         does not survive: before HDF5 is read or written, the system is asked for what that takes.)
  *
  *   [P8]  Nothing is allocated or waited for in the step once a first step was made: unscale, observe,
- *         report_overflow, update and all of tare_grads but create and statistics.
+ *         report_overflow, update and all of tare_grads but create and statistics; of tare_fp8 observe, update,
+ *         quantize and dequantize.
  *
  *   [P9]  Within a major version symbols and numbers are only added, never changed or taken away.
  *
@@ -126,6 +127,7 @@ typedef struct CUstream_st* tare_stream;
 
 typedef struct tare_scaler tare_scaler;
 typedef struct tare_grads tare_grads;
+typedef struct tare_fp8 tare_fp8;
 typedef struct tare_state tare_state;
 typedef struct tare_text tare_text;
 
@@ -249,6 +251,78 @@ TARE_API int32_t tare_grads_pointer(const void** out, const tare_grads* grads, i
 TARE_API int32_t tare_grads_statistics(tare_text** out, const tare_grads* grads, tare_stream stream, tare_error* error);
 
 TARE_API void tare_grads_destroy(tare_grads* grads);
+
+/* ---- FP8 slots ------------------------------------------------------------------------------------------- */
+
+/* Many slots in one handle; a slot is what a framework keeps of one tensor that is cast to fp8: a scale, the amax in
+ * progress, perhaps a history of it. From JSON:
+ *
+ *   {"policy":"transformer_engine","slots":["fc1.input","fc1.weight"],"format":"e4m3","amax_history_len":1024,"margin":0}
+ *
+ * "policy" is one of tare_fp8_policies: transformer_engine ("variant": fused_bulk, fused_single, unfused), te_current,
+ * fp8_static, msamp, flax_fp8, keras_fp8, fp8_lm. "slots": how many (1), or a name for each. "format": "e4m3" or
+ * "e5m2", for all or a list of one each. "device": "cpu", "cuda:0". Parameters bear the framework's names. *out is
+ * owned. TARE_E_INVALID_ARGUMENT names the allowed keys or range.
+ *
+ * A step: transformer_engine, msamp, fp8_static and fp8_lm note what they quantize, and update behind it prepares the
+ * next step. te_current, flax_fp8 and keras_fp8 are told first: observe, update, quantize. */
+TARE_API int32_t tare_fp8_create(tare_fp8** out, const char* config_json, tare_error* error);
+
+/* Slots that go on where `state` stands: of tare_fp8_save, or of a file. `config_json` may be NULL; it says "device"
+ * and nothing else. *out is owned, the state is copied. */
+TARE_API int32_t tare_fp8_create_from_state(tare_fp8** out, const tare_state* state, const char* config_json,
+                                            tare_error* error);
+TARE_API void tare_fp8_destroy(tare_fp8* fp8);
+
+/* JSON "tare.fp8_policies/1": every policy, its parameters (names, words, defaults, ranges) and fields. *out is owned.
+ */
+TARE_API int32_t tare_fp8_policies(tare_text** out, tare_error* error);
+
+/* How many slots there are. */
+TARE_API int32_t tare_fp8_count(uint64_t* out, const tare_fp8* fp8, tare_error* error);
+
+/* Raises the amax of slots[i] by the greatest magnitude of tensors[i]: f32, f16 or bf16. `slots` may be NULL: the i-th
+ * tensor is of slot i; a slot may come several times. Lists are copied, data borrowed until the stream passes. */
+TARE_API int32_t tare_fp8_observe(tare_fp8* fp8, const tare_tensor* tensors, const uint32_t* slots, uint64_t count,
+                                  tare_stream stream, tare_error* error);
+
+/* A step of every slot's rule: the new scale, and the amax in progress into the history. */
+TARE_API int32_t tare_fp8_update(tare_fp8* fp8, tare_stream stream, tare_error* error);
+
+enum {
+  TARE_FP8_SCALE = 1,    /* what values are multiplied by to become fp8 */
+  TARE_FP8_SCALE_INV = 2 /* what fp8 is multiplied by to be values again: what a matrix product takes */
+};
+/* One float a slot. Borrowed until destroy, and stable until then, also through load; device memory for slots on a GPU.
+ * (flax and Keras keep the second and divide by it: their "scale".) */
+TARE_API int32_t tare_fp8_scale_pointer(const float** out, const tare_fp8* fp8, int32_t which, tare_error* error);
+
+/* For a caller's own all-reduce between quantize (or observe) and update: *bytes of float32, the amax in progress of
+ * each slot, to be reduced with MAX; one may be written by the caller instead of observed. Borrowed until destroy. */
+TARE_API int32_t tare_fp8_accumulators(void** out, uint64_t* bytes, const tare_fp8* fp8, tare_error* error);
+
+/* Writes the i-th input (f32, f16 or bf16), scaled by its slot, into out[i]: as many elements, of its slot's format;
+ * memory that overlaps nothing. What is beyond the format's largest value becomes it; NaN stays NaN. To the bit as the
+ * policy's framework does it in float32. `slots` as above. */
+TARE_API int32_t tare_fp8_quantize(tare_fp8* fp8, const tare_tensor* out, const tare_tensor* in, const uint32_t* slots,
+                                   uint64_t count, tare_stream stream, tare_error* error);
+
+/* The way back: fp8 of the slot's format into f32, f16 or bf16. */
+TARE_API int32_t tare_fp8_dequantize(tare_fp8* fp8, const tare_tensor* out, const tare_tensor* in,
+                                     const uint32_t* slots, uint64_t count, tare_stream stream, tare_error* error);
+
+/* JSON "tare.fp8/1": for each slot its name and format, "scale", "amax" in progress, "max" of the history, how much of
+ * it is filled or not finite, and "margin_bits": how often the greatest value could double before it is cut off. Waits.
+ * *out is owned. */
+TARE_API int32_t tare_fp8_statistics(tare_text** out, const tare_fp8* fp8, tare_stream stream, tare_error* error);
+
+/* All that the slots are, as a state: histories have a row a slot, each as its framework's array. Waits. *out is owned.
+ * Written as HDF5 they are packed; JSON is for sets of some thousand entries. */
+TARE_API int32_t tare_fp8_save(tare_state** out, const tare_fp8* fp8, tare_stream stream, tare_error* error);
+
+/* Takes a state of the same policy, as many slots and the same length of history. TARE_E_MISMATCH says what does not
+ * fit, and nothing changes. The state is copied. Waits; graphs that were captured before keep their parameters. */
+TARE_API int32_t tare_fp8_load(tare_fp8* fp8, const tare_state* state, tare_stream stream, tare_error* error);
 
 /* ---- state ----------------------------------------------------------------------------------------------- */
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/cuda/arguments.hpp"
+#include "kernels/cuda/dequantise.hpp"
 #include "kernels/cuda/kernels.hpp"
-#include "kernels/cuda/quantise.hpp"
 #include "kernels/cuda/small_kernels.hpp"
 
 namespace tare::kernels::cuda {
@@ -67,6 +67,13 @@ constexpr SimulatedKernel quantising{[](const void* argument, unsigned blocks, u
                                      },
                                      sizeof(QuantiseArguments)};
 
+constexpr SimulatedKernel dequantising{[](const void* argument, unsigned blocks, unsigned) {
+                                         each_block(blocks, [&](const Block& block) {
+                                           dequantise_block(*static_cast<const DequantiseArguments*>(argument), block);
+                                         });
+                                       },
+                                       sizeof(DequantiseArguments)};
+
 }  // namespace
 
 Kernel observe_kernel(Dtype only) {
@@ -92,6 +99,9 @@ Kernel slots_kernel() {
 }
 Kernel quantise_kernel() {
   return &quantising;
+}
+Kernel dequantise_kernel() {
+  return &dequantising;
 }
 
 }  // namespace tare::kernels::cuda

@@ -29,8 +29,15 @@ void run(std::mt19937_64& random, const std::vector<Tensor>& inputs, const std::
   std::vector<cuda::Binding> to;
   for (const Tensor& tensor : inputs) from.push_back(cuda::binding_of(tensor));
   for (const Tensor& tensor : outputs) to.push_back(cuda::binding_of(tensor));
-  cuda::QuantiseArguments all = {
-      work.pieces().data(), from.data(), to.data(), slots.data(), scale.data(), amax.data(), {}, 0, 0};
+  const std::vector<float> largest(scale.size(), 448.0f);
+  cuda::QuantiseArguments all = {};
+  all.pieces = work.pieces().data();
+  all.inputs = from.data();
+  all.outputs = to.data();
+  all.slots = slots.data();
+  all.factor = scale.data();
+  all.largest = largest.data();
+  all.amax = amax.data();
   std::ranges::copy(work.segments(), all.segments);
   all.segment_count = static_cast<std::int32_t>(work.segments().size());
   all.piece_count = static_cast<std::uint32_t>(work.pieces().size());

@@ -3,11 +3,10 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "tests/unit/fp8/host_slots.hpp"
+#include "kernels/fp8/host_slots.hpp"
 
 using namespace tare;
 using namespace tare::kernels::fp8;
-using tare::kernels::test::HostSlots;
 
 TEST_CASE("a ring of any length gives the scales and the history of an array that is shifted") {
   std::mt19937 random(1);
@@ -15,7 +14,7 @@ TEST_CASE("a ring of any length gives the scales and the history of an array tha
     INFO("length " << length);
     Params params;
     params.transformer_engine.variant = TeVariant::fused;
-    HostSlots slots(params, {Layout::transformer_engine, length}, 3);
+    HostSlots slots(params, {Layout::transformer_engine, length}, std::vector<float>(3, 448.0f));
     std::vector<float> plain(length, 0.0f);
     float scale = 1;
     int wrong = 0;
@@ -26,9 +25,9 @@ TEST_CASE("a ring of any length gives the scales and the history of an array tha
       if (greatest > 0) scale = 448.0f / greatest;
       std::rotate(plain.begin(), plain.begin() + 1, plain.end());
       plain[0] = 0;
-      for (std::uint32_t slot = 0; slot < 3; ++slot) slots.see(slot, amax);
+      for (std::uint32_t slot = 0; slot < 3; ++slot) slots.arrays().amax[slot] = bits_of(amax);
       slots.step();
-      wrong += slots.scale(2) != scale;
+      wrong += slots.arrays().scale[2] != scale;
       if (step % 50 == 0 || step + 3 > length) wrong += slots.history(1) != plain;
     }
     CHECK(wrong == 0);

@@ -1,0 +1,37 @@
+#include "lib/scaler/config_values.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+
+void refuse_config(std::string_view message, const std::string& hint) {
+  std::string text("the configuration: ");
+  throw Error(Status::invalid_argument, text.append(message), hint);
+}
+
+std::string text_in_config(const StateSection& config, std::string_view key) {
+  const StateValue* value = config.find(key);
+  if (value == nullptr) return {};
+  const auto* text = std::get_if<std::string>(value);
+  if (text == nullptr || text->empty()) refuse_config(fmt::format("\"{}\" is no text", key));
+  return *text;
+}
+
+int cuda_device_in_config(const StateSection& config) {
+  const std::string device = text_in_config(config, "device");
+  if (device.empty() || device == "cpu") return -1;
+  if (device == "cuda") return 0;
+  int ordinal = -1;
+  const char* end = device.data() + device.size();
+  if (device.starts_with("cuda:") && device.size() <= 8) {
+    const auto parsed = std::from_chars(device.data() + 5, end, ordinal);
+    if (parsed.ec == std::errc() && parsed.ptr == end && ordinal >= 0) return ordinal;
+  }
+  refuse_config(fmt::format("there is no device \"{}\"", device), "Devices: cpu, cuda:0, cuda:1 ...");
+}
+
+}  // namespace tare

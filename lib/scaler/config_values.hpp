@@ -1,0 +1,20 @@
+// What every configuration has: values taken out of its members, and what is said of bad ones.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/state/value.hpp"
+
+namespace tare {
+
+/// Throws `invalid_argument`: "the configuration: ...".
+[[noreturn]] void refuse_config(std::string_view message, const std::string& hint = {});
+
+/// The text of that name, empty where there is none. Throws `invalid_argument` for what is no text, or empty.
+std::string text_in_config(const StateSection& config, std::string_view key);
+
+/// The number behind "cuda:" of "device"; -1 for the CPU.
+int cuda_device_in_config(const StateSection& config);
+
+}  // namespace tare

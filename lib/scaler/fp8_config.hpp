@@ -1,0 +1,22 @@
+// The configuration of FP8 slots: JSON with the keys of their state, and where they are kept.
+#pragma once
+
+#include "lib/state/fp8_set.hpp"
+
+namespace tare {
+
+struct Fp8Config {
+  Fp8Set start;
+  int cuda_device = -1;  ///< below 0: the CPU
+};
+
+/// Throws `invalid_argument` and names the allowed keys or range.
+Fp8Config parse_fp8_config(const char* json);
+
+/// From where `state` stands; the configuration (null: none) says where it is kept, and nothing else.
+Fp8Config parse_fp8_config(const char* json, const ScalerState& state);
+
+/// Every policy with its parameters, ranges and fields as JSON "tare.fp8_policies/1".
+std::string fp8_policies_json();
+
+}  // namespace tare

@@ -1,0 +1,147 @@
+#include "lib/scaler/fp8_scaler.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "lib/base/error.hpp"
+#include "lib/scaler/cpu_fp8.hpp"
+#include "lib/scaler/cuda_fp8.hpp"
+#include "lib/scaler/fp8_slots.hpp"
+#include "lib/scaler/fp8_statistics.hpp"
+#include "lib/scaler/lists.hpp"
+
+namespace tare {
+namespace {
+
+using kernels::Tensor;
+using kernels::fp8::Slots;
+
+bool is_fp8(Dtype dtype) {
+  return size_of(dtype) == 1;
+}
+
+[[noreturn]] void refuse(Status status, const char* what, std::size_t index, const std::string& defect) {
+  throw Error(status, std::string(what) + " " + std::to_string(index) + " " + defect);
+}
+
+void require_wide(std::span<const Tensor> tensors, const char* what) {
+  require_readable(tensors, what);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Dtype dtype = tensors[i].dtype;
+    if (dtype == Dtype::kF32 || dtype == Dtype::kF16 || dtype == Dtype::kBf16) continue;
+    refuse(Status::unsupported, what, i, std::string("is ") + name_of(dtype) + "; f32, f16 and bf16 are cast to fp8");
+  }
+}
+
+/// fp8, each in its slot's format.
+void require_narrow(std::span<const Tensor> tensors, const char* what, SlotsOf slots,
+                    const std::vector<Dtype>& formats) {
+  require_readable(tensors, what);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Dtype format = formats[slots[i]];
+    if (tensors[i].dtype == format) continue;
+    const std::string is = std::string("is ") + name_of(tensors[i].dtype);
+    refuse(is_fp8(tensors[i].dtype) ? Status::mismatch : Status::unsupported, what, i,
+           is + ", its slot " + std::to_string(slots[i]) + " is of " + name_of(format));
+  }
+}
+
+void require_same_counts(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  if (inputs.size() != outputs.size()) {
+    throw Error(Status::invalid_argument,
+                std::to_string(outputs.size()) + " outputs for " + std::to_string(inputs.size()) + " inputs");
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].count != outputs[i].count) {
+      refuse(Status::invalid_argument, "output", i, "has another number of elements than its input");
+    }
+  }
+}
+
+}  // namespace
+
+Fp8Scaler::Fp8Scaler(Fp8Set start) : set_(std::move(start)), each_its_own_(set_.count()) {
+  std::iota(each_its_own_.begin(), each_its_own_.end(), 0u);
+}
+
+const float* Fp8Scaler::pointer(Fp8Shown which) const {
+  const Slots& slots = arrays();
+  const bool divides = kernels::fp8::divides(slots.params.rule);
+  if (which == Fp8Shown::scale) return divides ? slots.inverse : slots.scale;
+  if (which == Fp8Shown::scale_inv) return divides ? slots.scale : slots.inverse;
+  throw Error(Status::invalid_argument, "there is no pointer " + std::to_string(static_cast<std::int32_t>(which)),
+              "1 or 2, see TARE_FP8_SCALE.");
+}
+
+Accumulators Fp8Scaler::accumulators() const {
+  return {arrays().amax, count() * sizeof(float)};
+}
+
+SlotsOf Fp8Scaler::checked(const std::uint32_t* slots, std::size_t tensors) const {
+  if (slots == nullptr) {
+    if (tensors <= each_its_own_.size()) return SlotsOf(each_its_own_).first(tensors);
+    throw Error(Status::invalid_argument,
+                std::to_string(tensors) + " tensors for " + std::to_string(count()) + " slots",
+                "Say which slot each has.");
+  }
+  const SlotsOf given(slots, tensors);
+  const auto beyond = std::ranges::find_if(given, [&](std::uint32_t slot) { return slot >= count(); });
+  if (beyond == given.end()) return given;
+  throw Error(Status::invalid_argument, "tensor " + std::to_string(beyond - given.begin()) + " has slot " +
+                                            std::to_string(*beyond) + ", there are " + std::to_string(count()));
+}
+
+void Fp8Scaler::observe(std::span<const Tensor> tensors, const std::uint32_t* slots, kernels::Stream stream) {
+  const SlotsOf of = checked(slots, tensors.size());
+  require_wide(tensors, "tensor");
+  note(tensors, of, stream);
+}
+
+void Fp8Scaler::quantise(std::span<const Tensor> inputs, std::span<const Tensor> outputs, const std::uint32_t* slots,
+                         kernels::Stream stream) {
+  const SlotsOf of = checked(slots, inputs.size());
+  require_wide(inputs, "tensor");
+  require_same_counts(inputs, outputs);
+  require_narrow(outputs, "output", of, set_.formats);
+  narrow(inputs, outputs.data(), of, stream);
+}
+
+void Fp8Scaler::dequantise(std::span<const Tensor> inputs, std::span<const Tensor> outputs, const std::uint32_t* slots,
+                           kernels::Stream stream) {
+  const SlotsOf of = checked(slots, inputs.size());
+  require_narrow(inputs, "tensor", of, set_.formats);
+  require_same_counts(inputs, outputs);
+  require_wide(outputs, "output");
+  widen(inputs, outputs.data(), of, stream);
+}
+
+Fp8Set Fp8Scaler::now(kernels::Stream stream) const {
+  Fp8Set set = set_;
+  const auto host = host_slots_of(set);
+  read(*host, stream);
+  read_back(set, *host);
+  return set;
+}
+
+std::string Fp8Scaler::statistics(kernels::Stream stream) const {
+  return statistics_json(now(stream));
+}
+
+ScalerState Fp8Scaler::save(kernels::Stream stream) const {
+  return to_state(now(stream));
+}
+
+void Fp8Scaler::load(const ScalerState& state, kernels::Stream stream) {
+  Fp8Set loaded = set_;
+  load_into(loaded, state);
+  const auto host = host_slots_of(loaded);
+  write(*host, stream);
+  set_ = std::move(loaded);
+}
+
+std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config config) {
+  if (config.cuda_device >= 0) return std::make_unique<CudaFp8>(std::move(config.start), config.cuda_device);
+  return std::make_unique<CpuFp8>(std::move(config.start));
+}
+
+}  // namespace tare

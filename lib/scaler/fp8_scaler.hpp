@@ -1,0 +1,75 @@
+// Running FP8 slots: one interface for every device. Pointers may be the device's, and nothing here waits but what says
+// so.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/fp8/host_slots.hpp"
+#include "kernels/launch.hpp"
+#include "lib/scaler/fp8_config.hpp"
+#include "lib/scaler/scaler.hpp"
+
+namespace tare {
+
+/// The numbers are those of the C ABI: never changed, never reused.
+enum class Fp8Shown : std::int32_t { scale = 1, scale_inv = 2 };
+
+/// Which slot each tensor of a list belongs to.
+using SlotsOf = std::span<const std::uint32_t>;
+
+class Fp8Scaler {
+ public:
+  virtual ~Fp8Scaler() = default;
+  Fp8Scaler(const Fp8Scaler&) = delete;
+  Fp8Scaler& operator=(const Fp8Scaler&) = delete;
+
+  [[nodiscard]] std::size_t count() const { return set_.count(); }
+  /// One float a slot: what values are multiplied by to become fp8, or fp8 to become values. Stable for life. Throws
+  /// `invalid_argument` for a number that is neither.
+  [[nodiscard]] const float* pointer(Fp8Shown which) const;
+  /// One float a slot: the amax in progress.
+  [[nodiscard]] Accumulators accumulators() const;
+
+  /// Raise the amax of the tensors' slots; `slots` null: the i-th tensor is of slot i. Throw `invalid_argument` or
+  /// `unsupported` for lists that do not fit, and nothing is done.
+  void observe(std::span<const kernels::Tensor> tensors, const std::uint32_t* slots, kernels::Stream stream);
+  void quantise(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs,
+                const std::uint32_t* slots, kernels::Stream stream);
+  void dequantise(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs,
+                  const std::uint32_t* slots, kernels::Stream stream);
+  /// A step of every slot.
+  virtual void update(kernels::Stream stream) = 0;
+
+  /// JSON "tare.fp8/1". Waits.
+  [[nodiscard]] std::string statistics(kernels::Stream stream) const;
+  /// Wait.
+  [[nodiscard]] ScalerState save(kernels::Stream stream) const;
+  void load(const ScalerState& state, kernels::Stream stream);
+
+ protected:
+  explicit Fp8Scaler(Fp8Set start);
+
+  /// Where it computes.
+  [[nodiscard]] virtual const kernels::fp8::Slots& arrays() const = 0;
+  virtual void note(std::span<const kernels::Tensor> tensors, SlotsOf slots, kernels::Stream stream) = 0;
+  virtual void narrow(std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs, SlotsOf slots,
+                      kernels::Stream stream) = 0;
+  virtual void widen(std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs, SlotsOf slots,
+                     kernels::Stream stream) = 0;
+  /// Wait. `host` has the same shape.
+  virtual void read(kernels::fp8::HostSlots& host, kernels::Stream stream) const = 0;
+  virtual void write(const kernels::fp8::HostSlots& host, kernels::Stream stream) = 0;
+
+ private:
+  [[nodiscard]] Fp8Set now(kernels::Stream stream) const;
+  [[nodiscard]] SlotsOf checked(const std::uint32_t* slots, std::size_t tensors) const;
+
+  Fp8Set set_;  // its arrays as they were made or loaded
+  std::vector<std::uint32_t> each_its_own_;
+};
+
+std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config config);
+
+}  // namespace tare
