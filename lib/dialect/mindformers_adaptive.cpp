@@ -42,8 +42,8 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::dynamic, "mindformers' adaptive scale is always dynamic."},
 });
 
-std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId root) {
-  std::vector<Sighting> sightings = parameters_named(tree, map, root, names);
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Sighting> sightings = parameters_named(tree, map, names);
   std::erase_if(sightings, [](const Sighting& sighting) { return !has_role(sighting, Role::window_index); });
   return sightings;
 }

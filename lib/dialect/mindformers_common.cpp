@@ -25,12 +25,9 @@ constexpr auto settings = std::to_array<Setting>({
 
 /// `loss_scale` is a common word: all else that mindformers writes with it is there too, and no cell's own scale.
 std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId root) {
-  std::vector<Sighting> sightings = parameters_named(tree, map, root, names);
   const auto is_there = [&](std::string_view key) { return tree.find(map, key) != nowhere; };
-  std::erase_if(sightings, [&](const Sighting& sighting) {
-    return !sighting.path.empty() || !is_there("global_batch_size") || !is_there("step_num") || is_there("scale_sense");
-  });
-  return sightings;
+  if (map != root || !is_there("global_batch_size") || !is_there("step_num") || is_there("scale_sense")) return {};
+  return parameters_named(tree, map, names);
 }
 
 }  // namespace

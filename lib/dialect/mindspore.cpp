@@ -38,17 +38,11 @@ constexpr auto settings = std::to_array<Setting>({
 
 /// Only mindformers keeps its own values of `loss_scale` and `global_batch_size` beside the parameters; alone, the
 /// first is a note that a user's script made.
-bool is_own_scale(const Tree& tree, NodeId map, const Sighting& sighting) {
-  return sighting.path.empty() && tree.find(map, "global_batch_size") != nowhere;
-}
-
-std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId root) {
-  std::vector<Sighting> sightings = parameters_named(tree, map, root, names);
-  std::erase_if(sightings, [&](const Sighting& sighting) { return has_role(sighting, Role::window_index); });
-  for (Sighting& sighting : sightings) {
-    if (is_own_scale(tree, map, sighting)) continue;
-    std::erase_if(sighting.parts, [](const Sighting::Part& part) { return part.name == "loss_scale"; });
-  }
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Sighting> sightings = parameters_named(tree, map, names);
+  std::erase_if(sightings, [](const Sighting& sighting) { return has_role(sighting, Role::window_index); });
+  if (sightings.empty() || tree.find(map, "global_batch_size") != nowhere) return sightings;
+  std::erase_if(sightings.front().parts, [](const Sighting::Part& part) { return part.name == "loss_scale"; });
   return sightings;
 }
 

@@ -1,5 +1,7 @@
 // mindspore.amp.DynamicLossScaler: two parameters. Its window and factor are not saved. Source: mindspore/amp.py.
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "lib/dialect/parameter_names.hpp"
 #include "lib/dialect/shapes.hpp"
@@ -27,13 +29,23 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::last_overflow_step, "amp.DynamicLossScaler keeps no steps; an overflow sets growth_tracker to 0."},
 });
 
+/// Both words are common: MindSpore's are parameters.
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Sighting> sightings = parameters_named(tree, map, names);
+  std::erase_if(sightings, [&](const Sighting& sighting) {
+    return std::any_of(sighting.parts.begin(), sighting.parts.end(),
+                       [&](const Sighting::Part& part) { return tree.kind(part.node) != Kind::tensor; });
+  });
+  return sightings;
+}
+
 }  // namespace
 
 constinit const Dialect mindspore_amp_scaler = {
     .name = "mindspore_amp",
     .framework = "MindSpore's amp.DynamicLossScaler",
     .form = Form::part,
-    .find_in = [](const Tree& tree, NodeId map, NodeId root) { return parameters_named(tree, map, root, names); },
+    .find_in = find_in,
     .growth = Growth::when_equal,
     .settings = settings,
 };

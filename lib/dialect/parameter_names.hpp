@@ -1,5 +1,6 @@
-// Frameworks that save flat: a scaler's parameters stand among those of the model, at the file's root, told apart by
-// their dotted names alone. What stands in front of all of a scaler's names is its path.
+// Frameworks that save a scaler's parameters among those of the model, told apart by their names alone. Containers
+// split names at their dots where they hold a module's parameters; what stands in front of all of a scaler's is its
+// path.
 #pragma once
 
 #include <span>
@@ -9,9 +10,12 @@
 
 namespace tare {
 
-/// Every path below which `names.front()` stands and holds a single number, with those of `names` that stand beside it
-/// and are required; in file order. Empty where `map` is not the file's root.
-std::vector<Sighting> parameters_named(const Tree& tree, NodeId map, NodeId root, std::span<const FieldRule> names);
+/// What stands under a name with dots: under the whole of it, or in maps by its parts; nowhere where nothing does.
+NodeId find_parameter(const Tree& tree, NodeId map, std::string_view name);
+
+/// The state in `map`: those of `names` that are there, in their order. None where a required one is missing or holds
+/// no single number.
+std::vector<Sighting> parameters_named(const Tree& tree, NodeId map, std::span<const FieldRule> names);
 
 /// Whether one part of a sighting has that role.
 bool has_role(const Sighting& sighting, Role role);

@@ -120,9 +120,12 @@ TEST_CASE("an edit changes the value and the checksum that follows from it") {
   CHECK(changed_offsets(image, edited).size() <= 8);
 }
 
-TEST_CASE("a checksum that was wrong stays wrong") {
+TEST_CASE("a checksum that was wrong is told, and stays wrong") {
   Bytes image = corpus_bytes("mindspore/dynamic_cell_crc/net.ckpt");
+  CHECK(open_image(image)->findings().empty());
   image[40] ^= std::byte{1};
+  REQUIRE(open_image(image)->findings().size() == 1);
+  CHECK(open_image(image)->findings()[0].code == "crc-mismatch");
   const Bytes edited = applied(image, change_of(*open_image(image), "scale_sense", 4096.0));
   CHECK(stored_crc(edited) != crc32(ByteView(edited).first(edited.size() - 17)));
 }
