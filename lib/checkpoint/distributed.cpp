@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/base/error.hpp"
-#include "lib/checkpoint/names.hpp"
 #include "lib/container/torch_dcp.hpp"
 #include "lib/dialect/stored_items.hpp"
 
@@ -51,41 +49,32 @@ bool is_distributed_metadata(std::string_view file_name) {
   return !rank.empty() && rank.find_first_not_of("0123456789") == rank.npos;
 }
 
-bool is_distributed_part(std::string_view file_name) {
-  return is_distributed_metadata(file_name) || file_name.ends_with(".distcp");
+bool is_distributed_data(std::string_view file_name) {
+  return file_name.ends_with(".distcp");
 }
 
-std::shared_ptr<const Source> Directory::open(const std::string& name) const {
-  const auto known = opened_.find(name);
-  if (known != opened_.end()) return known->second;
-  if (!is_plain_relative(name)) {
-    throw Error(Status::refused, fmt::format("{}: names the file '{}', which may lie outside it", path_, name),
-                "no framework writes such a name; find out who made this checkpoint");
-  }
-  const std::string path = path_ + "/" + name;
-  const bool may_leave = files_.link_target(path) || name.find('/') != name.npos;
-  if (may_leave && files_.type(path) != FileType::absent && !files_.is_inside(path, path_)) {
-    throw Error(Status::refused, fmt::format("{}: is a link out of the checkpoint", path),
-                "give a copy that holds the file itself");
-  }
-  return opened_.try_emplace(name, files_.open(path)).first->second;
+std::vector<std::string> distributed_metadata_of(std::string_view file_name) {
+  if (!is_distributed_data(file_name)) return {};
+  return {std::string(metadata_name), std::string(file_name.substr(0, file_name.find('_', 2))).append(metadata_name)};
 }
 
-bool Directory::has(const std::string& name) const {
-  return is_plain_relative(name) && files_.type(path_ + "/" + name) != FileType::absent;
-}
-
-Distributed open_distributed(const std::shared_ptr<const SourceFolder>& folder, const std::string& name) {
-  Distributed opened;
+OpenedWhole open_distributed(const std::shared_ptr<const SourceFolder>& folder, const std::string& name) {
+  OpenedWhole opened;
+  bool is_megatron = false;
   opened.container = open_torch_dcp(folder, name, [&](const DcpMetadata& metadata) {
     opened.contents = description(metadata);
     opened.all_files = metadata.files;
-    opened.is_megatron = std::any_of(metadata.items.begin(), metadata.items.end(), is_megatrons);
+    is_megatron = std::any_of(metadata.items.begin(), metadata.items.end(), is_megatrons);
     std::vector<StoredItem> items;
     items.reserve(metadata.items.size());
     for (const DcpItem& item : metadata.items) items.push_back({item.key, item.is_tensor, item.place.size});
     return possible_state(items);
   });
+  if (is_megatron && !folder->has("metadata.json")) {
+    opened.findings.push_back({Severity::warning, "incomplete-checkpoint",
+                               "without metadata.json, which is written last, Megatron takes this for no checkpoint",
+                               "", ""});
+  }
   return opened;
 }
 

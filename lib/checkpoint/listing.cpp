@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/several_files.hpp"
 
 namespace tare {
 namespace {
@@ -34,8 +35,9 @@ class Lister {
     const auto by_name = [](const std::string& a, const std::string& b) { return natural_less(a, b); };
     std::sort(listing_.files.begin(), listing_.files.end(), by_name);
     std::sort(listing_.weights.begin(), listing_.weights.end(), by_name);
-    std::sort(listing_.distributed.begin(), listing_.distributed.end(), by_name);
-    keep_global_metadata();
+    std::sort(listing_.wholes.begin(), listing_.wholes.end(), by_name);
+    drop_overruled();
+    tell_of_unfinished();
     std::sort(listing_.skipped.begin(), listing_.skipped.end(), by_name);
     return std::move(listing_);
   }
@@ -57,11 +59,15 @@ class Lister {
     }
     const auto is_zarr = [](const FileEntry& entry) { return entry.name == ".zarray"; };
     if (std::any_of(entries.begin(), entries.end(), is_zarr)) return;  // the chunks of one array
+    bool owns_folders = false;
     for (const auto& [name, type] : entries) {
       if (type == FileType::link) tell_of_link(fmt::format("{}/{}", folder, name), prefix + name);
-      if (type == FileType::file) take(name, prefix);
+      if (type != FileType::file) continue;
+      take(name, prefix);
+      const SeveralFiles* format = format_of_whole(name);
+      owns_folders = owns_folders || (format != nullptr && format->owns_folders);
     }
-    if (depth == max_depth || is_universal(folder)) return;
+    if (depth == max_depth || owns_folders || is_universal(folder)) return;
     for (const auto& [name, type] : entries) {
       if (type != FileType::folder || name.front() == '.') continue;
       visit(fmt::format("{}/{}", folder, name), fmt::format("{}{}/", prefix, name), depth + 1);
@@ -75,13 +81,14 @@ class Lister {
 
   void take(const std::string& name, const std::string& prefix) {
     const std::string ending = extension(name);
-    if (ending == ".distcp") listing_.has_distributed_data = true;
+    const SeveralFiles* part_of = format_of_part(name);
+    if (part_of != nullptr) formats_of_parts_.insert(part_of);
     const bool is_other = std::find(other_endings.begin(), other_endings.end(), ending) != other_endings.end();
-    if (is_distributed_metadata(name)) {
-      listing_.distributed.push_back(prefix + name);
+    if (format_of_whole(name) != nullptr) {
+      listing_.wholes.push_back(prefix + name);
     } else if (ending == ".safetensors") {
       listing_.weights.push_back(prefix + name);
-    } else if (!is_other && name.front() != '.' && ending != ".distcp") {
+    } else if (!is_other && name.front() != '.' && part_of == nullptr) {
       listing_.files.push_back(prefix + name);
     } else if (listing_.skipped.size() < most_skipped) {
       listing_.skipped.push_back(prefix + name);
@@ -89,16 +96,22 @@ class Lister {
   }
 
   /// As torch loads: where there is one metadata file of all ranks, those of single ranks do not count.
-  void keep_global_metadata() {
-    auto& found = listing_.distributed;
+  void drop_overruled() {
+    auto& found = listing_.wholes;
     const auto is_overruled = [&](const std::string& path) {
-      const std::string global = path.substr(0, path.size() - file_name(path).size()) + ".metadata";
-      return path != global && std::find(found.begin(), found.end(), global) != found.end();
+      const std::string_view overruling = format_of_whole(file_name(path))->overruling;
+      const std::string other = path.substr(0, path.size() - file_name(path).size()).append(overruling);
+      return path != other && std::find(found.begin(), found.end(), other) != found.end();
     };
     std::vector<std::string> kept;
     std::copy_if(found.begin(), found.end(), std::back_inserter(kept),
                  [&](const std::string& path) { return !is_overruled(path); });
     found = std::move(kept);
+  }
+
+  void tell_of_unfinished() {
+    for (const std::string& whole : listing_.wholes) formats_of_parts_.erase(format_of_whole(file_name(whole)));
+    if (!formats_of_parts_.empty()) listing_.unfinished = *formats_of_parts_.begin();
   }
 
   void tell_of_link(const std::string& link, const std::string& relative) {
@@ -114,6 +127,7 @@ class Lister {
   std::string root_;
   std::vector<Finding>& findings_;
   Listing listing_;
+  std::set<const SeveralFiles*> formats_of_parts_;
   std::size_t seen_ = 0;
 };
 

@@ -6,15 +6,17 @@
 
 #include "lib/base/files.hpp"
 #include "lib/base/finding.hpp"
+#include "lib/checkpoint/several_files.hpp"
 
 namespace tare {
 
 struct Listing {
-  std::vector<std::string> files;        ///< relative paths, natural order: what is worth opening
-  std::vector<std::string> weights;      ///< safetensors: of torch's trainers they hold a model alone
-  std::vector<std::string> skipped;      ///< a few of the others, for a message that says what is there
-  std::vector<std::string> distributed;  ///< metadata files of torch's distributed checkpoints
-  bool has_distributed_data = false;     ///< `.distcp` files
+  std::vector<std::string> files;    ///< relative paths, natural order: what is worth opening
+  std::vector<std::string> weights;  ///< safetensors: of torch's trainers they hold a model alone
+  std::vector<std::string> skipped;  ///< a few of the others, for a message that says what is there
+  std::vector<std::string> wholes;   ///< files that checkpoints of several files are opened by
+  /// The format of which there are parts, and no file to open them by; null where there is none.
+  const SeveralFiles* unfinished = nullptr;
 };
 
 /// Lists what is below `directory`, to a small depth. Symbolic links are not followed: inside they lead to what is

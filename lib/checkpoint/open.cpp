@@ -20,6 +20,7 @@
 #include "lib/checkpoint/rank_set.hpp"
 #include "lib/checkpoint/reading.hpp"
 #include "lib/checkpoint/resolve.hpp"
+#include "lib/checkpoint/several_files.hpp"
 
 namespace tare {
 namespace {
@@ -46,8 +47,8 @@ class Opener {
     if (options_.files->type(checkpoint_.target) == FileType::folder) {
       open_directory();
     } else {
-      const std::string described_by = metadata_beside(checkpoint_.target);
-      const std::string& file = described_by.empty() ? checkpoint_.target : described_by;
+      const std::string whole = whole_of(checkpoint_.target);
+      const std::string& file = whole.empty() ? checkpoint_.target : whole;
       take(read_checkpoint_file(std::string(file_name(file)), file, options_));
     }
     finish();
@@ -62,22 +63,33 @@ class Opener {
         {Severity::note, "symbolic-link", fmt::format("{} is a symbolic link to {}", checkpoint_.target, *to), "", ""});
   }
 
-  /// The metadata file that describes a `.distcp` file: all that belongs together is read. Empty for other files.
-  std::string metadata_beside(const std::string& path) {
-    if (extension(path) != ".distcp") return {};
+  /// The file that `path`, a part of a checkpoint of several files or what such a checkpoint is called, is opened by:
+  /// all that belongs together is read. Empty for other files.
+  std::string whole_of(const std::string& path) {
     const std::string name(file_name(path));
     const std::string folder = path.substr(0, path.size() - name.size());
-    for (const std::string& metadata : {std::string(".metadata"), name.substr(0, name.find('_', 2)) + ".metadata"}) {
-      if (options_.files->type(folder + metadata) != FileType::file) continue;
-      checkpoint_.findings.push_back({Severity::note, "distributed-part",
-                                      fmt::format("{} is a part of the distributed checkpoint that {} describes: all "
-                                                  "of it is read",
-                                                  name, metadata),
-                                      "", ""});
-      return folder + metadata;
+    const bool is_there = options_.files->type(path) != FileType::absent;
+    for (const SeveralFiles& format : several_files()) {
+      if (is_there && !format.is_part(name)) continue;
+      const std::vector<std::string> candidates = format.wholes_of(name);
+      for (const std::string& whole : candidates) {
+        if (options_.files->type(folder + whole) != FileType::file) continue;
+        if (is_there) tell_of_part(name, format, whole);
+        return folder + whole;
+      }
+      if (!is_there) continue;
+      throw Error(Status::not_found, fmt::format("{}: no {} is beside it", path, candidates.front()),
+                  "without that nobody knows what is where in it: give the checkpoint's folder");
     }
-    throw Error(Status::not_found, fmt::format("{}: no .metadata is beside it", path),
-                "without that nobody knows what is where in it: give the checkpoint's folder");
+    return {};
+  }
+
+  void tell_of_part(const std::string& name, const SeveralFiles& format, const std::string& whole) {
+    checkpoint_.findings.push_back({Severity::note, "distributed-part",
+                                    fmt::format("{} is a part of the {} checkpoint that {} describes: all of it is "
+                                                "read",
+                                                name, format.framework, whole),
+                                    "", ""});
   }
 
   void open_directory() {
@@ -90,15 +102,16 @@ class Opener {
       return;
     }
     const Listing listing = list_files(files, inner.empty() ? root_ : checkpoint_.resolved, checkpoint_.findings);
-    try_files(prefix, listing.distributed);
+    try_files(prefix, listing.wholes);
     try_files(prefix, listing.files);
     if (checkpoint_.files.empty() && !first_error_) try_files(prefix, listing.weights);
     if (checkpoint_.files.empty()) throw_nothing_read(listing);
-    if (listing.has_distributed_data && listing.distributed.empty()) {
-      checkpoint_.findings.push_back({Severity::warning, "incomplete-checkpoint",
-                                      ".distcp files without .metadata: the save never finished, and torch loads "
-                                      "nothing of them",
-                                      "", ""});
+    if (listing.unfinished != nullptr) {
+      checkpoint_.findings.push_back(
+          {Severity::warning, "incomplete-checkpoint",
+           fmt::format("{} without {}: the save never finished, and {} loads nothing of them",
+                       listing.unfinished->parts_are, listing.unfinished->whole_is, listing.unfinished->framework),
+           "", ""});
     }
   }
 
@@ -175,8 +188,10 @@ class Opener {
     if (first_error_) throw Error(*first_error_);
     std::string seen;
     if (!listing.skipped.empty()) seen = fmt::format(" (it has {})", fmt::join(listing.skipped, ", "));
-    if (listing.has_distributed_data) {
-      throw Error(Status::not_found, fmt::format("{}: .distcp files without .metadata", checkpoint_.resolved),
+    if (listing.unfinished != nullptr) {
+      throw Error(Status::not_found,
+                  fmt::format("{}: {} without {}", checkpoint_.resolved, listing.unfinished->parts_are,
+                              listing.unfinished->whole_is),
                   "the save never finished: take another checkpoint");
     }
     throw Error(Status::not_found, fmt::format("{}: no checkpoint in this folder{}", checkpoint_.resolved, seen),

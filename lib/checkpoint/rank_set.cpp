@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/several_files.hpp"
 
 namespace tare {
 namespace {
@@ -28,11 +28,11 @@ std::map<std::string, RankGroup> groups_of(const std::vector<std::string>& paths
   return groups;
 }
 
-/// A distributed checkpoint says itself which files it has.
+/// A checkpoint of several files says itself which it has.
 std::vector<std::string> paths_of(const std::vector<CheckpointFile>& files) {
   std::vector<std::string> paths;
   for (const CheckpointFile& file : files) {
-    if (!is_distributed_part(file_name(file.path))) paths.push_back(file.path);
+    if (!is_of_several_files(file_name(file.path))) paths.push_back(file.path);
   }
   return paths;
 }

@@ -6,8 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "lib/checkpoint/distributed.hpp"
+#include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/several_files.hpp"
 
 namespace tare {
 namespace {
@@ -48,7 +49,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   return reading;
 }
 
-void tell_of_missing(const Directory& directory, const std::vector<std::string>& files,
+void tell_of_missing(const Directory& directory, const std::vector<std::string>& files, std::string_view framework,
                      std::vector<Finding>& findings) {
   std::vector<std::string> missing;
   std::copy_if(files.begin(), files.end(), std::back_inserter(missing),
@@ -56,30 +57,27 @@ void tell_of_missing(const Directory& directory, const std::vector<std::string>&
   if (missing.empty()) return;
   const std::size_t count = missing.size();
   missing.resize(std::min(count, most_missing));
-  findings.push_back(
-      {Severity::warning, "incomplete-checkpoint",
-       fmt::format("{} of its {} files {} not there, so torch cannot load all of it: {}{}", count, files.size(),
-                   count == 1 ? "is" : "are", fmt::join(missing, ", "), count > missing.size() ? " ..." : ""),
-       "", ""});
+  findings.push_back({Severity::warning, "incomplete-checkpoint",
+                      fmt::format("{} of its {} file{} {} not there, so {} cannot load all of it: {}{}", count,
+                                  files.size(), files.size() == 1 ? "" : "s", count == 1 ? "is" : "are", framework,
+                                  fmt::join(missing, ", "), count > missing.size() ? " ..." : ""),
+                      "", ""});
 }
 
-Reading read_distributed(const std::string& relative, const std::string& location, const OpenOptions& options) {
+Reading read_several(const SeveralFiles& format, const std::string& relative, const std::string& location,
+                     const OpenOptions& options) {
   Reading reading;
   const std::string name(file_name(relative));
   const std::string prefix = relative.substr(0, relative.size() - name.size());
   const std::string folder = location.substr(0, location.size() - name.size());
   const auto directory =
       std::make_shared<const Directory>(*options.files, folder.empty() ? "." : folder.substr(0, folder.size() - 1));
-  Distributed opened = open_distributed(directory, name);
+  OpenedWhole opened = format.open(directory, name);
   const Container& container = *opened.container;
   reading.findings = container.findings();
   std::vector<FoundScaler> scalers = find_scalers(container.tree(), {relative}, reading.findings);
-  tell_of_missing(*directory, opened.all_files, reading.findings);
-  if (opened.is_megatron && !directory->has("metadata.json")) {
-    reading.findings.push_back({Severity::warning, "incomplete-checkpoint",
-                                "without metadata.json, which is written last, Megatron takes this for no checkpoint",
-                                "", ""});
-  }
+  tell_of_missing(*directory, opened.all_files, format.framework, reading.findings);
+  std::move(opened.findings.begin(), opened.findings.end(), std::back_inserter(reading.findings));
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
                                       [](const Finding& finding) { return finding.severity == Severity::error; });
   if (scalers.empty() && !reading.may_hold_more) reading.contents = opened.contents;
@@ -101,8 +99,9 @@ Reading read_distributed(const std::string& relative, const std::string& locatio
 }  // namespace
 
 Reading read_checkpoint_file(const std::string& relative, const std::string& location, const OpenOptions& options) {
-  const auto read = is_distributed_metadata(file_name(relative)) ? read_distributed : read_single;
-  return read(relative, location, options);
+  const SeveralFiles* format = format_of_whole(file_name(relative));
+  return format == nullptr ? read_single(relative, location, options)
+                           : read_several(*format, relative, location, options);
 }
 
 }  // namespace tare

@@ -9,8 +9,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/source.hpp"
-#include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/several_files.hpp"
 
 namespace tare {
 namespace {
@@ -147,14 +147,15 @@ bool is_numbered(std::string_view name, std::string_view prefix) {
          name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
 }
 
-/// A distributed checkpoint without its metadata, which is written last. (Its name may follow in a moment.)
-bool is_unfinished(const Files& files, const std::string& folder) {
-  bool has_data = false;
+/// The format of which a folder has parts, without the file that they are opened by, which is written last. (Its name
+/// may follow in a moment.) Null for all else.
+const SeveralFiles* unfinished(const Files& files, const std::string& folder) {
+  const SeveralFiles* format = nullptr;
   for (const FileEntry& entry : files.list(folder)) {
-    if (is_distributed_metadata(entry.name)) return false;
-    has_data = has_data || entry.name.ends_with(".distcp");
+    if (format_of_whole(entry.name) != nullptr) return nullptr;
+    if (const SeveralFiles* part_of = format_of_part(entry.name)) format = part_of;
   }
-  return has_data;
+  return format;
 }
 
 /// The highest step that a trainer would take. `steps` are in their order.
@@ -162,9 +163,11 @@ std::string last_finished(const Files& files, const std::string& directory, cons
                           std::vector<Finding>& findings) {
   const std::vector<std::string> last_first(steps.rbegin(), steps.rend());
   for (const std::string& step : last_first) {
-    if (!is_unfinished(files, fmt::format("{}/{}", directory, step))) return step;
+    const SeveralFiles* format = unfinished(files, fmt::format("{}/{}", directory, step));
+    if (format == nullptr) return step;
     findings.push_back({Severity::warning, "incomplete-checkpoint",
-                        fmt::format("{} has .distcp files and no .metadata: its save never finished, or goes on", step),
+                        fmt::format("{} has {} and no {}: its save never finished, or goes on", step, format->parts_are,
+                                    format->whole_is),
                         "", ""});
   }
   return steps.back();

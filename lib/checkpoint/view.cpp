@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lib/base/error.hpp"
-#include "lib/checkpoint/distributed.hpp"
+#include "lib/checkpoint/several_files.hpp"
 #include "lib/container/preview.hpp"
 
 namespace tare {
@@ -20,6 +20,7 @@ class ChangedFolder final : public SourceFolder {
     if (found == sources_.end()) throw Error(Status::internal, name + ": was not read before");
     return found->second;
   }
+  [[nodiscard]] bool has(const std::string& name) const override { return sources_.contains(name); }
 
  private:
   std::map<std::string, std::shared_ptr<const Source>> sources_;
@@ -47,7 +48,7 @@ std::unique_ptr<const Container> view_after(const Checkpoint& checkpoint, std::s
   for (std::size_t part = 0; part < names.size(); ++part) {
     folder->add(names[part], after(checkpoint.files[whole.parts[part]], part, changes));
   }
-  return open_distributed(folder, names.front()).container;
+  return format_of_whole(names.front())->open(folder, names.front()).container;
 }
 
 }  // namespace tare

@@ -14,6 +14,8 @@ class SourceFolder {
   /// The file of that name in the folder. Names come out of files: throws `refused` for one that leaves the folder,
   /// `io` where it cannot be opened.
   [[nodiscard]] virtual std::shared_ptr<const Source> open(const std::string& name) const = 0;
+  /// Is there such a file? No, for a name that leaves the folder.
+  [[nodiscard]] virtual bool has(const std::string& name) const = 0;
 };
 
 }  // namespace tare

@@ -5,8 +5,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/several_files.hpp"
 
 namespace tare {
 
@@ -19,7 +19,7 @@ namespace {
 
 std::string whole_of(FileLayer& files, const std::string& path) {
   std::string resolved = resolved_path(files, path);
-  return is_distributed_part(file_name(resolved)) ? folder_of(resolved) : resolved;
+  return is_of_several_files(file_name(resolved)) ? folder_of(resolved) : resolved;
 }
 
 }  // namespace

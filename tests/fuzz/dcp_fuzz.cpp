@@ -22,6 +22,7 @@ class TwoFiles final : public SourceFolder {
   [[nodiscard]] std::shared_ptr<const Source> open(const std::string& name) const override {
     return std::make_shared<MemorySource>(name, name == metadata_name ? metadata_ : data_);
   }
+  [[nodiscard]] bool has(const std::string&) const override { return true; }
   void apply(const std::vector<PartChange>& changes) {
     for (const PartChange& change : changes) {
       Bytes& image = change.part == 0 ? metadata_ : data_;

@@ -45,6 +45,7 @@ class Images final : public SourceFolder {
     opened[name] = source;
     return source;
   }
+  [[nodiscard]] bool has(const std::string& name) const override { return images.contains(name); }
   void apply(const Container& container, const std::vector<PartChange>& changes) {
     for (const PartChange& change : changes) {
       Bytes& image = images.at(container.parts()[change.part]);

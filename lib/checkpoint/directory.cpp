@@ -1,0 +1,30 @@
+#include "lib/checkpoint/directory.hpp"
+
+#include <fmt/format.h>
+
+#include "lib/base/error.hpp"
+#include "lib/checkpoint/names.hpp"
+
+namespace tare {
+
+std::shared_ptr<const Source> Directory::open(const std::string& name) const {
+  const auto known = opened_.find(name);
+  if (known != opened_.end()) return known->second;
+  if (!is_plain_relative(name)) {
+    throw Error(Status::refused, fmt::format("{}: names the file '{}', which may lie outside it", path_, name),
+                "no framework writes such a name; find out who made this checkpoint");
+  }
+  const std::string path = path_ + "/" + name;
+  const bool may_leave = files_.link_target(path) || name.find('/') != name.npos;
+  if (may_leave && files_.type(path) != FileType::absent && !files_.is_inside(path, path_)) {
+    throw Error(Status::refused, fmt::format("{}: is a link out of the checkpoint", path),
+                "give a copy that holds the file itself");
+  }
+  return opened_.try_emplace(name, files_.open(path)).first->second;
+}
+
+bool Directory::has(const std::string& name) const {
+  return is_plain_relative(name) && files_.type(path_ + "/" + name) != FileType::absent;
+}
+
+}  // namespace tare

@@ -1,0 +1,29 @@
+// A folder of a checkpoint of several files, whose parts name each other.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "lib/base/files.hpp"
+#include "lib/container/source_folder.hpp"
+
+namespace tare {
+
+/// Names lead to files inside it, or are refused. For one thread.
+class Directory final : public SourceFolder {
+ public:
+  /// Borrows `files`.
+  Directory(const Files& files, std::string path) : files_(files), path_(std::move(path)) {}
+
+  /// Each file is opened once.
+  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& name) const override;
+  [[nodiscard]] bool has(const std::string& name) const override;
+
+ private:
+  const Files& files_;
+  std::string path_;
+  mutable std::map<std::string, std::shared_ptr<const Source>> opened_;
+};
+
+}  // namespace tare

@@ -1,0 +1,46 @@
+#include "lib/checkpoint/several_files.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/checkpoint/distributed.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto formats = std::to_array<SeveralFiles>({
+    {.framework = "torch",
+     .is_whole = is_distributed_metadata,
+     .is_part = is_distributed_data,
+     .wholes_of = distributed_metadata_of,
+     .open = open_distributed,
+     .parts_are = ".distcp files",
+     .whole_is = ".metadata",
+     .overruling = ".metadata"},
+});
+
+const SeveralFiles* format_where(bool (*SeveralFiles::*matches)(std::string_view), std::string_view file_name) {
+  const auto found =
+      std::find_if(formats.begin(), formats.end(), [&](const SeveralFiles& f) { return (f.*matches)(file_name); });
+  return found == formats.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::span<const SeveralFiles> several_files() {
+  return formats;
+}
+
+const SeveralFiles* format_of_whole(std::string_view file_name) {
+  return format_where(&SeveralFiles::is_whole, file_name);
+}
+
+const SeveralFiles* format_of_part(std::string_view file_name) {
+  return format_where(&SeveralFiles::is_part, file_name);
+}
+
+bool is_of_several_files(std::string_view file_name) {
+  return format_of_whole(file_name) != nullptr || format_of_part(file_name) != nullptr;
+}
+
+}  // namespace tare
