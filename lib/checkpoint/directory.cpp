@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/names.hpp"
 
@@ -25,6 +27,15 @@ std::shared_ptr<const Source> Directory::open(const std::string& name) const {
 
 bool Directory::has(const std::string& name) const {
   return is_plain_relative(name) && files_.type(path_ + "/" + name) != FileType::absent;
+}
+
+std::vector<std::string> Directory::folders() const {
+  std::vector<std::string> names;
+  for (const FileEntry& entry : files_.list(path_)) {
+    if (entry.type == FileType::folder) names.push_back(entry.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace tare

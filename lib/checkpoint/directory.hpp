@@ -19,6 +19,7 @@ class Directory final : public SourceFolder {
   /// Each file is opened once.
   [[nodiscard]] std::shared_ptr<const Source> open(const std::string& name) const override;
   [[nodiscard]] bool has(const std::string& name) const override;
+  [[nodiscard]] std::vector<std::string> folders() const override;
 
  private:
   const Files& files_;

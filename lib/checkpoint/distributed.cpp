@@ -1,7 +1,5 @@
 #include "lib/checkpoint/distributed.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -12,32 +10,11 @@ namespace tare {
 namespace {
 
 constexpr std::string_view metadata_name = ".metadata";
-constexpr std::size_t most_described = 6;
 
 /// Items that every checkpoint of Megatron-core has: the common state, or (beside a common.pt) the ranks' random
 /// states.
 bool is_megatrons(const DcpItem& item) {
   return item.key.starts_with("common_state/") || item.key.starts_with("rng_state/");
-}
-
-/// "57 tensors and 12 objects under model, optim"
-std::string description(const DcpMetadata& metadata) {
-  std::vector<std::string_view> keys;
-  std::size_t tensors = 0;
-  bool has_more = false;
-  std::string_view last_key;
-  for (const DcpItem& item : metadata.items) {
-    if (item.is_tensor && item.key != last_key) ++tensors;
-    last_key = item.key;
-    const std::string_view top = item.key.substr(0, item.key.find_first_of("./"));
-    if (std::find(keys.begin(), keys.end(), top) != keys.end()) continue;
-    has_more = keys.size() == most_described;
-    if (!has_more) keys.push_back(top);
-  }
-  const auto objects =
-      std::count_if(metadata.items.begin(), metadata.items.end(), [](const DcpItem& item) { return !item.is_tensor; });
-  return fmt::format("{} tensor{} and {} object{} under {}{}", tensors, tensors == 1 ? "" : "s", objects,
-                     objects == 1 ? "" : "s", fmt::join(keys, ", "), has_more ? " ..." : "");
 }
 
 }  // namespace
@@ -62,12 +39,12 @@ OpenedWhole open_distributed(const std::shared_ptr<const SourceFolder>& folder, 
   OpenedWhole opened;
   bool is_megatron = false;
   opened.container = open_torch_dcp(folder, name, [&](const DcpMetadata& metadata) {
-    opened.contents = description(metadata);
     opened.all_files = metadata.files;
     is_megatron = std::any_of(metadata.items.begin(), metadata.items.end(), is_megatrons);
     std::vector<StoredItem> items;
     items.reserve(metadata.items.size());
     for (const DcpItem& item : metadata.items) items.push_back({item.key, item.is_tensor, item.place.size});
+    opened.contents = describe_items(items);
     return possible_state(items);
   });
   if (is_megatron && !folder->has("metadata.json")) {

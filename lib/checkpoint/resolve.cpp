@@ -21,6 +21,8 @@ struct Pointer {
   std::string_view framework;
   /// The folder or file that its text means; nothing for a text that the framework would not take.
   std::optional<std::string> (*target)(std::string_view text);
+  /// How its text begins, which may have several lines then; empty: anyhow, in one line.
+  std::string_view beginning = {};
 };
 
 std::optional<std::string> as_it_is(std::string_view text) {
@@ -50,6 +52,14 @@ std::optional<std::string> last_part(std::string_view text) {
   return std::string(file_name(text));
 }
 
+/// The first line of a CheckpointState, in protobuf's text format: model_checkpoint_path: "ckpt-7"
+std::optional<std::string> bundle_index(std::string_view text) {
+  const std::size_t begin = text.find('"') + 1;
+  const std::size_t end = text.find('"', begin);
+  if (begin == 0 || end == text.npos || text.substr(begin, end - begin).find('\\') != text.npos) return std::nullopt;
+  return std::string(file_name(text.substr(begin, end - begin))) + ".index";
+}
+
 /// Beside `latest`: which of the two DeepSpeed follows is for its configuration to say.
 constexpr std::string_view universal_pointer = "latest_universal";
 
@@ -60,6 +70,7 @@ constexpr auto pointers = std::to_array<Pointer>({
     {"latest_checkpointed_iteration.txt", "Megatron", megatron_iteration},
     {"last_checkpoint", "mmengine or detectron2", last_part},
     {universal_pointer, "DeepSpeed with checkpoint.load_universal", as_it_is},
+    {"checkpoint", "TensorFlow", bundle_index, "model_checkpoint_path:"},
 });
 
 /// Folders of which the one with the highest number is resumed from.
@@ -86,7 +97,7 @@ constexpr std::string_view inner_folder = "checkpoints";
 constexpr int most_steps = 4;
 constexpr std::uint64_t longest_pointer = 4096;
 
-/// Nothing for a file that is no line of text: a checkpoint may be called "latest" too.
+/// Nothing for a file that is no short text: a checkpoint may be called "latest" too.
 std::optional<std::string> pointer_text(const Source& file) {
   if (file.size() > longest_pointer) return std::nullopt;
   const Bytes bytes = file.read({0, file.size()});
@@ -94,7 +105,7 @@ std::optional<std::string> pointer_text(const Source& file) {
   constexpr std::string_view blank = " \t\r\n";
   text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
   text.remove_suffix(text.size() - std::min(text.find_last_not_of(blank) + 1, text.size()));
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n'; };
   if (std::any_of(text.begin(), text.end(), is_control)) return std::nullopt;
   return std::string(text);
 }
@@ -118,7 +129,8 @@ std::optional<std::string> by_pointer(const Files& files, const std::string& dir
     const std::string file = fmt::format("{}/{}", directory, pointer.file);
     if (files.link_target(file) || files.type(file) != FileType::file) continue;
     const auto text = pointer_text(*files.open(file));
-    if (!text) continue;
+    if (!text || !text->starts_with(pointer.beginning)) continue;
+    if (pointer.beginning.empty() && text->find('\n') != text->npos) continue;
     auto target = pointer.target(*text);
     const bool has_twin = &pointer != &pointers.back() && (&pointer)[1].file == pointer.file;
     if (has_twin && (!target || files.type(directory + "/" + *target) == FileType::absent)) continue;

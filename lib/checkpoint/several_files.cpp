@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/checkpoint/bundle.hpp"
 #include "lib/checkpoint/distributed.hpp"
 
 namespace tare {
@@ -17,6 +18,13 @@ constexpr auto formats = std::to_array<SeveralFiles>({
      .parts_are = ".distcp files",
      .whole_is = ".metadata",
      .overruling = ".metadata"},
+    {.framework = "TensorFlow",
+     .is_whole = is_bundle_index,
+     .is_part = is_bundle_data,
+     .wholes_of = bundle_indices_of,
+     .open = open_bundle,
+     .parts_are = ".data files",
+     .whole_is = ".index"},
 });
 
 const SeveralFiles* format_where(bool (*SeveralFiles::*matches)(std::string_view), std::string_view file_name) {

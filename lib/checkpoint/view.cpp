@@ -21,6 +21,15 @@ class ChangedFolder final : public SourceFolder {
     return found->second;
   }
   [[nodiscard]] bool has(const std::string& name) const override { return sources_.contains(name); }
+  [[nodiscard]] std::vector<std::string> folders() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, source] : sources_) {
+      const std::size_t slash = name.find('/');
+      if (slash == name.npos || (!names.empty() && names.back() == name.substr(0, slash))) continue;
+      names.push_back(name.substr(0, slash));
+    }
+    return names;
+  }
 
  private:
   std::map<std::string, std::shared_ptr<const Source>> sources_;

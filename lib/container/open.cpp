@@ -9,6 +9,7 @@
 #include "lib/container/container.hpp"
 #include "lib/container/hdf5.hpp"
 #include "lib/container/keras.hpp"
+#include "lib/container/leveldb_table.hpp"
 #include "lib/container/mindspore.hpp"
 #include "lib/container/msgpack.hpp"
 #include "lib/container/npz.hpp"
@@ -17,7 +18,6 @@
 #include "lib/container/recognised.hpp"
 #include "lib/container/safetensors.hpp"
 #include "lib/container/sniff.hpp"
-#include "lib/container/tensor_bundle.hpp"
 #include "lib/container/torch_legacy.hpp"
 #include "lib/container/torch_zip.hpp"
 
@@ -46,6 +46,13 @@ Opened open_json(const SharedSource&) {
   return recognised("json", "JSON");
 }
 
+/// TensorFlow's checkpoints are several files and come another way, by their names.
+Opened open_lone_table(const SharedSource& source) {
+  throw Error(Status::unsupported,
+              fmt::format("{}: is the index of a TensorFlow checkpoint, under another name", source->name()),
+              "its name tells where the data is: call it <prefix>.index again, beside its .data files");
+}
+
 struct Format {
   bool (*matches)(const Source& source, ByteView head);
   Opened (*open)(const SharedSource& source);
@@ -61,7 +68,7 @@ constexpr auto formats = std::to_array<Format>({
     {starts_like_mindspore, open_mindspore},
     {[](const Source&, ByteView head) { return starts_like_paddle_variable(head); }, open_paddle_variable},
     {[](const Source&, ByteView head) { return starts_like_msgpack(head); }, open_msgpack},
-    {[](const Source& source, ByteView) { return ends_like_tensor_bundle(source); }, open_tensor_bundle},
+    {[](const Source& source, ByteView) { return ends_like_leveldb_table(source); }, open_lone_table},
     {is_old_pickle, open_pickle_file},
     {[](const Source&, ByteView head) { return starts_like_json(head); }, open_json},
 });

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lib/base/source.hpp"
 
@@ -16,6 +17,8 @@ class SourceFolder {
   [[nodiscard]] virtual std::shared_ptr<const Source> open(const std::string& name) const = 0;
   /// Is there such a file? No, for a name that leaves the folder.
   [[nodiscard]] virtual bool has(const std::string& name) const = 0;
+  /// The names of the folders in it, in order. Throws `io` where they cannot be listed.
+  [[nodiscard]] virtual std::vector<std::string> folders() const { return {}; }
 };
 
 }  // namespace tare

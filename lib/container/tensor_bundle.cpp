@@ -1,99 +1,166 @@
-// The layout: data blocks, index block, footer. A block is followed by a type byte and the masked CRC-32C of both. The
-// footer has two handles (offset and size as varints), padding and a magic number. An index block's values are the
-// handles of data blocks.
 #include "lib/container/tensor_bundle.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/crc32c.hpp"
-#include "lib/container/recognised.hpp"
-#include "lib/container/varint.hpp"
+#include "lib/container/held_tensors.hpp"
+#include "lib/container/nested_keys.hpp"
+#include "lib/container/pickle_patch.hpp"
 
 namespace tare {
 namespace {
 
-constexpr std::uint64_t footer_size = 48;
-constexpr std::uint64_t magic_size = 8;
-constexpr std::uint64_t trailer_size = 5;
-constexpr std::uint64_t magic = 0xdb4775248b80fb57;
+constexpr std::size_t crc_size = sizeof(std::uint32_t);
 
-class TableCheck {
+Bytes stored(std::uint32_t number) {
+  Bytes bytes;
+  append_le(bytes, number);
+  return bytes;
+}
+
+class TensorBundle final : public Container {
  public:
-  explicit TableCheck(const Source& source) : source_(source) {}
-
-  void run() const {
-    const Bytes footer = source_.read({source_.size() - footer_size, footer_size});
-    ByteView handles = ByteView(footer).first(footer_size - magic_size);
-    read_handle(handles);  // of the metaindex, which is empty
-    const Bytes index = read_block(read_handle(handles));
-    if (!index.empty()) check_data_blocks(index);
+  TensorBundle(const SourceFolder& folder, const std::string& name, const BundleChoice& choose)
+      : index_(read_bundle_index(*folder.open(name))), parts_{name}, sources_{nullptr} {
+    const std::vector<bool> chosen = choose(index_);
+    NestedKeys keys;
+    auto tensors = std::make_shared<HeldTensors>();
+    for (std::size_t i = 0; i < index_.items.size(); ++i) {
+      if (!chosen[i] || index_.items[i].is_sliced || index_.items[i].type.size == 0) continue;
+      const auto part = opened_part(folder, index_.items[i].shard);
+      if (part) read(index_.items[i], *part, keys, *tensors);
+    }
+    tree_.root = keys.write(tree_);
+    tree_.install(std::move(tensors));
   }
+
+  [[nodiscard]] std::string_view format() const override { return "tensor_bundle"; }
+  [[nodiscard]] const Tree& tree() const override { return tree_; }
+  [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
+    throw Error(Status::internal, "a TensorFlow checkpoint is several files");
+  }
+  [[nodiscard]] std::span<const std::string> parts() const override { return parts_; }
+  [[nodiscard]] std::size_t part_of(NodeId node) const override {
+    const auto held = held_.find(node);
+    return held == held_.end() ? 0 : held->second.part;
+  }
+  [[nodiscard]] std::vector<PartChange> change_parts(std::span<const NodeChange> changes) const override;
 
  private:
-  [[noreturn]] void fail(std::string_view problem) const {
-    throw Error(Status::corrupt, fmt::format("{}: TensorFlow checkpoint index: {}", source_.name(), problem),
-                "the file is damaged; take another copy");
+  struct Held {
+    const BundleItem* item;
+    std::size_t part;
+    bool is_sound;  ///< its checksum holds
+  };
+
+  void tell(Severity severity, const char* code, std::string message, const std::string& file, const std::string& key) {
+    findings_.push_back({severity, code, std::move(message), file, key});
   }
 
-  Span read_handle(ByteView& from) const {
-    const auto offset = take_varint(from);
-    const auto size = take_varint(from);
-    if (!offset || !size) fail("a block's place that is none");
-    return {*offset, *size};
-  }
+  void read(const BundleItem& item, std::size_t part, NestedKeys& keys, HeldTensors& tensors);
+  /// The part that a data file is; nothing, and told once, where it cannot be opened.
+  std::optional<std::size_t> opened_part(const SourceFolder& folder, std::uint64_t shard);
 
-  /// The block's bytes; none where it is compressed, which TensorFlow never does.
-  [[nodiscard]] Bytes read_block(Span place) const {
-    const std::uint64_t end = source_.size() - footer_size;
-    if (place.offset > end || place.size > end - place.offset || end - place.offset - place.size < trailer_size ||
-        place.size > limits::max_small_text_bytes) {
-      fail(fmt::format("a block of {} bytes at offset {}", place.size, place.offset));
-    }
-    Bytes block = source_.read({place.offset, place.size + trailer_size});
-    const ByteView covered = ByteView(block).first(place.size + 1);
-    if (load_le<std::uint32_t>(block.data() + covered.size()) != masked_crc32c(covered)) {
-      fail(fmt::format("the checksum of the block at offset {} is wrong", place.offset));
-    }
-    const bool is_plain = block[place.size] == std::byte{0};
-    block.resize(is_plain ? place.size : 0);
-    return block;
-  }
-
-  void check_data_blocks(ByteView index) const {
-    if (index.size() < 4) fail("an index block without restart points");
-    const std::uint64_t restarts = load_le<std::uint32_t>(index.data() + index.size() - 4);
-    if (restarts > (index.size() - 4) / 4) fail("an index block without restart points");
-    ByteView rows = index.first(index.size() - 4 - 4 * restarts);
-    while (!rows.empty()) {
-      const auto shared = take_varint(rows);
-      const auto rest = take_varint(rows);
-      const auto size = take_varint(rows);
-      if (!shared || !rest || !size || *rest > rows.size() || *size > rows.size() - *rest)
-        fail("a row passes its block");
-      ByteView handle = rows.subspan(*rest, *size);
-      rows = rows.subspan(*rest + *size);
-      const Span place = read_handle(handle);
-      if (!handle.empty()) fail("an index row that is no block's place");
-      static_cast<void>(read_block(place));
-    }
-  }
-
-  const Source& source_;
+  BundleIndex index_;
+  std::vector<std::string> parts_;
+  std::map<std::uint64_t, std::optional<std::size_t>> part_of_shard_;
+  std::vector<std::shared_ptr<const Source>> sources_;  ///< by part; null for the index
+  std::map<NodeId, Held> held_;
+  Tree tree_;
+  std::vector<Finding> findings_;
 };
+
+std::optional<std::size_t> TensorBundle::opened_part(const SourceFolder& folder, std::uint64_t shard) {
+  const auto [known, is_new] = part_of_shard_.try_emplace(shard);
+  if (!is_new) return known->second;
+  const std::string name = bundle_data_name(parts_.front(), shard, index_.shards);
+  try {
+    sources_.push_back(folder.open(name));
+    known->second = parts_.size();
+    parts_.push_back(name);
+  } catch (const Error& error) {
+    tell(Severity::error, "file-not-read", error.what(), name, {});
+  }
+  return known->second;
+}
+
+void TensorBundle::read(const BundleItem& item, std::size_t part, NestedKeys& keys, HeldTensors& tensors) {
+  Tensor tensor;
+  tensor.library = "tensor";
+  tensor.type = item.type;
+  tensor.shape = item.shape;
+  const Source& file = *sources_[part];
+  const bool has_its_size = item.place.size <= limits::max_tensor_read_bytes &&
+                            tensor.count() <= limits::max_tensor_read_bytes &&
+                            tensor.count() * item.type.size == item.place.size;
+  if (!has_its_size || item.place.end() > file.size()) {
+    return tell(Severity::error, "item-not-read",
+                fmt::format("{} bytes at offset {} of a file of {} are not what {} takes", item.place.size,
+                            item.place.offset, file.size(), tensor.type_text()),
+                parts_[part], item.key);
+  }
+  Bytes elements = file.read(item.place);
+  const bool is_sound = masked_crc32c(elements) == item.crc;
+  if (!is_sound) {
+    tell(Severity::warning, "crc-mismatch",
+         fmt::format("{}: its CRC-32C is not that of the index: TensorFlow refuses to load it", item.key), parts_[part],
+         item.key);
+  }
+  Node node;
+  node.kind = Kind::tensor;
+  const NodeId id = tree_.add(node);
+  held_[id] = {&item, part, is_sound};
+  tensors.add(id, std::move(tensor), std::move(elements));
+  keys.add(item.key, id);
+}
+
+/// Nothing changes its size: the element, its checksum in the index, and the checksum of that row's block.
+std::vector<PartChange> TensorBundle::change_parts(std::span<const NodeChange> changes) const {
+  std::map<std::size_t, FileChange> by_part;
+  std::map<std::size_t, Bytes> blocks;  // of the index, as they will be
+  const Source& index = *index_.table.file;
+  const auto patch = [&](std::size_t part, Span place, const Bytes& before, const Bytes& after, std::string_view what) {
+    auto& patches = by_part[part].patches;
+    for (Patch& run : differing_runs(before, after, place.offset, what)) patches.push_back(std::move(run));
+  };
+  for (const NodeChange& change : changes) {
+    const Held& held = held_.at(change.node);
+    const BundleItem& item = *held.item;
+    if (!held.is_sound || item.crc_place.size != crc_size) {
+      throw Error(Status::corrupt, fmt::format("{}: its checksum in the index does not hold", item.key),
+                  "an edit would hide the damage: take another copy");
+    }
+    const Bytes after = changed_element(tree_.tensor(change.node), change);
+    patch(held.part, item.place, tree_.reader()->elements(change.node), after, change.meaning);
+    const Bytes crc = stored(masked_crc32c(after));
+    patch(0, item.crc_place, stored(item.crc), crc, fmt::format("CRC-32C of {}", item.key));
+    const Span block = index_.table.blocks[item.block];
+    auto& bytes = blocks.try_emplace(item.block, index.read(block)).first->second;
+    std::copy(crc.begin(), crc.end(),
+              bytes.begin() + static_cast<std::ptrdiff_t>(item.crc_place.offset - block.offset));
+  }
+  for (const auto& [number, bytes] : blocks) {
+    const Span trailer{index_.table.blocks[number].end(), crc_size};
+    patch(0, trailer, index.read(trailer), stored(masked_crc32c(bytes)), "CRC-32C of the index's block");
+  }
+  std::vector<PartChange> parts;
+  for (auto& [part, change] : by_part) parts.push_back({part, std::move(change)});
+  return parts;
+}
 
 }  // namespace
 
-bool ends_like_tensor_bundle(const Source& source) {
-  if (source.size() < footer_size) return false;
-  const Bytes end = source.read({source.size() - magic_size, magic_size});
-  return load_le<std::uint64_t>(end.data()) == magic;
-}
-
-std::unique_ptr<Container> open_tensor_bundle(const std::shared_ptr<const Source>& source) {
-  TableCheck(*source).run();
-  return recognised("tensor_bundle", "TensorFlow checkpoint index");
+std::unique_ptr<Container> open_tensor_bundle(const std::shared_ptr<const SourceFolder>& folder,
+                                              const std::string& name, const BundleChoice& choose) {
+  return std::make_unique<TensorBundle>(*folder, name, choose);
 }
 
 }  // namespace tare

@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/nested_keys.hpp"
 #include "lib/container/pickle_change.hpp"
 #include "lib/container/pickle_patch.hpp"
 #include "lib/container/pickle_tensor.hpp"
@@ -44,57 +45,6 @@ class BlobTensors final : public TensorReader {
 
  private:
   const Blobs& blobs_;
-};
-
-/// The state dict that flattened keys come from: "app.scaler.scale" is `scale` in `scaler` in `app`. A value whose key
-/// is the beginning of others' stands beside their dict, under the same name. Dots behind a slash are none of the state
-/// dict's: Megatron-core writes a shard's place there ("rng_state/shard_0.1_1.2").
-class NestedKeys {
- public:
-  void add(std::string_view key, NodeId value) {
-    std::size_t at = 0;
-    const auto next_dot = [&] { return key.substr(0, key.find('/')).find('.'); };
-    for (std::size_t dot = next_dot(); dot != key.npos; dot = next_dot()) {
-      at = below(at, key.substr(0, dot));
-      key.remove_prefix(dot + 1);
-    }
-    maps_[at].values.emplace_back(key, value);
-  }
-
-  NodeId write(Tree& tree) const {
-    std::vector<NodeId> written(maps_.size());
-    for (std::size_t i = maps_.size(); i-- > 0;) {  // a map stands behind the one that holds it
-      std::vector<NodeId> pairs;
-      for (const auto& [key, value] : maps_[i].values) {
-        pairs.push_back(tree.add_side_text(Kind::string, key, {}));
-        pairs.push_back(value);
-      }
-      for (const auto& [key, map] : maps_[i].inner) {
-        pairs.push_back(tree.add_side_text(Kind::string, key, {}));
-        pairs.push_back(written[map]);
-      }
-      written[i] = tree.add_items(Kind::map, pairs, {});
-    }
-    return written.front();
-  }
-
- private:
-  struct Map {
-    std::vector<std::pair<std::string_view, NodeId>> values;
-    std::vector<std::pair<std::string_view, std::size_t>> inner;
-  };
-
-  std::size_t below(std::size_t map, std::string_view key) {
-    const auto [known, is_new] = number_.try_emplace({map, key}, maps_.size());
-    if (is_new) {
-      maps_[map].inner.emplace_back(key, maps_.size());
-      maps_.emplace_back();
-    }
-    return known->second;
-  }
-
-  std::vector<Map> maps_ = std::vector<Map>(1);
-  std::map<std::pair<std::size_t, std::string_view>, std::size_t> number_;
 };
 
 /// What is true of many items alike is told once, of the first.

@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/held_tensors.hpp"
 #include "lib/container/pickle_patch.hpp"
 
 namespace tare {
@@ -57,23 +58,13 @@ class ImageTensor final : public Container {
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     FileChange change;
     for (const NodeChange& wanted : changes) {
-      const Tensor tensor = tree_.tensor(wanted.node);
-      if (tensor.count() != 1 || tensor.type.size == 0) {
-        throw Error(Status::refused, fmt::format("{}: {} is no single number", wanted.meaning, tensor.type_text()));
-      }
-      const Bytes after = element_bytes(tensor.type, number_of(wanted), std::endian::little);
+      const Bytes after = changed_element(tree_.tensor(wanted.node), wanted);
       change.patches = differing_runs(image_->read(place_), after, place_.offset, wanted.meaning);
     }
     return change;
   }
 
  private:
-  static double number_of(const NodeChange& change) {
-    if (const auto* flag = std::get_if<bool>(&change.value)) return *flag ? 1.0 : 0.0;
-    if (const auto* integer = std::get_if<Integer>(&change.value)) return integer->as_double();
-    return std::get<double>(change.value);
-  }
-
   std::shared_ptr<const Source> image_;
   Span place_;
   Tree tree_;

@@ -20,4 +20,10 @@ inline std::optional<std::uint64_t> take_varint(ByteView& from) {
   return std::nullopt;
 }
 
+/// Adds one, in as few bytes as it takes.
+inline void append_varint(Bytes& to, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) to.push_back(static_cast<std::byte>(value | 0x80));
+  to.push_back(static_cast<std::byte>(value));
+}
+
 }  // namespace tare

@@ -29,6 +29,9 @@ constexpr auto table = std::to_array<const Dialect*>({
     &mindformers_common_part,
     &paddle_state,
     &paddle_static_variables,
+    &keras_legacy,
+    &tf_keras_part,
+    &tf_contrib_part,
 });
 
 }  // namespace

@@ -24,5 +24,8 @@ extern const Dialect mindformers_adaptive_cell;
 extern const Dialect mindformers_common_part;
 extern const Dialect paddle_state;
 extern const Dialect paddle_static_variables;
+extern const Dialect keras_legacy;
+extern const Dialect tf_keras_part;
+extern const Dialect tf_contrib_part;
 
 }  // namespace tare

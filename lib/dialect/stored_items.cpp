@@ -1,5 +1,7 @@
 #include "lib/dialect/stored_items.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -16,6 +18,8 @@ constexpr std::uint64_t largest_field = std::uint64_t{64} << 10;
 constexpr std::uint64_t largest_object = std::uint64_t{64} << 20;
 /// As in find.cpp: what has more keys is no scaler.
 constexpr std::size_t most_fields = 64;
+/// Of the keys at the root, for a description.
+constexpr std::size_t most_described = 6;
 
 /// Objects with such a part in their key are stored for every parameter, or rank, and are something else.
 constexpr auto other_parts = std::to_array<std::string_view>({
@@ -109,6 +113,25 @@ std::vector<bool> possible_state(std::span<const StoredItem> items) {
     flags.push_back(is_field || is_object || is_fp8);
   }
   return flags;
+}
+
+std::string describe_items(std::span<const StoredItem> items) {
+  std::vector<std::string_view> keys;
+  std::size_t tensors = 0;
+  std::size_t objects = 0;
+  bool has_more = false;
+  std::string_view last_key;
+  for (const StoredItem& item : items) {
+    if (!item.is_tensor) ++objects;
+    if (item.is_tensor && item.key != last_key) ++tensors;
+    last_key = item.key;
+    const std::string_view top = item.key.substr(0, item.key.find_first_of("./"));
+    if (std::find(keys.begin(), keys.end(), top) != keys.end()) continue;
+    has_more = keys.size() == most_described;
+    if (!has_more) keys.push_back(top);
+  }
+  return fmt::format("{} tensor{} and {} object{} under {}{}", tensors, tensors == 1 ? "" : "s", objects,
+                     objects == 1 ? "" : "s", fmt::join(keys, ", "), has_more ? " ..." : "");
 }
 
 }  // namespace tare

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,5 +19,8 @@ struct StoredItem {
 /// One flag an item: the fields of what has all of a dialect's keys beside each other, and every small object that is
 /// not known to be something else (a whole scaler may be in it).
 std::vector<bool> possible_state(std::span<const StoredItem> items);
+
+/// "57 tensors and 12 objects under model, optim". Items of one key, beside each other, are one tensor.
+std::string describe_items(std::span<const StoredItem> items);
 
 }  // namespace tare

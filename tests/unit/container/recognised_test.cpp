@@ -28,7 +28,6 @@ constexpr Sound sound[] = {
     {"numpy/npz_compressed/state.npz", "npz"},
     {"flax/to_bytes_stepped/state.msgpack", "msgpack"},
     {"flax/msgpack_chunked/state.msgpack", "msgpack"},
-    {"tensorflow/checkpoint_v3/ckpt/ckpt-4.index", "tensor_bundle"},
     {"numpy/json_sidecar/trainer_state.json", "json"},
 };
 
@@ -73,13 +72,6 @@ constexpr Hostile hostile[] = {
     {"npz_object_pickle/state.npz", Status::ok, "format-not-read"},
     {"npz_truncated/state.npz", Status::corrupt, ""},
     {"npz_two_members/state.npz", Status::ok, "duplicate-entry"},
-    {"tfbundle_data_crc/model.index", Status::ok, "format-not-read"},
-    {"tfbundle_footer/model.index", Status::corrupt, ""},
-    {"tfbundle_index_crc/model.index", Status::corrupt, ""},
-    {"tfbundle_no_data/model.index", Status::ok, "format-not-read"},
-    {"tfbundle_short_data/model.index", Status::ok, "format-not-read"},
-    {"tfbundle_truncated/model.index", Status::unsupported, ""},
-    {"tfbundle_wrong_block/model.index", Status::corrupt, ""},
 };
 
 std::string format_of(std::string_view bytes) {
