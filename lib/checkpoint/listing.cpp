@@ -25,6 +25,9 @@ constexpr auto other_endings = std::to_array<std::string_view>({
     ".svg",  ".pdf",   ".npy", ".gguf", ".parquet", ".sha256", ".lock", ".tmp",
 });
 
+/// Files of these names hold none either.
+constexpr auto other_names = std::to_array<std::string_view>({"_CHECKPOINT_METADATA"});  // of an Orbax step
+
 class Lister {
  public:
   Lister(const Files& files, const std::string& directory, std::vector<Finding>& findings)
@@ -59,19 +62,22 @@ class Lister {
     }
     const auto is_zarr = [](const FileEntry& entry) { return entry.name == ".zarray"; };
     if (std::any_of(entries.begin(), entries.end(), is_zarr)) return;  // the chunks of one array
-    bool owns_folders = false;
+    const bool is_item = std::any_of(entries.begin(), entries.end(), owns_folder);
     for (const auto& [name, type] : entries) {
       if (type == FileType::link) tell_of_link(fmt::format("{}/{}", folder, name), prefix + name);
-      if (type != FileType::file) continue;
-      take(name, prefix);
-      const SeveralFiles* format = format_of_whole(name);
-      owns_folders = owns_folders || (format != nullptr && format->owns_folders);
+      if (type == FileType::file && (!is_item || format_of_whole(name) != nullptr)) take(name, prefix);
     }
-    if (depth == max_depth || owns_folders || is_universal(folder)) return;
+    if (depth == max_depth || is_item || is_universal(folder)) return;
     for (const auto& [name, type] : entries) {
       if (type != FileType::folder || name.front() == '.') continue;
       visit(fmt::format("{}/{}", folder, name), fmt::format("{}{}/", prefix, name), depth + 1);
     }
+  }
+
+  /// Nothing else in its folder is anything by itself.
+  static bool owns_folder(const FileEntry& entry) {
+    const SeveralFiles* format = entry.type == FileType::file ? format_of_whole(entry.name) : nullptr;
+    return format != nullptr && format->owns_folders;
   }
 
   /// A universal DeepSpeed checkpoint has a folder for each parameter beside the one file with the scaler.
@@ -83,7 +89,8 @@ class Lister {
     const std::string ending = extension(name);
     const SeveralFiles* part_of = format_of_part(name);
     if (part_of != nullptr) formats_of_parts_.insert(part_of);
-    const bool is_other = std::find(other_endings.begin(), other_endings.end(), ending) != other_endings.end();
+    const bool is_other = std::find(other_endings.begin(), other_endings.end(), ending) != other_endings.end() ||
+                          std::find(other_names.begin(), other_names.end(), name) != other_names.end();
     if (format_of_whole(name) != nullptr) {
       listing_.wholes.push_back(prefix + name);
     } else if (ending == ".safetensors") {

@@ -76,7 +76,8 @@ constexpr auto pointers = std::to_array<Pointer>({
 /// Folders of which the one with the highest number is resumed from.
 struct Numbered {
   std::string_view prefix;
-  std::string_view framework;  ///< empty: no one framework's
+  std::string_view framework;    ///< empty: no one framework's
+  std::string_view inside = {};  ///< a file that each has; empty: any
 };
 
 constexpr auto numbered = std::to_array<Numbered>({
@@ -89,6 +90,7 @@ constexpr auto numbered = std::to_array<Numbered>({
     {"step-", ""},
     {"epoch_", ""},
     {"epoch-", ""},
+    {"", "Orbax", "_CHECKPOINT_METADATA"},
 });
 
 /// Where accelerate puts its numbered folders, below a project's own.
@@ -159,6 +161,10 @@ bool is_numbered(std::string_view name, std::string_view prefix) {
          name.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
 }
 
+bool has_inside(const Files& files, const std::string& step, const Numbered& row) {
+  return row.inside.empty() || files.type(fmt::format("{}/{}", step, row.inside)) == FileType::file;
+}
+
 /// The format of which a folder has parts, without the file that they are opened by, which is written last. (Its name
 /// may follow in a moment.) Null for all else.
 const SeveralFiles* unfinished(const Files& files, const std::string& folder) {
@@ -190,7 +196,10 @@ std::optional<std::string> by_number(const Files& files, const std::string& dire
   for (const Numbered& row : numbered) {
     std::vector<std::string> steps;
     for (const auto& [name, type] : entries) {
-      if (type == FileType::folder && is_numbered(name, row.prefix)) steps.push_back(name);
+      if (type == FileType::folder && is_numbered(name, row.prefix) &&
+          has_inside(files, fmt::format("{}/{}", directory, name), row)) {
+        steps.push_back(name);
+      }
     }
     if (steps.empty()) continue;
     std::sort(steps.begin(), steps.end(), natural_less);

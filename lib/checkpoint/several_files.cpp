@@ -5,6 +5,7 @@
 
 #include "lib/checkpoint/bundle.hpp"
 #include "lib/checkpoint/distributed.hpp"
+#include "lib/checkpoint/orbax.hpp"
 
 namespace tare {
 namespace {
@@ -25,6 +26,23 @@ constexpr auto formats = std::to_array<SeveralFiles>({
      .open = open_bundle,
      .parts_are = ".data files",
      .whole_is = ".index"},
+    {.framework = "Orbax",
+     .is_whole = is_ocdbt_manifest,
+     .is_part = is_orbax_part,
+     .wholes_of = orbax_wholes_of,
+     .open = open_orbax_item,
+     .parts_are = "data files",
+     .whole_is = "manifest.ocdbt",
+     .owns_folders = true},
+    {.framework = "Orbax",
+     .is_whole = is_orbax_metadata,
+     .is_part = is_orbax_part,
+     .wholes_of = orbax_wholes_of,
+     .open = open_orbax_item,
+     .parts_are = "arrays",
+     .whole_is = "_METADATA",
+     .overruling = "manifest.ocdbt",
+     .owns_folders = true},
 });
 
 const SeveralFiles* format_where(bool (*SeveralFiles::*matches)(std::string_view), std::string_view file_name) {

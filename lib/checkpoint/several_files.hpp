@@ -35,7 +35,7 @@ struct SeveralFiles {
   std::string_view whole_is;   ///< ".metadata"
   /// The file that counts where it lies beside several that are `is_whole`; empty: each counts.
   std::string_view overruling = {};
-  bool owns_folders = false;  ///< the folders beside the whole belong to it
+  bool owns_folders = false;  ///< all that lies beside the whole belongs to it, folders too
 };
 
 std::span<const SeveralFiles> several_files();

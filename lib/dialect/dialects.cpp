@@ -32,6 +32,8 @@ constexpr auto table = std::to_array<const Dialect*>({
     &keras_legacy,
     &tf_keras_part,
     &tf_contrib_part,
+    &flax_state,
+    &flax_fp8,
 });
 
 }  // namespace

@@ -27,5 +27,7 @@ extern const Dialect paddle_static_variables;
 extern const Dialect keras_legacy;
 extern const Dialect tf_keras_part;
 extern const Dialect tf_contrib_part;
+extern const Dialect flax_state;
+extern const Dialect flax_fp8;
 
 }  // namespace tare

@@ -31,8 +31,16 @@ constexpr auto other_beginnings = std::to_array<std::string_view>({
     "rerun_state_machine_state/",  // Megatron-core
 });
 
-/// TransformerEngine's FP8 state: one small tensor, or object, a module.
+/// TransformerEngine's FP8 state: one small tensor, or object, a module. And flax's.
 constexpr std::string_view fp8_name = "_extra_state";
+constexpr auto flax_fp8_names = std::to_array<std::string_view>({
+    "input_amax_history",
+    "input_scale",
+    "kernel_amax_history",
+    "kernel_scale",
+    "output_grad_amax_history",
+    "output_grad_scale",
+});
 constexpr std::uint64_t largest_fp8_state = std::uint64_t{4} << 20;
 
 bool has_part(std::string_view key, std::string_view part) {
@@ -84,6 +92,12 @@ bool has_all_of_a_dialect(const Names& names) {
   });
 }
 
+bool is_fp8_state(std::string_view key) {
+  const std::string_view name = split(key).name;
+  return key.ends_with(fp8_name) ||
+         std::find(flax_fp8_names.begin(), flax_fp8_names.end(), name) != flax_fp8_names.end();
+}
+
 }  // namespace
 
 std::vector<bool> possible_state(std::span<const StoredItem> items) {
@@ -109,7 +123,7 @@ std::vector<bool> possible_state(std::span<const StoredItem> items) {
     const auto group = fields.empty() ? fields.end() : group_of(item);
     const bool is_field = group != fields.end() && group->second <= most_fields && item.size <= largest_field;
     const bool is_object = !item.is_tensor && item.size <= largest_object && !is_something_else(item.key);
-    const bool is_fp8 = item.size <= largest_fp8_state && item.key.ends_with(fp8_name);
+    const bool is_fp8 = item.size <= largest_fp8_state && is_fp8_state(item.key);
     flags.push_back(is_field || is_object || is_fp8);
   }
   return flags;

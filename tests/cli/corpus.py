@@ -221,11 +221,17 @@ def planned_edits(scaler):
             yield role, second if equal(stored, first) else first
 
 
+DIRECTORIES = {
+    "torch_dcp": ("*.metadata", "*integrity.json"),
+    "tensor_bundle": ("*.index",),
+    "ocdbt": ("*/d/*",),
+}
+
+
 def directories(case, touched):
-    """What says where a distributed checkpoint's values are, and vouches for its files: it changes along with them."""
-    if case.truth["container"] != "torch_dcp":
-        return set()
-    return {name for name in touched if name.endswith(".metadata") or os.path.basename(name) == "integrity.json"}
+    """What says where the values of a checkpoint of several files are, and vouches for them: it changes along."""
+    patterns = DIRECTORIES.get(case.truth["container"], ())
+    return {name for name in touched if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)}
 
 
 def require_vouched(case):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Edits copies of real checkpoints and loads them with the real frameworks: newest torch, DeepSpeed and Megatron, and an
-# old torch. Prints what each one loaded. Not a part of tests/run.sh: the frameworks take some 9 GB.
+# Edits copies of real checkpoints and loads them with the real frameworks: newest torch, DeepSpeed and Megatron, an old
+# torch, TensorFlow and Orbax. Prints what each one loaded. Not a part of tests/run.sh: the frameworks take some 9 GB.
 #
 #   tests/fidelity/run.sh [ARGUMENTS OF fidelity.py...]       e.g. --only 'deepspeed/*'
 #
@@ -27,6 +27,8 @@ environment() {
 }
 environment new
 environment old
+environment tensorflow
+environment orbax
 
 # What each environment is there for; a selection need not hold all of it.
 must_new=(--must torch/train-t2.15 torch/legacy-t2.15 torch/dcp-plain-4rank-t2.15 torch/dcp-rank-metadata lightning/v2_6
@@ -39,4 +41,8 @@ status=0
 "$cache/new/bin/python" $here/fidelity.py "${common[@]}" "${must_new[@]}" "$@" || status=1
 "$cache/old/bin/python" $here/fidelity.py "${common[@]}" "${must_old[@]}" "$@" || status=1
 "$cache/new/bin/python" $here/engine.py "${common[@]}" 2>"$cache/engine.log" || { cat "$cache/engine.log" >&2; status=1; }
+for arrays in tensorflow orbax; do
+  "$cache/$arrays/bin/python" $here/arrays.py "${common[@]}" 2>"$cache/$arrays.log" ||
+    { cat "$cache/$arrays.log" >&2; status=1; }
+done
 exit $status

@@ -1,0 +1,45 @@
+#include "lib/checkpoint/orbax.hpp"
+
+#include "lib/container/orbax_metadata.hpp"
+#include "lib/container/orbax_ocdbt.hpp"
+#include "lib/dialect/stored_items.hpp"
+
+namespace tare {
+
+bool is_orbax_metadata(std::string_view file_name) {
+  return file_name == orbax_metadata_name;
+}
+
+bool is_ocdbt_manifest(std::string_view file_name) {
+  return file_name == ocdbt_manifest_name;
+}
+
+bool is_orbax_part(std::string_view) {
+  return false;
+}
+
+std::vector<std::string> orbax_wholes_of(std::string_view) {
+  return {};
+}
+
+OpenedWhole open_orbax_item(const std::shared_ptr<const SourceFolder>& folder, const std::string& name) {
+  OpenedWhole opened;
+  const auto choose = [&](const std::vector<std::string>& names) {
+    std::vector<StoredItem> items;
+    items.reserve(names.size());
+    for (const std::string& array : names) items.push_back({array, true, 0});  // how large, its document says
+    opened.contents = describe_items(items);
+    const std::vector<bool> flags = possible_state(items);
+    std::vector<std::string> chosen;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (flags[i]) chosen.push_back(names[i]);
+    }
+    return chosen;
+  };
+  const bool is_database = folder->has(ocdbt_manifest_name);
+  opened.container =
+      is_database ? open_orbax_ocdbt(folder, ocdbt_manifest_name, choose) : open_orbax_zarr(folder, name, choose);
+  return opened;
+}
+
+}  // namespace tare

@@ -1,0 +1,45 @@
+#include "lib/container/zstd_frame.hpp"
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+
+Bytes zstd_content(ByteView frame, std::uint64_t most, const std::string& name) {
+  const auto fail = [&](const char* problem) {
+    throw Error(Status::corrupt, fmt::format("{}: Zstandard: {}", name, problem),
+                "the file is damaged; take another copy");
+  };
+  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), ZSTD_freeDStream);
+  if (stream == nullptr) throw std::bad_alloc();
+  Bytes content;
+  ZSTD_inBuffer input{frame.data(), frame.size(), 0};
+  for (std::size_t left = 1; left != 0;) {
+    if (content.size() > most) fail("holds more than it may");
+    const std::size_t begin = content.size();
+    content.resize(begin + std::min(ZSTD_DStreamOutSize(), most + 1 - begin + 1));
+    ZSTD_outBuffer output{content.data() + begin, content.size() - begin, 0};
+    left = ZSTD_decompressStream(stream.get(), &output, &input);
+    content.resize(begin + output.pos);
+    if (ZSTD_isError(left) != 0) fail(ZSTD_getErrorName(left));
+    if (left != 0 && output.pos == 0 && input.pos == input.size) fail("ends too early");
+  }
+  if (content.size() > most) fail("holds more than it may");
+  if (input.pos != input.size) fail("has something behind its end");
+  return content;
+}
+
+Bytes zstd_frame(ByteView content, int level) {
+  Bytes frame(ZSTD_compressBound(content.size()));
+  const std::size_t size = ZSTD_compress(frame.data(), frame.size(), content.data(), content.size(), level);
+  if (ZSTD_isError(size) != 0) throw Error(Status::internal, fmt::format("Zstandard: {}", ZSTD_getErrorName(size)));
+  frame.resize(size);
+  return frame;
+}
+
+}  // namespace tare

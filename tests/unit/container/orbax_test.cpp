@@ -1,0 +1,199 @@
+// Orbax's items: arrays in folders (zarr 2 and 3) and in a database (OCDBT), read and edited.
+#include <catch2/catch.hpp>
+
+#include "lib/container/ocdbt_manifest.hpp"
+#include "lib/container/orbax_ocdbt.hpp"
+#include "lib/container/zarr.hpp"
+#include "tests/unit/container/memory_folder.hpp"
+
+namespace tare {
+namespace {
+
+using test::MemoryFolder;
+using test::node_at;
+
+/// The arrays whose names begin so.
+ArrayChoice beginning_with(std::string beginning) {
+  return [beginning = std::move(beginning)](const std::vector<std::string>& names) {
+    std::vector<std::string> chosen;
+    std::copy_if(names.begin(), names.end(), std::back_inserter(chosen),
+                 [&](const std::string& name) { return name.starts_with(beginning); });
+    return chosen;
+  };
+}
+
+const ArrayChoice the_scale = beginning_with("dynamic_scale.");
+const ArrayChoice every_array = beginning_with("");
+
+std::unique_ptr<Container> open_item(const std::shared_ptr<MemoryFolder>& item, const ArrayChoice& choose) {
+  return item->has(ocdbt_manifest_name) ? open_orbax_ocdbt(item, ocdbt_manifest_name, choose)
+                                        : open_orbax_zarr(item, "_METADATA", choose);
+}
+
+struct Item {
+  std::string folder;
+  double scale;
+  std::string type;
+};
+
+const Item items[] = {
+    {"flax/orbax_zarr/run/10/default", 150, "numpy:float32[]"},
+    {"flax/orbax_zarr3/run/4/default", 32768, "numpy:float32[]"},
+    {"flax/orbax_ocdbt/run/2/default", 32768, "numpy:float32[]"},
+    {"flax/orbax_fresh_numbers/run/0/default", 65536, "float"},
+};
+
+NodeId scale_of(const Container& container) {
+  return node_at(container.tree(), {"dynamic_scale", "scale"});
+}
+
+Status status_of(const std::shared_ptr<MemoryFolder>& item) {
+  try {
+    open_item(item, every_array);
+  } catch (const Error& error) {
+    return error.status;
+  }
+  return Status::ok;
+}
+
+ZarrArray array_of(std::string_view document, std::string_view name) {
+  return zarr_array(test::bytes_of(document), name, "an array");
+}
+
+constexpr std::string_view scalar2 =
+    R"({"chunks":[],"compressor":null,"dtype":"<f4","fill_value":null,"filters":null,"order":"C","shape":[],"zarr_format":2})";
+
+}  // namespace
+
+TEST_CASE("a scale is found in every kind of item, with the type that it had") {
+  for (const Item& item : items) {
+    INFO(item.folder);
+    const auto container = open_item(MemoryFolder::of_corpus(item.folder), the_scale);
+    CHECK(container->findings().empty());
+    const Value value = container->tree().value(scale_of(*container), 1);
+    CHECK(value.type == item.type);
+    CHECK(value.as_double() == item.scale);
+  }
+}
+
+TEST_CASE("an edit of an item reads back, and no other value differs") {
+  for (const Item& item : items) {
+    INFO(item.folder);
+    const auto folder = MemoryFolder::of_corpus(item.folder);
+    const auto before = open_item(folder, every_array);
+    for (const double scale : {4096.0, 0.75, 1048576.0}) {
+      const auto opened = open_item(folder, every_array);
+      folder->apply(*opened, opened->change_parts(std::vector<NodeChange>{{scale_of(*opened), scale, "scale"}}));
+      const auto after = open_item(folder, every_array);
+      CHECK(after->findings().empty());
+      CHECK(test::differing(before->tree(), after->tree()) == std::vector<NodeId>{scale_of(*before)});
+      CHECK(after->tree().value(scale_of(*after), 1).as_double() == scale);
+    }
+  }
+}
+
+TEST_CASE("of arrays in folders only the chosen ones are opened") {
+  const auto folder = MemoryFolder::of_corpus("flax/orbax_zarr3/run/4/default");
+  open_item(folder, the_scale);
+  CHECK(folder->opened == std::set<std::string>{"dynamic_scale.fin_steps/c", "dynamic_scale.fin_steps/zarr.json",
+                                                "dynamic_scale.scale/c", "dynamic_scale.scale/zarr.json"});
+}
+
+TEST_CASE("a database's edit is a version of its own: what was there stays, and is the history") {
+  const auto folder = MemoryFolder::of_corpus("flax/orbax_ocdbt/run/2/default");
+  const auto before = folder->images;
+  const auto manifest = [&] { return read_ocdbt_manifest(folder->images.at(ocdbt_manifest_name), "manifest"); };
+  REQUIRE(manifest().versions.size() == 1);
+  for (std::uint64_t generation = 2; generation <= 18; ++generation) {
+    const auto opened = open_item(folder, the_scale);
+    const auto scale = static_cast<double>(generation);
+    folder->apply(*opened, opened->change_parts(std::vector<NodeChange>{{scale_of(*opened), scale, "scale"}}));
+    const OcdbtManifest now = manifest();
+    CHECK(now.versions.back().generation == generation);
+    CHECK(now.versions.size() == (generation <= 16 ? generation : generation - 16));  // as the format bounds them
+    const auto after = open_item(folder, the_scale);
+    CHECK(after->tree().value(scale_of(*after), 1).as_double() == scale);
+  }
+  for (const auto& [name, image] : before) {
+    INFO(name);
+    const Bytes& now = folder->images.at(name);
+    if (name != ocdbt_manifest_name) CHECK(std::equal(image.begin(), image.end(), now.begin()));
+  }
+}
+
+TEST_CASE("what each process wrote is not what counts") {
+  const auto folder = MemoryFolder::of_corpus("flax/orbax_ocdbt/run/2/default");
+  open_item(folder, every_array);
+  CHECK(std::none_of(folder->opened.begin(), folder->opened.end(),
+                     [](const std::string& name) { return name.starts_with("ocdbt.process_0/"); }));
+}
+
+TEST_CASE("every bit of a database's files is covered: damage is refused") {
+  const auto folder = MemoryFolder::of_corpus("flax/orbax_ocdbt/run/2/default");
+  const auto good = folder->images;
+  REQUIRE(status_of(folder) == Status::ok);
+  for (auto& [name, image] : folder->images) {
+    if (name != ocdbt_manifest_name && !name.starts_with("d/")) continue;
+    for (std::size_t at = 0; at < image.size(); at += 7) {
+      INFO(name << " at " << at);
+      image[at] ^= std::byte{0x10};
+      CHECK(status_of(folder) == Status::corrupt);
+      image = good.at(name);
+    }
+    image.resize(image.size() - 1);
+    CHECK(status_of(folder) == Status::corrupt);
+    image = good.at(name);
+  }
+}
+
+TEST_CASE("a chunk that is damaged or gone is told, and the others are read") {
+  const auto folder = MemoryFolder::of_corpus("flax/orbax_zarr3/run/4/default");
+  const std::string chunk = "dynamic_scale.scale/c";
+  const Bytes good = folder->images.at(chunk);
+  for (std::size_t at = 13; at < good.size(); ++at) {  // the shard's index and its checksum
+    INFO(at);
+    folder->images[chunk] = good;
+    folder->images[chunk][at] ^= std::byte{1};
+    const auto opened = open_item(folder, the_scale);
+    REQUIRE(opened->findings().size() == 1);
+    CHECK(opened->findings()[0].code == "item-not-read");
+    CHECK(scale_of(*opened) == nowhere);
+    CHECK(node_at(opened->tree(), {"dynamic_scale", "fin_steps"}) != nowhere);
+  }
+  folder->images.erase(chunk);
+  CHECK(open_item(folder, the_scale)->findings().size() == 1);
+}
+
+TEST_CASE("arrays that are kept another way are refused by name") {
+  const auto refused = [](std::string from, std::string_view what, std::string_view by) {
+    from.replace(from.find(what), what.size(), by);
+    try {
+      array_of(from, zarr2_document);
+    } catch (const Error& error) {
+      return error.status;
+    }
+    return Status::ok;
+  };
+  const std::string good(scalar2);
+  CHECK(refused(good, "\"<f4\"", "\"<i4\"") == Status::ok);
+  CHECK(refused(good, "\"<f4\"", "\">f4\"") == Status::unsupported);
+  CHECK(refused(good, "\"compressor\":null", "\"compressor\":{\"id\":\"blosc\"}") == Status::unsupported);
+  CHECK(refused(good, "\"filters\":null", "\"filters\":[{}]") == Status::unsupported);
+  CHECK(refused(good, "\"shape\":[]", "\"shape\":[4]") == Status::unsupported);
+  CHECK(refused(good, "\"shape\":[]", "\"shape\":\"x\"") == Status::corrupt);
+  CHECK(refused(good, "\"chunks\":[]", "\"size\":[]") == Status::corrupt);
+  CHECK(refused(good, "}", "") == Status::corrupt);
+}
+
+TEST_CASE("arrays have the sizes that they say") {
+  const ZarrArray plain = array_of(scalar2, zarr2_document);
+  CHECK(zarr_elements(plain, Bytes(4), "a") == Bytes(4));
+  CHECK_THROWS_AS(zarr_elements(plain, Bytes(5), "a"), Error);
+  std::string huge(scalar2);
+  for (const std::string_view member : {"\"shape\":[", "\"chunks\":["}) {
+    huge.insert(huge.find(member) + member.size(), "4611686018427387904,4611686018427387904");
+  }
+  CHECK_THROWS_AS(zarr_elements(array_of(huge, zarr2_document), Bytes(4), "a"), Error);
+}
+
+}  // namespace tare
