@@ -6,6 +6,7 @@
 #include "lib/checkpoint/bundle.hpp"
 #include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/orbax.hpp"
+#include "lib/checkpoint/static_variables.hpp"
 
 namespace tare {
 namespace {
@@ -43,6 +44,13 @@ constexpr auto formats = std::to_array<SeveralFiles>({
      .whole_is = "_METADATA",
      .overruling = "manifest.ocdbt",
      .owns_folders = true},
+    {.framework = "Paddle",
+     .is_whole = is_scale_variable,
+     .is_part = is_counter_variable,
+     .wholes_of = scale_variables_of,
+     .open = open_static_variables,
+     .parts_are = "counters of a scaler",
+     .whole_is = "loss_scaling_0"},
 });
 
 const SeveralFiles* format_where(bool (*SeveralFiles::*matches)(std::string_view), std::string_view file_name) {

@@ -177,6 +177,7 @@ class PaddleVariables final : public Container {
     std::map<std::size_t, FileChange> by_part;
     for (const NodeChange& wanted : changes) by_part[part_of(wanted.node)].patches.push_back(patch(wanted));
     std::vector<PartChange> parts;
+    parts.reserve(by_part.size());
     for (auto& [part, change] : by_part) parts.push_back({part, std::move(change)});
     return parts;
   }
@@ -220,6 +221,7 @@ std::unique_ptr<Container> open_paddle_variable(const std::shared_ptr<const Sour
 
 std::unique_ptr<Container> open_paddle_variables(const SourceFolder& folder, const std::vector<std::string>& names) {
   std::vector<Variable> variables;
+  variables.reserve(names.size());
   for (const std::string& name : names) variables.push_back(VariableReader(folder.open(name)).read());
   return std::make_unique<PaddleVariables>(std::move(variables), names);
 }

@@ -1,5 +1,7 @@
 // Paddle's static graphs: three variables of the program, among all its others, with a number behind each name that
 // tells several optimizers apart. Source: python/paddle/static/amp/decorator.py.
+#include "lib/dialect/paddle_static.hpp"
+
 #include <array>
 #include <charconv>
 #include <map>
@@ -34,15 +36,6 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::dynamic, "A program is dynamic by static.amp.decorate(use_dynamic_loss_scaling=...)."},
 });
 
-/// The number behind `stem`, where that and a number is all of `name`.
-std::optional<unsigned> number_behind(std::string_view name, std::string_view stem) {
-  if (!name.starts_with(stem)) return std::nullopt;
-  unsigned number = 0;
-  const char* const end = name.data() + name.size();
-  const auto [behind, problem] = std::from_chars(name.data() + stem.size(), end, number);
-  return problem == std::errc() && behind == end ? std::optional(number) : std::nullopt;
-}
-
 /// Scalers by their variables' number.
 std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
   std::map<unsigned, Sighting> by_number;
@@ -50,10 +43,8 @@ std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     if (tree.kind(pairs[i]) != Kind::string) continue;
     const std::string_view name = tree.text(pairs[i]);
-    for (const Variable& variable : variables) {
-      const auto number = number_behind(name, variable.stem);
-      if (number) by_number[*number].parts.push_back({std::string(name), pairs[i + 1], variable.role});
-    }
+    const auto variable = static_variable(name);
+    if (variable) by_number[variable->number].parts.push_back({std::string(name), pairs[i + 1], variable->role});
   }
   std::vector<Sighting> sightings;
   for (auto& [number, sighting] : by_number) {
@@ -63,6 +54,24 @@ std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
 }
 
 }  // namespace
+
+std::optional<StaticVariable> static_variable(std::string_view name) {
+  for (const Variable& variable : variables) {
+    if (!name.starts_with(variable.stem)) continue;
+    const std::string_view digits = name.substr(variable.stem.size());
+    unsigned number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (digits == std::to_string(number)) return StaticVariable{variable.role, number};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> static_variables(unsigned number) {
+  std::vector<std::string> names;
+  names.reserve(variables.size());
+  for (const Variable& variable : variables) names.push_back(std::string(variable.stem) + std::to_string(number));
+  return names;
+}
 
 constinit const Dialect paddle_static_variables = {
     .name = "paddle_static",

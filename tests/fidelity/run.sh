@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Edits copies of real checkpoints and loads them with the real frameworks: newest torch, DeepSpeed and Megatron, an old
-# torch, TensorFlow and Orbax. Prints what each one loaded. Not a part of tests/run.sh: the frameworks take some 9 GB.
+# torch, TensorFlow, Orbax, MindSpore and Paddle. Prints what each one loaded. Not a part of tests/run.sh: the frameworks
+# take some 12 GB.
 #
 #   tests/fidelity/run.sh [ARGUMENTS OF fidelity.py...]       e.g. --only 'deepspeed/*'
 #
@@ -29,17 +30,24 @@ environment new
 environment old
 environment tensorflow
 environment orbax
+environment mindspore
+environment paddle
 
 # What each environment is there for; a selection need not hold all of it.
 must_new=(--must torch/train-t2.15 torch/legacy-t2.15 torch/dcp-plain-4rank-t2.15 torch/dcp-rank-metadata lightning/v2_6
   deepspeed/zero2_4ranks_tags megatron/torch_tp2_pp2 megatron/dist_tp2 megatron/dist_reshardable)
 must_old=(--must torch/train-t1.13 torch/legacy-t1.13 torch/object-t1.13)
-[ $# -eq 0 ] || must_new=() must_old=()
+must_mindspore=(--must mindspore/dynamic_cell_crc mindspore/dynamic_cell_safetensors_crc mindspore/four_ranks
+  mindformers/checkpoint_monitor)
+must_paddle=(--must paddle/scaler_alone paddle/train_state_protocol2 paddle/static_amp_save_vars)
+[ $# -eq 0 ] || must_new=() must_old=() must_mindspore=() must_paddle=()
 
 common=(--tare build/release/tools/tare --corpus build/release/tests/data/corpus)
 status=0
 "$cache/new/bin/python" $here/fidelity.py "${common[@]}" "${must_new[@]}" "$@" || status=1
 "$cache/old/bin/python" $here/fidelity.py "${common[@]}" "${must_old[@]}" "$@" || status=1
+"$cache/mindspore/bin/python" $here/parameters.py "${common[@]}" "${must_mindspore[@]}" "$@" || status=1
+"$cache/paddle/bin/python" $here/parameters.py "${common[@]}" "${must_paddle[@]}" "$@" || status=1
 "$cache/new/bin/python" $here/engine.py "${common[@]}" 2>"$cache/engine.log" || { cat "$cache/engine.log" >&2; status=1; }
 for arrays in tensorflow orbax; do
   "$cache/$arrays/bin/python" $here/arrays.py "${common[@]}" 2>"$cache/$arrays.log" ||
