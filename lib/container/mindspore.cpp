@@ -12,6 +12,7 @@
 #include "lib/base/limits.hpp"
 #include "lib/container/element_patch.hpp"
 #include "lib/container/mindspore_records.hpp"
+#include "lib/container/nested_keys.hpp"
 #include "lib/container/varint.hpp"
 
 namespace tare {
@@ -85,13 +86,11 @@ class Mindspore final : public Container {
         records_(read_mindspore_records(*source_)),
         tensors_(std::make_shared<MindsporeTensors>(tree_, *source_, records_.parameters)) {
     tree_.install(tensors_);
-    std::vector<NodeId> items;
-    items.reserve(2 * records_.parameters.size());
+    NestedKeys keys;
     for (std::size_t i = 0; i < records_.parameters.size(); ++i) {
-      items.push_back(tree_.add_side_text(Kind::string, records_.parameters[i].name, {}));
-      items.push_back(add_parameter(i));
+      keys.add(records_.parameters[i].name, add_parameter(i));
     }
-    tree_.root = tree_.add_items(Kind::map, items, {});
+    tree_.root = keys.write(tree_);
     if (records_.checksum && source_->size() <= most_verified) verify(*records_.checksum);
   }
 

@@ -9,7 +9,8 @@
 namespace tare {
 
 bool starts_like_mindspore(const Source& source, ByteView head);
-/// A map of the parameters' names to tensors and texts. Throws as read_mindspore_records.
+/// The parameters, tensors and texts, in maps by their names, which are split at dots. Throws as
+/// read_mindspore_records.
 std::unique_ptr<Container> open_mindspore(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

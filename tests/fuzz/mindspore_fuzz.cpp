@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const auto container = open_mindspore(std::make_shared<MemorySource>("fuzz", Bytes(bytes.begin(), bytes.end())));
     const Tree& tree = container->tree();
-    for (const NodeId node : tree.items(tree.root)) {
+    for (NodeId node = 0; node < tree.size(); ++node) {
       static_cast<void>(tree.value(node, 64));
       if (tree.kind(node) != Kind::tensor) continue;
       try {
