@@ -85,12 +85,39 @@ const std::unordered_set<std::string_view>& required_names() {
 
 using Names = std::unordered_set<std::string_view>;
 
-bool has_all_of_a_dialect(const Names& names) {
+/// Has it all that some dialect of such a form cannot do without?
+template <class IsForm>
+bool has_all_of_a_dialect(const Names& names, const IsForm& is_form) {
   return std::any_of(dialects().begin(), dialects().end(), [&](const Dialect* dialect) {
     const auto is_there = [&](const FieldRule& rule) { return !rule.required || names.contains(rule.name); };
-    return dialect->find_in == nullptr && std::all_of(dialect->fields.begin(), dialect->fields.end(), is_there);
+    return dialect->find_in == nullptr && is_form(dialect->form) &&
+           std::all_of(dialect->fields.begin(), dialect->fields.end(), is_there);
   });
 }
+
+/// The native names of states whose fields stand among other keys.
+const Names& part_names() {
+  static const auto names = [] {
+    Names all;
+    for (const Dialect* dialect : dialects()) {
+      if (dialect->form != Form::part) continue;
+      for (const FieldRule& rule : dialect->fields) all.insert(rule.name);
+    }
+    return all;
+  }();
+  return names;
+}
+
+/// What may be a state, with what stands beside its fields.
+struct Group {
+  bool is_whole = false;  ///< all that is in it belongs to the state
+  bool is_part = false;   ///< fields among other things
+  std::size_t items = 0;
+
+  [[nodiscard]] bool has_field(std::string_view name) const {
+    return (is_whole && items <= most_fields) || (is_part && part_names().contains(name));
+  }
+};
 
 bool is_fp8_state(std::string_view key) {
   const std::string_view name = split(key).name;
@@ -106,22 +133,24 @@ std::vector<bool> possible_state(std::span<const StoredItem> items) {
     const SplitKey key = split(item.key);
     if (item.size <= largest_field && required_names().contains(key.name)) seen[key.parent].insert(key.name);
   }
-  std::unordered_map<std::string_view, std::size_t> fields;  // of what has a dialect's keys: how many it has
+  std::unordered_map<std::string_view, Group> groups;  // by parent
   for (const auto& [parent, names] : seen) {
-    if (has_all_of_a_dialect(names)) fields.try_emplace(parent, 0);
+    const Group group{has_all_of_a_dialect(names, [](Form form) { return form != Form::part; }),
+                      has_all_of_a_dialect(names, [](Form form) { return form == Form::part; })};
+    if (group.is_whole || group.is_part) groups.try_emplace(parent, group);
   }
-  const auto group_of = [&](const StoredItem& item) { return fields.find(split(item.key).parent); };
-  if (!fields.empty()) {
-    for (const StoredItem& item : items) {
-      const auto group = group_of(item);
-      if (group != fields.end()) ++group->second;
-    }
+  const auto group_of = [&](const StoredItem& item) {
+    const auto found = groups.empty() ? groups.end() : groups.find(split(item.key).parent);
+    return found == groups.end() ? nullptr : &found->second;
+  };
+  for (const StoredItem& item : items) {
+    if (Group* group = group_of(item)) ++group->items;
   }
   std::vector<bool> flags;
   flags.reserve(items.size());
   for (const StoredItem& item : items) {
-    const auto group = fields.empty() ? fields.end() : group_of(item);
-    const bool is_field = group != fields.end() && group->second <= most_fields && item.size <= largest_field;
+    const Group* group = group_of(item);
+    const bool is_field = group != nullptr && item.size <= largest_field && group->has_field(split(item.key).name);
     const bool is_object = !item.is_tensor && item.size <= largest_object && !is_something_else(item.key);
     const bool is_fp8 = item.size <= largest_fp8_state && is_fp8_state(item.key);
     flags.push_back(is_field || is_object || is_fp8);

@@ -17,9 +17,22 @@ Scope::Scope(FileLayer& files, const std::vector<std::string>& paths, const std:
 
 namespace {
 
+/// A name that is no file's own: TensorFlow calls a checkpoint by what its files' names begin with.
+bool is_short_name(FileLayer& files, const std::string& path) {
+  if (status_of(files, path)) return false;
+  const auto has_whole = [&](const SeveralFiles& format) {
+    const auto wholes = format.wholes_of(file_name(path));
+    return std::any_of(wholes.begin(), wholes.end(), [&](const std::string& whole) {
+      return status_of(files, joined(folder_of(path), whole)).has_value();
+    });
+  };
+  return std::any_of(several_files().begin(), several_files().end(), has_whole);
+}
+
 std::string whole_of(FileLayer& files, const std::string& path) {
   std::string resolved = resolved_path(files, path);
-  return is_of_several_files(file_name(resolved)) ? folder_of(resolved) : resolved;
+  const bool is_several = is_of_several_files(file_name(resolved)) || is_short_name(files, resolved);
+  return is_several ? folder_of(resolved) : resolved;
 }
 
 }  // namespace

@@ -39,6 +39,12 @@ TEST_CASE("the fields of a scaler are chosen where all of its dialect's keys are
   CHECK(chosen(items).empty());
 }
 
+TEST_CASE("fields that stand among other things are chosen alone, however many those are") {
+  std::vector<std::string> keys = {"current_loss_scale", "good_steps"};
+  for (int i = 0; i < 1000; ++i) keys.push_back("kernel_" + std::to_string(i));
+  CHECK(chosen(torch_scaler(keys, true)) == std::vector<std::string>{"current_loss_scale", "good_steps"});
+}
+
 TEST_CASE("tensors of a model are not read, whatever their names are") {
   CHECK(chosen({{"model.norm.scale", true, small}, {"model.layers.0.weight", true, 1 << 20}}).empty());
   auto items = torch_scaler(torch_keys, true);

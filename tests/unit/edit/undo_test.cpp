@@ -251,5 +251,16 @@ TEST_CASE("a file of a distributed checkpoint stands for all of it: its edits ar
   CHECK(bytes_of(shard) == old);
 }
 
+TEST_CASE("a TensorFlow checkpoint's edits are found under its prefix, which is no file") {
+  const Scratch scratch;
+  const std::string data = scratch.write("run/ckpt-7.data-00000-of-00001", noise(500, 1));
+  scratch.write("run/ckpt-7.index", noise(100, 2));
+  const Bytes old = bytes_of(data);
+  edit(data, 20, noise(8, 3));
+  CHECK(history(system_files(), scratch.path("run/ckpt-7"), "").size() == 1);
+  undo(system_files(), scratch.path("run/ckpt-7"), "");
+  CHECK(bytes_of(data) == old);
+}
+
 }  // namespace
 }  // namespace tare::test
