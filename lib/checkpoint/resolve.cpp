@@ -52,12 +52,15 @@ std::optional<std::string> last_part(std::string_view text) {
   return std::string(file_name(text));
 }
 
-/// The first line of a CheckpointState, in protobuf's text format: model_checkpoint_path: "ckpt-7"
+/// The first line of a CheckpointState, in protobuf's text format: model_checkpoint_path: "ckpt-7". Absolute paths are
+/// those that it was saved under.
 std::optional<std::string> bundle_index(std::string_view text) {
   const std::size_t begin = text.find('"') + 1;
   const std::size_t end = text.find('"', begin);
-  if (begin == 0 || end == text.npos || text.substr(begin, end - begin).find('\\') != text.npos) return std::nullopt;
-  return std::string(file_name(text.substr(begin, end - begin))) + ".index";
+  if (begin == 0 || end == text.npos) return std::nullopt;
+  const std::string_view path = text.substr(begin, end - begin);
+  const bool is_absolute = path.starts_with('/') || path.find("://") != path.npos;
+  return std::string(is_absolute ? file_name(path) : path) + ".index";
 }
 
 /// Beside `latest`: which of the two DeepSpeed follows is for its configuration to say.

@@ -21,7 +21,7 @@ constexpr std::uint64_t in_leaf = 0, outside = 1;  // how a value is stored
 
 class OcdbtTree::Reader {
  public:
-  Reader(OcdbtTree& tree) : tree_(tree) {}
+  explicit Reader(OcdbtTree& tree) : tree_(tree) {}
 
   void read() {
     const OcdbtVersion& version = tree_.manifest_.versions.back();
@@ -37,8 +37,12 @@ class OcdbtTree::Reader {
 
  private:
   void add(Node node) {
-    // Heights fall on every way down, so no node leads back to itself; one that two lead to is none of a tree.
-    if (!places_.insert({node.file.path, node.place.offset}).second) fail(node.file.path, "two ways lead to one node");
+    // Heights fall on every way down, so no node leads back to itself. One that two lead to could double at every
+    // level, and would change in two places at once.
+    if (!places_.insert({node.file.path, node.place.offset}).second) {
+      throw Error(Status::unsupported, fmt::format("{}: OCDBT: two ways lead to one node", tree_.name_),
+                  "save the checkpoint again with Orbax, which gives each its own");
+    }
     tree_.nodes_.push_back(std::move(node));
   }
 
@@ -49,7 +53,8 @@ class OcdbtTree::Reader {
 
   [[nodiscard]] Bytes body_of(const Node& node) {
     const auto file = tree_.folder_->open(node.file.path);
-    if (node.place.offset > file->size() || node.place.size > file->size() - node.place.offset) {
+    if (node.place.offset > file->size() || node.place.size > file->size() - node.place.offset ||
+        node.place.size > most_tree_bytes - read_) {
       fail(node.file.path, fmt::format("a node of {} bytes at offset {}", node.place.size, node.place.offset));
     }
     Bytes body = ocdbt_body(file->read(node.place), ocdbt_node_magic, most_tree_bytes - read_, node.file.path);
@@ -69,7 +74,7 @@ class OcdbtTree::Reader {
                      : read_interior(number, node, columns, files, rows);
   }
 
-  /// The keys of a node, in full. Their lengths stand before, the columns in between are `between`.
+  /// The keys of a node, in full: how much each shares with the one before, and has of its own, stands before.
   std::vector<std::string> take_keys(const Node& node, OcdbtColumns& columns,
                                      const std::vector<OcdbtColumns::Number>& shared,
                                      const std::vector<OcdbtColumns::Number>& own) {

@@ -40,12 +40,16 @@ std::vector<std::string> array_folders(const SourceFolder& folder) {
   return names;
 }
 
+/// Notes what it reads in `parts`.
+ZarrTree read_arrays(const SourceFolder& folder, const ArrayChoice& choose, std::vector<std::string>& parts) {
+  FolderStore store(folder, parts);
+  return {store, choose(array_folders(folder)), [&] { return orbax_python_numbers(folder); }};
+}
+
 class OrbaxZarr final : public Container {
  public:
   OrbaxZarr(const SourceFolder& folder, const std::string& name, const ArrayChoice& choose)
-      : parts_{name},
-        store_(folder, parts_),
-        arrays_(store_, choose(array_folders(folder)), [&] { return orbax_python_numbers(folder); }) {
+      : parts_{name}, arrays_(read_arrays(folder, choose, parts_)) {
     for (std::size_t part = 0; part < parts_.size(); ++part) part_numbers_[parts_[part]] = part;
   }
 
@@ -78,7 +82,6 @@ class OrbaxZarr final : public Container {
 
  private:
   std::vector<std::string> parts_;
-  FolderStore store_;
   ZarrTree arrays_;
   std::map<std::string, std::size_t> part_numbers_;
 };
