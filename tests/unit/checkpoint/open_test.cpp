@@ -169,6 +169,17 @@ TEST_CASE("Megatron's pointer is a number or the word release") {
   CHECK(status_of(scratch.path("run")) == Status::refused);
 }
 
+TEST_CASE("a static graph's scaler is read from a file a variable, whichever of them is given") {
+  const std::string folder = std::string(TARE_TEST_DATA) + "/corpus/paddle/static_amp_save_vars/persistables";
+  for (const char* file : {"", "/loss_scaling_0", "/num_good_steps_0"}) {
+    INFO(file);
+    const Checkpoint checkpoint = open_checkpoint(folder + file, {});
+    REQUIRE(checkpoint.scalers.size() == 1);
+    CHECK(files_of(checkpoint.scalers[0]).size() == 3);
+    CHECK(checkpoint.scalers[0].state().find(Role::scale)->value.as_double() == 512.0);
+  }
+}
+
 TEST_CASE("mindformers' pointer has Megatron's name, and another folder beside it") {
   const Scratch scratch;
   scratch.copy("mindspore/dynamic_cell/net.ckpt", "run/iteration_00000069/net.ckpt");
