@@ -19,3 +19,15 @@ TEST_CASE("the CRC after a change follows from the change and its place alone") 
     CHECK(crc32_patched(crc32(record), before, after, record.size() - place - 8) == crc32(changed));
   }
 }
+
+TEST_CASE("the CRC of two runs, and of zeros, follows without the bytes") {
+  const Bytes all(3000);
+  for (const std::size_t size : {0u, 1u, 2u, 3u, 255u, 256u, 3000u})
+    CHECK(crc32_of_zeros(size) == crc32(ByteView(all).first(size)));
+  const Bytes text = {std::byte{'t'}, std::byte{'a'}, std::byte{'r'}, std::byte{'e'}};
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    const ByteView first = ByteView(text).first(cut);
+    const ByteView second = ByteView(text).subspan(cut);
+    CHECK(crc32_joined(crc32(first), crc32(second), second.size()) == crc32(text));
+  }
+}
