@@ -5,11 +5,10 @@
 #include <array>
 #include <exception>
 #include <iterator>
-#include <map>
 #include <optional>
-#include <tuple>
 #include <variant>
 
+#include "lib/base/alike.hpp"
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/authority.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
@@ -198,28 +197,16 @@ class Opener {
                 "give a checkpoint file, or a folder with checkpoint files in it");
   }
 
-  /// What is true of many rank files alike is told once, of the first.
+  /// What is true of many rank files alike is told once, of the first; errors are told of each.
   void merge_alike() {
-    std::map<std::tuple<std::string, std::string, std::string>, std::size_t> first;
-    std::vector<std::size_t> more;
-    std::vector<Finding> kept;
+    AlikeFindings all;
     for (Finding& finding : checkpoint_.findings) {
-      const auto group = rank_group(finding.file);
-      if (group && finding.severity != Severity::error) {
-        const auto [known, is_new] = first.try_emplace({*group, finding.message, finding.path}, kept.size());
-        if (!is_new) {
-          ++more[known->second];
-          continue;
-        }
-      }
-      kept.push_back(std::move(finding));
-      more.push_back(0);
+      std::optional<std::string> kin;
+      if (finding.severity != Severity::error) kin = rank_group(finding.file);
+      if (kin) *kin += "\n" + finding.path;
+      all.add(std::move(finding), kin);
     }
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-      if (more[i] > 0)
-        kept[i].message += fmt::format(" (and so in {} more rank file{})", more[i], more[i] == 1 ? "" : "s");
-    }
-    checkpoint_.findings = std::move(kept);
+    checkpoint_.findings = all.take("rank file");
   }
 
   void finish() {

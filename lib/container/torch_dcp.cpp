@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
+#include "lib/base/alike.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/nested_keys.hpp"
@@ -47,26 +47,6 @@ class BlobTensors final : public TensorReader {
   const Blobs& blobs_;
 };
 
-/// What is true of many items alike is told once, of the first.
-void merge_alike(std::vector<Finding>& findings) {
-  std::map<std::tuple<std::string, std::string, Severity>, std::size_t> first;
-  std::vector<Finding> kept;
-  std::vector<std::size_t> more;
-  for (Finding& finding : findings) {
-    const auto [known, is_new] = first.try_emplace({finding.code, finding.message, finding.severity}, kept.size());
-    if (is_new) {
-      kept.push_back(std::move(finding));
-      more.push_back(0);
-    } else {
-      ++more[known->second];
-    }
-  }
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    if (more[i] > 0) kept[i].message += fmt::format(" (and so in {} more)", more[i]);
-  }
-  findings = std::move(kept);
-}
-
 class TorchDcp final : public Container {
  public:
   TorchDcp(const SourceFolder& folder, const std::string& name, const DcpChoice& choose)
@@ -100,16 +80,18 @@ class TorchDcp final : public Container {
 
  private:
   void collect_findings() {
-    findings_ = metadata_->pickle.findings;
-    findings_.insert(findings_.end(), blobs_.findings.begin(), blobs_.findings.end());
+    AlikeFindings all;
+    for (const auto& findings : {metadata_->pickle.findings, blobs_.findings}) {
+      for (const Finding& finding : findings) all.add(finding, "");
+    }
     for (const DcpBlob& blob : blobs_.blobs) {
       for (Finding finding : blob.container->findings()) {
         finding.file = blobs_.parts[blob.part];
         finding.path = std::string(blob.item->key);
-        findings_.push_back(std::move(finding));
+        all.add(std::move(finding), "");
       }
     }
-    merge_alike(findings_);
+    findings_ = all.take("item");
   }
   /// Throws `refused` where another item is stored in the same bytes.
   void require_own_bytes(const DcpItem& item) const;
