@@ -6,22 +6,22 @@
 #include <string>
 
 #include "lib/base/bytes.hpp"
+#include "lib/base/sha256_blocks.hpp"
 
 namespace tare {
 
 class Sha256 {
  public:
+  explicit Sha256(Sha256Blocks take_blocks = sha256_blocks_fastest()) : take_blocks_(take_blocks) {}
+
   void add(ByteView bytes);
   /// The digest of all that was added, as 64 lower-case hexadecimal digits. Nothing may be added after it.
   [[nodiscard]] std::string finish();
 
  private:
-  static constexpr std::size_t block_size = 64;
-  void take_block(const std::byte* block);
-
-  std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  std::array<std::byte, block_size> rest_{};
+  Sha256Blocks take_blocks_;
+  Sha256State state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<std::byte, sha256_block_size> rest_{};
   std::uint64_t size_ = 0;  ///< bytes added so far
 };
 
