@@ -14,7 +14,7 @@ cache=${TARE_FIDELITY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tare-fidelity}
 
 tools/packages.sh build fidelity
 cmake --preset release >/dev/null
-cmake --build --preset release --target tare test_data
+cmake --build --preset release --target tare tare_capi tare_hdf5 test_data
 
 # environment NAME: a Python with what NAME.txt lists, made again when the list changes.
 environment() {
@@ -53,4 +53,6 @@ for arrays in tensorflow orbax; do
   "$cache/$arrays/bin/python" $here/arrays.py "${common[@]}" 2>"$cache/$arrays.log" ||
     { cat "$cache/$arrays.log" >&2; status=1; }
 done
+# A compressed state in HDF5, by the filters that PyPI has.
+"$cache/new/bin/python" $here/hdf5_plugin.py build/release/lib/libtare.so "$PWD" || status=1
 exit $status
