@@ -105,12 +105,6 @@ class GpuArrays {
   std::unique_ptr<GpuBytes> bytes_;
 };
 
-inline std::vector<Tensor> tensors_of(std::vector<Array>& arrays) {
-  std::vector<Tensor> tensors;
-  for (Array& array : arrays) tensors.push_back(array.tensor());
-  return tensors;
-}
-
 inline rule::RunningState running_of(const char* policy) {
   rule::RunningState running;
   running.policy = rule::make_policy(*rule::find_policy(policy));
@@ -125,18 +119,5 @@ inline rule::RunningState torch_at(double scale) {
   running.state = rule::with_scale(running.policy, running.state, scale).state;
   return running;
 }
-
-/// What a pass found, on either side.
-struct Seen {
-  Statistics total;
-  std::vector<Statistics> each;
-
-  explicit Seen(std::size_t tensors) : each(tensors) {}
-  std::size_t differences(const Seen& other) const {
-    std::size_t wrong = same(total, other.total) ? 0 : 1;
-    for (std::size_t i = 0; i < each.size(); ++i) wrong += same(each[i], other.each[i]) ? 0 : 1;
-    return wrong;
-  }
-};
 
 }  // namespace tare::kernels::test

@@ -25,24 +25,16 @@ std::vector<Array> random_arrays(std::mt19937_64& random, std::size_t count, std
   return arrays;
 }
 
-/// The same pass over the same values on the CPU: changes `arrays` as the pass does.
-template <class Pass>
-Seen on_the_cpu(std::vector<Array>& arrays, const Pass& pass) {
-  cpu::CpuBackend backend(2);
-  const auto list = backend.make_list();
-  const std::vector<Tensor> tensors = tensors_of(arrays);
-  Seen seen(arrays.size());
-  list->assign(tensors.data(), tensors.size(), nullptr);
-  pass(*list, Findings{nullptr, &seen.total, seen.each.data(), 1e-3});
-  return seen;
-}
+constexpr double kThreshold = 1e-3;
 
-Seen on_the_gpu(cuda::DeviceList& list, std::size_t tensors, cuda::PassRequest request, cudaStream_t stream) {
-  request.threshold = 1e-3;
+Found on_the_gpu(cuda::DeviceList& list, std::size_t tensors, cuda::PassRequest request, cudaStream_t stream) {
+  request.threshold = kThreshold;
   list.run(request, stream);
-  Seen seen(tensors);
-  seen.total = list.read(seen.each.data(), stream).seen;
-  return seen;
+  Found found(tensors);
+  const ListCore core = list.read(found.each.data(), stream);
+  found.total = core.seen;
+  found.found_inf = core.shown.found_inf;
+  return found;
 }
 
 }  // namespace
@@ -58,10 +50,10 @@ TEST_CASE("statistics of random lists of 1 to 20,000 tensors of 0 to 10^7 elemen
       std::vector<Array> arrays = random_arrays(random, count, most, 40000000 / kShare, 6, true);
       const GpuArrays values(arrays);
       list.assign(values.tensors(), stream);
-      const Seen expected =
-          on_the_cpu(arrays, [](TensorList& cpu, const Findings& findings) { cpu.observe(findings, nullptr); });
+      const Found expected = on_the_cpu(
+          tensors_of(arrays), [](TensorList& cpu, Found& found) { cpu.observe(found.findings(kThreshold), nullptr); });
       for (int again = 0; again < 3; ++again) {
-        CHECK(on_the_gpu(list, count, {.pass = cuda::Pass::observe}, stream).differences(expected) == 0);
+        CHECK(on_the_gpu(list, count, {.pass = cuda::Pass::observe}, stream) == expected);
       }
     }
   }
@@ -78,11 +70,12 @@ TEST_CASE("random lists are unscaled in place to the CPU's bits") {
       std::vector<Array> arrays = random_arrays(random, count, 300000, 8000000 / kShare, kWritable, true);
       const GpuArrays values(arrays);
       list.assign(values.tensors(), stream);
-      const Seen found = on_the_gpu(list, count, {.pass = cuda::Pass::unscale}, stream);
+      const Found given = on_the_gpu(list, count, {.pass = cuda::Pass::unscale}, stream);
       const float inverse = rule::inverse_of(scale);
-      const Seen expected = on_the_cpu(
-          arrays, [&](TensorList& cpu, const Findings& findings) { cpu.unscale(&inverse, findings, nullptr); });
-      CHECK(found.differences(expected) == 0);
+      const Found expected = on_the_cpu(tensors_of(arrays), [&](TensorList& cpu, Found& found) {
+        cpu.unscale(&inverse, found.findings(kThreshold), nullptr);
+      });
+      CHECK(given == expected);
       CHECK(values.different_from(arrays) == 0);
     }
   }
@@ -105,18 +98,18 @@ TEST_CASE("random lists are unscaled, clipped and cast into outputs to the CPU's
       list.assign(values.tensors(), stream);
       cuda::PassRequest request{.pass = cuda::Pass::write, .limit = limit, .clip_norm = clip_norm};
       request.outputs = targets.data();
-      const Seen found = on_the_gpu(list, arrays.size(), request, stream);
+      const Found given = on_the_gpu(list, arrays.size(), request, stream);
       const float inverse = rule::inverse_of(3);
       float coefficient = 1;
-      const Seen expected = on_the_cpu(arrays, [&](TensorList& cpu, const Findings& findings) {
-        cpu.observe(findings, nullptr);
+      const Found expected = on_the_cpu(tensors_of(arrays), [&](TensorList& cpu, Found& found) {
+        cpu.observe(found.findings(kThreshold), nullptr);
         if (clip_norm > 0) {
           coefficient =
-              clip_coefficient(clip_norm, std::sqrt(findings.total->sum_of_squares) * static_cast<double>(inverse));
+              clip_coefficient(clip_norm, std::sqrt(found.total.sum_of_squares) * static_cast<double>(inverse));
         }
         cpu.write(tensors_of(outputs).data(), {&inverse, &coefficient, limit}, {}, nullptr);
       });
-      CHECK(found.differences(expected) == 0);
+      CHECK(given == expected);
       CHECK(written.different_from(outputs) == 0);
     }
   }
@@ -134,9 +127,9 @@ TEST_CASE("every f16, bf16 and fp8 pattern is seen, unscaled and cast as on the 
       const GpuArrays values(arrays);
       list.assign(values.tensors(), stream);
       INFO(name_of(kAll[d]) << ", scale " << scale);
-      const Seen expected =
-          on_the_cpu(arrays, [](TensorList& cpu, const Findings& findings) { cpu.observe(findings, nullptr); });
-      CHECK(on_the_gpu(list, 1, {.pass = cuda::Pass::observe}, stream).differences(expected) == 0);
+      const Found expected = on_the_cpu(
+          tensors_of(arrays), [](TensorList& cpu, Found& found) { cpu.observe(found.findings(kThreshold), nullptr); });
+      CHECK(on_the_gpu(list, 1, {.pass = cuda::Pass::observe}, stream) == expected);
       for (std::size_t to = 0; to < kWritable && d < kWritable; ++to) {
         INFO("to " << name_of(kAll[to]));
         std::vector<Array> outputs(1, Array(kAll[to], arrays[0].count()));
@@ -145,8 +138,8 @@ TEST_CASE("every f16, bf16 and fp8 pattern is seen, unscaled and cast as on the 
         cuda::PassRequest request{.pass = cuda::Pass::write};
         request.outputs = targets.data();
         on_the_gpu(list, 1, request, stream);
-        on_the_cpu(arrays, [&](TensorList& cpu, const Findings& findings) {
-          cpu.write(tensors_of(outputs).data(), {.inverse_scale = &inverse}, findings, nullptr);
+        on_the_cpu(tensors_of(arrays), [&](TensorList& cpu, Found& found) {
+          cpu.write(tensors_of(outputs).data(), {.inverse_scale = &inverse}, found.findings(kThreshold), nullptr);
         });
         CHECK(written.different_from(outputs) == 0);
       }
@@ -174,8 +167,8 @@ TEST_CASE("f32 is rounded to f16 and bf16 as on the CPU at and beside every midp
     cuda::PassRequest request{.pass = cuda::Pass::write};
     request.outputs = targets.data();
     on_the_gpu(list, 1, request, stream);
-    on_the_cpu(arrays, [&](TensorList& cpu, const Findings& findings) {
-      cpu.write(tensors_of(outputs).data(), {}, findings, nullptr);
+    on_the_cpu(tensors_of(arrays), [&](TensorList& cpu, Found& found) {
+      cpu.write(tensors_of(outputs).data(), {}, found.findings(kThreshold), nullptr);
     });
     CHECK(written.different_from(outputs) == 0);
   }
@@ -191,14 +184,14 @@ TEST_CASE("a list takes other addresses, and goes back, without being made again
   for (Array& array : second) fill(array, random, false);
   const GpuArrays first_values(first);
   const GpuArrays second_values(second);
-  const auto observe = [](TensorList& cpu, const Findings& findings) { cpu.observe(findings, nullptr); };
-  const Seen of_first = on_the_cpu(first, observe);
-  const Seen of_second = on_the_cpu(second, observe);
+  const auto observe = [](TensorList& cpu, Found& found) { cpu.observe(found.findings(kThreshold), nullptr); };
+  const Found of_first = on_the_cpu(tensors_of(first), observe);
+  const Found of_second = on_the_cpu(tensors_of(second), observe);
   list.assign(first_values.tensors(), stream);
   for (int i = 0; i < 5; ++i) {
-    CHECK(on_the_gpu(list, first.size(), {}, stream).differences(of_first) == 0);
+    CHECK(on_the_gpu(list, first.size(), {}, stream) == of_first);
     REQUIRE(list.rebind(second_values.tensors(), stream));
-    CHECK(on_the_gpu(list, first.size(), {}, stream).differences(of_second) == 0);
+    CHECK(on_the_gpu(list, first.size(), {}, stream) == of_second);
     REQUIRE(list.rebind(first_values.tensors(), stream));
   }
 }

@@ -4,54 +4,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "lib/base/error.hpp"
-#include "lib/codec/json.hpp"
-#include "lib/scaler/scaler.hpp"
-#include "tests/vectors.hpp"
+#include "tests/unit/scaler/library_scaler.hpp"
 
 using namespace tare;
 
 namespace {
-
-/// As the traces want it: what the rule raised is asked for after every step.
-class GpuScaler final : public vectors::Subject {
- public:
-  std::optional<std::string> create(const std::string& config) override {
-    return attempt([&] {
-      vectors::Json given = vectors::Json::parse(config);
-      given["device"] = "cuda:0";
-      scaler_ = make_scaler(parse_config(given.dump().c_str()));
-    });
-  }
-  std::optional<std::string> create_from_state(const std::string& state) override {
-    return attempt([&] { scaler_ = make_scaler(parse_config(R"({"device":"cuda:0"})", state_from_json(state, "x"))); });
-  }
-  std::optional<std::string> report_overflow(bool overflow) override {
-    return attempt([&] { scaler_->report_overflow(overflow, nullptr); });
-  }
-  std::optional<std::string> update() override {
-    return attempt([&] {
-      scaler_->update(nullptr);
-      scaler_->scale(nullptr);
-    });
-  }
-  std::optional<std::string> set_scale(double scale) override {
-    return attempt([&] { scaler_->set_scale(scale, nullptr); });
-  }
-  std::string state() override { return state_to_json(scaler_->save(nullptr)); }
-
- private:
-  static std::optional<std::string> attempt(const auto& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return std::nullopt;
-  }
-
-  std::unique_ptr<LossScaler> scaler_;
-};
 
 float on_device(const void* pointer) {
   float value = -1;
@@ -62,7 +19,7 @@ float on_device(const void* pointer) {
 }  // namespace
 
 TEST_CASE("every trace of every framework comes out the same through the scaler on the GPU") {
-  GpuScaler scaler;
+  test::LibraryScaler scaler("cuda:0");
   const vectors::Tally tally = vectors::run_all(TARE_TEST_SOURCE "/vectors", scaler);
   CHECK(tally.traces > 200);
   CHECK(tally.differences.empty());

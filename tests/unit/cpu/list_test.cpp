@@ -24,12 +24,6 @@ std::vector<Array> random_arrays(std::mt19937_64& random, std::size_t dtypes, bo
   return arrays;
 }
 
-std::vector<Tensor> tensors_of(std::vector<Array>& arrays) {
-  std::vector<Tensor> tensors;
-  for (Array& array : arrays) tensors.push_back(array.tensor());
-  return tensors;
-}
-
 }  // namespace
 
 TEST_CASE("a random list has the reference's statistics with every instruction set and thread count") {

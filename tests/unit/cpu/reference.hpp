@@ -169,6 +169,39 @@ inline bool same(const Statistics& a, const Statistics& b) {
          a.count == b.count && a.zeros == b.zeros && a.below == b.below;
 }
 
+inline std::vector<Tensor> tensors_of(std::vector<Array>& arrays) {
+  std::vector<Tensor> tensors;
+  for (Array& array : arrays) tensors.push_back(array.tensor());
+  return tensors;
+}
+
+/// What a pass finds in a list, on any backend.
+struct Found {
+  float found_inf = 0;
+  Statistics total;
+  std::vector<Statistics> each;
+
+  explicit Found(std::size_t tensors) : each(tensors) {}
+  Findings findings(double threshold) { return {&found_inf, &total, each.data(), threshold}; }
+  /// In every bit.
+  bool operator==(const Found& other) const {
+    bool equal = found_inf == other.found_inf && same(total, other.total);
+    for (std::size_t i = 0; i < each.size(); ++i) equal = equal && same(each[i], other.each[i]);
+    return equal;
+  }
+};
+
+/// What the CPU backend makes of a list in a pass(TensorList&, Found&).
+template <class Pass>
+Found on_the_cpu(const std::vector<Tensor>& tensors, const Pass& pass) {
+  cpu::CpuBackend backend(2);
+  const auto list = backend.make_list();
+  Found found(tensors.size());
+  list->assign(tensors.data(), tensors.size(), nullptr);
+  pass(*list, found);
+  return found;
+}
+
 /// Values as gradients have them, and with `specials` any bit pattern among them.
 inline void fill(Array& array, std::mt19937_64& random, bool specials) {
   std::normal_distribution<float> normal(0.0f, 1.0f);

@@ -27,37 +27,6 @@ std::vector<Array> random_arrays(std::mt19937_64& random, std::span<const Dtype>
   return arrays;
 }
 
-std::vector<Tensor> tensors_of(std::vector<Array>& arrays) {
-  std::vector<Tensor> tensors;
-  for (Array& array : arrays) tensors.push_back(array.tensor());
-  return tensors;
-}
-
-struct Found {
-  float found_inf = 0;
-  Statistics total;
-  std::vector<Statistics> each;
-
-  explicit Found(std::size_t tensors) : each(tensors) {}
-  Findings findings(double threshold) { return {&found_inf, &total, each.data(), threshold}; }
-  bool operator==(const Found& other) const {
-    bool equal = found_inf == other.found_inf && same(total, other.total);
-    for (std::size_t i = 0; i < each.size(); ++i) equal = equal && same(each[i], other.each[i]);
-    return equal;
-  }
-};
-
-/// What the CPU backend makes of the same list.
-template <class Pass>
-Found on_the_cpu(const std::vector<Tensor>& tensors, const Pass& pass) {
-  cpu::CpuBackend backend(1);
-  const auto list = backend.make_list();
-  Found found(tensors.size());
-  list->assign(tensors.data(), tensors.size(), nullptr);
-  pass(*list, found);
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("statistics of a random list are the CPU's whatever the order and number of blocks") {
