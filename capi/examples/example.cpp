@@ -11,8 +11,8 @@ int main(int count, char** arguments) try {
 
   tare::cxx::Scaler scaler(R"({"policy":"torch","initial_scale":1024})");
   std::vector<float> gradients{1024.0f, INFINITY, 512.0f};
-  scaler.unscale({tare::cxx::tensor(gradients.data(), gradients.size())});
-  scaler.update();
+  tare::cxx::Grads list(scaler, {tare::cxx::tensor(gradients.data(), gradients.size())});
+  list.unscale_and_update();
   std::printf("unscaled %g, scale %g\n", static_cast<double>(gradients[0]), scaler.scale());
 
   scaler.save().write(folder + "/cpp.json");

@@ -162,6 +162,51 @@ class Scaler {
   detail::Owned<tare_scaler, tare_scaler_destroy> handle_;
 };
 
+/// A list of gradients made ready once and used every step, one an optimizer. Tensors are described by copy, their data
+/// is borrowed. Must be gone before its scaler is.
+class Grads {
+ public:
+  Grads(Scaler& scaler, const std::vector<tare_tensor>& tensors) {
+    tare_grads* handle = nullptr;
+    detail::call(tare_grads_create, &handle, scaler.get(), tensors.data(), static_cast<std::uint64_t>(tensors.size()));
+    handle_.reset(handle);
+  }
+
+  /// Other addresses for the same counts and dtypes.
+  void rebind(const std::vector<tare_tensor>& tensors, tare_stream stream = nullptr) {
+    detail::call(tare_grads_rebind, handle_.get(), tensors.data(), static_cast<std::uint64_t>(tensors.size()), stream);
+  }
+  void unscale(tare_stream stream = nullptr) { detail::call(tare_grads_unscale, handle_.get(), stream); }
+  void observe(tare_stream stream = nullptr) { detail::call(tare_grads_observe, handle_.get(), stream); }
+  void unscale_and_update(tare_stream stream = nullptr) {
+    detail::call(tare_grads_unscale_and_update, handle_.get(), stream);
+  }
+  void observe_and_update(tare_stream stream = nullptr) {
+    detail::call(tare_grads_observe_and_update, handle_.get(), stream);
+  }
+  /// Unscaled, clipped and cast into `out`, a tensor for each of the list; options as tare_grads_write takes them.
+  void write(const std::vector<tare_tensor>& out, const std::string& options = {}, tare_stream stream = nullptr) {
+    detail::call(tare_grads_write, handle_.get(), out.data(), static_cast<std::uint64_t>(out.size()),
+                 detail::or_null(options), stream);
+  }
+  /// Found-inf, noop and multiplier are the list's own, the others its scaler's.
+  const void* pointer(std::int32_t which) const {
+    const void* pointer = nullptr;
+    detail::call(tare_grads_pointer, &pointer, static_cast<const tare_grads*>(handle_.get()), which);
+    return pointer;
+  }
+  std::string statistics(tare_stream stream = nullptr) const {
+    tare_text* text = nullptr;
+    detail::call(tare_grads_statistics, &text, static_cast<const tare_grads*>(handle_.get()), stream);
+    return detail::text_of(text);
+  }
+
+  tare_grads* get() const { return handle_.get(); }
+
+ private:
+  detail::Owned<tare_grads, tare_grads_destroy> handle_;
+};
+
 }  // namespace tare::cxx
 
 #endif
