@@ -41,7 +41,7 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
 
 Checkpoint open_for_writing(const Terminal& terminal, const std::string& path) {
   require_local(path);
-  const OpenOptions options = with_progress(terminal, path, {.keep_open = true});
+  const OpenOptions options = with_progress(terminal, path, {});
   std::string interrupted = path;
   try {
     Checkpoint checkpoint = open_checkpoint(path, options);

@@ -88,8 +88,7 @@ std::string render_checkpoint(const Terminal& terminal, const Checkpoint& checkp
 std::string render_globals(const Terminal& terminal, const Checkpoint& checkpoint) {
   std::string text = "\nclasses and functions that are named (never run here; weights_only is torch.load's default):\n";
   for (const CheckpointFile& file : checkpoint.files) {
-    if (file.container == nullptr) continue;  // a part of another file's container
-    for (const GlobalName& global : file.container->globals()) {
+    for (const GlobalName& global : file.globals) {
       const Trust trust = trust_of(global.module, global.name);
       const Style style = trust == Trust::dangerous ? Style::bad
                           : trust == Trust::refused ? Style::warning

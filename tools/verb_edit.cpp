@@ -26,7 +26,7 @@ struct Options {
 };
 
 int show_plan(const Terminal& terminal, const Options& options) {
-  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {.keep_open = true});
+  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   const EditPlan plan = plan_edit(checkpoint, options.request);
   require_possible(system_files(), plan.files, options.transaction);

@@ -16,7 +16,7 @@ struct Options {
 };
 
 int inspect(const Terminal& terminal, const Options& options) {
-  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {.keep_open = options.globals});
+  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {.list_globals = options.globals});
   if (options.json) {
     terminal.answer(inspect_json(checkpoint, pending, {.globals = options.globals}));
   } else {

@@ -88,7 +88,7 @@ Edit parse_edit(const char* json) {
 
 std::string carry_out(const char* path, const Edit& edit) {
   if (!edit.dry_run) recover(system_files(), path, {});
-  const Checkpoint checkpoint = open_checkpoint(path, {.keep_open = true});
+  const Checkpoint checkpoint = open_checkpoint(path, {});
   const EditPlan plan = plan_edit(checkpoint, edit.request);
   if (edit.dry_run) {
     require_possible(system_files(), plan.files, edit.transaction);
@@ -128,7 +128,7 @@ int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* o
   return guard_making(out, error, [&] {
     require(path, "path");
     const InspectParts parts = parse_parts(options_json);
-    const Checkpoint checkpoint = open_checkpoint(path, {.keep_open = parts.globals});
+    const Checkpoint checkpoint = open_checkpoint(path, {.list_globals = parts.globals});
     return new_text(inspect_json(checkpoint, find_pending(system_files(), path, {}), parts));
   });
 }
@@ -140,7 +140,7 @@ int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source* source,
     require(path, "path");
     const InspectParts parts = parse_parts(options_json);
     const CallerFiles files(*source);
-    const Checkpoint checkpoint = open_checkpoint(path, {.keep_open = parts.globals, .files = &files});
+    const Checkpoint checkpoint = open_checkpoint(path, {.list_globals = parts.globals, .files = &files});
     return new_text(inspect_json(checkpoint, std::nullopt, parts));
   });
 }

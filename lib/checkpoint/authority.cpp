@@ -72,9 +72,7 @@ void compare_groups(const std::vector<Scaler>& scalers, std::vector<Finding>& fi
 void settle_authority(std::vector<Scaler>& scalers, const std::vector<CheckpointFile>& files,
                       std::vector<Finding>& findings) {
   for (Scaler& scaler : scalers) {
-    for (ScalerCopy& copy : scaler.copies) {
-      copy.state.authority = settled(copy.state, files[copy.file].path, files);
-    }
+    scaler.found.authority = settled(scaler.found, files[scaler.copies.front().file].path, files);
     const FoundScaler& state = scaler.state();
     if (state.authority != Authority::no_rank) continue;
     findings.push_back({Severity::note, "copy-not-loaded",

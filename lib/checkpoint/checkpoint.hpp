@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +18,7 @@
 namespace tare {
 
 struct OpenOptions {
-  bool keep_open = false;               ///< keep every file's tree, for an edit; otherwise memory holds a few at a time
+  bool list_globals = false;            ///< fill CheckpointFile::globals
   const Files* files = &local_files();  ///< borrowed; edits need the file system
   /// Told now and then how many files are read, where it takes long.
   std::function<void(std::size_t done, std::size_t count)> on_progress = {};
@@ -29,25 +29,25 @@ struct CheckpointFile {
   std::string location;  ///< to open it: the target's own words and `path`
   std::string format;    ///< the container's: "torch_zip" ...
   std::uint64_t size = 0;
-  std::shared_ptr<const FileSource> source;    ///< null unless kept open; status() is the identity at reading time
-  std::unique_ptr<const Container> container;  ///< null unless kept open, and in files that another one's spans
-  std::vector<std::size_t> parts;  ///< of a container that spans several: where its parts are in Checkpoint::files
+  std::optional<struct stat> status;  ///< its identity when it was read; nothing where it is not in the file system
+  std::vector<GlobalName> globals;    ///< what its container names, where asked for
+  std::vector<std::size_t> parts;     ///< of a container that spans several: where its parts are in Checkpoint::files
 };
 
-/// One scaler as one file holds it.
+/// Where one copy of a scaler is.
 struct ScalerCopy {
   std::size_t file = 0;             ///< index into Checkpoint::files: the one that its container is opened by
-  FoundScaler state;                ///< nodes are that container's
   std::vector<std::size_t> places;  ///< the files that hold its fields, in order: `file` alone, or some of its parts
 };
 
 /// One distinct scaler: copies that are alike in every field.
 struct Scaler {
+  FoundScaler found;               ///< as the first copy has it; nodes are those of that copy's container
   std::vector<ScalerCopy> copies;  ///< one at least, in file order
   bool agree = true;               ///< false: rank files hold other values for the same scaler, as an entry of its own
   std::size_t group = 0;           ///< entries of one number would be one scaler if they agreed
 
-  [[nodiscard]] const FoundScaler& state() const { return copies.front().state; }
+  [[nodiscard]] const FoundScaler& state() const { return found; }
 };
 
 struct Checkpoint {

@@ -8,6 +8,12 @@
 #include "lib/checkpoint/names.hpp"
 
 namespace tare {
+namespace {
+
+/// A process may have a thousand files open, or fewer.
+constexpr std::size_t most_open = 64;
+
+}  // namespace
 
 std::shared_ptr<const Source> Directory::open(const std::string& name) const {
   const auto known = opened_.find(name);
@@ -22,7 +28,10 @@ std::shared_ptr<const Source> Directory::open(const std::string& name) const {
     throw Error(Status::refused, fmt::format("{}: is a link out of the checkpoint", path),
                 "give a copy that holds the file itself");
   }
-  return opened_.try_emplace(name, files_.open(path)).first->second;
+  const std::shared_ptr<const Source> source = opened_.try_emplace(name, files_.open(path)).first->second;
+  const auto* file = dynamic_cast<const FileSource*>(source.get());
+  if (file != nullptr && opened_.size() > most_open) file->park();
+  return source;
 }
 
 bool Directory::has(const std::string& name) const {
@@ -36,6 +45,11 @@ std::vector<std::string> Directory::folders() const {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::shared_ptr<const Directory> directory_of(const Files& files, const std::string& location) {
+  const std::size_t name = location.size() - file_name(location).size();
+  return std::make_shared<const Directory>(files, name == 0 ? "." : location.substr(0, name - 1));
 }
 
 }  // namespace tare

@@ -10,7 +10,7 @@
 
 namespace tare {
 
-/// Names lead to files inside it, or are refused. For one thread.
+/// Names lead to files inside it, or are refused. Of many files few stay open. For one thread.
 class Directory final : public SourceFolder {
  public:
   /// Borrows `files`.
@@ -26,5 +26,8 @@ class Directory final : public SourceFolder {
   std::string path_;
   mutable std::map<std::string, std::shared_ptr<const Source>> opened_;
 };
+
+/// The folder that the file at `location` lies in.
+std::shared_ptr<const Directory> directory_of(const Files& files, const std::string& location);
 
 }  // namespace tare

@@ -3,22 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <utility>
 
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/names.hpp"
 
 namespace tare {
 namespace {
-
-/// What copies of one scaler have in common: the rank files' group (or the file), the dialect, the path.
-using Identity = std::tuple<std::string, std::string_view, std::string>;
-
-Identity identity(const ScalerCopy& copy, const std::vector<CheckpointFile>& files) {
-  const std::string& path = files[copy.file].path;
-  return {rank_group(path).value_or(path), copy.state.dialect->name, copy.state.path};
-}
 
 std::string scale_text(const FoundScaler& scaler) {
   const Field* scale = scaler.find(Role::scale);
@@ -63,41 +54,37 @@ std::string differing_field(const FoundScaler& a, const FoundScaler& b) {
 
 }  // namespace
 
-std::vector<Scaler> group_copies(std::vector<ScalerCopy> copies, const std::vector<CheckpointFile>& files,
-                                 std::vector<Finding>& findings) {
-  std::vector<Scaler> scalers;
-  std::map<Identity, std::vector<std::size_t>> variants;  // indices into scalers
-  std::vector<Identity> order;
-  for (ScalerCopy& copy : copies) {
-    auto [known, is_new] = variants.try_emplace(identity(copy, files));
-    if (is_new) order.push_back(known->first);
-    auto& alike = known->second;
-    const auto same_one = std::find_if(alike.begin(), alike.end(),
-                                       [&](std::size_t i) { return same_state(scalers[i].state(), copy.state); });
-    if (same_one != alike.end()) {
-      scalers[*same_one].copies.push_back(std::move(copy));
-    } else {
-      alike.push_back(scalers.size());
-      Scaler& scaler = scalers.emplace_back();
-      scaler.group = alike.front();
-      scaler.copies.push_back(std::move(copy));
-    }
+void CopyGroups::add(FoundScaler state, ScalerCopy copy, const std::string& path) {
+  auto& alike = variants_[{rank_group(path).value_or(path), state.dialect->name, state.path}];
+  const auto same_one =
+      std::find_if(alike.begin(), alike.end(), [&](std::size_t i) { return same_state(scalers_[i].found, state); });
+  if (same_one == alike.end()) {
+    alike.push_back(scalers_.size());
+    scalers_.push_back({std::move(state), {std::move(copy)}, true, alike.front()});
+  } else {
+    scalers_[*same_one].copies.push_back(std::move(copy));
   }
-  for (const Identity& which : order) {
-    const auto& alike = variants[which];
-    if (alike.size() < 2) continue;
+}
+
+std::vector<Scaler> CopyGroups::take(const std::vector<CheckpointFile>& files, std::vector<Finding>& findings) {
+  std::map<std::size_t, const std::vector<std::size_t>*> in_file_order;
+  for (const auto& [which, alike] : variants_) {
+    if (alike.size() > 1) in_file_order[alike.front()] = &alike;
+  }
+  for (const auto& [group, alike] : in_file_order) {
     std::vector<const Scaler*> states;
-    for (const std::size_t i : alike) {
-      scalers[i].agree = false;
-      states.push_back(&scalers[i]);
+    for (const std::size_t i : *alike) {
+      scalers_[i].agree = false;
+      states.push_back(&scalers_[i]);
     }
     findings.push_back(
         {Severity::error, "copies-disagree",
          fmt::format("rank files disagree, in {} first: {}{}", differing_field(states[0]->state(), states[1]->state()),
                      values_by_file(states, files), majority(states)),
-         "", std::get<2>(which)});
+         "", scalers_[group].found.path});
   }
-  return scalers;
+  variants_.clear();
+  return std::exchange(scalers_, {});
 }
 
 }  // namespace tare

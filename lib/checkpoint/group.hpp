@@ -1,15 +1,32 @@
 // Scalers of many files -> distinct scalers.
 #pragma once
 
+#include <map>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
 
 namespace tare {
 
-/// Takes every copy that was found, in file order. Copies of rank files that are alike become one scaler; ranks that
-/// disagree become scalers of their own, with an error finding that names them.
-std::vector<Scaler> group_copies(std::vector<ScalerCopy> copies, const std::vector<CheckpointFile>& files,
-                                 std::vector<Finding>& findings);
+/// Takes one copy after the other, as files are read. Of copies that are alike the state is kept once, so that memory
+/// grows with the number of distinct states.
+class CopyGroups {
+ public:
+  /// REQUIRES: copies come in file order. `path` is that of the file that the copy's container is opened by.
+  void add(FoundScaler state, ScalerCopy copy, const std::string& path);
+
+  /// Copies of rank files that are alike became one scaler; ranks that disagree became scalers of their own, with an
+  /// error finding that names them. Leaves nothing behind.
+  std::vector<Scaler> take(const std::vector<CheckpointFile>& files, std::vector<Finding>& findings);
+
+ private:
+  /// What copies of one scaler have in common: the rank files' group (or the file), the dialect, the path.
+  using Identity = std::tuple<std::string, std::string_view, std::string>;
+
+  std::vector<Scaler> scalers_;
+  std::map<Identity, std::vector<std::size_t>> variants_;  ///< indices into scalers_
+};
 
 }  // namespace tare

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <iterator>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "lib/base/alike.hpp"
@@ -13,6 +13,7 @@
 #include "lib/checkpoint/authority.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/group.hpp"
+#include "lib/checkpoint/in_order.hpp"
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/parallel.hpp"
@@ -55,10 +56,23 @@ class Opener {
   }
 
  private:
+  void tell(Finding finding) {
+    // What is true of many rank files alike is told once, of the first; errors are told of each.
+    std::optional<std::string> kin;
+    if (finding.severity != Severity::error) kin = rank_group(finding.file);
+    if (kin) *kin += "\n" + finding.path;
+    findings_.add(std::move(finding), kin);
+  }
+
+  /// Leaves none of them behind.
+  void tell_all(std::vector<Finding>& findings) {
+    for (Finding& finding : std::exchange(findings, {})) tell(std::move(finding));
+  }
+
   void tell_of_link() {
     const auto to = options_.files->link_target(checkpoint_.target);
     if (!to) return;
-    checkpoint_.findings.push_back(
+    tell(
         {Severity::note, "symbolic-link", fmt::format("{} is a symbolic link to {}", checkpoint_.target, *to), "", ""});
   }
 
@@ -84,61 +98,60 @@ class Opener {
   }
 
   void tell_of_part(const std::string& name, const SeveralFiles& format, const std::string& whole) {
-    checkpoint_.findings.push_back({Severity::note, "distributed-part",
-                                    fmt::format("{} is a part of the {} checkpoint that {} describes: all of it is "
-                                                "read",
-                                                name, format.framework, whole),
-                                    "", ""});
+    tell({Severity::note, "distributed-part",
+          fmt::format("{} is a part of the {} checkpoint that {} describes: all of it is "
+                      "read",
+                      name, format.framework, whole),
+          "", ""});
   }
 
   void open_directory() {
     const Files& files = *options_.files;
-    const std::string inner = resolve_run(files, root_, checkpoint_.findings);
+    std::vector<Finding> findings;
+    const std::string inner = resolve_run(files, root_, findings);
+    tell_all(findings);
     const std::string prefix = inner.empty() ? "" : inner + "/";
     if (!inner.empty()) checkpoint_.resolved = location(inner);
     if (files.type(checkpoint_.resolved) == FileType::file) {
       take(read_checkpoint_file(inner, checkpoint_.resolved, options_));
       return;
     }
-    const Listing listing = list_files(files, inner.empty() ? root_ : checkpoint_.resolved, checkpoint_.findings);
+    const Listing listing = list_files(files, inner.empty() ? root_ : checkpoint_.resolved, findings);
+    tell_all(findings);
     try_files(prefix, listing.wholes);
     try_files(prefix, listing.files);
     if (checkpoint_.files.empty() && !first_error_) try_files(prefix, listing.weights);
     if (checkpoint_.files.empty()) throw_nothing_read(listing);
     if (listing.unfinished != nullptr) {
-      checkpoint_.findings.push_back(
-          {Severity::warning, "incomplete-checkpoint",
-           fmt::format("{} without {}: the save never finished, and {} loads nothing of them",
-                       listing.unfinished->parts_are, listing.unfinished->whole_is, listing.unfinished->framework),
-           "", ""});
+      tell({Severity::warning, "incomplete-checkpoint",
+            fmt::format("{} without {}: the save never finished, and {} loads nothing of them",
+                        listing.unfinished->parts_are, listing.unfinished->whole_is, listing.unfinished->framework),
+            "", ""});
     }
   }
 
   [[nodiscard]] std::string location(const std::string& relative) const { return root_ + "/" + relative; }
 
-  /// A process may have a thousand files open, or fewer.
-  static constexpr std::size_t most_open = 64;
+  using Outcome = std::variant<Reading, Error, std::exception_ptr>;
 
-  static void park_all(const Reading& reading) {
-    for (const CheckpointFile& file : reading.files) {
-      if (file.source != nullptr) file.source->park();
+  Outcome outcome_of(const std::string& relative) {
+    try {
+      return read_checkpoint_file(relative, location(relative), options_);
+    } catch (const Error& error) {
+      return error;
+    } catch (...) {
+      return std::current_exception();
     }
   }
 
   /// Files of many: what cannot be read is told, and the others are read.
   void try_files(const std::string& prefix, const std::vector<std::string>& names) {
-    std::vector<std::variant<Reading, Error, std::exception_ptr>> results(names.size());
-    const auto read = [&](std::size_t i) {
-      try {
-        Reading reading = read_checkpoint_file(prefix + names[i], location(prefix + names[i]), options_);
-        if (names.size() > most_open) park_all(reading);
-        results[i] = std::move(reading);
-      } catch (const Error& error) {
-        results[i] = error;
-      } catch (...) {
-        results[i] = std::current_exception();
-      }
-    };
+    InOrder<Outcome> outcomes([&](std::size_t i, Outcome outcome) {
+      if (const auto* other = std::get_if<std::exception_ptr>(&outcome)) std::rethrow_exception(*other);
+      if (const auto* error = std::get_if<Error>(&outcome)) return tell_of_unread(prefix + names[i], *error);
+      take(std::get<Reading>(std::move(outcome)));
+    });
+    const auto read = [&](std::size_t i) { outcomes.give(i, outcome_of(prefix + names[i])); };
     if (options_.files->is_shareable()) {
       for_each_parallel(names.size(), read, [&](std::size_t done) {
         if (options_.on_progress) options_.on_progress(done, names.size());
@@ -146,14 +159,7 @@ class Opener {
     } else {
       for (std::size_t i = 0; i < names.size(); ++i) read(i);
     }
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (const auto* other = std::get_if<std::exception_ptr>(&results[i])) std::rethrow_exception(*other);
-      if (const auto* error = std::get_if<Error>(&results[i])) {
-        tell_of_unread(prefix + names[i], *error);
-      } else {
-        take(std::get<Reading>(std::move(results[i])));
-      }
-    }
+    outcomes.finish();
   }
 
   void tell_of_unread(const std::string& relative, const Error& error) {
@@ -161,26 +167,27 @@ class Opener {
     if (!first_error_) first_error_ = error;
     // SpeechBrain calls a text file counter.ckpt; what is known to be broken, or one rank's, is another matter.
     const bool is_other = error.status == Status::unsupported && error.hint.empty() && !rank_group(relative);
-    checkpoint_.findings.push_back(
-        {is_other ? Severity::note : Severity::error, "file-not-read", error.what(), relative, ""});
+    tell({is_other ? Severity::note : Severity::error, "file-not-read", error.what(), relative, ""});
   }
 
   void take(Reading reading) {
     const std::size_t first = checkpoint_.files.size();
+    const std::string path = reading.files.front().path;
     may_hold_more_ = may_hold_more_ || reading.may_hold_more;
-    if (!reading.contents.empty() && copies_.empty() && contents_.size() < most_described) {
-      contents_.push_back(fmt::format("{}: {}", reading.files.front().path, reading.contents));
+    has_scaler_ = has_scaler_ || !reading.scalers.empty();
+    if (!reading.contents.empty() && !has_scaler_ && contents_.size() < most_described) {
+      contents_.push_back(fmt::format("{}: {}", path, reading.contents));
     }
     for (CheckpointFile& file : reading.files) {
       for (std::size_t& part : file.parts) part += first;
       checkpoint_.files.push_back(std::move(file));
     }
-    for (ScalerCopy& copy : reading.copies) {
+    for (auto& [state, copy] : reading.scalers) {
       copy.file += first;
       for (std::size_t& place : copy.places) place += first;
-      copies_.push_back(std::move(copy));
+      copies_.add(std::move(state), std::move(copy), path);
     }
-    std::move(reading.findings.begin(), reading.findings.end(), std::back_inserter(checkpoint_.findings));
+    tell_all(reading.findings);
   }
 
   [[noreturn]] void throw_nothing_read(const Listing& listing) const {
@@ -197,23 +204,10 @@ class Opener {
                 "give a checkpoint file, or a folder with checkpoint files in it");
   }
 
-  /// What is true of many rank files alike is told once, of the first; errors are told of each.
-  void merge_alike() {
-    AlikeFindings all;
-    for (Finding& finding : checkpoint_.findings) {
-      std::optional<std::string> kin;
-      if (finding.severity != Severity::error) kin = rank_group(finding.file);
-      if (kin) *kin += "\n" + finding.path;
-      all.add(std::move(finding), kin);
-    }
-    checkpoint_.findings = all.take("rank file");
-  }
-
   void finish() {
-    merge_alike();
     auto& findings = checkpoint_.findings;
-    const bool is_empty = copies_.empty();
-    checkpoint_.scalers = group_copies(std::move(copies_), checkpoint_.files, findings);
+    findings = findings_.take("rank file");
+    checkpoint_.scalers = copies_.take(checkpoint_.files, findings);
     settle_authority(checkpoint_.scalers, checkpoint_.files, findings);
     tell_of_incomplete_ranks(checkpoint_.scalers, checkpoint_.files, findings);
     for (const Scaler& scaler : checkpoint_.scalers) {
@@ -222,7 +216,7 @@ class Opener {
         findings.push_back(std::move(finding));
       }
     }
-    if (!is_empty || may_hold_more_) return;
+    if (has_scaler_ || may_hold_more_) return;
     const std::size_t others = checkpoint_.files.size() - contents_.size();
     findings.push_back({Severity::note, "no-scaler",
                         fmt::format("no loss-scaler state that tare knows; {}{}", fmt::join(contents_, "; "),
@@ -233,9 +227,11 @@ class Opener {
   OpenOptions options_;
   std::string root_;  ///< the target without slashes behind it
   Checkpoint checkpoint_;
-  std::vector<ScalerCopy> copies_;
+  CopyGroups copies_;
+  AlikeFindings findings_;
   std::vector<std::string> contents_;  ///< of the first files without a scaler
   std::optional<Error> first_error_;
+  bool has_scaler_ = false;
   bool may_hold_more_ = false;  ///< there are files that nobody can read yet
 };
 

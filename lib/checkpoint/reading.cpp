@@ -15,37 +15,30 @@ namespace {
 
 constexpr std::size_t most_missing = 3;
 
-void add_file(Reading& reading, std::string path, std::string location, std::string_view format,
-              const std::shared_ptr<const Source>& source, const OpenOptions& options) {
+void add_file(Reading& reading, std::string path, std::string location, std::string_view format, const Source& source) {
   CheckpointFile& file = reading.files.emplace_back();
   file.path = std::move(path);
   file.location = std::move(location);
   file.format = format;
-  file.size = source->size();
-  if (options.keep_open) file.source = std::dynamic_pointer_cast<const FileSource>(source);
+  file.size = source.size();
+  if (const auto* local = dynamic_cast<const FileSource*>(&source)) file.status = local->status();
 }
 
-/// Small files are read at once: where opening and reading are slow, what counts is how often.
 constexpr std::uint64_t small_bytes = 16 << 10;
-
-std::shared_ptr<const Source> content_of(const std::shared_ptr<const Source>& source) {
-  if (source->size() > small_bytes) return source;
-  return std::make_shared<const MemorySource>(source->name(), source->read({0, source->size()}));
-}
 
 Reading read_single(const std::string& relative, const std::string& location, const OpenOptions& options) {
   Reading reading;
   const std::shared_ptr<const Source> source = options.files->open(location);
-  std::unique_ptr<const Container> container = open_container(content_of(source));
+  const std::unique_ptr<const Container> container = open_single_file(source);
   reading.findings = container->findings();
   std::vector<FoundScaler> scalers = find_scalers(container->tree(), {relative}, reading.findings);
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
                                       [](const Finding& finding) { return finding.code == "format-not-read"; });
   if (scalers.empty() && !reading.may_hold_more) reading.contents = describe_contents(container->tree());
   for (Finding& finding : reading.findings) finding.file = relative;
-  for (FoundScaler& scaler : scalers) reading.copies.push_back({0, std::move(scaler), {0}});
-  add_file(reading, relative, location, container->format(), source, options);
-  if (options.keep_open) reading.files.front().container = std::move(container);
+  for (FoundScaler& scaler : scalers) reading.scalers.push_back({std::move(scaler), {0, {0}}});
+  add_file(reading, relative, location, container->format(), *source);
+  if (options.list_globals) reading.files.front().globals = container->globals();
   return reading;
 }
 
@@ -70,8 +63,7 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   const std::string name(file_name(relative));
   const std::string prefix = relative.substr(0, relative.size() - name.size());
   const std::string folder = location.substr(0, location.size() - name.size());
-  const auto directory =
-      std::make_shared<const Directory>(*options.files, folder.empty() ? "." : folder.substr(0, folder.size() - 1));
+  const auto directory = directory_of(*options.files, location);
   OpenedWhole opened = format.open(directory, name);
   const Container& container = *opened.container;
   reading.findings = container.findings();
@@ -83,20 +75,25 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   if (scalers.empty() && !reading.may_hold_more) reading.contents = opened.contents;
   for (Finding& finding : reading.findings) finding.file = prefix + (finding.file.empty() ? name : finding.file);
   for (const std::string& part : container.parts()) {
-    add_file(reading, prefix + part, folder + part, container.format(), directory->open(part), options);
+    add_file(reading, prefix + part, folder + part, container.format(), *directory->open(part));
   }
   for (FoundScaler& scaler : scalers) {
     std::set<std::size_t> places;
     for (const Field& field : scaler.fields) places.insert(container.part_of(field.node));
-    reading.copies.push_back({0, std::move(scaler), {places.begin(), places.end()}});
+    reading.scalers.push_back({std::move(scaler), {0, {places.begin(), places.end()}}});
   }
   CheckpointFile& first = reading.files.front();
   for (std::size_t i = 0; i < reading.files.size(); ++i) first.parts.push_back(i);
-  if (options.keep_open) first.container = std::move(opened.container);
+  if (options.list_globals) first.globals = container.globals();
   return reading;
 }
 
 }  // namespace
+
+std::unique_ptr<Container> open_single_file(const std::shared_ptr<const Source>& source) {
+  if (source->size() > small_bytes) return open_container(source);
+  return open_container(std::make_shared<const MemorySource>(source->name(), source->read({0, source->size()})));
+}
 
 Reading read_checkpoint_file(const std::string& relative, const std::string& location, const OpenOptions& options) {
   const SeveralFiles* format = format_of_whole(file_name(relative));

@@ -1,6 +1,7 @@
 // One file of a checkpoint, or the files of one distributed checkpoint, read on their own: what they hold.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,15 @@
 
 namespace tare {
 
+struct ReadScaler {
+  FoundScaler state;
+  ScalerCopy copy;
+};
+
 /// Indices count from 0, as if there were no other files.
 struct Reading {
   std::vector<CheckpointFile> files;
-  std::vector<ScalerCopy> copies;
+  std::vector<ReadScaler> scalers;
   std::vector<Finding> findings;  ///< each with its file
   std::string contents;           ///< what is there instead, where there is no scaler
   bool may_hold_more = false;     ///< it is of a format that nobody can read yet
@@ -20,5 +26,8 @@ struct Reading {
 /// Reads the file `relative` of a checkpoint, found at `location`; of a metadata file all that it describes. Throws as
 /// open_container does.
 Reading read_checkpoint_file(const std::string& relative, const std::string& location, const OpenOptions& options);
+
+/// As open_container; a small file is read at once: where opening and reading are slow, what counts is how often.
+std::unique_ptr<Container> open_single_file(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -1,17 +1,21 @@
-#include "lib/checkpoint/view.hpp"
+#include "lib/checkpoint/reopened.hpp"
 
 #include <algorithm>
 #include <map>
 #include <string>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_identity.hpp"
+#include "lib/checkpoint/directory.hpp"
+#include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/reading.hpp"
 #include "lib/checkpoint/several_files.hpp"
 #include "lib/container/preview.hpp"
 
 namespace tare {
 namespace {
 
-/// The parts of one container, as they are kept open and as they would be.
+/// The parts of one container, as they are or as they would be.
 class ChangedFolder final : public SourceFolder {
  public:
   void add(const std::string& name, std::shared_ptr<const Source> source) { sources_[name] = std::move(source); }
@@ -35,29 +39,70 @@ class ChangedFolder final : public SourceFolder {
   std::map<std::string, std::shared_ptr<const Source>> sources_;
 };
 
-std::shared_ptr<const Source> after(const CheckpointFile& file, std::size_t part, std::span<const PartChange> changes) {
-  const auto change = std::find_if(changes.begin(), changes.end(), [&](const PartChange& c) { return c.part == part; });
-  if (change == changes.end()) return file.source;
-  return std::make_shared<PreviewSource>(file.source, change->change);
+void require_unchanged(const Source& source, const CheckpointFile& read) {
+  const auto* file = dynamic_cast<const FileSource*>(&source);
+  if (file == nullptr || !read.status) throw Error(Status::internal, read.location + ": no file of the file system");
+  if (is_same_file(file->status(), *read.status)) return;
+  throw Error(Status::refused, read.location + ": changed since it was read for this edit",
+              "something else writes it: try again when it is done");
 }
 
 }  // namespace
 
-std::size_t file_of_part(const Checkpoint& checkpoint, std::size_t file, std::size_t part) {
-  const auto& parts = checkpoint.files[file].parts;
-  return parts.empty() ? file : parts[part];
+Reopened::Reopened(const Checkpoint& checkpoint, std::size_t file)
+    : checkpoint_(checkpoint), files_(checkpoint.files[file].parts) {
+  if (files_.empty()) {
+    files_ = {file};
+    open_single(checkpoint.files[file]);
+  } else {
+    open_several(checkpoint.files[file]);
+  }
+  scalers_ = scalers_in(*container_);
 }
 
-std::unique_ptr<const Container> view_after(const Checkpoint& checkpoint, std::size_t file,
-                                            std::span<const PartChange> changes) {
-  const CheckpointFile& whole = checkpoint.files[file];
-  const auto names = whole.container->parts();
-  if (names.empty()) return open_container(after(whole, 0, changes));
-  const auto folder = std::make_shared<ChangedFolder>();
+void Reopened::open_single(const CheckpointFile& file) {
+  sources_ = {local_files().open(file.location)};
+  require_unchanged(*sources_.front(), file);
+  container_ = open_single_file(sources_.front());
+}
+
+void Reopened::open_several(const CheckpointFile& file) {
+  const auto folder = directory_of(local_files(), file.location);
+  const std::string name(file_name(file.path));
+  container_ = format_of_whole(name)->open(folder, name).container;
+  const auto names = container_->parts();
+  if (names.size() != files_.size()) throw Error(Status::refused, file.location + ": has other parts than before");
   for (std::size_t part = 0; part < names.size(); ++part) {
-    folder->add(names[part], after(checkpoint.files[whole.parts[part]], part, changes));
+    sources_.push_back(folder->open(names[part]));
+    require_unchanged(*sources_.back(), checkpoint_.files[files_[part]]);
   }
-  return format_of_whole(names.front())->open(folder, names.front()).container;
+}
+
+const FoundScaler& Reopened::scaler(const FoundScaler& state) const {
+  const auto found =
+      std::find_if(scalers_.begin(), scalers_.end(), [&](const FoundScaler& s) { return same_state(s, state); });
+  if (found != scalers_.end()) return *found;
+  throw Error(Status::refused, checkpoint_.files[files_.front()].location + ": reads otherwise than a moment ago",
+              "something else writes it: try again when it is done");
+}
+
+std::shared_ptr<const Source> Reopened::after(std::size_t part, std::span<const PartChange> changes) const {
+  const auto change = std::find_if(changes.begin(), changes.end(), [&](const PartChange& c) { return c.part == part; });
+  if (change == changes.end()) return sources_[part];
+  return std::make_shared<PreviewSource>(sources_[part], change->change);
+}
+
+std::vector<FoundScaler> Reopened::scalers_after(std::span<const PartChange> changes) const {
+  const auto names = container_->parts();
+  if (names.empty()) return scalers_in(*open_single_file(after(0, changes)));
+  const auto folder = std::make_shared<ChangedFolder>();
+  for (std::size_t part = 0; part < names.size(); ++part) folder->add(names[part], after(part, changes));
+  return scalers_in(*format_of_whole(names.front())->open(folder, names.front()).container);
+}
+
+std::vector<FoundScaler> Reopened::scalers_in(const Container& container) const {
+  std::vector<Finding> told_before;
+  return find_scalers(container.tree(), {checkpoint_.files[files_.front()].path}, told_before);
 }
 
 }  // namespace tare

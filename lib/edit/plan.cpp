@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/choose.hpp"
-#include "lib/checkpoint/view.hpp"
+#include "lib/checkpoint/reopened.hpp"
+#include "lib/edit/each_file.hpp"
 #include "lib/edit/field_key.hpp"
 #include "lib/edit/integrity.hpp"
 #include "lib/edit/new_value.hpp"
@@ -42,12 +45,6 @@ std::string value_text(const Value& value) {
   return float_text(std::get<double>(number->data));
 }
 
-/// What is to happen to one file: its nodes' new values, and how its scalers must read afterwards.
-struct FileWork {
-  std::vector<NodeChange> changes;
-  std::vector<FoundScaler> expected;
-};
-
 using NewData = std::variant<bool, Integer, double>;
 
 struct Replacement {
@@ -55,12 +52,18 @@ struct Replacement {
   std::string note;  ///< for the user, where Python's type changes
 };
 
-/// One copy, and what it is to become.
-struct CopyWork {
+/// One distinct state, and what its copies are to become.
+struct StateWork {
   const Scaler* scaler;
-  const ScalerCopy* copy;
   FoundScaler after;
-  std::map<std::size_t, Replacement> fields;  ///< by number
+  std::map<std::size_t, Replacement> fields;   ///< by number
+  std::map<std::size_t, std::size_t> entries;  ///< of those in EditPlan::fields
+};
+
+/// What is planned for one file, or the files of one container.
+struct FilePlan {
+  std::vector<FileEdit> edits;
+  std::vector<std::pair<std::size_t, std::size_t>> holders;  ///< entry in EditPlan::fields, file that holds the field
 };
 
 /// Scalers that are edited as one: a single one, or all that disagree and are to be aligned.
@@ -77,7 +80,7 @@ class Planner {
       groups[scaler->group].push_back(scaler);
     }
     for (const auto& [number, group] : groups) plan(group);
-    for (const auto& [file, work] : work_) add_file(file, work);
+    plan_files();
     for (FileEdit& manifest : renewed_manifests(plan_.files, {request_.force, request_.announce})) {
       plan_.files.push_back(std::move(manifest));
     }
@@ -86,15 +89,13 @@ class Planner {
 
  private:
   void plan(const Group& group) {
-    const Scaler& reference = most_common(group);
-    std::vector<CopyWork> copies;
-    for (const Scaler* scaler : group) {
-      for (const ScalerCopy& copy : scaler->copies) copies.push_back({scaler, &copy, copy.state, {}});
-    }
-    for (CopyWork& copy : copies) align(copy, reference.state());
-    for (const Assignment& assignment : request_.set) assign(copies, reference.state(), assignment);
-    for (const Field& field : reference.state().fields) record(copies, field.name);
-    for (CopyWork& copy : copies) work_[copy.copy->file].expected.push_back(std::move(copy.after));
+    const FoundScaler& reference = most_common(group).state();
+    std::vector<StateWork> states;
+    for (const Scaler* scaler : group) states.push_back({scaler, scaler->state(), {}, {}});
+    for (StateWork& state : states) align(state, reference);
+    for (const Assignment& assignment : request_.set) assign(states, reference, assignment);
+    for (const Field& field : reference.fields) record(states, field.name);
+    std::move(states.begin(), states.end(), std::back_inserter(states_));
   }
 
   static const Scaler& most_common(const Group& group) {
@@ -103,18 +104,18 @@ class Planner {
     });
   }
 
-  /// Makes what a copy becomes equal to the reference.
-  void align(CopyWork& copy, const FoundScaler& reference) const {
-    if (copy.after.fields.size() != reference.fields.size()) refuse_to_align(copy, "it has other fields");
+  /// Makes what a state becomes equal to the reference.
+  void align(StateWork& state, const FoundScaler& reference) const {
+    if (state.after.fields.size() != reference.fields.size()) refuse_to_align(state, "it has other fields");
     for (const Field& wanted : reference.fields) {
-      Field& own = copy.after.fields[index_of(copy, wanted.name)];
+      Field& own = state.after.fields[index_of(state, wanted.name)];
       if (same(own.value, wanted.value)) continue;
       const Value* number = wanted.value.number();
       if (!own.editable || number == nullptr || !is_kind_of(own.value, wanted.value)) {
-        refuse_to_align(copy, fmt::format("its {} is of type {}, the others' of {}, and that cannot be changed",
-                                          own.name, own.value.type, wanted.value.type));
+        refuse_to_align(state, fmt::format("its {} is of type {}, the others' of {}, and that cannot be changed",
+                                           own.name, own.value.type, wanted.value.type));
       }
-      copy.fields[index_of(copy, wanted.name)] = {container_data(*number), type_note(own.value, wanted.value)};
+      state.fields[index_of(state, wanted.name)] = {container_data(*number), type_note(own.value, wanted.value)};
       own.value = wanted.value;
     }
   }
@@ -135,97 +136,133 @@ class Planner {
     return number.as_double();
   }
 
-  std::size_t index_of(const CopyWork& copy, const std::string& name) const {
-    const Field* field = copy.after.find(name);
-    if (field == nullptr) refuse_to_align(copy, fmt::format("it has no {}", name));
-    return static_cast<std::size_t>(field - copy.after.fields.data());
+  std::size_t index_of(const StateWork& state, const std::string& name) const {
+    const Field* field = state.after.find(name);
+    if (field == nullptr) refuse_to_align(state, fmt::format("it has no {}", name));
+    return static_cast<std::size_t>(field - state.after.fields.data());
   }
 
-  [[noreturn]] void refuse_to_align(const CopyWork& copy, const std::string& why) const {
-    throw Error(Status::refused,
-                fmt::format("{}: cannot be aligned: {}", checkpoint_.files[copy.copy->places.front()].path, why),
+  [[noreturn]] void refuse_to_align(const StateWork& state, const std::string& why) const {
+    const std::size_t file = state.scaler->copies.front().places.front();
+    throw Error(Status::refused, fmt::format("{}: cannot be aligned: {}", checkpoint_.files[file].path, why),
                 "tare inspect shows what each file holds; take that file from another save");
   }
 
-  void assign(std::vector<CopyWork>& copies, const FoundScaler& reference, const Assignment& assignment) const {
+  void assign(std::vector<StateWork>& states, const FoundScaler& reference, const Assignment& assignment) const {
     for (const Field* field : fields_of(reference, assignment.key)) {
       const NewValue value = new_value(*field, assignment.value, request_.force);
-      for (CopyWork& copy : copies) {
-        const std::size_t index = index_of(copy, field->name);
-        copy.after.fields[index].value = value.after;
-        copy.fields[index] = {value.data, value.note};
+      for (StateWork& state : states) {
+        const std::size_t index = index_of(state, field->name);
+        state.after.fields[index].value = value.after;
+        state.fields[index] = {value.data, value.note};
       }
     }
   }
 
-  /// Turns what one field becomes, copy by copy, into changes of nodes, and entries of the plan and the history.
-  void record(const std::vector<CopyWork>& copies, const std::string& name) {
-    std::map<const Scaler*, std::size_t> entries;  // of the plan: one for each state that there was
-    for (const CopyWork& copy : copies) {
-      const std::size_t index = index_of(copy, name);
-      const auto replacement = copy.fields.find(index);
-      if (replacement == copy.fields.end()) continue;
-      const Field& before = copy.copy->state.fields[index];
-      const Field& after = copy.after.fields[index];
-      const auto [entry, is_new] = entries.try_emplace(copy.scaler, plan_.fields.size());
-      if (is_new) plan_.fields.push_back(described(copy, before, after, replacement->second.note));
-      const CheckpointFile& file = file_of(copy.copy->file, after);
-      plan_.fields[entry->second].files.push_back(file.path);
-      if (same(before.value, after.value)) continue;
-      const std::string before_text = value_text(before.value);
-      const std::string after_text = value_text(after.value);
-      work_[copy.copy->file].changes.push_back(
-          {after.node, replacement->second.data, fmt::format("{} {} -> {}", name, before_text, after_text)});
-      plan_.for_history.push_back({file.location, copy.after.path, name, before_text, after_text});
+  /// Gives each state in which the field changes an entry in the plan.
+  void record(std::vector<StateWork>& states, const std::string& name) {
+    for (StateWork& state : states) {
+      const std::size_t index = index_of(state, name);
+      const auto replacement = state.fields.find(index);
+      if (replacement == state.fields.end()) continue;
+      state.entries[index] = plan_.fields.size();
+      plan_.fields.push_back({std::string(state.after.dialect->name),
+                              state.after.path,
+                              name,
+                              state.scaler->state().fields[index].value,
+                              state.after.fields[index].value,
+                              replacement->second.note,
+                              {}});
     }
   }
 
-  static PlannedField described(const CopyWork& copy, const Field& before, const Field& after,
-                                const std::string& note) {
-    return {std::string(copy.after.dialect->name), copy.after.path, before.name, before.value, after.value, note, {}};
+  /// One file after the other is opened again and planned, or a few at once where that is slow: however many there are,
+  /// memory holds few trees.
+  void plan_files() {
+    std::map<std::size_t, std::vector<const StateWork*>> work;  // by file
+    for (const StateWork& state : states_) {
+      for (const ScalerCopy& copy : state.scaler->copies) work[copy.file].push_back(&state);
+    }
+    const std::vector<std::pair<std::size_t, std::vector<const StateWork*>>> files(work.begin(), work.end());
+    std::vector<FilePlan> plans(files.size());
+    for_each_file(system_files(), files.size(), [&](std::size_t i) {
+      plans[i] = planned(files[i].first, files[i].second);
+    }).rethrow();
+    std::vector<std::vector<std::size_t>> holders(plan_.fields.size());  // files, by entry
+    for (FilePlan& plan : plans) {
+      std::move(plan.edits.begin(), plan.edits.end(), std::back_inserter(plan_.files));
+      for (const auto& [entry, file] : plan.holders) holders[entry].push_back(file);
+    }
+    for (std::size_t entry = 0; entry < holders.size(); ++entry) describe(plan_.fields[entry], holders[entry]);
   }
 
-  /// The file that holds a field.
-  [[nodiscard]] const CheckpointFile& file_of(std::size_t file, const Field& field) const {
-    return checkpoint_.files[file_of_part(checkpoint_, file, checkpoint_.files[file].container->part_of(field.node))];
+  /// Says in which files a field changes: to who reads the plan, and in the history.
+  void describe(PlannedField& field, const std::vector<std::size_t>& holders) {
+    const std::string before = value_text(field.before);
+    const std::string after = value_text(field.after);
+    for (const std::size_t holder : holders) {
+      const CheckpointFile& file = checkpoint_.files[holder];
+      field.files.push_back(file.path);
+      if (same(field.before, field.after)) continue;
+      plan_.for_history.push_back({file.location, field.path, field.field, before, after});
+    }
   }
 
-  void add_file(std::size_t number, const FileWork& work) {
-    if (work.changes.empty()) return;
-    const CheckpointFile& file = checkpoint_.files[number];
+  [[nodiscard]] FilePlan planned(std::size_t number, const std::vector<const StateWork*>& states) const {
+    const std::string& path = checkpoint_.files[number].path;
     try {
-      std::vector<PartChange> changes = file.container->change_parts(work.changes);
-      require_effect(number, changes, work.expected);
-      for (PartChange& change : changes) {
-        const CheckpointFile& part = checkpoint_.files[file_of_part(checkpoint_, number, change.part)];
-        plan_.files.push_back({part.location, std::move(change.change), part.source->status()});
+      const Reopened file(checkpoint_, number);
+      FilePlan plan;
+      const std::vector<NodeChange> changes = changes_of(file, states, plan);
+      if (changes.empty()) return plan;
+      std::vector<PartChange> parts = file.container().change_parts(changes);
+      require_effect(file, parts, states, path);
+      for (PartChange& part : parts) {
+        const CheckpointFile& changed = checkpoint_.files[file.file_of_part(part.part)];
+        plan.edits.push_back({changed.location, std::move(part.change), *changed.status});
       }
+      return plan;
     } catch (const Error& error) {
       const std::string message = error.what();
-      if (message.find(file.path) != std::string::npos) throw;
-      throw Error(error.status, file.path + ": " + message, error.hint, error.detail);
+      if (message.find(path) != std::string::npos) throw;
+      throw Error(error.status, path + ": " + message, error.hint, error.detail);
     }
+  }
+
+  /// Turns what the fields become into changes of the nodes that they have in this file.
+  std::vector<NodeChange> changes_of(const Reopened& file, const std::vector<const StateWork*>& states,
+                                     FilePlan& plan) const {
+    std::vector<NodeChange> changes;
+    for (const StateWork* state : states) {
+      const FoundScaler& found = file.scaler(state->scaler->state());
+      for (const auto& [index, replacement] : state->fields) {
+        const Field& before = found.fields[index];
+        const Value& after = state->after.fields[index].value;
+        plan.holders.emplace_back(state->entries.at(index), file.file_of_part(file.container().part_of(before.node)));
+        if (same(before.value, after)) continue;
+        changes.push_back({before.node, replacement.data,
+                           fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after))});
+      }
+    }
+    return changes;
   }
 
   /// The change must read back as what was asked for, and leave every other field as it is.
-  void require_effect(std::size_t number, const std::vector<PartChange>& changes,
-                      const std::vector<FoundScaler>& expected) const {
-    const CheckpointFile& file = checkpoint_.files[number];
-    const auto container = view_after(checkpoint_, number, changes);
-    std::vector<Finding> findings;
-    const auto found = find_scalers(container->tree(), {file.path}, findings);
-    for (const FoundScaler& wanted : expected) {
-      const bool is_there =
-          std::any_of(found.begin(), found.end(), [&](const FoundScaler& s) { return same_state(s, wanted); });
+  static void require_effect(const Reopened& file, const std::vector<PartChange>& changes,
+                             const std::vector<const StateWork*>& states, const std::string& path) {
+    const auto found = file.scalers_after(changes);
+    for (const StateWork* state : states) {
+      const bool is_there = std::any_of(found.begin(), found.end(),
+                                        [&](const FoundScaler& scaler) { return same_state(scaler, state->after); });
       if (is_there) continue;
-      throw Error(Status::refused, fmt::format("{}: the edit would not read back as asked", file.path),
+      throw Error(Status::refused, fmt::format("{}: the edit would not read back as asked", path),
                   "nothing was written; this is a fault in tare: please report it with the file's scaler");
     }
   }
 
   const Checkpoint& checkpoint_;
   const EditRequest& request_;
-  std::map<std::size_t, FileWork> work_;
+  std::vector<StateWork> states_;
   EditPlan plan_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_identity.hpp"
 
 namespace tare {
 namespace {
@@ -100,11 +101,7 @@ OpenFile open_editable(FileLayer& files, const std::string& path, bool allow_har
 }
 
 void require_as_planned(const OpenFile& file, const struct stat& planned) {
-  const struct stat now = file.status();
-  if (now.st_dev == planned.st_dev && now.st_ino == planned.st_ino && now.st_size == planned.st_size &&
-      same_moment(now.st_mtim, planned.st_mtim)) {
-    return;
-  }
+  if (is_same_file(file.status(), planned)) return;
   throw Error(Status::refused, file.path() + ": changed since it was read for this edit",
               "something else writes it: try again when it is done");
 }

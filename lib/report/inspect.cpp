@@ -55,8 +55,7 @@ Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
 Json globals_json(const Checkpoint& checkpoint) {
   Array list;
   for (const CheckpointFile& file : checkpoint.files) {
-    if (file.container == nullptr) continue;  // a part of another file's container
-    for (const GlobalName& global : file.container->globals()) {
+    for (const GlobalName& global : file.globals) {
       Members members;
       report::add_text(members, "file", file.path);
       report::add_text(members, "module", global.module);

@@ -18,7 +18,7 @@ namespace tare {
 
 /// What an inspect answer holds beside the usual.
 struct InspectParts {
-  bool globals = false;  ///< what the pickles name; REQUIRES a checkpoint that was opened with keep_open
+  bool globals = false;  ///< what the pickles name; REQUIRES a checkpoint that was opened with list_globals
 };
 
 /// "tare.inspect/1"

@@ -48,7 +48,7 @@ def main():
             sys.exit(77)
         if f"in {RANKS} files, which agree" not in done.stdout:
             failed.append(f"inspect: {done}")
-        calls = collections.Counter(re.match(r"\d+ +(\w+)", line)[1] for line in trace.open() if "(" in line)
+        calls = collections.Counter(re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.MULTILINE))
         for call, count in calls.items():
             if count > PER_FILE.get(call, 0) * RANKS + ANYTHING_ELSE:
                 failed.append(f"{call}: {count} calls for {RANKS} files")

@@ -337,19 +337,6 @@ TEST_CASE("where no scaler is found, what there is instead is told") {
   CHECK_THAT(note("accelerate/disabled/state"), Catch::Contains("scaler.pt: nothing"));
 }
 
-TEST_CASE("an edit gets every file open, with its identity") {
-  const Scratch scratch;
-  scratch.copy(rank0, "step/rank0.pt");
-  scratch.copy(rank0, "step/rank1.pt");
-  const Checkpoint checkpoint = open_checkpoint(scratch.path("step"), {.keep_open = true});
-  for (const CheckpointFile& file : checkpoint.files) {
-    REQUIRE(file.container != nullptr);
-    CHECK(file.source->status().st_ino != 0);
-    CHECK(file.container->tree().size() > 0);
-  }
-  for (const CheckpointFile& file : open_checkpoint(scratch.path("step"), {}).files) CHECK(file.container == nullptr);
-}
-
 TEST_CASE("what is true of many rank files is told once") {
   const Scratch scratch;
   for (int rank = 0; rank < 5; ++rank) {

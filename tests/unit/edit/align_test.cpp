@@ -22,7 +22,7 @@ class Ranks : public Scratch {
       write("step/rank" + std::to_string(i) + ".pt", bytes_of(files[i]));
     }
   }
-  [[nodiscard]] Checkpoint open() const { return open_checkpoint(path("step"), {.keep_open = true}); }
+  [[nodiscard]] Checkpoint open() const { return open_checkpoint(path("step"), {}); }
   void align(std::vector<Assignment> set = {}) const {
     EditRequest request{std::move(set), {}};
     request.align = true;

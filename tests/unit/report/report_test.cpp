@@ -14,7 +14,7 @@ namespace {
 const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
 
 Answer inspected(const std::string& target, bool with_globals = false) {
-  const Checkpoint checkpoint = open_checkpoint(corpus + target, {.keep_open = with_globals});
+  const Checkpoint checkpoint = open_checkpoint(corpus + target, {.list_globals = with_globals});
   return Answer::parse(inspect_json(checkpoint, std::nullopt, {.globals = with_globals}));
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("text that is no UTF-8 is escaped, with its bytes beside it") {
 }
 
 TEST_CASE("an edit's answer shows every byte that would change") {
-  const Checkpoint checkpoint = open_checkpoint(corpus + "torch/scaler-file-t2.15/scaler.pt", {.keep_open = true});
+  const Checkpoint checkpoint = open_checkpoint(corpus + "torch/scaler-file-t2.15/scaler.pt", {});
   const EditPlan plan = plan_edit(checkpoint, {{{"scale", "4096"}}, std::nullopt, false, false});
   const Answer answer = Answer::parse(edit_json(checkpoint, plan, std::nullopt));
   CHECK(answer["applied"] == false);
