@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/base/limits.hpp"
 #include "lib/container/pickle.hpp"
 #include "lib/container/pickle_change.hpp"
+#include "lib/container/pickle_gist.hpp"
 #include "lib/container/pickle_opcode.hpp"
 #include "lib/container/pickle_tensor.hpp"
 #include "lib/container/pickle_window.hpp"
@@ -16,20 +16,12 @@
 namespace tare {
 namespace {
 
-std::shared_ptr<const Bytes> whole(const Source& source) {
-  if (source.size() > limits::max_pickle_bytes) {
-    throw Error(Status::refused, fmt::format("{}: a pickle of {} bytes; the limit is {}", source.name(), source.size(),
-                                             limits::max_pickle_bytes));
-  }
-  return std::make_shared<const Bytes>(source.read({0, source.size()}));
-}
-
 class PickleFile final : public Container {
  public:
   explicit PickleFile(std::shared_ptr<const Source> source)
       : source_(std::move(source)),
-        text_(whole(*source_)),
-        pickle_(read_pickle(text_, source_->name())),
+        gist_(*source_),
+        pickle_(read_pickle(gist_.text(), source_->name())),
         tensors_(std::make_shared<PickleTensors>(pickle_.tree, nullptr)) {
     pickle_.tree.install(tensors_);
     check_rest();
@@ -41,12 +33,13 @@ class PickleFile final : public Container {
   [[nodiscard]] std::vector<GlobalName> globals() const override { return pickle_.globals; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     const PickleRewrite rewrite = rewrite_pickle(pickle_, 0, *tensors_, changes);
-    return change_plain_file(*source_, 0, ByteView(*text_).first(pickle_.end), rewrite, joined_meaning(changes));
+    const ByteView old = ByteView(*gist_.text()).first(pickle_.end);
+    return gist_.placed(change_plain_file(*source_, 0, old, rewrite, joined_meaning(changes)));
   }
 
  private:
   void check_rest() {
-    const std::uint64_t behind = text_->size() - pickle_.end;
+    const std::uint64_t behind = source_->size() - gist_.in_file(pickle_.end);
     if (behind == 0) return;
     // A call alone, and a checkpoint behind it: a loader would run the call and read no more.
     if (pickle_.tree.kind(pickle_.tree.root) == Kind::opaque) {
@@ -63,7 +56,7 @@ class PickleFile final : public Container {
   }
 
   std::shared_ptr<const Source> source_;
-  std::shared_ptr<const Bytes> text_;
+  PickleGist gist_;
   Pickle pickle_;
   std::shared_ptr<PickleTensors> tensors_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 
 namespace tare {
@@ -40,6 +41,23 @@ std::vector<Bytes> choices(const PickleLayout& layout, const PickleLayout::Put& 
   return result;
 }
 
+/// A long argument that has no bytes.
+bool is_wall(const PickleOp& op) {
+  const Argument argument = argument_of(static_cast<std::uint8_t>(op.code));
+  return op.argument.empty() && (argument == Argument::counted4 || argument == Argument::counted8);
+}
+
+/// Those that no wall stands in front of.
+std::vector<PickleLayout::Put> within_walls(const PickleLayout& layout, Span around) {
+  const auto walls_before = [&](std::uint64_t offset) {
+    return std::upper_bound(layout.walls.begin(), layout.walls.end(), offset) - layout.walls.begin();
+  };
+  std::vector<PickleLayout::Put> puts;
+  std::copy_if(layout.unfetched.begin(), layout.unfetched.end(), std::back_inserter(puts),
+               [&](const auto& put) { return walls_before(put.op.begin) == walls_before(around.offset); });
+  return puts;
+}
+
 /// More candidates than ever needed: five bytes take three of them.
 constexpr std::size_t candidates_tried = 24;
 constexpr std::int64_t widest_sum = 64;
@@ -72,7 +90,7 @@ PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end
         layout.frames.push_back({op.end(), load_le<std::uint64_t>(op.argument.data())});
         break;
       default:
-        break;
+        if (is_wall(op)) layout.walls.push_back(op.begin);
     }
   }
   // MEMOIZE numbers its slot by how many there are: none may go then.
@@ -86,7 +104,7 @@ PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end
 }
 
 std::optional<std::vector<Replacement>> make_room(const PickleLayout& layout, Span around, std::int64_t bytes_wanted) {
-  std::vector<PickleLayout::Put> nearest = layout.unfetched;
+  std::vector<PickleLayout::Put> nearest = within_walls(layout, around);
   const std::size_t tried = std::min(candidates_tried, nearest.size());
   std::partial_sort(
       nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(tried), nearest.end(),

@@ -25,6 +25,7 @@ struct PickleLayout {
   };
   std::vector<Put> unfetched;               ///< opcodes that fill slots which nothing fetches
   std::vector<Span> frames;                 ///< the contents of each frame
+  std::vector<std::uint64_t> walls;         ///< opcodes whose arguments may have been left out: see pickle_gist.hpp
   std::optional<std::uint64_t> spare_slot;  ///< below 256, set by nobody's fetch: for a BINPUT of no effect
 };
 
@@ -32,7 +33,7 @@ struct PickleLayout {
 PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end);
 
 /// Replacements near `around` that make the pickle `bytes_wanted` shorter (longer, where negative): exactly, or
-/// nothing.
+/// nothing. No wall stands between them.
 std::optional<std::vector<Replacement>> make_room(const PickleLayout& layout, Span around, std::int64_t bytes_wanted);
 
 }  // namespace tare
