@@ -19,6 +19,8 @@ std::string render_finding(const Terminal& terminal, const tare::Finding& findin
 /// What an edit does to fields; with the bytes of each file where `with_bytes`.
 std::string render_fields(const Terminal& terminal, const tare::EditPlan& plan);
 std::string render_bytes(const Terminal& terminal, const tare::EditPlan& plan);
+/// What becomes of each value, what has to be configured, and where the two rules part.
+std::string render_migration(const Terminal& terminal, const tare::Migration& migration);
 std::string render_history(const Terminal& terminal, const std::vector<tare::HistoryEntry>& entries);
 std::string render_differences(const Terminal& terminal, const std::vector<tare::Difference>& differences);
 /// What an interrupted or running transaction means for whoever reads on.

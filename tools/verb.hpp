@@ -24,4 +24,5 @@ void add_get(CLI::App& app, Run& run);
 void add_edit(CLI::App& app, Run& run);
 void add_undo(CLI::App& app, Run& run);
 void add_history(CLI::App& app, Run& run);
+void add_migrate(CLI::App& app, Run& run);
 void add_diff(CLI::App& app, Run& run);

@@ -1,10 +1,13 @@
 #include <tare/tare.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
 #include "lib/codec/state_file.hpp"
+#include "lib/report/report.hpp"
+#include "lib/state/convert.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -54,6 +57,13 @@ std::vector<double> numbers_of(const StateValue& value, const char* key) {
       },
       array->values);
   return numbers;
+}
+
+/// "deepspeed fused": a policy, and its variant behind a space.
+ConversionTarget target_of(std::string_view policy) {
+  const std::size_t space = policy.find(' ');
+  if (space == policy.npos) return {std::string(policy), {}, {}};
+  return {std::string(policy.substr(0, space)), std::string(policy.substr(space + 1)), {}};
 }
 
 std::vector<double> given(const double* values, uint64_t count) {
@@ -166,6 +176,20 @@ int32_t tare_state_set_text(tare_state* state, const char* key, const char* valu
 int32_t tare_state_set_array(tare_state* state, const char* key, const double* values, uint64_t count,
                              tare_error* error) {
   return set_value(state, key, error, [&] { return StateValue(StateArray{{count}, given(values, count)}); });
+}
+
+int32_t tare_state_convert(tare_state** out, const tare_state* state, const char* policy, tare_text** report,
+                           tare_error* error) {
+  if (report != nullptr) *report = nullptr;
+  return guard_making(out, error, [&] {
+    require(state, "state");
+    require(policy, "policy");
+    Conversion conversion = convert(state->state, target_of(policy));
+    std::unique_ptr<tare_text> text(report == nullptr ? nullptr : new_text(conversion_json(conversion)));
+    auto* made = new tare_state{std::move(conversion.state)};
+    if (report != nullptr) *report = text.release();
+    return made;
+  });
 }
 
 void tare_state_destroy(tare_state* state) {

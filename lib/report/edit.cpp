@@ -66,7 +66,7 @@ Json field_json(const PlannedField& field) {
 
 }  // namespace
 
-std::string edit_json(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt) {
+Json report::edit(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt) {
   Members members;
   members.add("schema", "tare.edit/1");
   report::add_text(members, "target", checkpoint.target);
@@ -76,7 +76,11 @@ std::string edit_json(const Checkpoint& checkpoint, const EditPlan& plan, const 
   members.add("fields", report::list_of(plan.fields, field_json));
   members.add("changes", report::list_of(plan.files, change_json));
   members.add("findings", receipt ? report::list_of(receipt->findings, report::finding) : Json(Array()));
-  return report::text_of(members.take());
+  return members.take();
+}
+
+std::string edit_json(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt) {
+  return report::text_of(report::edit(checkpoint, plan, receipt));
 }
 
 std::string undo_json(const std::string& target, const UndoResult& result) {

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "lib/base/finding.hpp"
+#include "lib/checkpoint/checkpoint.hpp"
 #include "lib/codec/json_text.hpp"
 #include "lib/edit/journal.hpp"
+#include "lib/edit/plan.hpp"
 #include "lib/edit/recover.hpp"
 #include "lib/tree/value.hpp"
 
@@ -34,6 +36,8 @@ std::string safe_text(const std::string& text);
 Json finding(const Finding& finding);
 Json field_edit(const FieldEdit& edit);
 Json pending(const std::optional<Pending>& pending);
+/// The whole of "tare.edit/1".
+Json edit(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt);
 
 /// One value for each item, by `make`.
 template <class Items, class Make>

@@ -13,6 +13,7 @@
 #include "lib/edit/recover.hpp"
 #include "lib/edit/transaction.hpp"
 #include "lib/edit/undo.hpp"
+#include "lib/migrate/migrate.hpp"
 
 namespace tare {
 
@@ -26,6 +27,22 @@ std::string inspect_json(const Checkpoint& checkpoint, const std::optional<Pendi
 
 /// "tare.edit/1": the plan, and where it was carried out the receipt.
 std::string edit_json(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt);
+
+/// "tare.conversion/1": what became of every value of a state that changed its policy.
+std::string conversion_json(const Conversion& conversion);
+
+/// Where a migration went.
+struct MigrationOutcome {
+  std::string source;
+  std::string target;                      ///< the file or checkpoint
+  const Checkpoint* checkpoint = nullptr;  ///< null for a new file
+  const EditPlan* edit = nullptr;          ///< of that checkpoint
+  std::optional<Receipt> receipt;          ///< once it is carried out
+  bool is_written = false;
+};
+
+/// "tare.migrate/1"
+std::string migrate_json(const Migration& migration, const MigrationOutcome& outcome);
 
 /// "tare.undo/1"
 std::string undo_json(const std::string& target, const UndoResult& result);

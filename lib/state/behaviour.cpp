@@ -20,7 +20,7 @@ constexpr std::int64_t most_overflows = 1000;
 /// Of each kind of mixed steps that two scalers are compared on; usual ones are as many as this many windows have, but
 /// no more than a limit.
 constexpr std::int64_t mixed_steps = 10'000;
-constexpr std::int64_t usual_windows = 10;
+constexpr std::int64_t usual_windows = 12;
 constexpr std::int64_t most_usual_steps = 100'000;
 /// Enough to grow from 1 to beyond float32 under the usual windows.
 constexpr std::int64_t clean_steps = 300'000;
@@ -79,18 +79,63 @@ std::optional<Stretch> until_backoff(const RunningState& scaler) {
   return until(away_from_bounds(scaler), true, &rule::Counters::backoffs, most_overflows);
 }
 
-StepSequence random_steps(std::string name, double share, std::int64_t steps = mixed_steps) {
+std::optional<double> as_double(std::optional<std::int64_t> count) {
+  return count ? std::optional(static_cast<double>(*count)) : std::nullopt;
+}
+
+std::optional<double> factor(const std::optional<Stretch>& stretch) {
+  return stretch ? std::optional(stretch->after / stretch->before) : std::nullopt;
+}
+
+RunningState fresh(RunningState scaler) {
+  scaler.state = rule::initial_state(scaler.policy);
+  return scaler;
+}
+
+std::optional<double> clean_steps_left(const RunningState& scaler) {
+  return as_double(clean_steps_to_growth(scaler));
+}
+
+std::optional<double> overflows_left(const RunningState& scaler) {
+  return as_double(overflows_to_backoff(scaler));
+}
+
+struct Measure {
+  Role role;
+  std::optional<double> (*of)(const RunningState&);
+};
+
+constexpr auto measures = std::to_array<Measure>({
+    {Role::growth_tracker, clean_steps_left},
+    {Role::last_overflow_step, clean_steps_left},
+    {Role::hysteresis_tracker, overflows_left},
+    {Role::overflow_tracker, overflows_left},
+    {Role::growth_interval, [](const RunningState& s) { return as_double(clean_steps_between_growths(s)); }},
+    {Role::growth_factor, [](const RunningState& s) { return factor(until_growth(fresh(s))); }},
+    {Role::backoff_factor, [](const RunningState& s) { return factor(until_backoff(fresh(s))); }},
+    {Role::hysteresis, [](const RunningState& s) { return overflows_left(fresh(s)); }},
+    {Role::dynamic, [](const RunningState& s) { return std::optional(overflows_left(fresh(s)) ? 1.0 : 0.0); }},
+});
+
+StepSequence random_steps(std::string name, double share) {
   constexpr std::uint32_t seed = 2391;
   auto generator = std::make_shared<std::mt19937>(seed);
   const auto limit = static_cast<std::uint32_t>(share * 4294967295.0);
-  return {std::move(name), steps, [=](std::int64_t) { return (*generator)() < limit; }};
+  return {std::move(name), mixed_steps, [=](std::int64_t) { return (*generator)() < limit; }};
 }
 
-/// With an overflow in about two windows the scale goes up as often as down.
+/// Overflows half a window to two windows and a half apart: the scale goes up about as often as down.
 StepSequence usual_steps(const RunningState& scaler) {
+  constexpr std::uint32_t seed = 2391;
   const std::int64_t window = clean_steps_between_growths(scaler).value_or(mixed_steps);
-  return random_steps("usual steps, an overflow in about two windows", 0.5 / static_cast<double>(window),
-                      std::min(usual_windows * window, most_usual_steps));
+  auto generator = std::make_shared<std::mt19937>(seed);
+  const auto gap = [=] { return window / 2 + static_cast<std::int64_t>((*generator)()) % (2 * window); };
+  return {"usual steps, an overflow every one or two windows", std::min(usual_windows * window, most_usual_steps),
+          [gap, next = gap()](std::int64_t step) mutable {
+            if (step < next) return false;
+            next = step + 1 + gap();
+            return true;
+          }};
 }
 
 bool same_scale(double a, double b) {
@@ -115,14 +160,9 @@ std::optional<std::int64_t> overflows_to_backoff(const RunningState& scaler) {
   return stretch ? std::optional(stretch->steps) : std::nullopt;
 }
 
-std::optional<double> measured_growth_factor(const RunningState& scaler) {
-  const auto stretch = until_growth(scaler);
-  return stretch ? std::optional(stretch->after / stretch->before) : std::nullopt;
-}
-
-std::optional<double> measured_backoff_factor(const RunningState& scaler) {
-  const auto stretch = until_backoff(scaler);
-  return stretch ? std::optional(stretch->after / stretch->before) : std::nullopt;
+std::optional<double> measured(Role role, const RunningState& scaler) {
+  const auto measure = std::find_if(measures.begin(), measures.end(), [&](const Measure& m) { return m.role == role; });
+  return measure == measures.end() ? std::nullopt : measure->of(scaler);
 }
 
 std::optional<Divergence> first_divergence(RunningState scaler, RunningState other, const StepSequence& sequence) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/rule/running.hpp"
+#include "lib/state/role.hpp"
 
 namespace tare {
 
@@ -22,9 +23,10 @@ std::optional<std::int64_t> clean_steps_between_growths(const rule::RunningState
 /// scale do not matter.
 std::optional<std::int64_t> overflows_to_backoff(const rule::RunningState& scaler);
 
-/// What a growth and a back-off multiply the scale by; nothing where there is none.
-std::optional<double> measured_growth_factor(const rule::RunningState& scaler);
-std::optional<double> measured_backoff_factor(const rule::RunningState& scaler);
+/// What a role comes to in a scaler, whether or not it has a value of that name: the factors, the interval, the
+/// hysteresis (of a fresh one), how far the next growth and back-off are (for each counter that says so), whether the
+/// scale moves (1 or 0). Nothing for other roles, and where there is no such event.
+std::optional<double> measured(Role role, const rule::RunningState& scaler);
 
 /// Where two scalers that step side by side first differ.
 struct Divergence {

@@ -24,6 +24,7 @@ constexpr auto fate_names = std::to_array<std::pair<Fate, std::string_view>>({
     {Fate::converted, "converted"},
     {Fate::given, "given"},
     {Fate::assumed, "assumed"},
+    {Fate::kept, "kept"},
     {Fate::defaulted, "defaulted"},
     {Fate::clamped, "clamped"},
     {Fate::lost, "lost"},
@@ -63,7 +64,10 @@ struct SourceValue {
 class Converter {
  public:
   Converter(const ScalerState& source, const ConversionTarget& target)
-      : source_(source), target_spec_(require_policy(target.policy, target.variant)), given_(target.given) {
+      : source_(source),
+        target_spec_(require_policy(target.policy, target.variant)),
+        given_(target.given),
+        existing_(target.existing) {
     normalise(source_);
     const rule::PolicySpec* spec = policy_of(source_);
     if (spec == nullptr) start_from(source_);  // throws, and says why
@@ -78,6 +82,7 @@ class Converter {
 
   Conversion run() {
     give_to_source();
+    take_existing();
     from_ = start_from(source_);
     all_ = to_state(from_);
     to_.policy = rule::make_policy(target_spec_);
@@ -85,7 +90,9 @@ class Converter {
     rule::prepare(to_.policy);
     adjust_interval();
     to_.state = rule::initial_state(to_.policy);
-    for (const auto& field : target_spec_.fields) set_field(field);
+    for (const auto& field : target_spec_.fields) {
+      if (is_present(field)) set_field(field);
+    }
     set_phase();
     require_given_used();
     list_fields();
@@ -117,6 +124,20 @@ class Converter {
     }
   }
 
+  /// What the source does not store is taken to be as in the scaler that takes over: so do they count alike.
+  void take_existing() {
+    for (const auto& parameter : source_spec_->parameters) {
+      const bool is_other = source_spec_ != &target_spec_;
+      if ((is_other && parameter.role.empty()) || source_.params.find(parameter.name) != nullptr) continue;
+      const auto* own = rule::find_parameter(target_spec_, is_other ? parameter.role : parameter.name);
+      const StateValue* value =
+          own == nullptr || (is_other && own->role != parameter.role) ? nullptr : existing_.find(own->name);
+      if (value == nullptr || std::holds_alternative<std::monostate>(*value)) continue;
+      source_.params.set(parameter.name, tare::converted(parameter, *value, parameter.name));
+      kept_keys_.emplace(parameter.name);
+    }
+  }
+
   [[nodiscard]] std::optional<SourceValue> source_value(std::string_view role) const {
     for (const auto& field : source_spec_->fields) {
       if (field.role != role) continue;
@@ -136,6 +157,17 @@ class Converter {
 
   // ---- parameters
 
+  /// Of the same policy by name, of another one by role.
+  [[nodiscard]] std::optional<SourceValue> source_of(const rule::ParameterSpec& parameter) const {
+    if (source_spec_ == &target_spec_) {
+      const StateValue* value = all_.params.find(parameter.name);
+      if (value == nullptr) return std::nullopt;
+      return SourceValue{"params." + std::string(parameter.name), *value,
+                         source_.params.find(parameter.name) != nullptr};
+    }
+    return parameter.role.empty() ? std::nullopt : source_value(parameter.role);
+  }
+
   void set_parameter(const rule::ParameterSpec& parameter) {
     const std::string key = "params." + std::string(parameter.name);
     const auto put = [&](const StateValue& value) { assign(to_.policy.params, parameter, value, key); };
@@ -144,54 +176,40 @@ class Converter {
       return note(Fate::given, key, {}, parameter.role, {}, "");
     }
     if (parameter.role == facts(Role::initial_scale).name) return;
-    if (source_spec_ == &target_spec_) {
-      const StateValue* value = all_.params.find(parameter.name);
-      if (value != nullptr && !std::holds_alternative<std::monostate>(*value)) put(*value);
-      const bool is_stored = source_.params.find(parameter.name) != nullptr;
-      return note(is_stored ? Fate::carried : Fate::assumed, key, key, parameter.role,
-                  value == nullptr ? StateValue() : *value, is_stored ? "" : assumption());
-    }
-    const auto value = parameter.role.empty() ? std::nullopt : source_value(parameter.role);
-    const bool is_unset = value && std::holds_alternative<std::monostate>(value->value);
-    if (value && (!is_unset || parameter.unset == "null")) {
-      put(value->value);
-      const bool by_user = given_keys_.contains(value->key.substr(value->key.find('.') + 1));
-      const Fate fate = by_user ? Fate::given : value->is_stored ? Fate::carried : Fate::assumed;
-      return note(fate, key, value->key, parameter.role, value->value, fate == Fate::assumed ? assumption() : "");
+    const auto stored = source_of(parameter);
+    const bool is_unset = stored && std::holds_alternative<std::monostate>(stored->value);
+    if (stored && (!is_unset || parameter.unset == "null")) {
+      put(stored->value);
+      const Fate fate = fate_of(*stored);
+      const bool is_old = fate == Fate::carried || fate == Fate::given;
+      return note(fate, key, stored->key, parameter.role, stored->value, is_old ? "" : assumption(fate));
     }
     if (is_unset) {
-      return note(Fate::defaulted, key, value->key, parameter.role, {},
+      return note(Fate::defaulted, key, stored->key, parameter.role, {},
                   fmt::format("the source has none; {}", default_of_target()));
     }
-    if (const auto derived = measured(parameter.role)) {
-      put(derived->first);
-      return note(Fate::converted, key, {}, parameter.role, {}, derived->second);
+    if (const auto derived = behaviour_for(parameter.role)) {
+      put(StateValue(*derived));
+      return note(Fate::converted, key, {}, parameter.role, {}, fmt::format("as {} acts", source_spec_->framework));
+    }
+    if (const StateValue* existing = existing_.find(parameter.name)) {
+      put(*existing);
+      return note(Fate::kept, key, {}, parameter.role, {}, "the target's own");
     }
     note(Fate::defaulted, key, {}, parameter.role, {}, default_of_target());
   }
 
+  [[nodiscard]] Fate fate_of(const SourceValue& value) const {
+    const std::string bare = value.key.substr(value.key.find('.') + 1);
+    if (given_keys_.contains(bare)) return Fate::given;
+    if (kept_keys_.contains(bare)) return Fate::kept;
+    return value.is_stored ? Fate::carried : Fate::assumed;
+  }
+
   /// What the source does where none of its values says so by that role's name.
-  [[nodiscard]] std::optional<std::pair<StateValue, std::string>> measured(std::string_view role) const {
-    RunningState fresh = from_;
-    fresh.state = rule::initial_state(fresh.policy);
-    const auto real = [&](std::optional<double> value) -> std::optional<std::pair<StateValue, std::string>> {
-      if (!value) return std::nullopt;
-      return std::pair(StateValue(*value), fmt::format("what {} multiplies by", source_spec_->framework));
-    };
-    if (role == name(Role::growth_factor)) return real(measured_growth_factor(fresh));
-    if (role == name(Role::backoff_factor)) return real(measured_backoff_factor(fresh));
-    if (role == name(Role::hysteresis)) {
-      const auto overflows = overflows_to_backoff(fresh);
-      if (!overflows) return std::nullopt;
-      return std::pair(StateValue(*overflows),
-                       fmt::format("{} backs off at overflow {}", source_spec_->framework, *overflows));
-    }
-    if (role == name(Role::dynamic)) {
-      const bool moves = overflows_to_backoff(fresh).has_value();
-      return std::pair(StateValue(moves),
-                       fmt::format("{}'s scale {}", source_spec_->framework, moves ? "moves" : "stays"));
-    }
-    return std::nullopt;
+  [[nodiscard]] std::optional<double> behaviour_for(std::string_view name) const {
+    const auto role = parse_role(name);
+    return role ? measured(*role, from_) : std::nullopt;
   }
 
   /// flax grows one clean step later than its interval says: equal periods, not equal numbers, mean the same.
@@ -238,6 +256,11 @@ class Converter {
     note(Fate::defaulted, key, {}, field.role, {}, "as in a fresh scaler");
   }
 
+  /// A scale that does not move has no counters.
+  [[nodiscard]] bool is_present(const rule::FieldSpec& field) const {
+    return field.present == nullptr || field.present(to_.policy.params);
+  }
+
   void set_scale(const rule::FieldSpec& field, const std::string& key) {
     const SourceValue scale = *source_value(name(Role::scale));
     const double wanted = number_of(scale.value, scale.key);
@@ -273,7 +296,7 @@ class Converter {
     for (const std::string& warning : phase.warnings) result_.warnings.push_back(warning);
     for (const auto& field : target_spec_.fields) {
       const auto role = parse_role(field.role);
-      if (!is_phase(role) || given(field.name, field.role) != nullptr) continue;
+      if (!is_phase(role) || !is_present(field) || given(field.name, field.role) != nullptr) continue;
       const StateValue after = value_of(to_.state, field);
       const auto source = source_value(field.role);
       const bool is_equal = source && same_number(source->value, after);
@@ -315,7 +338,8 @@ class Converter {
     }
   }
 
-  [[nodiscard]] std::string assumption() const {
+  [[nodiscard]] std::string assumption(Fate fate) const {
+    if (fate == Fate::kept) return "the source does not store it: the target's own stays";
     return fmt::format("the source does not store it: {}'s default", source_spec_->framework);
   }
   [[nodiscard]] std::string default_of_target() const { return fmt::format("{}'s default", target_spec_.framework); }
@@ -334,15 +358,21 @@ class Converter {
                           [](const ConvertedValue& value) { return value.key.starts_with("fields."); });
   }
 
+  [[nodiscard]] bool has_field(std::string_view role) const {
+    const auto* field = rule::find_field(*source_spec_, role);
+    return field != nullptr && field->role == role;
+  }
+
   void list_lost() {
     const auto lose = [&](const std::string& key, std::string_view role, const StateValue& value) {
       if (consumed_.contains(key) || std::holds_alternative<std::monostate>(value)) return;
       const auto known = parse_role(role);
       if (known == Role::initial_scale) return;
-      const bool has_phase = known == Role::growth_tracker || known == Role::last_overflow_step;
+      const bool is_start =
+          key.starts_with("params.") && has_field(role);  // of a fresh scaler; a field goes on from there
+      const auto meaning = known && !is_start ? measured(*known, from_) : std::nullopt;
+      if (meaning && meaning == measured(*known, to_)) return;  // under other names
       std::string why = fmt::format("{} has nothing of the kind", target_spec_.framework);
-      if (has_phase)
-        why = fmt::format("{} counts otherwise: what it says is in the target's own counters", target_spec_.framework);
       result_.values.push_back({Fate::lost, key, key, known, value, {}, std::move(why)});
     };
     for (const auto& field : source_spec_->fields) {
@@ -368,8 +398,10 @@ class Converter {
   const rule::PolicySpec* source_spec_ = nullptr;
   const rule::PolicySpec& target_spec_;
   const StateSection& given_;
+  const StateSection& existing_;
   std::set<std::string, std::less<>> used_;        ///< of given_
   std::set<std::string, std::less<>> given_keys_;  ///< of the source, that the user gave
+  std::set<std::string, std::less<>> kept_keys_;   ///< of the source, taken from what is there already
   std::set<std::string, std::less<>> consumed_;    ///< source keys with a place in the target
   RunningState from_, to_;
   ScalerState all_;  ///< the source with its framework's defaults filled in

@@ -21,6 +21,7 @@ enum class Fate : std::uint8_t {
   converted,  ///< another value that means the same
   given,      ///< the user's
   assumed,    ///< the source's framework knows it, this state does not hold it: that framework's default, carried over
+  kept,       ///< the target's own, which the source has no better word for
   defaulted,  ///< the target has it, the source has nothing of the kind: the target framework's default
   clamped,    ///< moved into the range that the target allows
   lost,       ///< the source has it, the target has no place for it
@@ -53,6 +54,8 @@ struct ConversionTarget {
   /// Values by role or native name, for what the source does not hold: taken for the source's where its policy knows
   /// the name, else for the target's.
   StateSection given;
+  /// Parameters of a scaler that is there and takes the state over: they stay where the source does not store its own.
+  StateSection existing = {};
 };
 
 /// Throws `unsupported` for a policy that no rule runs, or one that follows statistics; `invalid_argument` for an

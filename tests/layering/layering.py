@@ -27,7 +27,8 @@ BELOW = {
 }
 BELOW["lib/checkpoint"] = ["lib/container", "lib/dialect", *BELOW["lib/dialect"]]
 BELOW["lib/edit"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
-BELOW["lib/report"] = ["lib/edit", "lib/codec", *BELOW["lib/edit"]]
+BELOW["lib/migrate"] = ["lib/edit", "lib/codec", *BELOW["lib/edit"]]
+BELOW["lib/report"] = ["lib/migrate", *BELOW["lib/migrate"]]
 BELOW["lib/health"] = ["lib/report", *BELOW["lib/report"]]
 BELOW["tools"] = BELOW["capi"] = [*BELOW]
 

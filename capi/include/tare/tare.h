@@ -370,6 +370,13 @@ TARE_API int32_t tare_state_set_integer(tare_state* state, const char* key, int6
 TARE_API int32_t tare_state_set_text(tare_state* state, const char* key, const char* value, tare_error* error);
 TARE_API int32_t tare_state_set_array(tare_state* state, const char* key, const double* values, uint64_t count,
                                       tare_error* error);
+
+/* The state in another policy's terms: "torch", "megatron", "deepspeed", "deepspeed fused" ... Counters are set so that
+ * the next growth and the next back-off come at the same step. *report, unless `report` is NULL: JSON
+ * "tare.conversion/1", what became of every value (carried, converted, assumed, defaulted, clamped, lost), traps, and
+ * where the two rules part if both go on. *out and *report are owned. TARE_E_UNSUPPORTED: a state that no rule runs. */
+TARE_API int32_t tare_state_convert(tare_state** out, const tare_state* state, const char* policy, tare_text** report,
+                                    tare_error* error);
 TARE_API void tare_state_destroy(tare_state* state);
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------- */

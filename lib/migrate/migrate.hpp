@@ -1,0 +1,59 @@
+// A scaler's state carried from one framework to another: read from wherever it is, converted, and put into a
+// checkpoint that is there or a new file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/checkpoint/checkpoint.hpp"
+#include "lib/edit/plan.hpp"
+#include "lib/state/convert.hpp"
+
+namespace tare {
+
+/// Something that the target framework takes from its configuration, not from the file, and that must be other than its
+/// default for the state to go on as before.
+struct Configured {
+  Role role = Role::scale;
+  StateValue value;
+  std::string sentence;  ///< how that framework is told: "Megatron takes its window from --loss-scale-window."
+};
+
+struct Migration {
+  Conversion conversion;
+  std::vector<Configured> configured;
+};
+
+/// The state that `path` holds: one of tare's own state files (JSON, HDF5), or the scaler of a checkpoint, that at `at`
+/// where there are several. Throws what opening and choosing throw, and `unsupported` for a state that no rule runs.
+ScalerState migration_source(const std::string& path, const std::optional<std::string>& at);
+
+struct IntoRequest {
+  StateSection given;             ///< as ConversionTarget has it
+  std::optional<std::string> at;  ///< which scaler of the checkpoint takes the state over, where there are several
+  bool align = false;             ///< as for an edit
+  bool force = false;
+};
+
+struct IntoPlan {
+  Migration migration;
+  EditPlan edit;
+};
+
+/// The edit that puts the state into every copy of a checkpoint's scaler. Throws as
+/// plan_edit does.
+IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const IntoRequest& request);
+
+struct NewFilePlan {
+  Migration migration;
+  Bytes contents;
+};
+
+/// A file that holds the state alone, as `framework` ("torch", "deepspeed fused" ...) would write it, named `path`; by
+/// the endings .json and .h5 a state of tare's own under that framework's policy. Nothing is written. Throws as convert
+/// and blank_for do.
+NewFilePlan plan_new_file(const ScalerState& source, const std::string& framework, const std::string& path,
+                          const StateSection& given);
+
+}  // namespace tare

@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include "lib/codec/state_file.hpp"
+#include "lib/container/new_container.hpp"
+#include "lib/dialect/blank.hpp"
+#include "lib/migrate/migrate.hpp"
+#include "lib/migrate/stored.hpp"
+#include "lib/state/policy_value.hpp"
+
+namespace tare {
+namespace {
+
+bool is_own_format(const std::string& path) {
+  return path.ends_with(".json") || path.ends_with(".h5") || path.ends_with(".hdf5");
+}
+
+Bytes own_contents(const ScalerState& state, const std::string& path) {
+  if (!path.ends_with(".json")) return state_to_hdf5(state, Compression::zstd);
+  const std::string text = state_to_json(state);
+  const ByteView bytes = as_bytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// "megatron" names a policy by its usual variant, "deepspeed fused" the variant too.
+ConversionTarget target_of(const std::string& framework, const StateSection& given) {
+  const std::size_t space = framework.find(' ');
+  if (space == framework.npos) return {framework, {}, given};
+  return {framework.substr(0, space), framework.substr(space + 1), given};
+}
+
+std::string stem_of(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.rfind('.'));
+}
+
+}  // namespace
+
+NewFilePlan plan_new_file(const ScalerState& source, const std::string& framework, const std::string& path,
+                          const StateSection& given) {
+  if (is_own_format(path)) {
+    NewFilePlan plan{{convert(source, target_of(framework, given)), {}}, {}};
+    plan.contents = own_contents(plan.migration.conversion.state, path);
+    return plan;
+  }
+  const Blank& blank = blank_for(framework, path);
+  NewFilePlan plan{{convert(source, {std::string(blank.policy), std::string(blank.variant), given}), {}}, {}};
+  const ScalerState& state = plan.migration.conversion.state;
+  plan.contents = new_container(blank.format, filled(blank, state), stem_of(path));
+  tell_of_unstored(plan.migration, *blank.dialect, [&](std::string_view native, std::optional<Role>) {
+    return std::any_of(blank.fields.begin(), blank.fields.end(), [&](const BlankField& field) {
+      return (field.key.empty() ? field.name : field.key) == native || field.name == native;
+    });
+  });
+  return plan;
+}
+
+}  // namespace tare

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include "lib/base/text.hpp"
+#include "lib/codec/json.hpp"
+#include "tools/render.hpp"
+
+using namespace tare;
+
+namespace {
+
+Style style_of(Fate fate) {
+  switch (fate) {
+    case Fate::lost:
+    case Fate::clamped:
+      return Style::bad;
+    case Fate::assumed:
+    case Fate::defaulted:
+      return Style::warning;
+    default:
+      return Style::good;
+  }
+}
+
+std::string bare(const std::string& key) {
+  return key.substr(key.find('.') + 1);
+}
+
+std::string text_of(const StateValue& value) {
+  return std::holds_alternative<std::monostate>(value) ? "none" : escaped(value_to_json(value));
+}
+
+std::string line(const Terminal& terminal, const ConvertedValue& value) {
+  const bool is_lost = value.fate == Fate::lost;
+  std::string text =
+      fmt::format("  {}  {} = {}", terminal.styled(style_of(value.fate), fmt::format("{:<9}", name(value.fate))),
+                  escaped(bare(value.key)), text_of(is_lost ? value.before : value.after));
+  const bool has_source = !is_lost && !value.source_key.empty();
+  const bool is_other = has_source && (value.before != value.after || bare(value.source_key) != bare(value.key));
+  if (is_other) text += fmt::format("  from {} = {}", escaped(bare(value.source_key)), text_of(value.before));
+  if (!value.why.empty()) text += fmt::format("  ({})", escaped(value.why));
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string render_migration(const Terminal& terminal, const Migration& migration) {
+  const Conversion& conversion = migration.conversion;
+  std::string text;
+  for (const ConvertedValue& value : conversion.values) text += line(terminal, value);
+  for (const Configured& configured : migration.configured) {
+    text += fmt::format("  {}  {} = {}: not stored there. {}\n", terminal.styled(Style::warning, "configure"),
+                        name(configured.role), text_of(configured.value), configured.sentence);
+  }
+  for (const std::string& warning : conversion.warnings) {
+    text += fmt::format("{}: {}\n", terminal.styled(Style::warning, "warning"), escaped(warning));
+  }
+  if (!conversion.divergence) return text + "the two rules go on alike on all steps that were tried\n";
+  return text + fmt::format("{}: {}\n",
+                            conversion.divergence->is_usual ? terminal.styled(Style::warning, "the two rules part")
+                                                            : "the two rules part only on the way to a bound",
+                            sentence(*conversion.divergence));
+}
