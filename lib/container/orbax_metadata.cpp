@@ -9,7 +9,8 @@ std::string joined_keys(const JsonDocument& key_metadata) {
   std::string name;
   for (const JsonDocument& part : key_metadata) {
     const JsonDocument& key = part.at("key");
-    name += (name.empty() ? "" : ".") + (key.is_string() ? key.get<std::string>() : key.dump());
+    if (!name.empty()) name += '.';
+    name += key.is_string() ? key.get<std::string>() : key.dump();
   }
   return name;
 }
