@@ -10,6 +10,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/state/conversion_source.hpp"
 #include "lib/state/phase.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
@@ -38,13 +39,6 @@ bool is_phase(std::optional<Role> role) {
   return role && std::find(phase_roles.begin(), phase_roles.end(), *role) != phase_roles.end();
 }
 
-std::string text_of(const StateValue& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return float_text(*real);
-  return std::string(words_for(kind_of(value)));
-}
-
 bool same_number(const StateValue& a, const StateValue& b) {
   if (a == b) return true;
   const auto is_number = [](const StateValue& value) {
@@ -54,37 +48,15 @@ bool same_number(const StateValue& a, const StateValue& b) {
   return is_number(a) && is_number(b) && number_of(a, {}) == number_of(b, {});
 }
 
-/// A value of the source, and where it stands.
-struct SourceValue {
-  std::string key;
-  StateValue value;
-  bool is_stored = true;  ///< false: its framework's default
-};
-
 class Converter {
  public:
   Converter(const ScalerState& source, const ConversionTarget& target)
-      : source_(source),
-        target_spec_(require_policy(target.policy, target.variant)),
+      : target_spec_(require_policy(target.policy, target.variant)),
+        source_(source, target_spec_, target),
         given_(target.given),
-        existing_(target.existing) {
-    normalise(source_);
-    const rule::PolicySpec* spec = policy_of(source_);
-    if (spec == nullptr) start_from(source_);  // throws, and says why
-    source_spec_ = spec;
-    for (const rule::PolicySpec* one : {source_spec_, &target_spec_}) {
-      if (one->driver != rule::Driver::kStatistics) continue;
-      throw Error(Status::unsupported,
-                  fmt::format("policy \"{}\" follows statistics of gradients, not overflows", one->name),
-                  "no other policy's state says the same");
-    }
-  }
+        existing_(target.existing) {}
 
   Conversion run() {
-    give_to_source();
-    take_existing();
-    from_ = start_from(source_);
-    all_ = to_state(from_);
     to_.policy = rule::make_policy(target_spec_);
     for (const auto& parameter : target_spec_.parameters) set_parameter(parameter);
     rule::prepare(to_.policy);
@@ -97,76 +69,12 @@ class Converter {
     require_given_used();
     list_fields();
     list_lost();
-    compare();
+    result_.divergence = first_divergence(source_.running(), to_);
     return std::move(result_);
   }
 
  private:
-  // ---- the source
-
-  /// The user's values for what the source's policy knows and the state does not hold.
-  void give_to_source() {
-    for (const auto& [key, value] : given_) {
-      const auto* field = field_for(*source_spec_, key);
-      const auto* parameter = field == nullptr ? parameter_for(*source_spec_, key) : nullptr;
-      if (field == nullptr && parameter == nullptr) continue;
-      const std::string name(field != nullptr ? field->name : parameter->name);
-      StateSection& section = field != nullptr ? source_.fields : source_.params;
-      used_.insert(key);
-      if (section.find(name) != nullptr) {
-        throw Error(Status::refused,
-                    fmt::format("{}: the source holds it already ({})", key, text_of(*section.find(name))),
-                    "edit the target afterwards to change it");
-      }
-      section.set(name,
-                  field != nullptr ? tare::converted(*field, value, key) : tare::converted(*parameter, value, key));
-      given_keys_.insert(name);
-    }
-  }
-
-  /// What the source does not store is taken to be as in the scaler that takes over: so do they count alike.
-  void take_existing() {
-    for (const auto& parameter : source_spec_->parameters) {
-      const bool is_other = source_spec_ != &target_spec_;
-      if ((is_other && parameter.role.empty()) || source_.params.find(parameter.name) != nullptr) continue;
-      const auto* own = rule::find_parameter(target_spec_, is_other ? parameter.role : parameter.name);
-      const StateValue* value =
-          own == nullptr || (is_other && own->role != parameter.role) ? nullptr : existing_.find(own->name);
-      if (value == nullptr || std::holds_alternative<std::monostate>(*value)) continue;
-      source_.params.set(parameter.name, tare::converted(parameter, *value, parameter.name));
-      kept_keys_.emplace(parameter.name);
-    }
-  }
-
-  [[nodiscard]] std::optional<SourceValue> source_value(std::string_view role) const {
-    for (const auto& field : source_spec_->fields) {
-      if (field.role != role) continue;
-      if (const StateValue* value = all_.fields.find(field.name)) {
-        return SourceValue{"fields." + std::string(field.name), *value, source_.fields.find(field.name) != nullptr};
-      }
-    }
-    for (const auto& parameter : source_spec_->parameters) {
-      if (parameter.role != role) continue;
-      const StateValue* value = all_.params.find(parameter.name);
-      if (value == nullptr) return std::nullopt;
-      return SourceValue{"params." + std::string(parameter.name), *value,
-                         source_.params.find(parameter.name) != nullptr};
-    }
-    return std::nullopt;
-  }
-
   // ---- parameters
-
-  /// Of the same policy by name, of another one by role.
-  [[nodiscard]] std::optional<SourceValue> source_of(const rule::ParameterSpec& parameter) const {
-    if (source_spec_ == &target_spec_) {
-      const StateValue* value = all_.params.find(parameter.name);
-      if (value == nullptr) return std::nullopt;
-      return SourceValue{"params." + std::string(parameter.name), *value,
-                         source_.params.find(parameter.name) != nullptr};
-    }
-    return parameter.role.empty() ? std::nullopt : source_value(parameter.role);
-  }
 
   void set_parameter(const rule::ParameterSpec& parameter) {
     const std::string key = "params." + std::string(parameter.name);
@@ -176,13 +84,13 @@ class Converter {
       return note(Fate::given, key, {}, parameter.role, {}, "");
     }
     if (parameter.role == facts(Role::initial_scale).name) return;
-    const auto stored = source_of(parameter);
+    const auto stored = source_.value_for(parameter);
     const bool is_unset = stored && std::holds_alternative<std::monostate>(stored->value);
     if (stored && (!is_unset || parameter.unset == "null")) {
       put(stored->value);
-      const Fate fate = fate_of(*stored);
-      const bool is_old = fate == Fate::carried || fate == Fate::given;
-      return note(fate, key, stored->key, parameter.role, stored->value, is_old ? "" : assumption(fate));
+      const Fate fate = stored->fate;
+      const bool is_own = fate == Fate::carried || fate == Fate::given;
+      return note(fate, key, stored->key, parameter.role, stored->value, is_own ? "" : assumption(fate));
     }
     if (is_unset) {
       return note(Fate::defaulted, key, stored->key, parameter.role, {},
@@ -190,7 +98,7 @@ class Converter {
     }
     if (const auto derived = behaviour_for(parameter.role)) {
       put(StateValue(*derived));
-      return note(Fate::converted, key, {}, parameter.role, {}, fmt::format("as {} acts", source_spec_->framework));
+      return note(Fate::converted, key, {}, parameter.role, {}, fmt::format("as {} acts", source_.policy().framework));
     }
     if (const StateValue* existing = existing_.find(parameter.name)) {
       put(*existing);
@@ -199,17 +107,10 @@ class Converter {
     note(Fate::defaulted, key, {}, parameter.role, {}, default_of_target());
   }
 
-  [[nodiscard]] Fate fate_of(const SourceValue& value) const {
-    const std::string bare = value.key.substr(value.key.find('.') + 1);
-    if (given_keys_.contains(bare)) return Fate::given;
-    if (kept_keys_.contains(bare)) return Fate::kept;
-    return value.is_stored ? Fate::carried : Fate::assumed;
-  }
-
   /// What the source does where none of its values says so by that role's name.
   [[nodiscard]] std::optional<double> behaviour_for(std::string_view name) const {
     const auto role = parse_role(name);
-    return role ? measured(*role, from_) : std::nullopt;
+    return role ? measured(*role, source_.running()) : std::nullopt;
   }
 
   /// flax grows one clean step later than its interval says: equal periods, not equal numbers, mean the same.
@@ -218,7 +119,7 @@ class Converter {
     if (parameter == nullptr || parameter->role != name(Role::growth_interval)) return;
     RunningState fresh = to_;
     fresh.state = rule::initial_state(fresh.policy);
-    const auto wanted = clean_steps_between_growths(from_);
+    const auto wanted = clean_steps_between_growths(source_.running());
     const auto period = clean_steps_between_growths(fresh);
     if (!wanted || !period || *wanted == *period) return;
     const std::int64_t interval = integer_of(value_of(to_.policy.params, *parameter), parameter->name);
@@ -244,13 +145,11 @@ class Converter {
       return note(Fate::given, key, {}, field.role, {}, "");
     }
     if (field.role == name(Role::scale)) return set_scale(field, key);
-    const bool is_same_rule = source_spec_ == &target_spec_;
-    if (is_same_rule) {
-      const StateValue* value = all_.fields.find(field.name);
-      if (value == nullptr) return;
-      assign(to_.state, field, *value, key);
-      return note(source_.fields.find(field.name) != nullptr ? Fate::carried : Fate::assumed, key, key, field.role,
-                  *value, "");
+    if (is_same_rule()) {
+      const auto own = source_.at("fields", field.name);
+      if (!own) return;
+      assign(to_.state, field, own->value, key);
+      return note(own->fate, key, key, field.role, own->value, "");
     }
     if (is_phase(parse_role(field.role))) return;
     note(Fate::defaulted, key, {}, field.role, {}, "as in a fresh scaler");
@@ -262,7 +161,7 @@ class Converter {
   }
 
   void set_scale(const rule::FieldSpec& field, const std::string& key) {
-    const SourceValue scale = *source_value(name(Role::scale));
+    const SourceValue scale = *source_.value(name(Role::scale));
     const double wanted = number_of(scale.value, scale.key);
     double value = wanted;
     std::string bound;
@@ -291,14 +190,14 @@ class Converter {
   // ---- counters
 
   void set_phase() {
-    if (source_spec_ == &target_spec_) return;
-    const Phase phase = transfer_phase(from_, to_, [&](Role role) { return source_integer(role); });
+    if (is_same_rule()) return;
+    const Phase phase = transfer_phase(source_.running(), to_, [&](Role role) { return source_integer(role); });
     for (const std::string& warning : phase.warnings) result_.warnings.push_back(warning);
     for (const auto& field : target_spec_.fields) {
       const auto role = parse_role(field.role);
       if (!is_phase(role) || !is_present(field) || given(field.name, field.role) != nullptr) continue;
       const StateValue after = value_of(to_.state, field);
-      const auto source = source_value(field.role);
+      const auto source = source_.value(field.role);
       const bool is_equal = source && same_number(source->value, after);
       const auto why = phase.why.find(*role);
       const Fate fate = is_equal ? Fate::carried : why == phase.why.end() ? Fate::defaulted : Fate::converted;
@@ -311,7 +210,7 @@ class Converter {
   }
 
   [[nodiscard]] std::optional<std::int64_t> source_integer(Role role) const {
-    const auto value = source_value(name(role));
+    const auto value = source_.value(name(role));
     return value ? std::optional(integer_of(value->value, value->key)) : std::nullopt;
   }
 
@@ -321,7 +220,7 @@ class Converter {
     for (const auto& entry : given_) {
       const auto as_role = parse_role(entry.name);
       if (entry.name != native && (role.empty() || !as_role || name(*as_role) != role)) continue;
-      if (used_.contains(entry.name) && given_keys_.contains(entry.name)) continue;
+      if (source_.took(entry.name)) continue;
       used_.insert(entry.name);
       return &entry.value;
     }
@@ -330,17 +229,17 @@ class Converter {
 
   void require_given_used() const {
     for (const auto& entry : given_) {
-      if (used_.contains(entry.name)) continue;
+      if (used_.contains(entry.name) || source_.took(entry.name)) continue;
       throw Error(Status::invalid_argument,
-                  fmt::format("{}: neither {} nor {} has anything of that name", entry.name, full_name(*source_spec_),
-                              full_name(target_spec_)),
+                  fmt::format("{}: neither {} nor {} has anything of that name", entry.name,
+                              full_name(source_.policy()), full_name(target_spec_)),
                   fmt::format("{} has: {}", full_name(target_spec_), parameter_names(target_spec_)));
     }
   }
 
   [[nodiscard]] std::string assumption(Fate fate) const {
     if (fate == Fate::kept) return "the source does not store it: the target's own stays";
-    return fmt::format("the source does not store it: {}'s default", source_spec_->framework);
+    return fmt::format("the source does not store it: {}'s default", source_.policy().framework);
   }
   [[nodiscard]] std::string default_of_target() const { return fmt::format("{}'s default", target_spec_.framework); }
 
@@ -359,7 +258,7 @@ class Converter {
   }
 
   [[nodiscard]] bool has_field(std::string_view role) const {
-    const auto* field = rule::find_field(*source_spec_, role);
+    const auto* field = rule::find_field(source_.policy(), role);
     return field != nullptr && field->role == role;
   }
 
@@ -368,43 +267,36 @@ class Converter {
       if (consumed_.contains(key) || std::holds_alternative<std::monostate>(value)) return;
       const auto known = parse_role(role);
       if (known == Role::initial_scale) return;
-      const bool is_start =
-          key.starts_with("params.") && has_field(role);  // of a fresh scaler; a field goes on from there
-      const auto meaning = known && !is_start ? measured(*known, from_) : std::nullopt;
+      // A parameter that only tells where a fresh scaler starts: a field goes on from there.
+      const bool is_start = key.starts_with("params.") && has_field(role);
+      const auto meaning = known && !is_start ? measured(*known, source_.running()) : std::nullopt;
       if (meaning && meaning == measured(*known, to_)) return;  // under other names
       std::string why = fmt::format("{} has nothing of the kind", target_spec_.framework);
       result_.values.push_back({Fate::lost, key, key, known, value, {}, std::move(why)});
     };
-    for (const auto& field : source_spec_->fields) {
-      if (const StateValue* value = source_.fields.find(field.name))
+    for (const auto& field : source_.policy().fields) {
+      if (const StateValue* value = source_.stored().fields.find(field.name))
         lose("fields." + std::string(field.name), field.role, *value);
     }
-    for (const auto& parameter : source_spec_->parameters) {
-      if (const StateValue* value = source_.params.find(parameter.name)) {
+    for (const auto& parameter : source_.policy().parameters) {
+      if (const StateValue* value = source_.stored().params.find(parameter.name)) {
         lose("params." + std::string(parameter.name), parameter.role, *value);
       }
     }
-    for (const auto& [key, value] : source_.fields) {
-      if (rule::find_field(*source_spec_, key) == nullptr) lose("fields." + key, {}, value);
+    for (const auto& [key, value] : source_.stored().fields) {
+      if (rule::find_field(source_.policy(), key) == nullptr) lose("fields." + key, {}, value);
     }
   }
 
-  void compare() {
-    RunningState other = to_;
-    result_.divergence = first_divergence(from_, other);
-  }
+  [[nodiscard]] bool is_same_rule() const { return &source_.policy() == &target_spec_; }
 
-  ScalerState source_;
-  const rule::PolicySpec* source_spec_ = nullptr;
   const rule::PolicySpec& target_spec_;
+  ConversionSource source_;
   const StateSection& given_;
   const StateSection& existing_;
-  std::set<std::string, std::less<>> used_;        ///< of given_
-  std::set<std::string, std::less<>> given_keys_;  ///< of the source, that the user gave
-  std::set<std::string, std::less<>> kept_keys_;   ///< of the source, taken from what is there already
-  std::set<std::string, std::less<>> consumed_;    ///< source keys with a place in the target
-  RunningState from_, to_;
-  ScalerState all_;  ///< the source with its framework's defaults filled in
+  std::set<std::string, std::less<>> used_;      ///< of given_
+  std::set<std::string, std::less<>> consumed_;  ///< source keys with a place in the target
+  RunningState to_;
   Conversion result_;
 };
 
