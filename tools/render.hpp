@@ -15,6 +15,8 @@ std::string power_text(const tare::Value& value);
 
 std::string render_checkpoint(const Terminal& terminal, const tare::Checkpoint& checkpoint);
 std::string render_globals(const Terminal& terminal, const tare::Checkpoint& checkpoint);
+std::string render_attestation(const Terminal& terminal, const tare::Checkpoint& checkpoint,
+                               const tare::Attestation& attestation);
 std::string render_finding(const Terminal& terminal, const tare::Finding& finding);
 /// What an edit does to fields; with the bytes of each file where `with_bytes`.
 std::string render_fields(const Terminal& terminal, const tare::EditPlan& plan);

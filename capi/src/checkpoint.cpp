@@ -166,6 +166,20 @@ int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* opti
   });
 }
 
+int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* options_json, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(path, "path");
+    TorchRelease release = newest_torch_release();
+    for (const auto& [key, value] : options_of(options_json)) {
+      const auto* version = std::get_if<std::string>(&value);
+      if (key != "torch" || version == nullptr) refuse_key(key, "Options: torch (a release, such as \"2.6\")");
+      release = require_torch_release(*version);
+    }
+    const Checkpoint checkpoint = open_checkpoint(path, {});
+    return new_text(attest_json(checkpoint, attest(checkpoint, release)));
+  });
+}
+
 int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error) {
   return guard_making(out, error, [&] {
     require(path, "path");

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/tree/tensor.hpp"
+#include "lib/container/torch_globals.hpp"
 
 namespace tare {
 namespace {
@@ -49,41 +49,6 @@ constexpr KnownCallee known_callees[] = {
     {"numpy", "dtype", Callee::numpy_dtype},
     {"builtins", "eval", Callee::paddle_tensor},
     {"__builtin__", "eval", Callee::paddle_tensor},
-};
-
-struct Names {
-  std::string_view module, name;
-};
-
-/// What torch.load(weights_only=True) accepts besides dtypes and storage classes (torch/_weights_only_unpickler.py).
-constexpr Names allowed_names[] = {
-    {"collections", "OrderedDict"},
-    {"collections", "Counter"},
-    {"torch.nn.parameter", "Parameter"},
-    {"torch", "Size"},
-    {"torch", "Tensor"},
-    {"torch", "device"},
-    {"torch.serialization", "_get_layout"},
-    {"_codecs", "encode"},
-    {"builtins", "bytearray"},
-    {"builtins", "set"},
-    {"builtins", "complex"},
-    {"__builtin__", "bytearray"},
-    {"__builtin__", "set"},
-    {"__builtin__", "complex"},
-    {"torch._utils", "_rebuild_tensor"},
-    {"torch._utils", "_rebuild_tensor_v2"},
-    {"torch._utils", "_rebuild_tensor_v3"},
-    {"torch._utils", "_rebuild_parameter"},
-    {"torch._utils", "_rebuild_parameter_with_state"},
-    {"torch._utils", "_rebuild_qtensor"},
-    {"torch._utils", "_rebuild_sparse_tensor"},
-    {"torch._utils", "_rebuild_meta_tensor_no_storage"},
-    {"torch._utils", "_rebuild_nested_tensor"},
-    {"torch._utils", "_rebuild_wrapper_subclass"},
-    {"torch._utils", "_rebuild_device_tensor_from_numpy"},
-    {"torch._utils", "_rebuild_device_tensor_from_cpu_tensor"},
-    {"torch._tensor", "_rebuild_from_type_v2"},
 };
 
 /// Modules of which nothing belongs in a checkpoint: they start programs, open connections, run or unmarshal code.
@@ -147,11 +112,6 @@ bool holds(const Range& range, std::string_view value) {
   return std::find(std::begin(range), std::end(range), value) != std::end(range);
 }
 
-bool is_storage(std::string_view module, std::string_view name) {
-  const bool known_module = module == "torch" || module == "torch.cuda" || module == "torch.storage";
-  return known_module && name.ends_with("Storage");
-}
-
 }  // namespace
 
 Callee callee_of(std::string_view module, std::string_view name) {
@@ -162,10 +122,7 @@ Callee callee_of(std::string_view module, std::string_view name) {
 }
 
 Trust trust_of(std::string_view module, std::string_view name) {
-  for (const Names& allowed : allowed_names) {
-    if (allowed.name == name && allowed.module == module) return Trust::allowed;
-  }
-  if (is_storage(module, name) || (module == "torch" && element_type(name).size != 0)) return Trust::allowed;
+  if (weights_only_allows(newest_torch_release(), module, name)) return Trust::allowed;
   const std::string_view package = module.substr(0, module.find('.'));
   if (holds(dangerous_modules, package)) return Trust::dangerous;
   const bool is_builtin = module == "builtins" || module == "__builtin__";

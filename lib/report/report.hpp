@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/attest/attest.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/difference.hpp"
 #include "lib/edit/history.hpp"
@@ -53,6 +54,9 @@ std::string history_json(const std::string& target, const std::vector<HistoryEnt
 
 /// "tare.diff/1"
 std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences);
+
+/// "tare.attest/1"
+std::string attest_json(const Checkpoint& checkpoint, const Attestation& attestation);
 
 /// The answer is "no": copies disagree, or a file of the set cannot be read.
 bool is_negative(const Checkpoint& checkpoint);

@@ -305,6 +305,7 @@ TEST_CASE("a failed allocation in a checkpoint call is status 3, and the checkpo
     };
   };
   fail_everywhere("inspect", text_of(tare_checkpoint_inspect, R"({"globals":true})"));
+  fail_everywhere("attest", text_of(tare_checkpoint_attest, R"({"torch":"2.6"})"));
   fail_everywhere("state", [&] {
     tare_state* state = nullptr;
     const int32_t status = tare_checkpoint_state(&state, path.c_str(), nullptr, nullptr);

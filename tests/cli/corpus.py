@@ -296,7 +296,9 @@ def check_hostile(tare, original, limits):
         answer = tare("inspect", case.target, "--json", folder=elsewhere)
         text = tare("inspect", case.target, folder=elsewhere)
         globals_ = tare("inspect", case.target, "--globals", folder=elsewhere)
-        for run in (answer, text, globals_):
+        attested = tare("attest", case.target, folder=elsewhere)
+        require(b"dangerous" not in globals_.out or attested.code == 1, attested, "takes a dangerous file for plain data")
+        for run in (answer, text, globals_, attested):
             require(run.code in range(5), run)
             require(run.raw_control() is None, run, "raw control character", run.raw_control())
             if limits:

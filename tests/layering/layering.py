@@ -26,15 +26,16 @@ BELOW = {
     "lib/scaler": ["lib/device", "lib/codec", "lib/state", "lib/tree", "lib/base", "kernels"],
 }
 BELOW["lib/checkpoint"] = ["lib/container", "lib/dialect", *BELOW["lib/dialect"]]
+BELOW["lib/attest"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
 BELOW["lib/edit"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
 BELOW["lib/migrate"] = ["lib/edit", "lib/codec", *BELOW["lib/edit"]]
-BELOW["lib/report"] = ["lib/migrate", *BELOW["lib/migrate"]]
+BELOW["lib/report"] = ["lib/migrate", "lib/attest", *BELOW["lib/migrate"]]
 BELOW["lib/health"] = ["lib/report", *BELOW["lib/report"]]
 BELOW["tools"] = BELOW["capi"] = [*BELOW]
 
 # These run on machines without a GPU: nothing that they reach through any chain of includes may be of it.
-HOST_ONLY = ["lib/base", "lib/tree", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/edit",
-             "lib/health", "lib/codec", "lib/report", "tools"]
+HOST_ONLY = ["lib/base", "lib/tree", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/attest",
+             "lib/edit", "lib/health", "lib/codec", "lib/report", "tools"]
 DEVICE = ["lib/device/*", "kernels/cuda/*"]
 DEVICE_HEADERS = ["cuda*", "cub/*", "thrust/*", "nccl*", "nv/*"]
 

@@ -420,6 +420,12 @@ TARE_API int32_t tare_checkpoint_undo(tare_text** out, const char* path, const c
  * path as inspect shows it; NULL: the only one, else TARE_E_REFUSED with the list. *out is owned. */
 TARE_API int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error);
 
+/* The JSON of `tare attest --json` ("tare.attest/1"): every class and function that the checkpoint's pickles name,
+ * those inside other pickles included, with place and verdict; "plain" is true where loading it runs nothing but
+ * torch's own code. Nothing is imported or run. `options_json` may be NULL: {"torch":"2.6"}, the release whose
+ * weights_only counts (the newest known). *out is owned. */
+TARE_API int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* options_json, tare_error* error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,70 @@
+#include "lib/report/json.hpp"
+#include "lib/report/report.hpp"
+
+namespace tare {
+namespace {
+
+using report::Json;
+using report::Members;
+
+std::string file_of(const Checkpoint& checkpoint, const AttestedPlace& place) {
+  return place.file < checkpoint.files.size() ? checkpoint.files[place.file].path : std::string();
+}
+
+Json place_json(const Checkpoint& checkpoint, const AttestedPlace& place) {
+  Members members;
+  report::add_text(members, "file", file_of(checkpoint, place));
+  report::add_text(members, "inside", place.inside);
+  members.add("offset", report::size(place.offset));
+  return members.take();
+}
+
+Json global_json(const Checkpoint& checkpoint, const AttestedGlobal& global) {
+  Members members;
+  report::add_text(members, "module", global.module);
+  report::add_text(members, "name", global.name);
+  members.add("verdict", name(global.verdict));
+  members.add("since", global.since ? Json(torch_releases()[*global.since]) : Json());
+  members.add("places", report::list_of(global.places,
+                                        [&](const AttestedPlace& place) { return place_json(checkpoint, place); }));
+  return members.take();
+}
+
+Json extra_state_json(const Checkpoint& checkpoint, const AttestedExtraState& state) {
+  Members members;
+  report::add_text(members, "file", file_of(checkpoint, state.place));
+  report::add_text(members, "path", state.place.inside);
+  members.add("refused", state.fate.refused);
+  members.add("why", state.fate.why);
+  return members.take();
+}
+
+Json unread_json(const Checkpoint& checkpoint, const Unread& unread) {
+  Members members;
+  report::add_text(members, "file", file_of(checkpoint, unread.place));
+  report::add_text(members, "inside", unread.place.inside);
+  members.add("why", report::safe_text(unread.why));
+  return members.take();
+}
+
+}  // namespace
+
+std::string attest_json(const Checkpoint& checkpoint, const Attestation& attestation) {
+  const auto each = [&](const auto& items, const auto& make) {
+    return report::list_of(items, [&](const auto& item) { return make(checkpoint, item); });
+  };
+  Members members;
+  members.add("schema", "tare.attest/1");
+  report::add_text(members, "target", checkpoint.target);
+  report::add_text(members, "checkpoint", checkpoint.resolved);
+  members.add("torch", torch_releases()[attestation.release]);
+  members.add("plain", attestation.is_plain());
+  members.add("documents", report::size(attestation.documents));
+  members.add("globals", each(attestation.globals, global_json));
+  members.add("safe_globals", report::list_of(needed_safe_globals(attestation), report::safe_text));
+  members.add("extra_states", each(attestation.extra_states, extra_state_json));
+  members.add("unread", each(attestation.unread, unread_json));
+  return report::text_of(members.take());
+}
+
+}  // namespace tare

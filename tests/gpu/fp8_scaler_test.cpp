@@ -1,0 +1,101 @@
+// The library's FP8 slots on cuda:0: every trace of every framework, and random steps of every policy beside the CPU's.
+#include "lib/scaler/fp8_scaler.hpp"
+#include "lib/codec/json.hpp"
+#include "tests/fp8_vectors.hpp"
+#include "tests/gpu/gpu.hpp"
+
+using namespace tare;
+using namespace tare::kernels::test;
+using kernels::Tensor;
+
+namespace {
+
+class GpuSlots final : public fp8_vectors::Subject {
+ public:
+  void create_from_state(const std::string& state) override {
+    slots_ = make_fp8_scaler(parse_fp8_config(R"({"device":"cuda:0"})", state_from_json(state, "a trace")));
+  }
+  void see(float amax) override {
+    const float both[] = {amax, amax};
+    must(cudaMemcpy(slots_->accumulators().data, both, sizeof both, cudaMemcpyHostToDevice));
+  }
+  void update() override { slots_->update(nullptr); }
+  std::string state() override { return state_to_json(slots_->save(nullptr)); }
+
+ private:
+  std::unique_ptr<Fp8Scaler> slots_;
+};
+
+constexpr Dtype formats[] = {Dtype::kF8E4m3fn, Dtype::kF8E5m2};
+
+/// Tensors of all kinds, three a slot, with fp8 of the slot's format beside them.
+struct Lists {
+  std::vector<Array> wide;
+  std::vector<Array> narrow;
+  std::vector<std::uint32_t> slots;
+
+  Lists(std::mt19937_64& random, std::uint32_t count) {
+    constexpr Dtype sources[] = {Dtype::kF32, Dtype::kF16, Dtype::kBf16};
+    for (std::uint32_t i = 0; i < 3 * count; ++i) {
+      const std::uint32_t slot = slots.emplace_back(i % count);
+      wide.emplace_back(sources[random() % 3], random() % (i % 9 == 0 ? 70000 / kShare : 300), random() % 9);
+      narrow.emplace_back(formats[slot % 2], wide.back().count(), random() % 9);
+    }
+  }
+};
+
+std::string config_of(const std::string& policy, const char* device) {
+  const bool has_history = policy == "transformer_engine" || policy == "flax_fp8";
+  const char* length = policy == "msamp"                ? R"(,"window_size":5)"
+                       : policy == "transformer_engine" ? R"(,"amax_history_len":5)"
+                       : has_history                    ? R"(,"amax_history_length":5)"
+                                                        : "";
+  return R"({"policy":")" + policy + R"(","slots":4,"format":["e4m3","e5m2","e4m3","e5m2"],"device":")" + device +
+         "\"" + length + "}";
+}
+
+}  // namespace
+
+TEST_CASE("every FP8 trace of every framework comes out the same on the GPU") {
+  GpuSlots slots;
+  const fp8_vectors::Tally tally = fp8_vectors::run_all(TARE_TEST_SOURCE "/vectors", slots);
+  CHECK(tally.traces == 415);
+  CHECK(tally.differences.empty());
+}
+
+TEST_CASE("every FP8 policy observes, casts, casts back and steps on the GPU as on the CPU") {
+  std::mt19937_64 random(5);
+  const GpuStream stream;
+  for (const std::string policy :
+       {"transformer_engine", "te_current", "fp8_static", "msamp", "flax_fp8", "keras_fp8", "fp8_lm"}) {
+    INFO(policy);
+    const auto host = make_fp8_scaler(parse_fp8_config(config_of(policy, "cpu").c_str()));
+    const auto device = make_fp8_scaler(parse_fp8_config(config_of(policy, "cuda:0").c_str()));
+    Lists lists(random, 4);
+    const GpuArrays wide(lists.wide);
+    const GpuArrays narrow(lists.narrow);
+    for (int step = 0; step < 8; ++step) {
+      for (Array& array : lists.wide) fill(array, random, false);
+      const_cast<GpuArrays&>(wide).upload();
+      const std::vector<Tensor> from = tensors_of(lists.wide);
+      const std::vector<Tensor> to = tensors_of(lists.narrow);
+      host->observe(from, lists.slots.data(), nullptr);
+      device->observe(wide.tensors(), lists.slots.data(), stream);
+      host->quantise(from, to, lists.slots.data(), nullptr);
+      device->quantise(wide.tensors(), narrow.tensors(), lists.slots.data(), stream);
+      stream.wait();
+      CHECK(narrow.different_from(lists.narrow) == 0);
+      host->dequantise(to, from, lists.slots.data(), nullptr);
+      device->dequantise(narrow.tensors(), wide.tensors(), lists.slots.data(), stream);
+      stream.wait();
+      CHECK(wide.different_from(lists.wide) == 0);
+      host->update(nullptr);
+      device->update(stream);
+      CHECK(state_to_json(device->save(stream)) == state_to_json(host->save(nullptr)));
+    }
+    const float* scale = device->pointer(Fp8Shown::scale);
+    device->load(host->save(nullptr), stream);
+    CHECK(device->pointer(Fp8Shown::scale) == scale);
+    CHECK(state_to_json(device->save(stream)) == state_to_json(host->save(nullptr)));
+  }
+}

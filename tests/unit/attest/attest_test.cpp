@@ -1,0 +1,154 @@
+// Real checkpoints and hostile ones: every name that could run is told with its place, and nothing runs.
+#include "lib/attest/attest.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+using namespace tare;
+
+namespace {
+
+struct Attested {
+  Checkpoint checkpoint;
+  Attestation found;
+
+  [[nodiscard]] const AttestedGlobal* global(const std::string& module, const std::string& name) const {
+    const auto is_it = [&](const AttestedGlobal& g) { return g.module == module && g.name == name; };
+    const auto it = std::ranges::find_if(found.globals, is_it);
+    return it == found.globals.end() ? nullptr : &*it;
+  }
+  [[nodiscard]] std::size_t refused() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(found.extra_states, [](const AttestedExtraState& s) { return s.fate.refused; }));
+  }
+};
+
+Attested attested(const std::string& path, const char* torch = "2.15") {
+  Attested made{open_checkpoint(TARE_TEST_DATA "/corpus/" + path, {}), {}};
+  made.found = attest(made.checkpoint, require_torch_release(torch));
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("every dangerous name of the hostile files is told, whatever opcode names it, and nothing runs") {
+  struct Case {
+    const char *file, *module, *name;
+  };
+  for (const Case& given : {Case{"call-os-system/evil.pt", "os", "system"},
+                            {"call-posix-system/evil.pt", "posix", "system"},
+                            {"call-eval/evil.pt", "builtins", "eval"},
+                            {"call-exec/evil.pt", "builtins", "exec"},
+                            {"call-py2-eval/evil.pt", "__builtin__", "eval"},
+                            {"call-runpy/evil.pt", "runpy", "_run_code"},
+                            {"call-stack-global/evil.pt", "os", "system"},
+                            {"call-inst/evil.pt", "os", "system"},
+                            {"call-obj/evil.pt", "os", "system"},
+                            {"call-newobj-ex/evil.pt", "subprocess", "Popen"},
+                            {"call-build/evil.pt", "os", "system"},
+                            {"call-in-persid/evil.pt", "os", "system"},
+                            {"call-is-scale/evil.pt", "os", "system"},
+                            {"call-legacy/evil.pt", "os", "system"},
+                            {"call-plain-pickle/evil.pkl", "os", "system"},
+                            {"call-popped/evil.pt", "os", "system"},
+                            {"call-top/evil.pt", "os", "system"}}) {
+    INFO(given.file);
+    const Attested all = attested(std::string("hostile/") + given.file);
+    const AttestedGlobal* global = all.global(given.module, given.name);
+    REQUIRE(global != nullptr);
+    CHECK(global->verdict == Verdict::dangerous);
+    CHECK(!global->since);
+    CHECK(!global->places.empty());
+    CHECK(all.found.globals.front().verdict == Verdict::dangerous);  // the worst first
+    CHECK(!all.found.is_plain());
+    const auto needed = needed_safe_globals(all.found);  // nobody is told to trust it
+    CHECK(std::ranges::find(needed, std::string(given.module) + "." + given.name) == needed.end());
+  }
+  CHECK(!std::filesystem::exists("PWNED"));
+}
+
+TEST_CASE("a scaler that torch wrote is plain data, and less of it was allowed before") {
+  const Attested newest = attested("torch/train-t2.15/checkpoint.pth");
+  CHECK(newest.found.is_plain());
+  CHECK(newest.found.unread.empty());
+  CHECK(newest.found.extra_states.empty());
+  for (const AttestedGlobal& global : newest.found.globals) {
+    CHECK(global.verdict == Verdict::allowed);
+    CHECK(global.since);
+  }
+}
+
+TEST_CASE("TransformerEngine's delayed scaling: the pickle in each tensor is read, and TE refuses it") {
+  const Attested all = attested("transformer_engine/te2.20_delayed/model.pt");
+  const AttestedGlobal* recipe = all.global("transformer_engine.common.recipe", "DelayedScaling");
+  REQUIRE(recipe != nullptr);
+  CHECK(recipe->verdict == Verdict::framework);
+  CHECK(recipe->places.size() == 4);
+  CHECK(recipe->places.front().inside == "layers.0._extra_state");
+  CHECK(all.found.extra_states.size() == 4);
+  CHECK(all.refused() == 4);
+  CHECK(all.found.extra_states.front().fate.why == "delayed scaling keeps its state in a pickle");
+  CHECK(all.found.documents == 21);               // the file, 4 pickles, and 16 storages in them
+  CHECK(needed_safe_globals(all.found).empty());  // weights_only takes the file: it does not look inside
+  CHECK(!all.found.is_plain());
+  const AttestedGlobal* storage = all.global("torch", "FloatStorage");
+  REQUIRE(storage != nullptr);
+  CHECK(storage->places.back().inside.starts_with("layers.3._extra_state > "));
+}
+
+TEST_CASE(
+    "TransformerEngine 1.x: the archive in each io.BytesIO is read, and weights_only needs to be told of BytesIO") {
+  const Attested all = attested("transformer_engine/te1.13_4layers/model.pt");
+  CHECK(all.found.documents == 5);
+  CHECK(all.refused() == 4);
+  CHECK(needed_safe_globals(all.found) == std::vector<std::string>{"_io.BytesIO"});
+}
+
+TEST_CASE("TransformerEngine's recipes without state are plain data, and ignored") {
+  for (const char* file : {"te2.20_mxfp8/model.pt", "te2.20_current_scaling/model.pt", "te2.5_no_fp8/model.pt"}) {
+    INFO(file);
+    const Attested all = attested(std::string("transformer_engine/") + file);
+    CHECK(all.found.is_plain());
+    CHECK(all.found.extra_states.size() == 2);
+    CHECK(all.refused() == 0);
+  }
+}
+
+TEST_CASE("extra states in a distributed checkpoint and in Megatron's rank files are found in their blobs") {
+  const Attested dcp = attested("transformer_engine/te2.20_dcp/ckpt");
+  CHECK(dcp.refused() == 2);
+  CHECK(dcp.global("transformer_engine.common.recipe", "DelayedScaling") != nullptr);
+  const Attested megatron = attested("transformer_engine/te2.20_megatron_torch/ckpt/iter_0000010");
+  CHECK(megatron.refused() == 8);
+  CHECK(megatron.global("argparse", "Namespace")->verdict == Verdict::framework);
+}
+
+TEST_CASE("what a large pickle leaves in the file is not vouched for, and neither is another loader's format") {
+  const std::string path = (std::filesystem::temp_directory_path() / "tare-attest-large.pkl").string();
+  const std::uint32_t size = 2 << 20;
+  std::string pickle(
+      "\x80\x03}X\x01\x00\x00\x00"
+      "aB",
+      10);
+  pickle.append(reinterpret_cast<const char*>(&size), sizeof size).append(size, 'x').append("s.");
+  std::ofstream(path, std::ios::binary).write(pickle.data(), static_cast<std::streamsize>(pickle.size()));
+  Attested all{open_checkpoint(path, {}), {}};
+  all.found = attest(all.checkpoint, newest_torch_release());
+  std::filesystem::remove(path);
+  CHECK(all.found.globals.empty());
+  REQUIRE(all.found.unread.size() == 1);
+  CHECK(all.found.unread.front().why.starts_with("1 strings of many bytes"));
+  CHECK(!all.found.is_plain());
+  const Attested arrays = attested("hostile/npz_object_pickle/state.npz");
+  CHECK(!arrays.found.is_plain());
+}
+
+TEST_CASE("an older torch allows less") {
+  const Attested newest = attested("transformer_engine/te2.20_mxfp8/model.pt");
+  const Attested oldest = attested("transformer_engine/te1.13_4layers/model.pt", "2.4");
+  CHECK(newest.global("torch", "ByteStorage")->verdict == Verdict::allowed);
+  CHECK(oldest.global("_codecs", "encode")->verdict == Verdict::framework);
+  CHECK(oldest.global("_codecs", "encode")->since == find_torch_release("2.5"));
+}

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/text.hpp"
+#include "tools/render.hpp"
+
+using namespace tare;
+
+namespace {
+
+constexpr std::size_t places_shown = 3;
+
+Style style_of(Verdict verdict) {
+  if (verdict == Verdict::dangerous) return Style::bad;
+  return verdict == Verdict::allowed ? Style::good : Style::warning;
+}
+
+std::string place_text(const Checkpoint& checkpoint, const AttestedPlace& place) {
+  const std::string file = place.file < checkpoint.files.size() ? escaped(checkpoint.files[place.file].path) : "";
+  if (place.inside.empty()) return file;
+  return checkpoint.files.size() == 1 ? escaped(place.inside) : fmt::format("{}, {}", file, escaped(place.inside));
+}
+
+/// The first places; the file's own pickle names a class once for each use.
+std::string places_text(const Checkpoint& checkpoint, const std::vector<AttestedPlace>& places) {
+  std::vector<std::string> texts;
+  for (const AttestedPlace& place : places) {
+    std::string text = place_text(checkpoint, place);
+    if (texts.empty() || texts.back() != text) texts.push_back(std::move(text));
+  }
+  std::string all;
+  for (std::size_t i = 0; i < texts.size() && i < places_shown; ++i) all += (i == 0 ? "" : "; ") + texts[i];
+  if (texts.size() > places_shown) all += fmt::format("; and {} more", texts.size() - places_shown);
+  return all;
+}
+
+std::string global_line(const Terminal& terminal, const Checkpoint& checkpoint, const AttestedGlobal& global) {
+  const std::string_view verdict = name(global.verdict);
+  const std::string since = global.verdict != Verdict::allowed && global.since
+                                ? fmt::format(", since torch {}", torch_releases()[*global.since])
+                                : "";
+  return fmt::format("  {}{:<{}} {}.{}  ({}{})\n", terminal.styled(style_of(global.verdict), verdict), "",
+                     10 - verdict.size(), escaped(global.module), escaped(global.name),
+                     places_text(checkpoint, global.places), since);
+}
+
+/// Extra states of one fate share a line: there may be thousands.
+std::string extra_state_lines(const Checkpoint& checkpoint, const std::vector<AttestedExtraState>& states) {
+  std::string text;
+  std::vector<const AttestedExtraState*> left;
+  for (const AttestedExtraState& state : states) left.push_back(&state);
+  while (!left.empty()) {
+    const ExtraStateFate& fate = left.front()->fate;
+    const auto rest = std::ranges::stable_partition(
+        left, [&](const auto* state) { return state->fate.refused == fate.refused && state->fate.why == fate.why; });
+    std::vector<AttestedPlace> places;
+    for (auto it = left.begin(); it != rest.begin(); ++it) places.push_back((*it)->place);
+    text += fmt::format("  {} {}: {}  ({})\n", fate.refused ? "refused" : "ignored", places.size(), fate.why,
+                        places_text(checkpoint, places));
+    left.erase(left.begin(), rest.begin());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string render_attestation(const Terminal& terminal, const Checkpoint& checkpoint, const Attestation& attestation) {
+  const std::string_view release = torch_releases()[attestation.release];
+  const std::size_t count = attestation.documents;
+  std::string text = fmt::format("{}  ({} pickle{} or archive{} read, nothing run)\n",
+                                 terminal.styled(Style::strong, escaped(checkpoint.resolved)), count,
+                                 count == 1 ? "" : "s", count == 1 ? "" : "s");
+  if (!attestation.globals.empty()) {
+    text += fmt::format("\nclasses and functions that are named (allowed: by weights_only of torch {})\n", release);
+  }
+  for (const AttestedGlobal& global : attestation.globals) text += global_line(terminal, checkpoint, global);
+  if (!attestation.extra_states.empty()) {
+    text += "\nTransformerEngine 2.18 and newer, unless NVTE_ALLOW_UNSAFE_PICKLE_EXTRA_STATE=1\n";
+    text += extra_state_lines(checkpoint, attestation.extra_states);
+  }
+  if (!attestation.unread.empty()) text += "\nnot read, so nothing is known of it\n";
+  for (const Unread& unread : attestation.unread) {
+    text += fmt::format("  {}: {}\n", place_text(checkpoint, unread.place), escaped(unread.why));
+  }
+  const std::vector<std::string> needed = needed_safe_globals(attestation);
+  if (!needed.empty()) {
+    text += "\nweights_only loads it after torch.serialization.add_safe_globals of\n";
+    for (const std::string& global : needed) text += fmt::format("  {}\n", escaped(global));
+  }
+  const bool plain = attestation.is_plain();
+  return text +
+         fmt::format("\n{}\n",
+                     plain ? terminal.styled(Style::good, "plain data: loading it runs nothing but torch's own code")
+                           : terminal.styled(Style::bad, "not plain data: loading it needs trust in who wrote it"));
+}

@@ -1,0 +1,52 @@
+#include <memory>
+
+#include "lib/base/error.hpp"
+#include "lib/base/files.hpp"
+#include "lib/report/report.hpp"
+#include "tools/open.hpp"
+#include "tools/render.hpp"
+#include "tools/verb.hpp"
+
+using namespace tare;
+
+namespace {
+
+struct Options {
+  std::string path;
+  std::string torch;
+  bool json = false;
+};
+
+int attest_checkpoint(const Terminal& terminal, const Options& options) {
+  const TorchRelease release = options.torch.empty() ? newest_torch_release() : require_torch_release(options.torch);
+  if (is_url(options.path)) {
+    throw Error(Status::refused, options.path + ": attest reads files of this machine",
+                "download the checkpoint first");
+  }
+  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
+  if (pending) terminal.say(render_pending(*pending));
+  const Attestation attestation = attest(checkpoint, release);
+  terminal.answer(options.json ? attest_json(checkpoint, attestation)
+                               : render_attestation(terminal, checkpoint, attestation));
+  return attestation.is_plain() ? exit_done : exit_no;
+}
+
+}  // namespace
+
+void add_attest(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("attest", "Prove what a checkpoint's pickles can do to whoever loads them");
+  verb->add_option("PATH", options->path, "As for inspect")->required();
+  verb->add_option("--torch", options->torch,
+                   "The torch release whose weights_only counts (default: the newest known)");
+  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.attest/1)");
+  verb->footer(
+      "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"
+      "TransformerEngine's extra state: allowed (by weights_only), framework, unknown, or dangerous (os.system ...).\n"
+      "Nothing is imported or run.\n\n"
+      "Exit 0: plain data. 1: something in it is not, or cannot be read.\n"
+      "Examples:\n"
+      "  tare attest checkpoint.pt\n"
+      "  tare attest checkpoint.pt --torch 2.5");
+  verb->callback([options, &run] { run = [options](const Terminal& t) { return attest_checkpoint(t, *options); }; });
+}
