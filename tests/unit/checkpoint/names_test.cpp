@@ -42,6 +42,7 @@ TEST_CASE("names that frameworks give to rank files are told from names of steps
            Row{"checkpoint_last-shard3.pt", "checkpoint_last-shard*.pt"},
            Row{"checkpoint_1-model_part-0-shard1.pt", "checkpoint_1-model_part*-shard*.pt"},
            Row{"tp_0/state.pt", "tp*/state.pt"},
+           Row{"random_states_12.pkl", "random_states*.pkl"},
            Row{"rank_0_100.pt", "rank*_100.pt"},
            Row{"epoch_1.pt", nullptr},
            Row{"checkpoint-2.pth.tar", nullptr},

@@ -105,6 +105,23 @@ TEST_CASE("a rank file that cannot be read is an error beside the others") {
   }
 }
 
+TEST_CASE("of a step that is being written each rank's file is told of that is cut short or not there yet") {
+  const Scratch scratch;
+  const auto name = [](int rank) { return "step/zero_pp_rank_" + std::to_string(rank) + "_mp_rank_00_optim_states.pt"; };
+  for (const int rank : {0, 1, 2, 5}) {
+    scratch.copy("deepspeed/zero1_1rank/ckpt/global_step3/zero_pp_rank_0_mp_rank_00_optim_states.pt", name(rank));
+  }
+  std::filesystem::resize_file(scratch.path(name(1)), std::filesystem::file_size(scratch.path(name(1))) / 2);
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("step"), {});
+  REQUIRE(checkpoint.scalers.size() == 1);
+  CHECK(checkpoint.scalers[0].copies.size() == 3);
+  REQUIRE(find(checkpoint, "file-not-read") != nullptr);
+  CHECK(find(checkpoint, "file-not-read")->severity == Severity::error);
+  CHECK(find(checkpoint, "file-not-read")->file == "zero_pp_rank_1_mp_rank_00_optim_states.pt");
+  REQUIRE(find(checkpoint, "rank-missing") != nullptr);
+  CHECK_THAT(find(checkpoint, "rank-missing")->message, Catch::Contains("ranks 3_0, 4_0"));
+}
+
 TEST_CASE("where no file can be read, that is what is thrown") {
   const Scratch scratch;
   scratch.write("step/rank0.pt", "PK\3\4 no more");
@@ -198,6 +215,7 @@ TEST_CASE("without a pointer the highest number rules, compared as a number, als
   scratch.copy(lone_scaler, "hf/checkpoint-9/scaler.pt");
   scratch.copy(lone_scaler, "hf/checkpoint-10/scaler.pt");
   scratch.copy(lone_scaler, "hf/checkpoint-11x/scaler.pt");
+  scratch.copy(lone_scaler, "hf/tmp-checkpoint-12/scaler.pt");  // renamed when it is all there
   scratch.write("hf/training_args.bin", "PK\3\4 no more");
   CHECK(paths(open_checkpoint(scratch.path("hf"), {})) == Paths{"checkpoint-10/scaler.pt"});
   scratch.copy(lone_scaler, "project/checkpoints/checkpoint_2/scaler.pt");
