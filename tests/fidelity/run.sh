@@ -57,5 +57,7 @@ for frameworks in new mindspore paddle; do
   "$cache/$frameworks/bin/python" $here/new_files.py --tare build/release/tools/tare || status=1
 done
 # A compressed state in HDF5, by the filters that PyPI has.
+"$cache/new/bin/python" $here/sharded.py --tare build/release/tools/tare 2>"$cache/sharded.log" ||
+  { cat "$cache/sharded.log" >&2; status=1; }
 "$cache/new/bin/python" $here/hdf5_plugin.py build/release/lib/libtare.so "$PWD" || status=1
 exit $status
