@@ -17,10 +17,10 @@ struct RankWord {
 
 // zero_pp_rank_0, tp_rank_00, -rank0 and the like all end in the word "rank".
 constexpr auto rank_words = std::to_array<RankWord>({
-    {"mp_rank", true, 3},     // Megatron, DeepSpeed
-    {"rank", false, 1},       // zero_pp_rank_0, tp_rank_00, rank0, rank-0
-    {"shard", false, 1},      // fairseq, with FSDP
-    {"model_part", true, 1},  // fairseq, with model parallelism
+    {"mp_rank", true, 3},        // Megatron, DeepSpeed
+    {"rank", false, 1},          // zero_pp_rank_0, tp_rank_00, rank0, rank-0
+    {"shard", false, 1},         // fairseq, with FSDP
+    {"model_part", true, 1},     // fairseq, with model parallelism
     {"random_states", true, 1},  // accelerate
     {"mp", true, 1},
     {"tp", true, 1},

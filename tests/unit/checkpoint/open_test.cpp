@@ -107,7 +107,9 @@ TEST_CASE("a rank file that cannot be read is an error beside the others") {
 
 TEST_CASE("of a step that is being written each rank's file is told of that is cut short or not there yet") {
   const Scratch scratch;
-  const auto name = [](int rank) { return "step/zero_pp_rank_" + std::to_string(rank) + "_mp_rank_00_optim_states.pt"; };
+  const auto name = [](int rank) {
+    return "step/zero_pp_rank_" + std::to_string(rank) + "_mp_rank_00_optim_states.pt";
+  };
   for (const int rank : {0, 1, 2, 5}) {
     scratch.copy("deepspeed/zero1_1rank/ckpt/global_step3/zero_pp_rank_0_mp_rank_00_optim_states.pt", name(rank));
   }
