@@ -152,6 +152,7 @@ std::vector<PartChange> TensorBundle::change_parts(std::span<const NodeChange> c
     patch(0, trailer, index.read(trailer), stored(masked_crc32c(bytes)), "CRC-32C of the index's block");
   }
   std::vector<PartChange> parts;
+  parts.reserve(by_part.size());
   for (auto& [part, change] : by_part) parts.push_back({part, std::move(change)});
   return parts;
 }

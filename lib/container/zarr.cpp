@@ -228,9 +228,7 @@ Bytes zarr_elements(const ZarrArray& array, ByteView chunk, const std::string& n
   const std::uint64_t size = elements_size(array);
   const ChunkDecoder decoder(size, name);
   Bytes bytes(chunk.begin(), chunk.end());
-  for (auto codec = array.codecs.rbegin(); codec != array.codecs.rend(); ++codec) {
-    bytes = decoder.without(*codec, std::move(bytes));
-  }
+  for (std::size_t i = array.codecs.size(); i-- > 0;) bytes = decoder.without(array.codecs[i], std::move(bytes));
   if (bytes.size() != size) decoder.fail("is not as large as the array");
   return bytes;
 }
