@@ -28,6 +28,14 @@ constexpr auto other_endings = std::to_array<std::string_view>({
 /// Files of these names hold none either.
 constexpr auto other_names = std::to_array<std::string_view>({"_CHECKPOINT_METADATA"});  // of an Orbax step
 
+/// Files of these names do, whatever their ending: lerobot's scaler, mindformers' counters.
+constexpr auto state_names = std::to_array<std::string_view>({"scaler_state.json", "common.json"});
+
+template <typename Names>
+bool holds(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 class Lister {
  public:
   Lister(const Files& files, const std::string& directory, std::vector<Finding>& findings)
@@ -40,6 +48,7 @@ class Lister {
     std::sort(listing_.weights.begin(), listing_.weights.end(), by_name);
     std::sort(listing_.wholes.begin(), listing_.wholes.end(), by_name);
     drop_overruled();
+    drop_parts();
     tell_of_unfinished();
     std::sort(listing_.skipped.begin(), listing_.skipped.end(), by_name);
     return std::move(listing_);
@@ -88,9 +97,9 @@ class Lister {
   void take(const std::string& name, const std::string& prefix) {
     const std::string ending = extension(name);
     const SeveralFiles* part_of = format_of_part(name);
+    if (part_of != nullptr && part_of->parts_stand_alone) part_of = nullptr;
     if (part_of != nullptr) formats_of_parts_.insert(part_of);
-    const bool is_other = std::find(other_endings.begin(), other_endings.end(), ending) != other_endings.end() ||
-                          std::find(other_names.begin(), other_names.end(), name) != other_names.end();
+    const bool is_other = !holds(state_names, name) && (holds(other_endings, ending) || holds(other_names, name));
     if (format_of_whole(name) != nullptr) {
       listing_.wholes.push_back(prefix + name);
     } else if (ending == ".safetensors") {
@@ -114,6 +123,19 @@ class Lister {
     std::copy_if(found.begin(), found.end(), std::back_inserter(kept),
                  [&](const std::string& path) { return !is_overruled(path); });
     found = std::move(kept);
+  }
+
+  /// Files that could stand alone, but belong to a whole that is there.
+  void drop_parts() {
+    std::erase_if(listing_.files, [&](const std::string& path) {
+      const std::string_view name = file_name(path);
+      const SeveralFiles* format = format_of_part(name);
+      if (format == nullptr) return false;
+      const std::string folder = path.substr(0, path.size() - name.size());
+      const std::vector<std::string> wholes = format->wholes_of(name);
+      return std::any_of(wholes.begin(), wholes.end(),
+                         [&](const std::string& whole) { return holds(listing_.wholes, folder + whole); });
+    });
   }
 
   void tell_of_unfinished() {

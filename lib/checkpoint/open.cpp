@@ -90,7 +90,7 @@ class Opener {
         if (is_there) tell_of_part(name, format, whole);
         return folder + whole;
       }
-      if (!is_there) continue;
+      if (!is_there || format.parts_stand_alone) continue;
       throw Error(Status::not_found, fmt::format("{}: no {} is beside it", path, candidates.front()),
                   "without that nobody knows what is where in it: give the checkpoint's folder");
     }

@@ -76,11 +76,12 @@ constexpr auto pointers = std::to_array<Pointer>({
     {"checkpoint", "TensorFlow", bundle_index, "model_checkpoint_path:"},
 });
 
-/// Folders of which the one with the highest number is resumed from.
+/// Folders (or files) of which the one with the highest number is resumed from.
 struct Numbered {
   std::string_view prefix;
   std::string_view framework;    ///< empty: no one framework's
   std::string_view inside = {};  ///< a file that each has; empty: any
+  FileType type = FileType::folder;
 };
 
 constexpr auto numbered = std::to_array<Numbered>({
@@ -94,6 +95,7 @@ constexpr auto numbered = std::to_array<Numbered>({
     {"epoch_", ""},
     {"epoch-", ""},
     {"", "Orbax", "_CHECKPOINT_METADATA"},
+    {"checkpoint_", "flax", "", FileType::file},
 });
 
 /// Where accelerate puts its numbered folders, below a project's own.
@@ -174,7 +176,8 @@ const SeveralFiles* unfinished(const Files& files, const std::string& folder) {
   const SeveralFiles* format = nullptr;
   for (const FileEntry& entry : files.list(folder)) {
     if (format_of_whole(entry.name) != nullptr) return nullptr;
-    if (const SeveralFiles* part_of = format_of_part(entry.name)) format = part_of;
+    const SeveralFiles* part_of = format_of_part(entry.name);
+    if (part_of != nullptr && !part_of->parts_stand_alone) format = part_of;
   }
   return format;
 }
@@ -184,6 +187,7 @@ std::string last_finished(const Files& files, const std::string& directory, cons
                           std::vector<Finding>& findings) {
   const std::vector<std::string> last_first(steps.rbegin(), steps.rend());
   for (const std::string& step : last_first) {
+    if (files.type(fmt::format("{}/{}", directory, step)) == FileType::file) return step;
     const SeveralFiles* format = unfinished(files, fmt::format("{}/{}", directory, step));
     if (format == nullptr) return step;
     findings.push_back({Severity::warning, "incomplete-checkpoint",
@@ -199,7 +203,7 @@ std::optional<std::string> by_number(const Files& files, const std::string& dire
   for (const Numbered& row : numbered) {
     std::vector<std::string> steps;
     for (const auto& [name, type] : entries) {
-      if (type == FileType::folder && is_numbered(name, row.prefix) &&
+      if (type == row.type && is_numbered(name, row.prefix) &&
           has_inside(files, fmt::format("{}/{}", directory, name), row)) {
         steps.push_back(name);
       }

@@ -6,6 +6,7 @@
 #include "lib/checkpoint/bundle.hpp"
 #include "lib/checkpoint/distributed.hpp"
 #include "lib/checkpoint/orbax.hpp"
+#include "lib/checkpoint/sharded_weights.hpp"
 #include "lib/checkpoint/static_variables.hpp"
 
 namespace tare {
@@ -51,6 +52,14 @@ constexpr auto formats = std::to_array<SeveralFiles>({
      .open = open_static_variables,
      .parts_are = "counters of a scaler",
      .whole_is = "loss_scaling_0"},
+    {.framework = "Keras",
+     .is_whole = is_weights_map,
+     .is_part = is_weights_shard,
+     .wholes_of = weights_maps_of,
+     .open = open_sharded_weights,
+     .parts_are = ".weights.h5 files",
+     .whole_is = ".weights.json",
+     .parts_stand_alone = true},
 });
 
 const SeveralFiles* format_where(bool (*SeveralFiles::*matches)(std::string_view), std::string_view file_name) {

@@ -35,6 +35,8 @@ struct SeveralFiles {
   std::string_view whole_is;   ///< ".metadata"
   /// The file that counts where it lies beside several that are `is_whole`; empty: each counts.
   std::string_view overruling = {};
+  /// A part without the whole beside it is a file of its own.
+  bool parts_stand_alone = false;
   bool owns_folders = false;  ///< all that lies beside the whole belongs to it, folders too
 };
 

@@ -1,17 +1,85 @@
 #include "lib/container/keras.hpp"
 
-#include "lib/container/recognised.hpp"
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "lib/base/limits.hpp"
+#include "lib/container/hdf5.hpp"
+#include "lib/container/keras_config.hpp"
+#include "lib/container/npz.hpp"
+#include "lib/container/pickle_change.hpp"
 #include "lib/container/zip_members.hpp"
 
 namespace tare {
+namespace {
+
+std::unique_ptr<Container> open_npz_member(const std::shared_ptr<const Source>& source) {
+  return open_npz(std::make_unique<const ZipArchive>(source));
+}
+
+struct Weights {
+  std::string_view member;
+  std::unique_ptr<Container> (*open)(const std::shared_ptr<const Source>& source);
+};
+
+constexpr std::string_view configuration = "config.json";
+
+// Keras looks for them in this order.
+constexpr auto weights = std::to_array<Weights>({
+    {"model.weights.h5", open_hdf5},
+    {"model.weights.npz", open_npz_member},
+});
+
+const Weights* weights_of(const ZipArchive& archive) {
+  for (const Weights& row : weights) {
+    if (archive.find(row.member) != nullptr) return &row;
+  }
+  return nullptr;
+}
+
+std::vector<Finding> check_configuration(const Source& source) {
+  const std::uint64_t size = std::min<std::uint64_t>(source.size(), limits::max_small_text_bytes);
+  return check_keras_config(source.read({0, size}), source.name());
+}
+
+class Keras final : public Container {
+ public:
+  explicit Keras(std::unique_ptr<const ZipArchive> archive)
+      : archive_(std::move(archive)), findings_(check_members(*archive_)) {
+    const Weights& row = *weights_of(*archive_);
+    member_ = archive_->find(row.member);
+    weights_ = row.open(open_member(*archive_, *member_));
+    const auto source = open_member(*archive_, *archive_->find(configuration));
+    for (const auto& more : {weights_->findings(), check_configuration(*source)}) {
+      findings_.insert(findings_.end(), more.begin(), more.end());
+    }
+  }
+
+  [[nodiscard]] std::string_view format() const override { return "keras"; }
+  [[nodiscard]] const Tree& tree() const override { return weights_->tree(); }
+  [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
+    ZipChange change(*archive_);
+    change_member(change, *archive_, *member_, weights_->change(changes), joined_meaning(changes));
+    return std::move(change).finish();
+  }
+
+ private:
+  std::unique_ptr<const ZipArchive> archive_;
+  std::vector<Finding> findings_;
+  const ZipEntry* member_ = nullptr;
+  std::unique_ptr<const Container> weights_;
+};
+
+}  // namespace
 
 bool is_keras(const ZipArchive& archive) {
-  return archive.find("config.json") != nullptr &&
-         (archive.find("model.weights.h5") != nullptr || archive.find("model.weights.npz") != nullptr);
+  return archive.find(configuration) != nullptr && weights_of(archive) != nullptr;
 }
 
 std::unique_ptr<Container> open_keras(std::unique_ptr<const ZipArchive> archive) {
-  return recognised("keras", "Keras", check_members(*archive));
+  return std::make_unique<Keras>(std::move(archive));
 }
 
 }  // namespace tare

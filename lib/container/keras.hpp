@@ -9,7 +9,8 @@
 namespace tare {
 
 bool is_keras(const ZipArchive& archive);
-/// Throws `refused` for a member that is a bomb.
+/// The tree of the weights; a patch mends the member's CRC-32. Throws `refused` for a member that is a bomb, and what
+/// the weights' own reader throws.
 std::unique_ptr<Container> open_keras(std::unique_ptr<const ZipArchive> archive);
 
 }  // namespace tare

@@ -9,7 +9,7 @@
 namespace tare {
 
 bool starts_like_msgpack(ByteView head);
-/// Throws `corrupt` where a length passes the end, `refused` where it is nested beyond lib/base/limits.hpp.
+/// Integers keep their size where the new value fits in it. Throws what read_msgpack throws.
 std::unique_ptr<Container> open_msgpack(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

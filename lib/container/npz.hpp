@@ -9,7 +9,8 @@
 namespace tare {
 
 bool is_npz(const ZipArchive& archive);
-/// Throws `refused` for a member that is a bomb.
+/// The arrays under their names, slashes and dots of which are levels. Stored ones are patched in place, with their
+/// CRC-32; a compressed one is appended anew, stored. Throws `refused` for a member that is a bomb.
 std::unique_ptr<Container> open_npz(std::unique_ptr<const ZipArchive> archive);
 
 }  // namespace tare

@@ -8,14 +8,15 @@
 #include "lib/base/error.hpp"
 #include "lib/container/container.hpp"
 #include "lib/container/hdf5.hpp"
+#include "lib/container/json.hpp"
 #include "lib/container/keras.hpp"
 #include "lib/container/leveldb_table.hpp"
 #include "lib/container/mindspore.hpp"
 #include "lib/container/msgpack.hpp"
+#include "lib/container/npy.hpp"
 #include "lib/container/npz.hpp"
 #include "lib/container/paddle_variables.hpp"
 #include "lib/container/pickle_file.hpp"
-#include "lib/container/recognised.hpp"
 #include "lib/container/safetensors.hpp"
 #include "lib/container/sniff.hpp"
 #include "lib/container/torch_legacy.hpp"
@@ -42,10 +43,6 @@ Opened open_zip(const SharedSource& source) {
               fmt::format("{}: zip archive without data.pkl: {}", archive->source().name(), not_read));
 }
 
-Opened open_json(const SharedSource&) {
-  return recognised("json", "JSON");
-}
-
 /// TensorFlow's checkpoints are several files and come another way, by their names.
 Opened open_lone_table(const SharedSource& source) {
   throw Error(Status::unsupported,
@@ -64,6 +61,7 @@ constexpr auto formats = std::to_array<Format>({
     {[](const Source&, ByteView head) { return starts_like_torch_legacy(head); }, open_torch_legacy},
     {[](const Source&, ByteView head) { return starts_like_pickle(head); }, open_pickle_file},
     {[](const Source&, ByteView head) { return starts_like_hdf5(head); }, open_hdf5},
+    {[](const Source&, ByteView head) { return starts_like_npy(head); }, open_npy},
     {starts_like_safetensors, open_safetensors},
     {starts_like_mindspore, open_mindspore},
     {[](const Source&, ByteView head) { return starts_like_paddle_variable(head); }, open_paddle_variable},

@@ -26,7 +26,8 @@ struct Pickle {
   std::vector<GlobalName> globals;
   std::vector<Finding> findings;
   std::uint8_t protocol = 0;
-  std::uint64_t end = 0;  ///< one behind STOP, in the text
+  std::uint64_t end = 0;          ///< one behind STOP, in the text
+  std::vector<Span> hopped = {};  ///< what stands between opcodes and is none: elements of joblib's arrays
 };
 
 /// Reads the pickle that starts at `begin`. `source` names the file (and record) in messages. Throws `corrupt` where no

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/container/numpy_type.hpp"
 #include "lib/container/pickle_machine.hpp"
+#include "lib/container/stored_tensors.hpp"
 
 namespace tare {
 
@@ -163,11 +165,52 @@ NodeId PickleMachine::called(const PickleOp& op, NodeId callee, NodeId arguments
       if (type != nowhere && tree_.kind(type) == Kind::name) return add_call(op, Kind::opaque, type, arguments);
       break;
     }
+    case Callee::jax_array:
+      return as_jax_array(op, callee, arguments);
+    case Callee::joblib_array:
     case Callee::numpy_dtype:
     case Callee::unknown:
       break;
   }
   return add_call(op, Kind::opaque, callee, arguments);
+}
+
+/// (numpy's _reconstruct, its arguments, the state that it would be given, what jax adds).
+NodeId PickleMachine::as_jax_array(const PickleOp& op, NodeId callee, NodeId arguments) {
+  const NodeId function = argument(arguments, 0);
+  const NodeId inner = argument(arguments, 1);
+  const NodeId state = argument(arguments, 2);
+  const bool is_numpy = state != nowhere && tree_.kind(function) == Kind::name &&
+                        tree_[function].detail == static_cast<std::uint16_t>(Callee::numpy_array);
+  if (!is_numpy) return add_call(op, Kind::opaque, callee, arguments);
+  const NodeId array = called(op, function, inner);
+  tree_.replace_item(array, 2, state);
+  return array;
+}
+
+/// joblib writes an array's elements between opcodes: a byte that says how much padding follows it (newer releases),
+/// padding, elements. Source: joblib/numpy_pickle.py, NumpyArrayWrapper.write_array.
+void PickleMachine::hop_over_joblib_array(const PickleOp& op, NodeId wrapper) {
+  const NodeId fields = tree_.state(wrapper);
+  const NodeId dtype = tree_.find(fields, "dtype");
+  const NodeId code = argument(tree_.arguments(dtype), 0);
+  Tensor array;
+  array.type = code != nowhere && tree_.kind(code) == Kind::string ? numpy_type(tree_.text(code)) : ElementType{};
+  for (const NodeId size : tree_.items(tree_.find(fields, "shape"))) {
+    array.shape.push_back(tree_.kind(size) == Kind::integer ? tree_[size].as.integer : -1);
+  }
+  const auto size = stored_size(array);
+  if (!size) fail(op, "is followed by a joblib array of objects, or of no size that makes sense");
+  const std::uint64_t begin = scanner_.position();
+  std::uint64_t from = begin;
+  const NodeId alignment = tree_.find(fields, "numpy_array_alignment_bytes");
+  if (alignment != nowhere && tree_.kind(alignment) == Kind::integer) {
+    if (from == text_->size()) fail(op, "is followed by nothing");
+    from += 1 + std::to_integer<std::uint64_t>((*text_)[from]);
+  }
+  if (from > text_->size() || *size > text_->size() - from) fail(op, "is followed by fewer bytes than its array has");
+  result_.hopped.push_back({begin, from + *size - begin});
+  scanner_.go_to(from + *size);
 }
 
 void PickleMachine::reduce(const PickleOp& op) {
@@ -223,9 +266,13 @@ void PickleMachine::build(const PickleOp& op) {
       fail(op, "gives a state to what has none");
   }
   const NodeId before = tree_.state(target);
+  const NodeId type = tree_.kind(target) == Kind::opaque ? tree_.callee(target) : nowhere;
+  const bool is_joblib = type != nowhere && tree_.kind(type) == Kind::name &&
+                         tree_[type].detail == static_cast<std::uint16_t>(Callee::joblib_array);
   const bool merges = before != nowhere && tree_.kind(before) == Kind::map && tree_.kind(state) == Kind::map;
   if (!merges) {
     tree_.replace_item(target, 2, state);
+    if (is_joblib) hop_over_joblib_array(op, target);
     return;
   }
   // A second BUILD updates the attributes; the first's dict may be known elsewhere and stays as it is.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/container/pickle.hpp"
 #include "lib/container/pickle_change.hpp"
 #include "lib/container/pickle_gist.hpp"
@@ -16,25 +17,41 @@
 namespace tare {
 namespace {
 
+/// joblib writes arrays between opcodes, where only the machine that follows them knows how long they are: such files
+/// are read whole, and so are damaged ones, of which the machine says more.
+PickleGist gist_of(const Source& source, std::uint64_t begin) {
+  try {
+    return PickleGist(source, begin);
+  } catch (const Error& error) {
+    if (error.status != Status::corrupt || source.size() > limits::max_pickle_bytes) throw;
+    return PickleGist(source, begin, {.most_whole = limits::max_pickle_bytes});
+  }
+}
+
 class PickleFile final : public Container {
  public:
-  explicit PickleFile(std::shared_ptr<const Source> source)
+  explicit PickleFile(std::shared_ptr<const Source> source, std::uint64_t begin = 0, std::string_view format = "pickle")
       : source_(std::move(source)),
-        gist_(*source_),
-        pickle_(read_pickle(gist_.text(), source_->name())),
+        begin_(begin),
+        format_(format),
+        gist_(gist_of(*source_, begin_)),
+        pickle_(read_pickle(gist_.text(), source_->name(), begin_)),
         tensors_(std::make_shared<PickleTensors>(pickle_.tree, nullptr)) {
     pickle_.tree.install(tensors_);
     check_rest();
   }
 
-  [[nodiscard]] std::string_view format() const override { return "pickle"; }
+  /// From now on `node` stands for the whole.
+  void set_root(NodeId node) { pickle_.tree.root = node; }
+
+  [[nodiscard]] std::string_view format() const override { return format_; }
   [[nodiscard]] const Tree& tree() const override { return pickle_.tree; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return pickle_.findings; }
   [[nodiscard]] std::vector<GlobalName> globals() const override { return pickle_.globals; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
-    const PickleRewrite rewrite = rewrite_pickle(pickle_, 0, *tensors_, changes);
-    const ByteView old = ByteView(*gist_.text()).first(pickle_.end);
-    return gist_.placed(change_plain_file(*source_, 0, old, rewrite, joined_meaning(changes)));
+    const PickleRewrite rewrite = rewrite_pickle(pickle_, begin_, *tensors_, changes);
+    const ByteView old = ByteView(*gist_.text()).subspan(begin_, pickle_.end - begin_);
+    return gist_.placed(change_plain_file(*source_, begin_, old, rewrite, joined_meaning(changes)));
   }
 
  private:
@@ -56,6 +73,8 @@ class PickleFile final : public Container {
   }
 
   std::shared_ptr<const Source> source_;
+  std::uint64_t begin_;
+  std::string_view format_;
   PickleGist gist_;
   Pickle pickle_;
   std::shared_ptr<PickleTensors> tensors_;
@@ -85,6 +104,13 @@ bool is_old_pickle(const Source& source, ByteView head) {
 
 std::unique_ptr<Container> open_pickle_file(const std::shared_ptr<const Source>& source) {
   return std::make_unique<PickleFile>(source);
+}
+
+std::unique_ptr<Container> open_pickle_behind(const std::shared_ptr<const Source>& source, std::uint64_t begin,
+                                              std::string_view format, NodeId (*root_of)(const Tree&, NodeId)) {
+  auto file = std::make_unique<PickleFile>(source, begin, format);
+  file->set_root(root_of(file->tree(), file->tree().root));
+  return file;
 }
 
 }  // namespace tare

@@ -16,4 +16,9 @@ bool is_old_pickle(const Source& source, ByteView head);
 /// Throws `corrupt` where no Python could load it, or it holds nothing but a call.
 std::unique_ptr<Container> open_pickle_file(const std::shared_ptr<const Source>& source);
 
+/// A pickle behind `begin` bytes of another format's own, which `format` (static) names. `root_of` gives the node that
+/// stands for the whole, given the one that the pickle leaves.
+std::unique_ptr<Container> open_pickle_behind(const std::shared_ptr<const Source>& source, std::uint64_t begin,
+                                              std::string_view format, NodeId (*root_of)(const Tree&, NodeId));
+
 }  // namespace tare

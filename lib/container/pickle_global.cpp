@@ -49,6 +49,8 @@ constexpr KnownCallee known_callees[] = {
     {"numpy", "dtype", Callee::numpy_dtype},
     {"builtins", "eval", Callee::paddle_tensor},
     {"__builtin__", "eval", Callee::paddle_tensor},
+    {"jax._src.array", "_reconstruct_array", Callee::jax_array},
+    {"joblib.numpy_pickle", "NumpyArrayWrapper", Callee::joblib_array},
 };
 
 /// Modules of which nothing belongs in a checkpoint: they start programs, open connections, run or unmarshal code.

@@ -26,6 +26,8 @@ enum class Callee : std::uint8_t {
   numpy_buffer,     ///< (bytes, dtype, shape, order)
   numpy_dtype,
   paddle_tensor,  ///< eval, which Paddle writes as eval('data', {'data': array}); any other call of it is unknown
+  jax_array,      ///< (function, arguments, state, more): what numpy would have reduced the array to
+  joblib_array,   ///< a description of an array, behind whose BUILD its elements stand
 };
 
 /// How a loader that runs what it reads would fare.

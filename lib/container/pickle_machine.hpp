@@ -107,6 +107,8 @@ class PickleMachine {
   NodeId as_bytes_of(const PickleOp& op, NodeId callee, NodeId arguments);
   NodeId as_tensor(const PickleOp& op, NodeId callee, NodeId arguments);
   NodeId as_paddle_tensor(const PickleOp& op, NodeId callee, NodeId arguments);
+  NodeId as_jax_array(const PickleOp& op, NodeId callee, NodeId arguments);
+  void hop_over_joblib_array(const PickleOp& op, NodeId wrapper);
   [[nodiscard]] std::vector<NodeId> items_of(NodeId id) const;
   [[nodiscard]] NodeId argument(NodeId arguments, std::size_t index) const;
   /// Pushes what a slot holds; where that is torch's function for tensors, perhaps the whole tensor that follows.

@@ -184,7 +184,7 @@ PickleRewrite rewrite_pickle(const Pickle& pickle, std::uint64_t begin, const Pi
     in_pickle.push_back(change);
   }
   const ByteView text = pickle.tree.bytes();
-  const PickleLayout layout = survey_pickle(text, begin, pickle.end);
+  const PickleLayout layout = survey_pickle(text, begin, pickle.end, pickle.hopped);
   // A parted tensor's description is longer, and a new storage is appended anyway: no room is looked for then.
   if (parted.empty() && !replacements.empty()) fit(layout, replacements, in_pickle);
   replacements.insert(replacements.end(), parted.begin(), parted.end());

@@ -64,13 +64,17 @@ constexpr std::int64_t widest_sum = 64;
 
 }  // namespace
 
-PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end) {
+PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end, std::span<const Span> hopped) {
   PickleLayout layout;
   std::vector<PickleLayout::Put> puts;
   std::unordered_set<std::uint64_t> fetched;
   bool counts_slots = false;
   PickleScanner scanner(text, "", begin);
   while (scanner.position() < end) {
+    if (!hopped.empty() && hopped.front().offset == scanner.position()) {
+      scanner.go_to(hopped.front().end());
+      hopped = hopped.subspan(1);
+    }
     const PickleOp op = scanner.next();
     switch (op.code) {
       case Opcode::get:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -29,8 +30,8 @@ struct PickleLayout {
   std::optional<std::uint64_t> spare_slot;  ///< below 256, set by nobody's fetch: for a BINPUT of no effect
 };
 
-/// REQUIRES: a pickle that read_pickle accepts, from `begin` to `end` in `text`.
-PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end);
+/// REQUIRES: a pickle that read_pickle accepts, from `begin` to `end` in `text`; `hopped` is what that hopped over.
+PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end, std::span<const Span> hopped = {});
 
 /// Replacements near `around` that make the pickle `bytes_wanted` shorter (longer, where negative): exactly, or
 /// nothing. No wall stands between them.

@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/numpy_type.hpp"
 #include "lib/container/pickle_global.hpp"
 #include "lib/container/pickle_recipe.hpp"
 
@@ -33,29 +34,6 @@ constexpr auto storage_classes = std::to_array<StorageClass>({
     {"ComplexFloatStorage", "complex64"},
     {"ComplexDoubleStorage", "complex128"},
     {"UntypedStorage", "uint8"},
-});
-
-struct ArrayCode {
-  std::string_view code;
-  std::string_view element;
-};
-
-/// numpy's type codes, without the byte order.
-constexpr auto array_codes = std::to_array<ArrayCode>({
-    {"f4", "float32"},
-    {"f8", "float64"},
-    {"f2", "float16"},
-    {"i8", "int64"},
-    {"i4", "int32"},
-    {"i2", "int16"},
-    {"i1", "int8"},
-    {"u8", "uint64"},
-    {"u4", "uint32"},
-    {"u2", "uint16"},
-    {"u1", "uint8"},
-    {"b1", "bool"},
-    {"c8", "complex64"},
-    {"c16", "complex128"},
 });
 
 [[noreturn]] void reject(std::string_view problem) {
@@ -201,12 +179,7 @@ ArrayParts array_parts(const Tree& tree, NodeId node) {
 ElementType array_type(const Tree& tree, NodeId dtype) {
   const auto arguments = tree.items(tree.arguments(dtype));
   if (arguments.empty() || tree.kind(arguments[0]) != Kind::string) return {};
-  std::string_view code = tree.text(arguments[0]);
-  if (!code.empty() && std::string_view("<>|=").find(code.front()) != std::string_view::npos) code.remove_prefix(1);
-  for (const ArrayCode& known : array_codes) {
-    if (known.code == code) return element_type(known.element);
-  }
-  return {};
+  return numpy_type(tree.text(arguments[0]));
 }
 
 Tensor describe_array(const Tree& tree, NodeId node) {

@@ -33,7 +33,6 @@ constexpr auto signatures = std::to_array<Signature>({
     {0, "<!doctype"sv, "a web page", fetch},
     {0, "<html"sv, "a web page", fetch},
     {0, "<?xml"sv, "an XML file", fetch},
-    {0, "\x93NUMPY"sv, "a numpy .npy file", ""},
     {0, "GGUF"sv, "a GGUF model", ""},
     {0,
      "\x7f"

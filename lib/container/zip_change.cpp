@@ -188,9 +188,8 @@ void ZipChange::rewrite(const ZipEntry& entry, ByteView before, ByteView after, 
 }
 
 void ZipChange::replace(const ZipEntry& entry, ByteView content, std::string_view meaning) {
-  replaced_ = &entry;
-  content_.assign(content.begin(), content.end());
-  change_.append = Append{archive_.source().size(), {}, {}, std::string(meaning)};
+  replaced_.push_back({&entry, Bytes(content.begin(), content.end())});
+  if (!change_.append) change_.append = Append{archive_.source().size(), {}, {}, std::string(meaning)};
 }
 
 void ZipChange::add(std::string name, ByteView content) {
@@ -221,8 +220,11 @@ FileChange ZipChange::finish() && {
   for (const Touched& touched : touched_) mend_checksums(touched);
   if (!change_.append) return std::move(change_);
   Append& append = *change_.append;
-  append.body = replaced_record();
-  Bytes directory = directory_with_replacement(append.old_size);
+  for (Replaced& replaced : replaced_) {
+    replaced.header = append.old_size + append.body.size();
+    extend(append.body, record_of(replaced));
+  }
+  Bytes directory = new_directory();
   std::uint64_t count = archive_.entries().size();
   if (!added_.empty()) {
     const StoredRecord record{added_, added_content_, crc32(added_content_)};
@@ -237,49 +239,60 @@ FileChange ZipChange::finish() && {
   return std::move(change_);
 }
 
-Bytes ZipChange::replaced_record() const {
-  const std::byte* row = archive_.directory().data() + replaced_->row;
-  StoredRecord record{replaced_->name, content_};
-  record.crc = replaced_->crc == 0 ? 0 : crc32(content_);
+Bytes ZipChange::record_of(const Replaced& replaced) const {
+  const std::byte* row = archive_.directory().data() + replaced.entry->row;
+  StoredRecord record{replaced.entry->name, replaced.content};
+  record.crc = replaced.entry->crc == 0 ? 0 : crc32(replaced.content);
   record.version_needed = load_le<std::uint16_t>(row + 6);
   record.flags = static_cast<std::uint16_t>(load_le<std::uint16_t>(row + zip::row::flags) & ~zip::flag_descriptor);
   record.moment = load_le<std::uint32_t>(row + 12);
-  return encoded(record, change_.append->old_size);
+  return encoded(record, replaced.header);
 }
 
-Bytes ZipChange::directory_with_replacement(std::uint64_t header) const {
+const ZipChange::Replaced* ZipChange::replacement_of(const ZipEntry& entry) const {
+  const auto found =
+      std::find_if(replaced_.begin(), replaced_.end(), [&](const Replaced& r) { return r.entry == &entry; });
+  return found == replaced_.end() ? nullptr : &*found;
+}
+
+Bytes ZipChange::row_of(const Replaced& replaced, ByteView row) {
+  const std::size_t extra_at = zip::row_size + replaced.entry->name.size();
+  Bytes extra = without_zip64(row.subspan(extra_at, load_le<std::uint16_t>(row.data() + zip::row::extra_size)));
+  extend(extra, zip64_offset(replaced.header));
+  Bytes fresh;
+  extend(fresh, row.first(extra_at));
+  extend(fresh, extra);
+  extend(fresh, row.last(load_le<std::uint16_t>(row.data() + zip::row::comment_size)));
+  std::byte* fields = fresh.data();
+  const auto flags = load_le<std::uint16_t>(fields + zip::row::flags);
+  const auto size = static_cast<std::uint32_t>(replaced.content.size());
+  const std::uint32_t crc = replaced.entry->crc == 0 ? 0 : crc32(replaced.content);
+  store(fields + zip::row::flags, static_cast<std::uint16_t>(flags & ~zip::flag_descriptor), std::endian::little);
+  store(fields + zip::row::method, zip::stored, std::endian::little);
+  store(fields + zip::row::crc, crc, std::endian::little);
+  store(fields + zip::row::stored_size, size, std::endian::little);
+  store(fields + zip::row::size, size, std::endian::little);
+  store(fields + zip::row::extra_size, static_cast<std::uint16_t>(extra.size()), std::endian::little);
+  store(fields + zip::row::offset, saturated<std::uint32_t>(replaced.header), std::endian::little);
+  return fresh;
+}
+
+Bytes ZipChange::new_directory() const {
   const ByteView old = archive_.directory();
   const auto& entries = archive_.entries();
   Bytes directory;
-  directory.reserve(old.size() + 12);
+  directory.reserve(old.size() + 12 * replaced_.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const ZipEntry& entry = entries[i];
     const std::size_t end = i + 1 < entries.size() ? entries[i + 1].row : old.size();
     const ByteView row = old.subspan(entry.row, end - entry.row);
-    const std::size_t at = directory.size();
-    if (&entry != replaced_) {
-      directory.insert(directory.end(), row.begin(), row.end());
-      store(directory.data() + at + zip::row::crc, mended(entry), std::endian::little);
+    if (const Replaced* replaced = replacement_of(entry)) {
+      extend(directory, row_of(*replaced, row));
       continue;
     }
-    const std::size_t extra_at = zip::row_size + entry.name.size();
-    Bytes extra = without_zip64(row.subspan(extra_at, load_le<std::uint16_t>(row.data() + zip::row::extra_size)));
-    extend(extra, zip64_offset(header));
-    const ByteView head = row.first(extra_at);
-    const ByteView comment = row.last(load_le<std::uint16_t>(row.data() + zip::row::comment_size));
-    for (const ByteView part : {head, ByteView(extra), comment}) {
-      directory.insert(directory.end(), part.begin(), part.end());
-    }
-    std::byte* fields = directory.data() + at;
-    const auto flags = load_le<std::uint16_t>(fields + zip::row::flags);
-    const auto size = static_cast<std::uint32_t>(content_.size());
-    store(fields + zip::row::flags, static_cast<std::uint16_t>(flags & ~zip::flag_descriptor), std::endian::little);
-    store(fields + zip::row::method, zip::stored, std::endian::little);
-    store(fields + zip::row::crc, entry.crc == 0 ? 0 : crc32(content_), std::endian::little);
-    store(fields + zip::row::stored_size, size, std::endian::little);
-    store(fields + zip::row::size, size, std::endian::little);
-    store(fields + zip::row::extra_size, static_cast<std::uint16_t>(extra.size()), std::endian::little);
-    store(fields + zip::row::offset, saturated<std::uint32_t>(header), std::endian::little);
+    const std::size_t at = directory.size();
+    extend(directory, row);
+    store(directory.data() + at + zip::row::crc, mended(entry), std::endian::little);
   }
   return directory;
 }

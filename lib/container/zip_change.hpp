@@ -20,7 +20,7 @@ class ZipChange {
   void patch(Span place, ByteView after, std::string_view meaning);
   /// Another content of the same size. REQUIRES: a stored record whose bytes are `before`.
   void rewrite(const ZipEntry& entry, ByteView before, ByteView after, std::string_view meaning);
-  /// Another content of any size, at most once. It is appended, and so is a directory that points to it.
+  /// Another content of any size, at most once a record. It is appended, and so is a directory that points to it.
   void replace(const ZipEntry& entry, ByteView content, std::string_view meaning);
   /// One more record, last in the directory; at most once. REQUIRES: a record is replaced as well.
   void add(std::string name, ByteView content);
@@ -38,14 +38,20 @@ class ZipChange {
   void verify(const Touched& touched) const;
   void mend_checksums(const Touched& touched);
   [[nodiscard]] std::uint32_t mended(const ZipEntry& entry) const;
-  [[nodiscard]] Bytes replaced_record() const;
-  [[nodiscard]] Bytes directory_with_replacement(std::uint64_t header) const;
+  struct Replaced {
+    const ZipEntry* entry;
+    Bytes content;
+    std::uint64_t header = 0;  ///< where its new copy stands
+  };
+  [[nodiscard]] Bytes record_of(const Replaced& replaced) const;
+  [[nodiscard]] const Replaced* replacement_of(const ZipEntry& entry) const;
+  [[nodiscard]] static Bytes row_of(const Replaced& replaced, ByteView old_row);
+  [[nodiscard]] Bytes new_directory() const;
 
   const ZipArchive& archive_;
   FileChange change_;
   std::vector<Touched> touched_;
-  const ZipEntry* replaced_ = nullptr;
-  Bytes content_;
+  std::vector<Replaced> replaced_;
   std::string added_;
   Bytes added_content_;
 };

@@ -5,6 +5,7 @@
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/preview.hpp"
 
 namespace tare {
 namespace {
@@ -42,6 +43,37 @@ std::vector<Finding> check_members(const ZipArchive& archive) {
     warn("duplicate-entry", fmt::format("'{}' is there twice: readers differ in which they take", twin->name));
   }
   return findings;
+}
+
+std::shared_ptr<const Source> open_member(const ZipArchive& archive, const ZipEntry& entry) {
+  if (entry.is_stored()) {
+    return std::make_shared<WindowSource>(archive.shared_source(), archive.record(entry).payload, archive.label(entry));
+  }
+  return std::make_shared<MemorySource>(archive.label(entry), archive.read(entry, limits::max_inflated_bytes));
+}
+
+void change_member(ZipChange& change, const ZipArchive& archive, const ZipEntry& entry, const FileChange& inner,
+                   std::string_view meaning) {
+  if (archive.duplicate() != nullptr) {
+    throw Error(Status::refused,
+                fmt::format("{}: '{}' is there twice: readers differ in which they take", archive.source().name(),
+                            archive.duplicate()->name),
+                "load and save the checkpoint with its framework first");
+  }
+  if (entry.is_stored() && !inner.append && !inner.splice) {
+    const std::uint64_t payload = archive.record(entry).payload.offset;
+    for (const Patch& patch : inner.patches) {
+      change.patch({payload + patch.offset, patch.after.size()}, patch.after, patch.meaning);
+    }
+    return;
+  }
+  const PreviewSource changed(open_member(archive, entry), inner);
+  if (changed.size() > limits::max_inflated_bytes) {
+    throw Error(Status::refused,
+                fmt::format("{}: {} bytes would have to be written anew", archive.label(entry), changed.size()),
+                "load and save the checkpoint with its framework first");
+  }
+  change.replace(entry, changed.read({0, changed.size()}), meaning);
 }
 
 }  // namespace tare

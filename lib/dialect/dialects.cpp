@@ -29,11 +29,15 @@ constexpr auto table = std::to_array<const Dialect*>({
     &mindformers_common_part,
     &paddle_state,
     &paddle_static_variables,
+    &keras_variables,
     &keras_legacy,
+    &keras_float8,
     &tf_keras_part,
     &tf_contrib_part,
     &flax_state,
     &flax_fp8,
+    &jmp_state,
+    &jmp_object,
 });
 
 }  // namespace

@@ -24,10 +24,14 @@ extern const Dialect mindformers_adaptive_cell;
 extern const Dialect mindformers_common_part;
 extern const Dialect paddle_state;
 extern const Dialect paddle_static_variables;
+extern const Dialect keras_variables;
 extern const Dialect keras_legacy;
+extern const Dialect keras_float8;
 extern const Dialect tf_keras_part;
 extern const Dialect tf_contrib_part;
 extern const Dialect flax_state;
 extern const Dialect flax_fp8;
+extern const Dialect jmp_state;
+extern const Dialect jmp_object;
 
 }  // namespace tare

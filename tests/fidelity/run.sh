@@ -30,6 +30,7 @@ environment new
 environment old
 environment tensorflow
 environment orbax
+environment keras
 environment mindspore
 environment paddle
 
@@ -49,7 +50,7 @@ status=0
 "$cache/mindspore/bin/python" $here/parameters.py "${common[@]}" "${must_mindspore[@]}" "$@" || status=1
 "$cache/paddle/bin/python" $here/parameters.py "${common[@]}" "${must_paddle[@]}" "$@" || status=1
 "$cache/new/bin/python" $here/engine.py "${common[@]}" 2>"$cache/engine.log" || { cat "$cache/engine.log" >&2; status=1; }
-for arrays in tensorflow orbax; do
+for arrays in tensorflow orbax keras; do
   "$cache/$arrays/bin/python" $here/arrays.py "${common[@]}" 2>"$cache/$arrays.log" ||
     { cat "$cache/$arrays.log" >&2; status=1; }
 done

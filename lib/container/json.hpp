@@ -1,0 +1,18 @@
+// JSON, as sidecars of checkpoints are written: small files, read whole, with the place of every number.
+#pragma once
+
+#include <memory>
+
+#include "lib/container/container.hpp"
+#include "lib/container/plain_tree.hpp"
+
+namespace tare {
+
+/// The values of `text`, as Python's json reads them (NaN and Infinity are numbers). `source` names it in messages.
+/// Throws `corrupt` for what is no JSON, `refused` where it is nested beyond lib/base/limits.hpp.
+PlainTree read_json(ByteView text, const std::string& source);
+
+/// Throws `refused` for more than limits::max_small_text_bytes, and what read_json throws.
+std::unique_ptr<Container> open_json(const std::shared_ptr<const Source>& source);
+
+}  // namespace tare

@@ -1,0 +1,83 @@
+#include "lib/container/stored_tensors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+
+namespace tare {
+namespace {
+
+/// Elements whose first index moves fastest, in the order in which the last one does.
+Bytes row_major(const Tensor& tensor, const Bytes& column_major) {
+  const std::size_t size = tensor.type.size;
+  const std::size_t count = column_major.size() / size;
+  Bytes ordered(column_major.size());
+  std::vector<std::size_t> index(tensor.shape.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t from = 0;
+    for (std::size_t d = index.size(); d-- > 0;) from = from * static_cast<std::size_t>(tensor.shape[d]) + index[d];
+    std::copy_n(column_major.begin() + static_cast<std::ptrdiff_t>(from * size), size,
+                ordered.begin() + static_cast<std::ptrdiff_t>(i * size));
+    for (std::size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < static_cast<std::size_t>(tensor.shape[d])) break;
+      index[d] = 0;
+    }
+  }
+  return ordered;
+}
+
+}  // namespace
+
+NodeId StoredTensors::add(Tree& tree, Kind kind, StoredTensor stored) {
+  Node node;
+  put(node, kind, std::move(stored));
+  return tree.add(node);
+}
+
+void StoredTensors::put(Node& node, Kind kind, StoredTensor stored) {
+  node = {};
+  node.kind = kind;
+  node.as.integer = static_cast<std::int64_t>(tensors_.size());
+  tensors_.push_back(std::move(stored));
+}
+
+void StoredTensors::install(const std::shared_ptr<StoredTensors>& tensors, Tree& tree) {
+  tensors->tree_ = &tree;
+  tree.install(tensors);
+}
+
+Bytes StoredTensors::elements(NodeId node) const {
+  const StoredTensor& stored = at(node);
+  std::uint64_t all = stored.place.size;
+  for (const Span& place : stored.more) all += place.size;
+  if (all > limits::max_tensor_read_bytes) {
+    throw Error(Status::refused, fmt::format("{}: {} of {} bytes; the limit is {}", stored.source->name(),
+                                             stored.tensor.type_text(), all, limits::max_tensor_read_bytes));
+  }
+  if (all == 0) return {};
+  Bytes bytes = stored.source->read(stored.place);
+  for (const Span& place : stored.more) {
+    const Bytes piece = stored.source->read(place);
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+  }
+  const std::uint32_t size = stored.tensor.type.size;
+  if (stored.order == std::endian::big) {
+    for (auto element = bytes.begin(); element != bytes.end(); element += size) std::reverse(element, element + size);
+  }
+  return stored.is_fortran ? row_major(stored.tensor, bytes) : bytes;
+}
+
+std::optional<std::uint64_t> stored_size(const Tensor& tensor) {
+  if (tensor.type.size == 0) return std::nullopt;
+  std::uint64_t size = tensor.type.size;
+  for (const std::int64_t count : tensor.shape) {
+    if (count < 0 || __builtin_mul_overflow(size, static_cast<std::uint64_t>(count), &size)) return std::nullopt;
+  }
+  return size;
+}
+
+}  // namespace tare

@@ -1,0 +1,88 @@
+// flax's msgpack files, real and made.
+#include <catch2/catch.hpp>
+
+#include "tests/unit/container/changed.hpp"
+
+using namespace tare;
+using namespace tare::test;
+using namespace std::string_view_literals;
+
+namespace {
+
+constexpr Answer answers[] = {
+    {"msgpack_chunks_missing/state.msgpack", Status::ok, "array-not-read"},
+    {"msgpack_count/state.msgpack", Status::corrupt},
+    {"msgpack_depth/state.msgpack", Status::unsupported},
+    {"msgpack_length/state.msgpack", Status::corrupt},
+    {"msgpack_map_depth/state.msgpack", Status::refused},
+    {"msgpack_shape/state.msgpack", Status::ok, "array-not-read"},
+    {"msgpack_truncated/state.msgpack", Status::corrupt},
+    {"msgpack_two_keys/state.msgpack", Status::ok, "duplicate-key"},
+};
+
+/// {"n": ...} with that encoding.
+Bytes map_of(std::string_view value) {
+  return bytes_of(std::string("\x81\xa1n").append(value));
+}
+
+}  // namespace
+
+TEST_CASE("flax's arrays, scalars and Python numbers keep their types") {
+  const auto stepped = open_corpus("flax/to_bytes_stepped/state.msgpack");
+  CHECK(stepped->format() == "msgpack");
+  CHECK(stepped->findings().empty());
+  CHECK(type_at(*stepped, {"dynamic_scale", "scale"}) == "numpy:float32[]");
+  CHECK(number_at(*stepped, {"dynamic_scale", "scale"}) == 1024);
+  const auto fresh = open_corpus("flax/to_bytes_fresh/state.msgpack");
+  CHECK(type_at(*fresh, {"dynamic_scale", "scale"}) == "float");
+  CHECK(type_at(*fresh, {"dynamic_scale", "fin_steps"}) == "int");
+  // As flax.serialization._ndarray_to_bytes has it, in extension type 3: a numpy scalar.
+  CHECK(type_at(*open_image(map_of("\xc7\x10\x03\x93\x90\xa7"
+                                   "float32\xc4\x04\0\0\x80\x3f"sv)),
+                {"n"}) == "numpy:float32");
+}
+
+TEST_CASE("a chunked array is one array") {
+  const auto container = open_corpus("flax/msgpack_chunked/state.msgpack");
+  const NodeId kernel = node_at(container->tree(), {"params", "kernel"});
+  const Value value = container->tree().value(kernel, 64);
+  CHECK(value.type == "numpy:float32[4,3]");
+  const Bytes elements = container->tree().reader()->elements(kernel);
+  REQUIRE(elements.size() == 48);
+  CHECK(load_le<float>(elements.data()) == 0x1.a7b7bcp-1f);        // of the first chunk
+  CHECK(load_le<float>(elements.data() + 44) == -0x1.7edd24p-3f);  // of the second
+}
+
+TEST_CASE("a float or an array's element is patched in place") {
+  for (const auto* file : {"flax/to_bytes_stepped/state.msgpack", "flax/to_bytes_fresh/state.msgpack"}) {
+    const Changed changed = change_value(corpus_bytes(file), {"dynamic_scale", "scale"}, 48.5);
+    CHECK(number_at(*changed.container, {"dynamic_scale", "scale"}) == 48.5);
+    CHECK_FALSE(changed.change.splice.has_value());
+  }
+}
+
+TEST_CASE("an int keeps its size where it fits, longer than need be, and else the file is spliced") {
+  const Bytes image = corpus_bytes("flax/to_bytes_fresh/state.msgpack");
+  const Changed grown = change_value(image, {"dynamic_scale", "fin_steps"}, Integer{300, {}});
+  CHECK(number_at(*grown.container, {"dynamic_scale", "fin_steps"}) == 300);
+  CHECK(grown.image.size() == image.size() + 2);
+  const Changed back = change_value(grown.image, {"dynamic_scale", "fin_steps"}, Integer{5, {}});
+  CHECK(number_at(*back.container, {"dynamic_scale", "fin_steps"}) == 5);
+  CHECK(back.image.size() == grown.image.size());
+}
+
+TEST_CASE("every width of integer is read, and holds its limits") {
+  CHECK(number_at(*open_image(map_of("\xff"sv)), {"n"}) == -1);
+  CHECK(number_at(*open_image(map_of("\xd1\x80\0"sv)), {"n"}) == -32768);
+  CHECK(number_at(*open_image(map_of("\xce\xff\xff\xff\xff"sv)), {"n"}) == 4294967295.0);
+  CHECK(number_at(*open_image(map_of("\xd3\x80\0\0\0\0\0\0\0"sv)), {"n"}) == -0x1p63);
+  CHECK(number_at(*open_image(map_of("\xcf\xff\xff\xff\xff\xff\xff\xff\xff"sv)), {"n"}) == 0x1p64);
+  for (const std::int64_t value : {-32769LL, -129LL, -1LL, 127LL, 128LL, 65536LL, 1LL << 40}) {
+    const Changed changed = change_value(map_of("\x01"sv), {"n"}, Integer{value, {}});
+    CHECK(number_at(*changed.container, {"n"}) == static_cast<double>(value));
+  }
+}
+
+TEST_CASE("msgpack made to break readers is refused, or opened with what is wrong") {
+  for (const Answer& answer : answers) check_answer(answer);
+}

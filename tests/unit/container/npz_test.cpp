@@ -1,0 +1,117 @@
+// numpy's files: .npz, .npy, and joblib's pickles with arrays between their opcodes.
+#include <catch2/catch.hpp>
+
+#include "tests/unit/container/changed.hpp"
+
+using namespace tare;
+using namespace tare::test;
+using namespace std::string_view_literals;
+
+namespace {
+
+constexpr Answer answers[] = {
+    {"npz_headers/state.npz", Status::ok, "array-not-read"},
+    {"npz_object_pickle/state.npz", Status::ok, "array-not-read"},
+    {"npz_truncated/state.npz", Status::corrupt},
+    {"npz_two_members/state.npz", Status::ok, "duplicate-entry"},
+};
+
+/// A .npy of version 1 with that header, which is padded as numpy does, and those elements.
+Bytes npy(std::string header, std::string_view elements) {
+  header.resize(118, ' ');
+  return bytes_of(std::string("\x93NUMPY\x01\0\x76\0"sv).append(header).append(elements));
+}
+
+}  // namespace
+
+TEST_CASE("slashes and dots in the names of an .npz are levels") {
+  for (const auto* file : {"numpy/npz_flat/state.npz", "numpy/npz_compressed/state.npz"}) {
+    INFO(file);
+    const auto container = open_corpus(file);
+    CHECK(container->format() == "npz");
+    CHECK(container->findings().empty());
+    CHECK(type_at(*container, {"scaler", "growth_interval"}) == "numpy:int64[]");
+  }
+  CHECK(number_at(*open_corpus("numpy/npz_compressed/state.npz"), {"scaler", "scale"}) == 8192);
+}
+
+TEST_CASE("a stored array is patched, a compressed one appended") {
+  const Bytes flat = corpus_bytes("numpy/npz_flat/state.npz");
+  const Changed patched = change_value(flat, {"scaler", "scale"}, 32.0);
+  CHECK(number_at(*patched.container, {"scaler", "scale"}) == 32);
+  CHECK(patched.image.size() == flat.size());
+  CHECK(patched.container->findings().empty());
+  const Changed appended =
+      change_value(corpus_bytes("numpy/npz_compressed/state.npz"), {"scaler", "_growth_tracker"}, Integer{7, {}});
+  CHECK(number_at(*appended.container, {"scaler", "_growth_tracker"}) == 7);
+  CHECK(appended.change.append.has_value());
+  CHECK(appended.container->findings().empty());
+}
+
+TEST_CASE("two compressed arrays change at once") {
+  const Bytes image = corpus_bytes("numpy/npz_compressed/state.npz");
+  const auto before = open_image(image);
+  const NodeChange changes[] = {{node_at(before->tree(), {"scaler", "scale"}), 2.0, "scale"},
+                                {node_at(before->tree(), {"scaler", "growth_interval"}), Integer{9, {}}, "interval"}};
+  const auto after = open_image(applied(image, before->change(changes)));
+  CHECK(number_at(*after, {"scaler", "scale"}) == 2);
+  CHECK(number_at(*after, {"scaler", "growth_interval"}) == 9);
+  CHECK(number_at(*after, {"scaler", "_growth_tracker"}) == 2);
+}
+
+TEST_CASE("an .npy of objects is what the pickle in it holds") {
+  const Bytes image = corpus_bytes("numpy/npy_dict/state.npy");
+  const auto container = open_image(image);
+  CHECK(container->format() == "npy");
+  CHECK(number_at(*container, {"scaler", "scale"}) == 512);
+  const Changed changed = change_value(image, {"scaler", "_growth_tracker"}, Integer{70000, {}});
+  CHECK(number_at(*changed.container, {"scaler", "_growth_tracker"}) == 70000);
+}
+
+TEST_CASE("arrays one behind the other have no names") {
+  const auto container = open_corpus("flax/jmp_equinox/state.eqx");
+  CHECK(container->format() == "npy_stream");
+  CHECK(container->tree().items(container->tree().root).size() == 5);
+  REQUIRE(container->findings().size() == 1);
+  CHECK(container->findings()[0].code == "arrays-without-names");
+}
+
+TEST_CASE("only a description of an array is a header") {
+  const Bytes one = npy("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", "\x3f\x80\0\0\x40\0\0\0"sv);
+  const auto container = open_image(one);
+  const Value value = container->tree().value(container->tree().root, 8);
+  CHECK(value.type == "numpy:float32[2]");
+  const Bytes columns = npy("{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3), }", "\x01\x04\x02\x05\x03\x06"sv);
+  const auto matrix = open_image(columns);
+  CHECK(matrix->tree().reader()->elements(matrix->tree().root) == bytes_of("\x01\x02\x03\x04\x05\x06"sv));
+  for (const auto* header :
+       {"{'descr': '<f4', 'fortran_order': False, 'shape': (__import__('os').system('x'),), }",
+        "{'descr': '<f4', 'fortran_order': False}", "{'descr': '<f4', 'fortran_order': 1, 'shape': (2,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}", "[]", "",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (9,)}"}) {
+    INFO(header);
+    CHECK_THROWS_AS(open_image(npy(header, "\0\0\0\0\0\0\0\0"sv)), Error);
+  }
+}
+
+TEST_CASE("joblib's arrays are hopped over, and values around them can be changed") {
+  const Bytes image = corpus_bytes("numpy/joblib_dump/state.joblib");
+  const auto container = open_image(image);
+  CHECK(container->format() == "pickle");
+  CHECK(number_at(*container, {"scaler", "scale"}) == 128);
+  const Changed changed = change_value(image, {"scaler", "growth_interval"}, Integer{70000, {}});
+  CHECK(number_at(*changed.container, {"scaler", "growth_interval"}) == 70000);
+  Bytes cut(image.begin(), image.begin() + 300);
+  CHECK_THROWS_WITH(open_image(cut), Catch::Contains("fewer bytes than its array has"));
+}
+
+TEST_CASE("a jax array in a pickle is the numpy array inside") {
+  const Bytes image = corpus_bytes("flax/jmp_pickle/state.pkl");
+  CHECK(type_at(*open_image(image), {"loss_scale", "loss_scale"}) == "numpy:float32[]");
+  const Changed changed = change_value(image, {"loss_scale", "counter"}, Integer{2, {}});
+  CHECK(number_at(*changed.container, {"loss_scale", "counter"}) == 2);
+}
+
+TEST_CASE("archives of arrays made to break readers are refused, or opened with what is wrong") {
+  for (const Answer& answer : answers) check_answer(answer);
+}
