@@ -81,7 +81,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(closing_words);
   Run run;
-  for (const auto add : {add_inspect, add_get, add_edit, add_undo, add_history, add_diff, add_migrate, add_attest})
+  for (const auto add :
+       {add_inspect, add_get, add_edit, add_fp8, add_undo, add_history, add_diff, add_migrate, add_attest})
     add(app, run);
   const Terminal terminal;
   try {

@@ -13,7 +13,9 @@ std::string value_text(const tare::Value& value);
 /// "2^16" for a power of two; else empty.
 std::string power_text(const tare::Value& value);
 
-std::string render_checkpoint(const Terminal& terminal, const tare::Checkpoint& checkpoint);
+/// With a pattern every FP8 tensor of the layers that match it.
+std::string render_checkpoint(const Terminal& terminal, const tare::Checkpoint& checkpoint,
+                              const std::string& layers = {});
 std::string render_globals(const Terminal& terminal, const tare::Checkpoint& checkpoint);
 std::string render_attestation(const Terminal& terminal, const tare::Checkpoint& checkpoint,
                                const tare::Attestation& attestation);

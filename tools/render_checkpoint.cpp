@@ -5,6 +5,7 @@
 #include "lib/base/text.hpp"
 #include "lib/container/pickle_global.hpp"
 #include "tools/render.hpp"
+#include "tools/render_fp8.hpp"
 
 using namespace tare;
 
@@ -75,11 +76,14 @@ std::string render_finding(const Terminal& terminal, const Finding& finding) {
                      where.empty() ? "" : ": ", escaped(finding.message), finding.code);
 }
 
-std::string render_checkpoint(const Terminal& terminal, const Checkpoint& checkpoint) {
+std::string render_checkpoint(const Terminal& terminal, const Checkpoint& checkpoint, const std::string& layers) {
   const std::size_t count = checkpoint.files.size();
   std::string text = fmt::format("{}  ({} file{} read)\n", terminal.styled(Style::strong, escaped(checkpoint.resolved)),
                                  count, count == 1 ? "" : "s");
-  for (const Scaler& scaler : checkpoint.scalers) text += scaler_block(terminal, checkpoint, scaler);
+  for (const Scaler& scaler : checkpoint.scalers) {
+    if (scaler.state().dialect->kind != "fp8") text += scaler_block(terminal, checkpoint, scaler);
+  }
+  text += render_fp8(terminal, checkpoint, layers);
   if (!checkpoint.findings.empty()) text += "\n";
   for (const Finding& finding : checkpoint.findings) text += render_finding(terminal, finding);
   return text;

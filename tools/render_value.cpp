@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "lib/base/text.hpp"
 #include "tools/render.hpp"
@@ -11,11 +13,15 @@ std::string value_text(const Value& value) {
   if (const auto* number = std::get_if<double>(&value.data)) return tare::float_text(*number);
   if (const auto* text = std::get_if<std::string>(&value.data)) return tare::escaped(*text);
   const auto* list = std::get_if<tare::ValueList>(&value.data);
-  if (list == nullptr) return tare::escaped(value.type);
-  if (list->size() == 1) return value_text(list->front());
+  if (list != nullptr) return value_text(list->front());
+  const auto* array = std::get_if<tare::PackedArray>(&value.data);
+  if (array == nullptr) return tare::escaped(value.type);
+  constexpr std::uint64_t shown = 8;
   std::string text;
-  for (const Value& item : *list) text += (text.empty() ? "" : ", ") + value_text(item);
-  return "[" + text + "]";
+  for (std::uint64_t i = 0; i < std::min(array->count(), shown); ++i) {
+    text += (text.empty() ? "" : ", ") + value_text(array->at(i));
+  }
+  return "[" + text + (array->count() > shown ? ", ...]" : "]");
 }
 
 std::string power_text(const Value& value) {

@@ -27,3 +27,4 @@ void add_history(CLI::App& app, Run& run);
 void add_migrate(CLI::App& app, Run& run);
 void add_diff(CLI::App& app, Run& run);
 void add_attest(CLI::App& app, Run& run);
+void add_fp8(CLI::App& app, Run& run);

@@ -1,5 +1,9 @@
 #include <memory>
 
+#include "lib/codec/state_file.hpp"
+#include "lib/dialect/fp8_slots.hpp"
+#include "lib/dialect/fp8_state.hpp"
+#include "lib/dialect/policy.hpp"
 #include "lib/report/report.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
@@ -11,9 +15,28 @@ namespace {
 
 struct Options {
   std::string path;
+  std::string layers;
+  std::string save;
   bool json = false;
   bool globals = false;
 };
+
+/// The FP8 state of the layers that are meant; else the only loss scaler's.
+ScalerState state_to_save(const Checkpoint& checkpoint, const std::string& layers) {
+  std::vector<const FoundScaler*> fp8;
+  std::vector<const FoundScaler*> others;
+  for (const Scaler& scaler : checkpoint.scalers) {
+    const FoundScaler& state = scaler.state();
+    const bool is_meant = layers.empty() || is_layer(state, layers);
+    if (state.dialect->kind != "fp8") {
+      others.push_back(&state);
+    } else if (is_meant) {
+      fp8.push_back(&state);
+    }
+  }
+  if (fp8.empty() && others.size() == 1) return to_state(*others.front());
+  return fp8_state_of(fp8);
+}
 
 int inspect(const Terminal& terminal, const Options& options) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {.list_globals = options.globals});
@@ -21,9 +44,10 @@ int inspect(const Terminal& terminal, const Options& options) {
     terminal.answer(inspect_json(checkpoint, pending, {.globals = options.globals}));
   } else {
     if (pending) terminal.say(render_pending(*pending));
-    terminal.answer(render_checkpoint(terminal, checkpoint));
+    terminal.answer(render_checkpoint(terminal, checkpoint, options.layers));
     if (options.globals) terminal.answer(render_globals(terminal, checkpoint));
   }
+  if (!options.save.empty()) write_state_file(state_to_save(checkpoint, options.layers), options.save, {});
   return is_negative(checkpoint) ? exit_no : exit_done;
 }
 
@@ -34,12 +58,17 @@ void add_inspect(CLI::App& app, Run& run) {
   CLI::App* verb = app.add_subcommand("inspect", "Show the scaler state of a checkpoint");
   verb->add_option("PATH", options->path, "A checkpoint file, a folder of rank files, or a run folder")->required();
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.inspect/1)");
+  verb->add_option("--layer", options->layers, "Show every FP8 tensor of the layers that match: * and ? are wildcards");
+  verb->add_option(
+      "--save", options->save,
+      "Write the state to a file, .json or .h5, that tare's scalers load: the FP8 state, else the scaler's");
   verb->add_flag("--globals", options->globals, "List every class and function that the pickles name");
   verb->footer(
       "Examples:\n"
       "  tare inspect checkpoint.pt              one file\n"
       "  tare inspect run/global_step4200        all rank files of a step, compared\n"
       "  tare inspect run                        the step that the framework would resume from\n"
+      "  tare inspect model.pt --layer 'layers.1?.*'   the FP8 state of these layers, tensor by tensor\n"
       "  tare inspect checkpoint.pt --globals    what could run if it were loaded without weights_only");
   verb->callback([options, &run] { run = [options](const Terminal& t) { return inspect(t, *options); }; });
 }

@@ -6,6 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/dialect/fp8_slots.hpp"
 
 namespace tare {
 namespace {
@@ -70,6 +71,30 @@ std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Ch
     throw Error(Status::refused, fmt::format("{}: {} scalers are there", checkpoint.resolved, chosen.size()),
                 fmt::format("choose one with --at PLACE, or --all: {}", listed(checkpoint, chosen)));
   }
+  return chosen;
+}
+
+std::vector<const Scaler*> chosen_fp8(const Checkpoint& checkpoint, const Fp8Choice& choice) {
+  std::vector<const Scaler*> chosen;
+  for (const Scaler& scaler : checkpoint.scalers) {
+    if (scaler.state().dialect->kind == "fp8") chosen.push_back(&scaler);
+  }
+  if (chosen.empty()) {
+    throw Error(Status::refused, checkpoint.resolved + ": there is no FP8 state in it",
+                "tare inspect tells what is in there");
+  }
+  const std::string first = layer_name(chosen.front()->state());
+  const std::size_t count = chosen.size();
+  if (choice.layer) std::erase_if(chosen, [&](const Scaler* s) { return !is_layer(s->state(), *choice.layer); });
+  if (chosen.empty()) {
+    throw Error(Status::refused, fmt::format("no layer with FP8 state matches '{}'", *choice.layer),
+                fmt::format("there are {}, the first is '{}'", count, first));
+  }
+  if (!choice.layer && !choice.all && count > 1) {
+    throw Error(Status::refused, fmt::format("{}: {} layers have FP8 state", checkpoint.resolved, count),
+                fmt::format("choose some with --layer GLOB, such as '{}', or --all", first));
+  }
+  require_agreement(checkpoint, chosen);
   return chosen;
 }
 

@@ -20,4 +20,12 @@ struct Choice {
 /// aligned. With `align` the entries of one group count as one scaler; all of them are given.
 std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Choice& choice);
 
+struct Fp8Choice {
+  std::optional<std::string> layer;  ///< a pattern with * and ?, for the layer's name or path
+  bool all = false;
+};
+
+/// The FP8 states that `choice` means; without a pattern the only one. Throws as chosen_scalers does.
+std::vector<const Scaler*> chosen_fp8(const Checkpoint& checkpoint, const Fp8Choice& choice);
+
 }  // namespace tare

@@ -5,23 +5,15 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "lib/base/finding.hpp"
 #include "lib/base/source.hpp"
 #include "lib/container/file_change.hpp"
+#include "lib/container/node_change.hpp"
 #include "lib/tree/tree.hpp"
 
 namespace tare {
-
-/// A node's new value. The container keeps the encoding's kind where the value allows: a float32 tensor stays one, a
-/// Python int stays one for an Integer. Whoever asks has decided between Integer and double already.
-struct NodeChange {
-  NodeId node = nowhere;
-  std::variant<bool, Integer, double> value;
-  std::string meaning;  ///< what a dry run calls it: "scale 65536.0 -> 1024.0"
-};
 
 /// What an edit does to one file of a container that spans several.
 struct PartChange {

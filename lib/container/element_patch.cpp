@@ -7,9 +7,7 @@
 namespace tare {
 
 double new_number(const NodeChange& change) {
-  if (const auto* flag = std::get_if<bool>(&change.value)) return *flag ? 1.0 : 0.0;
-  if (const auto* integer = std::get_if<Integer>(&change.value)) return integer->as_double();
-  return std::get<double>(change.value);
+  return as_double(number_of(change));
 }
 
 Patch element_patch(const Source& source, Span place, const Tensor& tensor, std::endian order,

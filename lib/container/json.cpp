@@ -23,9 +23,10 @@ Bytes whole(const Source& source) {
 
 /// As Python's json writes it.
 std::string json_text(const NodeChange& change) {
-  if (const auto* flag = std::get_if<bool>(&change.value)) return *flag ? "true" : "false";
-  if (const auto* integer = std::get_if<Integer>(&change.value)) return integer->text();
-  const double value = std::get<double>(change.value);
+  const NewNumber number = number_of(change);
+  if (const auto* flag = std::get_if<bool>(&number)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<Integer>(&number)) return integer->text();
+  const double value = std::get<double>(number);
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
   return float_text(value);

@@ -86,13 +86,14 @@ class Msgpack final : public Container {
       return {stored.place, std::move(patch.after), change.meaning};
     }
     const Span place = contents_.values.place(change.node);
-    if (const auto* flag = std::get_if<bool>(&change.value)) {
+    const NewNumber number = number_of(change);
+    if (const auto* flag = std::get_if<bool>(&number)) {
       return {place, {static_cast<std::byte>(*flag ? 0xc3 : 0xc2)}, change.meaning};
     }
-    if (const auto* real = std::get_if<double>(&change.value)) {
+    if (const auto* real = std::get_if<double>(&number)) {
       return {place, encoded_float(*real, place.size, change.meaning), change.meaning};
     }
-    const Integer& integer = std::get<Integer>(change.value);
+    const Integer& integer = std::get<Integer>(number);
     if (integer.is_big()) {
       throw Error(Status::refused, fmt::format("{}: msgpack holds integers of 64 bits", change.meaning));
     }

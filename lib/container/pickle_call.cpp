@@ -105,7 +105,10 @@ NodeId PickleMachine::as_tensor(const PickleOp& op, NodeId callee, NodeId argume
     if (function == nowhere || inner == nowhere || tree_.kind(function) != Kind::name) {
       return add_call(op, Kind::opaque, callee, arguments);
     }
-    return called(op, function, inner);
+    const NodeId made = called(op, function, inner);
+    const NodeId state = argument(arguments, 3);
+    if (tree_.kind(made) == Kind::opaque && state != nowhere) tree_.replace_item(made, 2, state);
+    return made;
   }
   const NodeId tensor = add_call(op, Kind::tensor, callee, arguments);
   tree_.edit(tensor).detail = tree_[callee].detail;
@@ -169,6 +172,7 @@ NodeId PickleMachine::called(const PickleOp& op, NodeId callee, NodeId arguments
       return as_jax_array(op, callee, arguments);
     case Callee::joblib_array:
     case Callee::numpy_dtype:
+    case Callee::storage_stream:
     case Callee::unknown:
       break;
   }

@@ -95,7 +95,7 @@ Bytes encode_long1(std::int64_t value, std::size_t count) {
   return bytes;
 }
 
-Bytes encode_like(const PickleOp& old, const std::variant<bool, Integer, double>& value) {
+Bytes encode_like(const PickleOp& old, const NewNumber& value) {
   if (const auto* flag = std::get_if<bool>(&value)) {
     if (is_text(old)) return line(Opcode::int_text, *flag ? "01" : "00");
     return with_opcode(*flag ? Opcode::newtrue : Opcode::newfalse);
@@ -107,6 +107,18 @@ Bytes encode_like(const PickleOp& old, const std::variant<bool, Integer, double>
   const Integer& integer = std::get<Integer>(value);
   if (integer.is_big()) throw Error(Status::refused, "an integer beyond 64 bits is not written: " + integer.decimal);
   return encode_integer_like(old, integer.value);
+}
+
+Bytes encode_text_like(const PickleOp& old, std::string_view text) {
+  const bool is_short = old.code == Opcode::short_binunicode && text.size() <= 255;
+  if (old.code != Opcode::binunicode && old.code != Opcode::short_binunicode) {
+    throw Error(Status::refused, "a text that is written in an unusual way is not changed");
+  }
+  Bytes bytes = is_short ? with_argument(Opcode::short_binunicode, static_cast<std::uint8_t>(text.size()))
+                         : with_argument(Opcode::binunicode, static_cast<std::uint32_t>(text.size()));
+  const ByteView argument = as_bytes(text);
+  bytes.insert(bytes.end(), argument.begin(), argument.end());
+  return bytes;
 }
 
 Bytes encode_bytes_like(const PickleOp& old, ByteView contents) {

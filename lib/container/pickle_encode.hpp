@@ -1,23 +1,24 @@
 // Numbers as pickle opcodes.
 #pragma once
 
-#include <variant>
-
 #include "lib/base/bytes.hpp"
+#include "lib/container/node_change.hpp"
 #include "lib/container/pickle_opcode.hpp"
-#include "lib/tree/integer.hpp"
 
 namespace tare {
 
 /// The opcode that stands for `value` where `old` stood. An int keeps old's opcode where that can hold it, so that its
 /// size stays; text stays text. Throws `refused` for an int beyond 64 bits.
-Bytes encode_like(const PickleOp& old, const std::variant<bool, Integer, double>& value);
+Bytes encode_like(const PickleOp& old, const NewNumber& value);
 
 /// LONG1 with `count` bytes: longer than need be is allowed, and fills a gap. REQUIRES: `count` bytes hold the value.
 Bytes encode_long1(std::int64_t value, std::size_t count);
 
 /// The fewest bytes of two's complement that hold `value`.
 std::size_t two_complement_size(std::int64_t value);
+
+/// Another text in place of `old`. Throws `refused` where that is no length-prefixed text.
+Bytes encode_text_like(const PickleOp& old, std::string_view text);
 
 /// The opcode `old` with other contents: bytes, or text where `old` is one of the text opcodes that stand for bytes
 /// (latin-1 in UTF-8).

@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/nested.hpp"
 #include "lib/container/pickle.hpp"
 #include "lib/container/pickle_change.hpp"
 #include "lib/container/pickle_gist.hpp"
@@ -49,7 +50,8 @@ class PickleFile final : public Container {
   [[nodiscard]] const std::vector<Finding>& findings() const override { return pickle_.findings; }
   [[nodiscard]] std::vector<GlobalName> globals() const override { return pickle_.globals; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
-    const PickleRewrite rewrite = rewrite_pickle(pickle_, begin_, *tensors_, changes);
+    const auto direct = without_nesting(tree(), changes, source_->name());
+    const PickleRewrite rewrite = rewrite_pickle(pickle_, begin_, *tensors_, direct);
     const ByteView old = ByteView(*gist_.text()).subspan(begin_, pickle_.end - begin_);
     return gist_.placed(change_plain_file(*source_, begin_, old, rewrite, joined_meaning(changes)));
   }

@@ -51,6 +51,8 @@ constexpr KnownCallee known_callees[] = {
     {"__builtin__", "eval", Callee::paddle_tensor},
     {"jax._src.array", "_reconstruct_array", Callee::jax_array},
     {"joblib.numpy_pickle", "NumpyArrayWrapper", Callee::joblib_array},
+    {"torch.storage", "_load_from_bytes", Callee::storage_stream},
+    {"megatron.core.safe_globals", "safe_load_from_bytes", Callee::storage_stream},
 };
 
 /// Modules of which nothing belongs in a checkpoint: they start programs, open connections, run or unmarshal code.

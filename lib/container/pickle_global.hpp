@@ -25,9 +25,10 @@ enum class Callee : std::uint8_t {
   numpy_array,      ///< an empty array whose state is given by BUILD
   numpy_buffer,     ///< (bytes, dtype, shape, order)
   numpy_dtype,
-  paddle_tensor,  ///< eval, which Paddle writes as eval('data', {'data': array}); any other call of it is unknown
-  jax_array,      ///< (function, arguments, state, more): what numpy would have reduced the array to
-  joblib_array,   ///< a description of an array, behind whose BUILD its elements stand
+  paddle_tensor,   ///< eval, which Paddle writes as eval('data', {'data': array}); any other call of it is unknown
+  jax_array,       ///< (function, arguments, state, more): what numpy would have reduced the array to
+  joblib_array,    ///< a description of an array, behind whose BUILD its elements stand
+  storage_stream,  ///< (bytes): a storage that a stream of torch.save holds
 };
 
 /// How a loader that runs what it reads would fare.

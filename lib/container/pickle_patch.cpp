@@ -4,68 +4,60 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "lib/base/error.hpp"
-#include "lib/container/element_patch.hpp"
+#include "lib/container/nested.hpp"
 #include "lib/container/pickle_encode.hpp"
+#include "lib/container/pickle_recipe.hpp"
 #include "lib/container/pickle_slack.hpp"
 #include "lib/container/pickle_unshare.hpp"
+#include "lib/container/torch_stream.hpp"
 
 namespace tare {
 namespace {
 
-/// How many slots of the tree hold a node that `matches`. No recursion; every node is looked at once.
-template <typename Matches>
-std::size_t slots_holding(const Tree& tree, const Matches& matches) {
-  std::vector<bool> seen(tree.size());
-  std::vector<NodeId> open{tree.root};
-  std::size_t count = matches(tree.root) ? 1 : 0;
-  seen[tree.root] = true;
-  while (!open.empty()) {
-    const NodeId node = open.back();
-    open.pop_back();
-    for (const auto children : {tree.items(node), tree.parts(node)}) {
-      for (const NodeId child : children) {
-        if (child == nowhere) continue;
-        count += matches(child);
-        if (seen[child]) continue;
-        seen[child] = true;
-        open.push_back(child);
+/// How many slots of the tree hold each node. No recursion; every node is looked at once.
+class Holders {
+ public:
+  explicit Holders(const Tree& tree) : tree_(tree), slots_(tree.size()) {
+    std::vector<NodeId> open{tree.root};
+    hold(tree.root);
+    while (!open.empty()) {
+      const NodeId node = open.back();
+      open.pop_back();
+      for (const auto children : {tree.items(node), tree.parts(node)}) {
+        for (const NodeId child : children) {
+          if (child != nowhere && hold(child)) open.push_back(child);
+        }
       }
     }
   }
-  return count;
-}
 
-[[noreturn]] void refuse_shared(const NodeChange& change) {
-  throw Error(Status::refused, change.meaning + ": another place of the file shares that very value",
-              "changing it here would change it there: separate them in the framework first");
-}
-
-void require_unshared(const Tree& tree, Span place, const NodeChange& change) {
-  if (slots_holding(tree, [&](NodeId id) { return tree.span(id) == place; }) > 1) refuse_shared(change);
-}
-
-/// Bytes over the first element of an array, in the opcode that holds them.
-Replacement replace_array(const Tree& tree, const PickleTensors& tensors, const NodeChange& change) {
-  const Tensor array = tensors.describe(change.node);
-  if (array.count() != 1 || array.type.size == 0) {
-    throw Error(Status::refused, fmt::format("{}: {} is no single number", change.meaning, array.type_text()));
+  void require_one(NodeId node, const NodeChange& change) const {
+    if (slots_[node] > 1) refuse(change);
   }
-  const NodeId data = tensors.array_bytes(change.node);
-  Bytes contents(as_bytes(tree.text(data)).begin(), as_bytes(tree.text(data)).end());
-  if (contents.size() != array.type.size) throw Error(Status::corrupt, change.meaning + ": an array of another size");
-  contents = element_bytes(array.type, new_number(change), tensors.array_order(change.node));
-  require_unshared(tree, tree.span(data), change);
-  PickleScanner scanner(tree.bytes(), "", tree.span(data).offset);
-  return {tree.span(data), encode_bytes_like(scanner.next(), contents)};
-}
+  /// The same for all nodes that were read from one opcode.
+  void require_one_at(Span place, const NodeChange& change) const {
+    const auto found = slots_at_.find(place.offset);
+    if (found != slots_at_.end() && found->second > 1) refuse(change);
+  }
 
-Replacement replace_scalar(const Tree& tree, const NodeChange& change) {
-  require_unshared(tree, tree.span(change.node), change);
-  PickleScanner scanner(tree.bytes(), "", tree.span(change.node).offset);
-  return {tree.span(change.node), encode_like(scanner.next(), change.value)};
-}
+ private:
+  /// Whether it is held for the first time.
+  bool hold(NodeId node) {
+    ++slots_at_[tree_.span(node).offset];
+    return ++slots_[node] == 1;
+  }
+  [[noreturn]] static void refuse(const NodeChange& change) {
+    throw Error(Status::refused, change.meaning + ": another place of the file shares that very value",
+                "changing it here would change it there: separate them in the framework first");
+  }
+
+  const Tree& tree_;
+  std::vector<std::uint32_t> slots_;
+  std::unordered_map<std::uint64_t, std::uint32_t> slots_at_;  ///< by where the opcode begins
+};
 
 std::int64_t growth(const std::vector<Replacement>& replacements) {
   std::int64_t sum = 0;
@@ -136,62 +128,228 @@ void fit(const PickleLayout& layout, std::vector<Replacement>& replacements, std
   }
 }
 
-}  // namespace
+/// Collects what the changes ask for.
+class Rewriter {
+ public:
+  Rewriter(const Pickle& pickle, std::uint64_t begin, const PickleTensors& tensors)
+      : pickle_(pickle), tree_(pickle.tree), begin_(begin), tensors_(tensors), holders_(tree_) {}
 
-namespace {
+  void add(const NodeChange& change) {
+    if (std::holds_alternative<NewNone>(change.value)) return add_none(change);
+    switch (tree_.kind(change.node)) {
+      case Kind::tensor:
+        return add_tensor(change);
+      case Kind::boolean:
+      case Kind::integer:
+      case Kind::floating:
+        return add_value(change, tree_.span(change.node),
+                         [&](const PickleOp& old) { return encode_like(old, number_of(change)); });
+      case Kind::string:
+        return add_text(change);
+      case Kind::array:
+        return add_array(change);
+      case Kind::bytes:
+      case Kind::opaque:
+        return add_contents(change);
+      default:
+        throw Error(Status::refused, change.meaning + ": the field holds no number");
+    }
+  }
 
-/// The element in place, or in a storage of its own where another tensor shows it too.
-void change_tensor(const Pickle& pickle, std::uint64_t begin, const PickleTensors& tensors, const NodeChange& change,
-                   PickleRewrite& rewrite, std::vector<Replacement>& replacements) {
-  const auto is_it = [&](NodeId id) { return id == change.node; };
-  if (slots_holding(pickle.tree, is_it) > 1) refuse_shared(change);
-  const Span place = tensors.only_element(change.node);
-  const ElementType type = tensors.describe(change.node).type;
-  Bytes element = element_bytes(type, new_number(change), tensors.order());
-  if (!tensors.is_shown_elsewhere(change.node)) {
-    rewrite.elements.push_back({place, std::move(element), change.meaning});
-    return;
+  PickleRewrite finish() && {
+    const ByteView text = tree_.bytes();
+    const PickleLayout layout = survey_pickle(text, begin_, pickle_.end, pickle_.hopped);
+    // A parted tensor's description is longer, and a new storage is appended anyway: no room is looked for then.
+    if (in_place_.empty() && !values_.empty()) fit(layout, values_, changes_);
+    values_.insert(values_.end(), in_place_.begin(), in_place_.end());
+    const auto frames = mended_frames(layout, values_);
+    values_.insert(values_.end(), frames.begin(), frames.end());
+    rewrite_.pickle = applied(text, {begin_, pickle_.end - begin_}, std::move(values_));
+    return std::move(rewrite_);
   }
-  if (!rewrite.storages.empty()) {
-    throw Error(Status::refused, change.meaning + ": only one tensor of an edit can be parted from a shared storage",
-                "edit the fields one after the other");
+
+ private:
+  /// One opcode for another: `encode` makes the new one of the old.
+  template <typename Encode>
+  void add_value(const NodeChange& change, Span at, const Encode& encode) {
+    holders_.require_one_at(at, change);
+    PickleScanner scanner(tree_.bytes(), "", at.offset);
+    const PickleOp old = scanner.next();
+    values_.push_back({old.span(), encode(old)});
+    changes_.push_back(change);
   }
-  const std::string key = tensors.unused_key();
-  for (Replacement& replacement : own_storage(pickle, begin, change.node, key)) {
-    replacements.push_back(std::move(replacement));
+
+  void add_text(const NodeChange& change) {
+    const auto* anew = std::get_if<NewText>(&change.value);
+    if (anew == nullptr) throw Error(Status::refused, change.meaning + ": the field holds no number");
+    add_value(change, tree_.span(change.node), [&](const PickleOp& old) { return encode_text_like(old, anew->text); });
   }
-  rewrite.storages.push_back({key, std::move(element), change.meaning});
-}
+
+  void add_array(const NodeChange& change) {
+    const Tensor array = tensors_.describe(change.node);
+    const NodeId data = tensors_.array_bytes(change.node);
+    Bytes contents(as_bytes(tree_.text(data)).begin(), as_bytes(tree_.text(data)).end());
+    if (contents.size() != array.count() * array.type.size) {
+      throw Error(Status::corrupt, change.meaning + ": an array of another size");
+    }
+    const TensorPlace place{array, {0, contents.size()}, tensors_.array_order(change.node), true};
+    for (const NewElement& element : elements_of(change, array)) {
+      const Bytes bytes = element_bytes(array.type, element.value, place.order);
+      std::copy(bytes.begin(), bytes.end(),
+                contents.begin() + static_cast<std::ptrdiff_t>(place.element(element.index).offset));
+    }
+    add_value(change, tree_.span(data), [&](const PickleOp& old) { return encode_bytes_like(old, contents); });
+  }
+
+  void add_contents(const NodeChange& change) {
+    const auto* contents = std::get_if<NewContents>(&change.value);
+    const NodeId bytes = bytes_node(tree_, change.node);
+    if (contents == nullptr || bytes == nowhere) throw Error(Status::refused, change.meaning + ": is no number");
+    add_value(change, tree_.span(bytes), [&](const PickleOp& old) { return encode_bytes_like(old, contents->bytes); });
+  }
+
+  /// Elements in place, or a single one in a storage of its own where another tensor shows it too.
+  void add_tensor(const NodeChange& change) {
+    holders_.require_one(change.node, change);
+    const TensorPlace place = tensors_.place_of(change.node);
+    if (!shared_) shared_.emplace(tree_);
+    const bool is_shared = shared_->is_shown_elsewhere(tree_, change.node);
+    if (is_shared && !place.is_in_pickle && place.tensor.count() == 1) return part(change, place);
+    if (is_shared) {
+      throw Error(Status::refused, change.meaning + ": another tensor of the file shows the same elements",
+                  "load the checkpoint with its framework, clone that tensor, and save it anew");
+    }
+    if (const auto* contents = std::get_if<NewContents>(&change.value)) return add_bytes(change, place, *contents);
+    if (const auto* anew = std::get_if<NewTensor>(&change.value)) return add_anew(change, place.tensor, *anew);
+    for (const NewElement& element : elements_of(change, place.tensor)) {
+      write(change, place, place.element(element.index), element_bytes(place.tensor.type, element.value, place.order));
+    }
+  }
+
+  /// A row of bytes that ends earlier: its storage stays, so that no record moves and none is missed.
+  void add_shortened(const NodeChange& change, std::size_t size) {
+    const std::uint64_t at = size_opcode(change);
+    const Integer count{static_cast<std::int64_t>(size), {}};
+    add_value({change.node, count, change.meaning}, {at, 0},
+              [&](const PickleOp& old) { return encode_like(old, count); });
+  }
+
+  /// Where the opcode of a one-dimensional tensor's size stands.
+  [[nodiscard]] std::uint64_t size_opcode(const NodeChange& change) const {
+    const NodeId arguments = tree_.arguments(change.node);
+    if (arguments != nowhere) {
+      const NodeId shape = tree_.items(arguments)[2];
+      holders_.require_one(shape, change);
+      return tree_.span(tree_.items(shape)[0]).offset;
+    }
+    const auto recipe = read_recipe(tree_.bytes(), tree_.span(change.node).offset);
+    if (recipe->sizes.slot != TensorRecipe::no_slot) {
+      throw Error(Status::refused, change.meaning + ": another tensor of the file shares its shape",
+                  "load the checkpoint with its framework and save it anew");
+    }
+    return recipe->sizes.ops.offset;
+  }
+
+  /// None where an object stood that was made and filled: it is taken from the stack again.
+  void add_none(const NodeChange& change) {
+    holders_.require_one(change.node, change);
+    const NodeId state = tree_.state(change.node);
+    if (state == nowhere) throw Error(Status::refused, change.meaning + ": is no object that could become None");
+    PickleScanner scanner(tree_.bytes(), "", tree_.span(state).offset);
+    scanner.next();
+    PickleOp op = scanner.next();
+    while (op.code == Opcode::put || op.code == Opcode::binput || op.code == Opcode::long_binput ||
+           op.code == Opcode::memoize) {
+      op = scanner.next();
+    }
+    if (op.code != Opcode::build) throw Error(Status::refused, change.meaning + ": is written in an unusual way");
+    in_place_.push_back({{op.end(), 0}, {static_cast<std::byte>(Opcode::pop), static_cast<std::byte>(Opcode::none)}});
+  }
+
+  void add_bytes(const NodeChange& change, const TensorPlace& place, const NewContents& contents) {
+    const Tensor& tensor = place.tensor;
+    const std::size_t size = contents.bytes.size();
+    if (tensor.type.size != 1 || tensor.strides != std::vector<std::int64_t>{1}) {
+      throw Error(Status::refused, fmt::format("{}: {} is no row of bytes", change.meaning, tensor.type_text()));
+    }
+    if (size > tensor.count()) {
+      throw Error(Status::refused,
+                  fmt::format("{}: {} has no room for {} bytes", change.meaning, tensor.type_text(), size),
+                  "every record behind it would have to move");
+    }
+    if (size < tensor.count()) add_shortened(change, size);
+    if (size > 0) write(change, place, {place.element(0).offset, size}, contents.bytes);
+  }
+
+  /// Another shape and other elements, of a tensor that stands in the pickle.
+  void add_anew(const NodeChange& change, const Tensor& tensor, const NewTensor& anew) {
+    const NodeId stream = tensors_.stream_of(change.node);
+    if (stream == nowhere || anew.shape.size() != tensor.shape.size()) {
+      throw Error(Status::refused, fmt::format("{}: {} keeps its shape", change.meaning, tensor.type_text()));
+    }
+    const auto count = static_cast<std::int64_t>(anew.elements.size() / tensor.type.size);
+    add_value(change, tree_.span(stream), [&](const PickleOp& old) {
+      return encode_bytes_like(old, stream_with_elements(as_bytes(tree_.text(stream)), count, anew.elements));
+    });
+    std::int64_t stride = 1;
+    for (std::size_t i = anew.shape.size(); i-- > 0;) {
+      set_number(change, 2, i, anew.shape[i]);
+      set_number(change, 3, i, stride);
+      stride *= anew.shape[i];
+    }
+  }
+
+  /// One number of a tensor's sizes (argument 2) or strides (argument 3).
+  void set_number(const NodeChange& change, std::size_t argument, std::size_t index, std::int64_t number) {
+    const NodeId tuple = tree_.items(tree_.arguments(change.node))[argument];
+    const NodeId old = tree_.items(tuple)[index];
+    if (tree_.integer(old).value == number) return;
+    holders_.require_one(tuple, change);
+    add_value({change.node, Integer{number, {}}, change.meaning}, tree_.span(old), [&](const PickleOp& op) {
+      return encode_like(op, Integer{number, {}});
+    });
+  }
+
+  void write(const NodeChange& change, const TensorPlace& place, Span at, Bytes bytes) {
+    if (place.is_in_pickle) {
+      in_place_.push_back({at, std::move(bytes)});
+    } else {
+      rewrite_.elements.push_back({at, std::move(bytes), change.meaning});
+    }
+  }
+
+  void part(const NodeChange& change, const TensorPlace& place) {
+    if (!rewrite_.storages.empty()) {
+      throw Error(Status::refused, change.meaning + ": only one tensor of an edit can be parted from a shared storage",
+                  "edit the fields one after the other");
+    }
+    const std::string key = tensors_.unused_key();
+    for (Replacement& replacement : own_storage(pickle_, begin_, change.node, key)) {
+      in_place_.push_back(std::move(replacement));
+    }
+    const NewElement element = elements_of(change, place.tensor).front();
+    rewrite_.storages.push_back({key, element_bytes(place.tensor.type, element.value, place.order), change.meaning});
+  }
+
+  const Pickle& pickle_;
+  const Tree& tree_;
+  std::uint64_t begin_;
+  const PickleTensors& tensors_;
+  Holders holders_;
+  std::optional<SharedStorages> shared_;
+  PickleRewrite rewrite_;
+  std::vector<Replacement> values_;  ///< of opcodes, one for each of changes_
+  std::vector<NodeChange> changes_;
+  std::vector<Replacement> in_place_;  ///< of a tensor's elements and description
+};
 
 }  // namespace
 
 PickleRewrite rewrite_pickle(const Pickle& pickle, std::uint64_t begin, const PickleTensors& tensors,
                              std::span<const NodeChange> changes) {
-  PickleRewrite rewrite;
-  std::vector<Replacement> replacements;
-  std::vector<Replacement> parted;
-  std::vector<NodeChange> in_pickle;
-  for (const NodeChange& change : changes) {
-    const Kind kind = pickle.tree.kind(change.node);
-    if (kind == Kind::tensor) {
-      change_tensor(pickle, begin, tensors, change, rewrite, parted);
-      continue;
-    }
-    const bool is_scalar = kind == Kind::boolean || kind == Kind::integer || kind == Kind::floating;
-    if (!is_scalar && kind != Kind::array) throw Error(Status::refused, change.meaning + ": the field holds no number");
-    replacements.push_back(is_scalar ? replace_scalar(pickle.tree, change)
-                                     : replace_array(pickle.tree, tensors, change));
-    in_pickle.push_back(change);
-  }
-  const ByteView text = pickle.tree.bytes();
-  const PickleLayout layout = survey_pickle(text, begin, pickle.end, pickle.hopped);
-  // A parted tensor's description is longer, and a new storage is appended anyway: no room is looked for then.
-  if (parted.empty() && !replacements.empty()) fit(layout, replacements, in_pickle);
-  replacements.insert(replacements.end(), parted.begin(), parted.end());
-  const auto frames = mended_frames(layout, replacements);
-  replacements.insert(replacements.end(), frames.begin(), frames.end());
-  rewrite.pickle = applied(text, {begin, pickle.end - begin}, std::move(replacements));
-  return rewrite;
+  Rewriter rewriter(pickle, begin, tensors);
+  for (const NodeChange& change : changes) rewriter.add(change);
+  return std::move(rewriter).finish();
 }
 
 std::vector<Patch> differing_runs(ByteView before, ByteView after, std::uint64_t offset, std::string_view meaning) {

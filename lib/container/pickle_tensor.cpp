@@ -7,9 +7,11 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/nested.hpp"
 #include "lib/container/numpy_type.hpp"
 #include "lib/container/pickle_global.hpp"
 #include "lib/container/pickle_recipe.hpp"
+#include "lib/container/torch_stream.hpp"
 
 namespace tare {
 namespace {
@@ -72,11 +74,27 @@ bool is_storage(const Tree& tree, NodeId node) {
 }
 
 ElementType storage_type(const Tree& tree, NodeId storage_class) {
-  const std::string_view name = tree.qualified_name(storage_class).name;
-  for (const StorageClass& known : storage_classes) {
-    if (known.name == name) return element_type(known.element);
+  return storage_element(tree.qualified_name(storage_class).name);
+}
+
+/// The bytes of a storage that stands in the pickle as a stream of torch.save; nowhere for other storages.
+NodeId stream_of_storage(const Tree& tree, NodeId storage) {
+  const NodeId callee = tree.callee(storage);
+  if (callee == nowhere || tree.kind(callee) != Kind::name || variant(tree, callee) != Callee::storage_stream) {
+    return nowhere;
   }
-  return {};
+  const auto arguments = tree.items(tree.arguments(storage));
+  return arguments.size() == 1 && tree.kind(arguments[0]) == Kind::bytes ? arguments[0] : nowhere;
+}
+
+/// The storage of a tensor that was read by opcode.
+NodeId storage_node(const Tree& tree, NodeId tensor) {
+  return item(tree, tree.arguments(tensor), 0);
+}
+
+/// The same for a tensor, however it was read.
+NodeId stream_of_tensor(const Tree& tree, NodeId tensor) {
+  return tree.arguments(tensor) == nowhere ? nowhere : stream_of_storage(tree, storage_node(tree, tensor));
 }
 
 /// A tensor whose opcodes were left unread (pickle_recipe.hpp): its node starts where they do.
@@ -102,6 +120,12 @@ Tensor describe_unread(const Tree& tree, NodeId node) {
 
 /// A persistent id ("storage", class, key, device, count[, view]).
 void describe_storage(const Tree& tree, NodeId storage, Tensor& tensor) {
+  if (const NodeId stream = stream_of_storage(tree, storage); stream != nowhere) {
+    const StreamedStorage streamed = read_streamed_storage(as_bytes(tree.text(stream)));
+    tensor.type = streamed.type;
+    tensor.storage_count = streamed.count;
+    return;
+  }
   if (!is_storage(tree, storage)) reject("without a storage");
   const NodeId id = tree.arguments(storage);
   tensor.type = storage_type(tree, item(tree, id, 1));
@@ -252,6 +276,13 @@ Span bytes_of(const Extent& extent, std::uint32_t element_size) {
 
 }  // namespace
 
+ElementType storage_element(std::string_view class_name) {
+  for (const StorageClass& known : storage_classes) {
+    if (known.name == class_name) return element_type(known.element);
+  }
+  return {};
+}
+
 std::optional<Tensor> storage_of(const Tree& tree, NodeId node) {
   if (tree.kind(node) == Kind::tensor && tree.arguments(node) == nowhere) return describe_unread(tree, node);
   if (!is_storage(tree, node)) return std::nullopt;
@@ -293,6 +324,12 @@ Bytes PickleTensors::elements(NodeId node) const {
     const ByteView data = as_bytes(tree_.text(array_bytes(node))).subspan(range.offset, range.size);
     run.assign(data.begin(), data.end());
     order = array_order(node);
+  } else if (const NodeId stream = stream_of_tensor(tree_, node); stream != nowhere) {
+    const ByteView bytes = as_bytes(tree_.text(stream));
+    const StreamedStorage storage = read_streamed_storage(bytes);
+    const ByteView data = bytes.subspan(storage.data.offset + range.offset, range.size);
+    run.assign(data.begin(), data.end());
+    order = storage.order;
   } else {
     if (storages_ == nullptr) reject("whose storage is not in this file");
     const Span storage =
@@ -304,25 +341,66 @@ Bytes PickleTensors::elements(NodeId node) const {
   return gather(tensor, run);
 }
 
-Span PickleTensors::only_element(NodeId node) const {
-  const Tensor tensor = describe(node);
-  if (storages_ == nullptr || tensor.count() != 1 || tensor.type.size == 0) reject("of more than one element");
-  const Span element = bytes_of(extent_of(tensor), tensor.type.size);
-  const auto storage_bytes = static_cast<std::uint64_t>(tensor.storage_count) * tensor.type.size;
-  return {storages_->find(tensor.storage, storage_bytes).offset + element.offset, element.size};
+TensorPlace PickleTensors::place_of(NodeId node) const {
+  TensorPlace place{describe(node), {}, std::endian::little, false};
+  const Tensor& tensor = place.tensor;
+  if (tensor.count() > 0) extent_of(tensor);  // that it lies in its storage
+  if (const NodeId stream = stream_of_tensor(tree_, node); stream != nowhere) {
+    if (tree_[stream].store != RunIn::text) {
+      throw Error(Status::refused, "a tensor whose bytes stand encoded in the pickle is not changed",
+                  "load the checkpoint with its framework and save it anew");
+    }
+    const StreamedStorage storage = read_streamed_storage(as_bytes(tree_.text(stream)));
+    place.storage = {tree_[stream].as.run.first + storage.data.offset, storage.data.size};
+    place.order = storage.order;
+    place.is_in_pickle = true;
+    return place;
+  }
+  if (storages_ == nullptr) reject("whose storage is not in this file");
+  const auto size = static_cast<std::uint64_t>(tensor.storage_count) * tensor.type.size;
+  place.storage = storages_->find(tensor.storage, size);
+  place.order = storages_->order();
+  return place;
 }
 
-bool PickleTensors::is_shown_elsewhere(NodeId node) const {
-  const Tensor tensor = describe(node);
-  const Span element = bytes_of(extent_of(tensor), tensor.type.size);
-  for (NodeId other = 0; other < tree_.size(); ++other) {
-    if (other == node || tree_.kind(other) != Kind::tensor) continue;
-    const Tensor view = describe(other);
-    if (view.storage != tensor.storage || view.count() == 0 || view.type.size == 0) continue;
-    const Span shown = bytes_of(extent_of(view), view.type.size);
-    if (shown.offset < element.end() && element.offset < shown.end()) return true;
+Span TensorPlace::element(std::uint64_t index) const {
+  std::int64_t at = tensor.offset;
+  for (std::size_t d = tensor.shape.size(); d-- > 0;) {
+    const auto size = static_cast<std::uint64_t>(tensor.shape[d]);
+    at += static_cast<std::int64_t>(index % size) * tensor.strides[d];
+    index /= size;
   }
-  return false;
+  return {storage.offset + static_cast<std::uint64_t>(at) * tensor.type.size, tensor.type.size};
+}
+
+NodeId PickleTensors::stream_of(NodeId tensor) const {
+  return stream_of_tensor(tree_, tensor);
+}
+
+std::shared_ptr<const Tree> PickleTensors::open(NodeId node) const {
+  return open_nested_tree(tree_, node, storages_ == nullptr ? "a pickle" : storages_->source().name());
+}
+
+SharedStorages::SharedStorages(const Tree& tree) {
+  for (NodeId node = 0; node < tree.size(); ++node) {
+    if (tree.kind(node) != Kind::tensor) continue;
+    const Tensor tensor = describe_tensor(tree, node);
+    if (tensor.count() == 0 || tensor.type.size == 0) continue;
+    const NodeId stream = stream_of_tensor(tree, node);
+    std::string key = stream == nowhere ? std::string(tensor.storage) : "\n" + std::to_string(stream);
+    views_[std::move(key)].push_back({node, bytes_of(extent_of(tensor), tensor.type.size)});
+  }
+}
+
+bool SharedStorages::is_shown_elsewhere(const Tree& tree, NodeId node) const {
+  const Tensor tensor = describe_tensor(tree, node);
+  if (tensor.count() == 0) return false;
+  const Span element = bytes_of(extent_of(tensor), tensor.type.size);
+  const NodeId stream = stream_of_tensor(tree, node);
+  const auto views = views_.find(stream == nowhere ? std::string(tensor.storage) : "\n" + std::to_string(stream));
+  return views != views_.end() && std::any_of(views->second.begin(), views->second.end(), [&](const View& view) {
+           return view.node != node && view.shown.offset < element.end() && element.offset < view.shown.end();
+         });
 }
 
 }  // namespace tare

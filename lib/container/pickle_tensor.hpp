@@ -3,8 +3,12 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "lib/base/source.hpp"
 #include "lib/tree/tree.hpp"
@@ -24,9 +28,38 @@ class StorageTable {
   [[nodiscard]] virtual std::string unused_key() const = 0;
 };
 
+/// The elements of torch's storage class of that name ("FloatStorage"); of size 0 for others.
+ElementType storage_element(std::string_view class_name);
+
 /// The storage that a persistent id, or a tensor that was left unread, names: key, element type, count, device (the
 /// shape means nothing); nothing where `node` is neither. Throws `corrupt` where its description makes no sense.
 std::optional<Tensor> storage_of(const Tree& tree, NodeId node);
+
+/// Where a tensor's elements are written.
+struct TensorPlace {
+  Tensor tensor;
+  Span storage;  ///< in the file, or in the pickle's text
+  std::endian order = std::endian::little;
+  bool is_in_pickle = false;
+
+  /// REQUIRES: index < tensor.count(), in row-major order.
+  [[nodiscard]] Span element(std::uint64_t index) const;
+};
+
+/// Which tensors of a pickle show the same bytes.
+class SharedStorages {
+ public:
+  explicit SharedStorages(const Tree& tree);
+  /// Does another tensor show bytes that `node` shows?
+  [[nodiscard]] bool is_shown_elsewhere(const Tree& tree, NodeId node) const;
+
+ private:
+  struct View {
+    NodeId node;
+    Span shown;
+  };
+  std::unordered_map<std::string, std::vector<View>> views_;
+};
 
 /// Reads descriptions out of a pickle's tree; `storages` is null for a pickle that stands alone. Both must outlive it.
 class PickleTensors final : public TensorReader {
@@ -35,16 +68,17 @@ class PickleTensors final : public TensorReader {
   [[nodiscard]] Tensor describe(NodeId node) const override;
   [[nodiscard]] Bytes elements(NodeId node) const override;
 
-  /// Where the only element of a tensor stands in the file.
-  [[nodiscard]] Span only_element(NodeId node) const;
-  /// Does another tensor show the bytes of that element too?
-  [[nodiscard]] bool is_shown_elsewhere(NodeId node) const;
+  [[nodiscard]] std::shared_ptr<const Tree> open(NodeId node) const override;
+
+  /// REQUIRES: kind tensor, of a known element type. Throws as `elements` does, and `refused` where its bytes stand in
+  /// the pickle as text.
+  [[nodiscard]] TensorPlace place_of(NodeId node) const;
+  /// The bytes of the stream that a tensor's storage is; nowhere where it stands elsewhere.
+  [[nodiscard]] NodeId stream_of(NodeId tensor) const;
   /// REQUIRES: storages.
   [[nodiscard]] std::string unused_key() const { return storages_->unused_key(); }
   /// The node of the bytes that hold an array's elements.
   [[nodiscard]] NodeId array_bytes(NodeId array) const;
-  /// The byte order of tensors' storages. REQUIRES: storages.
-  [[nodiscard]] std::endian order() const { return storages_->order(); }
   /// The byte order of an array's elements.
   [[nodiscard]] std::endian array_order(NodeId array) const;
 

@@ -103,11 +103,26 @@ class HeaderText {
     return value;
   }
 
-  /// Names of tensors are identifiers; of the escapes only those that an encoder could need for them are known.
+  /// Leaves at_ on the last character of the escape.
   void escape(std::string& value) {
-    constexpr std::string_view known = "\"\\/";
-    if (++at_ == text_.size() || known.find(text_[at_]) == known.npos) fail("an escape that no tensor's name needs");
-    value += text_[at_];
+    constexpr std::string_view escapes = "\"\\/bfnrt";
+    constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
+    if (++at_ == text_.size()) fail("a string without an end");
+    if (text_[at_] == 'u') return unicode(value);
+    const std::size_t known = escapes.find(text_[at_]);
+    if (known == escapes.npos) fail("an unknown escape");
+    value += meanings[known];
+  }
+
+  /// Beyond ASCII the format's writers put characters as they are: no surrogates to join.
+  void unicode(std::string& value) {
+    constexpr std::size_t digits = 4;
+    unsigned code = 0;
+    const std::string_view hex = text_.substr(at_ + 1, digits);
+    const auto [end, problem] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
+    if (problem != std::errc() || end != hex.data() + digits || code >= 0x80) fail("an escape that is not ASCII");
+    value += static_cast<char>(code);
+    at_ += digits;
   }
 
   std::string_view text_;
@@ -115,13 +130,28 @@ class HeaderText {
   std::size_t at_ = 0;
 };
 
-void skip_strings(HeaderText& text) {
+std::vector<std::pair<std::string, std::string>> read_strings(HeaderText& text) {
+  std::vector<std::pair<std::string, std::string>> strings;
   text.expect('{');
   while (!text.takes('}')) {
-    text.string();
+    std::string key = text.string();
     text.expect(':');
-    text.string();
+    strings.emplace_back(std::move(key), text.string());
     text.takes(',');
+  }
+  return strings;
+}
+
+/// Nothing about an element that tare does not know.
+void require_size(HeaderText& text, const SafetensorsEntry& entry) {
+  if (entry.type.size == 0) return;
+  std::uint64_t bytes = entry.type.size;
+  for (const std::int64_t size : entry.shape) {
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) bytes = entry.place.size + 1;
+    if (bytes > entry.place.size) break;
+  }
+  if (bytes != entry.place.size) {
+    text.fail(fmt::format("{} has {} bytes, and not those that its shape says", entry.name, entry.place.size));
   }
 }
 
@@ -149,33 +179,33 @@ SafetensorsEntry read_entry(HeaderText& text, std::string name, Span data) {
   }
   entry.place = {data.offset + static_cast<std::uint64_t>(range->front()),
                  static_cast<std::uint64_t>(range->back() - range->front())};
+  require_size(text, entry);
   return entry;
 }
 
 }  // namespace
 
-std::vector<SafetensorsEntry> read_safetensors_header(const Source& source) {
+SafetensorsHeader read_safetensors_header(const Source& source) {
   const Bytes prefix = source.read({0, length_size});
   const auto length = load_le<std::uint64_t>(prefix.data());
   if (length > max_header) {
     throw Error(Status::refused, fmt::format("{}: a safetensors header of {} bytes", source.name(), length));
   }
   const Bytes bytes = source.read({length_size, length});
-  const Span data{length_size + length, source.size() - length_size - length};
+  SafetensorsHeader header{{}, {}, {length_size + length, source.size() - length_size - length}};
   HeaderText text(as_text(bytes), source.name());
-  std::vector<SafetensorsEntry> entries;
   text.expect('{');
   while (!text.takes('}')) {
     std::string name = text.string();
     text.expect(':');
     if (name == "__metadata__") {
-      skip_strings(text);
+      header.metadata = read_strings(text);
     } else {
-      entries.push_back(read_entry(text, std::move(name), data));
+      header.entries.push_back(read_entry(text, std::move(name), header.data));
     }
     text.takes(',');
   }
-  return entries;
+  return header;
 }
 
 }  // namespace tare

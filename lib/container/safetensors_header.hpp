@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/base/source.hpp"
@@ -18,8 +19,14 @@ struct SafetensorsEntry {
   Span place;  ///< in the image
 };
 
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;                           ///< in the header's order
+  std::vector<std::pair<std::string, std::string>> metadata = {};  ///< what `__metadata__` holds
+  Span data;                                                       ///< all behind the header
+};
+
 /// Reads the header of the image that `source` is. Throws `corrupt` where it is no such header or contradicts itself,
 /// `refused` where it is larger than any that the format's own reader takes.
-std::vector<SafetensorsEntry> read_safetensors_header(const Source& source);
+SafetensorsHeader read_safetensors_header(const Source& source);
 
 }  // namespace tare

@@ -42,6 +42,10 @@ class BlobTensors final : public TensorReader {
     const DcpBlob& blob = *blob_of(blobs_, node);
     return blob.container->tree().reader()->elements(node - blob.first);
   }
+  [[nodiscard]] std::shared_ptr<const Tree> open(NodeId node) const override {
+    const auto blob = blob_of(blobs_, node);
+    return blob == blobs_.end() ? nullptr : blob->container->tree().open(node - blob->first);
+  }
 
  private:
   const Blobs& blobs_;
@@ -141,13 +145,20 @@ std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> chang
   for (const NodeChange& change : changes) {
     const auto blob = blob_of(blobs_.blobs, change.node);
     if (blob == blobs_.blobs.end()) throw Error(Status::internal, "a change outside every item");
-    work[&*blob].push_back({change.node - blob->first, change.value, change.meaning});
+    work[&*blob].push_back({change.node - blob->first, change.value, change.meaning, change.inside});
   }
 
   std::map<std::size_t, FileChange> by_part;
   std::vector<NodeChange> places;
   for (const auto& [blob, inner] : work) {
     if (!blob->is_in_image) require_own_bytes(*blob->item);
+    for (const NodeChange& change : inner) {
+      const bool empties = std::holds_alternative<NewContents>(change.value);
+      if (!empties || !blob->item->is_tensor) continue;
+      throw Error(Status::refused,
+                  fmt::format("{}: the checkpoint's metadata say how large that tensor is", blob->item->key),
+                  "tare does not change the size of a distributed tensor");
+    }
     FileChange own = blob->container->change(inner);
     FileChange& part = by_part[blob->part];
     if (!own.append && !own.splice) {

@@ -172,7 +172,7 @@ class BlobReader {
       const Span rest{item.place.offset, file->size() - item.place.offset};
       auto image = std::make_shared<const WindowSource>(file, rest, name);
       auto [header, is_new] = headers_.try_emplace({part, item.place.offset});
-      if (is_new) header->second = read_safetensors_header(*image);
+      if (is_new) header->second = read_safetensors_header(*image).entries;
       return {&item, part, image, open_image_tensor(image, header->second, item.key), 0, true};
     }
     auto window = std::make_shared<const WindowSource>(file, item.place, name);

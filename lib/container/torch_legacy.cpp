@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/container/nested.hpp"
 #include "lib/container/pickle.hpp"
 #include "lib/container/pickle_change.hpp"
 #include "lib/container/pickle_opcode.hpp"
@@ -197,7 +198,8 @@ class TorchLegacy final : public Container {
   [[nodiscard]] const std::vector<Finding>& findings() const override { return pickle_.findings; }
   [[nodiscard]] std::vector<GlobalName> globals() const override { return pickle_.globals; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
-    const PickleRewrite rewrite = rewrite_pickle(pickle_, object_.offset, *tensors_, changes);
+    const auto direct = without_nesting(tree(), changes, source_->name());
+    const PickleRewrite rewrite = rewrite_pickle(pickle_, object_.offset, *tensors_, direct);
     const ByteView old_pickle = ByteView(*text_).subspan(object_.offset, object_.size);
     return change_plain_file(*source_, object_.offset, old_pickle, rewrite, joined_meaning(changes));
   }
@@ -223,6 +225,19 @@ bool starts_like_torch_legacy(ByteView head) {
   // Protocols from 4 on have the number in a frame.
   if (head[proto_size] == static_cast<std::byte>(Opcode::frame)) text.remove_prefix(frame_size);
   return text.starts_with(magic_opcode) && text.substr(magic_opcode.size()).starts_with('.');
+}
+
+StreamedStorage read_any_stream(ByteView stream) {
+  const auto source = std::make_shared<const MemorySource>("a storage's stream", Bytes(stream.begin(), stream.end()));
+  const Layout layout = read_layout(*source);
+  LegacyStorages storages(source, read_header(*source, layout));
+  const Pickle object = read_part(*source, layout, Layout::object, "object");
+  const auto named = storage_of(object.tree, object.tree.root);
+  if (!named) throw Error(Status::corrupt, source->name() + " holds no storage");
+  storages.name_all(object.tree);
+  const Pickle keys = read_part(*source, layout, Layout::keys, "storage keys");
+  storages.place_all(keys.tree, layout.parts[Layout::keys].end());
+  return {named->type, named->storage_count, storages.order(), storages.find(named->storage, 0)};
 }
 
 std::unique_ptr<Container> open_torch_legacy(const std::shared_ptr<const Source>& source) {

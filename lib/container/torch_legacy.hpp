@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "lib/container/container.hpp"
+#include "lib/container/torch_stream.hpp"
 
 namespace tare {
 
@@ -14,5 +15,8 @@ bool starts_like_torch_legacy(ByteView head);
 
 /// Throws `corrupt` where counts, keys and sizes do not fit together: torch would load other data, or none.
 std::unique_ptr<Container> open_torch_legacy(const std::shared_ptr<const Source>& source);
+
+/// Reads a stream of any pickler. Throws `corrupt` where its object is no storage alone.
+StreamedStorage read_any_stream(ByteView stream);
 
 }  // namespace tare

@@ -9,6 +9,7 @@
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/nested.hpp"
 #include "lib/container/pickle.hpp"
 #include "lib/container/pickle_change.hpp"
 #include "lib/container/pickle_patch.hpp"
@@ -217,7 +218,8 @@ void TorchZip::check_object() {
 }
 
 FileChange TorchZip::change(std::span<const NodeChange> changes) const {
-  const PickleRewrite rewrite = rewrite_pickle(pickle_, 0, *tensors_, changes);
+  const auto direct = without_nesting(tree(), changes, records_.source().name());
+  const PickleRewrite rewrite = rewrite_pickle(pickle_, 0, *tensors_, direct);
   ZipChange change(records_.archive());
   for (const ElementPatch& element : rewrite.elements) change.patch(element.place, element.after, element.meaning);
 

@@ -57,6 +57,11 @@ struct Sighting {
 
   std::string path;         ///< below the map's own; empty: the map itself
   std::vector<Part> parts;  ///< in file order
+  /// Where the state is a document of its own inside `holder` (Tree::open): what finds the parts in it once it is open.
+  /// None found: there is no such state.
+  NodeId holder = nowhere;
+  std::vector<Part> (*parts_in)(const Tree& document) = nullptr;
+  std::string problem = {};  ///< why a state that is there cannot be read; empty if it can
 };
 
 /// Everything of that dialect in `map`, without what is deeper in it. `root` holds the file's own keys. Called for
@@ -94,7 +99,8 @@ struct Field {
   std::optional<Role> role;  ///< None has a role too, but no number: value.number() is null then
   Value value;
   NodeId node = nowhere;
-  bool editable = false;  ///< a number in a node of its own that a container can be asked to change
+  bool editable = false;            ///< a number in a node of its own that a container can be asked to change
+  std::vector<NodeId> inside = {};  ///< where `node` holds a document of its own: the field's node in that
 };
 
 /// Which ranks load a copy when its framework resumes.

@@ -38,6 +38,12 @@ constexpr auto table = std::to_array<const Dialect*>({
     &flax_fp8,
     &jmp_state,
     &jmp_object,
+    &transformer_engine_state,
+    &torchao_delayed_state,
+    &torchao_weight,
+    &msamp_tensor,
+    &deepseek_fp8_weight,
+    &compressed_tensors_weight,
 });
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/dialect/fp8.hpp"
 #include "lib/dialect/place.hpp"
 #include "lib/dialect/shapes.hpp"
 #include "lib/dialect/walk.hpp"
@@ -81,15 +80,12 @@ class Finder {
 
   std::vector<FoundScaler> find() {
     static const Telltales telltales;
-    Fp8Signs fp8(tree_);
     while (walk_.next()) {
       const NodeId node = walk_.step(walk_.current()).node;
       if (tree_.kind(node) != Kind::map) continue;
       if (telltales.has_one(tree_, node)) try_tables(node);
       try_finders(node);
-      fp8.look_at(node, walk_);
     }
-    fp8.report(findings_);
     for (std::size_t i = 0; i < std::min(found_.size(), max_with_other_paths); ++i) {
       found_[i].also_at = walk_.other_paths(steps_[i], max_other_paths);
     }
@@ -157,8 +153,38 @@ class Finder {
   void take(const Dialect& dialect, NodeId map, const Sighting& sighting) {
     FoundScaler scaler = begun(dialect, map);
     if (!sighting.path.empty()) scaler.path = key_path(scaler.path, sighting.path);
-    for (const Sighting::Part& part : sighting.parts) scaler.fields.push_back(field(part.name, part.role, part.node));
+    std::string problem = sighting.problem;
+    if (sighting.holder != nowhere) {
+      try {
+        read_document(sighting, scaler.fields);
+      } catch (const Error& error) {
+        problem = error.what();
+      }
+    }
+    if (!problem.empty()) {
+      findings_.push_back({Severity::warning, "state-not-read", problem, "", scaler.path});
+      return;
+    }
+    for (const Sighting::Part& part : sighting.parts) scaler.fields.push_back(seen(tree_, part));
+    if (scaler.fields.empty()) return;
     keep(std::move(scaler));
+  }
+
+  /// The document lives no longer than this: a model has thousands.
+  void read_document(const Sighting& sighting, std::vector<Field>& fields) const {
+    const std::shared_ptr<const Tree> document = tree_.open(sighting.holder);
+    if (document == nullptr) return;
+    for (const Sighting::Part& part : sighting.parts_in(*document)) {
+      Field& field = fields.emplace_back(seen(*document, part));
+      field.node = sighting.holder;
+      field.inside = {part.node};
+    }
+  }
+
+  static Field seen(const Tree& tree, const Sighting::Part& part) {
+    Field field{part.name, part.role, tree.value(part.node, limits::max_field_elements), part.node, false};
+    field.editable = field.value.number() != nullptr || std::holds_alternative<PackedArray>(field.value.data);
+    return field;
   }
 
   void take(const Dialect& dialect, NodeId map) {

@@ -33,5 +33,11 @@ extern const Dialect flax_state;
 extern const Dialect flax_fp8;
 extern const Dialect jmp_state;
 extern const Dialect jmp_object;
+extern const Dialect transformer_engine_state;
+extern const Dialect torchao_delayed_state;
+extern const Dialect torchao_weight;
+extern const Dialect msamp_tensor;
+extern const Dialect deepseek_fp8_weight;
+extern const Dialect compressed_tensors_weight;
 
 }  // namespace tare

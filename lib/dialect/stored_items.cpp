@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "lib/dialect/dialect.hpp"
+#include "lib/dialect/transformer_engine.hpp"
 
 namespace tare {
 namespace {
@@ -32,7 +33,6 @@ constexpr auto other_beginnings = std::to_array<std::string_view>({
 });
 
 /// TransformerEngine's FP8 state: one small tensor, or object, a module. And flax's.
-constexpr std::string_view fp8_name = "_extra_state";
 constexpr auto flax_fp8_names = std::to_array<std::string_view>({
     "input_amax_history",
     "input_scale",
@@ -121,8 +121,7 @@ struct Group {
 
 bool is_fp8_state(std::string_view key) {
   const std::string_view name = split(key).name;
-  return key.ends_with(fp8_name) ||
-         std::find(flax_fp8_names.begin(), flax_fp8_names.end(), name) != flax_fp8_names.end();
+  return is_extra_state(key) || std::find(flax_fp8_names.begin(), flax_fp8_names.end(), name) != flax_fp8_names.end();
 }
 
 }  // namespace

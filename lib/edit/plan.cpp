@@ -14,6 +14,8 @@
 #include "lib/checkpoint/reopened.hpp"
 #include "lib/edit/each_file.hpp"
 #include "lib/edit/field_key.hpp"
+#include "lib/edit/fp8_keys.hpp"
+#include "lib/edit/fp8_values.hpp"
 #include "lib/edit/integrity.hpp"
 #include "lib/edit/new_value.hpp"
 
@@ -36,8 +38,19 @@ void require_complete(const Checkpoint& checkpoint, const EditRequest& request) 
   }
 }
 
+std::string elements_text(const PackedArray& array) {
+  constexpr std::uint64_t shown = 6;
+  std::string text;
+  for (std::uint64_t i = 0; i < std::min(array.count(), shown); ++i) {
+    text += (text.empty() ? "" : ", ") + float_text(array.number_at(i));
+  }
+  return fmt::format("[{}{}]", text, array.count() > shown ? ", ..." : "");
+}
+
 /// Text of a value for messages and history: the number itself, or its type.
 std::string value_text(const Value& value) {
+  if (const auto* array = std::get_if<PackedArray>(&value.data)) return elements_text(*array);
+  if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
   const Value* number = value.number();
   if (number == nullptr) return value.type;
   if (const auto* flag = std::get_if<bool>(&number->data)) return *flag ? "true" : "false";
@@ -45,10 +58,8 @@ std::string value_text(const Value& value) {
   return float_text(std::get<double>(number->data));
 }
 
-using NewData = std::variant<bool, Integer, double>;
-
 struct Replacement {
-  NewData data;      ///< for the container
+  NodeValue data;    ///< for the container
   std::string note;  ///< for the user, where Python's type changes
 };
 
@@ -58,6 +69,9 @@ struct StateWork {
   FoundScaler after;
   std::map<std::size_t, Replacement> fields;   ///< by number
   std::map<std::size_t, std::size_t> entries;  ///< of those in EditPlan::fields
+  bool is_stripped = false;                    ///< FP8 state of which nothing is left
+
+  [[nodiscard]] bool is_renamed() const { return after.path != scaler->state().path; }
 };
 
 /// What is planned for one file, or the files of one container.
@@ -75,11 +89,25 @@ class Planner {
 
   EditPlan run() {
     require_complete(checkpoint_, request_);
+    if (request_.fp8 || std::any_of(request_.set.begin(), request_.set.end(), is_fp8)) {
+      for (const Scaler* scaler : chosen_fp8(checkpoint_, {request_.layer, request_.all})) plan_fp8(*scaler);
+      if (states_.empty()) {
+        throw Error(Status::refused, fmt::format("no layer's path has the part '{}'", request_.fp8->from));
+      }
+      return finished();
+    }
     std::map<std::size_t, Group> groups;
     for (const Scaler* scaler : chosen_scalers(checkpoint_, {request_.at, request_.all, request_.align})) {
       groups[scaler->group].push_back(scaler);
     }
     for (const auto& [number, group] : groups) plan(group);
+    return finished();
+  }
+
+ private:
+  static bool is_fp8(const Assignment& assignment) { return parse_fp8_key(assignment.key).has_value(); }
+
+  EditPlan finished() {
     plan_files();
     for (FileEdit& manifest : renewed_manifests(plan_.files, {request_.force, request_.announce})) {
       plan_.files.push_back(std::move(manifest));
@@ -87,14 +115,105 @@ class Planner {
     return std::move(plan_);
   }
 
- private:
+  void plan_fp8(const Scaler& scaler) {
+    StateWork state{&scaler, scaler.state(), {}, {}};
+    const auto verb = request_.fp8 ? std::optional(request_.fp8->verb) : std::nullopt;
+    if (verb == Fp8Verb::strip) {
+      strip(state);
+    } else if (verb == Fp8Verb::rename) {
+      if (!rename(state)) return;
+    } else {
+      if (verb) take(state, new_fp8_state(state.after, *request_.fp8));
+      for (const Assignment& assignment : request_.set) take(state, assigned_fp8(state.after, assignment));
+      for (const Field& field : scaler.state().fields) record(state, field.name);
+    }
+    states_.push_back(std::move(state));
+  }
+
+  static std::vector<NewField> new_fp8_state(const FoundScaler& state, const Fp8Request& request) {
+    switch (request.verb) {
+      case Fp8Verb::reset:
+        return reset_fp8(state);
+      case Fp8Verb::recompute:
+        return recomputed_fp8(state);
+      case Fp8Verb::resize:
+        return resized_fp8(state, request.history);
+      case Fp8Verb::strip:
+      case Fp8Verb::rename:
+        break;
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::vector<NewField> assigned_fp8(const FoundScaler& state, const Assignment& assignment) const {
+    const auto key = parse_fp8_key(assignment.key);
+    if (key) return new_fp8_values(state, *key, assignment.value, request_.force);
+    throw Error(Status::invalid_argument,
+                fmt::format("{} is no key of FP8 state, as others of this edit are", assignment.key),
+                "scale.TENSOR or amax_history.TENSOR; edit other state apart");
+  }
+
+  void take(StateWork& state, std::vector<NewField> fields) const {
+    for (NewField& field : fields) {
+      const std::size_t index = index_of(state, field.name);
+      state.after.fields[index].value = std::move(field.after);
+      const auto known = state.fields.find(index);
+      if (known == state.fields.end()) {
+        state.fields.emplace(index, Replacement{std::move(field.data), {}});
+        continue;
+      }
+      auto& elements = std::get<NewElements>(known->second.data);
+      const auto& more = std::get<NewElements>(field.data);
+      elements.insert(elements.end(), more.begin(), more.end());
+    }
+  }
+
+  /// Of the whole state one entry in the plan.
+  void record_whole(StateWork& state, const char* what, Value before, Value after) {
+    state.entries[0] = plan_.fields.size();
+    plan_.fields.push_back({std::string(state.after.dialect->name),
+                            state.scaler->state().path,
+                            what,
+                            std::move(before),
+                            std::move(after),
+                            {},
+                            {}});
+  }
+
+  void strip(StateWork& state) {
+    if (state.after.fields.front().inside.empty()) {
+      throw Error(Status::refused,
+                  fmt::format("'{}': is no document of its own that could be emptied", state.after.path),
+                  "only TransformerEngine's extra state from 0.6 on is stripped");
+    }
+    state.is_stripped = true;
+    record_whole(state, "extra state", Value{{}, "FP8 state"}, Value{{}, "none"});
+  }
+
+  /// False where the path does not have the part that is to be renamed.
+  bool rename(StateWork& state) {
+    const std::string old = state.after.path;
+    state.after.path = renamed(old, request_.fp8->from, request_.fp8->to);
+    if (!state.is_renamed()) return false;
+    const bool is_taken = std::any_of(checkpoint_.scalers.begin(), checkpoint_.scalers.end(),
+                                      [&](const Scaler& other) { return other.state().path == state.after.path; });
+    if (is_taken) {
+      throw Error(Status::refused, fmt::format("'{}' would become '{}', which is there already", old, state.after.path),
+                  "strip the one that is not meant first");
+    }
+    record_whole(state, "path", Value{old, "str"}, Value{state.after.path, "str"});
+    return true;
+  }
+
   void plan(const Group& group) {
     const FoundScaler& reference = most_common(group).state();
     std::vector<StateWork> states;
     for (const Scaler* scaler : group) states.push_back({scaler, scaler->state(), {}, {}});
     for (StateWork& state : states) align(state, reference);
     for (const Assignment& assignment : request_.set) assign(states, reference, assignment);
-    for (const Field& field : reference.fields) record(states, field.name);
+    for (const Field& field : reference.fields) {
+      for (StateWork& state : states) record(state, field.name);
+    }
     std::move(states.begin(), states.end(), std::back_inserter(states_));
   }
 
@@ -130,7 +249,7 @@ class Planner {
     return before.type == after.type ? "" : fmt::format("{} becomes {}", before.type, after.type);
   }
 
-  static NewData container_data(const Value& number) {
+  static NodeValue container_data(const Value& number) {
     if (const auto* flag = std::get_if<bool>(&number.data)) return *flag;
     if (const auto* integer = std::get_if<Integer>(&number.data)) return *integer;
     return number.as_double();
@@ -154,26 +273,24 @@ class Planner {
       for (StateWork& state : states) {
         const std::size_t index = index_of(state, field->name);
         state.after.fields[index].value = value.after;
-        state.fields[index] = {value.data, value.note};
+        state.fields[index] = {std::visit([](const auto& data) -> NodeValue { return data; }, value.data), value.note};
       }
     }
   }
 
-  /// Gives each state in which the field changes an entry in the plan.
-  void record(std::vector<StateWork>& states, const std::string& name) {
-    for (StateWork& state : states) {
-      const std::size_t index = index_of(state, name);
-      const auto replacement = state.fields.find(index);
-      if (replacement == state.fields.end()) continue;
-      state.entries[index] = plan_.fields.size();
-      plan_.fields.push_back({std::string(state.after.dialect->name),
-                              state.after.path,
-                              name,
-                              state.scaler->state().fields[index].value,
-                              state.after.fields[index].value,
-                              replacement->second.note,
-                              {}});
-    }
+  /// Gives a field that changes an entry in the plan.
+  void record(StateWork& state, const std::string& name) {
+    const std::size_t index = index_of(state, name);
+    const auto replacement = state.fields.find(index);
+    if (replacement == state.fields.end()) return;
+    state.entries[index] = plan_.fields.size();
+    plan_.fields.push_back({std::string(state.after.dialect->name),
+                            state.after.path,
+                            name,
+                            state.scaler->state().fields[index].value,
+                            state.after.fields[index].value,
+                            replacement->second.note,
+                            {}});
   }
 
   /// One file after the other is opened again and planned, or a few at once where that is slow: however many there are,
@@ -235,16 +352,33 @@ class Planner {
     std::vector<NodeChange> changes;
     for (const StateWork* state : states) {
       const FoundScaler& found = file.scaler(state->scaler->state());
+      if (state->is_stripped || state->is_renamed()) {
+        const NodeId node = found.fields.front().node;
+        plan.holders.emplace_back(state->entries.at(0), file.file_of_part(file.container().part_of(node)));
+        changes.push_back(change_of_whole(*state, file.container().tree(), node));
+      }
       for (const auto& [index, replacement] : state->fields) {
         const Field& before = found.fields[index];
         const Value& after = state->after.fields[index].value;
         plan.holders.emplace_back(state->entries.at(index), file.file_of_part(file.container().part_of(before.node)));
         if (same(before.value, after)) continue;
         changes.push_back({before.node, replacement.data,
-                           fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after))});
+                           fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after)),
+                           before.inside});
       }
     }
     return changes;
+  }
+
+  /// Stripped, a tensor becomes empty and an object None; renamed, what holds the state gets another key.
+  [[nodiscard]] NodeChange change_of_whole(const StateWork& state, const Tree& tree, NodeId holder) const {
+    const std::string& path = state.scaler->state().path;
+    if (state.is_stripped) {
+      const bool is_tensor = tree.kind(holder) == Kind::tensor;
+      return {holder, is_tensor ? NodeValue(NewContents()) : NodeValue(NewNone()), path + " stripped"};
+    }
+    const NodeId key = key_of_state(tree, holder);
+    return {key, NewText{renamed(tree.key_text(key), request_.fp8->from, request_.fp8->to)}, path + " renamed"};
   }
 
   /// The change must read back as what was asked for, and leave every other field as it is.
@@ -252,9 +386,13 @@ class Planner {
                              const std::vector<const StateWork*>& states, const std::string& path) {
     const auto found = file.scalers_after(changes);
     for (const StateWork* state : states) {
+      const FoundScaler& before = state->scaler->state();
       const bool is_there = std::any_of(found.begin(), found.end(),
                                         [&](const FoundScaler& scaler) { return same_state(scaler, state->after); });
-      if (is_there) continue;
+      const bool is_left = std::any_of(found.begin(), found.end(), [&](const FoundScaler& scaler) {
+        return scaler.dialect == before.dialect && scaler.path == before.path;
+      });
+      if (state->is_stripped ? !is_left : is_there && !(state->is_renamed() && is_left)) continue;
       throw Error(Status::refused, fmt::format("{}: the edit would not read back as asked", path),
                   "nothing was written; this is a fault in tare: please report it with the file's scaler");
     }
@@ -269,7 +407,8 @@ class Planner {
 }  // namespace
 
 EditPlan plan_edit(const Checkpoint& checkpoint, const EditRequest& request) {
-  if (request.set.empty() && !request.align) throw Error(Status::invalid_argument, "no KEY=VALUE says what to change");
+  if (request.set.empty() && !request.align && !request.fp8)
+    throw Error(Status::invalid_argument, "no KEY=VALUE says what to change");
   return Planner(checkpoint, request).run();
 }
 

@@ -1,6 +1,7 @@
 // What a user asks to be changed, in the user's words.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,12 +16,29 @@ struct Assignment {
   std::string value;
 };
 
+/// What can be done to the FP8 state of whole layers.
+enum class Fp8Verb : std::uint8_t {
+  strip,      ///< nothing is left of it, as where FP8 is off; its keys stay
+  reset,      ///< scales of 1 and histories of 0
+  recompute,  ///< scales from the histories, by the framework's rule
+  rename,     ///< modules' paths: what holds the state gets another key
+  resize,     ///< histories of another length, as TransformerEngine makes them: zeros or a cut at the end
+};
+
+struct Fp8Request {
+  Fp8Verb verb = Fp8Verb::strip;
+  std::int64_t history = 0;  ///< resize: how many entries
+  std::string from, to;      ///< rename: parts of a module's path, "core_attention.fused_attention"
+};
+
 struct EditRequest {
   std::vector<Assignment> set;
-  std::optional<std::string> at;  ///< the path of one scaler, as inspect prints it
-  bool all = false;               ///< every scaler, where there are several
-  bool align = false;             ///< copies that disagree first get the state that most of them have
-  bool force = false;             ///< also values that the framework could not use, and files unlike their manifest
+  std::optional<std::string> at;     ///< the path of one scaler, as inspect prints it
+  std::optional<std::string> layer;  ///< FP8 state: the layers that match it, with * and ? as wildcards
+  std::optional<Fp8Request> fp8;     ///< instead of `set`
+  bool all = false;                  ///< every scaler, where there are several
+  bool align = false;                ///< copies that disagree first get the state that most of them have
+  bool force = false;                ///< also values that the framework could not use, and files unlike their manifest
   /// Called with a sentence before something that takes long; may be empty.
   std::function<void(const std::string&)> announce = {};
 };

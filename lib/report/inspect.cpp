@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "lib/container/pickle_global.hpp"
+#include "lib/dialect/fp8_slots.hpp"
 #include "lib/report/json.hpp"
 #include "lib/report/report.hpp"
 
@@ -37,6 +38,23 @@ void add_fields(Members& members, const FoundScaler& scaler) {
   members.add("editable", std::move(editable));
 }
 
+/// FP8 state tensor by tensor, in one form for all frameworks.
+Json slots_json(const FoundScaler& scaler) {
+  const auto slot_of = [](const Fp8Slot& slot) {
+    const Fp8Summary summary = summary_of(slot);
+    Members members;
+    members.add("tensor", slot.role).add("format_max", slot.format_max);
+    members.add("scale", summary.scale_min).add("scale_max", summary.scale_max);
+    members.add("history_length", report::size(summary.length)).add("filled", report::size(summary.filled));
+    members.add("newest_amax", summary.length == 0 ? Json() : Json(summary.newest));
+    members.add("largest_amax", summary.length == 0 ? Json() : Json(summary.max));
+    members.add("margin_bits", summary.margin_bits ? Json(*summary.margin_bits) : Json());
+    members.add("not_finite", report::size(summary.not_finite));
+    return Json(members.take());
+  };
+  return report::list_of(fp8_slots(scaler), slot_of);
+}
+
 Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
   const FoundScaler& state = scaler.state();
   const auto path_of = [&](std::size_t file) { return report::safe_text(checkpoint.files[file].path); };
@@ -49,6 +67,7 @@ Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
   members.add("files", report::list_of(files_of(scaler), path_of));
   members.add("agree", scaler.agree);
   add_fields(members, state);
+  if (state.dialect->kind == "fp8") members.add("slots", slots_json(state));
   return members.take();
 }
 

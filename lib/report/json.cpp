@@ -4,6 +4,26 @@
 
 namespace tare::report {
 
+namespace {
+
+/// Nested lists by shape. Starts at element `next`, which it moves on.
+Json nested(const PackedArray& array, std::size_t dimension, std::uint64_t& next) {
+  if (dimension == array.shape.size()) return value(array.at(next++));
+  Array list;
+  const auto size = static_cast<std::size_t>(array.shape[dimension]);
+  list.reserve(size);
+  for (std::size_t i = 0; i < size; ++i) list.push_back(nested(array, dimension + 1, next));
+  return list;
+}
+
+Json elements(const PackedArray& array) {
+  if (array.count() == 0) return Array();
+  std::uint64_t next = 0;
+  return nested(array, 0, next);
+}
+
+}  // namespace
+
 Json value(const Value& value) {
   if (const auto* flag = std::get_if<bool>(&value.data)) return *flag;
   if (const auto* text = std::get_if<std::string>(&value.data)) return safe_text(*text);
@@ -12,6 +32,7 @@ Json value(const Value& value) {
   }
   if (const auto* number = std::get_if<double>(&value.data)) return *number;
   if (const auto* list = std::get_if<ValueList>(&value.data)) return list_of(*list, report::value);
+  if (const auto* array = std::get_if<PackedArray>(&value.data)) return elements(*array);
   return {};
 }
 

@@ -15,6 +15,8 @@
 
 namespace tare {
 
+class Tree;
+
 /// What a container installs so that a tree can hand out what lies outside its nodes. Called only where somebody asks.
 class TensorReader {
  public:
@@ -23,6 +25,10 @@ class TensorReader {
   [[nodiscard]] virtual Tensor describe(NodeId node) const = 0;
   /// All elements in row-major order, little-endian. Throws `corrupt` where they are not in the file.
   [[nodiscard]] virtual Bytes elements(NodeId node) const = 0;
+  /// The document that the bytes in `node` are (a pickle in a uint8 tensor, in bytes, in an io.BytesIO), read anew;
+  /// null where it holds none. Throws `unsupported`, `corrupt` or `refused` where its bytes are no document that can be
+  /// read.
+  [[nodiscard]] virtual std::shared_ptr<const Tree> open(NodeId) const { return nullptr; }
 };
 
 /// A class or function, as the file spells it.
@@ -67,6 +73,9 @@ class Tree {
   /// The value with its type. Of tensors of at most `max_elements` the elements are read; larger ones, and whatever
   /// has no value of its own, come with their type alone. Throws what TensorReader throws.
   [[nodiscard]] Value value(NodeId id, std::uint64_t max_elements) const;
+
+  /// The document in a node, as TensorReader::open says. It outlives this tree.
+  [[nodiscard]] std::shared_ptr<const Tree> open(NodeId id) const { return reader_ ? reader_->open(id) : nullptr; }
 
   // ---- building: containers only
   Tree() : text_(std::make_shared<const Bytes>()) {}

@@ -1,31 +1,34 @@
 // A node as a dialect and a report know it: its number or text, and the name of its type.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "lib/tree/tree.hpp"
 
 namespace tare {
 namespace {
 
-/// The elements as nested lists by shape. Starts at `next`, which it moves on.
-Value nested(const Tensor& tensor, std::size_t dimension, const Bytes& elements, std::size_t& next) {
-  if (dimension == tensor.shape.size()) {
-    Value value = element_value(tensor.type, elements.data() + next);
-    next += tensor.type.size;
-    return value;
+/// The only element in as many lists as there are dimensions.
+Value nested(Value element, std::size_t dimensions) {
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    ValueList list;
+    list.push_back(std::move(element));
+    element = {std::move(list), "list"};
   }
-  ValueList list;
-  for (std::int64_t i = 0; i < tensor.shape[dimension]; ++i)
-    list.push_back(nested(tensor, dimension + 1, elements, next));
-  return {std::move(list), "list"};
+  return element;
 }
 
 Value tensor_value(const Tree& tree, NodeId id, const TensorReader& reader, std::uint64_t max_elements) {
-  const Tensor tensor = tree.tensor(id);
+  Tensor tensor = tree.tensor(id);
   Value value{{}, tensor.type_text()};
-  if (tensor.type.size == 0 || tensor.count() > max_elements) return value;
-  const Bytes elements = reader.elements(id);
-  std::size_t next = 0;
-  value.data = nested(tensor, 0, elements, next).data;
+  const std::uint64_t count = tensor.count();
+  if (tensor.type.size == 0 || count > max_elements) return value;
+  Bytes elements = reader.elements(id);
+  if (count == 1) {
+    value.data = nested(element_value(tensor.type, elements.data()), tensor.shape.size()).data;
+  } else {
+    value.data = PackedArray{tensor.type, std::move(tensor.shape), std::make_shared<const Bytes>(std::move(elements))};
+  }
   return value;
 }
 

@@ -1,8 +1,10 @@
 #include "lib/tree/value.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 namespace tare {
 namespace {
@@ -27,22 +29,50 @@ double Value::as_double() const {
   return std::get<double>(one.data);
 }
 
-bool same(const Value& a, const Value& b) {
-  if (a.type != b.type || a.data.index() != b.data.index()) return false;
-  if (const auto* x = std::get_if<double>(&a.data)) return same_float(*x, std::get<double>(b.data));
-  const auto* list = std::get_if<ValueList>(&a.data);
-  if (list == nullptr) {
-    if (const auto* flag = std::get_if<bool>(&a.data)) return *flag == std::get<bool>(b.data);
-    if (const auto* integer = std::get_if<Integer>(&a.data)) return *integer == std::get<Integer>(b.data);
-    if (const auto* text = std::get_if<std::string>(&a.data)) return *text == std::get<std::string>(b.data);
-    return true;
-  }
-  const auto& other = std::get<ValueList>(b.data);
-  if (list->size() != other.size()) return false;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    if (!same((*list)[i], other[i])) return false;
+Value PackedArray::at(std::uint64_t index) const {
+  return element_value(type, bytes->data() + index * type.size);
+}
+
+double PackedArray::number_at(std::uint64_t index) const {
+  if (type.name == "float32") return load_le<float>(bytes->data() + index * type.size);
+  return at(index).as_double();
+}
+
+namespace {
+
+bool same_data(std::monostate, std::monostate) {
+  return true;
+}
+
+bool same_data(double a, double b) {
+  return same_float(a, b);
+}
+
+bool same_data(const ValueList& a, const ValueList& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+/// Equal bytes are equal values; of other bytes only those of NaNs may be.
+bool same_data(const PackedArray& a, const PackedArray& b) {
+  if (a.shape != b.shape || a.count() != b.count()) return false;
+  if (*a.bytes == *b.bytes) return true;
+  for (std::uint64_t i = 0; i < a.count(); ++i) {
+    if (!same(a.at(i), b.at(i))) return false;
   }
   return true;
+}
+
+template <typename Plain>
+bool same_data(const Plain& a, const Plain& b) {
+  return a == b;
+}
+
+}  // namespace
+
+bool same(const Value& a, const Value& b) {
+  if (a.type != b.type || a.data.index() != b.data.index()) return false;
+  return std::visit([&](const auto& data) { return same_data(data, std::get<std::decay_t<decltype(data)>>(b.data)); },
+                    a.data);
 }
 
 }  // namespace tare

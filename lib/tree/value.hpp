@@ -1,23 +1,39 @@
 // A value read out of a tree, with its kind as the framework knows it.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "lib/base/bytes.hpp"
 #include "lib/tree/integer.hpp"
+#include "lib/tree/tensor.hpp"
 
 namespace tare {
 
 struct Value;
 using ValueList = std::vector<Value>;
 
+/// The elements of a tensor or array as they are stored, little-endian, row-major. Copies share the bytes.
+struct PackedArray {
+  ElementType type;
+  std::vector<std::int64_t> shape;
+  std::shared_ptr<const Bytes> bytes;
+
+  [[nodiscard]] std::uint64_t count() const { return bytes->size() / type.size; }
+  /// REQUIRES: index < count().
+  [[nodiscard]] Value at(std::uint64_t index) const;
+  [[nodiscard]] double number_at(std::uint64_t index) const;
+};
+
 /// `type` is a name of the list in lib/report/README.md: int, float, bool, str, None, tensor:float32[1],
 /// tensor:float32[], numpy:float64, torch.dtype, object:module.Class, list, dict ...
-/// A tensor's data is a (nested) list, or the element itself where the shape is [].
+/// A tensor's data is the element itself where the shape is [], a (nested) list of one, or a packed array.
 /// std::monostate: None, or a value that is shown by its type alone.
 struct Value {
-  std::variant<std::monostate, bool, Integer, double, std::string, ValueList> data;
+  std::variant<std::monostate, bool, Integer, double, std::string, ValueList, PackedArray> data;
   std::string type;
 
   /// The number behind it: a bool, int or float, or the only element of a one-element list. NaN is a number.

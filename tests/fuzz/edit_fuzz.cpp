@@ -26,7 +26,7 @@ Choice read_choice(ByteView bytes) {
 }
 
 /// Powers of two: every element type that can hold them holds them exactly.
-std::variant<bool, Integer, double> new_value(const Choice& choice) {
+NodeValue new_value(const Choice& choice) {
   switch (choice.kind % 3) {
     case 0:
       return choice.number % 2 != 0;
@@ -96,7 +96,7 @@ std::optional<NodeId> chosen(const Tree& tree, const Choice& choice) {
   __builtin_trap();
 }
 
-bool holds(const Tree& tree, NodeId node, const std::variant<bool, Integer, double>& wanted) {
+bool holds(const Tree& tree, NodeId node, const NodeValue& wanted) {
   const Value value = tree.value(node, 64);
   const Value* number = value.number();
   if (number == nullptr) return false;

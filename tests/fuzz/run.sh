@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore paddle gist bundle ocdbt zarr config state
+[ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore paddle gist bundle ocdbt zarr nested config state
   hdf5 json msgpack npy)
 build=${TARE_FUZZ_BUILD:-build/fuzz}
 

@@ -38,6 +38,16 @@ std::vector<Case> cases(const std::set<std::string>& containers) {
   return found;
 }
 
+json as_json(const Value& value);
+
+/// Nested lists by shape. Starts at element `next`, which it moves on.
+json nested(const PackedArray& array, std::size_t dimension, std::uint64_t& next) {
+  if (dimension == array.shape.size()) return as_json(array.at(next++));
+  json items = json::array();
+  for (std::int64_t i = 0; i < array.shape[dimension]; ++i) items.push_back(nested(array, dimension + 1, next));
+  return items;
+}
+
 /// A value as truth.json writes it.
 json as_json(const Value& value) {
   if (const auto* flag = std::get_if<bool>(&value.data)) return *flag;
@@ -48,6 +58,10 @@ json as_json(const Value& value) {
     return std::isfinite(*number) ? json(*number) : json(float_text(*number));
   }
   if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
+  if (const auto* array = std::get_if<PackedArray>(&value.data)) {
+    std::uint64_t next = 0;
+    return nested(*array, 0, next);
+  }
   const auto* list = std::get_if<ValueList>(&value.data);
   if (list == nullptr) return nullptr;
   json items = json::array();

@@ -326,20 +326,29 @@ TEST_CASE("common.pt of a distributed checkpoint is read") {
   CHECK(files_of(checkpoint.scalers[0]) == std::vector<std::size_t>{1});
 }
 
-TEST_CASE("FP8 state that is not read yet is told, also beside a loss scale") {
+TEST_CASE("FP8 state is found in every container, also beside a loss scale, and only where there is some") {
   const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
-  for (const char* file : {"transformer_engine/te2.20_delayed/model.pt", "transformer_engine/te1.13_4layers/model.pt",
-                           "torchao/delayed_0_9/checkpoint.pt", "torchao/float8_weight_only/model.pt",
-                           "msamp/adamw/checkpoint.pt", "transformer_engine/te2.20_megatron_torch/ckpt/iter_0000010",
-                           "transformer_engine/te2.20_dcp/ckpt", "transformer_engine/te2.20_megatron_dist/ckpt"}) {
-    INFO(file);
-    CHECK(find(open_checkpoint(corpus + file, {}), "fp8-not-read") != nullptr);
-  }
+  const auto layers = [&](const std::string& file) {
+    const Checkpoint checkpoint = open_checkpoint(corpus + file, {});
+    CHECK(find(checkpoint, "state-not-read") == nullptr);
+    return std::count_if(checkpoint.scalers.begin(), checkpoint.scalers.end(),
+                         [](const Scaler& scaler) { return scaler.state().dialect->kind == "fp8"; });
+  };
+  CHECK(layers("transformer_engine/te2.20_delayed/model.pt") == 4);
+  CHECK(layers("transformer_engine/te1.13_4layers/model.pt") == 4);
+  CHECK(layers("transformer_engine/te2.20_safetensors/model.safetensors") == 2);
+  CHECK(layers("transformer_engine/te2.20_megatron_torch/ckpt/iter_0000010") == 8);
+  CHECK(layers("transformer_engine/te2.20_megatron_dist/ckpt") == 8);
+  CHECK(layers("transformer_engine/te2.20_dcp/ckpt") == 2);
+  CHECK(layers("torchao/delayed_0_9/checkpoint.pt") == 2);
+  CHECK(layers("torchao/float8_weight_only/model.pt") == 2);
+  CHECK(layers("msamp/adamw/checkpoint.pt") == 6);
+  CHECK(layers("safetensors_fp8/deepseek_2_shards/model") == 2);
   for (const char* file : {"transformer_engine/te2.20_mxfp8/model.pt", "transformer_engine/te2.0_no_fp8/model.pt",
                            "megatron/dist_bf16/ckpt/iter_0000001", "megatron/dist_tp2/ckpt/iter_0000200",
                            "torch/train-t2.15/checkpoint.pth"}) {
     INFO(file);
-    CHECK(find(open_checkpoint(corpus + file, {}), "fp8-not-read") == nullptr);
+    CHECK(layers(file) == 0);
   }
 }
 

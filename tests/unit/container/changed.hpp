@@ -18,8 +18,7 @@ struct Changed {
 };
 
 /// Changes the number at `steps`, checks that nothing else reads differently, and opens the result.
-inline Changed change_value(const Bytes& image, std::initializer_list<Step> steps,
-                            const std::variant<bool, Integer, double>& value) {
+inline Changed change_value(const Bytes& image, std::initializer_list<Step> steps, const NodeValue& value) {
   const auto before = open_image(image);
   const NodeId node = node_at(before->tree(), steps);
   REQUIRE(node != nowhere);

@@ -33,6 +33,11 @@ std::string spelled(const Value& value) {
       for (const Value& item : list) all += spelled(item) + " ";
       return all + "]";
     }
+    std::string operator()(const PackedArray& array) const {
+      std::string all = "[";
+      for (std::uint64_t i = 0; i < array.count(); ++i) all += spelled(array.at(i)) + " ";
+      return all + "]";
+    }
   };
   return std::visit(Speller(), value.data);
 }

@@ -17,7 +17,7 @@ struct Written {
         tensors(pickle.tree, nullptr) {}
 
   [[nodiscard]] NodeId find(std::string_view key) const { return pickle.tree.find(pickle.tree.root, key); }
-  [[nodiscard]] Bytes changed(std::string_view key, std::variant<bool, Integer, double> value) const {
+  [[nodiscard]] Bytes changed(std::string_view key, NodeValue value) const {
     const NodeChange change{find(key), std::move(value), std::string(key)};
     return rewrite_pickle(pickle, 0, tensors, std::span(&change, 1)).pickle;
   }

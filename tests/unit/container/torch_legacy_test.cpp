@@ -9,7 +9,7 @@ using namespace std::string_view_literals;
 
 namespace {
 
-FileChange change_of(const Bytes& image, std::initializer_list<Step> steps, std::variant<bool, Integer, double> value) {
+FileChange change_of(const Bytes& image, std::initializer_list<Step> steps, NodeValue value) {
   const auto container = open_image(image);
   const NodeChange change{node_at(container->tree(), steps), value, "a new value"};
   return container->change({&change, 1});

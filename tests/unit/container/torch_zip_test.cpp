@@ -13,7 +13,7 @@ using namespace std::string_view_literals;
 
 namespace {
 
-Bytes edited(const Bytes& image, std::initializer_list<Step> steps, std::variant<bool, Integer, double> value) {
+Bytes edited(const Bytes& image, std::initializer_list<Step> steps, NodeValue value) {
   const auto container = open_image(image);
   const NodeChange change{node_at(container->tree(), steps), value, "a new value"};
   return applied(image, container->change({&change, 1}));

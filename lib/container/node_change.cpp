@@ -1,0 +1,40 @@
+#include "lib/container/node_change.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+
+NewNumber number_of(const NodeChange& change) {
+  if (const auto* flag = std::get_if<bool>(&change.value)) return *flag;
+  if (const auto* integer = std::get_if<Integer>(&change.value)) return *integer;
+  if (const auto* number = std::get_if<double>(&change.value)) return *number;
+  throw Error(Status::refused, change.meaning + ": the field holds one number");
+}
+
+double as_double(const NewNumber& number) {
+  if (const auto* flag = std::get_if<bool>(&number)) return *flag ? 1.0 : 0.0;
+  if (const auto* integer = std::get_if<Integer>(&number)) return integer->as_double();
+  return std::get<double>(number);
+}
+
+NewElements elements_of(const NodeChange& change, const Tensor& tensor) {
+  const auto refuse = [&](const char* problem) {
+    throw Error(Status::refused, fmt::format("{}: {} {}", change.meaning, tensor.type_text(), problem));
+  };
+  if (tensor.type.size == 0) refuse("has elements of an unknown type");
+  const auto* elements = std::get_if<NewElements>(&change.value);
+  if (elements == nullptr) {
+    if (tensor.count() != 1) refuse("is no single number");
+    return {{0, as_double(number_of(change))}};
+  }
+  const std::uint64_t count = tensor.count();
+  const auto is_beyond = [&](const NewElement& element) { return element.index >= count; };
+  if (std::any_of(elements->begin(), elements->end(), is_beyond)) refuse("has no such element");
+  return *elements;
+}
+
+}  // namespace tare

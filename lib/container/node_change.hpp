@@ -1,0 +1,63 @@
+// What an edit asks of one node of a container's tree.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/tree/tree.hpp"
+
+namespace tare {
+
+/// A number in place of another.
+using NewNumber = std::variant<bool, Integer, double>;
+
+/// Chosen elements of a tensor or array.
+struct NewElement {
+  std::uint64_t index = 0;  ///< in row-major order
+  double value = 0;
+};
+using NewElements = std::vector<NewElement>;
+
+/// All bytes that a node holds, anew: see contents_of (nested.hpp).
+struct NewContents {
+  Bytes bytes;
+};
+
+/// A tensor's shape and elements, anew.
+struct NewTensor {
+  std::vector<std::int64_t> shape;
+  Bytes elements;  ///< little-endian, row-major
+};
+
+/// A text, anew.
+struct NewText {
+  std::string text;
+};
+
+/// None in place of a value.
+struct NewNone {};
+
+/// The entry of a map goes, of which the node is the value.
+struct Removal {};
+
+using NodeValue = std::variant<bool, Integer, double, NewElements, NewContents, NewTensor, NewText, NewNone, Removal>;
+
+/// A node's new value. The container keeps the encoding's kind where the value allows: a float32 tensor stays one, a
+/// Python int stays one for an Integer. Whoever asks has decided between Integer and double already.
+struct NodeChange {
+  NodeId node = nowhere;
+  NodeValue value;
+  std::string meaning;  ///< what a dry run calls it: "scale 65536.0 -> 1024.0"
+  /// Where `node` holds a document of its own (Tree::open): the node in that, and the node in one within, and so on.
+  std::vector<NodeId> inside = {};
+};
+
+/// The number that is asked for. Throws `refused` where it is something else.
+NewNumber number_of(const NodeChange& change);
+double as_double(const NewNumber& number);
+/// The elements that are asked for, a number being the only one. Throws `refused` where the tensor does not have them.
+NewElements elements_of(const NodeChange& change, const Tensor& tensor);
+
+}  // namespace tare

@@ -1,0 +1,52 @@
+// How each framework lays out its FP8 state, in one table: what its scale means, which end of a history is the newest,
+// and which column belongs to which tensor. Source of the table: the frameworks' own update code.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tare {
+
+/// Where in a history of L entries the newest finished amax stands, and where those before it do.
+enum class AgeOrder : std::uint8_t {
+  last_first,   ///< L-1, L-2, ... 1; entry 0 is what the running step writes to (the only one where L is 1)
+  first_wraps,  ///< 0, L-1, L-2, ... 1
+  first,        ///< 0, 1, ... L-1
+  second,       ///< 1, 2, ... L-1; entry 0 is what the running step writes to
+};
+
+enum class ScaleMeaning : std::uint8_t {
+  multiplier,  ///< FP8 = value * scale
+  divisor,     ///< FP8 = value / scale
+};
+
+/// One tensor of a layer: which fields, and which of their columns, are its own.
+struct Fp8Rule {
+  std::string_view role;  ///< input, weight, output, grad_output, grad_input
+  std::string_view scale;
+  std::string_view scale_inv = {};
+  std::string_view history = {};
+  std::string_view max_field = {};  ///< the field with the format's largest number
+  double format_max = 448;          ///< where no field says
+  std::uint32_t column = 0;
+  std::uint32_t stride = 0;  ///< columns of each matrix product; 0: all of the field is this tensor's
+};
+
+struct Fp8Convention {
+  std::string_view dialect;
+  AgeOrder order = AgeOrder::first;
+  ScaleMeaning meaning = ScaleMeaning::multiplier;
+  std::span<const Fp8Rule> rules = {};
+};
+
+/// Of several for one dialect the first that fits the number of columns counts.
+std::span<const Fp8Convention> fp8_conventions();
+
+/// The entry of a history of `length` that is `age` steps old, 0 being the newest finished. REQUIRES: age <
+/// finished_entries(order, length).
+std::uint64_t entry_of_age(AgeOrder order, std::uint64_t length, std::uint64_t age);
+/// How many entries of a history are of finished steps.
+std::uint64_t finished_entries(AgeOrder order, std::uint64_t length);
+
+}  // namespace tare

@@ -1,0 +1,171 @@
+#include "lib/dialect/fp8_slots.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/glob.hpp"
+
+namespace tare {
+namespace {
+
+std::uint64_t count_of(const Field& field) {
+  if (const auto* array = std::get_if<PackedArray>(&field.value.data)) return array->count();
+  return field.value.number() == nullptr ? 0 : 1;
+}
+
+/// The elements of a field as numbers, quick where they are float32: histories have millions.
+class Numbers {
+ public:
+  explicit Numbers(const Field& field)
+      : array_(std::get_if<PackedArray>(&field.value.data)),
+        one_(array_ == nullptr ? field.value.as_double() : 0),
+        floats_(array_ != nullptr && array_->type.name == "float32" ? array_->bytes->data() : nullptr) {}
+
+  [[nodiscard]] double operator[](std::uint64_t index) const {
+    if (floats_ != nullptr) return load_le<float>(floats_ + index * sizeof(float));
+    return array_ == nullptr ? one_ : array_->number_at(index);
+  }
+
+ private:
+  const PackedArray* array_;
+  double one_;
+  const std::byte* floats_;
+};
+
+const Field* numeric(const FoundScaler& scaler, std::string_view name) {
+  const Field* field = name.empty() ? nullptr : scaler.find(name);
+  return field == nullptr || count_of(*field) == 0 ? nullptr : field;
+}
+
+/// How many matrix products the columns are of; nothing where they do not come out even.
+std::optional<std::uint64_t> products(const FoundScaler& scaler, const Fp8Convention& convention) {
+  std::optional<std::uint64_t> products;
+  for (const Fp8Rule& rule : convention.rules) {
+    const Field* scale = numeric(scaler, rule.scale);
+    if (scale == nullptr || rule.stride == 0) continue;
+    const std::uint64_t count = count_of(*scale);
+    if (count % rule.stride != 0 || products.value_or(count / rule.stride) != count / rule.stride) return std::nullopt;
+    products = count / rule.stride;
+  }
+  return products.value_or(1);
+}
+
+double format_max(const FoundScaler& scaler, const Fp8Rule& rule) {
+  const Field* field = numeric(scaler, rule.max_field);
+  const double stored = field == nullptr ? 0 : field->value.as_double();
+  return stored > 0 ? stored : rule.format_max;
+}
+
+/// A history has a whole number of rows of the same columns.
+bool fits(const Fp8Slot& slot) {
+  return slot.history == nullptr || slot.columns == 0 || count_of(*slot.history) % slot.columns == 0;
+}
+
+void add_slots(const FoundScaler& scaler, const Fp8Convention& convention, const Fp8Rule& rule, std::uint64_t products,
+               std::vector<Fp8Slot>& slots) {
+  const Field* scale = numeric(scaler, rule.scale);
+  if (scale == nullptr) return;
+  for (std::uint64_t product = 0; product < (rule.stride == 0 ? 1 : products); ++product) {
+    Fp8Slot slot;
+    slot.role = products == 1 ? std::string(rule.role) : fmt::format("{}.{}", rule.role, product);
+    slot.scale = scale;
+    slot.scale_inv = numeric(scaler, rule.scale_inv);
+    slot.history = numeric(scaler, rule.history);
+    slot.columns = rule.stride == 0 ? 0 : products * rule.stride;
+    slot.column = product * rule.stride + rule.column;
+    slot.format_max = format_max(scaler, rule);
+    slot.order = convention.order;
+    slot.meaning = convention.meaning;
+    if (!fits(slot)) slot.history = nullptr;
+    slots.push_back(std::move(slot));
+  }
+}
+
+}  // namespace
+
+double stored_scale(ScaleMeaning meaning, double multiplier) {
+  return meaning == ScaleMeaning::divisor ? 1 / multiplier : multiplier;
+}
+
+std::uint64_t Fp8Slot::scale_count() const {
+  return columns == 0 ? count_of(*scale) : 1;
+}
+
+std::uint64_t Fp8Slot::history_length() const {
+  if (history == nullptr) return 0;
+  return columns == 0 ? count_of(*history) : count_of(*history) / columns;
+}
+
+double Fp8Slot::multiplier(std::uint64_t i) const {
+  return stored_scale(meaning, Numbers(*scale)[scale_index(i)]);
+}
+
+double Fp8Slot::stored_amax(std::uint64_t entry) const {
+  return Numbers(*history)[history_index(entry)];
+}
+
+std::vector<double> Fp8Slot::history_by_age() const {
+  if (history == nullptr) return {};
+  const Numbers numbers(*history);
+  const std::uint64_t length = history_length();
+  std::vector<double> amaxes(finished_entries(order, length));
+  for (std::uint64_t age = 0; age < amaxes.size(); ++age) {
+    amaxes[age] = numbers[history_index(entry_of_age(order, length, age))];
+  }
+  return amaxes;
+}
+
+std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler) {
+  std::vector<Fp8Slot> slots;
+  for (const Fp8Convention& convention : fp8_conventions()) {
+    if (convention.dialect != scaler.dialect->name) continue;
+    const auto count = products(scaler, convention);
+    if (!count) continue;
+    for (const Fp8Rule& rule : convention.rules) add_slots(scaler, convention, rule, *count, slots);
+    if (!slots.empty()) break;
+  }
+  return slots;
+}
+
+std::string layer_name(const FoundScaler& scaler) {
+  constexpr std::string_view key = "._extra_state";
+  const std::string_view path = scaler.path;
+  return std::string(path.ends_with(key) ? path.substr(0, path.size() - key.size()) : path);
+}
+
+bool is_layer(const FoundScaler& scaler, std::string_view pattern) {
+  return glob_matches(pattern, scaler.path) || glob_matches(pattern, layer_name(scaler));
+}
+
+Fp8Summary summary_of(const Fp8Slot& slot) {
+  Fp8Summary summary;
+  summary.scale_count = slot.scale_count();
+  summary.scale_min = summary.scale_max = slot.multiplier();
+  const Numbers scales(*slot.scale);
+  for (std::uint64_t i = 0; i < summary.scale_count; ++i) {
+    const double scale = stored_scale(slot.meaning, scales[slot.scale_index(i)]);
+    summary.not_finite += std::isfinite(scale) ? 0 : 1;
+    summary.scale_min = std::min(summary.scale_min, scale);
+    summary.scale_max = std::max(summary.scale_max, scale);
+  }
+  summary.length = slot.history_length();
+  if (summary.length == 0) return summary;
+  const Numbers amaxes(*slot.history);
+  for (std::uint64_t entry = 0; entry < summary.length; ++entry) {
+    const double amax = amaxes[slot.history_index(entry)];
+    summary.filled += amax != 0 ? 1 : 0;
+    if (!std::isfinite(amax)) {
+      ++summary.not_finite;
+    } else if (amax > summary.max) {
+      summary.max = amax;
+    }
+  }
+  summary.newest = amaxes[slot.history_index(entry_of_age(slot.order, summary.length, 0))];
+  const double largest = summary.max * summary.scale_max;
+  if (largest > 0 && std::isfinite(largest)) summary.margin_bits = std::log2(slot.format_max / largest);
+  return summary;
+}
+
+}  // namespace tare

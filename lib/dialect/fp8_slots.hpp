@@ -1,0 +1,73 @@
+// FP8 state in one form, whoever wrote it: a slot for each tensor of a layer, with a scale that multiplies and a
+// history from the newest amax to the oldest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/fp8_convention.hpp"
+
+namespace tare {
+
+/// One tensor of a layer. Borrows the fields of the scaler that it was made of.
+struct Fp8Slot {
+  std::string role;  ///< "input"; of a module with several matrix products "input.0", "input.1" ...
+  const Field* scale = nullptr;
+  const Field* scale_inv = nullptr;  ///< null where there is none
+  const Field* history = nullptr;    ///< null where there is none
+  /// Which of the fields' columns; `columns` is 0 where all elements are this slot's.
+  std::uint64_t column = 0, columns = 0;
+  double format_max = 0;
+  AgeOrder order = AgeOrder::first;
+  ScaleMeaning meaning = ScaleMeaning::multiplier;
+
+  /// Its elements of the scale field: one, unless it has a scale for each block or channel.
+  [[nodiscard]] std::uint64_t scale_count() const;
+  /// The index in its field of the slot's i-th scale.
+  [[nodiscard]] std::uint64_t scale_index(std::uint64_t i) const { return columns == 0 ? i : column; }
+  [[nodiscard]] std::uint64_t history_length() const;
+  /// The index in its field of a history's entry.
+  [[nodiscard]] std::uint64_t history_index(std::uint64_t entry) const {
+    return columns == 0 ? entry : entry * columns + column;
+  }
+  /// The i-th scale as a multiplier: FP8 = value * scale.
+  [[nodiscard]] double multiplier(std::uint64_t i = 0) const;
+  /// An entry of the history, by the framework's own index.
+  [[nodiscard]] double stored_amax(std::uint64_t entry) const;
+  /// The history of finished steps, newest first.
+  [[nodiscard]] std::vector<double> history_by_age() const;
+};
+
+/// What the field stores for a multiplier, and the other way round.
+double stored_scale(ScaleMeaning meaning, double multiplier);
+
+/// The slots of a state of kind "fp8"; none where its fields fit no convention, or hold no numbers.
+std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler);
+
+/// The layer's name: the path without `_extra_state`, where it ends so.
+std::string layer_name(const FoundScaler& scaler);
+/// Whether `pattern` (as glob_matches takes it) is that layer's name or path.
+bool is_layer(const FoundScaler& scaler, std::string_view pattern);
+
+/// What can be told of a slot at a glance.
+struct Fp8Summary {
+  double scale_min = 0, scale_max = 0;  ///< multipliers
+  std::uint64_t scale_count = 0;
+  std::uint64_t length = 0;      ///< of the history, 0: none
+  std::uint64_t filled = 0;      ///< entries that are not 0
+  std::uint64_t not_finite = 0;  ///< entries and scales that are inf or nan
+  double newest = 0;             ///< amax of the last finished step
+  double max = 0;                ///< the largest finite amax
+  /// How many times the largest amax could double before its FP8 value saturates; nothing where there is no amax.
+  std::optional<double> margin_bits;
+
+  [[nodiscard]] bool is_dead() const { return length > 0 && filled == 0; }
+};
+
+Fp8Summary summary_of(const Fp8Slot& slot);
+
+}  // namespace tare

@@ -1,0 +1,101 @@
+#include "lib/dialect/fp8_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lib/base/error.hpp"
+#include "lib/dialect/fp8_slots.hpp"
+#include "lib/state/fp8_set.hpp"
+
+namespace tare {
+namespace {
+
+struct PolicyOf {
+  std::string_view dialect;
+  std::string_view policy;
+};
+
+constexpr auto policies = std::to_array<PolicyOf>({
+    {"transformer_engine", "transformer_engine"},
+    {"transformer_engine_jax", "transformer_engine"},
+    {"flax", "flax_fp8"},
+    {"keras", "keras_fp8"},
+    {"msamp", "msamp"},
+});
+
+constexpr std::array parameters = {
+    std::pair{std::string_view("recipe.margin"), std::string_view("margin")},
+    std::pair{std::string_view("recipe.amax_compute_algo"), std::string_view("amax_compute_algo")},
+};
+
+const Fp8PolicySpec& policy_of(const FoundScaler& layer) {
+  const auto row = std::find_if(policies.begin(), policies.end(),
+                                [&](const PolicyOf& p) { return p.dialect == layer.dialect->name; });
+  if (row != policies.end()) return require_fp8_policy(row->policy);
+  throw Error(Status::unsupported, fmt::format("no policy runs the state of {}", layer.dialect->framework));
+}
+
+void take_recipe(Fp8Set& set, const FoundScaler& layer) {
+  for (const auto& [field_name, parameter] : parameters) {
+    const Field* field = layer.find(field_name);
+    if (field == nullptr) continue;
+    const auto* word = std::get_if<std::string>(&field->value.data);
+    const StateValue value = word != nullptr ? StateValue(*word) : StateValue(field->value.as_double());
+    if (word != nullptr || field->value.number() != nullptr) assign(set, parameter, value);
+  }
+}
+
+struct Place {
+  const FoundScaler* layer;
+  Fp8Slot slot;
+};
+
+void take_slot(Fp8Set& set, std::size_t index, const Place& place) {
+  const Fp8Slot& slot = place.slot;
+  const auto length = static_cast<std::uint64_t>(set.parameters.history_length);
+  set.scale[index] = static_cast<float>(stored_scale(slot.meaning, slot.multiplier()));
+  for (std::uint64_t entry = 0; entry < slot.history_length(); ++entry) {
+    set.history[index * length + entry] = static_cast<float>(slot.stored_amax(entry));
+  }
+  const Field* counter = place.layer->find(std::string_view("amax_counter"));
+  if (!set.counter.empty() && counter != nullptr && counter->value.number() != nullptr) {
+    set.counter[index] = static_cast<std::int64_t>(counter->value.as_double());
+  }
+}
+
+}  // namespace
+
+ScalerState fp8_state_of(std::span<const FoundScaler* const> layers) {
+  if (layers.empty()) throw Error(Status::not_found, "there is no FP8 state");
+  Fp8Set set{};
+  set.policy = &policy_of(*layers.front());
+  set.parameters = default_parameters(*set.policy);
+  take_recipe(set, *layers.front());
+  std::vector<Place> places;
+  for (const FoundScaler* layer : layers) {
+    if (layer->dialect != layers.front()->dialect) {
+      throw Error(Status::mismatch, "the FP8 state of several frameworks makes no single state", "choose with --layer");
+    }
+    for (Fp8Slot& slot : fp8_slots(*layer)) places.push_back({layer, std::move(slot)});
+  }
+  const std::uint64_t length = places.empty() ? 0 : places.front().slot.history_length();
+  set.parameters.history_length = static_cast<std::int64_t>(std::max<std::uint64_t>(length, 1));
+  for (const Place& place : places) {
+    const std::string name = fmt::format("{}/{}", layer_name(*place.layer), place.slot.role);
+    if (place.slot.history_length() != length || place.slot.scale_count() != 1) {
+      throw Error(Status::mismatch,
+                  fmt::format("{} has a history of {} entries, {} has {}", name, place.slot.history_length(),
+                              layer_name(*layers.front()), length),
+                  "choose layers that are alike with --layer");
+    }
+    set.names.push_back(name);
+    set.formats.push_back(place.slot.format_max == fp8_largest(Dtype::kF8E5m2) ? Dtype::kF8E5m2 : Dtype::kF8E4m3fn);
+  }
+  start_fresh(set);
+  for (std::size_t i = 0; i < places.size(); ++i) take_slot(set, i, places[i]);
+  return to_state(set);
+}
+
+}  // namespace tare

@@ -1,0 +1,73 @@
+// torchao's FP8: the buffers of delayed scaling (0.4 to 0.9), and quantised weights. Sources: torchao/float8/
+// stateful_float8_linear.py of those releases, torchao/quantization/quantize_/workflows/float8/float8_tensor.py.
+#include <algorithm>
+#include <array>
+
+#include "lib/dialect/shapes.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view buffer_mark = "fp8_";
+
+constexpr auto buffer_beginnings =
+    std::to_array<std::string_view>({"fp8_amax_history_", "fp8_amax_", "fp8_scale_", "fp8_static_scale_"});
+/// From July 2024 on, and before.
+constexpr auto tensors = std::to_array<std::string_view>({"input", "weight", "grad_output", "x", "w", "dL_dY"});
+
+bool is_buffer(std::string_view name) {
+  return std::any_of(buffer_beginnings.begin(), buffer_beginnings.end(), [&](std::string_view beginning) {
+    return name.starts_with(beginning) &&
+           std::find(tensors.begin(), tensors.end(), name.substr(beginning.size())) != tensors.end();
+  });
+}
+
+/// Buffers stand in the state dict as MODULE.BUFFER, or in a dict of the module's own.
+std::vector<Sighting> find_buffers(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Sighting> found;
+  const auto pairs = tree.items(map);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (tree.kind(pairs[i]) != Kind::string) continue;
+    const std::string_view key = tree.text(pairs[i]);
+    const std::size_t dot = key.rfind('.');
+    const std::string_view name = dot == key.npos ? key : key.substr(dot + 1);
+    if (!name.starts_with(buffer_mark) || !is_buffer(name)) continue;
+    const std::string_view module = dot == key.npos ? std::string_view() : key.substr(0, dot);
+    if (found.empty() || found.back().path != module) found.emplace_back().path = module;
+    found.back().parts.push_back({std::string(name), pairs[i + 1], {}});
+  }
+  return found;
+}
+
+/// The attributes of a Float8Tensor: its bytes, and what they are multiplied with.
+std::vector<Sighting> find_weight(const Tree& tree, NodeId map, NodeId) {
+  const NodeId scale = tree.find(map, "scale");
+  const NodeId bytes = tree.find(map, "qdata");
+  if (scale == nowhere || bytes == nowhere || tree.kind(scale) != Kind::tensor) return {};
+  if (tree.kind(bytes) != Kind::tensor || !tree.tensor(bytes).type.name.starts_with("float8")) return {};
+  Sighting weight;
+  weight.parts.push_back({"scale", scale, {}});
+  return {std::move(weight)};
+}
+
+constexpr auto rebuilt = std::to_array<std::string_view>({"_rebuild_wrapper_subclass"});
+
+}  // namespace
+
+const Dialect torchao_delayed_state{
+    .name = "torchao_delayed",
+    .kind = "fp8",
+    .framework = "torchao's delayed scaling",
+    .find_in = find_buffers,
+};
+
+const Dialect torchao_weight{
+    .name = "torchao",
+    .kind = "fp8",
+    .framework = "torchao's Float8Tensor",
+    .form = Form::object,
+    .find_in = find_weight,
+    .class_names = rebuilt,
+};
+
+}  // namespace tare

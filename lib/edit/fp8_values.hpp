@@ -1,0 +1,48 @@
+// Values of FP8 state that a user gives: scale.input=2^4, amax_history.grad_output=0.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/container/node_change.hpp"
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+
+/// WHAT.TENSOR: `scale` or `amax_history`, and a slot's role, in which * and ? are wildcards.
+struct Fp8Key {
+  bool is_scale = false;
+  std::string tensor;
+};
+
+/// Nothing where `key` is no such key.
+std::optional<Fp8Key> parse_fp8_key(std::string_view key);
+
+/// One field of a state as it becomes.
+struct NewField {
+  std::string name;
+  Value after;
+  NodeValue data;  ///< for the container
+};
+
+/// What `text` makes of the slots that the key means. A scale is a multiplier, as inspect shows it: it is stored as the
+/// framework stores it, and its reciprocal goes along where there is one. An amax is given to all entries of a history.
+/// Throws `refused` where no slot is meant, or the value is of no use (unless `force`), `invalid_argument` where it is
+/// no number.
+std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const std::string& text, bool force);
+
+/// As the framework starts: every scale 1, every history 0. Throws `refused` for state that tensors in the file were
+/// quantised with: their values would change.
+std::vector<NewField> reset_fp8(const FoundScaler& state);
+
+/// Every scale as the framework's rule makes it from the stored history, with the recipe's margin and algorithm; one
+/// whose history says nothing stays. Throws as reset_fp8 does.
+std::vector<NewField> recomputed_fp8(const FoundScaler& state);
+
+/// Histories of `length` entries, as TransformerEngine makes them of loaded ones: zeros at the end, or a cut there; the
+/// recipe's own number goes along. Throws `refused` for state of other frameworks.
+std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length);
+
+}  // namespace tare

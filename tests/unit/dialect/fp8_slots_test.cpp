@@ -1,0 +1,136 @@
+#include "lib/dialect/fp8_slots.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "lib/dialect/fp8_state.hpp"
+#include "lib/dialect/shapes.hpp"
+
+using namespace tare;
+
+namespace {
+
+Field floats(std::string name, std::vector<std::int64_t> shape, const std::vector<float>& values) {
+  auto bytes = std::make_shared<Bytes>();
+  for (const float value : values) append_le(*bytes, value);
+  Field field;
+  field.name = std::move(name);
+  field.value = {PackedArray{element_type("float32"), std::move(shape), bytes}, "tensor:float32"};
+  return field;
+}
+
+FoundScaler state_of(const Dialect& dialect, std::vector<Field> fields) {
+  FoundScaler state;
+  state.dialect = &dialect;
+  state.path = "layers.0._extra_state";
+  state.fields = std::move(fields);
+  return state;
+}
+
+/// One product, a history of 4: row 0 is in progress, row 3 the newest.
+FoundScaler transformer_engine() {
+  return state_of(
+      transformer_engine_state,
+      {floats("scale_fwd", {3}, {1, 2, 4}), floats("amax_history_fwd", {4, 3}, {0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+       floats("scale_bwd", {2}, {8, 16}), floats("amax_history_bwd", {4, 2}, {0, 0, 1, 0, 2, 0, 3, 0})});
+}
+
+using Amaxes = std::vector<double>;
+
+}  // namespace
+
+TEST_CASE("the entries of a history are told by age, whichever end is the newest") {
+  struct Case {
+    AgeOrder order;
+    std::vector<std::uint64_t> entries;  // newest first
+  };
+  for (const auto& [order, entries] : {Case{AgeOrder::last_first, {3, 2, 1}}, Case{AgeOrder::first_wraps, {0, 3, 2, 1}},
+                                       Case{AgeOrder::first, {0, 1, 2, 3}}, Case{AgeOrder::second, {1, 2, 3}}}) {
+    REQUIRE(finished_entries(order, 4) == entries.size());
+    for (std::uint64_t age = 0; age < entries.size(); ++age) CHECK(entry_of_age(order, 4, age) == entries[age]);
+    CHECK(finished_entries(order, 1) == 1);
+    CHECK(entry_of_age(order, 1, 0) == 0);
+  }
+}
+
+TEST_CASE("TransformerEngine's columns are tensors, its last row the newest") {
+  const FoundScaler state = transformer_engine();
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 5);
+  CHECK(slots[1].role == "weight");
+  CHECK(slots[1].multiplier() == 2);
+  CHECK(slots[1].history_by_age() == Amaxes{8, 5, 2});
+  CHECK(slots[3].role == "grad_output");
+  CHECK(slots[3].format_max == 57344);
+  CHECK(slots[3].history_by_age() == Amaxes{3, 2, 1});
+}
+
+TEST_CASE("several matrix products have their columns side by side") {
+  const FoundScaler state = state_of(transformer_engine_state, {floats("scale_fwd", {6}, {1, 2, 3, 4, 5, 6}),
+                                                                floats("scale_bwd", {4}, {7, 8, 9, 10})});
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 10);
+  CHECK(slots[1].role == "input.1");
+  CHECK(slots[1].multiplier() == 4);
+  CHECK(slots.back().role == "grad_input.1");
+  CHECK(slots.back().multiplier() == 10);
+}
+
+TEST_CASE("states up to 0.5 have no columns for what a product gives") {
+  const FoundScaler state =
+      state_of(transformer_engine_state, {floats("scale_fwd", {4}, {1, 2, 3, 4}), floats("scale_bwd", {2}, {5, 6})});
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 6);
+  CHECK(slots[1].role == "input.1");
+  CHECK(slots[1].multiplier() == 3);
+  CHECK(slots[5].role == "grad_output.1");
+}
+
+TEST_CASE("a scale that divides is shown as the multiplier that it stands for") {
+  const FoundScaler state =
+      state_of(flax_fp8, {floats("input_amax_history", {4}, {5, 1, 2, 3}), floats("input_scale", {1}, {0.25F})});
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].multiplier() == 4);
+  CHECK(slots[0].history_by_age() == Amaxes{5, 3, 2, 1});
+  CHECK(*summary_of(slots[0]).margin_bits == Approx(std::log2(448.0 / 20)));
+}
+
+TEST_CASE("a summary counts what is filled and what is no number") {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const FoundScaler state =
+      state_of(torchao_delayed_state,
+               {floats("fp8_scale_input", {1}, {2}), floats("fp8_amax_history_input", {4}, {7, 0, inf, 9}),
+                floats("fp8_scale_weight", {1}, {1}), floats("fp8_amax_history_weight", {4}, {0, 0, 0, 0})});
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 2);
+  const Fp8Summary input = summary_of(slots[0]);
+  CHECK(input.newest == 7);
+  CHECK(input.max == 9);
+  CHECK(input.filled == 3);
+  CHECK(input.not_finite == 1);
+  CHECK_FALSE(input.is_dead());
+  CHECK(summary_of(slots[1]).is_dead());
+  CHECK_FALSE(summary_of(slots[1]).margin_bits);
+}
+
+TEST_CASE("the state of layers is that of running slots, histories as the framework keeps them") {
+  const FoundScaler layer = transformer_engine();
+  const FoundScaler* const layers[] = {&layer};
+  const ScalerState state = fp8_state_of(layers);
+  CHECK(state.policy == "transformer_engine");
+  const auto& names = std::get<StateArray>(*state.params.find("slots"));
+  CHECK(std::get<std::vector<std::string>>(names.values)[3] == "layers.0/grad_output");
+  const auto& history = std::get<StateArray>(*state.fields.find("amax_history"));
+  CHECK(history.shape == std::vector<std::uint64_t>{5, 4});
+  CHECK(std::get<std::vector<float>>(history.values)[5] == 2);  // the weight's entry 1
+}
+
+TEST_CASE("layers are chosen by their name or their path") {
+  const FoundScaler state = transformer_engine();
+  CHECK(layer_name(state) == "layers.0");
+  CHECK(is_layer(state, "layers.*"));
+  CHECK(is_layer(state, "layers.0._extra_state"));
+  CHECK_FALSE(is_layer(state, "layers.1*"));
+}

@@ -1,0 +1,106 @@
+#include "lib/edit/fp8_values.hpp"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "lib/base/error.hpp"
+#include "lib/dialect/shapes.hpp"
+
+using namespace tare;
+
+namespace {
+
+Field floats(std::string name, const std::vector<float>& values) {
+  auto bytes = std::make_shared<Bytes>();
+  for (const float value : values) append_le(*bytes, value);
+  Field field;
+  field.name = std::move(name);
+  field.value = {PackedArray{element_type("float32"), {static_cast<std::int64_t>(values.size())}, bytes}, "a tensor"};
+  return field;
+}
+
+Field text(std::string name, std::string value) {
+  Field field;
+  field.name = std::move(name);
+  field.value = {std::move(value), "str"};
+  return field;
+}
+
+/// One product, a history of 3.
+FoundScaler state_of(std::vector<Field> more = {}) {
+  FoundScaler state;
+  state.dialect = &transformer_engine_state;
+  state.path = "a._extra_state";
+  state.fields = {floats("scale_fwd", {1, 2, 4}), floats("scale_inv_fwd", {1, 0.5F, 0.25F}),
+                  floats("amax_history_fwd", {0, 0, 0, 28, 7, 0, 14, 56, 0})};
+  for (Field& field : more) state.fields.push_back(std::move(field));
+  return state;
+}
+
+std::vector<double> numbers(const std::vector<NewField>& fields, std::string_view name) {
+  for (const NewField& field : fields) {
+    if (field.name != name) continue;
+    const auto& array = std::get<PackedArray>(field.after.data);
+    std::vector<double> all;
+    for (std::uint64_t i = 0; i < array.count(); ++i) all.push_back(array.number_at(i));
+    return all;
+  }
+  return {};
+}
+
+using Numbers = std::vector<double>;
+
+}  // namespace
+
+TEST_CASE("a scale is set for one tensor, and its reciprocal goes along") {
+  const auto fields = new_fp8_values(state_of(), *parse_fp8_key("scale.weight"), "2^4", false);
+  CHECK(numbers(fields, "scale_fwd") == Numbers{1, 16, 4});
+  CHECK(numbers(fields, "scale_inv_fwd") == Numbers{1, 0.0625, 0.25});
+  CHECK(fields.size() == 2);
+}
+
+TEST_CASE("an amax is given to the whole history of every tensor that is meant") {
+  const auto fields = new_fp8_values(state_of(), *parse_fp8_key("amax_history.*put"), "3", false);
+  CHECK(numbers(fields, "amax_history_fwd") == Numbers{3, 0, 3, 3, 7, 3, 3, 56, 3});
+}
+
+TEST_CASE("values that no framework could use are refused unless they are forced") {
+  const FoundScaler state = state_of();
+  for (const char* value : {"0", "-1", "inf", "nan", "1e39"}) {
+    CHECK_THROWS_AS(new_fp8_values(state, *parse_fp8_key("scale.*"), value, false), Error);
+  }
+  CHECK_THROWS_AS(new_fp8_values(state, *parse_fp8_key("amax_history.*"), "-1", false), Error);
+  CHECK_THROWS_AS(new_fp8_values(state, *parse_fp8_key("scale.nothing"), "1", false), Error);
+  CHECK(numbers(new_fp8_values(state, *parse_fp8_key("scale.input"), "0", true), "scale_fwd")[0] == 0);
+}
+
+TEST_CASE("only keys with a dot behind their word are of FP8 state") {
+  CHECK_FALSE(parse_fp8_key("scale"));
+  CHECK_FALSE(parse_fp8_key("scale."));
+  CHECK_FALSE(parse_fp8_key("loss.scale"));
+  CHECK(parse_fp8_key("amax_history.input")->tensor == "input");
+}
+
+TEST_CASE("a fresh start is scales of 1 and histories of 0") {
+  const auto fields = reset_fp8(state_of());
+  CHECK(numbers(fields, "scale_fwd") == Numbers{1, 1, 1});
+  CHECK(numbers(fields, "scale_inv_fwd") == Numbers{1, 1, 1});
+  CHECK(numbers(fields, "amax_history_fwd") == Numbers(9, 0.0));
+}
+
+TEST_CASE("scales are computed from the greatest amax, or the newest, and the margin; without an amax they stay") {
+  CHECK(numbers(recomputed_fp8(state_of()), "scale_fwd") == Numbers{16, 8, 4});
+  const auto newest = recomputed_fp8(state_of({text("recipe.amax_compute_algo", "most_recent")}));
+  CHECK(numbers(newest, "scale_fwd") == Numbers{32, 8, 4});
+  Field margin;
+  margin.name = "recipe.margin";
+  margin.value = {Integer{1, {}}, "int"};
+  CHECK(numbers(recomputed_fp8(state_of({margin})), "scale_fwd") == Numbers{8, 4, 4});
+}
+
+TEST_CASE("scales that go with stored tensors are neither reset nor computed") {
+  FoundScaler state = state_of();
+  state.dialect = &msamp_tensor;
+  CHECK_THROWS_AS(reset_fp8(state), Error);
+  CHECK_THROWS_AS(recomputed_fp8(state), Error);
+}
