@@ -55,12 +55,11 @@ class Attester {
       left_in_file_ = 0;
       look_into(Reopened(checkpoint_, i).container(), {i, "", 0}, 0);
       if (left_in_file_ == 0) continue;
-      found_.unread.push_back(
-          {{i, "", 0}, fmt::format("{} strings of many bytes were left in the file", left_in_file_)});
+      leave({i, "", 0}, fmt::format("{} strings of many bytes were left in the file", left_in_file_));
     }
     for (const Finding& finding : checkpoint_.findings) {
       if (finding.severity == Severity::error && !finding.file.empty()) {
-        found_.unread.push_back({{file_named(finding.file), finding.path, 0}, finding.message});
+        leave({file_named(finding.file), finding.path, 0}, finding.message);
       }
     }
     std::ranges::stable_sort(found_.globals, [](const AttestedGlobal& a, const AttestedGlobal& b) {
@@ -84,11 +83,17 @@ class Attester {
     return static_cast<std::size_t>(found - checkpoint_.files.begin());
   }
 
+  /// Notes what could not be looked into.
+  void leave(const AttestedPlace& place, const std::string& why) {
+    Unread& unread = found_.unread.emplace_back();
+    unread.place = place;
+    unread.why = why;
+  }
+
   void look_into(const Container& container, const AttestedPlace& place, std::size_t level) {
     ++found_.documents;
     if (std::ranges::find(judged_formats, container.format()) == std::end(judged_formats)) {
-      found_.unread.push_back(
-          {place, fmt::format("what the loader of {} files would run is not judged", container.format())});
+      leave(place, fmt::format("what the loader of {} files would run is not judged", container.format()));
     }
     for (const GlobalName& global : container.globals()) add(global, place);
     if (container.tree().root == nowhere) return;
@@ -126,7 +131,7 @@ class Attester {
       const auto source = std::make_shared<MemorySource>(checkpoint_.files[outer.file].path, contents);
       look_into(*open_container(source), place, level + 1);
     } catch (const Error& error) {
-      found_.unread.push_back({place, error.what()});
+      leave(place, error.what());
     }
   }
 
