@@ -61,8 +61,9 @@ class Case:
 
     @property
     def loaded(self):
-        """Those that some rank loads: what an edit means unless it is told otherwise."""
-        return [scaler for scaler in self.scalers if scaler.get("authority") != "no_rank"]
+        """The loss scalers that some rank loads: what an edit means unless it is told otherwise."""
+        return [scaler for scaler in self.scalers
+                if scaler["kind"] == "loss_scale" and scaler.get("authority") != "no_rank"]
 
     @property
     def disagrees(self):
