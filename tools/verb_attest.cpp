@@ -2,6 +2,9 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/files.hpp"
+#include "lib/checkpoint/choose.hpp"
+#include "lib/codec/state_file.hpp"
+#include "lib/dialect/policy.hpp"
 #include "lib/report/report.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
@@ -14,8 +17,16 @@ namespace {
 struct Options {
   std::string path;
   std::string torch;
+  std::string plain;
+  Choice choice;
   bool json = false;
 };
+
+/// The scaler's state in a file that no pickle is needed for. (HDF5 is for libtare: this command cannot load it.)
+void write_plain(const Checkpoint& checkpoint, const Options& options) {
+  const Scaler& scaler = *chosen_scalers(checkpoint, options.choice).front();
+  write_state_file(to_state(scaler.state()), options.plain, {});
+}
 
 int attest_checkpoint(const Terminal& terminal, const Options& options) {
   const TorchRelease release = options.torch.empty() ? newest_torch_release() : require_torch_release(options.torch);
@@ -26,6 +37,7 @@ int attest_checkpoint(const Terminal& terminal, const Options& options) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   const Attestation attestation = attest(checkpoint, release);
+  if (!options.plain.empty()) write_plain(checkpoint, options);
   terminal.answer(options.json ? attest_json(checkpoint, attestation)
                                : render_attestation(terminal, checkpoint, attestation));
   return attestation.is_plain() ? exit_done : exit_no;
@@ -39,6 +51,8 @@ void add_attest(CLI::App& app, Run& run) {
   verb->add_option("PATH", options->path, "As for inspect")->required();
   verb->add_option("--torch", options->torch,
                    "The torch release whose weights_only counts (default: the newest known)");
+  verb->add_option("--write-plain", options->plain, "Also write the scaler's state as plain JSON");
+  verb->add_option("--at", options->choice.at, "Which scaler to write, by its path, where there are several");
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.attest/1)");
   verb->footer(
       "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"
@@ -47,6 +61,7 @@ void add_attest(CLI::App& app, Run& run) {
       "Exit 0: plain data. 1: something in it is not, or cannot be read.\n"
       "Examples:\n"
       "  tare attest checkpoint.pt\n"
-      "  tare attest checkpoint.pt --torch 2.5");
+      "  tare attest checkpoint.pt --torch 2.5\n"
+      "  tare attest checkpoint.pt --write-plain scaler.json");
   verb->callback([options, &run] { run = [options](const Terminal& t) { return attest_checkpoint(t, *options); }; });
 }

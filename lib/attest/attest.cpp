@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "lib/attest/nested_bytes.hpp"
@@ -62,8 +63,8 @@ class Attester {
         leave({file_named(finding.file), finding.path, 0}, finding.message);
       }
     }
-    std::ranges::stable_sort(found_.globals, [](const AttestedGlobal& a, const AttestedGlobal& b) {
-      return std::pair(b.verdict, std::string_view(a.module)) < std::pair(a.verdict, std::string_view(b.module));
+    std::ranges::sort(found_.globals, [](const AttestedGlobal& a, const AttestedGlobal& b) {
+      return std::tie(b.verdict, a.module, a.name) < std::tie(a.verdict, b.module, b.name);
     });
     return std::move(found_);
   }
@@ -131,6 +132,7 @@ class Attester {
       const auto source = std::make_shared<MemorySource>(checkpoint_.files[outer.file].path, contents);
       look_into(*open_container(source), place, level + 1);
     } catch (const Error& error) {
+      if (error.status == Status::out_of_memory) throw;
       leave(place, error.what());
     }
   }
