@@ -39,10 +39,7 @@ struct NewText {
 /// None in place of a value.
 struct NewNone {};
 
-/// The entry of a map goes, of which the node is the value.
-struct Removal {};
-
-using NodeValue = std::variant<bool, Integer, double, NewElements, NewContents, NewTensor, NewText, NewNone, Removal>;
+using NodeValue = std::variant<bool, Integer, double, NewElements, NewContents, NewTensor, NewText, NewNone>;
 
 /// A node's new value. The container keeps the encoding's kind where the value allows: a float32 tensor stays one, a
 /// Python int stays one for an Integer. Whoever asks has decided between Integer and double already.
