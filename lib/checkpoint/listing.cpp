@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/checkpoint/last_saved.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
 
@@ -72,10 +73,13 @@ class Lister {
     const auto is_zarr = [](const FileEntry& entry) { return entry.name == ".zarray"; };
     if (std::any_of(entries.begin(), entries.end(), is_zarr)) return;  // the chunks of one array
     const bool is_item = std::any_of(entries.begin(), entries.end(), owns_folder);
+    const auto last = last_saved(files_, folder, entries);
     for (const auto& [name, type] : entries) {
       if (type == FileType::link) tell_of_link(fmt::format("{}/{}", folder, name), prefix + name);
+      if (last && is_replaced(name, *last)) continue;
       if (type == FileType::file && (!is_item || format_of_whole(name) != nullptr)) take(name, prefix);
     }
+    if (last) tell_of_last(prefix + *last);
     if (depth == max_depth || is_item || is_universal(folder)) return;
     for (const auto& [name, type] : entries) {
       if (type != FileType::folder || name.front() == '.') continue;
@@ -141,6 +145,12 @@ class Lister {
   void tell_of_unfinished() {
     for (const std::string& whole : listing_.wholes) formats_of_parts_.erase(format_of_whole(file_name(whole)));
     if (!formats_of_parts_.empty()) listing_.unfinished = *formats_of_parts_.begin();
+  }
+
+  void tell_of_last(const std::string& file) {
+    findings_.push_back({Severity::note, "run-directory",
+                         fmt::format("{} is what mindformers resumes from in its folder (meta.json)", file_name(file)),
+                         file, ""});
   }
 
   void tell_of_link(const std::string& link, const std::string& relative) {

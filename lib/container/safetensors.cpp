@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/mindspore_checksum.hpp"
 #include "lib/container/nested.hpp"
 #include "lib/container/nested_keys.hpp"
 #include "lib/container/pickle_patch.hpp"
@@ -47,11 +48,18 @@ class Safetensors final : public Container {
   }
   /// The tree of all, by their names.
   void plant(const SafetensorsHeader& header) {
+    header_ = header;
     NestedKeys keys;
     for (std::size_t i = 0; i < entries_->size(); ++i) keys.add((*entries_)[i].name, add_tensor(i));
     if (!header.metadata.empty()) keys.add("__metadata__", add_metadata(header));
     tree_.root = keys.write(tree_);
     install();
+    if (!has_checksum() || mindspore_checksum_holds(*image_, header_)) return;
+    findings_.push_back({Severity::warning,
+                         "crc-mismatch",
+                         "crc_num is not the checksum of its tensors: MindSpore refuses it with crc_check=True",
+                         {},
+                         {}});
   }
 
   [[nodiscard]] std::string_view format() const override { return "safetensors"; }
@@ -92,9 +100,11 @@ class Safetensors final : public Container {
     return (*entries_)[static_cast<std::size_t>(tree_[node].as.integer)];
   }
   [[nodiscard]] Bytes read_whole(const SafetensorsEntry& entry) const;
+  [[nodiscard]] bool has_checksum() const { return !mindspore_checksum(header_).empty(); }
 
   std::shared_ptr<const Source> image_;
   std::shared_ptr<const std::vector<SafetensorsEntry>> entries_;
+  SafetensorsHeader header_;  ///< of an image of several
   Tree tree_;
   std::vector<Finding> findings_;
 };
@@ -145,6 +155,7 @@ FileChange Safetensors::change(std::span<const NodeChange> changes) const {
       patch(tensor.place.offset + element.index * tensor.type.size, bytes, wanted.meaning);
     }
   }
+  if (has_checksum()) change.patches.push_back(mindspore_checksum_patch(image_, header_, change.patches));
   return change;
 }
 

@@ -199,6 +199,23 @@ TEST_CASE("a static graph's scaler is read from a file a variable, whichever of 
   }
 }
 
+TEST_CASE("of several saves in a folder the one counts that mindformers noted as the last") {
+  const Scratch scratch;
+  for (const char* rank : {"rank_0", "rank_1"}) {
+    const std::string folder = std::string("checkpoint/") + rank;
+    scratch.copy("mindspore/fixed_cell/net.ckpt", folder + "/net-1_10.ckpt");
+    scratch.copy("mindspore/dynamic_cell/net.ckpt", folder + "/net-1_5.ckpt");
+    scratch.write(folder + "/meta.json", R"({"last_epoch": 1, "last_step": 5, "last_ckpt_file": "net-1_5.ckpt"})");
+  }
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("checkpoint"), {});
+  CHECK(paths(checkpoint) == Paths{"rank_0/net-1_5.ckpt", "rank_1/net-1_5.ckpt"});
+  CHECK(checkpoint.scalers.size() == 1);
+  CHECK(find(checkpoint, "run-directory") != nullptr);
+  scratch.write("checkpoint/rank_0/meta.json", R"({"last_ckpt_file": "../rank_1/net-1_5.ckpt"})");
+  scratch.write("checkpoint/rank_1/meta.json", "[]");
+  CHECK(paths(open_checkpoint(scratch.path("checkpoint"), {})).size() == 4);
+}
+
 TEST_CASE("mindformers' pointer has Megatron's name, and another folder beside it") {
   const Scratch scratch;
   scratch.copy("mindspore/dynamic_cell/net.ckpt", "run/iteration_00000069/net.ckpt");
