@@ -44,7 +44,8 @@ class MindSpore:
         """{name: array or text} of a file. The checksum is verified: a wrong one raises."""
         kind = "safetensors" if path.suffix == ".safetensors" else "ckpt"
         loaded = self.module.load_checkpoint(str(path), format=kind, crc_check=b"crc_num" in path.read_bytes())
-        return {name: value.asnumpy() if hasattr(value, "asnumpy") else value for name, value in loaded.items()}
+        # Copies: tensors of safetensors show the mapped file, and would change along with it.
+        return {name: value.asnumpy().copy() if hasattr(value, "asnumpy") else value for name, value in loaded.items()}
 
     def report(self, case, scaler):
         return None
