@@ -47,11 +47,11 @@ def torch_mapped(path):
 def megatron_values(path):
     import torch
     from megatron.core.optimizer.grad_scaler import DynamicGradScaler
-    scaler = DynamicGradScaler(initial_scale=2.0**32, min_scale=1.0, growth_factor=2.0, backoff_factor=0.5,
-                               growth_interval=1000, hysteresis=2)
-    state = torch.load(path, weights_only=True)["optimizer"]["grad_scaler"]
-    scaler.load_state_dict(state)
-    return {"scale": scaler._scale.item(), "growth_tracker": scaler._growth_tracker,
+    torch.cuda.current_device = lambda: 0  # it puts its scale on the GPU; a CPU will do here
+    torch.Tensor.cuda = lambda self, *_, **__: self
+    scaler = DynamicGradScaler.__new__(DynamicGradScaler)
+    scaler.load_state_dict(torch.load(path, weights_only=True)["optimizer"]["grad_scaler"])
+    return {"scale": scaler.scale.item(), "growth_tracker": scaler._growth_tracker,
             "hysteresis_tracker": scaler._hysteresis_tracker}
 
 
