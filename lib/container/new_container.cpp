@@ -7,6 +7,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/container/new_mindspore.hpp"
+#include "lib/container/new_msgpack.hpp"
+#include "lib/container/new_npz.hpp"
 #include "lib/container/new_pickle.hpp"
 #include "lib/container/new_zip.hpp"
 
@@ -37,6 +39,8 @@ struct Format {
 constexpr auto formats = std::to_array<Format>({
     {"torch_zip", new_torch_zip},
     {"pickle", [](const Document& document, std::string_view) { return new_numpy_pickle(document); }},
+    {"msgpack", [](const Document& document, std::string_view) { return new_msgpack(document); }},
+    {"npz", [](const Document& document, std::string_view) { return new_npz(document); }},
     {"mindspore", [](const Document& document, std::string_view) { return new_mindspore(document); }},
 });
 

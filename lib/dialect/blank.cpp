@@ -97,6 +97,9 @@ constexpr auto mindformers_adaptive = std::to_array<BlankField>({
     {"last_overflow_iterator_step", "tensor:int32[]"},
 });
 
+constexpr auto flax = std::to_array<BlankField>({{"fin_steps", "int"}, {"scale", "float"}});
+constexpr auto jmp = std::to_array<BlankField>({{"loss_scale", "numpy:float32[]"}, {"counter", "numpy:int32[]"}});
+
 constexpr std::string_view torch_endings = ".pt .pth .ckpt .bin";
 constexpr auto table = std::to_array<Blank>({
     {"torch", &torch_state, "torch", "", torch_endings, "torch_zip", "", "", "", torch},
@@ -119,6 +122,9 @@ constexpr auto table = std::to_array<Blank>({
     {"mindspore_amp", &mindspore_amp_scaler, "mindspore_amp", "", ".ckpt", "mindspore", "", "", "", mindspore_amp},
     {"mindformers_adaptive", &mindformers_adaptive_cell, "mindformers_adaptive", "", ".ckpt", "mindspore", "", "", "",
      mindformers_adaptive},
+    {"flax", &flax_state, "flax", "", ".msgpack", "msgpack", "dynamic_scale", "", "", flax},
+    {"jmp", &jmp_state, "jmp", "", ".npz", "npz", "loss_scale", "", "", jmp},
+    {"jmp", &jmp_state, "jmp", "", ".msgpack", "msgpack", "loss_scale", "", "", jmp},
 });
 
 /// Frameworks that only ever save a scaler with everything else.

@@ -21,7 +21,7 @@ NEW_FILES = {
     "torch": "scaler.pt", "nemo": "scaler.pt", "megatron": "scaler.pt", "apex": "amp.pt", "deepspeed zero": "zero.pt",
     "deepspeed fused": "fused.pt", "fairseq": "scaler.pt", "colossalai": "scaler.pt", "paddle": "scaler.pdparams",
     "paddle_static": "scaler.pdopt", "mindspore": "scaler.ckpt", "mindspore_amp": "scaler.ckpt",
-    "mindformers_adaptive": "scaler.ckpt",
+    "mindformers_adaptive": "scaler.ckpt", "flax": "scaler.msgpack", "jmp": "scaler.npz",
 }
 DONE, REFUSED = 0, 4
 TARGETS = 3  # for each source

@@ -76,6 +76,23 @@ def mindspore_values(path):
     return {name: parameter.asnumpy().item() for name, parameter in mindspore.load_checkpoint(str(path)).items()}
 
 
+def flax_values(path):
+    from flax import serialization
+    from flax.training.dynamic_scale import DynamicScale
+    scale = serialization.from_bytes({"dynamic_scale": DynamicScale()}, path.read_bytes())["dynamic_scale"]
+    return {"fin_steps": int(scale.fin_steps), "scale": float(scale.scale)}
+
+
+def jmp_npz_values(path):
+    import numpy
+    return {name.rsplit("/", 1)[-1]: array.item() for name, array in numpy.load(path).items()}
+
+
+def jmp_msgpack_values(path):
+    from flax import serialization
+    return {name: array.item() for name, array in serialization.msgpack_restore(path.read_bytes())["loss_scale"].items()}
+
+
 # (module that must be there, --to, file, loader)
 LOADERS = [
     ("torch", "torch", "scaler.pt", torch_values),
@@ -85,6 +102,9 @@ LOADERS = [
     ("paddle", "paddle", "scaler.pdparams", paddle_values),
     ("mindspore", "mindspore", "net.ckpt", mindspore_values),
     ("mindspore", "mindspore_amp", "state.ckpt", mindspore_values),
+    ("flax", "flax", "state.msgpack", flax_values),
+    ("flax", "jmp", "state.npz", jmp_npz_values),
+    ("flax", "jmp", "state.msgpack", jmp_msgpack_values),
 ]
 
 

@@ -1,0 +1,85 @@
+// Formats: the msgpack specification; arrays as flax 0.12 packs them (flax/serialization.py): ext 1 of a packed (shape,
+// dtype name, bytes).
+#include "lib/container/new_msgpack.hpp"
+
+#include <bit>
+#include <limits>
+#include <string_view>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+namespace {
+
+class Packer {
+ public:
+  void pack(const Document& document) {
+    std::visit([this](const auto& value) { put(value); }, document.value);
+  }
+  Bytes take() { return std::move(bytes_); }
+
+ private:
+  void byte(std::uint64_t value) { bytes_.push_back(static_cast<std::byte>(value)); }
+  void big_endian(std::uint64_t value, int size) {
+    for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) byte(value >> shift);
+  }
+  void raw(ByteView bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+
+  void put(std::monostate) { byte(0xc0); }
+  void put(bool value) { byte(value ? 0xc3 : 0xc2); }
+  void put(std::int64_t value) {
+    if (value >= 0 && value < 0x80) return byte(static_cast<std::uint64_t>(value));
+    byte(0xd3);
+    big_endian(static_cast<std::uint64_t>(value), 8);
+  }
+  void put(double value) {
+    byte(0xcb);
+    big_endian(std::bit_cast<std::uint64_t>(value), 8);
+  }
+  void put(const std::string& value) { text(value); }
+  void put(const DocumentMap& map) {
+    byte(0xde);
+    big_endian(map.size(), 2);
+    for (const auto& [key, value] : map) {
+      text(key);
+      pack(value);
+    }
+  }
+  void put(const DocumentTensor& tensor) {
+    Packer inner;
+    inner.byte(0x93);
+    inner.byte(0x90 | tensor.shape.size());
+    for (const std::int64_t size : tensor.shape) inner.put(size);
+    inner.text(tensor.type.name);
+    inner.byte(0xc4);
+    inner.byte(tensor.elements.size());
+    inner.raw(tensor.elements);
+    byte(0xc7);
+    byte(inner.bytes_.size());
+    byte(1);
+    raw(inner.bytes_);
+  }
+  void put(const DocumentObject& object) { refuse(object.name); }
+  void put(const DocumentName& name) { refuse(name.name); }
+
+  void text(std::string_view value) {
+    byte(0xd9);
+    byte(value.size());
+    raw(as_bytes(value));
+  }
+  [[noreturn]] static void refuse(const std::string& name) {
+    throw Error(Status::refused, name + ": msgpack holds no objects of classes");
+  }
+
+  Bytes bytes_;
+};
+
+}  // namespace
+
+Bytes new_msgpack(const Document& document) {
+  Packer packer;
+  packer.pack(document);
+  return packer.take();
+}
+
+}  // namespace tare
