@@ -182,7 +182,7 @@ Document at_path(std::string_view path, Document inner) {
     const std::size_t dot = path.rfind('.');
     const std::size_t begin = dot == path.npos ? 0 : dot + 1;
     DocumentMap map;
-    map.emplace_back(std::string(path.substr(begin)), std::move(inner));
+    map.push_back({std::string(path.substr(begin)), std::move(inner)});
     inner = {std::move(map)};
     path = dot == path.npos ? std::string_view() : path.substr(0, dot);
   }
@@ -217,7 +217,7 @@ Document filled(const Blank& blank, const ScalerState& state) {
   DocumentMap fields;
   for (const BlankField& field : blank.fields) {
     const std::string_view key = field.key.empty() ? field.name : field.key;
-    fields.emplace_back(std::string(field.name), value_as(field.type, find(state, key), key));
+    fields.push_back({std::string(field.name), value_as(field.type, find(state, key), key)});
   }
   Document scaler = {std::move(fields)};
   if (!blank.class_name.empty()) {
@@ -228,7 +228,7 @@ Document filled(const Blank& blank, const ScalerState& state) {
   if (blank.version_key.empty()) return whole;
   const std::string framework(policy_of(state)->framework);  // "deepspeed 0.19.8"
   std::get<DocumentMap>(whole.value)
-      .emplace_back(std::string(blank.version_key), Document{framework.substr(framework.find(' ') + 1)});
+      .push_back({std::string(blank.version_key), Document{framework.substr(framework.find(' ') + 1)}});
   return whole;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -12,9 +11,9 @@
 
 namespace tare {
 
-struct Document;
+struct DocumentEntry;
 /// Keys and values in their order.
-using DocumentMap = std::vector<std::pair<std::string, Document>>;
+using DocumentMap = std::vector<DocumentEntry>;
 
 /// A contiguous tensor or array on the CPU: row-major, little-endian.
 struct DocumentTensor {
@@ -38,6 +37,11 @@ struct Document {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, DocumentTensor, DocumentMap, DocumentObject,
                DocumentName>
       value;
+};
+
+struct DocumentEntry {
+  std::string key;
+  Document value;
 };
 
 }  // namespace tare
