@@ -2,8 +2,9 @@
 // dtype name, bytes).
 #include "lib/container/new_msgpack.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <limits>
+#include <iterator>
 #include <string_view>
 
 #include "lib/base/error.hpp"
@@ -23,7 +24,7 @@ class Packer {
   void big_endian(std::uint64_t value, int size) {
     for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) byte(value >> shift);
   }
-  void raw(ByteView bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  void raw(ByteView bytes) { std::copy(bytes.begin(), bytes.end(), std::back_inserter(bytes_)); }
 
   void put(std::monostate) { byte(0xc0); }
   void put(bool value) { byte(value ? 0xc3 : 0xc2); }

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,7 +40,7 @@ Bytes npy(const DocumentTensor& tensor) {
   const std::size_t before = magic.size() + sizeof(std::uint16_t) + header.size() + 1;
   header.append((alignment - before % alignment) % alignment, ' ').push_back('\n');
   Bytes file;
-  const auto add = [&](ByteView bytes) { file.insert(file.end(), bytes.begin(), bytes.end()); };
+  const auto add = [&](ByteView bytes) { std::copy(bytes.begin(), bytes.end(), std::back_inserter(file)); };
   add(as_bytes(magic));
   append_le<std::uint16_t>(file, static_cast<std::uint16_t>(header.size()));
   add(as_bytes(header));

@@ -387,7 +387,8 @@ SharedStorages::SharedStorages(const Tree& tree) {
     const Tensor tensor = describe_tensor(tree, node);
     if (tensor.count() == 0 || tensor.type.size == 0) continue;
     const NodeId stream = stream_of_tensor(tree, node);
-    std::string key = stream == nowhere ? std::string(tensor.storage) : "\n" + std::to_string(stream);
+    std::string key =
+        stream == nowhere ? std::string(tensor.storage) : std::string("\n").append(std::to_string(stream));
     views_[std::move(key)].push_back({node, bytes_of(extent_of(tensor), tensor.type.size)});
   }
 }
@@ -397,7 +398,8 @@ bool SharedStorages::is_shown_elsewhere(const Tree& tree, NodeId node) const {
   if (tensor.count() == 0) return false;
   const Span element = bytes_of(extent_of(tensor), tensor.type.size);
   const NodeId stream = stream_of_tensor(tree, node);
-  const auto views = views_.find(stream == nowhere ? std::string(tensor.storage) : "\n" + std::to_string(stream));
+  const auto views =
+      views_.find(stream == nowhere ? std::string(tensor.storage) : std::string("\n").append(std::to_string(stream)));
   return views != views_.end() && std::any_of(views->second.begin(), views->second.end(), [&](const View& view) {
            return view.node != node && view.shown.offset < element.end() && element.offset < view.shown.end();
          });
