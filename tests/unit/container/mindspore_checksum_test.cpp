@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <iterator>
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
@@ -26,7 +27,7 @@ Bytes made(std::string_view checksum, std::size_t large, std::string_view spaces
   Bytes image;
   append_le(image, static_cast<std::uint64_t>(json.size()));
   const ByteView text = as_bytes(json);
-  image.insert(image.end(), text.begin(), text.end());
+  std::copy(text.begin(), text.end(), std::back_inserter(image));
   image.resize(image.size() + large);
   append_le(image, std::int32_t{7});
   append_le(image, 1024.0f);

@@ -42,7 +42,7 @@ double number_at(const Container& container, std::string_view key) {
   return container.tree().value(node_at(container.tree(), {key}), 1).as_double();
 }
 
-NodeChange to(const Container& container, std::string_view key, std::variant<bool, Integer, double> value) {
+NodeChange to(const Container& container, std::string_view key, NodeValue value) {
   return {node_at(container.tree(), {key}), std::move(value), "a new value"};
 }
 

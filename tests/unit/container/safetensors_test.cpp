@@ -1,6 +1,8 @@
 #include "lib/container/safetensors.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <iterator>
 
 #include "lib/base/error.hpp"
 #include "tests/unit/container/image.hpp"
@@ -14,7 +16,7 @@ Bytes file_of(const std::string& header, std::size_t data_size) {
   Bytes image;
   append_le(image, std::uint64_t{header.size()});
   const ByteView text = as_bytes(header);
-  image.insert(image.end(), text.begin(), text.end());
+  std::copy(text.begin(), text.end(), std::back_inserter(image));
   image.resize(image.size() + data_size);
   return image;
 }

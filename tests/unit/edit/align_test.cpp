@@ -24,7 +24,8 @@ class Ranks : public Scratch {
   }
   [[nodiscard]] Checkpoint open() const { return open_checkpoint(path("step"), {}); }
   void align(std::vector<Assignment> set = {}) const {
-    EditRequest request{std::move(set), {}};
+    EditRequest request;
+    request.set = std::move(set);
     request.align = true;
     const EditPlan plan = plan_edit(open(), request);
     commit(system_files(), plan.files, plan.for_history, {.upper = folder(), .recovery = {}});
@@ -44,12 +45,18 @@ double number(const Scaler& scaler, Role role) {
   return scaler.state().find(role)->value.as_double();
 }
 
+EditRequest setting(const std::string& scale) {
+  EditRequest request;
+  request.set = {{"scale", scale}};
+  return request;
+}
+
 }  // namespace
 
 TEST_CASE("copies that disagree are edited only where they are to be aligned") {
   const Ranks ranks({usual, other});
-  CHECK(status_of(ranks, {{{"scale", "1024"}}, {}}) == Status::conflict);
-  EditRequest nothing{{}, {}};
+  CHECK(status_of(ranks, setting("1024")) == Status::conflict);
+  EditRequest nothing;
   CHECK(status_of(ranks, nothing) == Status::invalid_argument);
   nothing.align = true;
   CHECK(status_of(ranks, nothing) == Status::ok);
@@ -79,7 +86,7 @@ TEST_CASE("of states that are equally common the first counts, and values that a
 TEST_CASE("an int and a float of one value are aligned too, and the plan says that a type changes") {
   const Ranks ranks({with_float, with_float, with_int});
   REQUIRE(ranks.open().scalers.size() == 2);
-  EditRequest request{{}, {}};
+  EditRequest request;
   request.align = true;
   const EditPlan plan = plan_edit(ranks.open(), request);
   const auto scale = std::find_if(plan.fields.begin(), plan.fields.end(),
@@ -92,7 +99,7 @@ TEST_CASE("an int and a float of one value are aligned too, and the plan says th
 }
 
 TEST_CASE("a tensor does not become a Python float") {
-  EditRequest request{{}, {}};
+  EditRequest request;
   request.align = true;
   const Ranks ranks({with_float, with_float, corpus + "tensor1d-t2.15/checkpoint.pt"});
   REQUIRE(ranks.open().scalers.size() == 2);
