@@ -218,6 +218,7 @@ void tiny_tensors(Bench& bench, const Memory& memory) {
 }
 
 void fp8_slots_and_casts(Bench& bench, const Memory& memory, double copy) {
+  using tare::kernels::fp8::HostSlots;
   const std::vector<float> fp8_max(10000, 448.0f);
   for (const std::uint32_t length : {16u, 1024u}) {
     const std::size_t set_bytes = std::size_t{10000} * 4 * (length + 64);
