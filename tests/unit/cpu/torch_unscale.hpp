@@ -39,7 +39,8 @@ inline std::vector<UnscaleVector> torch_unscale() {
   std::ifstream file(TARE_TEST_SOURCE "/vectors/torch_unscale.json");
   REQUIRE(file);
   std::vector<UnscaleVector> vectors;
-  for (const nlohmann::json& vector : nlohmann::json::parse(file).at("vectors")) {
+  const nlohmann::json document = nlohmann::json::parse(file);
+  for (const nlohmann::json& vector : document.at("vectors")) {
     const Dtype dtype = dtypes.at(vector.at("dtype"));
     vectors.push_back({vector.at("dtype").dump() + " " + vector.at("inv_scale").dump() + " " + vector.value("why", ""),
                        number(vector.at("inv_scale")), number(vector.at("found_inf_before")),

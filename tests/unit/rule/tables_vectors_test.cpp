@@ -13,8 +13,8 @@ using namespace tare::test;
 namespace {
 
 /// Vector files of other tests: unscaling, and the FP8 rules.
-const std::set<std::string> kOthers = {"torch_unscale", "te_current", "transformer_engine",
-                                       "flax_fp8",      "keras_fp8",  "msamp"};
+const std::set<std::string> kOthers = {"torch_unscale", "block_scales", "te_current", "transformer_engine",
+                                       "flax_fp8",      "keras_fp8",    "msamp"};
 /// The rules that must be there.
 const std::set<std::string> kRules = {
     "apex",
