@@ -33,7 +33,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   reading.findings = container->findings();
   std::vector<FoundScaler> scalers = find_scalers(container->tree(), {relative}, reading.findings);
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
-                                      [](const Finding& finding) { return finding.code == "format-not-read"; });
+                                      [](const Finding& finding) { return finding.code == "state-not-read"; });
   if (scalers.empty() && !reading.may_hold_more) reading.contents = describe_contents(container->tree());
   for (Finding& finding : reading.findings) finding.file = relative;
   for (FoundScaler& scaler : scalers) reading.scalers.push_back({std::move(scaler), {0, {0}}});

@@ -325,16 +325,6 @@ TEST_CASE("a distributed checkpoint that is a call, nothing, or not finished is 
   CHECK(status_of(scratch.path("step")) == Status::not_found);
 }
 
-TEST_CASE("a file in a format that is not read yet is named, and is not said to hold no scaler") {
-  const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
-  for (const char* target : {"mindspore/two_ranks_redundancy_removed", "mindformers/hyper_param"}) {
-    INFO(target);
-    const Checkpoint checkpoint = open_checkpoint(corpus + target, {});
-    CHECK(find(checkpoint, "format-not-read") != nullptr);
-    CHECK(find(checkpoint, "no-scaler") == nullptr);
-  }
-}
-
 TEST_CASE("common.pt of a distributed checkpoint is read") {
   const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
   const Checkpoint checkpoint = open_checkpoint(corpus + "nemo/dist_ckpt/megatron_gpt--step=9-last", {});
