@@ -92,7 +92,7 @@ std::vector<Sighting> find_float8(const Tree& tree, NodeId map, NodeId) {
   const NodeId variables = variables_of(tree, map);
   const NodeId kernel = variables == nowhere ? nowhere : tree.find(variables, "0");
   if (kernel == nowhere || tree.kind(kernel) != Kind::tensor || tree.tensor(kernel).shape.empty()) return {};
-  for (const std::size_t first : {1, 2}) {
+  for (const std::size_t first : {std::size_t{1}, std::size_t{2}}) {
     auto found = variables_at(tree, variables, first, fp8_variables);
     if (!found.empty()) return found;
   }
