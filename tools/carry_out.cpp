@@ -13,56 +13,66 @@ using namespace tare;
 
 namespace {
 
-int show_plan(const Terminal& terminal, const ChangeOptions& options) {
+std::string preface_of(const Change& change) {
+  return change.preface ? change.preface() : std::string();
+}
+
+int show_plan(const Terminal& terminal, const ChangeOptions& options, const Change& change) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
-  const EditPlan plan = plan_edit(checkpoint, options.request);
+  const EditPlan plan = change.plan(checkpoint);
   require_possible(system_files(), plan.files, options.transaction);
-  terminal.answer(options.json ? edit_json(checkpoint, plan, std::nullopt)
-                               : render_fields(terminal, plan) + render_bytes(terminal, plan));
+  terminal.answer(options.json ? change.json(checkpoint, plan, std::nullopt)
+                               : preface_of(change) + render_fields(terminal, plan) + render_bytes(terminal, plan));
   return exit_done;
 }
 
-void show_receipt(const Terminal& terminal, const ChangeOptions& options, const Checkpoint& checkpoint,
-                  const EditPlan& plan, const Receipt& receipt) {
-  if (options.json) {
-    terminal.answer(edit_json(checkpoint, plan, receipt));
-    return;
-  }
-  terminal.answer(render_fields(terminal, plan));
+void show_receipt(const Terminal& terminal, const ChangeOptions& options, const Change& change, const EditPlan& plan,
+                  const Receipt& receipt) {
+  terminal.answer(preface_of(change) + render_fields(terminal, plan));
   for (const Finding& finding : receipt.findings) terminal.say(render_finding(terminal, finding));
   if (receipt.files.empty()) {
     terminal.say("nothing had to be written");
   } else if (options.transaction.keep_history) {
-    terminal.say(fmt::format("edited; `tare undo {}` takes it back", escaped(options.path)));
+    terminal.say(fmt::format("{}; `tare undo {}` takes it back", change.done, escaped(options.path)));
   } else {
-    terminal.say("edited; no history is kept, so it cannot be undone");
+    terminal.say(fmt::format("{}; no history is kept, so it cannot be undone", change.done));
   }
 }
 
 }  // namespace
 
-void add_change_options(CLI::App& verb, ChangeOptions& options) {
+void add_change_options(CLI::App& verb, ChangeOptions& options, const std::string& schema) {
   verb.add_flag("--dry-run", options.dry_run, "Show what would be written, byte by byte, and write nothing");
   verb.add_flag("-y,--yes", options.yes, "Do not ask");
   verb.add_flag("--no-history", options.no_history, "Keep no record: the edit cannot be undone");
   verb.add_flag("--hard-links", options.transaction.allow_hard_links, "Edit files that have other names too");
   verb.add_flag("--content-addressed", options.transaction.allow_content_addressed,
                 "Edit files that are named by their own hash, as in a model hub's cache");
-  verb.add_flag("--json", options.json, "Answer in JSON (schema tare.edit/1)");
+  verb.add_flag("--json", options.json, fmt::format("Answer in JSON (schema {})", schema));
 }
 
-int carry_out(const Terminal& terminal, ChangeOptions& options) {
+int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {
   options.transaction.keep_history = !options.no_history;
-  options.request.announce = [&terminal](const std::string& sentence) { terminal.say(sentence); };
-  if (options.dry_run) return show_plan(terminal, options);
+  if (options.dry_run) return show_plan(terminal, options, change);
   const Checkpoint checkpoint = open_for_writing(terminal, options.path);
-  const EditPlan plan = plan_edit(checkpoint, options.request);
-  const std::string question = fmt::format("{}Edit {} file(s)?", render_fields(terminal, plan), plan.files.size());
+  const EditPlan plan = change.plan(checkpoint);
+  const std::string question =
+      fmt::format("{}{}Edit {} file(s)?", preface_of(change), render_fields(terminal, plan), plan.files.size());
   if (!options.yes && !plan.files.empty() && !terminal.confirm(question)) {
     throw Error(Status::refused, "not confirmed: nothing was written");
   }
   const Receipt receipt = commit(system_files(), plan.files, plan.for_history, options.transaction);
-  show_receipt(terminal, options, checkpoint, plan, receipt);
+  if (options.json) {
+    terminal.answer(change.json(checkpoint, plan, receipt));
+  } else {
+    show_receipt(terminal, options, change, plan, receipt);
+  }
   return exit_done;
+}
+
+int carry_out(const Terminal& terminal, ChangeOptions& options) {
+  options.request.announce = [&terminal](const std::string& sentence) { terminal.say(sentence); };
+  const auto plan = [&](const Checkpoint& checkpoint) { return plan_edit(checkpoint, options.request); };
+  return carry_out(terminal, options, {plan, {}, edit_json});
 }

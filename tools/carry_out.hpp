@@ -2,9 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
 #include <string>
 
-#include "lib/edit/request.hpp"
+#include "lib/edit/plan.hpp"
 #include "lib/edit/transaction.hpp"
 #include "tools/terminal.hpp"
 
@@ -18,8 +20,21 @@ struct ChangeOptions {
   bool no_history = false;
 };
 
-/// The flags that go with every change.
-void add_change_options(CLI::App& verb, ChangeOptions& options);
+/// A change of a checkpoint, and what a verb says of it.
+struct Change {
+  std::function<tare::EditPlan(const tare::Checkpoint&)> plan;
+  /// What people read before the fields; asked for once the plan is made. May be empty.
+  std::function<std::string()> preface = {};
+  /// The answer in JSON; without a receipt of what would be done.
+  std::function<std::string(const tare::Checkpoint&, const tare::EditPlan&, const std::optional<tare::Receipt>&)> json;
+  const char* done = "edited";
+};
 
-/// Plans `options.request` and carries it out, or shows what it would write. Returns the exit code.
+/// The flags that go with every change. `schema` is of its answer in JSON.
+void add_change_options(CLI::App& verb, ChangeOptions& options, const std::string& schema = "tare.edit/1");
+
+/// Carries a change of `options.path` out, or shows what it would write. Returns the exit code.
+int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change);
+
+/// The same for the edit that `options.request` asks for.
 int carry_out(const Terminal& terminal, ChangeOptions& options);

@@ -5,6 +5,16 @@
 #include "lib/dialect/stored_items.hpp"
 
 namespace tare {
+namespace {
+
+std::vector<StoredItem> items_of(const std::vector<std::string>& names) {
+  std::vector<StoredItem> items;
+  items.reserve(names.size());
+  for (const std::string& array : names) items.push_back({array, true, 0});  // how large, its document says
+  return items;
+}
+
+}  // namespace
 
 bool is_orbax_metadata(std::string_view file_name) {
   return file_name == orbax_metadata_name;
@@ -22,19 +32,20 @@ std::vector<std::string> orbax_wholes_of(std::string_view) {
   return {};
 }
 
+std::vector<std::string> orbax_state_folders(const std::vector<std::string>& names) {
+  const std::vector<bool> flags = possible_state(items_of(names));
+  std::vector<std::string> chosen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (flags[i]) chosen.push_back(names[i]);
+  }
+  return chosen;
+}
+
 OpenedWhole open_orbax_item(const std::shared_ptr<const SourceFolder>& folder, const std::string& name) {
   OpenedWhole opened;
   const auto choose = [&](const std::vector<std::string>& names) {
-    std::vector<StoredItem> items;
-    items.reserve(names.size());
-    for (const std::string& array : names) items.push_back({array, true, 0});  // how large, its document says
-    opened.contents = describe_items(items);
-    const std::vector<bool> flags = possible_state(items);
-    std::vector<std::string> chosen;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (flags[i]) chosen.push_back(names[i]);
-    }
-    return chosen;
+    opened.contents = describe_items(items_of(names));
+    return orbax_state_folders(names);
   };
   const bool is_database = folder->has(ocdbt_manifest_name);
   opened.container =

@@ -17,6 +17,9 @@ bool is_ocdbt_manifest(std::string_view file_name);
 bool is_orbax_part(std::string_view file_name);
 std::vector<std::string> orbax_wholes_of(std::string_view name);
 
+/// Of an item's arrays, each a folder or a key of its database, those that can be scaler state.
+std::vector<std::string> orbax_state_folders(const std::vector<std::string>& names);
+
 /// Opens the item that has that file, and reads of it what can be scaler state.
 OpenedWhole open_orbax_item(const std::shared_ptr<const SourceFolder>& folder, const std::string& name);
 

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "lib/dialect/release_keys.hpp"
 #include "lib/dialect/shapes.hpp"
 
 namespace tare {
@@ -20,15 +21,6 @@ struct Place {
 
 // First fit counts.
 constexpr auto places = std::to_array<Place>({
-    {&torch_state, "MixedPrecision", "", "", "Lightning, 2.1 or newer"},
-    {&torch_state, "MixedPrecisionPlugin", "", "", "Lightning, 1.8 to 2.0"},
-    {&torch_state, "NativeMixedPrecisionPlugin", "", "", "Lightning, 1.6 and 1.7"},
-    {&torch_state, "ShardedNativeMixedPrecisionPlugin", "", "", "Lightning, 1.6 and 1.7"},
-    {&torch_state, "native_amp_scaling_state", "", "", "Lightning, 1.5 or older"},
-    {&apex_amp_state, "amp_scaling_state.*", "", "", "Lightning, 1.5 or older, with apex.amp"},
-    {&torch_state, "FSDPPrecision", "", "", "Lightning, 2.2 or newer, with FSDP"},
-    {&torch_state, "FSDPMixedPrecision", "", "", "Lightning 2.1, with FSDP"},
-    {&torch_state, "FSDPMixedPrecisionPlugin", "", "", "Lightning 2.0, with FSDP"},
     {&torch_state, "", "scaler.pt", "", "accelerate, or the Hugging Face Trainer"},
     {&torch_state, "", "scaler.ckpt", "", "SpeechBrain"},
     {&torch_state, "amp_scaler", "", "arch", "timm"},
@@ -88,12 +80,13 @@ std::string_view file_name(std::string_view path) {
 }  // namespace
 
 KnownPlace place_of(const FoundScaler& scaler, const FileContext& file, const Tree& tree) {
+  if (const ReleaseKey* row = release_key_of(scaler)) return {place_under(*row), Authority::every_rank};
   const NodeId root = tree.fields(tree.root);
   for (const Place& place : places) {
     if (place.dialect != scaler.dialect || !fits(place.path, scaler.path)) continue;
     if (!place.file.empty() && !fits(place.file, file_name(file.name))) continue;
     if (!place.root_key.empty() && tree.find(root, place.root_key) == nowhere) continue;
-    return {place.trainer, place.authority};
+    return {std::string(place.trainer), place.authority};
   }
   return {};
 }

@@ -18,6 +18,7 @@
 #include "lib/edit/fp8_values.hpp"
 #include "lib/edit/integrity.hpp"
 #include "lib/edit/new_value.hpp"
+#include "lib/edit/root_key.hpp"
 
 namespace tare {
 namespace {
@@ -193,13 +194,14 @@ class Planner {
   /// False where the path does not have the part that is to be renamed.
   bool rename(StateWork& state) {
     const std::string old = state.after.path;
-    state.after.path = renamed(old, request_.fp8->from, request_.fp8->to);
+    state.after.path = request_.root_key ? under_root_key(old, *request_.root_key)
+                                         : renamed(old, request_.fp8->from, request_.fp8->to);
     if (!state.is_renamed()) return false;
     const bool is_taken = std::any_of(checkpoint_.scalers.begin(), checkpoint_.scalers.end(),
                                       [&](const Scaler& other) { return other.state().path == state.after.path; });
     if (is_taken) {
       throw Error(Status::refused, fmt::format("'{}' would become '{}', which is there already", old, state.after.path),
-                  "strip the one that is not meant first");
+                  "only one of them can be loaded: take the other out first");
     }
     record_whole(state, "path", Value{old, "str"}, Value{state.after.path, "str"});
     return true;
@@ -210,6 +212,9 @@ class Planner {
     std::vector<StateWork> states;
     for (const Scaler* scaler : group) states.push_back({scaler, scaler->state(), {}, {}});
     for (StateWork& state : states) align(state, reference);
+    for (StateWork& state : states) {
+      if (request_.root_key) rename(state);
+    }
     for (const Assignment& assignment : request_.set) assign(states, reference, assignment);
     for (const Field& field : reference.fields) {
       for (StateWork& state : states) record(state, field.name);
@@ -355,7 +360,10 @@ class Planner {
       if (state->is_stripped || state->is_renamed()) {
         const NodeId node = found.fields.front().node;
         plan.holders.emplace_back(state->entries.at(0), file.file_of_part(file.container().part_of(node)));
-        changes.push_back(change_of_whole(*state, file.container().tree(), node));
+        const NodeChange change = change_of_whole(*state, file.container().tree(), node);
+        const bool is_known = std::any_of(changes.begin(), changes.end(),
+                                          [&](const NodeChange& other) { return other.node == change.node; });
+        if (!is_known) changes.push_back(change);  // one key may hold several states
       }
       for (const auto& [index, replacement] : state->fields) {
         const Field& before = found.fields[index];
@@ -377,6 +385,7 @@ class Planner {
       const bool is_tensor = tree.kind(holder) == Kind::tensor;
       return {holder, is_tensor ? NodeValue(NewContents()) : NodeValue(NewNone()), path + " stripped"};
     }
+    if (request_.root_key) return {root_key_of(tree, path), NewText{*request_.root_key}, path + " renamed"};
     const NodeId key = key_of_state(tree, holder);
     return {key, NewText{renamed(tree.key_text(key), request_.fp8->from, request_.fp8->to)}, path + " renamed"};
   }
@@ -407,7 +416,7 @@ class Planner {
 }  // namespace
 
 EditPlan plan_edit(const Checkpoint& checkpoint, const EditRequest& request) {
-  if (request.set.empty() && !request.align && !request.fp8)
+  if (request.set.empty() && !request.align && !request.fp8 && !request.root_key)
     throw Error(Status::invalid_argument, "no KEY=VALUE says what to change");
   return Planner(checkpoint, request).run();
 }

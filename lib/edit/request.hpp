@@ -36,9 +36,11 @@ struct EditRequest {
   std::optional<std::string> at;     ///< the path of one scaler, as inspect prints it
   std::optional<std::string> layer;  ///< FP8 state: the layers that match it, with * and ? as wildcards
   std::optional<Fp8Request> fp8;     ///< instead of `set`
-  bool all = false;                  ///< every scaler, where there are several
-  bool align = false;                ///< copies that disagree first get the state that most of them have
-  bool force = false;                ///< also values that the framework could not use, and files unlike their manifest
+  /// The key at the file's root under which the scalers stand, anew; instead of `set`.
+  std::optional<std::string> root_key = {};
+  bool all = false;    ///< every scaler, where there are several
+  bool align = false;  ///< copies that disagree first get the state that most of them have
+  bool force = false;  ///< also values that the framework could not use, and files unlike their manifest
   /// Called with a sentence before something that takes long; may be empty.
   std::function<void(const std::string&)> announce = {};
 };

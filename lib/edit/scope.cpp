@@ -57,6 +57,23 @@ void Scope::add_parents(const std::string& folder) {
   }
 }
 
+namespace {
+
+/// Of a folder's folders those in which tare may have changed something.
+std::vector<std::string> folders_to_search(const std::vector<FolderEntry>& entries) {
+  std::vector<std::string> folders;
+  const SeveralFiles* format = nullptr;
+  for (const FolderEntry& entry : entries) {
+    if (entry.kind == EntryKind::folder && entry.name != ".tare") folders.push_back(entry.name);
+    const SeveralFiles* whole = format_of_whole(entry.name);
+    if (whole != nullptr && (format == nullptr || entry.name == format->overruling)) format = whole;
+  }
+  const bool is_known = format != nullptr && format->state_folders != nullptr;
+  return is_known ? format->state_folders(folders) : folders;
+}
+
+}  // namespace
+
 void Scope::add_inside(const std::string& folder, std::size_t depth) {
   std::vector<FolderEntry> entries;
   const int listed = files_->list(folder, entries);
@@ -66,13 +83,13 @@ void Scope::add_inside(const std::string& folder, std::size_t depth) {
     throw Error(Status::unsupported, folder + ": too many files to look for edits in", "name the checkpoint itself");
   }
   for (const FolderEntry& entry : entries) {
-    const std::string path = joined(folder, entry.name);
     std::string target;
-    if (entry.kind == EntryKind::link && files_->resolve(path, target) == 0) {
-      const auto status = status_of(*files_, target);
-      if (status && S_ISREG(status->st_mode)) add(target);
-    }
-    if (entry.kind != EntryKind::folder || entry.name == ".tare") continue;
+    if (entry.kind != EntryKind::link || files_->resolve(joined(folder, entry.name), target) != 0) continue;
+    const auto status = status_of(*files_, target);
+    if (status && S_ISREG(status->st_mode)) add(target);
+  }
+  for (const std::string& name : folders_to_search(entries)) {
+    const std::string path = joined(folder, name);
     folders_.insert(path);
     add_inside(path, depth + 1);
   }

@@ -56,4 +56,10 @@ struct NewFilePlan {
 NewFilePlan plan_new_file(const ScalerState& source, const std::string& framework, const std::string& path,
                           const StateSection& given);
 
+/// The edit that puts the scalers of a trainer's checkpoint under the key that another release of that trainer looks
+/// for: "lightning:2.2". `at` chooses one where those of several releases are in it. Changes nothing where they stand
+/// there already. Throws `invalid_argument` for a release that is not known, `not_found` where no scaler stands under a
+/// key of that trainer, `refused` where that release has no place for it, and as plan_edit does.
+EditPlan plan_rename(const Checkpoint& checkpoint, const std::string& release, const std::optional<std::string>& at);
+
 }  // namespace tare

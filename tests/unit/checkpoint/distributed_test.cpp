@@ -106,7 +106,7 @@ TEST_CASE("the scaler beside a sharded model of accelerate or Lightning is found
   const Checkpoint lightning = open_checkpoint(corpus + "lightning/fsdp_sharded/last.ckpt", {});
   REQUIRE(lightning.scalers.size() == 1);
   CHECK(files_of(lightning, lightning.scalers[0]) == Paths{"meta.pt"});
-  CHECK(lightning.scalers[0].state().place == "Lightning, 2.2 or newer, with FSDP");
+  CHECK(lightning.scalers[0].state().place == "Lightning, 2.1.1 or newer, with FSDP");
 }
 
 TEST_CASE("a universal checkpoint beside the ranks' own is told, and is read where it is alone") {

@@ -285,8 +285,10 @@ TEST_CASE("whose place it is, is told by key, file and what is at the root") {
     const char* place;
   };
   for (const Row& row :
-       {Row{"MixedPrecision", "last.ckpt", "epoch", "Lightning, 2.1 or newer"},
+       {Row{"MixedPrecision", "last.ckpt", "epoch", "Lightning, 2.1.1 or newer"},
         Row{"native_amp_scaling_state", "last.ckpt", "epoch", "Lightning, 1.5 or older"},
+        Row{"FSDPPrecisionPlugin", "last.ckpt", "epoch", "Lightning, 2.1.0, with FSDP"},
+        Row{"MixedPrecisionPlugin", "last.ckpt", "epoch", "Lightning, 1.9 to 2.1.0"},
         Row{"scaler", "checkpoint.pth", "reporter", "espnet"}, Row{"scaler", "best.pt", "train_args", "ultralytics"},
         Row{"scaler", "mine.pt", "epoch", ""}}) {
     MadeTree made;

@@ -1,0 +1,38 @@
+// The keys at a checkpoint's root under which the releases of one trainer keep the same scaler: a release that looks
+// for another key starts with a fresh scaler and says nothing.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+
+/// A run of releases, and their key.
+struct ReleaseKey {
+  std::string_view trainer;    ///< as users name it: "lightning"
+  std::string_view title;      ///< as sentences do: "Lightning"
+  const Dialect* dialect;      ///< of the state under it
+  std::string_view with;       ///< what trains so, where that decides too: "FSDP"; empty: the usual way
+  std::string_view since;      ///< "1.6", its first release; empty: from the beginning
+  std::string_view until;      ///< "1.8", its last one; empty: to the newest
+  std::string_view key;        ///< "NativeMixedPrecisionPlugin"
+  bool holds_several = false;  ///< several states, each under a key of its own below that
+};
+
+std::span<const ReleaseKey> release_keys();
+
+/// The row that `scaler` stands under; null where no release keeps it so.
+const ReleaseKey* release_key_of(const FoundScaler& scaler);
+
+/// Who keeps it there: "Lightning, 1.9 to 2.1.0" ...
+std::string place_under(const ReleaseKey& row);
+
+/// Where `version` ("2.2"; without its last number the newest of those) keeps what an older or newer release keeps
+/// under `row`. Throws `invalid_argument` for a text that is no version, `refused` where that release has no place for
+/// it.
+const ReleaseKey& key_in_release(const ReleaseKey& row, std::string_view version);
+
+}  // namespace tare
