@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_identity.hpp"
@@ -49,7 +51,7 @@ void require_unchanged(const Source& source, const CheckpointFile& read) {
 
 }  // namespace
 
-Reopened::Reopened(const Checkpoint& checkpoint, std::size_t file)
+Reopened::Reopened(const Checkpoint& checkpoint, std::size_t file, std::span<const FoundScaler* const> known)
     : checkpoint_(checkpoint), files_(checkpoint.files[file].parts) {
   if (files_.empty()) {
     files_ = {file};
@@ -57,7 +59,16 @@ Reopened::Reopened(const Checkpoint& checkpoint, std::size_t file)
   } else {
     open_several(checkpoint.files[file]);
   }
-  scalers_ = scalers_in(*container_);
+  std::unordered_multimap<std::string_view, const FoundScaler*> by_path;
+  for (const FoundScaler* scaler : known) by_path.emplace(scaler->path, scaler);
+  each_scaler_in(*container_, [&](const FoundScaler& scaler) {
+    const auto [first, last] = by_path.equal_range(scaler.path);
+    const auto same = std::find_if(first, last, [&](const auto& entry) { return same_state(*entry.second, scaler); });
+    if (same == last) return;
+    std::vector<FieldNode>& nodes = nodes_[same->second];
+    for (const Field& field : scaler.fields) nodes.push_back({field.node, field.inside});
+    by_path.erase(same);
+  });
 }
 
 void Reopened::open_single(const CheckpointFile& file) {
@@ -78,10 +89,8 @@ void Reopened::open_several(const CheckpointFile& file) {
   }
 }
 
-const FoundScaler& Reopened::scaler(const FoundScaler& state) const {
-  const auto found =
-      std::find_if(scalers_.begin(), scalers_.end(), [&](const FoundScaler& s) { return same_state(s, state); });
-  if (found != scalers_.end()) return *found;
+const std::vector<FieldNode>& Reopened::nodes_of(const FoundScaler& known) const {
+  if (const auto found = nodes_.find(&known); found != nodes_.end()) return found->second;
   throw Error(Status::refused, checkpoint_.files[files_.front()].location + ": reads otherwise than a moment ago",
               "something else writes it: try again when it is done");
 }
@@ -92,17 +101,21 @@ std::shared_ptr<const Source> Reopened::after(std::size_t part, std::span<const 
   return std::make_shared<PreviewSource>(sources_[part], change->change);
 }
 
-std::vector<FoundScaler> Reopened::scalers_after(std::span<const PartChange> changes) const {
+void Reopened::each_scaler_after(std::span<const PartChange> changes,
+                                 const std::function<void(const FoundScaler&)>& see) const {
   const auto names = container_->parts();
-  if (names.empty()) return scalers_in(*open_single_file(after(0, changes)));
+  if (names.empty()) return each_scaler_in(*open_single_file(after(0, changes)), see);
   const auto folder = std::make_shared<ChangedFolder>();
   for (std::size_t part = 0; part < names.size(); ++part) folder->add(names[part], after(part, changes));
-  return scalers_in(*format_of_whole(names.front())->open(folder, names.front()).container);
+  each_scaler_in(*format_of_whole(names.front())->open(folder, names.front()).container, see);
 }
 
-std::vector<FoundScaler> Reopened::scalers_in(const Container& container) const {
+void Reopened::each_scaler_in(const Container& container, const std::function<void(const FoundScaler&)>& see) const {
   std::vector<Finding> told_before;
-  return find_scalers(container.tree(), {checkpoint_.files[files_.front()].path}, told_before);
+  find_scalers(container.tree(), {checkpoint_.files[files_.front()].path}, told_before, [&](FoundScaler& scaler) {
+    see(scaler);
+    scaler.fields = std::vector<Field>();
+  });
 }
 
 }  // namespace tare

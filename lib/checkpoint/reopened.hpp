@@ -2,40 +2,50 @@
 // found in its files, not their trees.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
 
 namespace tare {
 
+/// Where a field stands: its node, and where that holds a document of its own, its node in that.
+struct FieldNode {
+  NodeId node = nowhere;
+  std::vector<NodeId> inside;
+};
+
 class Reopened {
  public:
-  /// Opens the container of files[`file`]. REQUIRES: a checkpoint of the file system. Throws what opening throws, and
-  /// `refused` where a file is not the one that was read.
-  Reopened(const Checkpoint& checkpoint, std::size_t file);
+  /// Opens the container of files[`file`] for `known`, scalers of that file; both outlive this. REQUIRES: a checkpoint
+  /// of the file system. Throws what opening throws, and `refused` where a file is not the one that was read.
+  Reopened(const Checkpoint& checkpoint, std::size_t file, std::span<const FoundScaler* const> known = {});
 
   [[nodiscard]] const Container& container() const { return *container_; }
-  /// The one that reads as `state` did; its nodes are this container's. Throws `refused` where there is none.
-  [[nodiscard]] const FoundScaler& scaler(const FoundScaler& state) const;
+  /// Where the fields of one of the known scalers stand in this container, in their order. Throws `refused` where it no
+  /// longer reads as it did.
+  [[nodiscard]] const std::vector<FieldNode>& nodes_of(const FoundScaler& known) const;
   /// The number in Checkpoint::files of a part (part 0 is the file itself where the container has none).
   [[nodiscard]] std::size_t file_of_part(std::size_t part) const { return files_[part]; }
 
-  /// The scalers as they would read after `changes`, which are written nowhere. Throws what opening throws.
-  [[nodiscard]] std::vector<FoundScaler> scalers_after(std::span<const PartChange> changes) const;
+  /// Calls `see` with each scaler as it would read after `changes`, which are written nowhere. Throws what opening
+  /// throws.
+  void each_scaler_after(std::span<const PartChange> changes, const std::function<void(const FoundScaler&)>& see) const;
 
  private:
   void open_single(const CheckpointFile& file);
   void open_several(const CheckpointFile& file);
   [[nodiscard]] std::shared_ptr<const Source> after(std::size_t part, std::span<const PartChange> changes) const;
-  [[nodiscard]] std::vector<FoundScaler> scalers_in(const Container& container) const;
+  void each_scaler_in(const Container& container, const std::function<void(const FoundScaler&)>& see) const;
 
   const Checkpoint& checkpoint_;
   std::vector<std::size_t> files_;                      ///< by part
   std::vector<std::shared_ptr<const Source>> sources_;  ///< by part
   std::unique_ptr<const Container> container_;
-  std::vector<FoundScaler> scalers_;
+  std::unordered_map<const FoundScaler*, std::vector<FieldNode>> nodes_;  ///< by known scaler
 };
 
 }  // namespace tare

@@ -61,8 +61,12 @@ FileChange change_plain_file(const Source& source, std::uint64_t offset, ByteVie
 }
 
 std::string joined_meaning(std::span<const NodeChange> changes) {
+  constexpr std::size_t most_named = 4;
   std::string joined;
-  for (const NodeChange& change : changes) joined += (joined.empty() ? "" : ", ") + change.meaning;
+  for (const NodeChange& change : changes.first(std::min(changes.size(), most_named))) {
+    joined += (joined.empty() ? "" : ", ") + change.meaning;
+  }
+  if (changes.size() > most_named) joined += fmt::format(" and {} more", changes.size() - most_named);
   return joined;
 }
 

@@ -20,7 +20,7 @@ FileChange change_plain_file(const Source& source, std::uint64_t offset, ByteVie
 /// the last.
 Splice changed_run(std::uint64_t offset, ByteView before, ByteView after, std::string_view meaning);
 
-/// The meanings of all changes in one line.
+/// The meanings of the changes in one line: the first few, and how many more there are.
 std::string joined_meaning(std::span<const NodeChange> changes);
 
 }  // namespace tare

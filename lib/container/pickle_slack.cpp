@@ -99,11 +99,11 @@ PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end
   }
   // MEMOIZE numbers its slot by how many there are: none may go then.
   if (counts_slots) return layout;
+  std::erase_if(puts, [&](const auto& put) { return fetched.contains(put.index); });
   for (const auto& put : puts) {
-    if (fetched.contains(put.index)) continue;
-    layout.unfetched.push_back(put);
     if (put.index < 256) layout.spare_slot = put.index;
   }
+  layout.unfetched = std::move(puts);
   return layout;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
@@ -250,8 +251,20 @@ void to_little_endian(Bytes& elements, std::size_t size, std::endian order) {
   }
 }
 
+/// Whether a view's elements already lie in row-major order, side by side. A dimension of one element may stride at
+/// will.
+bool is_row_major(const Tensor& tensor) {
+  std::int64_t step = 1;
+  for (std::size_t d = tensor.shape.size(); d-- > 0;) {
+    if (tensor.shape[d] != 1 && tensor.strides[d] != step) return false;
+    step *= tensor.shape[d];
+  }
+  return true;
+}
+
 /// The view's elements in row-major order. `run` holds the storage's elements from extent.first on.
-Bytes gather(const Tensor& tensor, ByteView run) {
+Bytes gather(const Tensor& tensor, Bytes run) {
+  if (is_row_major(tensor)) return run;
   const std::size_t size = tensor.type.size;
   const std::uint64_t count = tensor.count();
   Bytes elements(count * size);
@@ -338,7 +351,7 @@ Bytes PickleTensors::elements(NodeId node) const {
     order = storages_->order();
   }
   to_little_endian(run, tensor.type.size, order);
-  return gather(tensor, run);
+  return gather(tensor, std::move(run));
 }
 
 TensorPlace PickleTensors::place_of(NodeId node) const {

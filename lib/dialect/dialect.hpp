@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -135,9 +136,14 @@ struct FileContext {
   std::string_view name;  ///< relative to the checkpoint: "mp_rank_00/model_optim_rng.pt"
 };
 
+/// Told of each scaler when it is found and before the next one is read, so that it can let go of what need not be
+/// kept: histories of a whole model are large.
+using OnFound = std::function<void(FoundScaler&)>;
+
 /// All scalers in file order, each once. State that is there and cannot be read (FP8, a scale that is no number) is
 /// told in `findings`, with its path. Throws what Tree::value throws, and `refused` for more than limits::max_scalers.
-std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings);
+std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings,
+                                      const OnFound& on_found = {});
 
 /// Same dialect, path and fields, value by value: copies of one scaler.
 bool same_state(const FoundScaler& a, const FoundScaler& b);

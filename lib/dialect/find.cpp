@@ -75,8 +75,13 @@ bool has_part(std::string_view module, std::string_view part) {
 
 class Finder {
  public:
-  Finder(const Tree& tree, const FileContext& file, std::vector<Finding>& findings)
-      : tree_(tree), file_(file), findings_(findings), walk_(tree), root_(tree.fields(tree.root)) {}
+  Finder(const Tree& tree, const FileContext& file, std::vector<Finding>& findings, const OnFound& on_found)
+      : tree_(tree),
+        file_(file),
+        findings_(findings),
+        on_found_(on_found),
+        walk_(tree),
+        root_(tree.fields(tree.root)) {}
 
   std::vector<FoundScaler> find() {
     static const Telltales telltales;
@@ -146,6 +151,8 @@ class Finder {
     const KnownPlace place = place_of(scaler, file_, tree_);
     scaler.place = place.trainer;
     scaler.authority = place.authority;
+    scaler.fields.shrink_to_fit();
+    if (on_found_) on_found_(scaler);
     found_.push_back(std::move(scaler));
     steps_.push_back(walk_.current());
   }
@@ -220,6 +227,7 @@ class Finder {
   const Tree& tree_;
   const FileContext& file_;
   std::vector<Finding>& findings_;
+  const OnFound& on_found_;
   TreeWalk walk_;
   NodeId root_;
   std::vector<FoundScaler> found_;
@@ -228,8 +236,9 @@ class Finder {
 
 }  // namespace
 
-std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings) {
-  return Finder(tree, file, findings).find();
+std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings,
+                                      const OnFound& on_found) {
+  return Finder(tree, file, findings, on_found).find();
 }
 
 }  // namespace tare

@@ -28,6 +28,9 @@ class Numbers {
     return array_ == nullptr ? one_ : array_->number_at(index);
   }
 
+  /// The elements where they are float32, else null.
+  [[nodiscard]] const std::byte* floats() const { return floats_; }
+
  private:
   const PackedArray* array_;
   double one_;
@@ -81,6 +84,24 @@ void add_slots(const FoundScaler& scaler, const Fp8Convention& convention, const
     if (!fits(slot)) slot.history = nullptr;
     slots.push_back(std::move(slot));
   }
+}
+
+/// Counts a history of summary.length entries in the type that `amax_of` reads.
+template <typename AmaxOf>
+void take_history(Fp8Summary& summary, AmaxOf amax_of) {
+  decltype(amax_of(0)) max = 0;
+  std::uint64_t filled = 0;
+  std::uint64_t not_finite = 0;
+  for (std::uint64_t entry = 0; entry < summary.length; ++entry) {
+    const auto amax = amax_of(entry);
+    const bool is_finite = std::isfinite(amax);
+    filled += amax != 0 ? 1 : 0;
+    not_finite += is_finite ? 0 : 1;
+    if (is_finite && amax > max) max = amax;
+  }
+  summary.max = max;
+  summary.filled = filled;
+  summary.not_finite += not_finite;
 }
 
 }  // namespace
@@ -153,14 +174,13 @@ Fp8Summary summary_of(const Fp8Slot& slot) {
   summary.length = slot.history_length();
   if (summary.length == 0) return summary;
   const Numbers amaxes(*slot.history);
-  for (std::uint64_t entry = 0; entry < summary.length; ++entry) {
-    const double amax = amaxes[slot.history_index(entry)];
-    summary.filled += amax != 0 ? 1 : 0;
-    if (!std::isfinite(amax)) {
-      ++summary.not_finite;
-    } else if (amax > summary.max) {
-      summary.max = amax;
-    }
+  const auto index = [columns = std::max<std::uint64_t>(slot.columns, 1), column = slot.column](std::uint64_t entry) {
+    return entry * columns + column;
+  };
+  if (const std::byte* floats = amaxes.floats()) {
+    take_history(summary, [&](std::uint64_t entry) { return load_le<float>(floats + index(entry) * sizeof(float)); });
+  } else {
+    take_history(summary, [&](std::uint64_t entry) { return amaxes[index(entry)]; });
   }
   summary.newest = amaxes[slot.history_index(entry_of_age(slot.order, summary.length, 0))];
   const double largest = summary.max * summary.scale_max;

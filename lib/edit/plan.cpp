@@ -6,6 +6,9 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -188,6 +191,7 @@ class Planner {
                   "only TransformerEngine's extra state from 0.6 on is stripped");
     }
     state.is_stripped = true;
+    state.after.fields = std::vector<Field>();
     record_whole(state, "extra state", Value{{}, "FP8 state"}, Value{{}, "none"});
   }
 
@@ -333,7 +337,9 @@ class Planner {
   [[nodiscard]] FilePlan planned(std::size_t number, const std::vector<const StateWork*>& states) const {
     const std::string& path = checkpoint_.files[number].path;
     try {
-      const Reopened file(checkpoint_, number);
+      std::vector<const FoundScaler*> known;
+      for (const StateWork* state : states) known.push_back(&state->scaler->state());
+      const Reopened file(checkpoint_, number, known);
       FilePlan plan;
       const std::vector<NodeChange> changes = changes_of(file, states, plan);
       if (changes.empty()) return plan;
@@ -356,9 +362,10 @@ class Planner {
                                      FilePlan& plan) const {
     std::vector<NodeChange> changes;
     for (const StateWork* state : states) {
-      const FoundScaler& found = file.scaler(state->scaler->state());
+      const std::vector<Field>& fields = state->scaler->state().fields;
+      const std::vector<FieldNode>& nodes = file.nodes_of(state->scaler->state());
       if (state->is_stripped || state->is_renamed()) {
-        const NodeId node = found.fields.front().node;
+        const NodeId node = nodes.front().node;
         plan.holders.emplace_back(state->entries.at(0), file.file_of_part(file.container().part_of(node)));
         const NodeChange change = change_of_whole(*state, file.container().tree(), node);
         const bool is_known = std::any_of(changes.begin(), changes.end(),
@@ -366,13 +373,14 @@ class Planner {
         if (!is_known) changes.push_back(change);  // one key may hold several states
       }
       for (const auto& [index, replacement] : state->fields) {
-        const Field& before = found.fields[index];
+        const Field& before = fields[index];
         const Value& after = state->after.fields[index].value;
-        plan.holders.emplace_back(state->entries.at(index), file.file_of_part(file.container().part_of(before.node)));
+        const auto& [node, inside] = nodes[index];
+        plan.holders.emplace_back(state->entries.at(index), file.file_of_part(file.container().part_of(node)));
         if (same(before.value, after)) continue;
-        changes.push_back({before.node, replacement.data,
+        changes.push_back({node, replacement.data,
                            fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after)),
-                           before.inside});
+                           inside});
       }
     }
     return changes;
@@ -393,15 +401,24 @@ class Planner {
   /// The change must read back as what was asked for, and leave every other field as it is.
   static void require_effect(const Reopened& file, const std::vector<PartChange>& changes,
                              const std::vector<const StateWork*>& states, const std::string& path) {
-    const auto found = file.scalers_after(changes);
+    std::unordered_multimap<std::string_view, const StateWork*> by_path;  // before and, renamed, after
     for (const StateWork* state : states) {
-      const FoundScaler& before = state->scaler->state();
-      const bool is_there = std::any_of(found.begin(), found.end(),
-                                        [&](const FoundScaler& scaler) { return same_state(scaler, state->after); });
-      const bool is_left = std::any_of(found.begin(), found.end(), [&](const FoundScaler& scaler) {
-        return scaler.dialect == before.dialect && scaler.path == before.path;
+      by_path.emplace(state->scaler->state().path, state);
+      if (state->is_renamed()) by_path.emplace(state->after.path, state);
+    }
+    std::set<const StateWork*> there;
+    std::set<const StateWork*> left;
+    file.each_scaler_after(changes, [&](const FoundScaler& scaler) {
+      const auto [first, last] = by_path.equal_range(scaler.path);
+      std::for_each(first, last, [&](const auto& entry) {
+        const FoundScaler& before = entry.second->scaler->state();
+        if (scaler.dialect == before.dialect && scaler.path == before.path) left.insert(entry.second);
+        if (same_state(scaler, entry.second->after)) there.insert(entry.second);
       });
-      if (state->is_stripped ? !is_left : is_there && !(state->is_renamed() && is_left)) continue;
+    });
+    for (const StateWork* state : states) {
+      const bool is_left = left.contains(state);
+      if (state->is_stripped ? !is_left : there.contains(state) && !(state->is_renamed() && is_left)) continue;
       throw Error(Status::refused, fmt::format("{}: the edit would not read back as asked", path),
                   "nothing was written; this is a fault in tare: please report it with the file's scaler");
     }

@@ -55,7 +55,7 @@ bool same_data(const ValueList& a, const ValueList& b) {
 /// Equal bytes are equal values; of other bytes only those of NaNs may be.
 bool same_data(const PackedArray& a, const PackedArray& b) {
   if (a.shape != b.shape || a.count() != b.count()) return false;
-  if (*a.bytes == *b.bytes) return true;
+  if (a.bytes == b.bytes || *a.bytes == *b.bytes) return true;
   for (std::uint64_t i = 0; i < a.count(); ++i) {
     if (!same(a.at(i), b.at(i))) return false;
   }
