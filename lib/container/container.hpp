@@ -43,6 +43,9 @@ class Container {
   /// does not check out.
   [[nodiscard]] virtual FileChange change(std::span<const NodeChange> changes) const = 0;
 
+  /// Whether a value can be put where there is none (NewDocument, NewEntries).
+  [[nodiscard]] virtual bool can_add() const { return false; }
+
   /// The files of a container that spans several, by their names in its folder: first the one that it is opened by.
   /// Empty for a container that is one file.
   [[nodiscard]] virtual std::span<const std::string> parts() const { return {}; }

@@ -11,6 +11,7 @@
 #include "lib/container/element_patch.hpp"
 #include "lib/container/msgpack_lead.hpp"
 #include "lib/container/msgpack_reader.hpp"
+#include "lib/container/new_msgpack.hpp"
 #include "lib/container/plain_change.hpp"
 
 namespace tare {
@@ -72,6 +73,7 @@ class Msgpack final : public Container {
   [[nodiscard]] std::string_view format() const override { return "msgpack"; }
   [[nodiscard]] const Tree& tree() const override { return contents_.values.tree(); }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return contents_.values.findings; }
+  [[nodiscard]] bool can_add() const override { return true; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     std::vector<ChangedRun> runs;
     for (const NodeChange& change : changes) runs.push_back(changed(change));
@@ -86,6 +88,16 @@ class Msgpack final : public Container {
       return {stored.place, std::move(patch.after), change.meaning};
     }
     const Span place = contents_.values.place(change.node);
+    if (const auto* anew = std::get_if<NewDocument>(&change.value)) {
+      if (tree().kind(change.node) != Kind::none) throw Error(Status::refused, change.meaning + ": a value is there");
+      return {place, new_msgpack(anew->document), change.meaning};
+    }
+    if (const auto* anew = std::get_if<NewEntries>(&change.value)) {
+      if (!tree().items(change.node).empty()) {
+        throw Error(Status::refused, change.meaning + ": msgpack's maps are not added to: it holds something already");
+      }
+      return {place, new_msgpack({anew->entries}), change.meaning};
+    }
     const NewNumber number = number_of(change);
     if (const auto* flag = std::get_if<bool>(&number)) {
       return {place, {static_cast<std::byte>(*flag ? 0xc3 : 0xc2)}, change.meaning};

@@ -37,14 +37,18 @@ std::string_view spelled(std::span<const std::pair<std::string_view, std::string
 /// What both ways of writing share. Nothing is memoised: every value stands where it is used.
 class PickleWriter {
  public:
-  explicit PickleWriter(std::uint8_t protocol) {
-    op(Opcode::proto);
-    byte(protocol);
-  }
   virtual ~PickleWriter() = default;
 
-  Bytes finish() {
+  /// A whole pickle.
+  Bytes pickle(std::uint8_t protocol, const Document& document) {
+    op(Opcode::proto);
+    byte(protocol);
+    write(document);
     op(Opcode::stop);
+    return std::move(bytes_);
+  }
+  Bytes value(const Document& document) {
+    write(document);
     return std::move(bytes_);
   }
 
@@ -130,7 +134,7 @@ class PickleWriter {
 
 class TorchWriter final : public PickleWriter {
  public:
-  TorchWriter() : PickleWriter(2) {}
+  explicit TorchWriter(std::function<std::string()> key = {}) : key_(std::move(key)) {}
   std::vector<Bytes> storages;
 
  private:
@@ -141,7 +145,7 @@ class TorchWriter final : public PickleWriter {
     op(Opcode::mark);
     text("storage");
     global("torch", spelled(storage_classes, tensor.type.name));
-    text(std::to_string(storages.size()));
+    text(key_ ? key_() : std::to_string(storages.size()));
     text("cpu");
     integer(static_cast<std::int64_t>(tensor.elements.size() / tensor.type.size));
     op(Opcode::tuple);
@@ -157,12 +161,11 @@ class TorchWriter final : public PickleWriter {
     op(Opcode::reduce);
     storages.push_back(tensor.elements);
   }
+
+  std::function<std::string()> key_;  ///< names storages; empty: they are counted
 };
 
 class NumpyWriter final : public PickleWriter {
- public:
-  NumpyWriter() : PickleWriter(4) {}
-
  private:
   /// _reconstruct(ndarray, (0,), b'b'), then its state (1, shape, dtype, False, data)
   void put(const DocumentTensor& tensor) override {
@@ -206,15 +209,29 @@ class NumpyWriter final : public PickleWriter {
 
 TorchPickle new_torch_pickle(const Document& document) {
   TorchWriter writer;
-  writer.write(document);
-  Bytes text = writer.finish();
+  Bytes text = writer.pickle(2, document);
   return {std::move(text), std::move(writer.storages)};
 }
 
 Bytes new_numpy_pickle(const Document& document) {
-  NumpyWriter writer;
-  writer.write(document);
-  return writer.finish();
+  return NumpyWriter().pickle(4, document);
+}
+
+PickledValue torch_value(const Document& document, const std::function<std::string()>& key) {
+  TorchWriter writer(key);
+  PickledValue value{writer.value(document), std::nullopt};
+  if (writer.storages.size() > 1) throw Error(Status::refused, "several tensors cannot be added at once");
+  if (!writer.storages.empty()) value.storage = std::move(writer.storages.front());
+  return value;
+}
+
+PickledValue numpy_value(const Document& document) {
+  return {NumpyWriter().value(document), std::nullopt};
+}
+
+PickledValue as_entries(PickledValue map) {
+  map.opcodes.erase(map.opcodes.begin());  // EMPTY_DICT
+  return map;
 }
 
 }  // namespace tare

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/base/bytes.hpp"
@@ -20,5 +23,18 @@ TorchPickle new_torch_pickle(const Document& document);
 /// How numpy's arrays go into a plain pickle: protocol 4, data in the text. A tensor without dimensions is an array
 /// too.
 Bytes new_numpy_pickle(const Document& document);
+
+/// The opcodes alone that leave a value on the stack of a pickle that is there: nothing is memoised or fetched. The
+/// storage of a torch tensor gets the name that `key` gives, numpy's arrays have none. Throws `refused` for a second
+/// one.
+struct PickledValue {
+  Bytes opcodes;
+  std::optional<Bytes> storage;
+};
+PickledValue torch_value(const Document& document, const std::function<std::string()>& key);
+PickledValue numpy_value(const Document& document);
+
+/// The same for the entries of a map that lies on top of the stack: they are set in it. REQUIRES: one at least.
+PickledValue as_entries(PickledValue map);
 
 }  // namespace tare

@@ -12,7 +12,10 @@ NewNumber number_of(const NodeChange& change) {
   if (const auto* flag = std::get_if<bool>(&change.value)) return *flag;
   if (const auto* integer = std::get_if<Integer>(&change.value)) return *integer;
   if (const auto* number = std::get_if<double>(&change.value)) return *number;
-  throw Error(Status::refused, change.meaning + ": the field holds one number");
+  const bool adds =
+      std::holds_alternative<NewDocument>(change.value) || std::holds_alternative<NewEntries>(change.value);
+  throw Error(Status::refused, change.meaning + (adds ? ": this format has no room for what is not there"
+                                                      : ": the field holds one number"));
 }
 
 double as_double(const NewNumber& number) {

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "lib/tree/document.hpp"
 #include "lib/tree/tree.hpp"
 
 namespace tare {
@@ -39,7 +40,18 @@ struct NewText {
 /// None in place of a value.
 struct NewNone {};
 
-using NodeValue = std::variant<bool, Integer, double, NewElements, NewContents, NewTensor, NewText, NewNone>;
+/// A value made from nothing, in place of None.
+struct NewDocument {
+  Document document;
+};
+
+/// What a map lacks; none of these keys is in it.
+struct NewEntries {
+  DocumentMap entries;
+};
+
+using NodeValue =
+    std::variant<bool, Integer, double, NewElements, NewContents, NewTensor, NewText, NewNone, NewDocument, NewEntries>;
 
 /// A node's new value. The container keeps the encoding's kind where the value allows: a float32 tensor stays one, a
 /// Python int stays one for an Integer. Whoever asks has decided between Integer and double already.

@@ -49,6 +49,7 @@ class PickleFile final : public Container {
   [[nodiscard]] const Tree& tree() const override { return pickle_.tree; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return pickle_.findings; }
   [[nodiscard]] std::vector<GlobalName> globals() const override { return pickle_.globals; }
+  [[nodiscard]] bool can_add() const override { return true; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     const auto direct = without_nesting(tree(), changes, source_->name());
     const PickleRewrite rewrite = rewrite_pickle(pickle_, begin_, *tensors_, direct);

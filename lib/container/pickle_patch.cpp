@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/container/nested.hpp"
+#include "lib/container/new_pickle.hpp"
 #include "lib/container/pickle_encode.hpp"
 #include "lib/container/pickle_recipe.hpp"
 #include "lib/container/pickle_slack.hpp"
@@ -136,6 +137,8 @@ class Rewriter {
 
   void add(const NodeChange& change) {
     if (std::holds_alternative<NewNone>(change.value)) return add_none(change);
+    if (const auto* anew = std::get_if<NewDocument>(&change.value)) return add_document(change, anew->document);
+    if (const auto* anew = std::get_if<NewEntries>(&change.value)) return add_entries(change, *anew);
     switch (tree_.kind(change.node)) {
       case Kind::tensor:
         return add_tensor(change);
@@ -257,13 +260,47 @@ class Rewriter {
     if (state == nowhere) throw Error(Status::refused, change.meaning + ": is no object that could become None");
     PickleScanner scanner(tree_.bytes(), "", tree_.span(state).offset);
     scanner.next();
+    const PickleOp op = behind_memo(scanner);
+    if (op.code != Opcode::build) throw Error(Status::refused, change.meaning + ": is written in an unusual way");
+    in_place_.push_back({{op.end(), 0}, {static_cast<std::byte>(Opcode::pop), static_cast<std::byte>(Opcode::none)}});
+  }
+
+  /// The first opcode that does not put the top of the stack into the memo.
+  static PickleOp behind_memo(PickleScanner& scanner) {
     PickleOp op = scanner.next();
     while (op.code == Opcode::put || op.code == Opcode::binput || op.code == Opcode::long_binput ||
            op.code == Opcode::memoize) {
       op = scanner.next();
     }
-    if (op.code != Opcode::build) throw Error(Status::refused, change.meaning + ": is written in an unusual way");
-    in_place_.push_back({{op.end(), 0}, {static_cast<std::byte>(Opcode::pop), static_cast<std::byte>(Opcode::none)}});
+    return op;
+  }
+
+  /// A value in place of None.
+  void add_document(const NodeChange& change, const Document& document) {
+    if (tree_.kind(change.node) != Kind::none) throw Error(Status::refused, change.meaning + ": a value is there");
+    holders_.require_one_at(tree_.span(change.node), change);
+    in_place_.push_back({tree_.span(change.node), opcodes_of(document, change).opcodes});
+  }
+
+  /// Set as soon as the map is made: of what is set later none has the same key.
+  void add_entries(const NodeChange& change, const NewEntries& anew) {
+    holders_.require_one(change.node, change);
+    PickleScanner scanner(tree_.bytes(), "", tree_.span(change.node).offset);
+    const PickleOp made = scanner.next();
+    if (made.code != Opcode::empty_dict && made.code != Opcode::dict) {
+      throw Error(Status::refused, change.meaning + ": is no plain dict, which alone can be added to");
+    }
+    const std::uint64_t at = behind_memo(scanner).begin;
+    in_place_.push_back({{at, 0}, as_entries(opcodes_of({anew.entries}, change)).opcodes});
+  }
+
+  PickledValue opcodes_of(const Document& document, const NodeChange& change) {
+    if (!tensors_.has_storages()) return numpy_value(document);
+    PickledValue value = torch_value(document, [&] { return tensors_.unused_key(); });
+    if (!value.storage) return value;
+    if (!rewrite_.storages.empty()) throw Error(Status::refused, change.meaning + ": one tensor at a time is added");
+    rewrite_.storages.push_back({tensors_.unused_key(), *value.storage, change.meaning});
+    return value;
   }
 
   void add_bytes(const NodeChange& change, const TensorPlace& place, const NewContents& contents) {

@@ -75,6 +75,8 @@ class PickleTensors final : public TensorReader {
   [[nodiscard]] TensorPlace place_of(NodeId node) const;
   /// The bytes of the stream that a tensor's storage is; nowhere where it stands elsewhere.
   [[nodiscard]] NodeId stream_of(NodeId tensor) const;
+  /// Are tensors' elements kept beside the pickle, as torch does?
+  [[nodiscard]] bool has_storages() const { return storages_ != nullptr; }
   /// REQUIRES: storages.
   [[nodiscard]] std::string unused_key() const { return storages_->unused_key(); }
   /// The node of the bytes that hold an array's elements.

@@ -40,8 +40,7 @@ class LegacyStorages final : public StorageTable {
 
   [[nodiscard]] Span find(std::string_view key, std::uint64_t size) const override;
   [[nodiscard]] std::string unused_key() const override {
-    throw Error(Status::refused,
-                source_->name() + ": other tensors show the same storage, and a legacy file has no room for one more",
+    throw Error(Status::refused, source_->name() + ": a legacy file has no room for the storage that a tensor needs",
                 "load the checkpoint with torch and save it in the zip format first");
   }
   [[nodiscard]] std::endian order() const override { return order_; }
@@ -197,6 +196,7 @@ class TorchLegacy final : public Container {
   [[nodiscard]] const Tree& tree() const override { return pickle_.tree; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return pickle_.findings; }
   [[nodiscard]] std::vector<GlobalName> globals() const override { return pickle_.globals; }
+  [[nodiscard]] bool can_add() const override { return true; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     const auto direct = without_nesting(tree(), changes, source_->name());
     const PickleRewrite rewrite = rewrite_pickle(pickle_, object_.offset, *tensors_, direct);

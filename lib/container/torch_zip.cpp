@@ -162,6 +162,7 @@ class TorchZip final : public Container {
   [[nodiscard]] const Tree& tree() const override { return pickle_.tree; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
   [[nodiscard]] std::vector<GlobalName> globals() const override { return pickle_.globals; }
+  [[nodiscard]] bool can_add() const override { return true; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override;
 
  private:

@@ -213,18 +213,24 @@ const Blank& blank_for(std::string_view name, std::string_view path) {
   throw Error(Status::invalid_argument, fmt::format("there is no framework \"{}\"", name), "there are: " + names);
 }
 
-Document filled(const Blank& blank, const ScalerState& state) {
+bool holds(const Blank& blank, std::string_view native) {
+  return std::any_of(blank.fields.begin(), blank.fields.end(), [&](const BlankField& field) {
+    return (field.key.empty() ? field.name : field.key) == native || field.name == native;
+  });
+}
+
+Document scaler_of(const Blank& blank, const ScalerState& state) {
   DocumentMap fields;
   for (const BlankField& field : blank.fields) {
     const std::string_view key = field.key.empty() ? field.name : field.key;
     fields.push_back({std::string(field.name), value_as(field.type, find(state, key), key)});
   }
-  Document scaler = {std::move(fields)};
-  if (!blank.class_name.empty()) {
-    scaler = {DocumentObject{std::string(blank.module), std::string(blank.class_name),
-                             std::get<DocumentMap>(std::move(scaler.value))}};
-  }
-  Document whole = at_path(blank.path, std::move(scaler));
+  if (blank.class_name.empty()) return {std::move(fields)};
+  return {DocumentObject{std::string(blank.module), std::string(blank.class_name), std::move(fields)}};
+}
+
+Document filled(const Blank& blank, const ScalerState& state) {
+  Document whole = at_path(blank.path, scaler_of(blank, state));
   if (blank.version_key.empty()) return whole;
   const std::string framework(policy_of(state)->framework);  // "deepspeed 0.19.8"
   std::get<DocumentMap>(whole.value)

@@ -36,6 +36,12 @@ std::span<const Blank> blanks();
 /// to do instead.
 const Blank& blank_for(std::string_view name, std::string_view path);
 
+/// The scaler alone: a map, or an object. REQUIRES: a state of the blank's policy and variant. Throws as `filled`.
+Document scaler_of(const Blank& blank, const ScalerState& state);
+
+/// Whether it holds the value of that native name.
+bool holds(const Blank& blank, std::string_view native);
+
 /// The file's content. REQUIRES: a state of the blank's policy and variant. Throws `refused` for a value that the type
 /// in the file cannot hold.
 Document filled(const Blank& blank, const ScalerState& state);

@@ -6,6 +6,7 @@
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/policy.hpp"
+#include "lib/edit/fill.hpp"
 #include "lib/migrate/migrate.hpp"
 #include "lib/migrate/stored.hpp"
 #include "lib/state/policy_value.hpp"
@@ -37,9 +38,34 @@ std::vector<Assignment> assignments(const ScalerState& state, const FoundScaler&
   return all;
 }
 
+bool is_loss_scaler(const Scaler& scaler) {
+  return scaler.state().dialect->kind == "loss_scale";
+}
+
+/// Into a place that holds no scaler, and none is beside it that could be meant instead. Null where there is no such
+/// place.
+const Blank* blank_to_fill(const Checkpoint& into, const std::optional<std::string>& at) {
+  const bool is_meant = std::any_of(into.scalers.begin(), into.scalers.end(), [&](const Scaler& scaler) {
+    return is_loss_scaler(scaler) && (!at || scaler.state().path == *at);
+  });
+  return is_meant ? nullptr : empty_blank(into, at);
+}
+
+IntoPlan plan_filling(const ScalerState& source, const Checkpoint& into, const Blank& blank,
+                      const IntoRequest& request) {
+  const ConversionTarget target{std::string(blank.policy), std::string(blank.variant), request.given};
+  IntoPlan plan{{convert(source, target), {}}, {}};
+  const ScalerState& state = plan.migration.conversion.state;
+  tell_of_unstored(plan.migration, *blank.dialect,
+                   [&](std::string_view native, std::optional<Role>) { return holds(blank, native); });
+  plan.edit = plan_fill(into, request.at, scaler_of(blank, state));
+  return plan;
+}
+
 }  // namespace
 
 IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const IntoRequest& request) {
+  if (const Blank* blank = blank_to_fill(into, request.at)) return plan_filling(source, into, *blank, request);
   const FoundScaler& scaler = chosen_scalers(into, {request.at, false, request.align}).front()->state();
   const ScalerState before = to_state(scaler);
   const rule::PolicySpec& policy = *policy_of(before);

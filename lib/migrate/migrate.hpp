@@ -41,8 +41,8 @@ struct IntoPlan {
   EditPlan edit;
 };
 
-/// The edit that puts the state into every copy of a checkpoint's scaler. Throws as
-/// plan_edit does.
+/// The edit that puts the state into every copy of a checkpoint's scaler; where there is none, into the place that its
+/// framework keeps one at, if that is empty or broken. Throws as plan_edit and plan_fill do.
 IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const IntoRequest& request);
 
 struct NewFilePlan {

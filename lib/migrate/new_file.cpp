@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "lib/codec/state_file.hpp"
 #include "lib/container/new_container.hpp"
 #include "lib/dialect/blank.hpp"
@@ -46,11 +44,8 @@ NewFilePlan plan_new_file(const ScalerState& source, const std::string& framewor
   NewFilePlan plan{{convert(source, {std::string(blank.policy), std::string(blank.variant), given}), {}}, {}};
   const ScalerState& state = plan.migration.conversion.state;
   plan.contents = new_container(blank.format, filled(blank, state), stem_of(path));
-  tell_of_unstored(plan.migration, *blank.dialect, [&](std::string_view native, std::optional<Role>) {
-    return std::any_of(blank.fields.begin(), blank.fields.end(), [&](const BlankField& field) {
-      return (field.key.empty() ? field.name : field.key) == native || field.name == native;
-    });
-  });
+  tell_of_unstored(plan.migration, *blank.dialect,
+                   [&](std::string_view native, std::optional<Role>) { return holds(blank, native); });
   return plan;
 }
 

@@ -23,13 +23,8 @@ NEW_FILES = {
     "paddle_static": "scaler.pdopt", "mindspore": "scaler.ckpt", "mindspore_amp": "scaler.ckpt",
     "mindformers_adaptive": "scaler.ckpt", "flax": "scaler.msgpack", "jmp": "scaler.npz",
 }
-# What each release of Lightning looks for, by its own source.
-LIGHTNING_KEYS = {
-    "1.5": "native_amp_scaling_state", "1.6": "NativeMixedPrecisionPlugin", "1.8.6": "NativeMixedPrecisionPlugin",
-    "1.9": "MixedPrecisionPlugin", "2.1.0": "MixedPrecisionPlugin", "2.1": "MixedPrecision", "2.6.5": "MixedPrecision",
-}
 NO_RULE = {"tf_contrib", "mindformers_common"}
-DONE, USAGE, FAILED, REFUSED = 0, 2, 3, 4
+DONE, REFUSED = 0, 4
 TARGETS = 3  # for each source
 
 
@@ -130,46 +125,6 @@ def new_file(tare, source, framework, name):
     return None
 
 
-def renamed(tare, case, target, release, key):
-    """One release's key for the other's, and nothing else; undo brings the first back."""
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = pathlib.Path(scratch) / "case"
-        shutil.copytree(case, copy)
-        checkpoint, before = copy / target, snapshot(copy)
-        scaler = only_scaler(tare, checkpoint)
-        dry = tare("migrate", checkpoint, "--rename", release, "--dry-run", "--json")
-        if snapshot(copy) != before:
-            return "a dry run wrote something"
-        done = tare("migrate", checkpoint, "--rename", release, "--yes", "--json")
-        if (dry.code, done.code) != (DONE, DONE):
-            return str(done)
-        after = only_scaler(tare, checkpoint)
-        if after["path"] != key or after["fields"] != scaler["fields"] or "Lightning" not in after["place"]:
-            return f"it stands at {after['path']!r} with {after['fields']}"
-        if (snapshot(copy) == before) != (scaler["path"] == key):
-            return "something was written where nothing had to be, or nothing where something had to"
-        if scaler["path"] != key and tare("undo", checkpoint, "--yes").code != DONE:
-            return "it cannot be undone"
-        return None if snapshot(copy) == before else "undo left other bytes"
-
-
-def renames(tare, corpus):
-    """Every rename of a scaler in a file of Lightning's, with what is wrong about it."""
-    for folder, target in (("v1_5", "last.ckpt"), ("v2_1", "epoch=0-step=9.ckpt"), ("v2_6", "last.ckpt")):
-        for version, key in LIGHTNING_KEYS.items():
-            problem = renamed(tare, corpus / "lightning" / folder, target, f"lightning:{version}", key)
-            yield f"lightning/{folder} to {version}", problem
-    checkpoint = corpus / "lightning/v2_6/last.ckpt"
-    for release, code, words in (("lightning:new", USAGE, "no version"), ("lightning", USAGE, "TRAINER:VERSION"),
-                                 ("timm:1.0", USAGE, "known: lightning"),
-                                 ("transformer_engine:2.0", USAGE, "tare fp8 rename")):
-        answer = tare("migrate", checkpoint, "--rename", release, "--yes")
-        is_right = answer.code == code and words in answer.reason
-        yield f"--rename {release}", None if is_right else str(answer)
-    without = tare("migrate", corpus / "torch/disabled", "--rename", "lightning:2.2", "--yes")
-    yield "--rename where there is no scaler", None if without.code in (FAILED, REFUSED) else str(without)
-
-
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
@@ -201,8 +156,6 @@ def main():
             count(f"{name} into {other.relative_to(options.corpus)}", into(tare, source, other, other_truth))
         for framework, file in NEW_FILES.items():
             count(f"{name} to {framework}", new_file(tare, source, framework, file))
-    for what, problem in renames(tare, options.corpus):
-        count(what, problem)
     print(f"{len(chosen)} kinds of state; {passed} passed, {failed} failed")
     return 1 if failed or len(chosen) < 20 else 0
 
