@@ -51,6 +51,9 @@ std::string render_migration(const Terminal& terminal, const Migration& migratio
     text += fmt::format("  {}  {} = {}: not stored there. {}\n", terminal.styled(Style::warning, "configure"),
                         name(configured.role), text_of(configured.value), configured.sentence);
   }
+  if (!migration.flags.empty()) {
+    text += fmt::format("  {}  {}\n", terminal.styled(Style::warning, "pass     "), migration.flags);
+  }
   for (const std::string& warning : conversion.warnings) {
     text += fmt::format("{}: {}\n", terminal.styled(Style::warning, "warning"), escaped(warning));
   }

@@ -116,6 +116,7 @@ void add_migrate(CLI::App& app, Run& run) {
       "  tare migrate scaler.pt --into run/global_step4200 --dry-run\n"
       "  tare migrate iter_0004200 --into checkpoint-4200 --set window=500\n"
       "  tare migrate epoch=9.ckpt --rename lightning:2.2\n"
+      "--into also fills a place where the run saved no scaler ({}, None, Lightning's missing key), or a broken one.\n"
       "Counters are set so that the next growth and the next back-off come at the same step as in SOURCE. Every value\n"
       "is accounted for: carried, converted (with the formula), assumed, defaulted, clamped or lost.\n"
       "Lightning looks for a scaler under the name of a class that its releases call otherwise, and starts afresh\n"

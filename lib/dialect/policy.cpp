@@ -1,5 +1,7 @@
 #include "lib/dialect/policy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lib/base/error.hpp"
@@ -43,13 +45,34 @@ constexpr Row rows[] = {
     {"jmp", "", "constant", ""},
 };
 
+/// States that are shown and edited, and that no rule goes on with.
+struct Unrunnable {
+  std::string_view dialect;
+  std::string_view why;
+  std::string_view instead;
+};
+
+constexpr Unrunnable unrunnable[] = {
+    {"tf_contrib",
+     "tf.contrib's loss scale managers went with TensorFlow 1, whose steps can no longer be run to hold a rule against",
+     "carry the scale by hand: tare edit CHECKPOINT scale=..."},
+    {"mindformers_common",
+     "it is a scale alone, without the counters and the window that its update cell starts anew at every resume",
+     "carry the scale by hand: tare edit CHECKPOINT scale=..."},
+};
+
 const Row& row_of(const FoundScaler& scaler) {
   const std::string_view dialect = scaler.dialect->name;
   for (const Row& row : rows) {
     if (row.dialect == dialect && (row.having.empty() || scaler.find(row.having) != nullptr)) return row;
   }
-  throw Error(Status::unsupported, "no policy runs a state of dialect \"" + std::string(dialect) + "\"",
-              "tare_policies lists those that run.");
+  for (const Unrunnable& one : unrunnable) {
+    if (one.dialect != dialect) continue;
+    throw Error(Status::unsupported, fmt::format("no policy runs a state of dialect \"{}\": {}", dialect, one.why),
+                std::string(one.instead));
+  }
+  throw Error(Status::unsupported, fmt::format("no policy runs a state of dialect \"{}\"", dialect),
+              "tare_policies lists those that run");
 }
 
 StateValue value_of(const Value& whole) {

@@ -124,8 +124,9 @@ void require_filled(const Reopened& file, const std::vector<PartChange>& parts, 
                     field->value.as_double() == wanted.as_double();
            });
   };
-  const auto found = file.scalers_after(parts);
-  if (std::any_of(found.begin(), found.end(), holds)) return;
+  bool is_there = false;
+  file.each_scaler_after(parts, [&](const FoundScaler& scaler) { is_there = is_there || holds(scaler); });
+  if (is_there) return;
   throw Error(Status::refused,
               fmt::format("'{}': would not read back as a scaler of {}", place.path, place.blank->dialect->framework),
               "nothing was written; save the checkpoint once with its scaler on");

@@ -368,9 +368,8 @@ class Planner {
         const NodeId node = nodes.front().node;
         plan.holders.emplace_back(state->entries.at(0), file.file_of_part(file.container().part_of(node)));
         const NodeChange change = change_of_whole(*state, file.container().tree(), node);
-        const bool is_known = std::any_of(changes.begin(), changes.end(),
-                                          [&](const NodeChange& other) { return other.node == change.node; });
-        if (!is_known) changes.push_back(change);  // one key may hold several states
+        const bool is_known = request_.root_key && !changes.empty() && changes.back().node == change.node;
+        if (!is_known) changes.push_back(change);  // one root key may hold several states, all of which stand together
       }
       for (const auto& [index, replacement] : state->fields) {
         const Field& before = fields[index];

@@ -23,6 +23,7 @@ struct Configured {
 struct Migration {
   Conversion conversion;
   std::vector<Configured> configured;
+  std::string flags = {};  ///< what to pass for those that the framework can be told; empty where there is none
 };
 
 /// The state that `path` holds: one of tare's own state files (JSON, HDF5), or the scaler of a checkpoint, that at `at`

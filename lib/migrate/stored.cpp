@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
+#include "lib/dialect/flags.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
@@ -35,6 +39,9 @@ void tell_of_unstored(Migration& migration, const Dialect& dialect, const IsStor
     if (value == nullptr || *value == value_of(defaults, parameter)) continue;
     migration.configured.push_back({*role, *value, how_it_is_set(dialect, *role)});
   }
+  std::vector<std::pair<Role, StateValue>> values;
+  for (const Configured& one : migration.configured) values.emplace_back(one.role, one.value);
+  migration.flags = flags_for(dialect, values);
   lose_counters(migration.conversion, dialect, is_stored);
 }
 

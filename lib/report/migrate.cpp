@@ -67,6 +67,7 @@ std::string migrate_json(const Migration& migration, const MigrationOutcome& out
   members.add("written", outcome.is_written);
   add_conversion(members, migration.conversion);
   members.add("configured", report::list_of(migration.configured, configured_json));
+  members.add("flags", migration.flags.empty() ? Json() : Json(migration.flags));
   const bool is_edit = outcome.checkpoint != nullptr && outcome.edit != nullptr;
   members.add("edit", is_edit ? report::edit(*outcome.checkpoint, *outcome.edit, outcome.receipt) : Json());
   return report::text_of(members.take());

@@ -9,16 +9,14 @@ of DeepSpeed whose optimizer file is copied to 256 ranks. Edits are timed where 
 /dev/shm) and again beside the checkpoint of --disk. With --torch the same is done by that Python's torch in the same run;
 --save adds torch.save of the whole, which writes 4.4 GB. Needs Linux, strace and Python's standard library.
 """
-import argparse
-import os
 import pathlib
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+from processes import above_true, alternating_edits, bytes_read, parser, row, spread
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -35,42 +33,6 @@ if how == "save":
     torch.save(state, out)
 print(torch.__version__, imported * 1e3, (time.perf_counter() - begin) * 1e3)
 """
-
-
-def wall_ms(command):
-    begin = time.perf_counter()
-    subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    return (time.perf_counter() - begin) * 1e3
-
-
-def above_true(command, pairs):
-    """-> (median, lower and upper quartile) of what the command takes beyond an empty process, in ms"""
-    differences = []
-    for _ in range(pairs):
-        empty = wall_ms(["/bin/true"])
-        differences.append(wall_ms(command) - empty)
-    low, middle, high = statistics.quantiles(differences, n=4)
-    return middle, low, high
-
-
-def alternating_edits(tare, path, pairs):
-    """The same, for edits that each change the scale; without history, so that nothing piles up."""
-    differences = []
-    for number in range(pairs):
-        empty = wall_ms(["/bin/true"])
-        scale = 1024 if number % 2 else 4096
-        differences.append(wall_ms([tare, "edit", str(path), f"scale={scale}", "--yes", "--no-history"]) - empty)
-    low, middle, high = statistics.quantiles(differences, n=4)
-    return middle, low, high
-
-
-def bytes_read(command):
-    """Bytes that the process reads from files, as strace counts them, its shared libraries left out."""
-    with tempfile.NamedTemporaryFile("r") as trace:
-        subprocess.run(["strace", "-f", "-y", "-e", "trace=read,pread64,readv,preadv", "-o", trace.name, *command],
-                       stdout=subprocess.DEVNULL, check=True)
-        lines = [line for line in trace if ".so" not in line]
-    return sum(int(found[1]) for line in lines if (found := re.search(r"= (\d+)$", line)))
 
 
 def libraries(tare):
@@ -94,15 +56,6 @@ def torch_ms(python, how, path, out="-"):
     return version, float(imported), float(taken)
 
 
-def row(what, figure, ratio=""):
-    print(f"{what:<58} {figure:>34} {ratio:>16}", flush=True)
-
-
-def spread(figures):
-    middle, low, high = figures
-    return f"{middle:.2f} ms ({low:.2f} to {high:.2f})"
-
-
 def compare_with_torch(options, big, folder, inspect_ms, edit_ms):
     for how, name, ours in (("load", "torch.load", inspect_ms), ("mmap", "torch.load(mmap=True)", inspect_ms)):
         version, imported, taken = torch_ms(options.torch, how, big)
@@ -116,16 +69,12 @@ def compare_with_torch(options, big, folder, inspect_ms, edit_ms):
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True)
+    ask = parser(__doc__, pairs=200)
     ask.add_argument("--zero2", required=True, help="a ZeRO-2 checkpoint folder of DeepSpeed")
     ask.add_argument("--torch", help="a Python that has torch")
-    ask.add_argument("--pairs", type=int, default=200)
-    ask.add_argument("--folder", default="/dev/shm", help="where fsync costs nothing")
     ask.add_argument("--disk", default=tempfile.gettempdir(), help="a folder on a disk")
     ask.add_argument("--save", action="store_true")
     options = ask.parse_args()
-    options.tare = str(pathlib.Path(options.tare).resolve())
 
     with tempfile.TemporaryDirectory(dir=options.folder) as memory, tempfile.TemporaryDirectory(dir=options.disk) as disk:
         big = pathlib.Path(memory) / "big.pt"

@@ -6,15 +6,13 @@
 Whole processes are timed, in pairs that take turns with /bin/true: the figure is the median of the differences, the file
 being in the page cache. torch loads the file and unpickles every layer's state, as TransformerEngine does.
 """
-import argparse
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
-from checkpoint import above_true, row, spread, wall_ms
-from distributed import peak_mib
+from processes import above_true, parser, peak_mib, row, spread, wall_ms
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -33,15 +31,11 @@ print(len(states), (time.perf_counter() - begin) * 1e3)
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True)
+    ask = parser(__doc__, pairs=20)
     ask.add_argument("--torch", help="a Python that has torch")
     ask.add_argument("--layers", type=int, default=2000)
     ask.add_argument("--history", type=int, default=1024)
-    ask.add_argument("--pairs", type=int, default=20)
-    ask.add_argument("--folder", default="/dev/shm", help="where fsync costs nothing")
     options = ask.parse_args()
-    options.tare = str(pathlib.Path(options.tare).resolve())
 
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         model = pathlib.Path(folder) / "model.pt"

@@ -7,12 +7,11 @@ Whole processes are timed, in pairs that take turns with /bin/true: the figure i
 archive holds `gib` GiB of weights, nearly all of them holes, in `layers` layers, and an Adam under LossScaleOptimizer.
 h5py reads the two scalars of the scaler out of the weights file that is in it; and all of that, as Keras does.
 """
-import argparse
 import pathlib
 import subprocess
 import tempfile
 
-from checkpoint import above_true, alternating_edits, bytes_read, row, spread
+from processes import checkpoint_rows, framework_ms, framework_rows, parser
 
 WRITE = """
 import os, struct, sys, zlib
@@ -72,46 +71,28 @@ imported = time.perf_counter() - begin
 begin = time.perf_counter()
 with zipfile.ZipFile(sys.argv[1]) as archive, archive.open("model.weights.h5") as member, h5py.File(member, "r") as f:
     assert f["optimizer/vars/2"][()] == 3 and f["optimizer/vars/3"][()] > 0
-    scaler = time.perf_counter() - begin
     if sys.argv[2] == "all":
         f.visititems(lambda name, item: item[()] if isinstance(item, h5py.Dataset) else None)
-print(h5py.__version__, imported * 1e3, scaler * 1e3, (time.perf_counter() - begin) * 1e3)
+print(h5py.__version__, imported * 1e3, (time.perf_counter() - begin) * 1e3)
 """
 
 
-def h5py_ms(python, archive, what):
-    done = subprocess.run([python, "-c", READ, str(archive), what], capture_output=True, text=True, check=True)
-    version, *figures = done.stdout.split()
-    return version, *map(float, figures)
-
-
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True)
+    ask = parser(__doc__)
     ask.add_argument("--h5py", required=True, help="a Python that has h5py, which writes the archive, too")
     ask.add_argument("--gib", type=float, default=2)
     ask.add_argument("--layers", type=int, default=200)
-    ask.add_argument("--pairs", type=int, default=50)
-    ask.add_argument("--folder", default="/dev/shm", help="where fsync costs nothing")
     options = ask.parse_args()
-    options.tare = str(pathlib.Path(options.tare).resolve())
 
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         big = pathlib.Path(folder) / "model.keras"
         subprocess.run([options.h5py, "-c", WRITE, str(big), str(options.gib), str(options.layers)], check=True)
-        inspect = [options.tare, "inspect", str(big)]
-        subprocess.run(inspect, stdout=subprocess.DEVNULL, check=True)
-
-        row(f".keras of {big.stat().st_size:,} bytes, {3 * options.layers + 4} variables", "median (quartiles)", "h5py / tare")
-        inspect_ms = above_true(inspect, options.pairs)
-        row("tare inspect, above an empty process", spread(inspect_ms))
-        row("  bytes read", f"{bytes_read(inspect):,}")
-        row("tare edit, where fsync costs nothing", spread(alternating_edits(options.tare, big, options.pairs)))
-        version, imported, scaler, _ = h5py_ms(options.h5py, big, "scaler")
-        row(f"the scaler by h5py {version}, through zipfile", f"{scaler:.0f} ms", f"{scaler / inspect_ms[0]:.0f}x")
-        row("  and its import", f"{imported:.0f} ms", f"{(scaler + imported) / inspect_ms[0]:.0f}x")
-        _, _, _, whole = h5py_ms(options.h5py, big, "all")
-        row("all variables by h5py, as Keras loads them", f"{whole:.0f} ms", f"{whole / inspect_ms[0]:.0f}x")
+        title = f".keras of {big.stat().st_size:,} bytes, {3 * options.layers + 4} variables"
+        inspect_ms = checkpoint_rows(options, title, big, framework="h5py")
+        for what, words in (("scaler", "the scaler by h5py {}, through zipfile"),
+                            ("all", "all variables by h5py {}, as Keras loads them")):
+            version, imported, taken = framework_ms(options.h5py, READ, big, what)
+            framework_rows(words.format(version), imported, taken, inspect_ms)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ checkpoint is written as MindSpore writes one (protobuf records, one a parameter
 1 MB that are holes, and the scaler of a TrainOneStepWithLossScaleCell behind them. MindSpore loads all of it: it has no
 way to load less. Edits are timed where fsync costs nothing.
 """
-import argparse
 import pathlib
-import subprocess
 import struct
 import sys
 import tempfile
@@ -19,8 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # This file has the name of the package that it measures.
 sys.path[:] = [str(HERE), *(p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE)]
 
-from checkpoint import above_true, alternating_edits, bytes_read, row, spread
-from distributed import peak_mib
+from processes import checkpoint_rows, framework_ms, framework_rows, parser
 
 CONTENT = 1 << 20
 
@@ -67,37 +64,19 @@ def write(path, records):
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True)
+    ask = parser(__doc__)
     ask.add_argument("--mindspore", help="a Python that has mindspore")
     ask.add_argument("--records", type=int, default=2000)
-    ask.add_argument("--pairs", type=int, default=50)
-    ask.add_argument("--folder", default="/dev/shm", help="where fsync costs nothing")
     options = ask.parse_args()
-    options.tare = str(pathlib.Path(options.tare).resolve())
 
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         big = pathlib.Path(folder) / "net-1_6.ckpt"
         write(big, options.records)
-        inspect = [options.tare, "inspect", str(big)]
-        subprocess.run(inspect, stdout=subprocess.DEVNULL, check=True)
-
-        size = big.stat().st_size
-        row(f"MindSpore checkpoint of {options.records:,} records, {size / 1e9:.1f} GB", "median (quartiles)",
-            "MindSpore / tare")
-        inspect_ms = above_true(inspect, options.pairs)
-        row("tare inspect, above an empty process", spread(inspect_ms))
-        row("  bytes read", f"{bytes_read(inspect):,}")
-        row("  peak memory", f"{peak_mib(inspect):.0f} MiB")
-        row("tare edit, where fsync costs nothing", spread(alternating_edits(options.tare, big, options.pairs)))
+        title = f"MindSpore checkpoint of {options.records:,} records, {big.stat().st_size / 1e9:.1f} GB"
+        inspect_ms = checkpoint_rows(options, title, big, framework="MindSpore")
         if options.mindspore:
-            done = subprocess.run([options.mindspore, "-c", MINDSPORE, str(big)], capture_output=True, text=True,
-                                  check=True)
-            version, imported, taken = done.stdout.split()[-3:]
-            row(f"mindspore.load_checkpoint, {version}", f"{float(taken):.0f} ms",
-                f"{float(taken) / inspect_ms[0]:.0f}x")
-            whole = float(taken) + float(imported)
-            row("  and its import", f"{float(imported):.0f} ms", f"{whole / inspect_ms[0]:.0f}x")
+            version, imported, taken = framework_ms(options.mindspore, MINDSPORE, big)
+            framework_rows(f"mindspore.load_checkpoint, {version}", imported, taken, inspect_ms)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,11 @@ Orbax itself writes the checkpoints: 10,000 arrays of 1 KB and a loss scale, onc
 3), once in a database (OCDBT). Whole processes are timed, in pairs that take turns with /bin/true: the figure is the
 median of the differences. Orbax restores the scale alone. Edits are timed where fsync costs nothing.
 """
-import argparse
 import pathlib
 import subprocess
 import tempfile
 
-from checkpoint import above_true, alternating_edits, bytes_read, row, spread
+from processes import checkpoint_rows, framework_ms, framework_rows, parser
 
 SAVE = """
 import os, sys
@@ -42,33 +41,20 @@ print(ocp.__version__, imported * 1e3, (time.perf_counter() - begin) * 1e3)
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True)
+    ask = parser(__doc__)
     ask.add_argument("--orbax", required=True, help="a Python that has orbax-checkpoint")
     ask.add_argument("--items", type=int, default=10_000)
-    ask.add_argument("--pairs", type=int, default=50)
-    ask.add_argument("--folder", default="/dev/shm", help="where fsync costs nothing")
     options = ask.parse_args()
-    options.tare = str(pathlib.Path(options.tare).resolve())
 
     for kind in ("zarr2", "zarr3", "ocdbt"):
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             item = pathlib.Path(folder) / "default"
             subprocess.run([options.orbax, "-c", SAVE, item, str(options.items), kind], stderr=subprocess.DEVNULL, check=True)
-            inspect = [options.tare, "inspect", str(item)]
-            subprocess.run(inspect, stdout=subprocess.DEVNULL, check=True)
-            done = subprocess.run([options.orbax, "-c", LOAD, item], capture_output=True, text=True, check=True)
-            version, imported, taken = done.stdout.split()
-
-            row(f"Orbax checkpoint of {options.items:,} arrays, {kind}", "median (quartiles)", "Orbax / tare")
-            inspect_ms = above_true(inspect, options.pairs)
-            row("tare inspect, above an empty process", spread(inspect_ms))
+            version, imported, taken = framework_ms(options.orbax, LOAD, item)
             size = sum(file.stat().st_size for file in item.rglob("*") if file.is_file())
-            row("  bytes read", f"{bytes_read(inspect):,} of {size:,}")
-            row("tare edit, where fsync costs nothing", spread(alternating_edits(options.tare, item, options.pairs)))
-            row(f"the scale by Orbax {version}", f"{float(taken):.0f} ms", f"{float(taken) / inspect_ms[0]:.0f}x")
-            whole = float(taken) + float(imported)
-            row("  and its import", f"{float(imported):.0f} ms", f"{whole / inspect_ms[0]:.0f}x")
+            inspect_ms = checkpoint_rows(options, f"Orbax checkpoint of {options.items:,} arrays, {kind}", item,
+                                         f" of {size:,}", "Orbax")
+            framework_rows(f"the scale by Orbax {version}", imported, taken, inspect_ms)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import zlib
 
+from processes import row
+
 TORCH = """
 import pathlib, sys, time
 begin = time.perf_counter()
@@ -85,10 +87,6 @@ def drop_caches():
         return True
     except OSError:
         return False
-
-
-def row(what, figure, ratio=""):
-    print(f"{what:<58} {figure:>34} {ratio:>16}".rstrip(), flush=True)
 
 
 def spread(runs):

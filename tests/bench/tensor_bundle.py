@@ -7,12 +7,11 @@ TensorFlow itself writes the checkpoint: 20,000 variables of 1 KB under names of
 processes are timed, in pairs that take turns with /bin/true: the figure is the median of the differences. TensorFlow
 opens the checkpoint and reads the scale alone. Edits are timed where fsync costs nothing.
 """
-import argparse
 import pathlib
 import subprocess
 import tempfile
 
-from checkpoint import above_true, alternating_edits, bytes_read, row, spread
+from processes import checkpoint_rows, framework_ms, framework_rows, parser
 
 SAVE = """
 import os, sys
@@ -41,32 +40,19 @@ print(tf.__version__, imported * 1e3, (time.perf_counter() - begin) * 1e3)
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True)
+    ask = parser(__doc__)
     ask.add_argument("--tensorflow", required=True, help="a Python that has tensorflow")
     ask.add_argument("--items", type=int, default=20_000)
-    ask.add_argument("--pairs", type=int, default=50)
-    ask.add_argument("--folder", default="/dev/shm", help="where fsync costs nothing")
     options = ask.parse_args()
-    options.tare = str(pathlib.Path(options.tare).resolve())
 
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         prefix = pathlib.Path(folder) / "ckpt-1"
         subprocess.run([options.tensorflow, "-c", SAVE, prefix, str(options.items)], stderr=subprocess.DEVNULL, check=True)
         index = prefix.with_suffix(".index")
-        inspect = [options.tare, "inspect", str(index)]
-        subprocess.run(inspect, stdout=subprocess.DEVNULL, check=True)
-        done = subprocess.run([options.tensorflow, "-c", LOAD, prefix], capture_output=True, text=True, check=True)
-        version, imported, taken = done.stdout.split()
-
-        row(f"TensorFlow checkpoint of {options.items:,} variables", "median (quartiles)", "TensorFlow / tare")
-        inspect_ms = above_true(inspect, options.pairs)
-        row("tare inspect, above an empty process", spread(inspect_ms))
-        row("  bytes read", f"{bytes_read(inspect):,} of {index.stat().st_size:,} index")
-        row("tare edit, where fsync costs nothing", spread(alternating_edits(options.tare, index, options.pairs)))
-        row(f"the scale by TensorFlow {version}", f"{float(taken):.1f} ms", f"{float(taken) / inspect_ms[0]:.1f}x")
-        whole = float(taken) + float(imported)
-        row("  and its import", f"{float(imported):.0f} ms", f"{whole / inspect_ms[0]:.0f}x")
+        version, imported, taken = framework_ms(options.tensorflow, LOAD, prefix)
+        inspect_ms = checkpoint_rows(options, f"TensorFlow checkpoint of {options.items:,} variables", index,
+                                     f" of {index.stat().st_size:,} index", "TensorFlow")
+        framework_rows(f"the scale by TensorFlow {version}", imported, taken, inspect_ms)
 
 
 if __name__ == "__main__":

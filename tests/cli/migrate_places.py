@@ -114,6 +114,21 @@ def broken():
         yield f"{{}}, protocol {protocol}", "scaler.pdparams", pickle.dumps({"a": 1, "scaler": {}}, protocol)
 
 
+def flags(tare, corpus):
+    """What a framework takes from its configuration is said as it is passed."""
+    source = corpus / "torch/scaler-file-t2.15/scaler.pt"
+    with tempfile.TemporaryDirectory() as scratch:
+        for framework, name, wanted in (("megatron", "scaler.pt", "--loss-scale-window 2000 --hysteresis 1"),
+                                        ("flax", "scaler.msgpack", "DynamicScale(growth_interval=1999)"),
+                                        ("torch", "scaler.pt", None)):
+            answer = tare("migrate", source, "--to", framework, "-o", pathlib.Path(scratch) / name, "--yes", "--json").json()
+            yield f"flags of {framework}", None if answer["flags"] == wanted else f"{answer['flags']!r}"
+    for case in ("tensorflow/saver_contrib", "mindformers/common_json"):
+        refused = tare("migrate", corpus / case, "--to", "torch", "-o", "new.pt", "--dry-run")
+        is_told = refused.code == FAILED and "no policy runs" in refused.reason and "carry the scale by hand" in refused.reason
+        yield f"from {case}", None if is_told else str(refused)
+
+
 def fillings(tare, corpus):
     source = corpus / "torch/scaler-file-t2.15/scaler.pt"
     with tempfile.TemporaryDirectory() as scratch:
@@ -142,7 +157,7 @@ def main():
     ask.add_argument("--corpus", type=pathlib.Path, required=True)
     options = ask.parse_args()
     tare = Tare(options.tare)
-    results = [*renames(tare, options.corpus), *fillings(tare, options.corpus)]
+    results = [*renames(tare, options.corpus), *fillings(tare, options.corpus), *flags(tare, options.corpus)]
     failed = [(what, problem) for what, problem in results if problem is not None]
     for what, problem in failed:
         print(f"falls short: {what}: {problem}", flush=True)

@@ -3,8 +3,8 @@
 
     new_files.py --tare BINARY
 
-Run it in a Python with torch (DeepSpeed and Megatron too, where they are installed), MindSpore or Paddle: it writes the
-files of the frameworks that are there, each from two states, and holds what the framework's own loader then has against
+Run it in a Python with torch (DeepSpeed and Megatron too, where they are installed), MindSpore, Paddle, or flax and jmp: it
+writes the files of the frameworks that are there, each from two states, and holds what the framework's own loader then has against
 what tare said that it wrote.
 """
 import argparse
@@ -83,14 +83,25 @@ def flax_values(path):
     return {"fin_steps": int(scale.fin_steps), "scale": float(scale.scale)}
 
 
+def stepped_by_jmp(arrays):
+    """The values of a jmp scaler that is made of them and works."""
+    import jmp
+    import numpy
+    scaler = jmp.DynamicLossScale(**{name.rsplit("/", 1)[-1]: value for name, value in arrays.items()})
+    values = {"loss_scale": scaler.loss_scale.item(), "counter": scaler.counter.item()}
+    after = scaler.adjust(numpy.bool_(False))
+    assert float(after.loss_scale) == values["loss_scale"] / 2 and int(after.counter) == 0
+    return values
+
+
 def jmp_npz_values(path):
     import numpy
-    return {name.rsplit("/", 1)[-1]: array.item() for name, array in numpy.load(path).items()}
+    return stepped_by_jmp(numpy.load(path))
 
 
 def jmp_msgpack_values(path):
     from flax import serialization
-    return {name: array.item() for name, array in serialization.msgpack_restore(path.read_bytes())["loss_scale"].items()}
+    return stepped_by_jmp(serialization.msgpack_restore(path.read_bytes())["loss_scale"])
 
 
 # (module that must be there, --to, file, loader)
@@ -103,8 +114,8 @@ LOADERS = [
     ("mindspore", "mindspore", "net.ckpt", mindspore_values),
     ("mindspore", "mindspore_amp", "state.ckpt", mindspore_values),
     ("flax", "flax", "state.msgpack", flax_values),
-    ("flax", "jmp", "state.npz", jmp_npz_values),
-    ("flax", "jmp", "state.msgpack", jmp_msgpack_values),
+    ("jmp", "jmp", "state.npz", jmp_npz_values),
+    ("jmp", "jmp", "state.msgpack", jmp_msgpack_values),
 ]
 
 

@@ -54,7 +54,7 @@ for arrays in tensorflow orbax keras; do
   "$cache/$arrays/bin/python" $here/arrays.py "${common[@]}" 2>"$cache/$arrays.log" ||
     { cat "$cache/$arrays.log" >&2; status=1; }
 done
-for frameworks in new mindspore paddle orbax; do
+for frameworks in new mindspore paddle keras; do
   "$cache/$frameworks/bin/python" $here/new_files.py --tare build/release/tools/tare || status=1
 done
 # A compressed state in HDF5, by the filters that PyPI has.
