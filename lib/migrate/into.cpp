@@ -66,6 +66,10 @@ IntoPlan plan_filling(const ScalerState& source, const Checkpoint& into, const B
 
 IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const IntoRequest& request) {
   if (const Blank* blank = blank_to_fill(into, request.at)) return plan_filling(source, into, *blank, request);
+  if (std::none_of(into.scalers.begin(), into.scalers.end(), is_loss_scaler)) {
+    throw Error(Status::refused, into.resolved + ": there is no loss scaler in it, and no empty place of one",
+                "save it once with its scaler on and migrate into that, or write a file: --to FRAMEWORK -o FILE");
+  }
   const FoundScaler& scaler = chosen_scalers(into, {request.at, false, request.align}).front()->state();
   const ScalerState before = to_state(scaler);
   const rule::PolicySpec& policy = *policy_of(before);

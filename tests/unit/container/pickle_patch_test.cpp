@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lib/base/error.hpp"
+#include "tests/unit/container/python_pickles.hpp"
 
 using namespace tare;
 using namespace std::string_literals;
@@ -108,4 +109,52 @@ TEST_CASE("runs that differ are patches of their own unless they are close") {
   CHECK(runs[0].after.size() == 4);
   CHECK(runs[1].offset == 130);
   CHECK(runs[1].after.size() == 1);
+}
+
+namespace {
+
+const DocumentMap entries = {{"scale", {512.0}}, {"steps", {std::int64_t{-3}}}, {"on", {true}}};
+
+Bytes with(const Written& written, NodeId node, NodeValue value) {
+  const NodeChange change{node, std::move(value), "a scaler"};
+  return rewrite_pickle(written.pickle, 0, written.tensors, std::span(&change, 1)).pickle;
+}
+
+void check_entries(const Tree& tree, NodeId map) {
+  REQUIRE(tree.kind(map) == Kind::map);
+  CHECK(tree.items(map).size() == 2 * entries.size());
+  CHECK(std::get<double>(tree.value(tree.find(map, "scale"), 1).data) == 512.0);
+  CHECK(tree.integer(tree.find(map, "steps")).value == -3);
+  CHECK(tree.kind(tree.find(map, "on")) == Kind::boolean);
+}
+
+}  // namespace
+
+TEST_CASE("an empty dict takes entries, and None a dict, in every protocol") {
+  for (const std::string_view text : test::python_pickles) {
+    const Written written{std::string(text)};
+    const Tree& tree = written.pickle.tree;
+    const Pickle filled = reread(with(written, tree.items(written.find("empty"))[0], NewEntries{entries}));
+    check_entries(filled.tree, filled.tree.items(filled.tree.find(filled.tree.root, "empty"))[0]);
+    const Pickle replaced = reread(with(written, tree.items(written.find("fixed"))[2], NewDocument{{entries}}));
+    check_entries(replaced.tree, replaced.tree.items(replaced.tree.find(replaced.tree.root, "fixed"))[2]);
+    CHECK(replaced.tree.items(replaced.tree.root).size() == tree.items(tree.root).size());
+  }
+}
+
+TEST_CASE("entries go in front of those that a dict has") {
+  const Written written(two_ints);
+  const Pickle after = reread(with(written, written.pickle.tree.root, NewEntries{{{"more", {1.0}}}}));
+  CHECK(std::get<double>(value_at(after, "more").data) == 1.0);
+  CHECK(std::get<Integer>(value_at(after, "n").data).value == 3);
+  CHECK(after.tree.key_text(after.tree.items(after.tree.root)[0]) == "more");
+}
+
+TEST_CASE("nothing is put where a value is, or into a dict that stands in two places") {
+  const Written written(two_ints);
+  CHECK_THROWS_AS(written.changed("n", NewDocument{{entries}}), Error);
+  CHECK_THROWS_AS(written.changed("n", NewEntries{entries}), Error);
+  const Written twice("\x80\x02(}q\0h\0t."s);
+  const Tree& tree = twice.pickle.tree;
+  CHECK_THROWS_AS(with(twice, tree.items(tree.root)[0], NewEntries{entries}), Error);
 }
