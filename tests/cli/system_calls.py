@@ -3,8 +3,9 @@
 
     system_calls.py --tare TARE --corpus FOLDER
 
-300 rank files are inspected, edited and restored by a process that may have 64 files open. Exit 1 if a file takes more
-calls than it should, 77 (skipped) where strace may not trace.
+300 rank files are inspected, edited and restored by a process that may have 64 files open. And an Orbax item of 2,000
+arrays, of which none but the scaler's is looked at. Exit 1 if a file takes more calls than it should, 77 (skipped) where
+strace may not trace.
 """
 import argparse
 import collections
@@ -20,10 +21,35 @@ RANKS = 300
 PER_FILE = {"openat": 1, "pread64": 1, "newfstatat": 1, "fstat": 1, "close": 1}  # of a small file: each of these, once
 BETWEEN_THREADS = {"futex": 1, "rt_sigprocmask": 1}  # how many there are is the scheduler's choice; no journeys
 ANYTHING_ELSE = 60  # calls of the process itself
+ARRAYS = 2000
+FOR_ALL_ARRAYS = 200  # calls of any kind: those of the process, a few listings, the scaler's own files
 
 
 def limit_open_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+
+def calls_in(trace):
+    return collections.Counter(re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.MULTILINE))
+
+
+def arrays(run, tare, corpus, scratch):
+    """What is wrong with an Orbax item of many arrays."""
+    case, trace = pathlib.Path(scratch, "run"), pathlib.Path(scratch, "arrays")
+    shutil.copytree(pathlib.Path(corpus, "flax/orbax_zarr/run"), case)
+    item = case / "10/default"
+    for number in range(ARRAYS):
+        array = item / f"params.layer_{number:05}"
+        array.mkdir()
+        (array / "0").write_bytes(b"")
+    run("strace", "-f", "-o", trace, tare, "inspect", item)
+    count = calls_in(trace).total()
+    if count > FOR_ALL_ARRAYS:
+        yield f"{count} calls for an item of {ARRAYS} arrays"
+    for verb, *rest in (("edit", "scale=64"), ("undo",)):  # one array's file: its record lies deep inside
+        done = run(tare, verb, item, *rest, "--yes")
+        if done.returncode != 0:
+            yield f"{verb} of an item: {done}"
 
 
 def main():
@@ -49,7 +75,7 @@ def main():
             sys.exit(77)
         if f"in {RANKS} files, which agree" not in done.stdout:
             failed.append(f"inspect: {done}")
-        calls = collections.Counter(re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.MULTILINE))
+        calls = calls_in(trace)
         for call, count in calls.items():
             if count > (PER_FILE | BETWEEN_THREADS).get(call, 0) * RANKS + ANYTHING_ELSE:
                 failed.append(f"{call}: {count} calls for {RANKS} files")
@@ -63,6 +89,7 @@ def main():
                 failed.append(f"{arguments[0]}: scale is {got}")
         if any(path.read_bytes() != before for path in folder.glob("*.pt")):
             failed.append("undo: bytes are not back")
+        failed.extend(arrays(run, options.tare, options.corpus, scratch))
     print("\n".join(failed) or f"{dict(calls)}")
     sys.exit(bool(failed))
 
