@@ -2,9 +2,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/files.hpp"
-#include "lib/checkpoint/choose.hpp"
+#include "lib/checkpoint/plain_states.hpp"
 #include "lib/codec/state_file.hpp"
-#include "lib/dialect/policy.hpp"
 #include "lib/report/report.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
@@ -18,15 +17,9 @@ struct Options {
   std::string path;
   std::string torch;
   std::string plain;
-  Choice choice;
+  std::optional<std::string> at;
   bool json = false;
 };
-
-/// The scaler's state in a file that no pickle is needed for. (HDF5 is for libtare: this command cannot load it.)
-void write_plain(const Checkpoint& checkpoint, const Options& options) {
-  const Scaler& scaler = *chosen_scalers(checkpoint, options.choice).front();
-  write_state_file(to_state(scaler.state()), options.plain, {});
-}
 
 int attest_checkpoint(const Terminal& terminal, const Options& options) {
   const TorchRelease release = options.torch.empty() ? newest_torch_release() : require_torch_release(options.torch);
@@ -37,7 +30,7 @@ int attest_checkpoint(const Terminal& terminal, const Options& options) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   const Attestation attestation = attest(checkpoint, release);
-  if (!options.plain.empty()) write_plain(checkpoint, options);
+  if (!options.plain.empty()) write_state_files(plain_states(checkpoint, options.at), options.plain);
   terminal.answer(options.json ? attest_json(checkpoint, attestation)
                                : render_attestation(terminal, checkpoint, attestation));
   return attestation.is_plain() ? exit_done : exit_no;
@@ -51,13 +44,16 @@ void add_attest(CLI::App& app, Run& run) {
   verb->add_option("PATH", options->path, "As for inspect")->required();
   verb->add_option("--torch", options->torch,
                    "The torch release whose weights_only counts (default: the newest known)");
-  verb->add_option("--write-plain", options->plain, "Also write the scaler's state as plain JSON");
-  verb->add_option("--at", options->choice.at, "Which scaler to write, by its path, where there are several");
+  verb->add_option("--write-plain", options->plain,
+                   "Also write the scalers' and the FP8 state to a .json file (.h5: where HDF5 can be loaded)");
+  verb->add_option("--at", options->at,
+                   "Which scaler to write, by its path; of FP8 state, which layers (* and ? are wildcards)");
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.attest/1)");
   verb->footer(
       "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"
       "TransformerEngine's extra state: allowed (by weights_only), framework, unknown, or dangerous (os.system ...).\n"
       "Nothing is imported or run.\n\n"
+      "--write-plain writes what `tare inspect --save` does; of several states a list (tare.states/1).\n\n"
       "Exit 0: plain data. 1: something in it is not, or cannot be read.\n"
       "Examples:\n"
       "  tare attest checkpoint.pt\n"

@@ -259,6 +259,15 @@ std::string value_to_json(const StateValue& value) {
   return text;
 }
 
+std::string states_to_json(std::span<const NamedState> states) {
+  Array list;
+  for (const NamedState& named : states) {
+    Json state = json::parse(state_to_json(named.state), named.path, Status::internal);
+    list.emplace_back(json::Members().add("path", named.path).add("state", std::move(state)).take());
+  }
+  return json::text_of(json::Members().add("schema", "tare.states/1").add("states", std::move(list)).take());
+}
+
 ScalerState state_from_json(std::string_view text, const std::string& name) {
   const Json json = json::parse(text, name, Status::corrupt);
   const auto* root = json.as<Object>();

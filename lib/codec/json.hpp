@@ -1,9 +1,11 @@
 // The state as JSON text: "tare.state/1", and the five plain scalars that lerobot keeps in scaler_state.json.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "lib/state/named_state.hpp"
 #include "lib/state/scaler_state.hpp"
 
 namespace tare {
@@ -16,6 +18,10 @@ enum class JsonShape {
 
 /// Throws `mismatch` where the shape cannot hold the state (lerobot's holds torch's alone).
 std::string state_to_json(const ScalerState& state, JsonShape shape = JsonShape::tare);
+
+/// Several states in one text: {"schema": "tare.states/1", "states": [{"path": ..., "state": {...}}, ...]}, each as
+/// state_to_json writes it.
+std::string states_to_json(std::span<const NamedState> states);
 
 /// Either shape, by what stands in it; `name` is for messages. Throws `corrupt` for what is no JSON or no state,
 /// `unsupported` for a newer schema, `mismatch` for values that their policy cannot hold.

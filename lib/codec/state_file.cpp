@@ -60,6 +60,13 @@ ScalerState read_state_file(const std::string& path) {
   throw Error(Status::corrupt, path + ": neither JSON nor HDF5", "For a checkpoint, use tare_checkpoint_state.");
 }
 
+void write_state_files(std::span<const NamedState> states, const std::string& path) {
+  if (states.size() == 1) return write_state_file(states.front().state, path, {});
+  if (path.ends_with(".json")) return write_whole_file(path, as_bytes(states_to_json(states)));
+  throw Error(Status::refused, path + ": " + std::to_string(states.size()) + " states, and only JSON holds several",
+              "Name it .json, or choose one with --at.");
+}
+
 void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options) {
   if (path.ends_with(".json")) {
     const std::string text = state_to_json(state, options.shape);

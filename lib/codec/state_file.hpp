@@ -1,6 +1,7 @@
 // tare's own state files, JSON and HDF5.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "lib/codec/hdf5.hpp"
@@ -20,6 +21,10 @@ StateFileOptions parse_state_file_options(const char* text);
 
 /// Reads either kind, by content. Throws `io`, `corrupt`, `unsupported` or `mismatch`.
 ScalerState read_state_file(const std::string& path);
+
+/// All of `states`: a single one as write_state_file does, several as states_to_json does. Throws `refused` for several
+/// in a format that holds one.
+void write_state_files(std::span<const NamedState> states, const std::string& path);
 
 /// By the path's ending: .json, .h5 or .hdf5. The file appears whole or not at all.
 void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options);

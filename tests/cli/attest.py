@@ -14,6 +14,7 @@ from command import Tare
 
 DELAYED = "transformer_engine/te2.20_delayed/model.pt"
 PLAIN = "torch/train-t2.15/checkpoint.pth"
+BOTH = "transformer_engine/te2.20_megatron_torch/ckpt"
 EVIL = "hostile/call-os-system/evil.pt"
 
 
@@ -50,6 +51,19 @@ def main():
         hold("it holds the scaler", state["fields"]["scale"] == told["scalers"][0]["roles"]["scale"])
         hold("an ending of neither kind is refused", run(PLAIN, "--write-plain", "scaler.txt").code in (2, 4))
         hold("and writes nothing", os.listdir(folder) == ["scaler.json"])
+        hold("FP8 state is written", run(DELAYED, "--write-plain", "fp8.json").code == 1)
+        plain = json.loads((pathlib.Path(folder) / "fp8.json").read_text())
+        told = json.loads(tare("inspect", str(options.corpus / DELAYED), "--json", folder=folder).out)["scalers"]
+        slots = [slot for scaler in told if scaler["kind"] == "fp8" for slot in scaler["slots"]]
+        hold("it holds every slot", plain["fields"]["scale"] == [slot["scale"] for slot in slots])
+        both = pathlib.Path(folder) / "both.json"
+        hold("a scaler and FP8 state are written", run(BOTH, "--write-plain", both.name).code in (0, 1))
+        states = json.loads(both.read_text())
+        hold("both are there", states["schema"] == "tare.states/1" and
+             {"megatron", "transformer_engine"} == {entry["state"]["policy"] for entry in states["states"]})
+        hold("one of them alone", run(BOTH, "--at", "*linear_qkv*", "--write-plain", both.name).code in (0, 1))
+        hold("is a state as any other", json.loads(both.read_text())["policy"] == "transformer_engine")
+        hold("HDF5 holds one", run(BOTH, "--write-plain", "both.h5").code == 4)
 
     print("\n".join(f"short: {what}" for what in short) or "attest: as promised")
     return 1 if short else 0

@@ -1,0 +1,49 @@
+#include "lib/checkpoint/plain_states.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "lib/checkpoint/choose.hpp"
+#include "lib/dialect/fp8_slots.hpp"
+#include "lib/dialect/fp8_state.hpp"
+#include "lib/dialect/policy.hpp"
+
+namespace tare {
+namespace {
+
+/// Layers that one set can hold: of one dialect, with histories of one length.
+using Likeness = std::pair<std::string_view, std::uint64_t>;
+
+std::uint64_t history_length(const FoundScaler& layer) {
+  const std::vector<Fp8Slot> slots = fp8_slots(layer);
+  return slots.empty() ? 0 : slots.front().history_length();
+}
+
+}  // namespace
+
+std::vector<NamedState> plain_states(const Checkpoint& checkpoint, const std::optional<std::string>& at) {
+  std::map<Likeness, std::vector<const FoundScaler*>> layers;
+  bool has_scaler = false;
+  for (const Scaler& scaler : checkpoint.scalers) {
+    const FoundScaler& state = scaler.state();
+    if (state.dialect->kind != "fp8") {
+      has_scaler = has_scaler || !at || state.path == *at;
+    } else if (!at || is_layer(state, *at)) {
+      layers[{state.dialect->name, history_length(state)}].push_back(&state);
+    }
+  }
+  std::vector<NamedState> states;
+  if (has_scaler || layers.empty()) {
+    for (const Scaler* scaler : chosen_scalers(checkpoint, {at, true, false})) {
+      states.push_back({scaler->state().path, to_state(scaler->state())});
+    }
+  }
+  if (!layers.empty()) chosen_fp8(checkpoint, {at, true});  // refuses copies that disagree
+  for (const auto& [likeness, alike] : layers) {
+    states.push_back({std::string(likeness.first), fp8_state_of(alike)});
+  }
+  return states;
+}
+
+}  // namespace tare

@@ -1,0 +1,18 @@
+// All scaler state of a checkpoint, freed from the files that it stands in.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/checkpoint/checkpoint.hpp"
+#include "lib/state/named_state.hpp"
+
+namespace tare {
+
+/// Every loss scaler, and the FP8 state of all layers: one state for each framework and length of history. `at` is the
+/// path of one scaler, or a pattern of layers. Throws as chosen_scalers does, and `unsupported` for FP8 state that no
+/// policy runs.
+std::vector<NamedState> plain_states(const Checkpoint& checkpoint, const std::optional<std::string>& at);
+
+}  // namespace tare

@@ -1,0 +1,15 @@
+// A state and where it was found: a checkpoint may hold several.
+#pragma once
+
+#include <string>
+
+#include "lib/state/scaler_state.hpp"
+
+namespace tare {
+
+struct NamedState {
+  std::string path;  ///< in the checkpoint; of FP8 state, which is that of many layers, the framework's name
+  ScalerState state;
+};
+
+}  // namespace tare
