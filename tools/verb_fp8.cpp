@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "lib/codec/state_file.hpp"
 #include "tools/carry_out.hpp"
 #include "tools/verb.hpp"
 
@@ -11,6 +12,7 @@ struct Options {
   ChangeOptions change;
   std::string layer;
   Fp8Request fp8;
+  std::string release, state;
 };
 
 /// Adds one verb; `run` is what the user chose.
@@ -21,8 +23,23 @@ CLI::App* add_verb(CLI::App& fp8, Run& run, Fp8Verb which, const char* name, con
   verb->add_option("PATH", options->change.path, "As for inspect")->required();
   const CLI::Option* layer =
       verb->add_option("--layer", options->layer, "Only the layers that match; * and ? are wildcards");
-  if (which == Fp8Verb::resize) {
-    verb->add_option("--history", options->fp8.history, "How many entries")->required()->check(CLI::Range(1, 1 << 20));
+  if (which == Fp8Verb::strip) {
+    verb->add_flag("--remove", options->fp8.remove, "The keys go, too, as in a checkpoint that never had FP8");
+  }
+  if (which == Fp8Verb::resize || which == Fp8Verb::reset) {
+    verb->add_option("--history", options->fp8.history, "How many entries")
+        ->required(which == Fp8Verb::resize)
+        ->check(CLI::Range(1, 1 << 20));
+  }
+  if (which == Fp8Verb::reencode || which == Fp8Verb::inject) {
+    verb->add_option("--for", options->release, "The release of TransformerEngine: 1.13, 2.4")
+        ->required(which == Fp8Verb::reencode);
+  }
+  if (which == Fp8Verb::reencode) {
+    verb->add_flag("--force", options->change.request.force, "Also where that release loses a part of the recipe");
+  }
+  if (which == Fp8Verb::inject) {
+    verb->add_option("STATE", options->state, "A .json or .h5 file of `tare inspect --save`")->required();
   }
   if (which == Fp8Verb::rename) {
     verb->add_option("--from", options->fp8.from, "Parts of a module's path: core_attention.fused_attention")
@@ -33,6 +50,8 @@ CLI::App* add_verb(CLI::App& fp8, Run& run, Fp8Verb which, const char* name, con
   verb->callback([options, layer, &run] {
     run = [options, layer](const Terminal& terminal) {
       EditRequest& request = options->change.request;
+      if (!options->release.empty()) options->fp8.release = parse_te_release(options->release);
+      if (!options->state.empty()) options->fp8.state = read_state_file(options->state);
       request.fp8 = options->fp8;
       request.all = true;
       if (layer->count() > 0) request.layer = options->layer;
@@ -52,12 +71,22 @@ void add_fp8(CLI::App& app, Run& run) {
           "The keys stay: a tensor becomes empty, as newer TransformerEngine writes it, an object None. What was "
           "stored\n"
           "stays in the file, out of every loader's sight, until the checkpoint is saved anew.");
-  add_verb(*fp8, run, Fp8Verb::reset, "reset", "Scales of 1 and empty histories, as training starts");
+  add_verb(*fp8, run, Fp8Verb::reset, "reset", "Scales of 1 and empty histories, as training starts")
+      ->footer("Histories stay as long as they are, unless --history says otherwise.");
   add_verb(*fp8, run, Fp8Verb::recompute, "recompute", "Scales from the histories, by the framework's own rule")
       ->footer("A scale whose history holds no finite amax stays. scale_inv follows where it is stored.");
   add_verb(*fp8, run, Fp8Verb::rename, "rename", "Other paths for modules, as other releases call them");
   add_verb(*fp8, run, Fp8Verb::resize, "resize", "Histories of another length, as TransformerEngine makes them")
       ->footer("Longer ones end with zeros, shorter ones are cut at their end; amax_history_len goes along.");
+  add_verb(*fp8, run, Fp8Verb::reencode, "reencode", "The form in which another release of TransformerEngine keeps it")
+      ->footer(
+          "2.0 and later keep a pickle in a uint8 tensor, recipe included; 1.6 to 1.13 an io.BytesIO without one.\n"
+          "Scales, histories and their length, and the formats stay. Coming from 1.x the rest of the recipe is\n"
+          "DelayedScaling's own; going there, what would be lost is named and refused.");
+  add_verb(*fp8, run, Fp8Verb::inject, "inject", "A saved state, for modules that keep none")
+      ->footer(
+          "Fills keys ._extra_state whose value is None or an empty tensor; layers go by their names.\n"
+          "Example: tare inspect old.pt --save state.json && tare fp8 inject new.pt state.json");
   fp8->footer(
       "Examples:\n"
       "  tare fp8 strip model.pt --dry-run\n"

@@ -62,6 +62,8 @@ class Packer {
   }
   void put(const DocumentObject& object) { refuse(object.name); }
   void put(const DocumentName& name) { refuse(name.name); }
+  void put(const DocumentCall& call) { refuse(call.name); }
+  void put(const DocumentStream&) { refuse("io.BytesIO"); }
 
   void text(std::string_view value) {
     byte(0xd9);

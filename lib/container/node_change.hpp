@@ -40,7 +40,8 @@ struct NewText {
 /// None in place of a value.
 struct NewNone {};
 
-/// A value made from nothing, in place of None.
+/// A value made from nothing. In place of None wherever that stands; in place of other values where they are an item of
+/// a map or a list, in torch's files.
 struct NewDocument {
   Document document;
 };
@@ -50,8 +51,11 @@ struct NewEntries {
   DocumentMap entries;
 };
 
-using NodeValue =
-    std::variant<bool, Integer, double, NewElements, NewContents, NewTensor, NewText, NewNone, NewDocument, NewEntries>;
+/// The item of a map goes, with its key. The node is its value.
+struct Removal {};
+
+using NodeValue = std::variant<bool, Integer, double, NewElements, NewContents, NewTensor, NewText, NewNone,
+                               NewDocument, NewEntries, Removal>;
 
 /// A node's new value. The container keeps the encoding's kind where the value allows: a float32 tensor stays one, a
 /// Python int stays one for an Integer. Whoever asks has decided between Integer and double already.

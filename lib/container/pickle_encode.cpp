@@ -68,6 +68,8 @@ Bytes encode_integer_like(const PickleOp& old, std::int64_t value) {
   return encode_smallest(value);
 }
 
+}  // namespace
+
 std::string utf8_of_latin1(ByteView bytes) {
   std::string text;
   for (const std::byte byte : bytes) {
@@ -77,8 +79,6 @@ std::string utf8_of_latin1(ByteView bytes) {
   }
   return text;
 }
-
-}  // namespace
 
 std::size_t two_complement_size(std::int64_t value) {
   std::size_t count = 1;

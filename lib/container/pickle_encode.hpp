@@ -1,6 +1,8 @@
 // Numbers as pickle opcodes.
 #pragma once
 
+#include <string>
+
 #include "lib/base/bytes.hpp"
 #include "lib/container/node_change.hpp"
 #include "lib/container/pickle_opcode.hpp"
@@ -19,6 +21,9 @@ std::size_t two_complement_size(std::int64_t value);
 
 /// Another text in place of `old`. Throws `refused` where that is no length-prefixed text.
 Bytes encode_text_like(const PickleOp& old, std::string_view text);
+
+/// Bytes as pickles up to protocol 2 spell them: each a character of latin-1, in UTF-8.
+std::string utf8_of_latin1(ByteView bytes);
 
 /// The opcode `old` with other contents: bytes, or text where `old` is one of the text opcodes that stand for bytes
 /// (latin-1 in UTF-8).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -10,6 +11,7 @@
 #include "lib/container/nested.hpp"
 #include "lib/container/new_pickle.hpp"
 #include "lib/container/pickle_encode.hpp"
+#include "lib/container/pickle_outline.hpp"
 #include "lib/container/pickle_recipe.hpp"
 #include "lib/container/pickle_slack.hpp"
 #include "lib/container/pickle_unshare.hpp"
@@ -137,7 +139,10 @@ class Rewriter {
 
   void add(const NodeChange& change) {
     if (std::holds_alternative<NewNone>(change.value)) return add_none(change);
-    if (const auto* anew = std::get_if<NewDocument>(&change.value)) return add_document(change, anew->document);
+    const bool is_none = tree_.kind(change.node) == Kind::none;
+    const auto* document = std::get_if<NewDocument>(&change.value);
+    if (document != nullptr && is_none) return add_document(change, document->document);
+    if (document != nullptr || std::holds_alternative<Removal>(change.value)) return add_exchange(change);
     if (const auto* anew = std::get_if<NewEntries>(&change.value)) return add_entries(change, *anew);
     switch (tree_.kind(change.node)) {
       case Kind::tensor:
@@ -161,6 +166,7 @@ class Rewriter {
 
   PickleRewrite finish() && {
     const ByteView text = tree_.bytes();
+    exchange(text);
     const PickleLayout layout = survey_pickle(text, begin_, pickle_.end, pickle_.hopped);
     // A parted tensor's description is longer, and a new storage is appended anyway: no room is looked for then.
     if (in_place_.empty() && !values_.empty()) fit(layout, values_, changes_);
@@ -217,27 +223,84 @@ class Rewriter {
     const TensorPlace place = tensors_.place_of(change.node);
     if (!shared_) shared_.emplace(tree_);
     const bool is_shared = shared_->is_shown_elsewhere(tree_, change.node);
-    if (is_shared && !place.is_in_pickle && place.tensor.count() == 1) return part(change, place);
+    if (is_shared && !place.is_in_pickle && place.tensor.count() == 1) {
+      return move(change,
+                  element_bytes(place.tensor.type, elements_of(change, place.tensor).front().value, place.order));
+    }
     if (is_shared) {
       throw Error(Status::refused, change.meaning + ": another tensor of the file shows the same elements",
                   "load the checkpoint with its framework, clone that tensor, and save it anew");
     }
     if (const auto* contents = std::get_if<NewContents>(&change.value)) return add_bytes(change, place, *contents);
-    if (const auto* anew = std::get_if<NewTensor>(&change.value)) return add_anew(change, place.tensor, *anew);
+    if (const auto* anew = std::get_if<NewTensor>(&change.value)) return add_anew(change, place, *anew);
     for (const NewElement& element : elements_of(change, place.tensor)) {
       write(change, place, place.element(element.index), element_bytes(place.tensor.type, element.value, place.order));
     }
   }
 
-  /// A row of bytes that ends earlier: its storage stays, so that no record moves and none is missed.
-  void add_shortened(const NodeChange& change, std::size_t size) {
-    const std::uint64_t at = size_opcode(change);
-    const Integer count{static_cast<std::int64_t>(size), {}};
-    add_value({change.node, count, change.meaning}, {at, 0},
+  /// Another length of a tensor's first dimension. Its storage stays where the elements have room in it, so that no
+  /// record moves and none is missed; a longer one is given a storage of its own.
+  void add_rows(const NodeChange& change, const TensorPlace& place, std::int64_t rows, const Bytes& elements) {
+    const std::uint64_t size = place.tensor.count() * place.tensor.type.size;
+    if (elements.size() > size) {
+      move(change, in_order(place, elements));
+    } else if (!elements.empty()) {
+      write(change, place, {place.element(0).offset, elements.size()}, in_order(place, elements));
+    }
+    if (rows == place.tensor.shape[0]) return;
+    const Integer count{rows, {}};
+    add_value({change.node, count, change.meaning}, {size_opcode(change), 0},
               [&](const PickleOp& old) { return encode_like(old, count); });
   }
 
-  /// Where the opcode of a one-dimensional tensor's size stands.
+  /// The elements in a storage that the file does not have yet.
+  void move(const NodeChange& change, Bytes elements) {
+    const std::uint64_t size = elements.size();
+    const std::string key = new_storage(std::move(elements), change.meaning);
+    for (Replacement& replacement : own_storage(pickle_, begin_, change.node, key, size)) {
+      in_place_.push_back(std::move(replacement));
+    }
+  }
+
+  std::string new_storage(Bytes data, const std::string& meaning) {
+    auto& storages = rewrite_.storages;
+    std::string key = tensors_.unused_key(storages.empty() ? std::string_view() : storages.back().key);
+    storages.push_back({key, std::move(data), meaning});
+    rewrite_.names_other_storages = true;
+    return key;
+  }
+
+  /// Takes out values, or items with their keys, and writes what is to stand there instead.
+  void exchange(ByteView text) {
+    if (exchanged_.empty()) return;
+    rewrite_.names_other_storages = true;
+    if (!pickle_.hopped.empty()) throw Error(Status::refused, "values of joblib's files are not taken out");
+    std::vector<std::uint64_t> wanted;
+    for (const auto& [offset, change] : exchanged_) wanted.push_back(offset);
+    const std::vector<WrittenItem> items = written_items(text, begin_, pickle_.end, wanted);
+    std::vector<Span> cuts;
+    for (auto item = items.begin(); const auto& [offset, change] : exchanged_) {
+      const auto* anew = std::get_if<NewDocument>(&change.value);
+      const Span cut = anew != nullptr ? item->value : item->item;
+      const bool is_apart = cuts.empty() || cuts.back().end() <= cut.offset;
+      if (cut.size == 0 || !is_apart) throw Error(Status::refused, change.meaning + ": stands in no map of its own");
+      cuts.push_back(cut);
+      in_place_.push_back({cut, anew == nullptr ? Bytes() : opcodes_of(anew->document, change)});
+      ++item;
+    }
+    const auto kept = kept_memo(text, begin_, pickle_.end, cuts);
+    in_place_.insert(in_place_.end(), kept.begin(), kept.end());
+  }
+
+  /// Little-endian elements as the file has them.
+  static Bytes in_order(const TensorPlace& place, Bytes elements) {
+    const auto size = static_cast<std::ptrdiff_t>(place.tensor.type.size);
+    if (place.order == std::endian::little) return elements;
+    for (auto at = elements.begin(); at != elements.end(); at += size) std::reverse(at, at + size);
+    return elements;
+  }
+
+  /// Where the opcode of a tensor's first size stands.
   [[nodiscard]] std::uint64_t size_opcode(const NodeChange& change) const {
     const NodeId arguments = tree_.arguments(change.node);
     if (arguments != nowhere) {
@@ -250,7 +313,8 @@ class Rewriter {
       throw Error(Status::refused, change.meaning + ": another tensor of the file shares its shape",
                   "load the checkpoint with its framework and save it anew");
     }
-    return recipe->sizes.ops.offset;
+    const bool is_marked = tree_.bytes()[recipe->sizes.ops.offset] == static_cast<std::byte>(Opcode::mark);
+    return recipe->sizes.ops.offset + (is_marked ? 1 : 0);
   }
 
   /// None where an object stood that was made and filled: it is taken from the stack again.
@@ -277,9 +341,8 @@ class Rewriter {
 
   /// A value in place of None.
   void add_document(const NodeChange& change, const Document& document) {
-    if (tree_.kind(change.node) != Kind::none) throw Error(Status::refused, change.meaning + ": a value is there");
     holders_.require_one_at(tree_.span(change.node), change);
-    in_place_.push_back({tree_.span(change.node), opcodes_of(document, change).opcodes});
+    in_place_.push_back({tree_.span(change.node), opcodes_of(document, change)});
   }
 
   /// Set as soon as the map is made: of what is set later none has the same key.
@@ -291,49 +354,52 @@ class Rewriter {
       throw Error(Status::refused, change.meaning + ": is no plain dict, which alone can be added to");
     }
     const std::uint64_t at = behind_memo(scanner).begin;
-    in_place_.push_back({{at, 0}, as_entries(opcodes_of({anew.entries}, change)).opcodes});
+    in_place_.push_back({{at, 0}, as_entries(opcodes_of({anew.entries}, change))});
   }
 
-  PickledValue opcodes_of(const Document& document, const NodeChange& change) {
+  Bytes opcodes_of(const Document& document, const NodeChange& change) {
     if (!tensors_.has_storages()) return numpy_value(document);
-    PickledValue value = torch_value(document, [&] { return tensors_.unused_key(); });
-    if (!value.storage) return value;
-    if (!rewrite_.storages.empty()) throw Error(Status::refused, change.meaning + ": one tensor at a time is added");
-    rewrite_.storages.push_back({tensors_.unused_key(), *value.storage, change.meaning});
-    return value;
+    return torch_value(document, [&](Bytes data) { return new_storage(std::move(data), change.meaning); });
+  }
+
+  void add_exchange(const NodeChange& change) {
+    holders_.require_one(change.node, change);
+    exchanged_.emplace(tree_.span(change.node).offset, change);
   }
 
   void add_bytes(const NodeChange& change, const TensorPlace& place, const NewContents& contents) {
     const Tensor& tensor = place.tensor;
-    const std::size_t size = contents.bytes.size();
     if (tensor.type.size != 1 || tensor.strides != std::vector<std::int64_t>{1}) {
       throw Error(Status::refused, fmt::format("{}: {} is no row of bytes", change.meaning, tensor.type_text()));
     }
-    if (size > tensor.count()) {
-      throw Error(Status::refused,
-                  fmt::format("{}: {} has no room for {} bytes", change.meaning, tensor.type_text(), size),
-                  "every record behind it would have to move");
-    }
-    if (size < tensor.count()) add_shortened(change, size);
-    if (size > 0) write(change, place, {place.element(0).offset, size}, contents.bytes);
+    add_rows(change, place, static_cast<std::int64_t>(contents.bytes.size()), contents.bytes);
   }
 
-  /// Another shape and other elements, of a tensor that stands in the pickle.
-  void add_anew(const NodeChange& change, const Tensor& tensor, const NewTensor& anew) {
-    const NodeId stream = tensors_.stream_of(change.node);
-    if (stream == nowhere || anew.shape.size() != tensor.shape.size()) {
+  /// Another shape and other elements.
+  void add_anew(const NodeChange& change, const TensorPlace& place, const NewTensor& anew) {
+    const Tensor& tensor = place.tensor;
+    const bool is_like = anew.shape.size() == tensor.shape.size() && !anew.shape.empty() &&
+                         std::equal(anew.shape.begin() + 1, anew.shape.end(), tensor.shape.begin() + 1);
+    if (!is_like || !has_rows_in_order(tensor)) {
       throw Error(Status::refused, fmt::format("{}: {} keeps its shape", change.meaning, tensor.type_text()));
     }
+    const NodeId stream = tensors_.stream_of(change.node);
+    if (stream == nowhere) return add_rows(change, place, anew.shape[0], anew.elements);
     const auto count = static_cast<std::int64_t>(anew.elements.size() / tensor.type.size);
     add_value(change, tree_.span(stream), [&](const PickleOp& old) {
       return encode_bytes_like(old, stream_with_elements(as_bytes(tree_.text(stream)), count, anew.elements));
     });
+    set_number(change, 2, 0, anew.shape[0]);
+  }
+
+  /// Row behind row, and every row without gaps.
+  static bool has_rows_in_order(const Tensor& tensor) {
     std::int64_t stride = 1;
-    for (std::size_t i = anew.shape.size(); i-- > 0;) {
-      set_number(change, 2, i, anew.shape[i]);
-      set_number(change, 3, i, stride);
-      stride *= anew.shape[i];
+    for (std::size_t i = tensor.shape.size(); i-- > 0;) {
+      if (tensor.strides[i] != stride && (tensor.shape[i] != 1 || i == 0)) return false;
+      stride *= tensor.shape[i];
     }
+    return true;
   }
 
   /// One number of a tensor's sizes (argument 2) or strides (argument 3).
@@ -355,19 +421,6 @@ class Rewriter {
     }
   }
 
-  void part(const NodeChange& change, const TensorPlace& place) {
-    if (!rewrite_.storages.empty()) {
-      throw Error(Status::refused, change.meaning + ": only one tensor of an edit can be parted from a shared storage",
-                  "edit the fields one after the other");
-    }
-    const std::string key = tensors_.unused_key();
-    for (Replacement& replacement : own_storage(pickle_, begin_, change.node, key)) {
-      in_place_.push_back(std::move(replacement));
-    }
-    const NewElement element = elements_of(change, place.tensor).front();
-    rewrite_.storages.push_back({key, element_bytes(place.tensor.type, element.value, place.order), change.meaning});
-  }
-
   const Pickle& pickle_;
   const Tree& tree_;
   std::uint64_t begin_;
@@ -377,7 +430,8 @@ class Rewriter {
   PickleRewrite rewrite_;
   std::vector<Replacement> values_;  ///< of opcodes, one for each of changes_
   std::vector<NodeChange> changes_;
-  std::vector<Replacement> in_place_;  ///< of a tensor's elements and description
+  std::vector<Replacement> in_place_;              ///< of a tensor's elements and description
+  std::map<std::uint64_t, NodeChange> exchanged_;  ///< values that go, by their opcode
 };
 
 }  // namespace

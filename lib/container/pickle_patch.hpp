@@ -29,7 +29,8 @@ struct NewStorage {
 struct PickleRewrite {
   Bytes pickle;                        ///< the whole new pickle, from its first byte to one behind STOP
   std::vector<ElementPatch> elements;  ///< outside it
-  std::vector<NewStorage> storages;    ///< for tensors that shared theirs with others
+  std::vector<NewStorage> storages;    ///< for tensors that shared theirs with others, or outgrew them
+  bool names_other_storages = false;   ///< than before: some are new, or no longer named
 };
 
 /// Turns node changes into a new pickle: of the same size where the values allow, or where opcodes that fill memo slots

@@ -8,17 +8,6 @@
 namespace tare {
 namespace {
 
-std::uint64_t memo_index(const PickleOp& op) {
-  if (op.code == Opcode::binget || op.code == Opcode::binput) return std::to_integer<std::uint64_t>(op.argument[0]);
-  if (op.code == Opcode::long_binget || op.code == Opcode::long_binput) {
-    return load_le<std::uint32_t>(op.argument.data());
-  }
-  std::uint64_t index = 0;
-  const std::string_view digits = as_text(op.argument);
-  std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  return index;
-}
-
 Bytes binput(std::uint64_t index) {
   return {static_cast<std::byte>(Opcode::binput), static_cast<std::byte>(index)};
 }
@@ -63,6 +52,17 @@ constexpr std::size_t candidates_tried = 24;
 constexpr std::int64_t widest_sum = 64;
 
 }  // namespace
+
+std::uint64_t memo_index(const PickleOp& op) {
+  if (op.code == Opcode::binget || op.code == Opcode::binput) return std::to_integer<std::uint64_t>(op.argument[0]);
+  if (op.code == Opcode::long_binget || op.code == Opcode::long_binput) {
+    return load_le<std::uint32_t>(op.argument.data());
+  }
+  std::uint64_t index = 0;
+  const std::string_view digits = as_text(op.argument);
+  std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  return index;
+}
 
 PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end, std::span<const Span> hopped) {
   PickleLayout layout;

@@ -30,6 +30,9 @@ struct PickleLayout {
   std::optional<std::uint64_t> spare_slot;  ///< below 256, set by nobody's fetch: for a BINPUT of no effect
 };
 
+/// The number of the slot that an opcode fetches or fills. REQUIRES: one that names it.
+std::uint64_t memo_index(const PickleOp& op);
+
 /// REQUIRES: a pickle that read_pickle accepts, from `begin` to `end` in `text`; `hopped` is what that hopped over.
 PickleLayout survey_pickle(ByteView text, std::uint64_t begin, std::uint64_t end, std::span<const Span> hopped = {});
 

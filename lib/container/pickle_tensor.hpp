@@ -24,8 +24,9 @@ class StorageTable {
   [[nodiscard]] virtual Span find(std::string_view key, std::uint64_t size) const = 0;
   [[nodiscard]] virtual std::endian order() const = 0;
   [[nodiscard]] virtual const Source& source() const = 0;
-  /// A key for one more storage. Throws `refused` where the format has no room for it.
-  [[nodiscard]] virtual std::string unused_key() const = 0;
+  /// A key for one more storage, other than `last` and all that were given before that (empty: none was). Throws
+  /// `refused` where the format has no room for it.
+  [[nodiscard]] virtual std::string unused_key(std::string_view last) const = 0;
 };
 
 /// The elements of torch's storage class of that name ("FloatStorage"); of size 0 for others.
@@ -78,7 +79,7 @@ class PickleTensors final : public TensorReader {
   /// Are tensors' elements kept beside the pickle, as torch does?
   [[nodiscard]] bool has_storages() const { return storages_ != nullptr; }
   /// REQUIRES: storages.
-  [[nodiscard]] std::string unused_key() const { return storages_->unused_key(); }
+  [[nodiscard]] std::string unused_key(std::string_view last) const { return storages_->unused_key(last); }
   /// The node of the bytes that hold an array's elements.
   [[nodiscard]] NodeId array_bytes(NodeId array) const;
   /// The byte order of an array's elements.

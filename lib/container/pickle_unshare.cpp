@@ -1,6 +1,9 @@
 #include "lib/container/pickle_unshare.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
 
 #include "lib/base/error.hpp"
 #include "lib/container/pickle_encode.hpp"
@@ -46,55 +49,55 @@ std::uint64_t mark_before(ByteView text, std::uint64_t begin, std::uint64_t offs
   return marks.back();
 }
 
-/// Nothing that is put into the memo in `range` may be fetched anywhere.
-void require_self_contained(const PickleLayout& layout, ByteView text, Span range) {
+bool is_put(Opcode code) {
+  return code == Opcode::put || code == Opcode::binput || code == Opcode::long_binput || code == Opcode::memoize;
+}
+
+/// The opcodes of the key and the number of elements in ("storage", class, key, device, count), and whether the key
+/// goes into the memo.
+struct StorageId {
+  PickleOp key, count;
+  std::optional<PickleOp> put;
+};
+
+StorageId storage_id(ByteView text, Span range) {
+  enum Place : std::size_t { word, type, key, device, count, places };
+  std::array<PickleOp, places> ops{};
+  std::optional<PickleOp> put;
   PickleScanner scanner(text, "", range.offset);
-  while (scanner.position() < range.end()) {
+  scanner.next();  // the mark
+  for (std::size_t place = word; place < places;) {
     const PickleOp op = scanner.next();
-    const bool puts = op.code == Opcode::put || op.code == Opcode::binput || op.code == Opcode::long_binput;
-    const bool is_unfetched = std::any_of(layout.unfetched.begin(), layout.unfetched.end(),
-                                          [&](const PickleLayout::Put& put) { return put.op.begin == op.begin; });
-    if (op.code == Opcode::memoize || (puts && !is_unfetched)) refuse();
+    if (is_put(op.code)) {
+      if (place == key + 1) put = op;
+      continue;
+    }
+    if (op.code == Opcode::stack_global || op.end() >= range.end()) refuse();
+    ops[place++] = op;
   }
+  return {ops[key], ops[count], put};
 }
 
-void append_text(Bytes& to, std::string_view text) {
-  const ByteView bytes = as_bytes(text);
-  to.insert(to.end(), bytes.begin(), bytes.end());
+/// Nobody else may fetch the key that is about to become another.
+void require_unfetched(const PickleLayout& layout, const PickleOp& put) {
+  const bool is_unfetched = std::any_of(layout.unfetched.begin(), layout.unfetched.end(),
+                                        [&](const PickleLayout::Put& other) { return other.op.begin == put.begin; });
+  if (!is_unfetched) refuse();
 }
 
-void append_unicode(Bytes& to, std::string_view text) {
-  to.push_back(static_cast<std::byte>(Opcode::binunicode));
-  append_le(to, static_cast<std::uint32_t>(text.size()));
-  append_text(to, text);
+Bytes unicode(std::string_view text) {
+  Bytes bytes{static_cast<std::byte>(Opcode::binunicode)};
+  append_le(bytes, static_cast<std::uint32_t>(text.size()));
+  const ByteView view = as_bytes(text);
+  std::copy(view.begin(), view.end(), std::back_inserter(bytes));
+  return bytes;
 }
 
-/// ("storage", class, key, device, 1 element), without the memo.
-Bytes storage_id(QualifiedName type, std::string_view key, std::string_view device, std::uint8_t count) {
-  Bytes id{static_cast<std::byte>(Opcode::mark)};
-  append_unicode(id, "storage");
-  id.push_back(static_cast<std::byte>(Opcode::global));
-  append_text(id, type.module);
-  append_text(id, "\n");
-  append_text(id, type.name);
-  append_text(id, "\n");
-  append_unicode(id, key);
-  append_unicode(id, device);
-  id.push_back(static_cast<std::byte>(Opcode::binint1));
-  id.push_back(static_cast<std::byte>(count));
-  id.push_back(static_cast<std::byte>(Opcode::tuple));
-  return id;
-}
-
-}  // namespace
-
-namespace {
-
-/// Where a tensor's storage is named and its offset is written, and the nodes of the storage's class and device.
+/// Where a tensor's storage is named and its offset is written, and the node of the storage's class.
 struct Description {
   Span storage_id;
   Span offset_op;
-  NodeId type, device;
+  NodeId type;
 };
 
 Description description_of(const Pickle& pickle, std::uint64_t begin, NodeId tensor) {
@@ -102,27 +105,30 @@ Description description_of(const Pickle& pickle, std::uint64_t begin, NodeId ten
   if (tree.arguments(tensor) == nowhere) {
     const auto parts = tree.parts(tensor);
     const auto recipe = read_recipe(tree.bytes(), tree.span(tensor).offset);
-    return {recipe->storage_id, recipe->offset_op, parts[unread_part::storage_class], parts[unread_part::device]};
+    return {recipe->storage_id, recipe->offset_op, parts[unread_part::storage_class]};
   }
   const auto arguments = tree.items(tree.arguments(tensor));
   const NodeId id = tree.arguments(arguments[0]);
   const Span tuple = tree.span(id);
   if (tuple.size != 1 || tree.bytes()[tuple.offset] != static_cast<std::byte>(Opcode::tuple)) refuse();
   const std::uint64_t mark = mark_before(tree.bytes(), begin, tuple.offset);
-  return {{mark, tuple.end() - mark}, tree.span(arguments[1]), tree.items(id)[1], tree.items(id)[3]};
+  return {{mark, tuple.end() - mark}, tree.span(arguments[1]), tree.items(id)[1]};
 }
 
 }  // namespace
 
-std::vector<Replacement> own_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key) {
+std::vector<Replacement> own_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key,
+                                     std::uint64_t size) {
   const Tree& tree = pickle.tree;
   const Description old = description_of(pickle, begin, tensor);
-  require_self_contained(survey_pickle(tree.bytes(), begin, pickle.end), tree.bytes(), old.storage_id);
+  const StorageId id = storage_id(tree.bytes(), old.storage_id);
+  if (id.put) require_unfetched(survey_pickle(tree.bytes(), begin, pickle.end), *id.put);
 
   // An untyped storage counts bytes.
-  const QualifiedName type = tree.qualified_name(old.type);
-  const auto count = static_cast<std::uint8_t>(type.name == "UntypedStorage" ? tree.tensor(tensor).type.size : 1);
-  std::vector<Replacement> changes{{old.storage_id, storage_id(type, key, tree.text(old.device), count)}};
+  const bool is_untyped = tree.qualified_name(old.type).name == "UntypedStorage";
+  const std::uint64_t count = is_untyped ? size : size / tree.tensor(tensor).type.size;
+  const Integer elements{static_cast<std::int64_t>(count), {}};
+  std::vector<Replacement> changes{{id.key.span(), unicode(key)}, {id.count.span(), encode_like(id.count, elements)}};
   if (tree.tensor(tensor).offset != 0) {
     PickleScanner scanner(tree.bytes(), "", old.offset_op.offset);
     changes.push_back({old.offset_op, encode_like(scanner.next(), Integer{0, {}})});

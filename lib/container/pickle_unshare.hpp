@@ -1,4 +1,5 @@
-// A tensor that shares its storage with others, described anew with a storage of its own: the others keep theirs.
+// A tensor described anew with a storage of its own: one that shared its storage with others, which keep theirs, or one
+// whose new contents have no room in the old.
 #pragma once
 
 #include <string>
@@ -9,8 +10,9 @@
 
 namespace tare {
 
-/// What changes in the pickle so that a one-element tensor is the first and only element of storage `key`.
-/// Throws `refused` where the description is written so that other places of the pickle refer back into it.
-std::vector<Replacement> own_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key);
+/// What changes in the pickle so that the tensor starts storage `key`, of `size` bytes. Throws `refused` where the
+/// description is written so that other places of the pickle refer back into it.
+std::vector<Replacement> own_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key,
+                                     std::uint64_t size);
 
 }  // namespace tare

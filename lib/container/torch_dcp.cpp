@@ -99,6 +99,8 @@ class TorchDcp final : public Container {
   }
   /// Throws `refused` where another item is stored in the same bytes.
   void require_own_bytes(const DcpItem& item) const;
+  /// Adds what the metadata have to say of a tensor whose size `change` changes.
+  void tell_length(const DcpBlob& blob, const FileChange& change, std::vector<NodeChange>& places) const;
   [[nodiscard]] FileChange new_directory(std::span<const NodeChange> places) const;
 
   std::shared_ptr<const Source> source_;
@@ -129,6 +131,15 @@ void TorchDcp::require_own_bytes(const DcpItem& item) const {
   }
 }
 
+void TorchDcp::tell_length(const DcpBlob& blob, const FileChange& change, std::vector<NodeChange>& places) const {
+  const auto shape_of = [](const Container& container) { return container.tree().tensor(container.tree().root).shape; };
+  const auto after = shape_of(*open_container(std::make_shared<PreviewSource>(blob.window, change)));
+  if (after == shape_of(*blob.container)) return;
+  for (const NodeId length : length_nodes(*metadata_, *blob.item)) {
+    places.push_back({length, Integer{after.front(), {}}, fmt::format("size of {}", blob.item->key)});
+  }
+}
+
 /// The metadata file that says where the items are now, as one splice: that is written beside and renamed, so that a
 /// reader finds either the old places or the new ones.
 FileChange TorchDcp::new_directory(std::span<const NodeChange> places) const {
@@ -152,14 +163,8 @@ std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> chang
   std::vector<NodeChange> places;
   for (const auto& [blob, inner] : work) {
     if (!blob->is_in_image) require_own_bytes(*blob->item);
-    for (const NodeChange& change : inner) {
-      const bool empties = std::holds_alternative<NewContents>(change.value);
-      if (!empties || !blob->item->is_tensor) continue;
-      throw Error(Status::refused,
-                  fmt::format("{}: the checkpoint's metadata say how large that tensor is", blob->item->key),
-                  "tare does not change the size of a distributed tensor");
-    }
     FileChange own = blob->container->change(inner);
+    if (blob->item->is_tensor && !blob->is_in_image) tell_length(*blob, own, places);
     FileChange& part = by_part[blob->part];
     if (!own.append && !own.splice) {
       for (Patch& patch : own.patches) {

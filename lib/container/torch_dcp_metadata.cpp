@@ -117,6 +117,22 @@ std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source) {
   return metadata;
 }
 
+std::vector<NodeId> length_nodes(const DcpMetadata& metadata, const DcpItem& tensor) {
+  const Tree& tree = metadata.pickle.tree;
+  const NodeId all = tree.find(tree.fields(tree.root), "state_dict_metadata");
+  const NodeId own = tree.fields(tree.find(all, tensor.key));
+  const auto chunks = tree.items(tree.find(own, "chunks"));
+  std::vector<NodeId> lengths;
+  for (const NodeId sizes :
+       {tree.find(own, "size"), chunks.size() == 1 ? tree.find(tree.fields(chunks[0]), "sizes") : nowhere}) {
+    const auto numbers = sizes == nowhere ? std::span<const NodeId>() : tree.items(sizes);
+    if (numbers.size() == 1 && tree.kind(numbers[0]) == Kind::integer) lengths.push_back(numbers[0]);
+  }
+  if (lengths.size() == 2) return lengths;
+  throw Error(Status::refused, fmt::format("{}: is a tensor in several chunks, or of several dimensions", tensor.key),
+              "its size does not change");
+}
+
 std::string transform_names(const DcpMetadata& metadata, const DcpItem& item) {
   if (item.transforms == nowhere) return {};
   const Tree& tree = metadata.pickle.tree;

@@ -37,4 +37,8 @@ std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source);
 /// The names of an item's transforms, joined; empty where there are none.
 std::string transform_names(const DcpMetadata& metadata, const DcpItem& item);
 
+/// The numbers that say how many elements a tensor of one dimension has: its own and its only chunk's. Throws `refused`
+/// for a tensor of more dimensions, or in several chunks.
+std::vector<NodeId> length_nodes(const DcpMetadata& metadata, const DcpItem& tensor);
+
 }  // namespace tare

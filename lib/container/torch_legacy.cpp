@@ -39,7 +39,7 @@ class LegacyStorages final : public StorageTable {
   std::uint64_t place_all(const Tree& keys, std::uint64_t at);
 
   [[nodiscard]] Span find(std::string_view key, std::uint64_t size) const override;
-  [[nodiscard]] std::string unused_key() const override {
+  [[nodiscard]] std::string unused_key(std::string_view) const override {
     throw Error(Status::refused, source_->name() + ": a legacy file has no room for the storage that a tensor needs",
                 "load the checkpoint with torch and save it in the zip format first");
   }

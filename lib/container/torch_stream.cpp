@@ -1,6 +1,8 @@
 #include "lib/container/torch_stream.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -107,6 +109,33 @@ std::optional<UsualStream> read_usual_stream(ByteView stream) {
 StreamedStorage read_streamed_storage(ByteView stream) {
   const auto usual = read_usual_stream(stream);
   return usual ? usual->storage : read_any_stream(stream);
+}
+
+Bytes new_stream(std::string_view storage_class, ByteView elements) {
+  const std::size_t size = storage_element(storage_class).size;
+  const auto count = static_cast<std::uint32_t>(elements.size() / size);
+  Bytes stream;
+  const auto append = [&](std::string_view text) {
+    const ByteView bytes = as_bytes(text);
+    std::copy(bytes.begin(), bytes.end(), std::back_inserter(stream));
+  };
+  append(usual_beginning);
+  append(
+      "\x80\x02(X\x07\x00\x00\x00storageq\x00"
+      "ctorch\n"sv);
+  append(storage_class);
+  append(
+      "\nq\x01X\x01\x00\x00\x00"
+      "0q\x02X\x03\x00\x00\x00"
+      "cpuq\x03J"sv);
+  append_le(stream, count);
+  append(
+      "Ntq\x04Q.\x80\x02]q\x00X\x01\x00\x00\x00"
+      "0q\x01"
+      "a."sv);
+  append_le(stream, std::uint64_t{count});
+  std::copy(elements.begin(), elements.end(), std::back_inserter(stream));
+  return stream;
 }
 
 Bytes stream_with_elements(ByteView stream, std::int64_t count, ByteView elements) {

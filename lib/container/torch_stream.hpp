@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <string_view>
 
 #include "lib/base/bytes.hpp"
 #include "lib/tree/tensor.hpp"
@@ -19,6 +20,9 @@ struct StreamedStorage {
 
 /// Throws `corrupt` where `stream` is something else, or cut short.
 StreamedStorage read_streamed_storage(ByteView stream);
+
+/// A stream of that storage class ("FloatStorage") from nothing. REQUIRES: whole elements, little-endian.
+Bytes new_stream(std::string_view storage_class, ByteView elements);
 
 /// The same stream with other elements, little-endian. Throws `refused` where it is not written as torch does.
 Bytes stream_with_elements(ByteView stream, std::int64_t count, ByteView elements);

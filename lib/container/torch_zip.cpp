@@ -48,7 +48,10 @@ class TorchRecords final : public StorageTable {
   [[nodiscard]] Span find(std::string_view key, std::uint64_t size) const override;
   [[nodiscard]] std::endian order() const override { return order_; }
   [[nodiscard]] const Source& source() const override { return archive_->source(); }
-  [[nodiscard]] std::string unused_key() const override;
+  [[nodiscard]] std::string unused_key(std::string_view last) const override;
+  /// Torch from 2.7 on computes where storages stand, from their order and sizes, if the format's version is 1 or more;
+  /// otherwise it looks each one up. Source: torch/serialization.py, can_calculate_storage_offsets.
+  void forget_order(ZipChange& change) const;
   /// The record's name for a storage of that key.
   [[nodiscard]] std::string storage_name(std::string_view key) const { return fmt::format("{}data/{}", prefix_, key); }
 
@@ -135,11 +138,18 @@ Span TorchRecords::find(std::string_view key, std::uint64_t size) const {
   return archive_->record(*found).payload;
 }
 
-std::string TorchRecords::unused_key() const {
+std::string TorchRecords::unused_key(std::string_view last) const {
   // Keys are numbers, given in the order in which tensors are pickled: one beyond all records is taken by none.
   std::uint64_t number = archive_->entries().size();
+  if (!last.empty()) number = std::stoull(std::string(last)) + 1;
   while (archive_->find(storage_name(std::to_string(number))) != nullptr) ++number;
   return std::to_string(number);
+}
+
+void TorchRecords::forget_order(ZipChange& change) const {
+  const ZipEntry* version = entry(".format_version");
+  if (version == nullptr || !version->is_stored() || version->size != 1) return;
+  change.patch(archive_->record(*version).payload, as_bytes("0"), "records do not stand in the order of their keys");
 }
 
 class TorchZip final : public Container {
@@ -235,6 +245,7 @@ FileChange TorchZip::change(std::span<const NodeChange> changes) const {
   }
   const std::string meaning = joined_meaning(changes);
   for (const NewStorage& storage : rewrite.storages) change.add(records_.storage_name(storage.key), storage.data);
+  if (rewrite.names_other_storages) records_.forget_order(change);
   if (object_.is_stored() && record.size() == text_->size() && rewrite.storages.empty()) {
     change.rewrite(object_, *text_, record, meaning);
   } else {

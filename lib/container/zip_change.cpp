@@ -193,8 +193,7 @@ void ZipChange::replace(const ZipEntry& entry, ByteView content, std::string_vie
 }
 
 void ZipChange::add(std::string name, ByteView content) {
-  added_ = std::move(name);
-  added_content_.assign(content.begin(), content.end());
+  added_.emplace_back(std::move(name), Bytes(content.begin(), content.end()));
 }
 
 void ZipChange::mend_checksums(const Touched& touched) {
@@ -225,17 +224,15 @@ FileChange ZipChange::finish() && {
     extend(append.body, record_of(replaced));
   }
   Bytes directory = new_directory();
-  std::uint64_t count = archive_.entries().size();
-  if (!added_.empty()) {
-    const StoredRecord record{added_, added_content_, crc32(added_content_)};
+  for (const auto& [name, content] : added_) {
+    const StoredRecord record{name, content, crc32(content)};
     const std::uint64_t header = append.old_size + append.body.size();
     extend(append.body, encoded(record, header));
     extend(directory, directory_row(record, header));
-    ++count;
   }
   const Span place{append.old_size + append.body.size(), directory.size()};
   extend(append.body, directory);
-  append.commit = end_records(place, count, archive_.comment());
+  append.commit = end_records(place, archive_.entries().size() + added_.size(), archive_.comment());
   return std::move(change_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/container/file_change.hpp"
@@ -22,7 +23,7 @@ class ZipChange {
   void rewrite(const ZipEntry& entry, ByteView before, ByteView after, std::string_view meaning);
   /// Another content of any size, at most once a record. It is appended, and so is a directory that points to it.
   void replace(const ZipEntry& entry, ByteView content, std::string_view meaning);
-  /// One more record, last in the directory; at most once. REQUIRES: a record is replaced as well.
+  /// One more record, last in the directory. REQUIRES: a record is replaced as well.
   void add(std::string name, ByteView content);
 
   /// The whole. A CRC that was not computed (0) stays so.
@@ -52,8 +53,7 @@ class ZipChange {
   FileChange change_;
   std::vector<Touched> touched_;
   std::vector<Replaced> replaced_;
-  std::string added_;
-  Bytes added_content_;
+  std::vector<std::pair<std::string, Bytes>> added_;  ///< names and contents
 };
 
 }  // namespace tare

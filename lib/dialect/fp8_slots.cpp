@@ -151,8 +151,11 @@ std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler) {
 }
 
 std::string layer_name(const FoundScaler& scaler) {
+  return layer_name(std::string_view(scaler.path));
+}
+
+std::string layer_name(std::string_view path) {
   constexpr std::string_view key = "._extra_state";
-  const std::string_view path = scaler.path;
   return std::string(path.ends_with(key) ? path.substr(0, path.size() - key.size()) : path);
 }
 

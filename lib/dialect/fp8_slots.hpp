@@ -50,6 +50,7 @@ std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler);
 
 /// The layer's name: the path without `_extra_state`, where it ends so.
 std::string layer_name(const FoundScaler& scaler);
+std::string layer_name(std::string_view path);
 /// Whether `pattern` (as glob_matches takes it) is that layer's name or path.
 bool is_layer(const FoundScaler& scaler, std::string_view pattern);
 

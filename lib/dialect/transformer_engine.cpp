@@ -105,14 +105,6 @@ bool has_scales(const std::vector<Sighting::Part>& parts) {
                      [](const Sighting::Part& part) { return part.name.starts_with("scale_"); });
 }
 
-/// Megatron-core keeps an object in a list of one.
-NodeId unwrapped(const Tree& tree, NodeId value, std::string& path) {
-  const auto items = tree.kind(value) == Kind::list ? tree.items(value) : std::span<const NodeId>();
-  if (items.size() != 1) return value;
-  path = item_path(path, 0);
-  return items.front();
-}
-
 /// The parts of a state; none where it holds no scales: other recipes keep nothing between steps, their extra state is
 /// empty, or a recipe alone.
 std::vector<Sighting::Part> parts_of(const Tree& tree, NodeId state) {
@@ -128,7 +120,7 @@ std::vector<Sighting::Part> parts_in(const Tree& document) {
 Sighting sighting_of(const Tree& tree, std::string key, NodeId value) {
   Sighting sighting;
   sighting.path = std::move(key);
-  const NodeId state = unwrapped(tree, value, sighting.path);
+  const NodeId state = unwrapped_extra_state(tree, value, sighting.path);
   const Kind kind = tree.kind(state);
   if (kind == Kind::map || kind == Kind::list) {
     sighting.parts = parts_of(tree, state);
@@ -165,6 +157,13 @@ bool is_extra_state(std::string_view key) {
   key = key.substr(0, key.find("/shard_"));  // as Megatron-core stores a sharded object
   const std::size_t last = key.find_last_not_of("0123456789");
   return last != key.npos && key.substr(0, last + 1).ends_with(ending);
+}
+
+NodeId unwrapped_extra_state(const Tree& tree, NodeId value, std::string& path) {
+  const auto items = tree.kind(value) == Kind::list ? tree.items(value) : std::span<const NodeId>();
+  if (items.size() != 1) return value;
+  path = item_path(path, 0);
+  return items.front();
 }
 
 const Dialect transformer_engine_state{

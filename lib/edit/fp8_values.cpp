@@ -185,14 +185,24 @@ std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key
   return std::move(changes).take();
 }
 
-std::vector<NewField> reset_fp8(const FoundScaler& state) {
+std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length) {
   rule_of(state);
   Changes changes;
   for (const Fp8Slot& slot : fp8_slots(state)) {
     set_scale(changes, slot, 1);
-    set_history(changes, slot, 0);
+    if (length == 0) set_history(changes, slot, 0);
   }
-  return std::move(changes).take();
+  std::vector<NewField> fields = std::move(changes).take();
+  if (length == 0) return fields;
+  for (NewField& field : resized_fp8(state, length)) {
+    if (auto* anew = std::get_if<NewTensor>(&field.data)) {
+      std::fill(anew->elements.begin(), anew->elements.end(), std::byte{0});
+      auto& array = std::get<PackedArray>(field.after.data);
+      array.bytes = std::make_shared<const Bytes>(anew->elements);
+    }
+    fields.push_back(std::move(field));
+  }
+  return fields;
 }
 
 std::vector<NewField> recomputed_fp8(const FoundScaler& state) {

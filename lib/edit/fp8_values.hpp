@@ -33,9 +33,9 @@ struct NewField {
 /// no number.
 std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const std::string& text, bool force);
 
-/// As the framework starts: every scale 1, every history 0. Throws `refused` for state that tensors in the file were
-/// quantised with: their values would change.
-std::vector<NewField> reset_fp8(const FoundScaler& state);
+/// As the framework starts: every scale 1, every history 0, of `length` entries where that is not 0. Throws `refused`
+/// for state that tensors in the file were quantised with: their values would change.
+std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length);
 
 /// Every scale as the framework's rule makes it from the stored history, with the recipe's margin and algorithm; one
 /// whose history says nothing stays. Throws as reset_fp8 does.

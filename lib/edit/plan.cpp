@@ -15,9 +15,12 @@
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/checkpoint/reopened.hpp"
+#include "lib/dialect/extra_state.hpp"
 #include "lib/edit/each_file.hpp"
 #include "lib/edit/field_key.hpp"
+#include "lib/edit/fp8_extra_state.hpp"
 #include "lib/edit/fp8_keys.hpp"
+#include "lib/edit/fp8_places.hpp"
 #include "lib/edit/fp8_values.hpp"
 #include "lib/edit/integrity.hpp"
 #include "lib/edit/new_value.hpp"
@@ -48,7 +51,8 @@ std::string elements_text(const PackedArray& array) {
   for (std::uint64_t i = 0; i < std::min(array.count(), shown); ++i) {
     text += (text.empty() ? "" : ", ") + float_text(array.number_at(i));
   }
-  return fmt::format("[{}{}]", text, array.count() > shown ? ", ..." : "");
+  const std::string rows = array.shape.size() == 2 ? fmt::format("{}x{} ", array.shape[0], array.shape[1]) : "";
+  return fmt::format("{}[{}{}]", rows, text, array.count() > shown ? ", ..." : "");
 }
 
 /// Text of a value for messages and history: the number itself, or its type.
@@ -73,7 +77,7 @@ struct StateWork {
   FoundScaler after;
   std::map<std::size_t, Replacement> fields;   ///< by number
   std::map<std::size_t, std::size_t> entries;  ///< of those in EditPlan::fields
-  bool is_stripped = false;                    ///< FP8 state of which nothing is left
+  bool is_whole = false;                       ///< FP8 state of which more than fields changes
 
   [[nodiscard]] bool is_renamed() const { return after.path != scaler->state().path; }
 };
@@ -93,9 +97,16 @@ class Planner {
 
   EditPlan run() {
     require_complete(checkpoint_, request_);
+    if (request_.fp8 && request_.fp8->verb == Fp8Verb::inject) {
+      plan_places(places_to_fill(checkpoint_, start_fp8_from(*request_.fp8->state), request_.layer));
+      return finished();
+    }
+    if (request_.fp8 && request_.fp8->remove) plan_places(places_to_remove(checkpoint_, request_.layer));
     if (request_.fp8 || std::any_of(request_.set.begin(), request_.set.end(), is_fp8)) {
-      for (const Scaler* scaler : chosen_fp8(checkpoint_, {request_.layer, request_.all})) plan_fp8(*scaler);
-      if (states_.empty()) {
+      if (places_.empty() || has_fp8()) {
+        for (const Scaler* scaler : chosen_fp8(checkpoint_, {request_.layer, request_.all})) plan_fp8(*scaler);
+      }
+      if (states_.empty() && places_.empty()) {
         throw Error(Status::refused, fmt::format("no layer's path has the part '{}'", request_.fp8->from));
       }
       return finished();
@@ -124,6 +135,8 @@ class Planner {
     const auto verb = request_.fp8 ? std::optional(request_.fp8->verb) : std::nullopt;
     if (verb == Fp8Verb::strip) {
       strip(state);
+    } else if (verb == Fp8Verb::reencode) {
+      reencode(state);
     } else if (verb == Fp8Verb::rename) {
       if (!rename(state)) return;
     } else {
@@ -137,13 +150,15 @@ class Planner {
   static std::vector<NewField> new_fp8_state(const FoundScaler& state, const Fp8Request& request) {
     switch (request.verb) {
       case Fp8Verb::reset:
-        return reset_fp8(state);
+        return reset_fp8(state, request.history);
       case Fp8Verb::recompute:
         return recomputed_fp8(state);
       case Fp8Verb::resize:
         return resized_fp8(state, request.history);
       case Fp8Verb::strip:
       case Fp8Verb::rename:
+      case Fp8Verb::reencode:
+      case Fp8Verb::inject:
         break;
     }
     return {};
@@ -184,15 +199,59 @@ class Planner {
                             {}});
   }
 
+  static void require_document(const FoundScaler& state, const char* what) {
+    if (!state.fields.front().inside.empty()) return;
+    throw Error(Status::refused, fmt::format("'{}': is no document of its own that could be {}", state.path, what),
+                fmt::format("only TransformerEngine's extra state from 0.6 on is {}", what));
+  }
+
   void strip(StateWork& state) {
-    if (state.after.fields.front().inside.empty()) {
-      throw Error(Status::refused,
-                  fmt::format("'{}': is no document of its own that could be emptied", state.after.path),
-                  "only TransformerEngine's extra state from 0.6 on is stripped");
-    }
-    state.is_stripped = true;
+    require_document(state.after, "stripped");
+    state.is_whole = true;
     state.after.fields = std::vector<Field>();
-    record_whole(state, "extra state", Value{{}, "FP8 state"}, Value{{}, "none"});
+    record_whole(state, "extra state", Value{{}, "FP8 state"}, Value{{}, request_.fp8->remove ? "gone" : "none"});
+  }
+
+  void reencode(StateWork& state) {
+    require_document(state.after, "re-encoded");
+    const TeRelease release = *request_.fp8->release;
+    const ExtraState values = extra_state_of(state.after);
+    const std::string lost = unkept(values, release);
+    if (!lost.empty() && !request_.force) {
+      throw Error(Status::refused,
+                  fmt::format("'{}': TransformerEngine {}.{} keeps no recipe, and {} would be lost", state.after.path,
+                              release.major, release.minor, lost),
+                  "--force re-encodes all the same; give it to fp8_autocast there");
+    }
+    extra_state_document(values, release);  // refuses what the release does not know
+    state.is_whole = true;
+    state.after.fields = std::vector<Field>();
+    record_whole(state, "extra state", Value{{}, "FP8 state"},
+                 Value{{}, fmt::format("{} as {}.{} has it", form_of(release), release.major, release.minor)});
+  }
+
+  [[nodiscard]] bool has_fp8() const {
+    return std::any_of(checkpoint_.scalers.begin(), checkpoint_.scalers.end(),
+                       [](const Scaler& scaler) { return scaler.state().dialect->kind == "fp8"; });
+  }
+
+  /// Each place in each file; one entry in the plan for those of one path.
+  void plan_places(std::vector<PlaceWork> places) {
+    std::map<std::string, std::size_t> entries;
+    for (PlaceWork& place : places) {
+      const auto [known, is_new] = entries.try_emplace(place.path, plan_.fields.size());
+      if (is_new) {
+        plan_.fields.push_back({"transformer_engine",
+                                place.path,
+                                "extra state",
+                                Value{{}, "none"},
+                                Value{{}, place.state ? "FP8 state" : "gone"},
+                                {},
+                                {}});
+      }
+      place_entries_[place.file].push_back(known->second);
+      places_[place.file].push_back(std::move(place));
+    }
   }
 
   /// False where the path does not have the part that is to be renamed.
@@ -309,6 +368,7 @@ class Planner {
     for (const StateWork& state : states_) {
       for (const ScalerCopy& copy : state.scaler->copies) work[copy.file].push_back(&state);
     }
+    for (const auto& [file, places] : places_) work[file];
     const std::vector<std::pair<std::size_t, std::vector<const StateWork*>>> files(work.begin(), work.end());
     std::vector<FilePlan> plans(files.size());
     for_each_file(system_files(), files.size(), [&](std::size_t i) {
@@ -341,10 +401,11 @@ class Planner {
       for (const StateWork* state : states) known.push_back(&state->scaler->state());
       const Reopened file(checkpoint_, number, known);
       FilePlan plan;
-      const std::vector<NodeChange> changes = changes_of(file, states, plan);
+      std::vector<NodeChange> changes = changes_of(file, states, plan);
+      add_places(file, number, changes, plan);
       if (changes.empty()) return plan;
       std::vector<PartChange> parts = file.container().change_parts(changes);
-      require_effect(file, parts, states, path);
+      require_effect(file, parts, states, number);
       for (PartChange& part : parts) {
         const CheckpointFile& changed = checkpoint_.files[file.file_of_part(part.part)];
         plan.edits.push_back({changed.location, std::move(part.change), *changed.status});
@@ -364,7 +425,7 @@ class Planner {
     for (const StateWork* state : states) {
       const std::vector<Field>& fields = state->scaler->state().fields;
       const std::vector<FieldNode>& nodes = file.nodes_of(state->scaler->state());
-      if (state->is_stripped || state->is_renamed()) {
+      if (state->is_whole || state->is_renamed()) {
         const NodeId node = nodes.front().node;
         plan.holders.emplace_back(state->entries.at(0), file.file_of_part(file.container().part_of(node)));
         const NodeChange change = change_of_whole(*state, file.container().tree(), node);
@@ -385,26 +446,46 @@ class Planner {
     return changes;
   }
 
+  void add_places(const Reopened& file, std::size_t number, std::vector<NodeChange>& changes, FilePlan& plan) const {
+    const auto places = places_.find(number);
+    if (places == places_.end()) return;
+    auto entry = place_entries_.at(number).begin();
+    for (NodeChange& change : changes_of_places(places->second, file.container().tree(), request_.fp8->release)) {
+      const std::size_t part = file.container().part_of(change.node);
+      plan.holders.emplace_back(*entry++, file.file_of_part(part));
+      changes.push_back(std::move(change));
+    }
+  }
+
   /// Stripped, a tensor becomes empty and an object None; renamed, what holds the state gets another key.
   [[nodiscard]] NodeChange change_of_whole(const StateWork& state, const Tree& tree, NodeId holder) const {
     const std::string& path = state.scaler->state().path;
-    if (state.is_stripped) {
-      const bool is_tensor = tree.kind(holder) == Kind::tensor;
-      return {holder, is_tensor ? NodeValue(NewContents()) : NodeValue(NewNone()), path + " stripped"};
+    const auto verb = request_.fp8 ? std::optional(request_.fp8->verb) : std::nullopt;
+    if (verb == Fp8Verb::strip) return {holder, nothing_for(tree, holder), path + " stripped"};
+    if (verb == Fp8Verb::reencode) {
+      return {holder, extra_state_value(extra_state_of(state.scaler->state()), *request_.fp8->release),
+              path + " re-encoded"};
     }
     if (request_.root_key) return {root_key_of(tree, path), NewText{*request_.root_key}, path + " renamed"};
     const NodeId key = key_of_state(tree, holder);
     return {key, NewText{renamed(tree.key_text(key), request_.fp8->from, request_.fp8->to)}, path + " renamed"};
   }
 
+  /// What is left of a state that is stripped.
+  [[nodiscard]] NodeValue nothing_for(const Tree& tree, NodeId holder) const {
+    if (request_.fp8->remove) return Removal();
+    return tree.kind(holder) == Kind::tensor ? NodeValue(NewContents()) : NodeValue(NewNone());
+  }
+
   /// The change must read back as what was asked for, and leave every other field as it is.
-  static void require_effect(const Reopened& file, const std::vector<PartChange>& changes,
-                             const std::vector<const StateWork*>& states, const std::string& path) {
+  void require_effect(const Reopened& file, const std::vector<PartChange>& changes,
+                      const std::vector<const StateWork*>& states, std::size_t number) const {
     std::unordered_multimap<std::string_view, const StateWork*> by_path;  // before and, renamed, after
     for (const StateWork* state : states) {
       by_path.emplace(state->scaler->state().path, state);
       if (state->is_renamed()) by_path.emplace(state->after.path, state);
     }
+    std::unordered_map<std::string_view, const ExtraState*> unfilled = to_fill(number);
     std::set<const StateWork*> there;
     std::set<const StateWork*> left;
     file.each_scaler_after(changes, [&](const FoundScaler& scaler) {
@@ -412,20 +493,44 @@ class Planner {
       std::for_each(first, last, [&](const auto& entry) {
         const FoundScaler& before = entry.second->scaler->state();
         if (scaler.dialect == before.dialect && scaler.path == before.path) left.insert(entry.second);
-        if (same_state(scaler, entry.second->after)) there.insert(entry.second);
+        if (is_as_asked(scaler, *entry.second)) there.insert(entry.second);
       });
+      const auto place = unfilled.find(scaler.path);
+      if (place != unfilled.end() && same_values(extra_state_of(scaler), *place->second)) unfilled.erase(place);
     });
-    for (const StateWork* state : states) {
+    const bool strips = request_.fp8 && request_.fp8->verb == Fp8Verb::strip;
+    const bool is_done = std::all_of(states.begin(), states.end(), [&](const StateWork* state) {
       const bool is_left = left.contains(state);
-      if (state->is_stripped ? !is_left : there.contains(state) && !(state->is_renamed() && is_left)) continue;
-      throw Error(Status::refused, fmt::format("{}: the edit would not read back as asked", path),
-                  "nothing was written; this is a fault in tare: please report it with the file's scaler");
+      return strips ? !is_left : there.contains(state) && !(state->is_renamed() && is_left);
+    });
+    if (is_done && unfilled.empty()) return;
+    throw Error(Status::refused,
+                fmt::format("{}: the edit would not read back as asked", checkpoint_.files[number].path),
+                "nothing was written; this is a fault in tare: please report it with the file's scaler");
+  }
+
+  /// The places of a file that are filled, by path, and with what.
+  [[nodiscard]] std::unordered_map<std::string_view, const ExtraState*> to_fill(std::size_t number) const {
+    std::unordered_map<std::string_view, const ExtraState*> filled;
+    const auto places = places_.find(number);
+    if (places == places_.end()) return filled;
+    for (const PlaceWork& work : places->second) {
+      if (work.state) filled.emplace(work.path, &*work.state);
     }
+    return filled;
+  }
+
+  static bool is_as_asked(const FoundScaler& scaler, const StateWork& state) {
+    const FoundScaler& before = state.scaler->state();
+    if (!state.is_whole) return same_state(scaler, state.after);
+    return scaler.dialect == before.dialect && same_values(extra_state_of(scaler), extra_state_of(before));
   }
 
   const Checkpoint& checkpoint_;
   const EditRequest& request_;
   std::vector<StateWork> states_;
+  std::map<std::size_t, std::vector<PlaceWork>> places_;           ///< by file
+  std::map<std::size_t, std::vector<std::size_t>> place_entries_;  ///< of those in EditPlan::fields
   EditPlan plan_;
 };
 

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/dialect/extra_state.hpp"
+#include "lib/state/scaler_state.hpp"
+
 namespace tare {
 
 /// KEY=VALUE. The key is a role or a native name; where one word is both the role wins, `native:NAME` forces the other.
@@ -23,12 +26,17 @@ enum class Fp8Verb : std::uint8_t {
   recompute,  ///< scales from the histories, by the framework's rule
   rename,     ///< modules' paths: what holds the state gets another key
   resize,     ///< histories of another length, as TransformerEngine makes them: zeros or a cut at the end
+  reencode,   ///< in the form of another release of TransformerEngine
+  inject,     ///< a saved state, into the places of modules that keep none
 };
 
 struct Fp8Request {
   Fp8Verb verb = Fp8Verb::strip;
-  std::int64_t history = 0;  ///< resize: how many entries
+  std::int64_t history = 0;  ///< resize: how many entries; reset: likewise, 0 leaves them as many as they are
+  bool remove = false;       ///< strip: the keys go, too
   std::string from, to;      ///< rename: parts of a module's path, "core_attention.fused_attention"
+  std::optional<TeRelease> release = {};  ///< reencode; inject: nothing goes by what the places look like
+  std::optional<ScalerState> state = {};  ///< inject
 };
 
 struct EditRequest {

@@ -12,6 +12,7 @@
 namespace tare {
 
 struct DocumentEntry;
+struct Document;
 /// Keys and values in their order.
 using DocumentMap = std::vector<DocumentEntry>;
 
@@ -33,9 +34,20 @@ struct DocumentName {
   std::string module, name;
 };
 
+/// What a call of a class or function by its qualified name makes: an enumeration's member, a named tuple.
+struct DocumentCall {
+  std::string module, name;
+  std::vector<Document> arguments;
+};
+
+/// Python's io.BytesIO.
+struct DocumentStream {
+  Bytes contents;
+};
+
 struct Document {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, DocumentTensor, DocumentMap, DocumentObject,
-               DocumentName>
+               DocumentName, DocumentCall, DocumentStream>
       value;
 };
 

@@ -14,8 +14,10 @@ import tempfile
 from command import Tare
 from corpus import Short, cases_of, copied, require, snapshot, unlike
 
-CHANGES = [("edit", ["--all", "scale.input*=16", "amax_history.grad_*=0.5"]), ("reset", []), ("recompute", []),
-           ("strip", []), ("resize", ["--history", "4"])]
+CHANGES = [("edit", ["--all", "scale.input*=16", "amax_history.grad_*=0.5"]), ("reset", []),
+           ("reset", ["--history", "40"]), ("recompute", []), ("strip", []), ("strip", ["--remove"]),
+           ("resize", ["--history", "4"]), ("resize", ["--history", "2000"]), ("reencode", ["--for", "2.20"]),
+           ("reencode", ["--force", "--for", "1.13"])]
 DELAYED = {"transformer_engine", "torchao_delayed", "flax", "keras"}
 WITHOUT_DOCUMENT = DELAYED - {"transformer_engine"}
 BOUND = {"msamp", "torchao", "deepseek_fp8", "compressed_tensors"}
@@ -31,15 +33,23 @@ def close(a, b):
     return a == b or math.isclose(a, b, rel_tol=2**-22)
 
 
-def check_resized(before, after):
-    """The rows from the front, as TransformerEngine cuts loaded histories; nothing else changes but the recipe's number."""
+def resized(name, value, length):
+    """The rows from the front and zeros behind them, as TransformerEngine makes them of loaded histories."""
+    if name == "recipe.amax_history_len":
+        return length
+    if not name.startswith("amax_history_"):
+        return value
+    return value[:length] + [[0] * len(value[0])] * (length - len(value))
+
+
+def check_resized(before, after, length):
     for path, old in before.items():
         for name, value in old["fields"].items():
-            meant = value[:4] if name.startswith("amax_history_") else 4 if name == "recipe.amax_history_len" else value
-            require(after[path]["fields"][name] == meant, path, name, "is", str(after[path]["fields"][name])[:80])
+            require(after[path]["fields"][name] == resized(name, value, length), path, name, "is",
+                    str(after[path]["fields"][name])[:80])
 
 
-def check_values(verb, before, after):
+def check_values(verb, arguments, before, after):
     if verb == "strip":
         require(not after, "left after strip:", sorted(after)[:3])
         return
@@ -49,8 +59,12 @@ def check_values(verb, before, after):
             where = f"{path} {was['tensor']}"
             if verb == "reset":
                 require(now["scale"] == 1 and now["filled"] == 0, where, "is not as at the start:", now)
+                length = int(arguments[-1]) if arguments else was["history_length"]
+                require(now["history_length"] == length, where, "has a history of", now["history_length"])
+            elif verb == "reencode":
+                require(now == was, where, "is", now, "and was", was)
             elif verb == "resize":
-                require(now["history_length"] == 4 and now["scale"] == was["scale"], where, now)
+                require(now["history_length"] == int(arguments[-1]) and now["scale"] == was["scale"], where, now)
             elif verb == "recompute" and was["largest_amax"] and not was["not_finite"]:
                 top = was["format_max"] / 2 ** margin_of(old) / was["largest_amax"]
                 top = min(struct.unpack("f", struct.pack("f", min(top, 3.4028234663852886e38)))[0], 3.4028234663852886e38)
@@ -66,16 +80,34 @@ def margin_of(scaler):
     return scaler["fields"].get("recipe.margin", 0)
 
 
-def may_be_refused(case, verb, dialects):
+def check_form(after, arguments):
+    """The values of the form that was asked for, and no others: the recipe with its history's length and format."""
+    for path, state in after.items():
+        fields = state["fields"]
+        has_recipe = "recipe.margin" in fields
+        require(has_recipe == arguments[-1].startswith("2."), path, "has the fields", sorted(fields))
+        require(has_recipe != ("scale_inv_fwd" in fields), path, "has the fields", sorted(fields))
+        if has_recipe:
+            require(fields["recipe.amax_history_len"] == len(fields["amax_history_fwd"]), path, "has another history")
+            require(fields["recipe.fp8_format.max_bwd"] == fields["extra_fp8_variables.fp8_max_bwd"], path, "format")
+        else:
+            for direction in ("fwd", "bwd"):
+                for scale, inverse in zip(fields["scale_" + direction], fields["scale_inv_" + direction]):
+                    is_finite = isinstance(scale, float) and isinstance(inverse, float)
+                    require(not is_finite or close(scale * inverse, 1), path, "has scale", scale, "and scale_inv", inverse)
+
+
+def may_be_refused(case, verb, arguments, dialects):
+    is_other = dialects != {"transformer_engine"}
+    is_safetensors = case.truth["container"] == "safetensors"  # its header says how large a tensor is
+    if verb == "reencode" or arguments == ["--remove"]:
+        # What stands by itself, or in Megatron-core's list of one, is no item of a map.
+        is_whole = case.name.endswith("_dcp") or (verb == "strip" and case.name.endswith("_dist"))
+        return is_other or is_safetensors or is_whole
     if verb == "strip":
-        # Nothing to empty without a document of its own; and metadata, or a header, that say how large a tensor is.
-        return bool(dialects & WITHOUT_DOCUMENT) or case.truth["container"] == "safetensors" or case.name.endswith("_dcp")
-    if verb == "resize":
-        # Longer histories have no room in a record, nor a tensor of a safetensors file, of DCP, or of a zip within
-        # (TransformerEngine 1.x) another size.
-        shortest = min(len(s["fields"].get("amax_history_fwd", [])) for s in case.truth["scalers"] if s["kind"] == "fp8")
-        return shortest < 4 or "/te1." in case.name or case.truth["container"] == "safetensors" or case.name.endswith("_dcp") or dialects != {
-            "transformer_engine"}
+        return bool(dialects & WITHOUT_DOCUMENT) or is_safetensors
+    if verb == "resize" or (verb == "reset" and arguments):
+        return is_safetensors or is_other
     return verb == "edit" and not dialects <= DELAYED  # weights alone have no inputs and no histories
 
 
@@ -87,18 +119,46 @@ def check(tare, case):
             dialects = {s["dialect"] for s in before.values()}
             command = ["edit"] if verb == "edit" else ["fp8", verb]
             done = tare(*command, copy.target, *arguments, "--yes")
-            refused = done.code == 4 and (dialects & BOUND or may_be_refused(copy, verb, dialects))
+            refused = done.code == 4 and (dialects & BOUND or may_be_refused(copy, verb, arguments, dialects))
             if refused:
                 require(unlike(start, snapshot(copy.folder)) is None, verb, "was refused, and changed something")
                 continue
             require(done.code == 0, verb, done)
-            check_values(verb, before, layers(tare, copy))
+            after = layers(tare, copy)
+            check_values(verb, arguments, before, after)
             if verb == "resize":
-                check_resized(before, layers(tare, copy))
+                check_resized(before, after, int(arguments[-1]))
+            if verb == "reencode":
+                check_form(after, arguments)
             undone = tare("undo", copy.target, "--yes")
             require(undone.code == 0 or "nothing had to be written" in done.reason, verb, undone)
             difference = unlike(start, snapshot(copy.folder))
             require(difference is None, verb, "and undo:", difference)
+
+
+def check_injected(tare, case):
+    """A state that is saved, stripped and injected again has the same scales and histories."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = copied(case, scratch)
+        before, state = layers(tare, copy), pathlib.Path(scratch) / "state.json"
+        if {s["dialect"] for s in before.values()} != {"transformer_engine"} or copy.truth["container"] == "safetensors":
+            return
+        require(tare("inspect", copy.target, "--save", state).code == 0, "saving the state")
+        full = tare("fp8", "inject", copy.target, state, "--yes")
+        require(full.code == 4, "injected over a state that is there:", full)
+        require(tare("fp8", "strip", copy.target, "--yes").code == 0, "strip")
+        empty = snapshot(copy.folder)
+        done = tare("fp8", "inject", copy.target, state, "--yes")
+        require(done.code == 0, "inject", done)
+        after = layers(tare, copy)
+        require(set(after) == set(before), "other layers than before")
+        for path, old in before.items():
+            require(after[path]["slots"] == old["slots"], path, "has other slots")
+            for name in ("scale_fwd", "amax_history_fwd", "scale_bwd", "amax_history_bwd"):
+                require(after[path]["fields"][name] == old["fields"][name], path, name)
+        require(tare("undo", copy.target, "--yes").code == 0, "undo")
+        difference = unlike(empty, snapshot(copy.folder))
+        require(difference is None, "inject and undo:", difference)
 
 
 def main():
@@ -116,6 +176,7 @@ def main():
             continue
         try:
             check(tare, case)
+            check_injected(tare, case)
             held += 1
             if options.verbose:
                 print("holds      ", case.name)

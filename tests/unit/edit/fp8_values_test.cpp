@@ -82,7 +82,7 @@ TEST_CASE("only keys with a dot behind their word are of FP8 state") {
 }
 
 TEST_CASE("a fresh start is scales of 1 and histories of 0") {
-  const auto fields = reset_fp8(state_of());
+  const auto fields = reset_fp8(state_of(), 0);
   CHECK(numbers(fields, "scale_fwd") == Numbers{1, 1, 1});
   CHECK(numbers(fields, "scale_inv_fwd") == Numbers{1, 1, 1});
   CHECK(numbers(fields, "amax_history_fwd") == Numbers(9, 0.0));
@@ -101,6 +101,6 @@ TEST_CASE("scales are computed from the greatest amax, or the newest, and the ma
 TEST_CASE("scales that go with stored tensors are neither reset nor computed") {
   FoundScaler state = state_of();
   state.dialect = &msamp_tensor;
-  CHECK_THROWS_AS(reset_fp8(state), Error);
+  CHECK_THROWS_AS(reset_fp8(state, 0), Error);
   CHECK_THROWS_AS(recomputed_fp8(state), Error);
 }

@@ -1,0 +1,72 @@
+// The extra state of a TransformerEngine module as its releases write it, from its values: what re-encoding and
+// injecting put into a checkpoint.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/dialect/dialect.hpp"
+#include "lib/state/fp8_set.hpp"
+#include "lib/tree/document.hpp"
+
+namespace tare {
+
+/// A release of TransformerEngine.
+struct TeRelease {
+  int major = 0, minor = 0;
+  friend auto operator<=>(const TeRelease&, const TeRelease&) = default;
+};
+
+/// "1.13", "v2.4.1". Throws `invalid_argument` for anything else.
+TeRelease parse_te_release(const std::string& text);
+
+/// Does it keep a pickle in a uint8 tensor, recipe included? Before that: an io.BytesIO with a torch.save. Throws
+/// `refused` for a release before 1.6: those store, beside a module's own state, buffers that all modules share.
+bool keeps_recipe(TeRelease release);
+
+/// The values of one module's delayed scaling.
+struct ExtraState {
+  /// Forward or backward: a column a tensor, a row of the history a step.
+  struct Direction {
+    std::vector<float> scale;
+    std::vector<float> history;  ///< row-major
+    double format_max = 0;
+  };
+  std::array<Direction, 2> directions;  ///< forward, backward
+  std::int64_t history_length = 0;
+  std::int64_t products = 1;  ///< matrix products: fp8_meta's num_gemms
+  double margin = 0;
+  std::string amax_compute_algo = "max";
+  bool reduce_amax = true, fp8_dpa = false, fp8_mha = false;
+};
+
+/// The same scales and histories, bit for bit.
+bool same_values(const ExtraState& a, const ExtraState& b);
+
+/// Throws `refused` for state whose columns are not those of 0.6 and later, or that stands in several dicts (te.ops).
+ExtraState extra_state_of(const FoundScaler& state);
+/// The slots LAYER/TENSOR of a saved state. Throws `refused` where the set has not all slots of that layer, or another
+/// policy than TransformerEngine's.
+ExtraState extra_state_of(const Fp8Set& set, const std::string& layer);
+/// The layers that a saved state has slots of, each once.
+std::vector<std::string> layers_of(const Fp8Set& set);
+
+/// What a release would not keep: "recipe.margin = 3" ...; empty where it keeps all.
+std::string unkept(const ExtraState& state, TeRelease release);
+
+/// The dict that the release pickles or saves. Throws `refused` for FP8 formats that it does not know.
+Document extra_state_document(const ExtraState& state, TeRelease release);
+
+/// A place where a module keeps no state: None, an empty tensor, or a document of None.
+struct EmptyExtraState {
+  std::string path;
+  NodeId holder = nowhere;
+  bool is_stream = false;  ///< an io.BytesIO, as releases up to 1.13 have it
+};
+
+std::vector<EmptyExtraState> empty_extra_states(const Tree& tree);
+
+}  // namespace tare

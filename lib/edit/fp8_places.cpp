@@ -1,0 +1,76 @@
+#include "lib/edit/fp8_places.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "lib/base/glob.hpp"
+#include "lib/checkpoint/reopened.hpp"
+#include "lib/dialect/fp8_slots.hpp"
+#include "lib/edit/fp8_extra_state.hpp"
+
+namespace tare {
+namespace {
+
+bool is_chosen(const std::string& path, const std::optional<std::string>& layer) {
+  return !layer || glob_matches(*layer, path) || glob_matches(*layer, layer_name(path));
+}
+
+}  // namespace
+
+std::vector<PlaceWork> places_to_remove(const Checkpoint& checkpoint, const std::optional<std::string>& layer) {
+  std::vector<bool> is_part(checkpoint.files.size());
+  for (std::size_t file = 0; file < is_part.size(); ++file) {
+    for (const std::size_t part : checkpoint.files[file].parts) is_part[part] = is_part[part] || part != file;
+  }
+  std::vector<PlaceWork> places;
+  for (std::size_t file = 0; file < is_part.size(); ++file) {
+    if (is_part[file] || checkpoint.files[file].format.empty()) continue;
+    const Reopened opened(checkpoint, file);
+    for (EmptyExtraState& place : empty_extra_states(opened.container().tree())) {
+      if (is_chosen(place.path, layer)) places.push_back({file, std::move(place.path)});
+    }
+  }
+  return places;
+}
+
+std::vector<PlaceWork> places_to_fill(const Checkpoint& checkpoint, const Fp8Set& set,
+                                      const std::optional<std::string>& layer) {
+  std::vector<std::string> wanted = layers_of(set);
+  std::erase_if(wanted, [&](const std::string& name) { return !is_chosen(name, layer); });
+  std::vector<std::string> missing = wanted;
+  std::vector<PlaceWork> places = places_to_remove(checkpoint, std::nullopt);
+  std::erase_if(places, [&](const PlaceWork& place) {
+    return std::find(wanted.begin(), wanted.end(), layer_name(place.path)) == wanted.end();
+  });
+  for (PlaceWork& place : places) {
+    place.state = extra_state_of(set, layer_name(place.path));
+    std::erase(missing, layer_name(place.path));
+  }
+  if (missing.empty() && !wanted.empty()) return places;
+  throw Error(Status::refused,
+              fmt::format("{}: has no empty place for '{}'{}", checkpoint.resolved,
+                          missing.empty() ? layer.value_or("") : missing.front(),
+                          missing.size() > 1 ? fmt::format(" and {} other layers", missing.size() - 1) : ""),
+              "a place is a key ._extra_state whose value is None or an empty tensor; state that is there is edited, "
+              "or stripped "
+              "first; --layer chooses some layers of the saved state");
+}
+
+std::vector<NodeChange> changes_of_places(std::span<const PlaceWork> places, const Tree& tree,
+                                          const std::optional<TeRelease>& release) {
+  const std::vector<EmptyExtraState> found = empty_extra_states(tree);
+  std::vector<NodeChange> changes;
+  for (const PlaceWork& work : places) {
+    const auto place =
+        std::find_if(found.begin(), found.end(), [&](const EmptyExtraState& p) { return p.path == work.path; });
+    if (place == found.end()) throw Error(Status::refused, work.path + ": reads otherwise than a moment ago");
+    NodeValue value = Removal();
+    if (work.state) value = filled(*place, tree, *work.state, release.value_or(release_for(*place)));
+    changes.push_back({place->holder, std::move(value), work.path + (work.state ? " filled" : " removed")});
+  }
+  return changes;
+}
+
+}  // namespace tare

@@ -1,0 +1,70 @@
+#include "lib/dialect/extra_state.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "lib/base/error.hpp"
+
+using namespace tare;
+
+namespace {
+
+/// Two slots short of a module: input, weight, output, grad_output, grad_input.
+Fp8Set set_of(std::vector<std::string> names) {
+  Fp8Set set{};
+  set.policy = &require_fp8_policy("transformer_engine");
+  set.parameters = default_parameters(*set.policy);
+  set.parameters.history_length = 2;
+  set.names = std::move(names);
+  for (std::size_t i = 0; i < set.names.size(); ++i) {
+    set.formats.push_back(set.names[i].find("/grad_") == std::string::npos ? Dtype::kF8E4m3fn : Dtype::kF8E5m2);
+  }
+  start_fresh(set);
+  for (std::size_t i = 0; i < set.names.size(); ++i) {
+    set.scale[i] = static_cast<float>(i + 1);
+    set.history[2 * i] = static_cast<float>(10 * i);
+    set.history[2 * i + 1] = static_cast<float>(10 * i + 1);
+  }
+  return set;
+}
+
+const std::vector<std::string> one_layer = {"l/input", "l/weight", "l/output", "l/grad_output", "l/grad_input"};
+
+}  // namespace
+
+TEST_CASE("a release is written with or without its patch number") {
+  CHECK(parse_te_release("1.13") == TeRelease{1, 13});
+  CHECK(parse_te_release("v2.4.1") == TeRelease{2, 4});
+  for (const char* text : {"", "2", "2.", "two", "2.x", "2.4-rc"}) CHECK_THROWS_AS(parse_te_release(text), Error);
+}
+
+TEST_CASE("releases keep a recipe from 2.0 on; before 1.6 they keep what tare does not write") {
+  CHECK(keeps_recipe({2, 0}));
+  CHECK_FALSE(keeps_recipe({1, 6}));
+  CHECK_THROWS_WITH(keeps_recipe({1, 5}), Catch::Contains("global_fp8_buffer"));
+}
+
+TEST_CASE("saved slots stand in the columns of TransformerEngine's arrays") {
+  const ExtraState state = extra_state_of(set_of(one_layer), "l");
+  CHECK(state.products == 1);
+  CHECK(state.directions[0].scale == std::vector<float>{1, 2, 3});
+  CHECK(state.directions[1].scale == std::vector<float>{4, 5});
+  CHECK(state.directions[0].history == std::vector<float>{0, 10, 20, 1, 11, 21});
+  CHECK(state.directions[1].history == std::vector<float>{30, 40, 31, 41});
+}
+
+TEST_CASE("a layer without all of its slots is refused, and so is one with slots of no module") {
+  CHECK_THROWS_AS(extra_state_of(set_of({"l/input", "l/weight"}), "l"), Error);
+  CHECK_THROWS_AS(extra_state_of(set_of({"l/input.4294967295"}), "l"), Error);
+  auto names = one_layer;
+  names[2] = "l/bias";
+  CHECK_THROWS_AS(extra_state_of(set_of(names), "l"), Error);
+}
+
+TEST_CASE("what a release without recipes would lose is named") {
+  ExtraState state = extra_state_of(set_of(one_layer), "l");
+  CHECK(unkept(state, {1, 13}).empty());
+  state.margin = 3;
+  state.fp8_mha = true;
+  CHECK(unkept(state, {1, 13}) == "recipe.margin = 3.0, recipe.fp8_mha = True");
+  CHECK(unkept(state, {2, 0}).empty());
+}
