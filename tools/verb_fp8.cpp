@@ -31,7 +31,7 @@ CLI::App* add_verb(CLI::App& fp8, Run& run, Fp8Verb which, const char* name, con
         ->required(which == Fp8Verb::resize)
         ->check(CLI::Range(1, 1 << 20));
   }
-  if (which == Fp8Verb::reencode || which == Fp8Verb::inject) {
+  if (which == Fp8Verb::reencode || which == Fp8Verb::inject || which == Fp8Verb::strip) {
     verb->add_option("--for", options->release, "The release of TransformerEngine: 1.13, 2.4")
         ->required(which == Fp8Verb::reencode);
   }
@@ -68,8 +68,8 @@ void add_fp8(CLI::App& app, Run& run) {
   fp8->require_subcommand(1);
   add_verb(*fp8, run, Fp8Verb::strip, "strip", "Leave no FP8 state, so that the checkpoint loads where FP8 is off")
       ->footer(
-          "The keys stay: a tensor becomes empty, as newer TransformerEngine writes it, an object None. What was "
-          "stored\n"
+          "The keys stay: a tensor becomes empty, as TransformerEngine 2.4 and later write it, an object None. 2.0 to\n"
+          "2.3 read no empty tensor: with --for 2.3 it holds a pickled None, which all releases read. What was stored\n"
           "stays in the file, out of every loader's sight, until the checkpoint is saved anew.");
   add_verb(*fp8, run, Fp8Verb::reset, "reset", "Scales of 1 and empty histories, as training starts")
       ->footer("Histories stay as long as they are, unless --history says otherwise.");

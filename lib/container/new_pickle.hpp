@@ -30,17 +30,11 @@ Bytes new_streamed_pickle(const Document& document);
 /// too.
 Bytes new_numpy_pickle(const Document& document);
 
-/// The opcodes alone that leave a value on the stack of a pickle that is there: nothing is memoised or fetched. The
-/// storage of a torch tensor gets the name that `key` gives, numpy's arrays have none. Throws `refused` for a second
-/// one.
-struct PickledValue {
-  Bytes opcodes;
-  std::optional<Bytes> storage;
-};
-PickledValue torch_value(const Document& document, const std::function<std::string()>& key);
-PickledValue numpy_value(const Document& document);
+/// The opcodes alone that leave a value on the stack of a pickle with numpy's arrays; nothing is memoised or fetched.
+Bytes numpy_value(const Document& document);
 
-/// The same for the entries of a map that lies on top of the stack: they are set in it. REQUIRES: one at least.
-PickledValue as_entries(PickledValue map);
+/// Of what torch_value or numpy_value gave for a map: its entries are set in the map that lies on top of the stack
+/// instead. REQUIRES: one at least.
+Bytes as_entries(Bytes map);
 
 }  // namespace tare

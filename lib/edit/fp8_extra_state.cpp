@@ -24,6 +24,11 @@ NewDocument extra_state_value(const ExtraState& state, TeRelease release) {
   return {{DocumentTensor{element_type("uint8"), {size}, std::move(bytes)}}};
 }
 
+Bytes no_extra_state(const std::optional<TeRelease>& release) {
+  if (!release || *release >= first_with_empty_tensors) return {};
+  return new_streamed_pickle(Document());
+}
+
 TeRelease release_for(const EmptyExtraState& place) {
   return place.is_stream ? last_with_streams : first_with_empty_tensors;
 }

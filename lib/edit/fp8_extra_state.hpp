@@ -1,6 +1,8 @@
 // TransformerEngine's extra state as the bytes and values of a release.
 #pragma once
 
+#include <optional>
+
 #include "lib/container/node_change.hpp"
 #include "lib/dialect/extra_state.hpp"
 
@@ -11,6 +13,10 @@ Bytes extra_state_bytes(const ExtraState& state, TeRelease release);
 
 /// The same as the value that stands in the module's state dict: a uint8 tensor, or an io.BytesIO.
 NewDocument extra_state_value(const ExtraState& state, TeRelease release);
+
+/// What a tensor holds where there is no FP8 state: nothing, as 2.4 and later have it, and where no release is named;
+/// before, a pickled None, which those before cannot do without.
+Bytes no_extra_state(const std::optional<TeRelease>& release);
 
 /// The release whose state goes into a place that holds none, where the user names no other.
 TeRelease release_for(const EmptyExtraState& place);

@@ -474,7 +474,8 @@ class Planner {
   /// What is left of a state that is stripped.
   [[nodiscard]] NodeValue nothing_for(const Tree& tree, NodeId holder) const {
     if (request_.fp8->remove) return Removal();
-    return tree.kind(holder) == Kind::tensor ? NodeValue(NewContents()) : NodeValue(NewNone());
+    if (tree.kind(holder) != Kind::tensor) return NewNone();
+    return NewContents{no_extra_state(request_.fp8->release)};
   }
 
   /// The change must read back as what was asked for, and leave every other field as it is.

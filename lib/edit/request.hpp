@@ -35,7 +35,7 @@ struct Fp8Request {
   std::int64_t history = 0;  ///< resize: how many entries; reset: likewise, 0 leaves them as many as they are
   bool remove = false;       ///< strip: the keys go, too
   std::string from, to;      ///< rename: parts of a module's path, "core_attention.fused_attention"
-  std::optional<TeRelease> release = {};  ///< reencode; inject: nothing goes by what the places look like
+  std::optional<TeRelease> release = {};  ///< strip, reencode, inject; nothing: what the file has tells
   std::optional<ScalerState> state = {};  ///< inject
 };
 

@@ -15,7 +15,7 @@ from command import Tare
 from corpus import Short, cases_of, copied, require, snapshot, unlike
 
 CHANGES = [("edit", ["--all", "scale.input*=16", "amax_history.grad_*=0.5"]), ("reset", []),
-           ("reset", ["--history", "40"]), ("recompute", []), ("strip", []), ("strip", ["--remove"]),
+           ("reset", ["--history", "40"]), ("recompute", []), ("strip", []), ("strip", ["--for", "2.3"]), ("strip", ["--remove"]),
            ("resize", ["--history", "4"]), ("resize", ["--history", "2000"]), ("reencode", ["--for", "2.20"]),
            ("reencode", ["--force", "--for", "1.13"])]
 DELAYED = {"transformer_engine", "torchao_delayed", "flax", "keras"}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Edits copies of real checkpoints and loads them with the real frameworks: newest torch, DeepSpeed and Megatron, an old
-# torch, TensorFlow, Orbax, MindSpore and Paddle. Prints what each one loaded. Not a part of tests/run.sh: the frameworks
+# torch, TransformerEngine, TensorFlow, Orbax, MindSpore and Paddle. Prints what each one loaded. Not a part of tests/run.sh: the frameworks
 # take some 12 GB.
 #
 #   tests/fidelity/run.sh [ARGUMENTS OF fidelity.py...]       e.g. --only 'deepspeed/*'
@@ -34,6 +34,12 @@ environment keras
 environment mindspore
 environment paddle
 
+# Releases of TransformerEngine, side by side: their Python alone, which needs no GPU.
+while read -r release; do
+  folder=$cache/extra_state/${release#*==}
+  [ -d "$folder" ] || "$cache/new/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$folder" "$release"
+done <$here/extra_state.txt
+
 # What each environment is there for; a selection need not hold all of it.
 must_new=(--must torch/train-t2.15 torch/legacy-t2.15 torch/dcp-plain-4rank-t2.15 torch/dcp-rank-metadata lightning/v2_6
   deepspeed/zero2_4ranks_tags megatron/torch_tp2_pp2 megatron/dist_tp2 megatron/dist_reshardable)
@@ -50,6 +56,7 @@ status=0
 "$cache/mindspore/bin/python" $here/parameters.py "${common[@]}" "${must_mindspore[@]}" "$@" || status=1
 "$cache/paddle/bin/python" $here/parameters.py "${common[@]}" "${must_paddle[@]}" "$@" || status=1
 "$cache/new/bin/python" $here/engine.py "${common[@]}" 2>"$cache/engine.log" || { cat "$cache/engine.log" >&2; status=1; }
+"$cache/new/bin/python" $here/extra_state.py "${common[@]}" --releases "$cache/extra_state" || status=1
 for arrays in tensorflow orbax keras; do
   "$cache/$arrays/bin/python" $here/arrays.py "${common[@]}" 2>"$cache/$arrays.log" ||
     { cat "$cache/$arrays.log" >&2; status=1; }
