@@ -15,6 +15,10 @@ struct Options {
   std::string release, state;
 };
 
+bool has_release(Fp8Verb verb) {
+  return verb == Fp8Verb::reencode || verb == Fp8Verb::inject || verb == Fp8Verb::strip || verb == Fp8Verb::regroup;
+}
+
 /// Adds one verb; `run` is what the user chose.
 CLI::App* add_verb(CLI::App& fp8, Run& run, Fp8Verb which, const char* name, const char* purpose) {
   auto options = std::make_shared<Options>();
@@ -22,7 +26,8 @@ CLI::App* add_verb(CLI::App& fp8, Run& run, Fp8Verb which, const char* name, con
   CLI::App* verb = fp8.add_subcommand(name, purpose);
   verb->add_option("PATH", options->change.path, "As for inspect")->required();
   const CLI::Option* layer =
-      verb->add_option("--layer", options->layer, "Only the layers that match; * and ? are wildcards");
+      verb->add_option("--layer", options->layer, "Only the layers that match; * and ? are wildcards")
+          ->required(which == Fp8Verb::regroup);
   if (which == Fp8Verb::strip) {
     verb->add_flag("--remove", options->fp8.remove, "The keys go, too, as in a checkpoint that never had FP8");
   }
@@ -31,9 +36,9 @@ CLI::App* add_verb(CLI::App& fp8, Run& run, Fp8Verb which, const char* name, con
         ->required(which == Fp8Verb::resize)
         ->check(CLI::Range(1, 1 << 20));
   }
-  if (which == Fp8Verb::reencode || which == Fp8Verb::inject || which == Fp8Verb::strip) {
+  if (has_release(which)) {
     verb->add_option("--for", options->release, "The release of TransformerEngine: 1.13, 2.4")
-        ->required(which == Fp8Verb::reencode);
+        ->required(which == Fp8Verb::reencode || which == Fp8Verb::regroup);
   }
   if (which == Fp8Verb::reencode) {
     verb->add_flag("--force", options->change.request.force, "Also where that release loses a part of the recipe");
@@ -87,6 +92,11 @@ void add_fp8(CLI::App& app, Run& run) {
       ->footer(
           "Fills keys ._extra_state whose value is None or an empty tensor; layers go by their names.\n"
           "Example: tare inspect old.pt --save state.json && tare fp8 inject new.pt state.json");
+  add_verb(*fp8, run, Fp8Verb::regroup, "regroup", "The columns of GroupedLinear in the order of another release")
+      ->footer(
+          "2.2 and before keep all inputs, then all weights, then all outputs; 2.3 and later input, weight and output\n"
+          "of one product after the other. The state does not tell which it has: it is taken to have the other order.\n"
+          "Only GroupedLinear changed: name its layers with --layer.");
   fp8->footer(
       "Examples:\n"
       "  tare fp8 strip model.pt --dry-run\n"

@@ -239,4 +239,28 @@ std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length)
               "only TransformerEngine's is resized");
 }
 
+std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release) {
+  constexpr TeRelease first_by_product{2, 3};
+  const std::uint64_t products = static_cast<std::uint64_t>(extra_state_of(state).products);
+  if (products == 1) {
+    throw Error(Status::refused, fmt::format("'{}': has one matrix product, whose columns have one order", state.path),
+                "choose the layers that are GroupedLinear with --layer");
+  }
+  Changes changes;
+  for (const Field& field : state.fields) {
+    const auto* array = std::get_if<PackedArray>(&field.value.data);
+    if (array == nullptr || array->shape.empty()) continue;
+    const auto width = static_cast<std::uint64_t>(array->shape.back());
+    const std::uint64_t roles = width / products;
+    for (std::uint64_t index = 0; index < array->count(); ++index) {
+      const std::uint64_t column = index % width;
+      const std::uint64_t by_product = column % roles * products + column / roles;  // where the old order has it
+      const std::uint64_t by_role = column % products * roles + column / products;  // where the new one has it
+      const std::uint64_t from = release >= first_by_product ? by_product : by_role;
+      changes.set(field, index, array->number_at(index - column + from));
+    }
+  }
+  return std::move(changes).take();
+}
+
 }  // namespace tare

@@ -8,6 +8,7 @@
 
 #include "lib/container/node_change.hpp"
 #include "lib/dialect/dialect.hpp"
+#include "lib/dialect/extra_state.hpp"
 
 namespace tare {
 
@@ -44,5 +45,11 @@ std::vector<NewField> recomputed_fp8(const FoundScaler& state);
 /// Histories of `length` entries, as TransformerEngine makes them of loaded ones: zeros at the end, or a cut there; the
 /// recipe's own number goes along. Throws `refused` for state of other frameworks.
 std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length);
+
+/// The columns of a GroupedLinear as that release orders them: up to 2.2 all inputs, all weights, all outputs; from 2.3
+/// on input, weight and output of each matrix product, as in every other module. Nothing in the state tells which it
+/// has: it is taken to have the other. Throws `refused` for state that is not of several products. Source:
+/// transformer_engine/pytorch/module/grouped_linear.py of 2.2 and 2.3.
+std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release);
 
 }  // namespace tare

@@ -155,6 +155,8 @@ class Planner {
         return recomputed_fp8(state);
       case Fp8Verb::resize:
         return resized_fp8(state, request.history);
+      case Fp8Verb::regroup:
+        return regrouped_fp8(state, *request.release);
       case Fp8Verb::strip:
       case Fp8Verb::rename:
       case Fp8Verb::reencode:

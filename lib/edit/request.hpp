@@ -28,6 +28,7 @@ enum class Fp8Verb : std::uint8_t {
   resize,     ///< histories of another length, as TransformerEngine makes them: zeros or a cut at the end
   reencode,   ///< in the form of another release of TransformerEngine
   inject,     ///< a saved state, into the places of modules that keep none
+  regroup,    ///< the columns of GroupedLinear in the order of a release
 };
 
 struct Fp8Request {
@@ -35,7 +36,7 @@ struct Fp8Request {
   std::int64_t history = 0;  ///< resize: how many entries; reset: likewise, 0 leaves them as many as they are
   bool remove = false;       ///< strip: the keys go, too
   std::string from, to;      ///< rename: parts of a module's path, "core_attention.fused_attention"
-  std::optional<TeRelease> release = {};  ///< strip, reencode, inject; nothing: what the file has tells
+  std::optional<TeRelease> release = {};  ///< strip, reencode, inject, regroup; nothing: what the file has tells
   std::optional<ScalerState> state = {};  ///< inject
 };
 

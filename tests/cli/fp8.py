@@ -161,6 +161,25 @@ def check_injected(tare, case):
         require(difference is None, "inject and undo:", difference)
 
 
+def check_regrouped(tare, case):
+    """Two products' columns, from release to release and back."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = copied(case, scratch)
+        before = layers(tare, copy)
+        fields = next(iter(before.values()))["fields"]
+        if len(fields.get("scale_bwd", [])) != 4:
+            return
+        done = tare("fp8", "regroup", copy.target, "--layer", "*", "--for", "2.3", "--yes")
+        require(done.code == 0, "regroup", done)
+        for path, state in layers(tare, copy).items():
+            old = before[path]["fields"]["scale_fwd"], before[path]["fields"]["amax_history_bwd"]
+            new = state["fields"]["scale_fwd"], state["fields"]["amax_history_bwd"]
+            require(new[0] == [old[0][i] for i in (0, 2, 4, 1, 3, 5)], path, "has scales", new[0], "from", old[0])
+            require(new[1] == [[row[i] for i in (0, 2, 1, 3)] for row in old[1]], path, "has another history")
+        require(tare("fp8", "regroup", copy.target, "--layer", "*", "--for", "2.2", "--yes").code == 0, "back")
+        require(layers(tare, copy) == before, "not as before")
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True, type=pathlib.Path)
@@ -177,6 +196,7 @@ def main():
         try:
             check(tare, case)
             check_injected(tare, case)
+            check_regrouped(tare, case)
             held += 1
             if options.verbose:
                 print("holds      ", case.name)
