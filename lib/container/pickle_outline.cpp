@@ -83,7 +83,7 @@ class Outline {
   void follow(const PickleOp& op) {
     if (const auto effect = effect_of(op.code)) return apply(op, *effect);
     if (op.code == Opcode::mark) {
-      marks_.push_back({stack_.size(), op.begin});
+      marks_.emplace_back(stack_.size(), op.begin);
       return;
     }
     if (marks_.empty()) refuse("a mark is missing");

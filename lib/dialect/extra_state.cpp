@@ -95,10 +95,10 @@ class Gathering {
   std::size_t left_ = 0;
 };
 
-std::string word_of(const FoundScaler& state, std::string_view name, std::string otherwise) {
+std::string word_of(const FoundScaler& state, std::string_view name, const std::string& otherwise) {
   const Field* field = state.find(name);
   const auto* word = field == nullptr ? nullptr : std::get_if<std::string>(&field->value.data);
-  return word == nullptr ? std::move(otherwise) : *word;
+  return word == nullptr ? otherwise : *word;
 }
 
 double number_of_field(const FoundScaler& state, std::string_view name, double otherwise) {

@@ -400,6 +400,7 @@ class Planner {
     const std::string& path = checkpoint_.files[number].path;
     try {
       std::vector<const FoundScaler*> known;
+      known.reserve(states.size());
       for (const StateWork* state : states) known.push_back(&state->scaler->state());
       const Reopened file(checkpoint_, number, known);
       FilePlan plan;
