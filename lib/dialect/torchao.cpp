@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/dialect/parts_by_module.hpp"
 #include "lib/dialect/shapes.hpp"
 
 namespace tare {
@@ -24,19 +25,8 @@ bool is_buffer(std::string_view name) {
 
 /// Buffers stand in the state dict as MODULE.BUFFER, or in a dict of the module's own.
 std::vector<Sighting> find_buffers(const Tree& tree, NodeId map, NodeId) {
-  std::vector<Sighting> found;
-  const auto pairs = tree.items(map);
-  for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    if (tree.kind(pairs[i]) != Kind::string) continue;
-    const std::string_view key = tree.text(pairs[i]);
-    const std::size_t dot = key.rfind('.');
-    const std::string_view name = dot == key.npos ? key : key.substr(dot + 1);
-    if (!name.starts_with(buffer_mark) || !is_buffer(name)) continue;
-    const std::string_view module = dot == key.npos ? std::string_view() : key.substr(0, dot);
-    if (found.empty() || found.back().path != module) found.emplace_back().path = module;
-    found.back().parts.push_back({std::string(name), pairs[i + 1], {}});
-  }
-  return found;
+  return parts_by_module(tree, map,
+                         [](const ModuleKey& key) { return key.name.starts_with(buffer_mark) && is_buffer(key.name); });
 }
 
 /// The attributes of a Float8Tensor: its bytes, and what they are multiplied with.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <unordered_map>
 
+#include "lib/dialect/parts_by_module.hpp"
 #include "lib/dialect/shapes.hpp"
 #include "lib/tree/path.hpp"
 
@@ -25,24 +25,11 @@ bool is_other_weight(const Tree& tree, NodeId map, std::string_view module) {
 
 /// Tensors MODULE.NAME of those names, by module.
 std::vector<Sighting> find_named(const Tree& tree, NodeId map, std::span<const std::string_view> names) {
-  std::vector<Sighting> found;
-  std::unordered_map<std::string_view, std::size_t> number;  // by module
-  const auto pairs = tree.items(map);
-  for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    if (tree.kind(pairs[i]) != Kind::string || tree.kind(pairs[i + 1]) != Kind::tensor) continue;
-    const std::string_view key = tree.text(pairs[i]);
-    if (!key.ends_with("_scale") && !key.ends_with("_scale_inv")) continue;
-    const std::size_t dot = key.rfind('.');
-    const std::string_view name = dot == key.npos ? key : key.substr(dot + 1);
-    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
-    const std::string_view module = dot == key.npos ? std::string_view() : key.substr(0, dot);
-    if (is_other_weight(tree, map, module)) continue;
-    const auto [known, is_new] = number.try_emplace(module, found.size());
-    if (is_new) found.emplace_back().path = module;
-    Sighting& sighting = found[known->second];
-    sighting.parts.push_back({std::string(name), pairs[i + 1], {}});
-  }
-  return found;
+  return parts_by_module(tree, map, [&](const ModuleKey& key) {
+    if (!key.name.ends_with("_scale") && !key.name.ends_with("_scale_inv")) return false;
+    return tree.kind(key.value) == Kind::tensor && std::find(names.begin(), names.end(), key.name) != names.end() &&
+           !is_other_weight(tree, map, key.module);
+  });
 }
 
 std::vector<Sighting> find_deepseek(const Tree& tree, NodeId map, NodeId) {

@@ -8,7 +8,7 @@
 #include "lib/container/crc32c.hpp"
 #include "lib/container/tensor_bundle.hpp"
 #include "lib/container/varint.hpp"
-#include "tests/unit/container/image.hpp"
+#include "tests/fuzz/two_files.hpp"
 
 namespace {
 
@@ -50,26 +50,6 @@ Bytes sealed(ByteView block) {
   return table;
 }
 
-class TwoFiles final : public SourceFolder {
- public:
-  TwoFiles(Bytes index, Bytes data) : index_(std::move(index)), data_(std::move(data)) {}
-
-  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& name) const override {
-    return std::make_shared<MemorySource>(name, name == index_name ? index_ : data_);
-  }
-  [[nodiscard]] bool has(const std::string&) const override { return true; }
-  void apply(const std::vector<PartChange>& changes) {
-    for (const PartChange& change : changes) {
-      Bytes& image = change.part == 0 ? index_ : data_;
-      image = test::applied(image, change.change);
-    }
-  }
-
- private:
-  Bytes index_;
-  Bytes data_;
-};
-
 std::unique_ptr<Container> open_all(const std::shared_ptr<TwoFiles>& files) {
   return open_tensor_bundle(files, index_name,
                             [](const BundleIndex& index) { return std::vector<bool>(index.items.size(), true); });
@@ -100,7 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteView bytes = std::as_bytes(std::span(data, size));
   const ByteView rest = bytes.subspan(prefix);
   const std::size_t split = std::min<std::size_t>(load_le<std::uint16_t>(bytes.data()), rest.size());
-  const auto files = std::make_shared<TwoFiles>(sealed(rest.first(split)),
+  const auto files = std::make_shared<TwoFiles>(index_name, sealed(rest.first(split)),
                                                 Bytes(rest.begin() + static_cast<std::ptrdiff_t>(split), rest.end()));
   try {
     const auto container = open_all(files);

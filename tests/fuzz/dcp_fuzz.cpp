@@ -5,7 +5,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/container/torch_dcp.hpp"
-#include "tests/unit/container/image.hpp"
+#include "tests/fuzz/two_files.hpp"
 
 using namespace tare;
 
@@ -13,27 +13,6 @@ namespace {
 
 constexpr const char* metadata_name = ".metadata";
 constexpr std::size_t most_changes = 8;
-
-/// The metadata, and one file that is there under every name.
-class TwoFiles final : public SourceFolder {
- public:
-  TwoFiles(Bytes metadata, Bytes data) : metadata_(std::move(metadata)), data_(std::move(data)) {}
-
-  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& name) const override {
-    return std::make_shared<MemorySource>(name, name == metadata_name ? metadata_ : data_);
-  }
-  [[nodiscard]] bool has(const std::string&) const override { return true; }
-  void apply(const std::vector<PartChange>& changes) {
-    for (const PartChange& change : changes) {
-      Bytes& image = change.part == 0 ? metadata_ : data_;
-      image = test::applied(image, change.change);
-    }
-  }
-
- private:
-  Bytes metadata_;
-  Bytes data_;
-};
 
 std::unique_ptr<Container> open_all(const std::shared_ptr<TwoFiles>& files) {
   return open_torch_dcp(files, metadata_name,
@@ -67,8 +46,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteView bytes = std::as_bytes(std::span(data, size));
   const ByteView rest = bytes.subspan(prefix);
   const std::size_t split = std::min<std::size_t>(load_le<std::uint16_t>(bytes.data()), rest.size());
-  const auto files = std::make_shared<TwoFiles>(Bytes(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(split)),
-                                                Bytes(rest.begin() + static_cast<std::ptrdiff_t>(split), rest.end()));
+  const auto files =
+      std::make_shared<TwoFiles>(metadata_name, Bytes(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(split)),
+                                 Bytes(rest.begin() + static_cast<std::ptrdiff_t>(split), rest.end()));
   std::unique_ptr<Container> container;
   try {
     container = open_all(files);

@@ -1,0 +1,23 @@
+// States that stand in a model's state dict as keys MODULE.NAME, one state a module.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+
+/// A key's last part, what stands before it (empty for a module's own dict), and what the key holds.
+struct ModuleKey {
+  std::string_view module, name;
+  NodeId value = nowhere;
+};
+
+/// One sighting a module, of the keys of `map` that `is_part` names, in file order. `is_part` is asked for every key
+/// that is a text, so it must be quick to say no.
+std::vector<Sighting> parts_by_module(const Tree& tree, NodeId map,
+                                      const std::function<bool(const ModuleKey&)>& is_part);
+
+}  // namespace tare
