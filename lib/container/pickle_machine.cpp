@@ -99,6 +99,9 @@ PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view
     throw Error(Status::refused,
                 fmt::format("{}: a pickle of {} bytes; the limit is {}", source_, size, limits::max_pickle_bytes));
   }
+  // Room made ahead is written to before it is used: not worth it for the thousands of small pickles of FP8 state.
+  constexpr std::size_t least_ahead = std::size_t{256} << 10;
+  if (size < least_ahead) return;
   const std::size_t nodes = size / density.bytes_a_node;
   tree_.reserve(nodes, nodes * density.slots_a_node);
 }
