@@ -6,18 +6,14 @@
 #include <array>
 #include <iterator>
 #include <map>
-#include <set>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/base/text.hpp"
 #include "lib/checkpoint/choose.hpp"
-#include "lib/checkpoint/reopened.hpp"
 #include "lib/dialect/extra_state.hpp"
 #include "lib/edit/each_file.hpp"
 #include "lib/edit/field_key.hpp"
+#include "lib/edit/file_plan.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
 #include "lib/edit/fp8_keys.hpp"
 #include "lib/edit/fp8_places.hpp"
@@ -25,6 +21,7 @@
 #include "lib/edit/integrity.hpp"
 #include "lib/edit/new_value.hpp"
 #include "lib/edit/root_key.hpp"
+#include "lib/edit/value_text.hpp"
 
 namespace tare {
 namespace {
@@ -45,49 +42,6 @@ void require_complete(const Checkpoint& checkpoint, const EditRequest& request) 
   }
 }
 
-std::string elements_text(const PackedArray& array) {
-  constexpr std::uint64_t shown = 6;
-  std::string text;
-  for (std::uint64_t i = 0; i < std::min(array.count(), shown); ++i) {
-    text += (text.empty() ? "" : ", ") + float_text(array.number_at(i));
-  }
-  const std::string rows = array.shape.size() == 2 ? fmt::format("{}x{} ", array.shape[0], array.shape[1]) : "";
-  return fmt::format("{}[{}{}]", rows, text, array.count() > shown ? ", ..." : "");
-}
-
-/// Text of a value for messages and history: the number itself, or its type.
-std::string value_text(const Value& value) {
-  if (const auto* array = std::get_if<PackedArray>(&value.data)) return elements_text(*array);
-  if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
-  const Value* number = value.number();
-  if (number == nullptr) return value.type;
-  if (const auto* flag = std::get_if<bool>(&number->data)) return *flag ? "true" : "false";
-  if (const auto* integer = std::get_if<Integer>(&number->data)) return integer->text();
-  return float_text(std::get<double>(number->data));
-}
-
-struct Replacement {
-  NodeValue data;    ///< for the container
-  std::string note;  ///< for the user, where Python's type changes
-};
-
-/// One distinct state, and what its copies are to become.
-struct StateWork {
-  const Scaler* scaler;
-  FoundScaler after;
-  std::map<std::size_t, Replacement> fields;   ///< by number
-  std::map<std::size_t, std::size_t> entries;  ///< of those in EditPlan::fields
-  bool is_whole = false;                       ///< FP8 state of which more than fields changes
-
-  [[nodiscard]] bool is_renamed() const { return after.path != scaler->state().path; }
-};
-
-/// What is planned for one file, or the files of one container.
-struct FilePlan {
-  std::vector<FileEdit> edits;
-  std::vector<std::pair<std::size_t, std::size_t>> holders;  ///< entry in EditPlan::fields, file that holds the field
-};
-
 /// Scalers that are edited as one: a single one, or all that disagree and are to be aligned.
 using Group = std::vector<const Scaler*>;
 
@@ -103,10 +57,10 @@ class Planner {
     }
     if (request_.fp8 && request_.fp8->remove) plan_places(places_to_remove(checkpoint_, request_.layer));
     if (request_.fp8 || std::any_of(request_.set.begin(), request_.set.end(), is_fp8)) {
-      if (places_.empty() || has_fp8()) {
+      if (work_.empty() || has_fp8()) {
         for (const Scaler* scaler : chosen_fp8(checkpoint_, {request_.layer, request_.all})) plan_fp8(*scaler);
       }
-      if (states_.empty() && places_.empty()) {
+      if (states_.empty() && work_.empty()) {
         throw Error(Status::refused, fmt::format("no layer's path has the part '{}'", request_.fp8->from));
       }
       return finished();
@@ -251,8 +205,9 @@ class Planner {
                                 {},
                                 {}});
       }
-      place_entries_[place.file].push_back(known->second);
-      places_[place.file].push_back(std::move(place));
+      FileWork& work = work_[place.file];
+      work.place_entries.push_back(known->second);
+      work.places.push_back(std::move(place));
     }
   }
 
@@ -366,15 +321,14 @@ class Planner {
   /// One file after the other is opened again and planned, or a few at once where that is slow: however many there are,
   /// memory holds few trees.
   void plan_files() {
-    std::map<std::size_t, std::vector<const StateWork*>> work;  // by file
     for (const StateWork& state : states_) {
-      for (const ScalerCopy& copy : state.scaler->copies) work[copy.file].push_back(&state);
+      for (const ScalerCopy& copy : state.scaler->copies) work_[copy.file].states.push_back(&state);
     }
-    for (const auto& [file, places] : places_) work[file];
-    const std::vector<std::pair<std::size_t, std::vector<const StateWork*>>> files(work.begin(), work.end());
+    std::vector<std::pair<std::size_t, const FileWork*>> files;
+    for (const auto& [file, work] : work_) files.emplace_back(file, &work);
     std::vector<FilePlan> plans(files.size());
     for_each_file(system_files(), files.size(), [&](std::size_t i) {
-      plans[i] = planned(files[i].first, files[i].second);
+      plans[i] = plan_file(checkpoint_, request_, files[i].first, *files[i].second);
     }).rethrow();
     std::vector<std::vector<std::size_t>> holders(plan_.fields.size());  // files, by entry
     for (FilePlan& plan : plans) {
@@ -396,145 +350,10 @@ class Planner {
     }
   }
 
-  [[nodiscard]] FilePlan planned(std::size_t number, const std::vector<const StateWork*>& states) const {
-    const std::string& path = checkpoint_.files[number].path;
-    try {
-      std::vector<const FoundScaler*> known;
-      known.reserve(states.size());
-      for (const StateWork* state : states) known.push_back(&state->scaler->state());
-      const Reopened file(checkpoint_, number, known);
-      FilePlan plan;
-      std::vector<NodeChange> changes = changes_of(file, states, plan);
-      add_places(file, number, changes, plan);
-      if (changes.empty()) return plan;
-      std::vector<PartChange> parts = file.container().change_parts(changes);
-      require_effect(file, parts, states, number);
-      for (PartChange& part : parts) {
-        const CheckpointFile& changed = checkpoint_.files[file.file_of_part(part.part)];
-        plan.edits.push_back({changed.location, std::move(part.change), *changed.status});
-      }
-      return plan;
-    } catch (const Error& error) {
-      const std::string message = error.what();
-      if (message.find(path) != std::string::npos) throw;
-      throw Error(error.status, path + ": " + message, error.hint, error.detail);
-    }
-  }
-
-  /// Turns what the fields become into changes of the nodes that they have in this file.
-  std::vector<NodeChange> changes_of(const Reopened& file, const std::vector<const StateWork*>& states,
-                                     FilePlan& plan) const {
-    std::vector<NodeChange> changes;
-    for (const StateWork* state : states) {
-      const std::vector<Field>& fields = state->scaler->state().fields;
-      const std::vector<FieldNode>& nodes = file.nodes_of(state->scaler->state());
-      if (state->is_whole || state->is_renamed()) {
-        const NodeId node = nodes.front().node;
-        plan.holders.emplace_back(state->entries.at(0), file.file_of_part(file.container().part_of(node)));
-        const NodeChange change = change_of_whole(*state, file.container().tree(), node);
-        const bool is_known = request_.root_key && !changes.empty() && changes.back().node == change.node;
-        if (!is_known) changes.push_back(change);  // one root key may hold several states, all of which stand together
-      }
-      for (const auto& [index, replacement] : state->fields) {
-        const Field& before = fields[index];
-        const Value& after = state->after.fields[index].value;
-        const auto& [node, inside] = nodes[index];
-        plan.holders.emplace_back(state->entries.at(index), file.file_of_part(file.container().part_of(node)));
-        if (same(before.value, after)) continue;
-        changes.push_back({node, replacement.data,
-                           fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after)),
-                           inside});
-      }
-    }
-    return changes;
-  }
-
-  void add_places(const Reopened& file, std::size_t number, std::vector<NodeChange>& changes, FilePlan& plan) const {
-    const auto places = places_.find(number);
-    if (places == places_.end()) return;
-    auto entry = place_entries_.at(number).begin();
-    for (NodeChange& change : changes_of_places(places->second, file.container().tree(), request_.fp8->release)) {
-      const std::size_t part = file.container().part_of(change.node);
-      plan.holders.emplace_back(*entry++, file.file_of_part(part));
-      changes.push_back(std::move(change));
-    }
-  }
-
-  /// Stripped, a tensor becomes empty and an object None; renamed, what holds the state gets another key.
-  [[nodiscard]] NodeChange change_of_whole(const StateWork& state, const Tree& tree, NodeId holder) const {
-    const std::string& path = state.scaler->state().path;
-    const auto verb = request_.fp8 ? std::optional(request_.fp8->verb) : std::nullopt;
-    if (verb == Fp8Verb::strip) return {holder, nothing_for(tree, holder), path + " stripped"};
-    if (verb == Fp8Verb::reencode) {
-      return {holder, extra_state_value(extra_state_of(state.scaler->state()), *request_.fp8->release),
-              path + " re-encoded"};
-    }
-    if (request_.root_key) return {root_key_of(tree, path), NewText{*request_.root_key}, path + " renamed"};
-    const NodeId key = key_of_state(tree, holder);
-    return {key, NewText{renamed(tree.key_text(key), request_.fp8->from, request_.fp8->to)}, path + " renamed"};
-  }
-
-  /// What is left of a state that is stripped.
-  [[nodiscard]] NodeValue nothing_for(const Tree& tree, NodeId holder) const {
-    if (request_.fp8->remove) return Removal();
-    if (tree.kind(holder) != Kind::tensor) return NewNone();
-    return NewContents{no_extra_state(request_.fp8->release)};
-  }
-
-  /// The change must read back as what was asked for, and leave every other field as it is.
-  void require_effect(const Reopened& file, const std::vector<PartChange>& changes,
-                      const std::vector<const StateWork*>& states, std::size_t number) const {
-    std::unordered_multimap<std::string_view, const StateWork*> by_path;  // before and, renamed, after
-    for (const StateWork* state : states) {
-      by_path.emplace(state->scaler->state().path, state);
-      if (state->is_renamed()) by_path.emplace(state->after.path, state);
-    }
-    std::unordered_map<std::string_view, const ExtraState*> unfilled = to_fill(number);
-    std::set<const StateWork*> there;
-    std::set<const StateWork*> left;
-    file.each_scaler_after(changes, [&](const FoundScaler& scaler) {
-      const auto [first, last] = by_path.equal_range(scaler.path);
-      std::for_each(first, last, [&](const auto& entry) {
-        const FoundScaler& before = entry.second->scaler->state();
-        if (scaler.dialect == before.dialect && scaler.path == before.path) left.insert(entry.second);
-        if (is_as_asked(scaler, *entry.second)) there.insert(entry.second);
-      });
-      const auto place = unfilled.find(scaler.path);
-      if (place != unfilled.end() && same_values(extra_state_of(scaler), *place->second)) unfilled.erase(place);
-    });
-    const bool strips = request_.fp8 && request_.fp8->verb == Fp8Verb::strip;
-    const bool is_done = std::all_of(states.begin(), states.end(), [&](const StateWork* state) {
-      const bool is_left = left.contains(state);
-      return strips ? !is_left : there.contains(state) && !(state->is_renamed() && is_left);
-    });
-    if (is_done && unfilled.empty()) return;
-    throw Error(Status::refused,
-                fmt::format("{}: the edit would not read back as asked", checkpoint_.files[number].path),
-                "nothing was written; this is a fault in tare: please report it with the file's scaler");
-  }
-
-  /// The places of a file that are filled, by path, and with what.
-  [[nodiscard]] std::unordered_map<std::string_view, const ExtraState*> to_fill(std::size_t number) const {
-    std::unordered_map<std::string_view, const ExtraState*> filled;
-    const auto places = places_.find(number);
-    if (places == places_.end()) return filled;
-    for (const PlaceWork& work : places->second) {
-      if (work.state) filled.emplace(work.path, &*work.state);
-    }
-    return filled;
-  }
-
-  static bool is_as_asked(const FoundScaler& scaler, const StateWork& state) {
-    const FoundScaler& before = state.scaler->state();
-    if (!state.is_whole) return same_state(scaler, state.after);
-    return scaler.dialect == before.dialect && same_values(extra_state_of(scaler), extra_state_of(before));
-  }
-
   const Checkpoint& checkpoint_;
   const EditRequest& request_;
   std::vector<StateWork> states_;
-  std::map<std::size_t, std::vector<PlaceWork>> places_;           ///< by file
-  std::map<std::size_t, std::vector<std::size_t>> place_entries_;  ///< of those in EditPlan::fields
+  std::map<std::size_t, FileWork> work_;  ///< by file
   EditPlan plan_;
 };
 

@@ -1,0 +1,181 @@
+#include "lib/edit/file_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include "lib/base/error.hpp"
+#include "lib/checkpoint/reopened.hpp"
+#include "lib/dialect/extra_state.hpp"
+#include "lib/edit/fp8_extra_state.hpp"
+#include "lib/edit/fp8_keys.hpp"
+#include "lib/edit/root_key.hpp"
+#include "lib/edit/value_text.hpp"
+
+namespace tare {
+namespace {
+
+class FilePlanner {
+ public:
+  FilePlanner(const Checkpoint& checkpoint, const EditRequest& request, std::size_t number, const FileWork& work)
+      : checkpoint_(checkpoint),
+        request_(request),
+        number_(number),
+        work_(work),
+        file_(checkpoint, number, known_in(work)) {}
+
+  FilePlan run() && {
+    std::vector<NodeChange> changes = changes_of_states();
+    add_places(changes);
+    if (changes.empty()) return std::move(plan_);
+    std::vector<PartChange> parts = file_.container().change_parts(changes);
+    require_effect(parts);
+    for (PartChange& part : parts) {
+      const CheckpointFile& changed = checkpoint_.files[file_.file_of_part(part.part)];
+      plan_.edits.push_back({changed.location, std::move(part.change), *changed.status});
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  static std::vector<const FoundScaler*> known_in(const FileWork& work) {
+    std::vector<const FoundScaler*> known;
+    known.reserve(work.states.size());
+    for (const StateWork* state : work.states) known.push_back(&state->scaler->state());
+    return known;
+  }
+
+  /// Notes that an entry of the plan changes in the file that holds `node`.
+  void hold(std::size_t entry, NodeId node) {
+    plan_.holders.emplace_back(entry, file_.file_of_part(file_.container().part_of(node)));
+  }
+
+  /// Turns what the fields become into changes of the nodes that they have in this file.
+  std::vector<NodeChange> changes_of_states() {
+    std::vector<NodeChange> changes;
+    for (const StateWork* state : work_.states) {
+      const std::vector<Field>& fields = state->scaler->state().fields;
+      const std::vector<FieldNode>& nodes = file_.nodes_of(state->scaler->state());
+      if (state->is_whole || state->is_renamed()) {
+        const NodeId node = nodes.front().node;
+        hold(state->entries.at(0), node);
+        const NodeChange change = change_of_whole(*state, file_.container().tree(), node);
+        const bool is_known = request_.root_key && !changes.empty() && changes.back().node == change.node;
+        if (!is_known) changes.push_back(change);  // one root key may hold several states, all of which stand together
+      }
+      for (const auto& [index, replacement] : state->fields) {
+        const Field& before = fields[index];
+        const Value& after = state->after.fields[index].value;
+        const auto& [node, inside] = nodes[index];
+        hold(state->entries.at(index), node);
+        if (same(before.value, after)) continue;
+        changes.push_back({node, replacement.data,
+                           fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after)),
+                           inside});
+      }
+    }
+    return changes;
+  }
+
+  void add_places(std::vector<NodeChange>& changes) {
+    if (work_.places.empty()) return;
+    auto entry = work_.place_entries.begin();
+    for (NodeChange& change : changes_of_places(work_.places, file_.container().tree(), request_.fp8->release)) {
+      hold(*entry++, change.node);
+      changes.push_back(std::move(change));
+    }
+  }
+
+  /// Stripped, a tensor becomes empty and an object None; renamed, what holds the state gets another key.
+  [[nodiscard]] NodeChange change_of_whole(const StateWork& state, const Tree& tree, NodeId holder) const {
+    const std::string& path = state.scaler->state().path;
+    const auto verb = request_.fp8 ? std::optional(request_.fp8->verb) : std::nullopt;
+    if (verb == Fp8Verb::strip) return {holder, nothing_for(tree, holder), path + " stripped"};
+    if (verb == Fp8Verb::reencode) {
+      return {holder, extra_state_value(extra_state_of(state.scaler->state()), *request_.fp8->release),
+              path + " re-encoded"};
+    }
+    if (request_.root_key) return {root_key_of(tree, path), NewText{*request_.root_key}, path + " renamed"};
+    const NodeId key = key_of_state(tree, holder);
+    return {key, NewText{renamed(tree.key_text(key), request_.fp8->from, request_.fp8->to)}, path + " renamed"};
+  }
+
+  /// What is left of a state that is stripped.
+  [[nodiscard]] NodeValue nothing_for(const Tree& tree, NodeId holder) const {
+    if (request_.fp8->remove) return Removal();
+    if (tree.kind(holder) != Kind::tensor) return NewNone();
+    return NewContents{no_extra_state(request_.fp8->release)};
+  }
+
+  /// The change must read back as what was asked for, and leave every other field as it is.
+  void require_effect(const std::vector<PartChange>& changes) const {
+    std::unordered_multimap<std::string_view, const StateWork*> by_path;  // before and, renamed, after
+    for (const StateWork* state : work_.states) {
+      by_path.emplace(state->scaler->state().path, state);
+      if (state->is_renamed()) by_path.emplace(state->after.path, state);
+    }
+    std::unordered_map<std::string_view, const ExtraState*> unfilled = to_fill();
+    std::set<const StateWork*> there;
+    std::set<const StateWork*> left;
+    file_.each_scaler_after(changes, [&](const FoundScaler& scaler) {
+      const auto [first, last] = by_path.equal_range(scaler.path);
+      std::for_each(first, last, [&](const auto& entry) {
+        const FoundScaler& before = entry.second->scaler->state();
+        if (scaler.dialect == before.dialect && scaler.path == before.path) left.insert(entry.second);
+        if (is_as_asked(scaler, *entry.second)) there.insert(entry.second);
+      });
+      const auto place = unfilled.find(scaler.path);
+      if (place != unfilled.end() && same_values(extra_state_of(scaler), *place->second)) unfilled.erase(place);
+    });
+    const bool strips = request_.fp8 && request_.fp8->verb == Fp8Verb::strip;
+    const bool is_done = std::all_of(work_.states.begin(), work_.states.end(), [&](const StateWork* state) {
+      const bool is_left = left.contains(state);
+      return strips ? !is_left : there.contains(state) && !(state->is_renamed() && is_left);
+    });
+    if (is_done && unfilled.empty()) return;
+    throw Error(Status::refused,
+                fmt::format("{}: the edit would not read back as asked", checkpoint_.files[number_].path),
+                "nothing was written; this is a fault in tare: please report it with the file's scaler");
+  }
+
+  /// The places that are filled, by path, and with what.
+  [[nodiscard]] std::unordered_map<std::string_view, const ExtraState*> to_fill() const {
+    std::unordered_map<std::string_view, const ExtraState*> filled;
+    for (const PlaceWork& work : work_.places) {
+      if (work.state) filled.emplace(work.path, &*work.state);
+    }
+    return filled;
+  }
+
+  static bool is_as_asked(const FoundScaler& scaler, const StateWork& state) {
+    const FoundScaler& before = state.scaler->state();
+    if (!state.is_whole) return same_state(scaler, state.after);
+    return scaler.dialect == before.dialect && same_values(extra_state_of(scaler), extra_state_of(before));
+  }
+
+  const Checkpoint& checkpoint_;
+  const EditRequest& request_;
+  std::size_t number_;
+  const FileWork& work_;
+  Reopened file_;
+  FilePlan plan_;
+};
+
+}  // namespace
+
+FilePlan plan_file(const Checkpoint& checkpoint, const EditRequest& request, std::size_t number, const FileWork& work) {
+  const std::string& path = checkpoint.files[number].path;
+  try {
+    return FilePlanner(checkpoint, request, number, work).run();
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    if (message.find(path) != std::string::npos) throw;
+    throw Error(error.status, path + ": " + message, error.hint, error.detail);
+  }
+}
+
+}  // namespace tare
