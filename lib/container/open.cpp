@@ -20,6 +20,7 @@
 #include "lib/container/safetensors.hpp"
 #include "lib/container/sniff.hpp"
 #include "lib/container/torch_legacy.hpp"
+#include "lib/container/torch_tar.hpp"
 #include "lib/container/torch_zip.hpp"
 
 namespace tare {
@@ -61,6 +62,7 @@ constexpr auto formats = std::to_array<Format>({
     {[](const Source&, ByteView head) { return starts_like_torch_legacy(head); }, open_torch_legacy},
     {[](const Source&, ByteView head) { return starts_like_pickle(head); }, open_pickle_file},
     {[](const Source&, ByteView head) { return starts_like_hdf5(head); }, open_hdf5},
+    {[](const Source&, ByteView head) { return starts_like_tar(head); }, open_torch_tar},
     {[](const Source&, ByteView head) { return starts_like_npy(head); }, open_npy},
     {starts_like_safetensors, open_safetensors},
     {starts_like_mindspore, open_mindspore},

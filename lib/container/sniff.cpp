@@ -11,7 +11,6 @@ namespace {
 using namespace std::string_view_literals;
 
 struct Signature {
-  std::size_t offset;
   std::string_view bytes;
   std::string_view what;
   std::string_view hint;
@@ -20,31 +19,29 @@ struct Signature {
 constexpr auto unpack = "unpack it first"sv;
 constexpr auto fetch = "the download did not give the file itself: fetch it again"sv;
 constexpr auto signatures = std::to_array<Signature>({
-    {0, "\x1f\x8b"sv, "a gzip file", unpack},
-    {0, "\x28\xb5\x2f\xfd"sv, "a zstd file", unpack},
-    {0, "BZh"sv, "a bzip2 file", unpack},
-    {0, "\xfd\x37zXZ\0"sv, "an xz file", unpack},
-    {0, "\x04\x22\x4d\x18"sv, "an lz4 file", unpack},
-    {0, "7z\xbc\xaf\x27\x1c"sv, "a 7z archive", unpack},
-    {0, "Rar!\x1a\x07"sv, "a rar archive", unpack},
-    {257, "ustar"sv, "a tar archive", "unpack it; if torch before 0.2 wrote it, load and save it with a newer torch"},
-    {0, "version https://git-lfs"sv, "a Git LFS pointer", "run `git lfs pull`: the checkpoint itself is not here"},
-    {0, "<!DOCTYPE"sv, "a web page", fetch},
-    {0, "<!doctype"sv, "a web page", fetch},
-    {0, "<html"sv, "a web page", fetch},
-    {0, "<?xml"sv, "an XML file", fetch},
-    {0, "GGUF"sv, "a GGUF model", ""},
-    {0,
-     "\x7f"
+    {"\x1f\x8b"sv, "a gzip file", unpack},
+    {"\x28\xb5\x2f\xfd"sv, "a zstd file", unpack},
+    {"BZh"sv, "a bzip2 file", unpack},
+    {"\xfd\x37zXZ\0"sv, "an xz file", unpack},
+    {"\x04\x22\x4d\x18"sv, "an lz4 file", unpack},
+    {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive", unpack},
+    {"Rar!\x1a\x07"sv, "a rar archive", unpack},
+    {"version https://git-lfs"sv, "a Git LFS pointer", "run `git lfs pull`: the checkpoint itself is not here"},
+    {"<!DOCTYPE"sv, "a web page", fetch},
+    {"<!doctype"sv, "a web page", fetch},
+    {"<html"sv, "a web page", fetch},
+    {"<?xml"sv, "an XML file", fetch},
+    {"GGUF"sv, "a GGUF model", ""},
+    {"\x7f"
      "ELF"sv,
      "a program", ""},
-    {0, "%PDF-"sv, "a PDF document", ""},
-    {0, "\x89PNG"sv, "an image", ""},
-    {0, "SQLite format 3\0"sv, "an SQLite database", ""},
-    {0, "PK\5\6"sv, "an empty zip archive", ""},
-    {0, "\xd8\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
-    {0, "\xd9\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
-    {0, "\xda\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
+    {"%PDF-"sv, "a PDF document", ""},
+    {"\x89PNG"sv, "an image", ""},
+    {"SQLite format 3\0"sv, "an SQLite database", ""},
+    {"PK\5\6"sv, "an empty zip archive", ""},
+    {"\xd8\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
+    {"\xd9\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
+    {"\xda\x5e\x3a\x7f"sv, "an encrypted MindSpore checkpoint", "decrypt it with MindSpore first"},
 });
 
 bool is_plain_text(std::string_view text) {
@@ -75,9 +72,7 @@ Likeness likeness_of(ByteView head) {
   if (head.empty()) return {"an empty file", "the write or the copy never finished; take another copy"};
   const std::string_view text = as_text(head);
   for (const Signature& known : signatures) {
-    if (text.size() >= known.offset && text.substr(known.offset).starts_with(known.bytes)) {
-      return {std::string(known.what), std::string(known.hint)};
-    }
+    if (text.starts_with(known.bytes)) return {std::string(known.what), std::string(known.hint)};
   }
   if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; })) {
     return {"a file that starts with zero bytes", "a crash or an unfinished copy leaves such files; take another copy"};

@@ -7,6 +7,7 @@
 #include "lib/container/json.hpp"
 #include "lib/container/msgpack.hpp"
 #include "lib/container/npy.hpp"
+#include "lib/container/torch_tar.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;
