@@ -151,7 +151,6 @@ class Finder {
     const KnownPlace place = place_of(scaler, file_, tree_);
     scaler.place = place.trainer;
     scaler.authority = place.authority;
-    scaler.fields.shrink_to_fit();
     if (on_found_) on_found_(scaler);
     found_.push_back(std::move(scaler));
     steps_.push_back(walk_.current());
