@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Holds the tare command against the real checkpoints of the test data.
 
-    corpus.py WHAT --tare BINARY --corpus FOLDER [--containers NAME...] [--kinds NAME...] [--only GLOB] [--verbose]
+    corpus.py WHAT --tare BINARY --corpus FOLDER [--only GLOB] [--verbose]
 
 WHAT is one of
-    inspect   cases in these containers, with scalers of these kinds or none: all is shown as their truth.json says
+    inspect   real checkpoints: all is shown as their truth.json says
     edit      of those, the ones with a loss scale: edits do what they say and no more, undo takes every byte back
-    others    the cases that `inspect` leaves out: a plain answer, and nothing shown that is not so
     hostile   files made to break readers: refused or shown in part, nothing run, little time and memory used
 
 Prints a line a case that falls short (all with --verbose). Exit 0: every case holds.
@@ -144,18 +143,6 @@ def check_inspect(tare, case):
     if not case.scalers:
         text = tare("inspect", case.target)
         require(text.code == 0 and text.out.strip(), text, "says nothing of a checkpoint without scalers")
-
-
-def check_others(tare, case):
-    answer = tare("inspect", case.target, "--json")
-    require(answer.code in (0, 1, UNREADABLE, REFUSED), answer)
-    if answer.code in (UNREADABLE, REFUSED):
-        require(answer.reason, answer, "no reason given")
-        return
-    for key, scaler in by_identity(case, complete(answer)).items():
-        alike = [s for s in case.scalers if (s["dialect"], s["path"], s["kind"]) == (*key[:2], scaler["kind"])]
-        require(alike, "shown but not there:", *key[:2])
-        require(any(equal(s["roles"], scaler["roles"], "float32") for s in alike), key[1], "has no", scaler["roles"])
 
 
 # ---- what edit and undo do ------------------------------------------------------------------------------------------
@@ -351,28 +338,22 @@ def cases_of(corpus, only):
 def chosen(cases, options):
     for case in cases:
         hostile = "expect" in case.truth
-        within = not hostile and case.truth["container"] in options.containers and all(
-            scaler["kind"] in options.kinds for scaler in case.scalers)
         has_scale = any(s["kind"] == "loss_scale" and "scale" in s["roles"] for s in case.scalers)
-        if {"hostile": hostile, "inspect": within, "edit": within and has_scale,
-                "others": not hostile and not within}[options.what]:
+        if {"hostile": hostile, "inspect": not hostile, "edit": not hostile and has_scale}[options.what]:
             yield case
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("what", choices=["inspect", "edit", "others", "hostile"])
+    ask.add_argument("what", choices=["inspect", "edit", "hostile"])
     ask.add_argument("--tare", required=True)
     ask.add_argument("--corpus", required=True, type=pathlib.Path)
-    ask.add_argument("--containers", nargs="+", default=[])
-    ask.add_argument("--kinds", nargs="+", default=["loss_scale"])
     ask.add_argument("--only", default="*", metavar="GLOB", help="over FRAMEWORK/CASE")
     ask.add_argument("--no-limits", action="store_true", help="time and memory do not count: a sanitizer takes both")
     ask.add_argument("--verbose", action="store_true")
     options = ask.parse_args()
     tare = Tare(options.tare)
     checks = {"inspect": lambda case: check_inspect(tare, case), "edit": lambda case: check_edit(tare, case),
-              "others": lambda case: check_others(tare, case),
               "hostile": lambda case: check_hostile(tare, case, not options.no_limits)}
 
     short, total = 0, 0
