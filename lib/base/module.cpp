@@ -18,7 +18,7 @@ std::string own_folder() {
 
 Module open_module(std::string_view file_name, const char* entry, const std::string& hint) {
   std::string reasons;
-  for (const char* below : {"/", "/tare/", "/../lib/", "/../lib/tare/"}) {
+  for (const char* below : {"/", "/tare/", "/../lib/", "/../lib/tare/", "/../../lib/"}) {
     const std::string path = own_folder() + below + std::string(file_name);
     if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return {path, dlsym(library, entry)};
     const char* reason = dlerror();

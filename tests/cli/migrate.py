@@ -125,6 +125,23 @@ def new_file(tare, source, framework, name):
     return None
 
 
+def through_hdf5(tare, source):
+    """A state in HDF5 holds what a state in JSON does: the command's other build writes and reads it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        values = {}
+        for ending in ("json", "h5"):
+            state, back = folder / f"state.{ending}", folder / f"{ending}.pt"
+            saved = tare("inspect", source, "--save", state)
+            carried = tare("migrate", state, "--to", "torch", "-o", back, "--json")
+            if saved.code or carried.code:
+                return f"exit {saved.code}, {carried.code}: {saved.reason} {carried.reason}"
+            if ending == "h5" and not state.read_bytes().startswith(b"\x89HDF"):
+                return "is no HDF5"
+            values[ending] = [(v["key"], v.get("after")) for v in carried.json()["values"]]
+        return None if values["h5"] == values["json"] else f"{values}"
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
@@ -156,6 +173,8 @@ def main():
             count(f"{name} into {other.relative_to(options.corpus)}", into(tare, source, other, other_truth))
         for framework, file in NEW_FILES.items():
             count(f"{name} to {framework}", new_file(tare, source, framework, file))
+    case, truth = chosen[0]
+    count(f"{case.relative_to(options.corpus)} through HDF5", through_hdf5(tare, case / truth["target"]))
     print(f"{len(chosen)} kinds of state; {passed} passed, {failed} failed")
     return 1 if failed or len(chosen) < 20 else 0
 
