@@ -22,6 +22,11 @@ os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", JAX_PLATFOR
 sys.dont_write_bytecode = True
 
 
+def dotted(name):
+    """A stored array's name as a path; the suffix is that of TensorFlow's object graph."""
+    return name.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE").replace("/", ".")
+
+
 def tensorflow_values(target):
     """-> {dotted name: value} of all variables, by TensorFlow's own reader."""
     import numpy
@@ -36,9 +41,9 @@ def tensorflow_values(target):
     for name in reader.get_variable_to_shape_map():
         value = reader.get_tensor(name)
         if isinstance(value, (numpy.ndarray, numpy.generic)):
-            values[name.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE").replace("/", ".")] = numpy.asarray(value).tolist()
+            values[dotted(name)] = numpy.asarray(value).tolist()
         elif not isinstance(value, bytes):
-            values[name.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE").replace("/", ".")] = value
+            values[dotted(name)] = value
     return values
 
 
@@ -156,7 +161,7 @@ def check(tare, original, truth, load, times):
                         key=lambda name: not name.endswith(role))
               for role, stored in scaler["roles"].items() if role in ("scale", "growth_tracker")}
     at = scaler.get("at", {})
-    stored_at = {role: at[name].replace("/", ".") if name in at else place + name for role, name in native.items()}
+    stored_at = {role: dotted(at[name]) if name in at else place + name for role, name in native.items()}
     with tempfile.TemporaryDirectory() as scratch:
         case = pathlib.Path(scratch) / "case"
         shutil.copytree(original, case)
