@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "lib/base/bytes.hpp"
-#include "lib/container/pickle_slack.hpp"
 
 namespace tare {
 
@@ -16,13 +15,10 @@ struct WrittenItem {
   Span item;  ///< with its key, and the opcode that takes them if that takes nothing else; empty in a list
 };
 
-/// For each opcode in `wanted` (offsets, ascending) the innermost item whose value it helps to write. REQUIRES: a
-/// pickle that read_pickle accepts, from `begin` to `end`. Throws `refused` where one belongs to no item.
+/// For each opcode in `wanted` (offsets, ascending) the item whose value it leaves on top of the stack, or whose
+/// function's arguments it begins. REQUIRES: a pickle that read_pickle accepts, from `begin` to `end`. Throws `refused`
+/// where that value is no item.
 std::vector<WrittenItem> written_items(ByteView text, std::uint64_t begin, std::uint64_t end,
                                        std::span<const std::uint64_t> wanted);
-
-/// What else changes if `cuts` (ascending, apart) go: a text or a name that is stored in the memo there and fetched
-/// behind is written where it is fetched first. Throws `refused` where that cannot be done.
-std::vector<Replacement> kept_memo(ByteView text, std::uint64_t begin, std::uint64_t end, std::span<const Span> cuts);
 
 }  // namespace tare

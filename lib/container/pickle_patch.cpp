@@ -11,6 +11,8 @@
 #include "lib/container/nested.hpp"
 #include "lib/container/new_pickle.hpp"
 #include "lib/container/pickle_encode.hpp"
+#include "lib/container/pickle_frame.hpp"
+#include "lib/container/pickle_memo.hpp"
 #include "lib/container/pickle_outline.hpp"
 #include "lib/container/pickle_recipe.hpp"
 #include "lib/container/pickle_slack.hpp"
@@ -100,22 +102,6 @@ Bytes applied(ByteView text, Span range, std::vector<Replacement> replacements) 
   return result;
 }
 
-/// The lengths of frames whose contents grew.
-std::vector<Replacement> mended_frames(const PickleLayout& layout, const std::vector<Replacement>& replacements) {
-  std::vector<Replacement> mended;
-  for (const Span& frame : layout.frames) {
-    std::vector<Replacement> inside;
-    for (const Replacement& r : replacements) {
-      if (r.place.offset >= frame.offset && r.place.end() <= frame.end()) inside.push_back(r);
-    }
-    if (growth(inside) == 0) continue;
-    Bytes length;
-    append_le(length, frame.size + static_cast<std::uint64_t>(growth(inside)));
-    mended.push_back({{frame.offset - sizeof(std::uint64_t), sizeof(std::uint64_t)}, length});
-  }
-  return mended;
-}
-
 /// The same size where there is room, else a longer or shorter pickle.
 void fit(const PickleLayout& layout, std::vector<Replacement>& replacements, std::span<const NodeChange> changes) {
   if (growth(replacements) == 0) return;
@@ -171,8 +157,7 @@ class Rewriter {
     // A parted tensor's description is longer, and a new storage is appended anyway: no room is looked for then.
     if (in_place_.empty() && !values_.empty()) fit(layout, values_, changes_);
     values_.insert(values_.end(), in_place_.begin(), in_place_.end());
-    const auto frames = mended_frames(layout, values_);
-    values_.insert(values_.end(), frames.begin(), frames.end());
+    mend_frames(layout.frames, values_);
     rewrite_.pickle = applied(text, {begin_, pickle_.end - begin_}, std::move(values_));
     return std::move(rewrite_);
   }
@@ -279,17 +264,23 @@ class Rewriter {
     for (const auto& [offset, change] : exchanged_) wanted.push_back(offset);
     const std::vector<WrittenItem> items = written_items(text, begin_, pickle_.end, wanted);
     std::vector<Span> cuts;
+    const std::size_t first = in_place_.size();
     for (auto item = items.begin(); const auto& [offset, change] : exchanged_) {
       const auto* anew = std::get_if<NewDocument>(&change.value);
       const Span cut = anew != nullptr ? item->value : item->item;
       const bool is_apart = cuts.empty() || cuts.back().end() <= cut.offset;
-      if (cut.size == 0 || !is_apart) throw Error(Status::refused, change.meaning + ": stands in no map of its own");
+      if (cut.size == 0) throw Error(Status::refused, change.meaning + ": stands in no map of its own");
+      if (!is_apart) throw Error(Status::refused, change.meaning + ": is shared with another value that goes");
       cuts.push_back(cut);
       in_place_.push_back({cut, anew == nullptr ? Bytes() : opcodes_of(anew->document, change)});
       ++item;
     }
-    const auto kept = kept_memo(text, begin_, pickle_.end, cuts);
-    in_place_.insert(in_place_.end(), kept.begin(), kept.end());
+    const KeptMemo kept = kept_memo(text, begin_, pickle_.end, cuts);
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+      Bytes& after = in_place_[first + i].after;
+      after.insert(after.begin(), kept.left[i].begin(), kept.left[i].end());
+    }
+    in_place_.insert(in_place_.end(), kept.elsewhere.begin(), kept.elsewhere.end());
   }
 
   /// Little-endian elements as the file has them.

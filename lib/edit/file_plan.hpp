@@ -16,7 +16,7 @@
 
 namespace tare {
 
-struct Replacement {
+struct FieldWork {
   NodeValue data;    ///< for the container
   std::string note;  ///< for the user, where Python's type changes
 };
@@ -25,7 +25,7 @@ struct Replacement {
 struct StateWork {
   const Scaler* scaler;
   FoundScaler after;
-  std::map<std::size_t, Replacement> fields;   ///< by number
+  std::map<std::size_t, FieldWork> fields;     ///< by number
   std::map<std::size_t, std::size_t> entries;  ///< of those in EditPlan::fields
   bool is_whole = false;                       ///< FP8 state of which more than fields changes
 

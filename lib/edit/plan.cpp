@@ -134,7 +134,7 @@ class Planner {
       state.after.fields[index].value = std::move(field.after);
       const auto known = state.fields.find(index);
       if (known == state.fields.end()) {
-        state.fields.emplace(index, Replacement{std::move(field.data), {}});
+        state.fields.emplace(index, FieldWork{std::move(field.data), {}});
         continue;
       }
       auto& elements = std::get<NewElements>(known->second.data);

@@ -65,12 +65,94 @@ TEST_CASE("a value of which another place has a part is not taken out") {
   CHECK_THROWS_WITH(changed(shared, "a", Removal()), Catch::Contains("shares a part"));
 }
 
-TEST_CASE("a pickle that numbers its memo by counting loses nothing") {
-  const std::string counted =
+/// {"a": x, "b": y} of protocol 4: every opcode that makes something is followed by MEMOIZE.
+std::string counted(const std::string& a, const std::string& b) {
+  return "\x80\x04}\x94(\x8c\x01"
+         "a\x94" +
+         a +
+         "\x8c\x01"
+         "b\x94" +
+         b + "u.";
+}
+
+TEST_CASE("where slots are numbered by counting, None fills those of what goes") {
+  CHECK(changed(counted("]\x94(K\x02K\x03"s + "e", "]\x94h\x01"s + "a"), "b", Removal()) ==
+        "\x80\x04}\x94(\x8c\x01"
+        "a\x94]\x94(K\x02K\x03"
+        "eN\x94\x94"
+        "0u.");
+  CHECK(changed(counted("K\x01", "K\x02"), "a", Removal()) ==
+        "\x80\x04}\x94(N\x94"
+        "0\x8c\x01"
+        "b\x94K\x02u.");
+}
+
+TEST_CASE("where slots are numbered by counting, what is fetched later is made and dropped") {
+  // a: [[1], f]; b: f, a class whose names are in slots as well.
+  const std::string a =
+      "]\x94(]\x94K\x01"
+      "a\x8c\x01m\x94\x8c\x01"
+      "f\x94\x93\x94"
+      "e";
+  CHECK(changed(counted(a, "h\x06"), "a", Removal()) ==
+        "\x80\x04}\x94(N\x94\x94\x94"
+        "0\x8c\x01m\x94\x8c\x01"
+        "f\x94\x93\x94"
+        "0\x8c\x01"
+        "b\x94h\x06u.");
+  // The whole inner list, with what is set in it after it is stored.
+  CHECK(changed(counted(a, "h\x03"), "a", Removal()) ==
+        "\x80\x04}\x94(N\x94\x94"
+        "0]\x94K\x01"
+        "a0N\x94\x94\x94"
+        "0\x8c\x01"
+        "b\x94h\x03u.");
+}
+
+TEST_CASE("what is fetched by what is fetched is made as well") {
+  // a: [t, (t,)] and b: the tuple.
+  CHECK(changed(counted("]\x94(\x8c\x01t\x94h\x03\x85\x94"s + "e", "h\x04"), "a", Removal()) ==
+        "\x80\x04}\x94(N\x94\x94"
+        "0\x8c\x01t\x94"
+        "0h\x03\x85\x94"
+        "0\x8c\x01"
+        "b\x94h\x04u.");
+}
+
+TEST_CASE("a value that was made in passing is no item of the map that it was made in") {
+  // b fetches the list that is dropped where a would stand: nothing else goes in its place.
+  const std::string dropped =
       "\x80\x04}\x94(\x8c\x01"
-      "a\x94K\x01\x8c\x01"
-      "b\x94K\x02u."s;
-  CHECK_THROWS_WITH(changed(counted, "a", Removal()), Catch::Contains("by counting"));
+      "c\x94K\x01]\x94"
+      "0\x8c\x01"
+      "b\x94h\x02u.";
+  CHECK_THROWS_WITH(changed(dropped, "b", Removal()), Catch::Contains("no map"));
+  CHECK(changed(dropped, "c", Removal()) ==
+        "\x80\x04}\x94(N\x94"
+        "0]\x94"
+        "0\x8c\x01"
+        "b\x94h\x02u.");
+}
+
+TEST_CASE("a pickle that numbers its memo by counting and by names loses nothing") {
+  CHECK_THROWS_WITH(changed(counted("K\x01", "]q\x07"), "a", Removal()), Catch::Contains("by counting and by names"));
+}
+
+TEST_CASE("a frame that begins inside of what goes begins behind it, and the one before ends there") {
+  const auto frame = [](char size) { return "\x95" + std::string(1, size) + std::string(7, '\0'); };
+  const std::string head =
+      "}\x94(\x8c\x01"
+      "a\x94";
+  const std::string text = "\x80\x04" + frame(7) + head + frame(8) +
+                           "K\x01\x8c\x01"
+                           "b\x94K\x02" +
+                           frame(2) + "u.";
+  CHECK(changed(text, "a", Removal()) == "\x80\x04" + frame(6) + "}\x94(N\x94"s + "0" + frame(6) +
+                                             "\x8c\x01"
+                                             "b\x94K\x02" +
+                                             frame(2) + "u.");
+  CHECK(changed(text, "b", Removal()) ==
+        "\x80\x04" + frame(7) + head + frame(5) + "K\x01N\x94"s + "0" + frame(2) + "u.");
 }
 
 TEST_CASE("a value in a list has no item that could go") {
