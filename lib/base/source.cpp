@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_identity.hpp"
+#include "lib/base/huge_pages.hpp"
 
 namespace tare {
 void Source::require_inside(std::uint64_t offset, std::uint64_t wanted) const {
@@ -20,7 +21,10 @@ void Source::require_inside(std::uint64_t offset, std::uint64_t wanted) const {
 
 Bytes Source::read(Span range) const {
   require_inside(range.offset, range.size);
-  Bytes bytes(range.size);
+  Bytes bytes;
+  bytes.reserve(range.size);
+  prefer_huge_pages(bytes.data(), range.size);
+  bytes.resize(range.size);
   read(range.offset, bytes);
   return bytes;
 }

@@ -14,11 +14,14 @@
 
 namespace tare {
 
-/// How many bytes of pickle there are to a node, and how many slots for items to a node. The defaults: large
-/// checkpoints, which are tensors' names and places.
-struct PickleDensity {
+/// What a reader knows beforehand. The defaults: large checkpoints, which are tensors' names and places.
+struct PickleHints {
+  /// Bytes of pickle to a node, and slots for items to a node: room is made for so many. Wrong ones cost time alone.
   std::size_t bytes_a_node = 20;
   std::size_t slots_a_node = 4;
+  /// The class of objects that nobody will ask for: of most, only that they are there is read (an opaque node without
+  /// arguments and state), and not whether a loader would take them.
+  QualifiedName left_unread = {};
 };
 
 struct Pickle {
@@ -32,8 +35,7 @@ struct Pickle {
 
 /// Reads the pickle that starts at `begin`. `source` names the file (and record) in messages. Throws `corrupt` where no
 /// Python could load it, and where it asks for more than lib/base/limits.hpp allows.
-/// `density` says what to make room for; a wrong one costs time alone.
 Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin = 0,
-                   PickleDensity density = {});
+                   const PickleHints& hints = {});
 
 }  // namespace tare

@@ -13,7 +13,10 @@ namespace tare {
 
 NodeId PickleMachine::add_name(const PickleOp& op, NodeId id) {
   const QualifiedName name = tree_.qualified_name(id);
-  tree_.edit(id).detail = static_cast<std::uint16_t>(callee_of(name.module, name.name));
+  const Callee callee = callee_of(name.module, name.name);
+  tree_.edit(id).detail = static_cast<std::uint16_t>(callee);
+  if (callee == Callee::tensor) tensor_function_ = id;
+  if (name == left_unread_) unread_type_ = id;
   GlobalName global{std::string(name.module), std::string(name.name), op.begin};
   const auto is_same = [&](const GlobalName& g) { return g.name == global.name && g.module == global.module; };
   // Names are memoised, so a pickle mentions few; one that repeats thousands is not worth a list of its own.

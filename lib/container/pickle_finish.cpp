@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <functional>
 
@@ -60,18 +61,25 @@ bool has_control_character(std::string_view text) {
 /// A dict keeps the place of a key's first setting and the value of its last.
 class KeyMerger {
  public:
-  explicit KeyMerger(Pickle& pickle) : pickle_(pickle), tree_(pickle.tree) {}
+  explicit KeyMerger(Pickle& pickle) : pickle_(pickle), tree_(pickle.tree) {
+    for (FewKeys& none : known_) none.fill(nowhere);
+  }
 
   void merge(NodeId map) {
     const auto pairs = tree_.items(map);
+    const bool are_few = pairs.size() <= 2 * few;
+    if (are_few && are_known(pairs)) return;
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
       if (tree_.kind(pairs[i]) == Kind::string && has_control_character(tree_.text(pairs[i]))) {
         report_unprintable(pairs[i]);
       }
     }
-    if (are_plainly_different(pairs)) return;
     keys_.clear();
     for (std::uint32_t i = 0; i < pairs.size(); i += 2) keys_.push_back({identity(tree_, pairs[i]), i});
+    if (have_own_hashes()) {
+      if (are_few) learn(pairs);
+      return;
+    }
     std::sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) {
       if (a.identity.hash != b.identity.hash) return a.identity.hash < b.identity.hash;
       if (a.identity != b.identity) return a.identity < b.identity;
@@ -86,16 +94,35 @@ class KeyMerger {
     KeyIdentity identity;
     std::uint32_t index;
   };
+  static constexpr std::size_t few = 8;
+  using FewKeys = std::array<NodeId, few>;
 
-  /// A few strings of which no two are equal: most dicts, told without hashing or sorting.
-  [[nodiscard]] bool are_plainly_different(std::span<const NodeId> pairs) const {
-    static constexpr std::size_t few = 16;
-    if (pairs.size() > few) return false;
-    for (std::size_t i = 0; i < pairs.size(); i += 2) {
-      if (tree_.kind(pairs[i]) != Kind::string) return false;
-      for (std::size_t j = 0; j < i; j += 2) {
-        if (tree_.text(pairs[i]) == tree_.text(pairs[j])) return false;
+  [[nodiscard]] static FewKeys few_keys(std::span<const NodeId> pairs) {
+    FewKeys keys;
+    keys.fill(nowhere);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) keys[i / 2] = pairs[i];
+    return keys;
+  }
+
+  /// Objects of one class bear the same keys, which picklers fetch from the memo: their numbers tell.
+  [[nodiscard]] bool are_known(std::span<const NodeId> pairs) const {
+    return pairs.empty() || known_[pairs[0] % known_.size()] == few_keys(pairs);
+  }
+  void learn(std::span<const NodeId> pairs) { known_[pairs[0] % known_.size()] = few_keys(pairs); }
+
+  /// True only if no two keys have the same hash, so that no two are the same. False where that was not told quickly.
+  [[nodiscard]] bool have_own_hashes() {
+    constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;  // odd: different hashes stay different
+    constexpr std::size_t most_steps = 64;                // keys that somebody made to crowd do not cost their square
+    hashes_.assign(std::bit_ceil(2 * keys_.size()), 0);
+    const std::size_t mask = hashes_.size() - 1;
+    for (const Key& key : keys_) {
+      const std::uint64_t hash = std::max<std::uint64_t>(key.identity.hash * spread, 1);  // 0 is a free place
+      std::size_t at = hash >> 32 & mask;
+      for (std::size_t steps = 0; hashes_[at] != 0; at = (at + 1) & mask) {
+        if (hashes_[at] == hash || ++steps == most_steps) return false;
       }
+      hashes_[at] = hash;
     }
     return true;
   }
@@ -148,6 +175,8 @@ class KeyMerger {
   Pickle& pickle_;
   Tree& tree_;
   std::vector<Key> keys_;
+  std::vector<std::uint64_t> hashes_;
+  std::array<FewKeys, 16> known_;  ///< keys of which no two are the same
   std::size_t reported_ = 0;
   std::size_t unprintable_ = 0;
 };
@@ -156,17 +185,24 @@ class KeyMerger {
 /// if every shared value were written out.
 class ShapeWalk {
  public:
-  explicit ShapeWalk(const Tree& tree) : tree_(tree), state_(tree.size(), State::fresh), expanded_(tree.size(), 1.0f) {}
+  explicit ShapeWalk(const Tree& tree) : tree_(tree), expanded_(tree.size(), fresh) {}
 
   void run() {
-    enter(tree_.root);
+    if (has_children(tree_.root)) enter(tree_.root);
     while (!stack_.empty()) {
       Step& step = stack_.back();
-      const auto children = children_of(step.node);
-      if (step.next == children.size()) {
+      if (step.next == step.end) {
         leave();
-      } else if (const NodeId child = children[step.next++]; child != nowhere && has_children(child)) {
-        visit(child);
+        continue;
+      }
+      const NodeId child = *step.next++;
+      if (child == nowhere || !has_children(child)) continue;
+      if (expanded_[child] == fresh) {
+        enter(child);
+      } else if (expanded_[child] == open) {
+        holds_itself = true;
+      } else {
+        step.expanded += expanded_[child];
       }
     }
   }
@@ -176,45 +212,37 @@ class ShapeWalk {
   [[nodiscard]] float expanded() const { return expanded_[tree_.root]; }
 
  private:
-  enum class State : std::uint8_t { fresh, open, done };
   struct Step {
+    const NodeId* next;
+    const NodeId* end;
     NodeId node;
-    std::size_t next;
+    float expanded;
   };
+  static constexpr float fresh = 0.0f;
+  static constexpr float open = -1.0f;
 
   [[nodiscard]] bool has_children(NodeId id) const {
     const Kind kind = tree_.kind(id);
     return (kind >= Kind::list && kind <= Kind::map) || kind == Kind::opaque;
   }
 
-  [[nodiscard]] std::span<const NodeId> children_of(NodeId id) const {
-    return tree_.kind(id) == Kind::opaque ? tree_.parts(id) : tree_.items(id);
-  }
-
   void enter(NodeId id) {
-    if (!has_children(id)) return;
-    state_[id] = State::open;
-    stack_.push_back({id, 0});
+    const auto children = tree_.kind(id) == Kind::opaque ? tree_.parts(id) : tree_.items(id);
+    expanded_[id] = open;
+    stack_.push_back(
+        {children.data(), children.data() + children.size(), id, 1.0f + static_cast<float>(children.size())});
     depth = std::max(depth, stack_.size());
   }
 
-  void visit(NodeId id) {
-    if (state_[id] == State::open) holds_itself = true;
-    if (state_[id] == State::done) expanded_[stack_.back().node] += expanded_[id];
-    if (state_[id] == State::fresh) enter(id);
-  }
-
   void leave() {
-    const NodeId id = stack_.back().node;
-    expanded_[id] += static_cast<float>(children_of(id).size());
-    state_[id] = State::done;
+    const Step done = stack_.back();
+    expanded_[done.node] = done.expanded;
     stack_.pop_back();
-    if (!stack_.empty()) expanded_[stack_.back().node] += expanded_[id];
+    if (!stack_.empty()) stack_.back().expanded += done.expanded;
   }
 
   const Tree& tree_;
-  std::vector<State> state_;
-  std::vector<float> expanded_;
+  std::vector<float> expanded_;  ///< fresh, open, or what the value and all in it would be, written out
   std::vector<Step> stack_;
 };
 

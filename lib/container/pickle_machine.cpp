@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/pickle_skim.hpp"
 
 namespace tare {
 namespace {
@@ -85,15 +86,19 @@ constexpr auto table = handler_table();
 /// What a slot holds that a part of an unread tensor was stored in.
 constexpr NodeId unread = nowhere - 1;
 
+/// The memo grows by so many slots: more than one in use, so that most are found made.
+constexpr std::size_t slots_ahead = 256;
+
 }  // namespace
 
 PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin,
-                             TensorReading reading, PickleDensity density)
+                             TensorReading reading, const PickleHints& hints)
     : text_(std::move(text)),
       source_(source),
       scanner_(*text_, source_, begin),
       result_{Tree(text_), {}, {}, 0, 0},
-      reading_(reading) {
+      reading_(reading),
+      left_unread_(hints.left_unread) {
   const std::size_t size = text_->size() - begin;
   if (size > limits::max_pickle_bytes) {
     throw Error(Status::refused,
@@ -102,8 +107,10 @@ PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view
   // Room made ahead is written to before it is used: not worth it for the thousands of small pickles of FP8 state.
   constexpr std::size_t least_ahead = std::size_t{256} << 10;
   if (size < least_ahead) return;
-  const std::size_t nodes = size / density.bytes_a_node;
-  tree_.reserve(nodes, nodes * density.slots_a_node);
+  const std::size_t nodes = size / hints.bytes_a_node;
+  tree_.reserve(nodes, nodes * hints.slots_a_node);
+  constexpr std::size_t bytes_a_slot = 8;  // picklers memoise every second value or so
+  memo_.reserve(size / bytes_a_slot);
 }
 
 Pickle PickleMachine::run() {
@@ -114,6 +121,8 @@ Pickle PickleMachine::run() {
       break;
     }
     (this->*table[static_cast<std::uint8_t>(op.code)])(op);
+    // Protocol 4 memoises most of what it makes, at once.
+    if (scanner_.skip(Opcode::memoize)) remember(memo_size_, top(op));
   }
   result_.end = scanner_.position();
   return std::move(result_);
@@ -193,7 +202,7 @@ void PickleMachine::remember(std::uint64_t index, NodeId id) {
 
 void PickleMachine::remember_beyond(std::uint64_t index, NodeId id) {
   if (index <= text_->size()) {
-    memo_.resize(index + 64 + index / 2, nowhere);
+    memo_.resize(index + slots_ahead, nowhere);
     memo_[index] = id;
     ++memo_size_;
     return;
@@ -236,9 +245,10 @@ std::uint64_t line_index(const PickleOp& op, const PickleScanner& scanner) {
 
 void PickleMachine::fetch(const PickleOp& op, std::uint64_t index) {
   const NodeId id = recall(op, index);
-  const bool makes_tensor =
-      tree_.kind(id) == Kind::name && tree_[id].detail == static_cast<std::uint16_t>(Callee::tensor);
-  if (makes_tensor && reading_ == TensorReading::whole && take_whole_tensor(op, id)) return;
+  if (reading_ == TensorReading::whole) {
+    if (id == tensor_function_ && take_whole_tensor(op, id)) return;
+    if (id == unread_type_ && step_over_object(op, id)) return;
+  }
   push(id);
 }
 
@@ -295,6 +305,26 @@ bool PickleMachine::take_whole_tensor(const PickleOp& op, NodeId function) {
   return true;
 }
 
+/// The next `count` slots are of values that are not read.
+void PickleMachine::leave_unread(std::uint64_t count) {
+  const std::uint64_t end = memo_size_ + count;
+  if (end > memo_.size()) memo_.resize(end + slots_ahead, nowhere);
+  const auto first = memo_.begin() + static_cast<std::ptrdiff_t>(memo_size_);
+  const auto last = memo_.begin() + static_cast<std::ptrdiff_t>(end);
+  if (std::any_of(first, last, [](NodeId id) { return id != nowhere; })) throw NeedsEveryOpcode();
+  std::fill(first, last, unread);
+  memo_size_ = end;
+}
+
+bool PickleMachine::step_over_object(const PickleOp& op, NodeId type) {
+  const auto object = skim_object(*text_, scanner_.position(), memo_size_);
+  if (!object) return false;
+  leave_unread(object->memoized);
+  push(add_call(op, Kind::opaque, type, nowhere));
+  scanner_.go_to(object->end);
+  return true;
+}
+
 void PickleMachine::get_near(const PickleOp& op) {
   fetch(op, near_index(op));
 }
@@ -325,12 +355,12 @@ void PickleMachine::note_once(std::string_view code, std::string message) {
 }
 
 Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin,
-                   PickleDensity density) {
+                   const PickleHints& hints) {
   Pickle pickle;
   try {
-    pickle = PickleMachine(text, source, begin, TensorReading::whole, density).run();
+    pickle = PickleMachine(text, source, begin, TensorReading::whole, hints).run();
   } catch (const NeedsEveryOpcode&) {
-    pickle = PickleMachine(std::move(text), source, begin, TensorReading::by_opcode, density).run();
+    pickle = PickleMachine(std::move(text), source, begin, TensorReading::by_opcode, hints).run();
   }
   finish_pickle(pickle);
   return pickle;

@@ -18,7 +18,8 @@ namespace tare {
 
 /// How tensors are read.
 enum class TensorReading : std::uint8_t {
-  whole,      ///< one that is written as pickle_recipe.hpp says becomes a node whose parts are left unread
+  whole,      ///< one that is written as pickle_recipe.hpp says becomes a node whose parts are left unread; so do
+              ///< objects of the class that PickleHints names, as pickle_skim.hpp says
   by_opcode,  ///< every opcode is followed
 };
 
@@ -28,7 +29,7 @@ struct NeedsEveryOpcode {};
 class PickleMachine {
  public:
   PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin, TensorReading reading,
-                PickleDensity density = {});
+                const PickleHints& hints = {});
   Pickle run();
 
   // ---- handlers, public for the opcode table
@@ -114,6 +115,8 @@ class PickleMachine {
   /// Pushes what a slot holds; where that is torch's function for tensors, perhaps the whole tensor that follows.
   void fetch(const PickleOp& op, std::uint64_t index);
   bool take_whole_tensor(const PickleOp& op, NodeId function);
+  bool step_over_object(const PickleOp& op, NodeId type);
+  void leave_unread(std::uint64_t count);
   bool is_plain(const TensorRecipe& recipe);
   [[nodiscard]] NodeId slot(std::uint32_t index) const { return index < memo_.size() ? memo_[index] : nowhere; }
   void remember(std::uint64_t index, NodeId id);
@@ -133,6 +136,9 @@ class PickleMachine {
   std::vector<NodeId> memo_;
   std::unordered_map<std::uint64_t, NodeId> far_memo_;  ///< indices that no pickler gives: one entry each, no room
   TensorReading reading_;
+  QualifiedName left_unread_;
+  NodeId unread_type_ = nowhere;      ///< the name node of that class
+  NodeId tensor_function_ = nowhere;  ///< the last name node of torch's function for tensors
   /// What the last whole tensor fetched its storage's word, class and device and its hooks from.
   std::array<std::uint32_t, 4> plain_slots_{TensorRecipe::no_slot};
   std::uint64_t memo_size_ = 0;  ///< entries set, which MEMOIZE counts on

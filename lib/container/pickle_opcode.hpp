@@ -129,6 +129,12 @@ class PickleScanner {
     next_ += op.size;
     return op;
   }
+  /// Goes over the next opcode if it is that one. REQUIRES: one without argument.
+  bool skip(Opcode code) {
+    if (next_ >= text_.size() || text_[next_] != static_cast<std::byte>(code)) return false;
+    ++next_;
+    return true;
+  }
   [[nodiscard]] std::uint64_t position() const { return next_; }
   void go_to(std::uint64_t position) { next_ = position; }
   /// Throws `corrupt` with this place in the message.

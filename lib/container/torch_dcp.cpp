@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "lib/base/alike.hpp"
@@ -50,6 +51,58 @@ class BlobTensors final : public TensorReader {
  private:
   const Blobs& blobs_;
 };
+
+/// What an edit changes in the metadata. They are read again for it, with all that they say of tensors.
+class Directory {
+ public:
+  Directory(const Source& source, const DcpMetadata& known) : source_(source), known_(known) {}
+
+  void move(const DcpItem& item, std::uint64_t offset, std::uint64_t size) {
+    const DcpItem& own = find(item);
+    const std::string meaning = fmt::format("place of {}", item.key);
+    changes_.push_back({own.offset, Integer{static_cast<std::int64_t>(offset), {}}, meaning});
+    changes_.push_back({own.length, Integer{static_cast<std::int64_t>(size), {}}, meaning});
+  }
+
+  void resize(const DcpItem& tensor, std::int64_t count) {
+    const DcpItem& own = find(tensor);
+    for (const NodeId length : length_nodes(*whole_, own)) {
+      changes_.push_back({length, Integer{count, {}}, fmt::format("size of {}", tensor.key)});
+    }
+  }
+
+  [[nodiscard]] bool is_unchanged() const { return changes_.empty(); }
+
+  /// As one splice: that is written beside and renamed, so that a reader finds either the old places or the new ones.
+  [[nodiscard]] FileChange change() const {
+    const Pickle& pickle = whole_->pickle;
+    const PickleRewrite rewrite = rewrite_pickle(pickle, 0, PickleTensors(pickle.tree, nullptr), changes_);
+    FileChange change;
+    change.splice = changed_run(0, ByteView(*whole_->text).first(pickle.end), rewrite.pickle, "where items are stored");
+    return change;
+  }
+
+ private:
+  const DcpItem& find(const DcpItem& item) {
+    if (!whole_) whole_ = read_dcp_metadata(source_, DcpShapes::read);
+    const auto index = static_cast<std::size_t>(&item - known_.items.data());
+    if (whole_->items.size() == known_.items.size()) return whole_->items[index];
+    throw Error(Status::corrupt, fmt::format("{}: contradicts itself where {} is stored", source_.name(), item.key),
+                "save the checkpoint again with torch first");
+  }
+
+  const Source& source_;
+  const DcpMetadata& known_;
+  std::unique_ptr<const DcpMetadata> whole_;
+  std::vector<NodeChange> changes_;
+};
+
+/// How many elements a tensor of one dimension has when `change` is done; nothing where that stays.
+std::optional<std::int64_t> new_length(const DcpBlob& blob, const FileChange& change) {
+  const auto shape_of = [](const Container& container) { return container.tree().tensor(container.tree().root).shape; };
+  const auto after = shape_of(*open_container(std::make_shared<PreviewSource>(blob.window, change)));
+  return after == shape_of(*blob.container) ? std::nullopt : std::optional(after.front());
+}
 
 class TorchDcp final : public Container {
  public:
@@ -99,9 +152,6 @@ class TorchDcp final : public Container {
   }
   /// Throws `refused` where another item is stored in the same bytes.
   void require_own_bytes(const DcpItem& item) const;
-  /// Adds what the metadata have to say of a tensor whose size `change` changes.
-  void tell_length(const DcpBlob& blob, const FileChange& change, std::vector<NodeChange>& places) const;
-  [[nodiscard]] FileChange new_directory(std::span<const NodeChange> places) const;
 
   std::shared_ptr<const Source> source_;
   std::unique_ptr<const DcpMetadata> metadata_;
@@ -131,26 +181,6 @@ void TorchDcp::require_own_bytes(const DcpItem& item) const {
   }
 }
 
-void TorchDcp::tell_length(const DcpBlob& blob, const FileChange& change, std::vector<NodeChange>& places) const {
-  const auto shape_of = [](const Container& container) { return container.tree().tensor(container.tree().root).shape; };
-  const auto after = shape_of(*open_container(std::make_shared<PreviewSource>(blob.window, change)));
-  if (after == shape_of(*blob.container)) return;
-  for (const NodeId length : length_nodes(*metadata_, *blob.item)) {
-    places.push_back({length, Integer{after.front(), {}}, fmt::format("size of {}", blob.item->key)});
-  }
-}
-
-/// The metadata file that says where the items are now, as one splice: that is written beside and renamed, so that a
-/// reader finds either the old places or the new ones.
-FileChange TorchDcp::new_directory(std::span<const NodeChange> places) const {
-  const Pickle& pickle = metadata_->pickle;
-  const PickleRewrite rewrite = rewrite_pickle(pickle, 0, PickleTensors(pickle.tree, nullptr), places);
-  FileChange change;
-  change.splice =
-      changed_run(0, ByteView(*metadata_->text).first(pickle.end), rewrite.pickle, "where items are stored");
-  return change;
-}
-
 std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> changes) const {
   std::map<const DcpBlob*, std::vector<NodeChange>> work;
   for (const NodeChange& change : changes) {
@@ -160,11 +190,13 @@ std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> chang
   }
 
   std::map<std::size_t, FileChange> by_part;
-  std::vector<NodeChange> places;
+  Directory directory(*source_, *metadata_);
   for (const auto& [blob, inner] : work) {
     if (!blob->is_in_image) require_own_bytes(*blob->item);
     FileChange own = blob->container->change(inner);
-    if (blob->item->is_tensor && !blob->is_in_image) tell_length(*blob, own, places);
+    if (blob->item->is_tensor && !blob->is_in_image) {
+      if (const auto length = new_length(*blob, own)) directory.resize(*blob->item, *length);
+    }
     FileChange& part = by_part[blob->part];
     if (!own.append && !own.splice) {
       for (Patch& patch : own.patches) {
@@ -184,15 +216,13 @@ std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> chang
     const Bytes content = grown.read(Span{0, grown.size()});
     part.append->body.insert(part.append->body.end(), content.begin(), content.end());
     part.append->meaning += (part.append->meaning.empty() ? "" : ", ") + joined_meaning(inner);
-    const std::string meaning = fmt::format("place of {}", blob->item->key);
-    places.push_back({blob->item->offset, Integer{static_cast<std::int64_t>(offset), {}}, meaning});
-    places.push_back({blob->item->length, Integer{static_cast<std::int64_t>(grown.size()), {}}, meaning});
+    directory.move(*blob->item, offset, grown.size());
   }
 
   std::vector<PartChange> parts;
   parts.reserve(by_part.size() + 1);
   for (auto& [part, change] : by_part) parts.push_back({part, std::move(change)});
-  if (!places.empty()) parts.push_back({0, new_directory(places)});
+  if (!directory.is_unchanged()) parts.push_back({0, directory.change()});
   return parts;
 }
 

@@ -18,9 +18,10 @@ namespace {
 /// loads this file without it.
 constexpr auto expected_modules = std::to_array<std::string_view>({"torch", "pathlib", "collections"});
 
-/// Thousands of small objects, each with a dict. Room for them is made ahead only up to a size that does no harm where
-/// they are not what the file turns out to hold.
-constexpr PickleDensity small_objects{5, 3};
+/// Thousands of small objects, each with a dict; those that say what shape each tensor has are of no interest here.
+/// Room is made ahead only up to a size that does no harm where they are not what the file turns out to hold.
+constexpr QualifiedName tensor_shapes{"torch.distributed.checkpoint.metadata", "TensorStorageMetadata"};
+constexpr PickleHints small_objects{12, 3, {}};
 constexpr std::uint64_t most_ahead = std::uint64_t{64} << 20;
 
 bool is_expected(const GlobalName& global) {
@@ -101,14 +102,15 @@ class MetadataReader {
 
 }  // namespace
 
-std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source) {
+std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source, DcpShapes shapes) {
   if (source.size() > limits::max_pickle_bytes) {
     throw Error(Status::refused, fmt::format("{}: {} bytes are too many", source.name(), source.size()));
   }
   auto metadata = std::make_unique<DcpMetadata>();
   metadata->text = std::make_shared<const Bytes>(source.read({0, source.size()}));
-  metadata->pickle =
-      read_pickle(metadata->text, source.name(), 0, source.size() <= most_ahead ? small_objects : PickleDensity());
+  PickleHints hints = source.size() <= most_ahead ? small_objects : PickleHints();
+  hints.left_unread = shapes == DcpShapes::skimmed ? tensor_shapes : QualifiedName();
+  metadata->pickle = read_pickle(metadata->text, source.name(), 0, hints);
   MetadataReader(source, *metadata).read();
   const auto& globals = metadata->pickle.globals;
   if (std::all_of(globals.begin(), globals.end(), is_expected)) {

@@ -31,14 +31,17 @@ struct DcpMetadata {
   std::vector<DcpItem> items;      ///< in the order of the pickle
 };
 
+/// Where items are is always read. What shape tensors have, several times as much, is of use to few.
+enum class DcpShapes : std::uint8_t { skimmed, read };
+
 /// Throws `corrupt` where it is no such pickle or contradicts itself. Not to be moved: items point into it.
-std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source);
+std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source, DcpShapes shapes = DcpShapes::skimmed);
 
 /// The names of an item's transforms, joined; empty where there are none.
 std::string transform_names(const DcpMetadata& metadata, const DcpItem& item);
 
 /// The numbers that say how many elements a tensor of one dimension has: its own and its only chunk's. Throws `refused`
-/// for a tensor of more dimensions, or in several chunks.
+/// for a tensor of more dimensions, or in several chunks. REQUIRES: metadata with DcpShapes::read.
 std::vector<NodeId> length_nodes(const DcpMetadata& metadata, const DcpItem& tensor);
 
 }  // namespace tare

@@ -161,9 +161,10 @@ void Tree::append_items(NodeId id, std::span<const NodeId> items) {
     extend_items(count - room);
     items_[run.first - 1] = static_cast<NodeId>(count);
   } else if (count > room) {
-    // Twice the room: lists that grow by turns stay linear in time and memory.
+    // Twice the room: lists that grow by turns stay linear in time and memory. What is filled first is mostly done
+    // then.
     const std::vector<NodeId> moved(items_.begin() + run.first, items_.begin() + run.first + run.count);
-    run = open_run(moved, 2 * count);
+    run = open_run(moved, moved.empty() ? count : 2 * count);
   }
   std::copy(items.begin(), items.end(), items_.begin() + run.first + run.count);
   run.count = static_cast<std::uint32_t>(count);

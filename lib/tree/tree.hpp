@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/base/bytes.hpp"
+#include "lib/base/default_init.hpp"
 #include "lib/tree/integer.hpp"
 #include "lib/tree/node.hpp"
 #include "lib/tree/tensor.hpp"
@@ -35,6 +36,8 @@ class TensorReader {
 struct QualifiedName {
   std::string_view module;
   std::string_view name;
+
+  friend bool operator==(const QualifiedName&, const QualifiedName&) = default;
 };
 
 class Tree {
@@ -111,7 +114,7 @@ class Tree {
 
   std::shared_ptr<const Bytes> text_;
   std::vector<Node> nodes_;
-  std::vector<NodeId> items_;  ///< runs; what lies beyond items_used_ is room that grew ahead
+  UnwrittenVector<NodeId> items_;  ///< runs; what lies beyond items_used_ is room that grew ahead
   std::size_t items_used_ = 0;
   std::string side_text_;
   std::shared_ptr<const TensorReader> reader_;

@@ -139,7 +139,7 @@ TEST_CASE("a pickle that numbers its memo by counting and by names loses nothing
 }
 
 TEST_CASE("a frame that begins inside of what goes begins behind it, and the one before ends there") {
-  const auto frame = [](char size) { return "\x95" + std::string(1, size) + std::string(7, '\0'); };
+  const auto frame = [](char size) { return "\x95"s.append(1, size).append(7, '\0'); };
   const std::string head =
       "}\x94(\x8c\x01"
       "a\x94";
