@@ -12,11 +12,6 @@ namespace tare {
 template <typename T>
 struct DefaultInit : std::allocator<T> {
   template <typename U>
-  struct rebind {
-    using other = DefaultInit<U>;
-  };
-
-  template <typename U>
   void construct(U* at) noexcept {
     ::new (static_cast<void*>(at)) U;
   }
