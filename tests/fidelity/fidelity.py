@@ -9,7 +9,6 @@ must be as it was, and every way that worked before must still work. Then the fr
 says what it is. A case that does not load here unedited (a class that is not installed) is counted, and left out. Those
 named by --must may not be left out. Exit 0: all is well.
 """
-import argparse
 import dataclasses
 import pathlib
 import sys
@@ -21,19 +20,12 @@ import torch
 
 from command import Tare
 from corpus import cases_of, copied, planned_edits
+from judge import NotHere, Wrong, arguments, judge
 from loading import Value, distributed_ways, layout, ways
 from scalers import report
 from values import equal
 
 CONTAINERS = ("torch_zip", "torch_legacy", "torch_dcp")
-
-
-class Wrong(Exception):
-    """What a framework sees is not what the edit meant."""
-
-
-class NotHere(Exception):
-    """The untouched file does not load here."""
 
 
 def editable(case):
@@ -132,32 +124,10 @@ def check(tare, original):
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True)
-    ask.add_argument("--corpus", required=True, type=pathlib.Path)
-    ask.add_argument("--only", default="*", metavar="GLOB")
-    ask.add_argument("--must", nargs="+", default=[], metavar="NAME")
-    options = ask.parse_args()
+    options = arguments(__doc__)
     tare = Tare(options.tare)
-    held, left_out, wrong = [], [], 0
-    for case in filter(editable, cases_of(options.corpus, options.only)):
-        try:
-            told = check(tare, case)
-        except NotHere as problem:
-            left_out.append(case.name)
-            print(f"left out {case.name}: {problem}", flush=True)
-        except Exception as problem:  # an edited file that a framework no longer loads may raise anything
-            wrong += 1
-            print(f"WRONG {case.name}: {problem!r}", flush=True)
-        else:
-            held.append(case.name)
-            print(case.name, *told, sep="\n    ", flush=True)
-    for name in sorted(set(options.must) - set(held)):
-        wrong += 1
-        print(f"WRONG {name}: had to load here")
-    print(f"torch {torch.__version__}: {len(held)} cases edited and loaded, "
-          f"{len(left_out)} do not load here, {wrong} wrong")
-    return 1 if wrong or not held else 0
+    cases = filter(editable, cases_of(options.corpus, options.only))
+    return judge(f"torch {torch.__version__}", cases, lambda case: check(tare, case), options.must)
 
 
 if __name__ == "__main__":

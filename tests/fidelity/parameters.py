@@ -8,7 +8,6 @@ must be the new ones, of the old type, and all others as they were. MindSpore ve
 one; Paddle's GradScaler takes the edited state and says what it is. Cases of another framework are left out. Exit 0: all
 is well.
 """
-import argparse
 import os
 import pathlib
 import sys
@@ -21,14 +20,11 @@ import numpy
 
 from command import Tare
 from corpus import cases_of, copied, planned_edits
+from judge import Wrong, arguments, judge
 from values import equal
 
 CONTAINERS = {"mindspore": ("mindspore", "safetensors"), "mindformers": ("mindspore", "safetensors"),
               "paddle": ("pickle", "paddle_lod_tensor")}
-
-
-class Wrong(Exception):
-    """What a framework sees is not what the edit meant."""
 
 
 class MindSpore:
@@ -154,32 +150,16 @@ def check(tare, real, original):
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True)
-    ask.add_argument("--corpus", required=True, type=pathlib.Path)
-    ask.add_argument("--only", default="*", metavar="GLOB")
-    ask.add_argument("--must", nargs="+", default=[], metavar="NAME")
-    options = ask.parse_args()
+    options = arguments(__doc__)
     tare, real = Tare(options.tare), framework()
-    held, wrong = [], 0
-    for case in cases_of(options.corpus, options.only):
+
+    def concerns(case):
         whose = case.truth.get("framework")
         is_stored = any("scale" in scaler["roles"] for scaler in case.scalers)
-        if whose not in real.frameworks or case.truth["container"] not in CONTAINERS[whose] or not is_stored:
-            continue
-        try:
-            told = check(tare, real, case)
-        except Exception as problem:  # an edited file that a framework no longer loads may raise anything
-            wrong += 1
-            print(f"WRONG {case.name}: {problem!r}", flush=True)
-        else:
-            held.append(case.name)
-            print(case.name, *told, sep="\n    ", flush=True)
-    for name in sorted(set(options.must) - set(held)):
-        wrong += 1
-        print(f"WRONG {name}: had to load here")
-    print(f"{real.name}: {len(held)} cases edited and loaded, {wrong} wrong")
-    return 1 if wrong or not held else 0
+        return whose in real.frameworks and case.truth["container"] in CONTAINERS[whose] and is_stored
+
+    cases = filter(concerns, cases_of(options.corpus, options.only))
+    return judge(real.name, cases, lambda case: check(tare, real, case), options.must)
 
 
 if __name__ == "__main__":
