@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/observe-inl.hpp"
 #include "kernels/cpu/observe_e4m3-inl.hpp"
+#include "kernels/cpu/observe_e5m2-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -233,6 +234,7 @@ consteval PieceTable make_table() {
   add_observers<F32, F64, F16, BF16, F8E4M3, F8E5M2>(table);
 #if HWY_TARGET != HWY_SCALAR
   table.observe[F8E4M3::id] = observe_e4m3_piece;
+  table.observe[F8E5M2::id] = observe_e5m2_piece;
 #endif
   add_writers<F32>(table);
   add_writers<F64>(table);

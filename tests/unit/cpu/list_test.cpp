@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "kernels/magnitude.hpp"
 #include "tests/unit/cpu/reference.hpp"
 
 using namespace tare;
@@ -223,4 +224,55 @@ TEST_CASE("the sum of a list of thousands of tiny tensors is added up as documen
   Statistics total;
   list->observe({.total = &total}, nullptr);
   CHECK(same(total, together.statistics()));
+}
+
+TEST_CASE("fp8 of every magnitude is added up position by position, with the roundings of that order") {
+  std::mt19937_64 random(10);
+  for (const Dtype dtype : {Dtype::kF8E4m3fn, Dtype::kF8E5m2}) {
+    const std::uint64_t finite = pattern_of_threshold(dtype, INFINITY);
+    for (const std::uint64_t count : {9u, 32u, 33u, 2047u, 2048u, 2081u, 32768u, 131072u, 200003u}) {
+      Array array(dtype, count, random() % 17);
+      double in_one_chain = 0;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        array.set(i, random() % finite | random() % 2 << 7);
+        in_one_chain += decode(dtype, array.get(i)) * decode(dtype, array.get(i));
+      }
+      const Tensor tensor = array.tensor();
+      for (const double threshold : {0.0, 1.0}) {
+        const Statistics expected = statistics_of(array, threshold);
+        if (dtype == Dtype::kF8E5m2 && count > 100000) REQUIRE(expected.sum_of_squares != in_one_chain);
+        for (const auto set : available_sets()) {
+          for (const unsigned threads : {1u, 2u, 3u, 4u}) {
+            INFO(cpu::name_of(set) << " " << name_of(dtype) << ", " << count << ", " << threads << " threads");
+            cpu::CpuBackend backend(threads, set);
+            const auto list = backend.make_list();
+            list->assign(&tensor, 1, nullptr);
+            Statistics total;
+            list->observe({.total = &total, .threshold = threshold}, nullptr);
+            CHECK(same(total, expected));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("infinities alone make the maximum and the sum infinite") {
+  for (const auto set : available_sets()) {
+    for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBf16, Dtype::kF8E5m2}) {
+      INFO(cpu::name_of(set) << " " << name_of(dtype));
+      Array array(dtype, 5000);
+      for (const std::uint64_t at : {std::uint64_t{1234}, std::uint64_t{4999}}) {
+        array.set(at, pattern_of_threshold(dtype, INFINITY));
+        const Tensor tensor = array.tensor();
+        cpu::CpuBackend backend(1, set);
+        const auto list = backend.make_list();
+        list->assign(&tensor, 1, nullptr);
+        Statistics total;
+        list->observe({.total = &total}, nullptr);
+        CHECK(same(total, statistics_of(array, 0)));
+        CHECK(total.sum_of_squares == INFINITY);
+      }
+    }
+  }
 }
