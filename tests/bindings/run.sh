@@ -5,7 +5,7 @@
 #
 # Exit 77 where the language's tools are not installed.
 set -euo pipefail
-language=$1 library=$2 checkpoint=$3 root=$4
+language=$1 library=$(realpath "$2") checkpoint=$(realpath "$3") root=$(realpath "$4")  # go builds elsewhere
 examples=$root/capi/examples
 folder=$(dirname "$library")
 work=$(mktemp -d)
