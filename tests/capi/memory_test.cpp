@@ -212,6 +212,46 @@ TEST_CASE("a failed allocation is status 3 and loses nothing") {
   tare_scaler_destroy(scaler);
 }
 
+// [P8], by way of a first allocation that would fail.
+TEST_CASE("steps allocate nothing once a first one was made") {
+  const char* config = GENERATE(R"({"policy":"torch"})", R"({"policy":"deepspeed","threads":2})");
+  INFO(config);
+  tare_scaler* scaler = nullptr;
+  tare_grads* grads = nullptr;
+  float values[64] = {1, -2, 3};
+  float moved[64] = {4, 5};
+  unsigned short narrow[64] = {};
+  const tare_tensor tensors[2] = {{values, 40, TARE_F32, 0}, {values + 40, 24, TARE_F32, 0}};
+  const tare_tensor elsewhere[2] = {{moved, 40, TARE_F32, 0}, {moved + 40, 24, TARE_F32, 0}};
+  const tare_tensor out[2] = {{narrow, 40, TARE_BF16, 0}, {narrow + 40, 24, TARE_BF16, 0}};
+  REQUIRE(tare_scaler_create(&scaler, config, nullptr) == TARE_OK);
+  REQUIRE(tare_grads_create(&grads, scaler, tensors, 2, nullptr) == TARE_OK);
+  const auto steps = [&] {
+    const int32_t statuses[] = {
+        tare_scaler_unscale(scaler, tensors, 2, nullptr, nullptr),
+        tare_scaler_observe(scaler, tensors, 2, nullptr, nullptr),
+        tare_scaler_report_overflow(scaler, 1, nullptr, nullptr),
+        tare_scaler_update(scaler, nullptr, nullptr),
+        tare_grads_rebind(grads, elsewhere, 2, nullptr, nullptr),
+        tare_grads_unscale(grads, nullptr, nullptr),
+        tare_grads_observe(grads, nullptr, nullptr),
+        tare_grads_write(grads, out, 2, R"({"clip_norm":1})", nullptr, nullptr),
+        tare_grads_unscale_and_update(grads, nullptr, nullptr),
+        tare_grads_observe_and_update(grads, nullptr, nullptr),
+        tare_grads_rebind(grads, tensors, 2, nullptr, nullptr),
+    };
+    int32_t worst = TARE_OK;
+    for (const int32_t status : statuses) worst = std::max(worst, status);
+    return worst;
+  };
+  REQUIRE(steps() == TARE_OK);
+  const Attempt again = attempt(0, steps);
+  CHECK(again.status == TARE_OK);
+  CHECK(!again.failed);
+  tare_grads_destroy(grads);
+  tare_scaler_destroy(scaler);
+}
+
 TEST_CASE("a failed allocation in FP8 slots is status 3 and loses nothing") {
   const char* config =
       R"({"policy":"transformer_engine","slots":["x","w"],"format":["e4m3","e5m2"],"amax_history_len":40})";
