@@ -51,7 +51,7 @@ struct NewEntries {
   DocumentMap entries;
 };
 
-/// The item of a map goes, with its key. The node is its value.
+/// The item of a map goes, with its key; of a distributed checkpoint, all that an item holds. The node is its value.
 struct Removal {};
 
 using NodeValue = std::variant<bool, Integer, double, NewElements, NewContents, NewTensor, NewText, NewNone,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "lib/base/alike.hpp"
@@ -16,6 +17,7 @@
 #include "lib/container/pickle_tensor.hpp"
 #include "lib/container/preview.hpp"
 #include "lib/container/torch_dcp_blobs.hpp"
+#include "lib/container/torch_dcp_keys.hpp"
 
 namespace tare {
 namespace {
@@ -71,6 +73,11 @@ class Directory {
     }
   }
 
+  void remove(const std::set<std::string_view>& keys) {
+    if (keys.empty()) return;
+    for (NodeChange& change : without_keys(whole(), keys)) changes_.push_back(std::move(change));
+  }
+
   [[nodiscard]] bool is_unchanged() const { return changes_.empty(); }
 
   /// As one splice: that is written beside and renamed, so that a reader finds either the old places or the new ones.
@@ -83,10 +90,14 @@ class Directory {
   }
 
  private:
-  const DcpItem& find(const DcpItem& item) {
+  const DcpMetadata& whole() {
     if (!whole_) whole_ = read_dcp_metadata(source_, DcpShapes::read);
+    return *whole_;
+  }
+
+  const DcpItem& find(const DcpItem& item) {
     const auto index = static_cast<std::size_t>(&item - known_.items.data());
-    if (whole_->items.size() == known_.items.size()) return whole_->items[index];
+    if (whole().items.size() == known_.items.size()) return whole().items[index];
     throw Error(Status::corrupt, fmt::format("{}: contradicts itself where {} is stored", source_.name(), item.key),
                 "save the checkpoint again with torch first");
   }
@@ -102,6 +113,12 @@ std::optional<std::int64_t> new_length(const DcpBlob& blob, const FileChange& ch
   const auto shape_of = [](const Container& container) { return container.tree().tensor(container.tree().root).shape; };
   const auto after = shape_of(*open_container(std::make_shared<PreviewSource>(blob.window, change)));
   return after == shape_of(*blob.container) ? std::nullopt : std::optional(after.front());
+}
+
+/// Whether a value is all that an item holds: Megatron-core keeps an object in a list of one.
+bool is_all_of(const Tree& item, NodeId value) {
+  const auto only = item.kind(item.root) == Kind::list ? item.items(item.root) : std::span<const NodeId>();
+  return value == item.root || (only.size() == 1 && only[0] == value);
 }
 
 class TorchDcp final : public Container {
@@ -183,14 +200,21 @@ void TorchDcp::require_own_bytes(const DcpItem& item) const {
 
 std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> changes) const {
   std::map<const DcpBlob*, std::vector<NodeChange>> work;
+  std::set<std::string_view> removed;
   for (const NodeChange& change : changes) {
     const auto blob = blob_of(blobs_.blobs, change.node);
     if (blob == blobs_.blobs.end()) throw Error(Status::internal, "a change outside every item");
-    work[&*blob].push_back({change.node - blob->first, change.value, change.meaning, change.inside});
+    NodeChange inner{change.node - blob->first, change.value, change.meaning, change.inside};
+    if (std::holds_alternative<Removal>(inner.value) && is_all_of(blob->container->tree(), inner.node)) {
+      removed.insert(blob->item->key);
+    } else {
+      work[&*blob].push_back(std::move(inner));
+    }
   }
 
   std::map<std::size_t, FileChange> by_part;
   Directory directory(*source_, *metadata_);
+  directory.remove(removed);
   for (const auto& [blob, inner] : work) {
     if (!blob->is_in_image) require_own_bytes(*blob->item);
     FileChange own = blob->container->change(inner);

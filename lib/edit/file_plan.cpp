@@ -34,6 +34,7 @@ class FilePlanner {
     if (changes.empty()) return std::move(plan_);
     std::vector<PartChange> parts = file_.container().change_parts(changes);
     require_effect(parts);
+    hold_in(parts);
     for (PartChange& part : parts) {
       const CheckpointFile& changed = checkpoint_.files[file_.file_of_part(part.part)];
       plan_.edits.push_back({changed.location, std::move(part.change), *changed.status});
@@ -52,6 +53,16 @@ class FilePlanner {
   /// Notes that an entry of the plan changes in the file that holds `node`.
   void hold(std::size_t entry, NodeId node) {
     plan_.holders.emplace_back(entry, file_.file_of_part(file_.container().part_of(node)));
+  }
+
+  /// What changes in no file that holds it changes in the one that names it: a key that goes leaves a distributed
+  /// checkpoint's metadata.
+  void hold_in(const std::vector<PartChange>& parts) {
+    std::set<std::size_t> changed;
+    for (const PartChange& part : parts) changed.insert(file_.file_of_part(part.part));
+    for (auto& [entry, file] : plan_.holders) {
+      if (!changed.contains(file)) file = file_.file_of_part(parts.back().part);
+    }
   }
 
   /// Turns what the fields become into changes of the nodes that they have in this file.

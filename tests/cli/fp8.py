@@ -100,10 +100,8 @@ def check_form(after, arguments):
 def may_be_refused(case, verb, arguments, dialects):
     is_other = dialects != {"transformer_engine"}
     is_safetensors = case.truth["container"] == "safetensors"  # its header says how large a tensor is
-    if verb == "reencode" or arguments == ["--remove"]:
-        # What stands by itself, or in Megatron-core's list of one, is no item of a map.
-        is_whole = case.name.endswith("_dcp") or (verb == "strip" and case.name.endswith("_dist"))
-        return is_other or is_safetensors or is_whole
+    if verb == "reencode":
+        return is_other or is_safetensors or case.name.endswith("_dcp")  # what stands by itself is no item of a map
     if verb == "strip":
         return bool(dialects & WITHOUT_DOCUMENT) or is_safetensors
     if verb == "resize" or (verb == "reset" and arguments):

@@ -155,6 +155,52 @@ TEST_CASE("a value that grows is appended whole, and the metadata that points to
   CHECK(value_at(*again, {"optim", "param_groups", "0", "lr"}).type == "float");
 }
 
+namespace {
+
+std::vector<std::string> keys_in(const Images& images) {
+  const auto metadata = read_dcp_metadata(MemorySource(".metadata", images.images.at(".metadata")));
+  std::vector<std::string> keys;
+  for (const DcpItem& item : metadata->items) keys.emplace_back(item.key);
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("a key goes out of all that the metadata say of it, and no item moves") {
+  for (const char protocol : {'4', '5'}) {  // what Python writes by itself
+    INFO(protocol);
+    Images images(std::string("torch/dcp-protocol") + protocol + "/step_20", {".metadata", "__0_0.distcp"});
+    std::vector<std::string> keys = keys_in(images);
+    const auto container = open(images, beginning_with("scaler."));
+    const NodeChange change{node_at(container->tree(), {"scaler", "scale"}), Removal(), "scale"};
+    const auto parts = container->change_parts({&change, 1});
+    CHECK(changed_parts(*container, parts) == std::vector<std::string>{".metadata"});
+    images.apply(*container, parts);
+    CHECK(std::erase(keys, "scaler.scale") == 1);
+    CHECK(keys_in(images) == keys);
+    CHECK(as_text(images.images.at(".metadata")).find("scaler.scale") == std::string_view::npos);
+    const auto again = open(images, beginning_with("scaler."));
+    CHECK(value_at(*again, {"scaler", "growth_interval"}).type == "int");
+    CHECK(again->tree().find(node_at(again->tree(), {"scaler"}), "scale") == nowhere);
+  }
+}
+
+TEST_CASE("an object that Megatron keeps in a list of one goes with its key, and the plans of the save go with it") {
+  Images images("transformer_engine/te2.20_megatron_dist/ckpt/iter_0000010", {".metadata", "__0_0.distcp"});
+  const std::string key = "decoder.layers.mlp.linear_fc1._extra_state/shard_1_2";
+  std::vector<std::string> keys = keys_in(images);
+  const auto container = open(images, beginning_with(key));
+  const NodeId list = node_at(container->tree(), {"decoder", "layers", "mlp", "linear_fc1", "_extra_state/shard_1_2"});
+  const NodeChange change{container->tree().items(list)[0], Removal(), "extra state"};
+  images.apply(*container, container->change_parts({&change, 1}));
+  CHECK(std::erase(keys, key) == 1);
+  CHECK(keys_in(images) == keys);
+  const auto metadata = read_dcp_metadata(MemorySource(".metadata", images.images.at(".metadata")));
+  const Tree& tree = metadata->pickle.tree;
+  CHECK(tree.find(tree.fields(tree.root), "all_local_plans") == nowhere);
+  CHECK(tree.find(tree.find(tree.fields(tree.root), "state_dict_metadata"), key) == nowhere);
+}
+
 TEST_CASE("metadata of every pickle protocol is read and written") {
   for (const char protocol : {'0', '1', '2', '3', '4', '5'}) {
     INFO(protocol);
