@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
+#include <set>
 
 #include "lib/base/text.hpp"
 #include "tools/render.hpp"
@@ -31,20 +32,51 @@ std::string typed_side(const std::optional<Value>& value) {
   return value ? fmt::format("{} {}", escaped(value->type), value_text(*value)) : "nothing";
 }
 
+/// Lines that say the same of many places: a model has thousands of layers.
+class AlikeLines {
+ public:
+  void add(const std::string& kind, std::string line) {
+    const auto [known, is_new] = numbers_.try_emplace(kind, lines_.size());
+    if (is_new) lines_.emplace_back();
+    lines_[known->second].push_back(std::move(line));
+  }
+
+  /// All of a kind that has few, the first ones of others.
+  [[nodiscard]] std::string text() const {
+    constexpr std::size_t few = 12, named = 4;
+    std::string text;
+    for (const auto& lines : lines_) {
+      const std::size_t shown = lines.size() <= few ? lines.size() : named;
+      for (std::size_t i = 0; i < shown; ++i) text += lines[i];
+      if (shown < lines.size()) text += fmt::format("    and so in {} more places\n", lines.size() - shown);
+    }
+    return text;
+  }
+
+ private:
+  std::map<std::string, std::size_t> numbers_;
+  std::vector<std::vector<std::string>> lines_;  ///< by kind, in the order of their first
+};
+
+std::string field_line(const Terminal& terminal, const PlannedField& field) {
+  const std::size_t count = field.files.size();
+  const bool is_kept = same(field.before, field.after);
+  return fmt::format("{}  {}  {}  in {} file{}{}\n", terminal.styled(Style::strong, escaped(field.field)),
+                     is_kept ? fmt::format("is {} already", with_power(field.before))
+                             : fmt::format("{} -> {}", with_power(field.before), with_power(field.after)),
+                     field.path.empty() ? "(the whole file)" : escaped(field.path), count, count == 1 ? "" : "s",
+                     field.note.empty() ? "" : "; its type changes: " + escaped(field.note));
+}
+
 }  // namespace
 
 std::string render_fields(const Terminal& terminal, const EditPlan& plan) {
-  std::string text;
+  AlikeLines lines;
   for (const PlannedField& field : plan.fields) {
-    const std::size_t count = field.files.size();
     const bool is_kept = same(field.before, field.after);
-    text += fmt::format("{}  {}  {}  in {} file{}{}\n", terminal.styled(Style::strong, escaped(field.field)),
-                        is_kept ? fmt::format("is {} already", with_power(field.before))
-                                : fmt::format("{} -> {}", with_power(field.before), with_power(field.after)),
-                        field.path.empty() ? "(the whole file)" : escaped(field.path), count, count == 1 ? "" : "s",
-                        field.note.empty() ? "" : "; its type changes: " + escaped(field.note));
+    lines.add(field.field + (is_kept ? " kept " : " ") + field.note, field_line(terminal, field));
   }
-  return text;
+  return lines.text();
 }
 
 std::string render_bytes(const Terminal&, const EditPlan& plan) {
@@ -60,8 +92,10 @@ std::string render_bytes(const Terminal&, const EditPlan& plan) {
                           append->body.size() + append->commit.size(), escaped(append->meaning));
     }
     if (const auto& splice = edit.change.splice) {
-      text += fmt::format("  at {:<10} {} bytes become {}: {}; the file is written anew beside and renamed\n",
-                          splice->offset, splice->before.size(), splice->after.size(), escaped(splice->meaning));
+      text += fmt::format(
+          "  at {:<10} {} bytes become {}: {}; {}\n", splice->offset, splice->before.size(), splice->after.size(),
+          escaped(splice->meaning),
+          edit.change.patches.empty() ? "the file is written anew beside and renamed" : "the file ends there");
     }
   }
   return text;
@@ -77,13 +111,14 @@ std::string render_history(const Terminal& terminal, const std::vector<HistoryEn
     text += fmt::format("{}  {}  {} file{}  {}\n", terminal.styled(Style::strong, fmt::format("#{}", entry.number)),
                         entry.when, count, count == 1 ? "" : "s", state);
     // The same change in a thousand rank files is one line.
-    std::vector<std::string> shown;
+    std::set<std::string> known;
+    AlikeLines lines;
     for (const FieldEdit& edit : entry.fields) {
-      const std::string line = fmt::format("    {}  {} -> {}  {}\n", escaped(edit.field), escaped(edit.before),
-                                           escaped(edit.after), escaped(edit.place));
-      if (std::find(shown.begin(), shown.end(), line) == shown.end()) shown.push_back(line);
+      std::string line = fmt::format("    {}  {} -> {}  {}\n", escaped(edit.field), escaped(edit.before),
+                                     escaped(edit.after), escaped(edit.place));
+      if (known.insert(line).second) lines.add(edit.field, std::move(line));
     }
-    for (const std::string& line : shown) text += line;
+    text += lines.text();
   }
   return text;
 }
