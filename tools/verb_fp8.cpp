@@ -77,7 +77,8 @@ void add_fp8(CLI::App& app, Run& run) {
           "2.3 read no empty tensor: with --for 2.3 it holds a pickled None, which all releases read. What was stored\n"
           "stays in the file, out of every loader's sight, until the checkpoint is saved anew. --remove takes keys "
           "out\n"
-          "of pickles and of the metadata of distributed checkpoints, whose other files stay as they are.");
+          "of pickles and of the metadata of distributed checkpoints, whose other files stay as they are; safetensors\n"
+          "become shorter, and the index of a model's shards goes along.");
   add_verb(*fp8, run, Fp8Verb::reset, "reset", "Scales of 1 and empty histories, as training starts")
       ->footer("Histories stay as long as they are, unless --history says otherwise.");
   add_verb(*fp8, run, Fp8Verb::recompute, "recompute", "Scales from the histories, by the framework's own rule")

@@ -34,7 +34,7 @@ struct Splice {
   std::string meaning;
 };
 
-/// Either patches and perhaps an append (in place), or one splice (written beside). Offsets are in the old file.
+/// Patches and perhaps an append, or a splice up to the end (in place); or one splice alone (written beside).
 struct FileChange {
   std::vector<Patch> patches;
   std::optional<Append> append;

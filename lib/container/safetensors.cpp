@@ -11,7 +11,9 @@
 #include "lib/container/mindspore_checksum.hpp"
 #include "lib/container/nested.hpp"
 #include "lib/container/nested_keys.hpp"
+#include "lib/container/pickle_change.hpp"
 #include "lib/container/pickle_patch.hpp"
+#include "lib/container/safetensors_layout.hpp"
 
 namespace tare {
 namespace {
@@ -100,6 +102,9 @@ class Safetensors final : public Container {
     return (*entries_)[static_cast<std::size_t>(tree_[node].as.integer)];
   }
   [[nodiscard]] Bytes read_whole(const SafetensorsEntry& entry) const;
+  [[nodiscard]] bool changes_size(const NodeChange& wanted) const;
+  /// Tensors that change their size, or go.
+  [[nodiscard]] FileChange relay(std::span<const NodeChange> changes) const;
   [[nodiscard]] bool has_checksum() const { return !mindspore_checksum(header_).empty(); }
 
   std::shared_ptr<const Source> image_;
@@ -131,22 +136,47 @@ Bytes Safetensors::read_whole(const SafetensorsEntry& entry) const {
   return image_->read(entry.place);
 }
 
-FileChange Safetensors::change(std::span<const NodeChange> changes) const {
+bool Safetensors::changes_size(const NodeChange& wanted) const {
+  const auto* contents = std::get_if<NewContents>(&wanted.value);
+  return std::holds_alternative<Removal>(wanted.value) ||
+         (contents != nullptr && contents->bytes.size() != entry(wanted.node).place.size);
+}
+
+FileChange Safetensors::relay(std::span<const NodeChange> changes) const {
+  NewTensors anew;
+  for (const NodeChange& wanted : changes) {
+    const auto refuse = [&](const char* problem) { throw Error(Status::refused, wanted.meaning + problem); };
+    if (tree_.kind(wanted.node) != Kind::tensor) refuse(": is no tensor of the file");
+    if (header_.entries.empty()) refuse(": stands among other tensors of an item, and keeps its size");
+    if (has_checksum()) refuse(": MindSpore's checksum is of tensors that keep their size");
+    std::optional<Bytes>& bytes = anew[static_cast<std::size_t>(tree_[wanted.node].as.integer)];
+    if (const auto* contents = std::get_if<NewContents>(&wanted.value)) {
+      const SafetensorsEntry& tensor = entry(wanted.node);
+      if (tensor.shape.size() != 1 || tensor.type.size != 1) refuse(": is no row of bytes");
+      bytes = contents->bytes;
+    } else if (!std::holds_alternative<Removal>(wanted.value)) {
+      refuse(": changes beside tensors that change their size: edit them one after the other");
+    }
+  }
+  return relaid(*image_, header_, anew, joined_meaning(changes));
+}
+
+FileChange Safetensors::change(std::span<const NodeChange> all) const {
+  const std::vector<NodeChange> changes = without_nesting(tree_, all, image_->name());
+  if (std::any_of(changes.begin(), changes.end(), [&](const NodeChange& c) { return changes_size(c); })) {
+    return relay(changes);
+  }
   FileChange change;
   const auto patch = [&](std::uint64_t offset, ByteView after, const std::string& meaning) {
     auto runs = differing_runs(image_->read({offset, after.size()}), after, offset, meaning);
     std::move(runs.begin(), runs.end(), std::back_inserter(change.patches));
   };
-  for (const NodeChange& wanted : without_nesting(tree_, changes, image_->name())) {
+  for (const NodeChange& wanted : changes) {
     if (tree_.kind(wanted.node) != Kind::tensor) {
       throw Error(Status::refused, wanted.meaning + ": is no tensor of the file");
     }
     const SafetensorsEntry& tensor = entry(wanted.node);
     if (const auto* contents = std::get_if<NewContents>(&wanted.value)) {
-      if (contents->bytes.size() != tensor.place.size) {
-        throw Error(Status::refused,
-                    fmt::format("{}: {} keeps its {} bytes", wanted.meaning, tensor.name, tensor.place.size));
-      }
       patch(tensor.place.offset, contents->bytes, wanted.meaning);
       continue;
     }

@@ -56,6 +56,14 @@ class HeaderText {
                 "the file is damaged; take another copy");
   }
 
+  /// Where in the image the next character stands that is no blank.
+  std::uint64_t place() {
+    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
+    return length_size + at_;
+  }
+  /// What was read since `begin`.
+  [[nodiscard]] Span since(std::uint64_t begin) const { return {begin, length_size + at_ - begin}; }
+
   /// Takes `wanted` if it comes next.
   bool takes(char wanted) {
     at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
@@ -162,12 +170,15 @@ SafetensorsEntry read_entry(HeaderText& text, std::string name, Span data) {
   while (!text.takes('}')) {
     const std::string key = text.string();
     text.expect(':');
+    const std::uint64_t begin = text.place();
     if (key == "dtype") {
       entry.type = type_named(text.string());
     } else if (key == "shape") {
       entry.shape = text.numbers();
+      entry.shape_text = text.since(begin);
     } else if (key == "data_offsets") {
       range = text.numbers();
+      entry.place_text = text.since(begin);
     } else {
       text.fail(fmt::format("an unknown key '{}'", key));
     }
@@ -196,12 +207,15 @@ SafetensorsHeader read_safetensors_header(const Source& source) {
   HeaderText text(as_text(bytes), source.name());
   text.expect('{');
   while (!text.takes('}')) {
+    const std::uint64_t begin = text.place();
     std::string name = text.string();
     text.expect(':');
     if (name == "__metadata__") {
       header.metadata = read_strings(text);
+      header.metadata_member = text.since(begin);
     } else {
       header.entries.push_back(read_entry(text, std::move(name), header.data));
+      header.entries.back().member = text.since(begin);
     }
     text.takes(',');
   }

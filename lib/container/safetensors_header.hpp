@@ -17,12 +17,15 @@ struct SafetensorsEntry {
   ElementType type;  ///< of size 0 where tare does not know it
   std::vector<std::int64_t> shape;
   Span place;  ///< in the image
+  // Where the header says so: the whole member, and the lists of its shape and its place.
+  Span member = {}, shape_text = {}, place_text = {};
 };
 
 struct SafetensorsHeader {
   std::vector<SafetensorsEntry> entries;                           ///< in the header's order
   std::vector<std::pair<std::string, std::string>> metadata = {};  ///< what `__metadata__` holds
   Span data;                                                       ///< all behind the header
+  Span metadata_member = {};
 };
 
 /// Reads the header of the image that `source` is. Throws `corrupt` where it is no such header or contradicts itself,

@@ -22,6 +22,7 @@
 #include "lib/edit/new_value.hpp"
 #include "lib/edit/root_key.hpp"
 #include "lib/edit/value_text.hpp"
+#include "lib/edit/weight_map.hpp"
 
 namespace tare {
 namespace {
@@ -78,6 +79,7 @@ class Planner {
 
   EditPlan finished() {
     plan_files();
+    for (FileEdit& map : renewed_weight_maps(plan_.files)) plan_.files.push_back(std::move(map));
     for (FileEdit& manifest : renewed_manifests(plan_.files, {request_.force, request_.announce})) {
       plan_.files.push_back(std::move(manifest));
     }

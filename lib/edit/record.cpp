@@ -55,6 +55,26 @@ void add_append(FileRecord& record, const OpenFile& file, const Append& append) 
   record.size_after = record.size_before + record.tail.size();
 }
 
+/// In place, and the file's end moves.
+void add_end(FileRecord& record, const OpenFile& file, const FileChange& change) {
+  const Splice& end = *change.splice;
+  if (change.append || end.offset + end.before.size() != record.size_before) {
+    throw_bad_change(file, end.offset, "is a splice beside other changes");
+  }
+  verified(file, record.size_before, {end.offset, end.before, end.after});
+  const auto common = static_cast<std::ptrdiff_t>(std::min(end.before.size(), end.after.size()));
+  std::vector<Patch> patches = change.patches;
+  patches.push_back({end.offset,
+                     Bytes(end.before.begin(), end.before.begin() + common),
+                     Bytes(end.after.begin(), end.after.begin() + common),
+                     {}});
+  add_patches(record, file, patches);
+  const Bytes& longer = end.before.size() > end.after.size() ? end.before : end.after;
+  record.tail.assign(longer.begin() + common, longer.end());
+  record.tail_body = record.tail.size();
+  record.size_after = end.offset + end.after.size();
+}
+
 void add_splice(FileRecord& record, const OpenFile& file, const Splice& splice) {
   record.way = Way::rewritten;
   record.swaps = {verified(file, record.size_before, {splice.offset, splice.before, splice.after})};
@@ -139,9 +159,8 @@ FileRecord record_of(const OpenFile& file, const FileChange& change, std::string
   record.mtime_after = mtime_after;
   record.mode = status.st_mode & 07777;
   if (change.splice && (!change.patches.empty() || change.append)) {
-    throw_bad_change(file, change.splice->offset, "is a splice beside other changes");
-  }
-  if (change.splice) {
+    add_end(record, file, change);
+  } else if (change.splice) {
     add_splice(record, file, *change.splice);
   } else {
     add_patches(record, file, change.patches);

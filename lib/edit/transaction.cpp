@@ -82,7 +82,7 @@ std::vector<Finding> findings_of(FileLayer& files, const std::vector<Target>& ta
                           path,
                           {}});
     }
-    if (target.edit->change.splice && target.edit->planned.st_nlink > 1) {
+    if (target.edit->change.splice && target.edit->change.patches.empty() && target.edit->planned.st_nlink > 1) {
       findings.push_back({Severity::warning,
                           "hard-link-parted",
                           fmt::format("{} was rewritten: its other names keep the old file", path),

@@ -58,6 +58,7 @@ status=0
 "$cache/new/bin/python" $here/engine.py "${common[@]}" 2>"$cache/engine.log" || { cat "$cache/engine.log" >&2; status=1; }
 "$cache/new/bin/python" $here/removed_keys.py "${common[@]}" 2>"$cache/removed_keys.log" ||
   { cat "$cache/removed_keys.log" >&2; status=1; }
+"$cache/new/bin/python" $here/safetensors_state.py "${common[@]}" || status=1
 "$cache/new/bin/python" $here/extra_state.py "${common[@]}" --releases "$cache/extra_state" || status=1
 for arrays in tensorflow orbax keras; do
   "$cache/$arrays/bin/python" $here/arrays.py "${common[@]}" 2>"$cache/$arrays.log" ||

@@ -74,8 +74,9 @@ Bytes applied(Bytes image, const FileChange& change) {
     }
   }
   if (change.splice) {
-    require(change.patches.empty() && !change.append, "a splice does not come alone");
     const Splice& splice = *change.splice;
+    const bool is_end = splice.offset + splice.before.size() == image.size();
+    require((change.patches.empty() || is_end) && !change.append, "a splice in the middle does not come alone");
     require_before(image, splice.offset, splice.before);
     const auto at = image.begin() + static_cast<std::ptrdiff_t>(splice.offset);
     const auto next = image.erase(at, at + static_cast<std::ptrdiff_t>(splice.before.size()));

@@ -83,3 +83,89 @@ TEST_CASE("files that the format's own reader refuses are refused") {
         std::string::npos);
   CHECK(error_of(R"({"a)", 0).find("without an end") != std::string::npos);
 }
+
+namespace {
+
+/// Four tensors, of 8, 3, 4 and 1 bytes, each filled with its letter; the last is not the last in the header.
+Bytes four_tensors() {
+  Bytes image = file_of(R"({"d":{"dtype":"U8","shape":[1],"data_offsets":[15,16]},)"
+                        R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                        R"("b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]},)"
+                        R"("__metadata__":{"format":"pt"},)"
+                        R"("c":{"dtype":"U8","shape":[4],"data_offsets":[11,15]}}   )",
+                        0);
+  for (const char letter : std::string_view("aaaaaaaabbbccccd")) image.push_back(static_cast<std::byte>(letter));
+  return image;
+}
+
+/// The names and bytes of all tensors, in the order of their places.
+std::string contents(const Bytes& image) {
+  const SafetensorsHeader header = read_safetensors_header(MemorySource("image", image));
+  std::vector<SafetensorsEntry> entries = header.entries;
+  std::sort(entries.begin(), entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+    return a.place.offset < b.place.offset || (a.place.offset == b.place.offset && a.place.size < b.place.size);
+  });
+  std::string all;
+  for (const SafetensorsEntry& entry : entries) {
+    all.append(entry.name).append("=").append(as_text(ByteView(image).subspan(entry.place.offset, entry.place.size)));
+    all.append(" ");
+  }
+  return all;
+}
+
+/// What becomes of the image, and whether its header keeps its length.
+std::string changed(const Bytes& image, std::vector<std::pair<std::string, NodeValue>> values,
+                    bool keeps_length = true) {
+  const auto file = open_image(image);
+  std::vector<NodeChange> changes;
+  for (auto& [name, value] : values) {
+    changes.push_back({file->tree().find(file->tree().root, name), std::move(value), name});
+  }
+  const FileChange made = file->change(changes);
+  CHECK(made.patches.empty() != keeps_length);
+  const Bytes after = applied(image, made);
+  open_image(after);  // takes no file whose tensors leave gaps
+  CHECK((load_le<std::uint64_t>(after.data()) == load_le<std::uint64_t>(image.data())) == keeps_length);
+  CHECK(load_le<std::uint64_t>(after.data()) % (keeps_length ? 1 : 8) == 0);
+  return contents(after);
+}
+
+NewContents bytes(std::string_view text) {
+  return {bytes_of(text)};
+}
+
+}  // namespace
+
+TEST_CASE("a tensor of bytes changes its size, and those behind it move") {
+  const Bytes image = four_tensors();
+  CHECK(contents(image) == "a=aaaaaaaa b=bbb c=cccc d=d ");
+  CHECK(changed(image, {{"b", bytes("")}}) == "a=aaaaaaaa b= c=cccc d=d ");
+  CHECK(changed(image, {{"b", bytes("xx")}, {"d", bytes("yyy")}}) == "a=aaaaaaaa b=xx c=cccc d=yyy ");
+  CHECK(changed(image, {{"c", bytes("zzzzz")}}) == "a=aaaaaaaa b=bbb c=zzzzz d=d ");
+}
+
+TEST_CASE("a tensor goes with its member of the header, wherever that stands") {
+  const Bytes image = four_tensors();
+  for (const auto& [name, left] : std::vector<std::pair<std::string, std::string>>{{"a", "b=bbb c=cccc d=d "},
+                                                                                   {"b", "a=aaaaaaaa c=cccc d=d "},
+                                                                                   {"c", "a=aaaaaaaa b=bbb d=d "},
+                                                                                   {"d", "a=aaaaaaaa b=bbb c=cccc "}}) {
+    INFO(name);
+    CHECK(changed(image, {{name, Removal()}}) == left);
+  }
+  CHECK(changed(image, {{"a", Removal()}, {"b", Removal()}, {"c", Removal()}, {"d", Removal()}}).empty());
+}
+
+TEST_CASE("a header that has no room left grows, where the file is small") {
+  CHECK(changed(four_tensors(), {{"b", NewContents{Bytes(200'000, std::byte{'b'})}}}, false).ends_with("c=cccc d=d "));
+}
+
+TEST_CASE("a tensor of numbers keeps its size, and no more than a limit moves") {
+  const Bytes image = four_tensors();
+  CHECK_THROWS_WITH(changed(image, {{"a", bytes("")}}), Catch::Contains("no row of bytes"));
+  CHECK_THROWS_WITH(changed(image, {{"b", bytes("")}, {"a", NewElements{{0, 1.0}}}}), Catch::Contains("one after"));
+  const std::uint64_t size = (std::uint64_t{32} << 20) + 1;
+  const std::string header = R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[)" +
+                             std::to_string(size) + R"(],"data_offsets":[1,)" + std::to_string(size + 1) + "]}}";
+  CHECK_THROWS_WITH(changed(file_of(header, size + 1), {{"b", Removal()}}), Catch::Contains("would have to move"));
+}

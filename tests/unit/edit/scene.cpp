@@ -43,6 +43,13 @@ FileChange splice(const Bytes& file, std::uint32_t seed) {
   return {{}, {}, Splice{300, {file.begin() + 300, file.begin() + 302}, noise(5, seed), "window"}};
 }
 
+/// Patches, and another end of the file.
+FileChange new_end(const Bytes& file, std::uint32_t seed, std::size_t size) {
+  constexpr std::ptrdiff_t from = 950;
+  return {
+      patches(file, seed).patches, {}, Splice{from, {file.begin() + from, file.end()}, noise(size, seed), "tensors"}};
+}
+
 Scene with_splice(const char* name) {
   Scene scene = empty_scene(name);
   const Bytes file = noise(1200, 7);
@@ -93,6 +100,10 @@ std::vector<Scene> all_scenes() {
   scenes.push_back(with_splice("splice without hard links"));
   scenes.back().disk.set_hard_links(false);
   add(scenes.emplace_back(empty_scene("read-only file")), "scaler.pt", file, patches(file, 4), 0400);
+
+  add(scenes.emplace_back(empty_scene("shorter end")), "model.safetensors", file, new_end(file, 4, 20));
+  add(scenes.emplace_back(empty_scene("longer end")), "model.safetensors", file, new_end(file, 5, 300));
+  add(scenes.emplace_back(empty_scene("no end")), "model.safetensors", file, new_end(file, 6, 0));
 
   // Items that grew stand behind the end of their files; the metadata is renamed, and the manifest vouches for all.
   Scene& distributed = scenes.emplace_back(empty_scene("distributed"));
