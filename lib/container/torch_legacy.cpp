@@ -14,6 +14,7 @@
 #include "lib/container/pickle_opcode.hpp"
 #include "lib/container/pickle_tensor.hpp"
 #include "lib/container/pickle_window.hpp"
+#include "lib/container/preview.hpp"
 
 namespace tare {
 namespace {
@@ -201,10 +202,23 @@ class TorchLegacy final : public Container {
     const auto direct = without_nesting(tree(), changes, source_->name());
     const PickleRewrite rewrite = rewrite_pickle(pickle_, object_.offset, *tensors_, direct);
     const ByteView old_pickle = ByteView(*text_).subspan(object_.offset, object_.size);
-    return change_plain_file(*source_, object_.offset, old_pickle, rewrite, joined_meaning(changes));
+    FileChange change = change_plain_file(*source_, object_.offset, old_pickle, rewrite, joined_meaning(changes));
+    if (rewrite.names_other_storages) require_readable(change);
+    return change;
   }
 
  private:
+  /// The file lists its storages apart: torch loads it only where the object names the same ones.
+  void require_readable(const FileChange& change) const {
+    try {
+      open_torch_legacy(std::make_shared<PreviewSource>(source_, change));
+    } catch (const Error&) {
+      throw Error(Status::refused,
+                  source_->name() + ": tensors come or go with the value, and this form lists them apart",
+                  "load the checkpoint with torch and save it anew, as a zip");
+    }
+  }
+
   std::shared_ptr<const Source> source_;
   LegacyStorages storages_;
   Span object_;

@@ -25,9 +25,19 @@ Choice read_choice(ByteView bytes) {
           load_le<std::int8_t>(bytes.data() + 3)};
 }
 
-/// Powers of two: every element type that can hold them holds them exactly.
+constexpr const char* new_key = "tare_fuzz";
+constexpr std::int64_t new_number = 4096;
+
+/// Powers of two: every element type that can hold them holds them exactly. Or another value in the old one's place, or
+/// entries that a map lacks, or nothing.
 NodeValue new_value(const Choice& choice) {
-  switch (choice.kind % 3) {
+  switch (choice.kind % 6) {
+    case 3:
+      return NewDocument{{new_number}};
+    case 4:
+      return NewEntries{{{new_key, {new_number}}}};
+    case 5:
+      return Removal();
     case 0:
       return choice.number % 2 != 0;
     case 1:
@@ -80,6 +90,28 @@ std::vector<bool> describing(const Tree& tree) {
   return marked;
 }
 
+bool is_number_change(const NodeValue& value) {
+  return std::holds_alternative<bool>(value) || std::holds_alternative<Integer>(value) ||
+         std::holds_alternative<double>(value);
+}
+
+/// Any value of a map; for new entries, any map.
+std::optional<NodeId> chosen_item(const Tree& tree, const Choice& choice, const NodeValue& value) {
+  const std::vector<bool> is_seen = reached(tree);
+  std::vector<NodeId> nodes;
+  for (NodeId node = 0; node < tree.size(); ++node) {
+    if (tree.kind(node) != Kind::map || !is_seen[node]) continue;
+    if (std::holds_alternative<NewEntries>(value)) {
+      if (tree.find(node, new_key) == nowhere) nodes.push_back(node);
+      continue;
+    }
+    const auto pairs = tree.items(node);
+    for (std::size_t i = 1; i < pairs.size(); i += 2) nodes.push_back(pairs[i]);
+  }
+  if (nodes.empty()) return std::nullopt;
+  return nodes[choice.node % nodes.size()];
+}
+
 std::optional<NodeId> chosen(const Tree& tree, const Choice& choice) {
   const std::vector<bool> left_out = describing(tree);
   const std::vector<bool> is_seen = reached(tree);
@@ -128,6 +160,65 @@ void check(const Bytes& image, const Container& before, const NodeChange& change
   }
 }
 
+/// How many maps and how many of their items are reached: what an edit of items changes by one, and by no more.
+struct Count {
+  std::int64_t maps = 0, items = 0;
+};
+
+Count count_of(const Tree& tree) {
+  Count count;
+  const std::vector<bool> is_seen = reached(tree);
+  for (NodeId node = 0; node < tree.size(); ++node) {
+    if (tree.kind(node) != Kind::map || !is_seen[node]) continue;
+    ++count.maps;
+    count.items += static_cast<std::int64_t>(tree.items(node).size() / 2);
+  }
+  return count;
+}
+
+/// The maps and items of what goes, which nothing else holds then.
+Count count_without(const Tree& tree, NodeId gone) {
+  Count count;
+  std::vector<bool> marked(tree.size());
+  marked[gone] = true;
+  std::vector<NodeId> pending = {tree.root};
+  if (!marked[tree.root]) marked[tree.root] = true;
+  while (!pending.empty()) {
+    const NodeId node = pending.back();
+    pending.pop_back();
+    if (tree.kind(node) == Kind::map) {
+      ++count.maps;
+      count.items += static_cast<std::int64_t>(tree.items(node).size() / 2);
+    }
+    for (const auto below : {tree.items(node), tree.parts(node)}) {
+      for (const NodeId child : below) {
+        if (child == nowhere || marked[child]) continue;
+        marked[child] = true;
+        pending.push_back(child);
+      }
+    }
+  }
+  return count;
+}
+
+void check_items(const Bytes& image, const Container& before, const NodeChange& change, const FileChange& planned) {
+  std::unique_ptr<Container> after;
+  try {
+    after = test::open_image(test::applied(image, planned));
+  } catch (const Error& error) {
+    fail(error.what());
+  }
+  Count wanted = count_of(before.tree());
+  if (std::holds_alternative<NewEntries>(change.value)) {
+    ++wanted.items;
+  } else if (change.node != before.tree().root) {
+    wanted = count_without(before.tree(), change.node);
+    if (std::holds_alternative<Removal>(change.value)) --wanted.items;
+  }
+  const Count got = count_of(after->tree());
+  if (got.maps != wanted.maps || got.items != wanted.items) fail("other items are left than should be");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -141,13 +232,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FileChange planned;
   try {
     before = test::open_image(image);
-    const auto node = chosen(before->tree(), choice);
+    const bool is_number = is_number_change(change.value);
+    const auto node = is_number ? chosen(before->tree(), choice) : chosen_item(before->tree(), choice, change.value);
     if (!node) return 0;
     change.node = *node;
     planned = before->change({&change, 1});
   } catch (const Error&) {
     return 0;  // Refused: nothing is planned.
   }
-  check(image, *before, change, planned);
+  is_number_change(change.value) ? check(image, *before, change, planned)
+                                 : check_items(image, *before, change, planned);
   return 0;
 }
