@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <set>
@@ -58,14 +59,23 @@ class AlikeLines {
   std::vector<std::vector<std::string>> lines_;  ///< by kind, in the order of their first
 };
 
+/// A value of two; where they are arrays of different shapes that goes before, because they often begin alike.
+std::string sized_side(const Value& value, const Value& other) {
+  const auto* array = std::get_if<PackedArray>(&value.data);
+  const auto* beside = std::get_if<PackedArray>(&other.data);
+  if (array == nullptr || beside == nullptr || array->shape == beside->shape) return with_power(value);
+  return fmt::format("{} {}", fmt::join(array->shape, "x"), with_power(value));
+}
+
 std::string field_line(const Terminal& terminal, const PlannedField& field) {
   const std::size_t count = field.files.size();
   const bool is_kept = same(field.before, field.after);
-  return fmt::format("{}  {}  {}  in {} file{}{}\n", terminal.styled(Style::strong, escaped(field.field)),
-                     is_kept ? fmt::format("is {} already", with_power(field.before))
-                             : fmt::format("{} -> {}", with_power(field.before), with_power(field.after)),
-                     field.path.empty() ? "(the whole file)" : escaped(field.path), count, count == 1 ? "" : "s",
-                     field.note.empty() ? "" : "; its type changes: " + escaped(field.note));
+  return fmt::format(
+      "{}  {}  {}  in {} file{}{}\n", terminal.styled(Style::strong, escaped(field.field)),
+      is_kept ? fmt::format("is {} already", with_power(field.before))
+              : fmt::format("{} -> {}", sized_side(field.before, field.after), sized_side(field.after, field.before)),
+      field.path.empty() ? "(the whole file)" : escaped(field.path), count, count == 1 ? "" : "s",
+      field.note.empty() ? "" : "; its type changes: " + escaped(field.note));
 }
 
 }  // namespace

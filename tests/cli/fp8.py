@@ -126,6 +126,10 @@ def check(tare, case):
             check_values(verb, arguments, before, after)
             if verb == "resize":
                 check_resized(before, after, int(arguments[-1]))
+                # Both histories often begin alike: the text says how long they are.
+                for line in done.out.decode().splitlines():
+                    is_change = line.startswith("amax_history") and " -> " in line
+                    require(not is_change or f" -> {arguments[-1]}x" in line, verb, "told", line)
             if verb == "reencode":
                 check_form(after, arguments)
             undone = tare("undo", copy.target, "--yes")
