@@ -64,6 +64,9 @@ struct Checkpoint {
 /// `not_found` for a directory without a checkpoint, or one whose pointer file names a checkpoint that is not there.
 Checkpoint open_checkpoint(const std::string& path, const OpenOptions& options);
 
+/// The files that containers are opened by: parts of others mean nothing by themselves.
+std::vector<std::size_t> whole_files(const Checkpoint& checkpoint);
+
 /// The files that hold copies of a scaler, each once.
 std::vector<std::size_t> files_of(const Scaler& scaler);
 

@@ -241,6 +241,18 @@ Checkpoint open_checkpoint(const std::string& path, const OpenOptions& options) 
   return Opener(path, options).open();
 }
 
+std::vector<std::size_t> whole_files(const Checkpoint& checkpoint) {
+  std::vector<bool> is_part(checkpoint.files.size());
+  for (std::size_t file = 0; file < is_part.size(); ++file) {
+    for (const std::size_t part : checkpoint.files[file].parts) is_part[part] = is_part[part] || part != file;
+  }
+  std::vector<std::size_t> wholes;
+  for (std::size_t file = 0; file < is_part.size(); ++file) {
+    if (!is_part[file]) wholes.push_back(file);
+  }
+  return wholes;
+}
+
 std::vector<std::size_t> files_of(const Scaler& scaler) {
   std::vector<std::size_t> files;
   for (const ScalerCopy& copy : scaler.copies) files.insert(files.end(), copy.places.begin(), copy.places.end());

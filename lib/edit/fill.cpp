@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -17,21 +16,6 @@ namespace {
 std::optional<EmptyPlace> place_in(const Reopened& file, const std::string& path,
                                    const std::optional<std::string>& at) {
   return empty_place(file.container().tree(), {path}, file.container().format(), at);
-}
-
-/// The files that containers are opened by: parts of others mean nothing by themselves.
-std::vector<std::size_t> whole_files(const Checkpoint& checkpoint) {
-  std::set<std::size_t> parts;
-  for (std::size_t number = 0; number < checkpoint.files.size(); ++number) {
-    for (const std::size_t part : checkpoint.files[number].parts) {
-      if (part != number) parts.insert(part);
-    }
-  }
-  std::vector<std::size_t> wholes;
-  for (std::size_t number = 0; number < checkpoint.files.size(); ++number) {
-    if (!parts.contains(number)) wholes.push_back(number);
-  }
-  return wholes;
 }
 
 /// A number of Python's as a field of the plan; a tensor's only element.

@@ -20,13 +20,9 @@ bool is_chosen(const std::string& path, const std::optional<std::string>& layer)
 }  // namespace
 
 std::vector<PlaceWork> places_to_remove(const Checkpoint& checkpoint, const std::optional<std::string>& layer) {
-  std::vector<bool> is_part(checkpoint.files.size());
-  for (std::size_t file = 0; file < is_part.size(); ++file) {
-    for (const std::size_t part : checkpoint.files[file].parts) is_part[part] = is_part[part] || part != file;
-  }
   std::vector<PlaceWork> places;
-  for (std::size_t file = 0; file < is_part.size(); ++file) {
-    if (is_part[file] || checkpoint.files[file].format.empty()) continue;
+  for (const std::size_t file : whole_files(checkpoint)) {
+    if (checkpoint.files[file].format.empty()) continue;
     const Reopened opened(checkpoint, file);
     for (EmptyExtraState& place : empty_extra_states(opened.container().tree())) {
       if (is_chosen(place.path, layer)) places.push_back({file, std::move(place.path)});
