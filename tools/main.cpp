@@ -54,13 +54,14 @@ int run_verb(const Run& run, const Terminal& terminal) {
   return exit_failed;
 }
 
-/// A process that lives for milliseconds spends much of them on page faults: its heap is one piece that starts with a
-/// huge page, where the system has them, so that most runs take a single fault for all their memory.
+/// A process that lives for milliseconds spends much of them on page faults: its heap is one piece that starts with
+/// huge pages, where the system has them, so that most runs take a single fault for all their memory.
 void prepare_heap() {
-  constexpr int heap_bytes = 8 << 20;
+  constexpr int most_in_heap = 32 << 20;  // of one allocation, that malloc allows
+  constexpr int heap_bytes = most_in_heap - (2 << 20);
   constexpr std::uintptr_t huge_page = 2 << 20;
-  mallopt(M_MMAP_THRESHOLD, 4 * heap_bytes);
-  mallopt(M_TRIM_THRESHOLD, 4 * heap_bytes);
+  mallopt(M_MMAP_THRESHOLD, most_in_heap);
+  mallopt(M_TRIM_THRESHOLD, most_in_heap);
   auto* const whole = static_cast<char*>(std::malloc(heap_bytes));  // the heap grows by this much at once, and keeps it
   if (whole == nullptr) return;
   const std::uintptr_t before_first_page = -reinterpret_cast<std::uintptr_t>(whole) % huge_page;
