@@ -13,7 +13,6 @@
 namespace tare {
 
 /// What tensors become, by their number in the header: bytes, of one dimension; nothing where they go.
-/// go.
 using NewTensors = std::map<std::size_t, std::optional<Bytes>>;
 
 /// Patches in the header and a new end of the file; or one splice of a small file whose header has to grow. Throws
