@@ -1,9 +1,8 @@
 #include "lib/container/pickle_outline.hpp"
 
 #include <map>
-#include <optional>
+#include <utility>
 
-#include "lib/base/error.hpp"
 #include "lib/container/pickle_stack.hpp"
 
 namespace tare {
@@ -20,17 +19,7 @@ class Outline final : public PickleStack {
     ++next_;
   }
 
-  [[nodiscard]] std::vector<WrittenItem> items() const {
-    std::vector<WrittenItem> items;
-    for (const auto& item : found_) {
-      if (!item) {
-        throw Error(Status::refused, "the value stands in no map and in no list",
-                    "load the checkpoint with its framework and save it anew");
-      }
-      items.push_back(*item);
-    }
-    return items;
-  }
+  std::vector<WrittenItem> items() && { return std::move(found_); }
 
  private:
   void take_item(std::size_t depth, Span value, Span item) override {
@@ -43,7 +32,7 @@ class Outline final : public PickleStack {
 
   std::span<const std::uint64_t> wanted_;
   std::size_t next_ = 0;
-  std::vector<std::optional<WrittenItem>> found_;
+  std::vector<WrittenItem> found_;
   std::map<std::size_t, std::vector<std::size_t>> open_;  ///< of wanted_, by the depth of the value that each is of
 };
 
@@ -54,7 +43,7 @@ std::vector<WrittenItem> written_items(ByteView text, std::uint64_t begin, std::
   Outline outline(wanted);
   PickleScanner scanner(text, "", begin);
   while (scanner.position() < end) outline.read(scanner.next());
-  return outline.items();
+  return std::move(outline).items();
 }
 
 }  // namespace tare

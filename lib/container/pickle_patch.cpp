@@ -269,7 +269,10 @@ class Rewriter {
       const auto* anew = std::get_if<NewDocument>(&change.value);
       const Span cut = anew != nullptr ? item->value : item->item;
       const bool is_apart = cuts.empty() || cuts.back().end() <= cut.offset;
-      if (cut.size == 0) throw Error(Status::refused, change.meaning + ": stands in no map of its own");
+      if (cut.size == 0) {
+        throw Error(Status::refused, change.meaning + ": stands by itself, in no map and no list",
+                    "load the checkpoint with its framework and save it anew");
+      }
       if (!is_apart) throw Error(Status::refused, change.meaning + ": is shared with another value that goes");
       cuts.push_back(cut);
       in_place_.push_back({cut, anew == nullptr ? Bytes() : opcodes_of(anew->document, change)});
