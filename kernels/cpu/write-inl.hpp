@@ -3,8 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/observe-inl.hpp"
-#include "kernels/cpu/observe_e4m3-inl.hpp"
-#include "kernels/cpu/observe_e5m2-inl.hpp"
+#include "kernels/cpu/observe_fp8-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -163,7 +162,7 @@ inline constexpr std::size_t kStretch = Observer<E>::kMostBlocks < 64 ? Observer
 template <class From, class To, class Change>
 HWY_INLINE void observe_and_write(const typename From::Storage* from, typename To::Storage* to, std::uint32_t count,
                                   const Recipe& recipe, const Change change, bool bypass_cache, Found& found) {
-  Observer<From> observer(recipe);
+  Observer<From> observer(recipe, count);
   for (std::size_t left = count / kBlock; left > 0;) {
     const std::size_t blocks = left < kStretch<From> ? left : kStretch<From>;
     for (std::size_t i = 0; i < blocks; ++i) observer.take(from + i * kBlock);
@@ -231,11 +230,9 @@ consteval void add_observers(PieceTable& table) {
 
 consteval PieceTable make_table() {
   PieceTable table = {};
-  add_observers<F32, F64, F16, BF16, F8E4M3, F8E5M2>(table);
-#if HWY_TARGET != HWY_SCALAR
-  table.observe[F8E4M3::id] = observe_e4m3_piece;
-  table.observe[F8E5M2::id] = observe_e5m2_piece;
-#endif
+  add_observers<F32, F64, F16, BF16>(table);
+  table.observe[F8E4M3::id] = observe_fp8_piece<F8E4M3>;
+  table.observe[F8E5M2::id] = observe_fp8_piece<F8E5M2>;
   add_writers<F32>(table);
   add_writers<F64>(table);
   add_writers<F16>(table);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kernels/cuda/element.hpp"
+#include "kernels/fold.hpp"
 
 namespace tare::kernels::cuda {
 
@@ -71,9 +72,17 @@ struct Layout {
 // ---- one(bits, j, index): a single one, at place j of its vector. kInFlight: how many vectors a lane asks for before
 // ---- it works on them, as many as registers allow.
 
+/// The sums of a lane's positions before they go on in double, where the dtype has such (fold.hpp).
+template <class E, bool kRuns = sizeof(typename E::Bits) == 1>
+struct Runs {};
+template <class E>
+struct Runs<E, true> {
+  float runs[Layout<E>::per_vector] = {};
+};
+
 /// What a lane found: its positions' sums, and counts.
 template <class E>
-class Observer {
+class Observer : Runs<E> {
   using Bits = typename E::Bits;
 
  public:
@@ -84,14 +93,23 @@ class Observer {
     unrolled<kSums>([&](int j) { sums[j] = 0; });
   }
 
-  TARE_HD void full(const Vector& vector, std::uint32_t) {
-    unrolled<kSums>([&](int j) { take(element_of<Bits>(vector, j), sums[j]); });
+  TARE_HD void full(const Vector& vector, std::uint32_t index) {
+    if constexpr (kRuns) {
+      if ((index + kSums - 1) % kRunElements < 32 + kSums - 1)
+        unrolled<kSums>([&](int j) { begin_block(j, index + j); });
+    }
+    unrolled<kSums>([&](int j) { take(element_of<Bits>(vector, j), j); });
   }
-  TARE_HD void one(Bits bits, int place, std::uint32_t) {
+  TARE_HD void one(Bits bits, int place, std::uint32_t index) {
     // Not sums[place]: an index that is not known when compiling would put the sums into memory.
     unrolled<kSums>([&](int j) {
-      if (j == place) take(bits, sums[j]);
+      if (j != place) return;
+      if constexpr (kRuns) begin_block(j, index);
+      take(bits, j);
     });
+  }
+  TARE_HD void finish() {
+    if constexpr (kRuns) unrolled<kSums>([&](int j) { end_run(j); });
   }
 
   double sums[kSums];
@@ -100,15 +118,35 @@ class Observer {
   std::uint32_t below = 0;
 
  private:
-  TARE_HD void take(Bits bits, double& sum) {
+  static constexpr bool kRuns = sizeof(Bits) == 1;
+  static constexpr std::uint32_t kRunElements = kRunBlocks * 32;
+
+  /// Position `j` goes on with the element `index`, which may be the first of a run.
+  TARE_HD void begin_block(int j, std::uint32_t index) {
+    if (index % kRunElements < 32) end_run(j);
+  }
+  TARE_HD void end_run(int j) {
+    sums[j] += static_cast<double>(this->runs[j]);
+    this->runs[j] = 0;
+  }
+
+  TARE_HD void take(Bits bits, int j) {
     const Bits magnitude = bits & E::magnitude;
     max = larger_bits(max, magnitude);
     zeros += magnitude == 0 ? 1 : 0;
     below += magnitude != 0 && magnitude < threshold_ ? 1 : 0;
-    const double value = static_cast<double>(E::value(bits));
+    if constexpr (kRuns) {
+      add_square(this->runs[j], E::value(bits));
+    } else {
+      add_square(sums[j], static_cast<double>(E::value(bits)));
+    }
+  }
+
+  template <class Float>
+  TARE_HD static void add_square(Float& sum, Float value) {
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(Bits) < 8) {  // the square is exact: it makes no difference that it is fused
-      sum = __fma_rn(value, value, sum);
+      sum = fma(value, value, sum);
       return;
     }
 #endif

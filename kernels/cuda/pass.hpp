@@ -204,6 +204,7 @@ TARE_HD inline void run_item(const PassArguments& pass, const Segment& segment, 
     skews.value[i] = skew_of<E>(share.stretch);
     Observer<E> observer(pass.threshold_pattern[static_cast<int>(E::dtype)]);
     Program::template visit<E>(share, factors, observer);
+    observer.finish();
     found.value[i] = observer;
   });
   if (pass.folds == 0) return;

@@ -115,7 +115,8 @@ inline double chained(const std::vector<double>& pieces) {
 }
 
 /// The statistics of an array, or of all that together, with sums in the documented order: pieces of 32,768 elements,
-/// 32 accumulators each (for bf16 those of even positions first), added as a tree, then the pieces.
+/// 32 accumulators each (for bf16 those of even positions first), added as a tree, then the pieces. For fp8 1,024
+/// elements at a time are added up in float before.
 class Reference {
  public:
   explicit Reference(double threshold) : threshold_(threshold) {}
@@ -128,12 +129,19 @@ class Reference {
   std::vector<double> pieces_;
 };
 
+inline void end_runs(float (&runs)[32], double (&sums)[32]) {
+  for (int i = 0; i < 32; ++i) sums[i] += static_cast<double>(runs[i]);
+  std::fill_n(runs, 32, 0.0f);
+}
+
 inline void Reference::add(const Array& array) {
   result_.count += array.count();
   for (std::uint64_t begin = 0; begin < array.count(); begin += 32768) {
     double sums[32] = {};
+    float runs[32] = {};
     const std::uint64_t end = std::min<std::uint64_t>(begin + 32768, array.count());
     for (std::uint64_t i = begin; i < end; ++i) {
+      if ((i - begin) % 1024 == 0) end_runs(runs, sums);
       const double value = std::fabs(decode(array.dtype(), array.get(i)));
       if (std::isnan(value) || value > result_.max_abs) {
         result_.max_abs = std::isnan(result_.max_abs) ? result_.max_abs : value;
@@ -141,8 +149,13 @@ inline void Reference::add(const Array& array) {
       if (value == 0) ++result_.zeros;
       if (value != 0 && value < threshold_) ++result_.below;
       const std::uint64_t position = (i - begin) % 32;
-      sums[array.dtype() == Dtype::kBf16 ? position % 2 * 16 + position / 2 : position] += value * value;
+      if (array.size() == 1) {
+        runs[position] += static_cast<float>(value * value);
+      } else {
+        sums[array.dtype() == Dtype::kBf16 ? position % 2 * 16 + position / 2 : position] += value * value;
+      }
     }
+    end_runs(runs, sums);
     for (int half = 16; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
     }
