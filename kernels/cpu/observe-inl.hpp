@@ -26,7 +26,7 @@ inline constexpr int kUnroll = 32;
 /// Asks for memory before it is needed: a CPU that also calculates does not look far enough ahead by itself. Behind
 /// pieces that are small there may be anything: theirs is left to the CPU.
 class Prefetcher {
-  static constexpr std::size_t kAhead = 4096;
+  static constexpr std::size_t kAhead = 2560;
   static constexpr std::size_t kLine = 64;
 
  public:
