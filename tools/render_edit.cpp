@@ -78,6 +78,34 @@ std::string field_line(const Terminal& terminal, const PlannedField& field) {
       field.note.empty() ? "" : "; its type changes: " + escaped(field.note));
 }
 
+std::string changed_bytes(const FileChange& change) {
+  AlikeLines patches;
+  for (const Patch& patch : change.patches) {
+    patches.add(patch.meaning, fmt::format("  at {:<10} {} -> {}  {}\n", patch.offset, hex(patch.before),
+                                           hex(patch.after), escaped(patch.meaning)));
+  }
+  std::string text = patches.text();
+  if (const auto& append = change.append) {
+    text += fmt::format("  at {:<10} {} bytes behind the end: {}\n", append->old_size,
+                        append->body.size() + append->commit.size(), escaped(append->meaning));
+  }
+  if (const auto& splice = change.splice) {
+    text += fmt::format("  at {:<10} {} bytes become {}: {}; {}\n", splice->offset, splice->before.size(),
+                        splice->after.size(), escaped(splice->meaning),
+                        change.patches.empty() ? "the file is written anew beside and renamed" : "the file ends there");
+  }
+  return text;
+}
+
+/// The same for the files of all ranks.
+std::string meaning_of(const FileChange& change) {
+  std::string meaning;
+  for (const Patch& patch : change.patches) meaning += patch.meaning + '\n';
+  if (change.append) meaning += change.append->meaning + '\n';
+  if (change.splice) meaning += change.splice->meaning;
+  return meaning;
+}
+
 }  // namespace
 
 std::string render_fields(const Terminal& terminal, const EditPlan& plan) {
@@ -90,25 +118,11 @@ std::string render_fields(const Terminal& terminal, const EditPlan& plan) {
 }
 
 std::string render_bytes(const Terminal&, const EditPlan& plan) {
-  std::string text;
+  AlikeLines files;
   for (const FileEdit& edit : plan.files) {
-    text += fmt::format("{}\n", escaped(edit.path));
-    for (const Patch& patch : edit.change.patches) {
-      text += fmt::format("  at {:<10} {} -> {}  {}\n", patch.offset, hex(patch.before), hex(patch.after),
-                          escaped(patch.meaning));
-    }
-    if (const auto& append = edit.change.append) {
-      text += fmt::format("  at {:<10} {} bytes behind the end: {}\n", append->old_size,
-                          append->body.size() + append->commit.size(), escaped(append->meaning));
-    }
-    if (const auto& splice = edit.change.splice) {
-      text += fmt::format(
-          "  at {:<10} {} bytes become {}: {}; {}\n", splice->offset, splice->before.size(), splice->after.size(),
-          escaped(splice->meaning),
-          edit.change.patches.empty() ? "the file is written anew beside and renamed" : "the file ends there");
-    }
+    files.add(meaning_of(edit.change), escaped(edit.path) + "\n" + changed_bytes(edit.change));
   }
-  return text;
+  return files.text();
 }
 
 std::string render_history(const Terminal& terminal, const std::vector<HistoryEntry>& entries) {
