@@ -101,6 +101,42 @@ Argument argument_of(std::uint8_t opcode);
 inline constexpr std::uint8_t any_size = 0xff;
 extern const std::array<std::uint8_t, 256> fixed_argument_size;
 
+/// What an opcode takes from the stack and puts there. What it only looks at, or adds to, it takes and puts back.
+struct StackEffect {
+  std::uint8_t takes = 0;
+  std::uint8_t puts = 0;
+  bool to_mark = false;  ///< before that, all above a mark, and the mark
+};
+
+namespace detail {
+
+struct StackEffectRow {
+  std::string_view opcodes;
+  StackEffect effect;
+};
+
+inline constexpr StackEffectRow stack_effect_rows[] = {
+    {"(.\x80\x95", {0, 0}},
+    {"2FGIJKLMNPSTUVXBCcghj)]}\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x96\x97", {0, 1}},
+    {"0", {1, 0}},
+    {"Qpqr\x85\x94\x98", {1, 1}},
+    {"Rab\x81\x86\x93", {2, 1}},
+    {"s\x87\x92", {3, 1}},
+    {"1", {0, 0, true}},
+    {"dilot\x91", {0, 1, true}},
+    {"eu\x90", {1, 1, true}},
+};
+
+}  // namespace detail
+
+inline constexpr auto stack_effects = [] {
+  std::array<StackEffect, 256> table{};
+  for (const detail::StackEffectRow& row : detail::stack_effect_rows) {
+    for (const char opcode : row.opcodes) table[static_cast<unsigned char>(opcode)] = row.effect;
+  }
+  return table;
+}();
+
 /// One opcode with its place.
 struct PickleOp {
   Opcode code{};

@@ -7,8 +7,8 @@
 namespace tare {
 namespace {
 
-/// What an opcode does beside what it takes from the stack and puts there.
-enum class Act : std::uint8_t { leave, nothing, counted, fetch, memoize, mark, from_mark, build };
+/// What an opcode does beside its effect on the stack.
+enum class Act : std::uint8_t { leave, nothing, counted, fetch, memoize, mark, build };
 
 /// What is on top of the stack then.
 enum class Top : std::uint8_t {
@@ -18,47 +18,45 @@ enum class Top : std::uint8_t {
   filled,  ///< what was filled: it has to be new, because others see what a fetched one is given
 };
 
-struct Effect {
+struct Step {
   Act act = Act::leave;
   Top top = Top::kept;
-  std::uint8_t pops = 0, pushes = 0;
   std::uint8_t argument = 0;  ///< bytes; of what is counted, those of the count
+  StackEffect stack;
 };
 
-struct EffectRow {
+struct StepRow {
   std::string_view opcodes;
-  Effect effect;
+  Act act;
+  Top top;
+  std::uint8_t argument;
 };
 
-constexpr EffectRow rows[] = {
-    {"N\x88\x89)", {Act::nothing, Top::plain, 0, 1, 0}},
-    {"K", {Act::nothing, Top::plain, 0, 1, 1}},
-    {"M", {Act::nothing, Top::plain, 0, 1, 2}},
-    {"J", {Act::nothing, Top::plain, 0, 1, 4}},
-    {"G", {Act::nothing, Top::plain, 0, 1, 8}},
-    {"\x8c\x8a", {Act::counted, Top::plain, 0, 1, 1}},
-    {"X", {Act::counted, Top::plain, 0, 1, 4}},
-    {"h", {Act::fetch, Top::plain, 0, 1, 1}},
-    {"j", {Act::fetch, Top::plain, 0, 1, 4}},
-    {"\x94", {Act::memoize, Top::kept, 1, 1, 0}},
-    {"\x95", {Act::nothing, Top::kept, 0, 0, 8}},
-    {"(", {Act::mark, Top::kept, 0, 0, 0}},
-    {"t", {Act::from_mark, Top::plain, 0, 1, 0}},
-    {"\x85", {Act::nothing, Top::plain, 1, 1, 0}},
-    {"\x86", {Act::nothing, Top::plain, 2, 1, 0}},
-    {"\x87", {Act::nothing, Top::plain, 3, 1, 0}},
-    {"}]\x8f", {Act::nothing, Top::made, 0, 1, 0}},
-    {"R\x81", {Act::nothing, Top::made, 2, 1, 0}},
-    {"a", {Act::nothing, Top::filled, 2, 1, 0}},
-    {"s", {Act::nothing, Top::filled, 3, 1, 0}},
-    {"ue\x90", {Act::from_mark, Top::filled, 1, 1, 0}},
-    {"b", {Act::build, Top::filled, 2, 1, 0}},
+constexpr StepRow rows[] = {
+    {"N\x88\x89)t\x85\x86\x87", Act::nothing, Top::plain, 0},
+    {"K", Act::nothing, Top::plain, 1},
+    {"M", Act::nothing, Top::plain, 2},
+    {"J", Act::nothing, Top::plain, 4},
+    {"G", Act::nothing, Top::plain, 8},
+    {"\x8c\x8a", Act::counted, Top::plain, 1},
+    {"X", Act::counted, Top::plain, 4},
+    {"h", Act::fetch, Top::plain, 1},
+    {"j", Act::fetch, Top::plain, 4},
+    {"\x94", Act::memoize, Top::kept, 0},
+    {"\x95", Act::nothing, Top::kept, 8},
+    {"(", Act::mark, Top::kept, 0},
+    {"}]\x8fR\x81", Act::nothing, Top::made, 0},
+    {"asue\x90", Act::nothing, Top::filled, 0},
+    {"b", Act::build, Top::filled, 0},
 };
 
-constexpr auto effects = [] {
-  std::array<Effect, 256> table{};
-  for (const EffectRow& row : rows) {
-    for (const char opcode : row.opcodes) table[static_cast<unsigned char>(opcode)] = row.effect;
+constexpr auto steps = [] {
+  std::array<Step, 256> table{};
+  for (const StepRow& row : rows) {
+    for (const char opcode : row.opcodes) {
+      const auto code = static_cast<unsigned char>(opcode);
+      table[code] = {row.act, row.top, row.argument, stack_effects[code]};
+    }
   }
   return table;
 }();
@@ -70,13 +68,14 @@ class Skimmer {
   std::optional<SkimmedObject> object() {
     if (!sees(at_, Opcode::empty_tuple) || !sees(at_ + 1, Opcode::newobj)) return std::nullopt;
     while (at_ < text_.size()) {
-      const Effect effect = effects[std::to_integer<std::uint8_t>(text_[at_])];
-      if (effect.act != Act::nothing && !act(effect)) return std::nullopt;
-      if (depth_ < fence_ + effect.pops) return std::nullopt;
-      depth_ = depth_ - effect.pops + effect.pushes;
-      if (effect.top != Top::kept && !cover(effect.top)) return std::nullopt;
-      at_ += 1 + effect.argument;
-      if (effect.act == Act::build && depth_ == 1 && at_ <= text_.size()) return SkimmedObject{at_, memoized_};
+      const Step step = steps[std::to_integer<std::uint8_t>(text_[at_])];
+      if (step.act != Act::nothing && !act(step)) return std::nullopt;
+      if (step.stack.to_mark && !pop_to_mark()) return std::nullopt;
+      if (depth_ < fence_ + step.stack.takes) return std::nullopt;
+      depth_ = depth_ - step.stack.takes + step.stack.puts;
+      if (step.top != Top::kept && !cover(step.top)) return std::nullopt;
+      at_ += 1 + step.argument;
+      if (step.act == Act::build && depth_ == 1 && at_ <= text_.size()) return SkimmedObject{at_, memoized_};
     }
     return std::nullopt;
   }
@@ -89,25 +88,20 @@ class Skimmer {
     return at < text_.size() && text_[at] == static_cast<std::byte>(code);
   }
 
-  bool act(Effect effect) {
-    switch (effect.act) {
+  bool act(const Step& step) {
+    switch (step.act) {
       case Act::memoize:
         ++memoized_;
         return true;
       case Act::fetch:
-        return number(effect.argument) < memo_size_ + memoized_;
+        return number(step.argument) < memo_size_ + memoized_;
       case Act::counted:
-        at_ += number(effect.argument);  // of 32 bits at most; whether it passes the end is seen before the next opcode
+        at_ += number(step.argument);  // of 32 bits at most; whether it passes the end is seen before the next opcode
         return true;
       case Act::mark:
         if (mark_count_ == most_marks) return false;
         marks_[mark_count_++] = fence_;
         fence_ = depth_;
-        return true;
-      case Act::from_mark:
-        if (mark_count_ == 0) return false;
-        depth_ = fence_;
-        fence_ = marks_[--mark_count_];
         return true;
       case Act::nothing:
       case Act::build:
@@ -116,6 +110,13 @@ class Skimmer {
         return false;
     }
     return false;
+  }
+
+  bool pop_to_mark() {
+    if (mark_count_ == 0) return false;
+    depth_ = fence_;
+    fence_ = marks_[--mark_count_];
+    return true;
   }
 
   bool cover(Top top) {

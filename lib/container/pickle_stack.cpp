@@ -1,7 +1,5 @@
 #include "lib/container/pickle_stack.hpp"
 
-#include <optional>
-
 #include "lib/base/error.hpp"
 
 namespace tare {
@@ -9,55 +7,6 @@ namespace {
 
 [[noreturn]] void refuse(const char* problem) {
   throw Error(Status::refused, problem, "load the checkpoint with its framework and save it anew");
-}
-
-/// How many values an opcode takes from the stack and puts there; nothing for those that look for a mark.
-struct Effect {
-  std::size_t takes = 0, puts = 0;
-};
-
-std::optional<Effect> effect_of(Opcode code) {
-  switch (code) {
-    case Opcode::tuple1:
-    case Opcode::binpersid:
-      return Effect{1, 1};
-    case Opcode::tuple2:
-    case Opcode::reduce:
-    case Opcode::newobj:
-    case Opcode::stack_global:
-    case Opcode::build:
-    case Opcode::append:
-      return Effect{2, 1};
-    case Opcode::tuple3:
-    case Opcode::newobj_ex:
-    case Opcode::setitem:
-      return Effect{3, 1};
-    case Opcode::pop:
-      return Effect{1, 0};
-    case Opcode::mark:
-    case Opcode::tuple:
-    case Opcode::list:
-    case Opcode::dict:
-    case Opcode::frozenset:
-    case Opcode::inst:
-    case Opcode::obj:
-    case Opcode::pop_mark:
-    case Opcode::appends:
-    case Opcode::additems:
-    case Opcode::setitems:
-      return std::nullopt;
-    case Opcode::proto:
-    case Opcode::frame:
-    case Opcode::stop:
-    case Opcode::put:
-    case Opcode::binput:
-    case Opcode::long_binput:
-    case Opcode::memoize:
-      return Effect{0, 0};
-    case Opcode::dup:
-    default:
-      return Effect{0, 1};
-  }
 }
 
 /// Those that add to the value below what they take.
@@ -91,8 +40,9 @@ Span joined(std::uint64_t begin, const PickleOp& op) {
 }  // namespace
 
 void PickleStack::follow(const PickleOp& op) {
-  if (const auto effect = effect_of(op.code)) return take(op, effect->takes, effect->puts);
-  if (op.code != Opcode::mark) return take_to_mark(op);
+  const StackEffect effect = stack_effects[static_cast<std::uint8_t>(op.code)];
+  if (effect.to_mark) return take_to_mark(op);
+  if (op.code != Opcode::mark) return take(op, effect.takes, effect.puts);
   marks_.emplace_back(values_.size(), op.begin);
 }
 
