@@ -4,6 +4,7 @@
 
 #include "lib/attest/extra_state.hpp"
 #include "lib/base/error.hpp"
+#include "lib/container/nested.hpp"
 #include "lib/dialect/walk.hpp"
 #include "lib/tree/path.hpp"
 
@@ -19,11 +20,6 @@ bool is_byte_tensor(const Tree& tree, NodeId node) {
   } catch (const Error&) {
     return false;
   }
-}
-
-bool is_stream(const Tree& tree, NodeId node) {
-  const QualifiedName name = tree.qualified_name(node);
-  return name.name == "BytesIO" && (name.module == "_io" || name.module == "io");
 }
 
 class Search {
@@ -69,16 +65,11 @@ class Search {
   }
 
   void look_at(NestedBytes found) {
-    if (tree_.kind(found.node) != Kind::opaque) return show(found);
-    found.is_stream = is_stream(tree_, found.node);
-    if (!found.is_stream) return;
-    for (const NodeId part : tree_.parts(found.node)) {
-      for (const NodeId item : part == nowhere ? std::span<const NodeId>() : tree_.items(part)) {
-        if (tree_.kind(item) != Kind::bytes) continue;
-        found.node = item;
-        return show(found);
-      }
+    if (tree_.kind(found.node) == Kind::opaque) {
+      found.node = bytes_node(tree_, found.node);
+      found.is_stream = true;
     }
+    if (found.node != nowhere) show(found);
   }
 
   void show(NestedBytes found) {
