@@ -33,30 +33,38 @@ std::string typed_side(const std::optional<Value>& value) {
   return value ? fmt::format("{} {}", escaped(value->type), value_text(*value)) : "nothing";
 }
 
-/// Lines that say the same of many places: a model has thousands of layers.
+/// Lines that say the same of many places: a model has thousands of layers. All of a kind that has few, the first ones
+/// of others.
 class AlikeLines {
  public:
   void add(const std::string& kind, std::string line) {
-    const auto [known, is_new] = numbers_.try_emplace(kind, lines_.size());
-    if (is_new) lines_.emplace_back();
-    lines_[known->second].push_back(std::move(line));
+    const auto [known, is_new] = numbers_.try_emplace(kind, kinds_.size());
+    if (is_new) kinds_.emplace_back();
+    Lines& lines = kinds_[known->second];
+    if (lines.count++ < few) lines.first.push_back(std::move(line));
   }
 
-  /// All of a kind that has few, the first ones of others.
   [[nodiscard]] std::string text() const {
-    constexpr std::size_t few = 12, named = 4;
+    constexpr std::size_t named = 4;
     std::string text;
-    for (const auto& lines : lines_) {
-      const std::size_t shown = lines.size() <= few ? lines.size() : named;
-      for (std::size_t i = 0; i < shown; ++i) text += lines[i];
-      if (shown < lines.size()) text += fmt::format("    and so in {} more places\n", lines.size() - shown);
+    for (const Lines& lines : kinds_) {
+      const std::size_t shown = lines.count <= few ? lines.count : named;
+      for (std::size_t i = 0; i < shown; ++i) text += lines.first[i];
+      if (shown < lines.count) text += fmt::format("    and so in {} more places\n", lines.count - shown);
     }
     return text;
   }
 
  private:
+  static constexpr std::size_t few = 12;
+
+  struct Lines {
+    std::vector<std::string> first;  ///< as many as may be shown
+    std::size_t count = 0;
+  };
+
   std::map<std::string, std::size_t> numbers_;
-  std::vector<std::vector<std::string>> lines_;  ///< by kind, in the order of their first
+  std::vector<Lines> kinds_;  ///< in the order of their first
 };
 
 /// A value of two; where they are arrays of different shapes that goes before, because they often begin alike.

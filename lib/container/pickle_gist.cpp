@@ -34,10 +34,10 @@ class GistReader {
 
   /// Copies the next opcode, or its head alone. How many bytes were left out, or nothing behind STOP.
   std::optional<std::uint64_t> take() {
-    const ByteView head = ahead(1);
-    if (head.empty()) fail("ends before STOP");
-    const auto code = static_cast<Opcode>(head[0]);
-    const auto [counting, argument] = argument_sizes(std::to_integer<std::uint8_t>(head[0]));
+    if (ahead(1).empty()) fail("ends before STOP");
+    const std::byte opcode = ahead(1).front();
+    const auto code = static_cast<Opcode>(opcode);
+    const auto [counting, argument] = argument_sizes(std::to_integer<std::uint8_t>(opcode));
     if (code == Opcode::frame) {
       const ByteView frame = ahead(1 + argument);
       if (frame.size() > argument) frame_end_ = at_ + 1 + argument + load_le<std::uint64_t>(frame.data() + 1);
@@ -51,7 +51,7 @@ class GistReader {
     if (argument > source_.size() - std::min(source_.size(), at_ + 1 + counting)) {
       fail(fmt::format("an argument of {} bytes passes the end", argument));
     }
-    text_.push_back(head[0]);
+    text_.push_back(opcode);
     text_.resize(text_.size() + counting);
     at_ += 1 + counting + argument;
     return argument;
@@ -68,7 +68,7 @@ class GistReader {
                 "the pickle is damaged or cut short; no Python could load it");
   }
 
-  /// The next `size` bytes, fewer at the end of the file; more are kept for the next call.
+  /// The next `size` bytes, fewer at the end of the file; more are kept for the next call. Valid until that.
   ByteView ahead(std::uint64_t size) {
     size = std::min(size, source_.size() - std::min(source_.size(), at_));
     if (at_ < window_at_ || at_ + size > window_at_ + window_.size()) {
