@@ -2,11 +2,11 @@
 //
 // Tensors are cut into pieces of kPieceElements. Within a piece, position p of each block of 32 elements has a sum of
 // its own, in double; the 32 sums are added as a tree (16 and 16, 8 and 8 ...; for bf16 even and odd positions first).
-// For fp8 the squares of a run of kRunBlocks blocks are added in float first: with two to four bits in a significand,
-// and an error of the sum below one in half a million, there is an addition of a byte to be saved. The sums of a
-// tensor's pieces, and of all pieces of a list, are added as kFoldChains chains, piece i to chain i % kFoldChains, and
-// the chains as a tree again. So sums are wide enough for any machine to work on at once, and neither threads nor
-// blocks nor vectors show in a bit.
+// For fp8, where an addition in double for every byte would take longer than reading it, the squares of a run of
+// kRunBlocks blocks are added in float first; the error of the sum stays below 2^-19 of it. The sums of a tensor's
+// pieces, and of all pieces of a list, are added as kFoldChains chains, piece i to chain i % kFoldChains, and the
+// chains as a tree again. So sums are wide enough for any machine to work on at once, and neither threads nor blocks
+// nor vectors show in a bit.
 #pragma once
 
 #include <bit>
