@@ -96,6 +96,15 @@ class Counter {
 
 #endif
 
+/// Adds them up in place, halves of them at a time.
+template <std::size_t kCount>
+HWY_INLINE double added_as_tree(double (&sums)[kCount]) {
+  for (std::size_t half = kCount / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0];
+}
+
 template <class E>
 class Observer {
   using DB = hn::CappedTag<typename E::Bits, kBlock>;
@@ -212,10 +221,7 @@ class Observer {
     fold_sums<kSums / 2>();
     HWY_ALIGN double lanes[kDoubleLanes];
     hn::Store(sums_[0], DD(), lanes);
-    for (std::size_t half = kDoubleLanes / 2; half > 0; half /= 2) {
-      for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-    }
-    return lanes[0];
+    return added_as_tree(lanes);
   }
 
   Prefetcher prefetcher_;

@@ -224,10 +224,7 @@ class Fp8Observer {
   HWY_INLINE double sum() const {
     double sums[kBlock];
     squares_.store(sums);
-    for (std::size_t half = kBlock / 2; half > 0; half /= 2) {
-      for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-    }
-    return sums[0];
+    return added_as_tree(sums);
   }
 
   Prefetcher prefetcher_;
