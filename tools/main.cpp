@@ -62,7 +62,7 @@ void prepare_heap() {
   constexpr std::uintptr_t huge_page = 2 << 20;
   mallopt(M_MMAP_THRESHOLD, most_in_heap);
   mallopt(M_TRIM_THRESHOLD, most_in_heap);
-  mallopt(M_ARENA_MAX, 1);  // threads wait for files, hardly ever for each other
+  mallopt(M_ARENA_MAX, 4);                                          // threads wait for files more than for each other
   auto* const whole = static_cast<char*>(std::malloc(heap_bytes));  // the heap grows by this much at once, and keeps it
   if (whole == nullptr) return;
   const std::uintptr_t before_first_page = -reinterpret_cast<std::uintptr_t>(whole) % huge_page;
