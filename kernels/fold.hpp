@@ -2,11 +2,14 @@
 //
 // Tensors are cut into pieces of kPieceElements. Within a piece, position p of each block of 32 elements has a sum of
 // its own, in double; the 32 sums are added as a tree (16 and 16, 8 and 8 ...; for bf16 even and odd positions first).
-// For fp8, where an addition in double for every byte would take longer than reading it, the squares of a run of
-// kRunBlocks blocks are added in float first; the error of the sum stays below 2^-19 of it. The sums of a tensor's
-// pieces, and of all pieces of a list, are added as kFoldChains chains, piece i to chain i % kFoldChains, and the
-// chains as a tree again. So sums are wide enough for any machine to work on at once, and neither threads nor blocks
-// nor vectors show in a bit.
+// The sums of a tensor's pieces, and of all pieces of a list, are added as kFoldChains chains, piece i to chain
+// i % kFoldChains, and the chains as a tree again. So sums are wide enough for any machine to work on at once, and
+// neither threads nor blocks nor vectors show in a bit.
+//
+// For 8 and 16 bits, where additions in double would take longer than reading, the squares of a run of kRunBlocks
+// blocks are added in float first; the error of the sum stays below 2^-19 of it. Squares of f16 and fp8 fit into a
+// float, those of bf16 as kBf16Unit of them: (value * kBf16Unit) * value, exactly. What is kBf16Large or more would be
+// too large then and goes to the sum in double at once.
 #pragma once
 
 #include <bit>
@@ -19,6 +22,9 @@ namespace tare::kernels {
 
 inline constexpr std::uint32_t kPieceElements = 32768;
 inline constexpr std::uint32_t kRunBlocks = 32;
+inline constexpr float kBf16Unit = 0x1p117f;
+inline constexpr float kBf16Large = 8;
+inline constexpr std::int16_t kBf16LargePattern = 0x4100;
 inline constexpr std::uint32_t kFoldChains = 256;
 
 /// What was found in one piece.

@@ -86,11 +86,12 @@ void Plan::assign(std::span<const Tensor> tensors) {
   bytes_ = 0;
   elements_ = 0;
 
-  std::uint64_t bytes_in_item = grain_.item_bytes;  // as if full, so that the first piece begins an item
+  item_starts_.push_back(0);
+  std::uint64_t bytes_in_item = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     for (std::uint64_t offset = 0; offset < tensors[i].count; offset += grain_.piece_elements) {
       const std::uint64_t count = std::min<std::uint64_t>(grain_.piece_elements, tensors[i].count - offset);
-      if (bytes_in_item >= grain_.item_bytes) {
+      if (bytes_in_item >= grain_.item_bytes && pieces_.size() - item_starts_.back() >= grain_.item_pieces) {
         item_starts_.push_back(pieces_.size());
         bytes_in_item = 0;
       }

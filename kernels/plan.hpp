@@ -40,7 +40,8 @@ struct Piece {
 
 struct Grain {
   std::uint32_t piece_elements;  ///< at most, in a piece
-  std::uint64_t item_bytes;      ///< an item ends with the piece that reaches this
+  std::uint64_t item_bytes;      ///< an item ends with the piece that reaches this, and
+  std::size_t item_pieces = 1;   ///< this
 };
 
 /// The cut. Pieces stand in the order of tensors and offsets; an item is a run of pieces.

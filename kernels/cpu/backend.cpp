@@ -15,7 +15,7 @@
 namespace tare::kernels::cpu {
 namespace {
 
-constexpr Grain kGrain = {.piece_elements = kPieceElements, .item_bytes = 256 << 10};
+constexpr Grain kGrain = {.piece_elements = kPieceElements, .item_bytes = 256 << 10, .item_pieces = kTogether};
 // Below this it takes longer to wake a thread than to do its work.
 constexpr std::uint64_t kLeastParallelBytes = 512 << 10;
 // Outputs of lists above this are written past the cache, which would have lost them before anyone reads them.
@@ -105,7 +105,7 @@ class CpuList : public TensorList {
     auto take_items = [&] {
       for (std::size_t i = next.fetch_add(1, std::memory_order_relaxed); i < items;
            i = next.fetch_add(1, std::memory_order_relaxed)) {
-        for (const Piece& piece : plan_.item(i)) run_piece(piece, recipe, outputs);
+        run_item(plan_.item(i), recipe, outputs);
       }
     };
     if (plan_.bytes() < kLeastParallelBytes) {
@@ -114,6 +114,35 @@ class CpuList : public TensorList {
       backend_.workers_.run(take_items);
     }
     fold(plan_, found_, findings);
+  }
+
+  void run_item(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs) {
+    while (!pieces.empty()) {
+      std::size_t done = 1;
+      if (outputs == nullptr && lie_together(pieces)) {
+        observe_together(pieces.first(kTogether), recipe);
+        done = kTogether;
+      } else {
+        run_piece(pieces.front(), recipe, outputs);
+      }
+      pieces = pieces.subspan(done);
+    }
+  }
+
+  /// Whether kTogether pieces are there that code may work on in turns.
+  bool lie_together(std::span<const Piece> pieces) const {
+    if (pieces.size() < kTogether) return false;
+    const Piece& last = pieces[kTogether - 1];
+    return last.tensor == pieces.front().tensor && last.count == kPieceElements &&
+           backend_.pieces_.observe_together[static_cast<int>(plan_.tensors()[last.tensor].dtype)] != nullptr;
+  }
+
+  void observe_together(std::span<const Piece> pieces, const Recipe& recipe) {
+    const Tensor& input = plan_.tensors()[pieces.front().tensor];
+    Found found[kTogether];
+    backend_.pieces_.observe_together[static_cast<int>(input.dtype)](element(input, pieces.front().offset), recipe,
+                                                                     found);
+    for (std::size_t i = 0; i < kTogether; ++i) keep(found[i], pieces[i], input.dtype);
   }
 
   void run_piece(const Piece& piece, const Recipe& recipe, const Tensor* outputs) {
@@ -127,8 +156,12 @@ class CpuList : public TensorList {
       const Tensor& output = outputs[piece.tensor];
       write_piece(from, element(output, piece.offset), piece.count, recipe, input, output, found);
     }
+    keep(found, piece, input.dtype);
+  }
+
+  void keep(const Found& found, const Piece& piece, Dtype dtype) {
     found_[static_cast<std::size_t>(&piece - plan_.pieces().data())] = {
-        found.sum_of_squares, bits_of(magnitude(input.dtype, found.max_pattern)), found.zeros, found.below};
+        found.sum_of_squares, bits_of(magnitude(dtype, found.max_pattern)), found.zeros, found.below};
   }
 
   void write_piece(void* from, void* to, std::uint32_t count, const Recipe& recipe, const Tensor& input,

@@ -59,9 +59,11 @@ struct F8E4M3 {
   using Math = float;
   static constexpr int id = 5;
   static constexpr Bits magnitude = 0x7f;
+  static constexpr Bits infinite = 0x7f;
 };
 struct F8E5M2 : F8E4M3 {
   static constexpr int id = 6;
+  static constexpr Bits infinite = 0x7c;
 };
 
 template <class D>

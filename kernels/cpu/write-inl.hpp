@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/cpu/observe-inl.hpp"
-#include "kernels/cpu/observe_fp8-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -154,19 +153,14 @@ HWY_INLINE void write_blocks(const Change& change, const typename From::Storage*
     write_block<From, To>(change, from + i * kBlock, to + i * kBlock, bypass_cache);
 }
 
-// Blocks that are observed before they are written: few enough to stay in the first cache, as many as the observer's
-// counters can take.
-template <class E>
-inline constexpr std::size_t kStretch = Observer<E>::kMostBlocks < 64 ? Observer<E>::kMostBlocks : 64;
-
 template <class From, class To, class Change>
 HWY_INLINE void observe_and_write(const typename From::Storage* from, typename To::Storage* to, std::uint32_t count,
                                   const Recipe& recipe, const Change change, bool bypass_cache, Found& found) {
   Observer<From> observer(recipe, count);
   for (std::size_t left = count / kBlock; left > 0;) {
-    const std::size_t blocks = left < kStretch<From> ? left : kStretch<From>;
-    for (std::size_t i = 0; i < blocks; ++i) observer.take(from + i * kBlock);
-    observer.empty_counters();
+    const std::size_t blocks = left < kRunBlocks ? left : kRunBlocks;  // few enough to stay in the first cache
+    observer.take(from, blocks);
+    if (blocks == kRunBlocks) observer.end_run();
     write_blocks<From, To>(change, from, to, blocks, recipe.factors_are_finite && observer.all_finite(), bypass_cache);
     from += blocks * kBlock;
     to += blocks * kBlock;
@@ -177,7 +171,7 @@ HWY_INLINE void observe_and_write(const typename From::Storage* from, typename T
     PaddedBlock<From> block;
     PaddedBlock<To> written;
     block.take(from, rest);
-    observer.take(block.elements);
+    observer.take(block.elements, 1);
     write_block<From, To>(change, block.elements, written.elements, false);
     written.give(to, rest);
   }
@@ -228,11 +222,16 @@ consteval void add_observers(PieceTable& table) {
   ((table.observe[E::id] = observe_piece<E>), ...);
 }
 
+/// Not of fp8, which takes longer to calculate with than to read.
+template <class... E>
+consteval void add_observers_together(PieceTable& table) {
+  ((table.observe_together[E::id] = observe_together<E>), ...);
+}
+
 consteval PieceTable make_table() {
   PieceTable table = {};
-  add_observers<F32, F64, F16, BF16>(table);
-  table.observe[F8E4M3::id] = observe_fp8_piece<F8E4M3>;
-  table.observe[F8E5M2::id] = observe_fp8_piece<F8E5M2>;
+  add_observers<F32, F64, F16, BF16, F8E4M3, F8E5M2>(table);
+  add_observers_together<F32, F64, F16, BF16>(table);
   add_writers<F32>(table);
   add_writers<F64>(table);
   add_writers<F16>(table);

@@ -73,7 +73,7 @@ struct Layout {
 // ---- it works on them, as many as registers allow.
 
 /// The sums of a lane's positions before they go on in double, where the dtype has such (fold.hpp).
-template <class E, bool kRuns = sizeof(typename E::Bits) == 1>
+template <class E, bool kRuns = sizeof(typename E::Bits) <= 2>
 struct Runs {};
 template <class E>
 struct Runs<E, true> {
@@ -87,7 +87,7 @@ class Observer : Runs<E> {
 
  public:
   static constexpr int kSums = Layout<E>::per_vector;
-  static constexpr int kInFlight = kSums > 8 ? 4 : 8;
+  static constexpr int kInFlight = kSums >= 8 ? 4 : 8;
 
   TARE_HD explicit Observer(std::uint64_t threshold_pattern = 0) : threshold_(static_cast<Bits>(threshold_pattern)) {
     unrolled<kSums>([&](int j) { sums[j] = 0; });
@@ -118,7 +118,8 @@ class Observer : Runs<E> {
   std::uint32_t below = 0;
 
  private:
-  static constexpr bool kRuns = sizeof(Bits) == 1;
+  static constexpr bool kRuns = sizeof(Bits) <= 2;
+  static constexpr bool kIsBf16 = E::dtype == Dtype::kBf16;
   static constexpr std::uint32_t kRunElements = kRunBlocks * 32;
 
   /// Position `j` goes on with the element `index`, which may be the first of a run.
@@ -126,7 +127,7 @@ class Observer : Runs<E> {
     if (index % kRunElements < 32) end_run(j);
   }
   TARE_HD void end_run(int j) {
-    sums[j] += static_cast<double>(this->runs[j]);
+    sums[j] += static_cast<double>(this->runs[j]) * (kIsBf16 ? 1.0 / kBf16Unit : 1.0);
     this->runs[j] = 0;
   }
 
@@ -135,22 +136,31 @@ class Observer : Runs<E> {
     max = larger_bits(max, magnitude);
     zeros += magnitude == 0 ? 1 : 0;
     below += magnitude != 0 && magnitude < threshold_ ? 1 : 0;
-    if constexpr (kRuns) {
-      add_square(this->runs[j], E::value(bits));
+    const typename E::Math value = E::value(bits);
+    if constexpr (!kRuns) {
+      add_square(sums[j], static_cast<double>(value));
+    } else if constexpr (!kIsBf16) {
+      add_square(this->runs[j], value);
+    } else if (magnitude < static_cast<Bits>(kBf16LargePattern)) {
+      add_product(this->runs[j], value * kBf16Unit, value);
     } else {
-      add_square(sums[j], static_cast<double>(E::value(bits)));
+      add_square(sums[j], static_cast<double>(value));
     }
   }
 
   template <class Float>
   TARE_HD static void add_square(Float& sum, Float value) {
+    add_product(sum, value, value);
+  }
+  template <class Float>
+  TARE_HD static void add_product(Float& sum, Float a, Float b) {
 #if defined(__CUDA_ARCH__)
-    if constexpr (sizeof(Bits) < 8) {  // the square is exact: it makes no difference that it is fused
-      sum = fma(value, value, sum);
+    if constexpr (sizeof(Bits) < 8) {  // the product is exact: it makes no difference that it is fused
+      sum = fma(a, b, sum);
       return;
     }
 #endif
-    sum += value * value;
+    sum += a * b;
   }
   TARE_HD static Bits larger_bits(Bits a, Bits b) {
     return a < b ? b : a;

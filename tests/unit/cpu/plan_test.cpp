@@ -54,6 +54,20 @@ TEST_CASE("tiny tensors share items, large ones are cut into items of even size"
   CHECK(plan.pieces().empty());
 }
 
+TEST_CASE("an item has as many pieces as are asked for, however large they are") {
+  Plan plan({.piece_elements = 64, .item_bytes = 512, .item_pieces = 4});
+  const Tensor doubles = of(64 * 9, Dtype::kF64);
+  plan.assign({&doubles, 1});
+  REQUIRE(plan.item_count() == 3);
+  CHECK(plan.item(0).size() == 4);
+  CHECK(plan.item(1).size() == 4);
+  CHECK(plan.item(2).size() == 1);
+  const Tensor bytes = of(64 * 9, Dtype::kF8E5m2);
+  plan.assign({&bytes, 1});
+  REQUIRE(plan.item_count() == 2);
+  CHECK(plan.item(0).size() == 8);
+}
+
 TEST_CASE("a plan takes other addresses for the same shape and refuses another shape") {
   Plan plan({.piece_elements = 64, .item_bytes = 512});
   std::vector<Tensor> tensors = {of(5, Dtype::kF32), of(7, Dtype::kF64)};

@@ -115,8 +115,8 @@ inline double chained(const std::vector<double>& pieces) {
 }
 
 /// The statistics of an array, or of all that together, with sums in the documented order: pieces of 32,768 elements,
-/// 32 accumulators each (for bf16 those of even positions first), added as a tree, then the pieces. For fp8 1,024
-/// elements at a time are added up in float before.
+/// 32 accumulators each (for bf16 those of even positions first), added as a tree, then the pieces. For 8 and 16 bits
+/// 1,024 elements at a time are added up in float before; for bf16, 2^117 times those below 8.
 class Reference {
  public:
   explicit Reference(double threshold) : threshold_(threshold) {}
@@ -129,8 +129,9 @@ class Reference {
   std::vector<double> pieces_;
 };
 
-inline void end_runs(float (&runs)[32], double (&sums)[32]) {
-  for (int i = 0; i < 32; ++i) sums[i] += static_cast<double>(runs[i]);
+inline void end_runs(float (&runs)[32], double (&sums)[32], Dtype dtype) {
+  const double unit = dtype == Dtype::kBf16 ? 0x1p-117 : 1;
+  for (int i = 0; i < 32; ++i) sums[i] += static_cast<double>(runs[i]) * unit;
   std::fill_n(runs, 32, 0.0f);
 }
 
@@ -141,21 +142,23 @@ inline void Reference::add(const Array& array) {
     float runs[32] = {};
     const std::uint64_t end = std::min<std::uint64_t>(begin + 32768, array.count());
     for (std::uint64_t i = begin; i < end; ++i) {
-      if ((i - begin) % 1024 == 0) end_runs(runs, sums);
+      if ((i - begin) % 1024 == 0) end_runs(runs, sums, array.dtype());
       const double value = std::fabs(decode(array.dtype(), array.get(i)));
       if (std::isnan(value) || value > result_.max_abs) {
         result_.max_abs = std::isnan(result_.max_abs) ? result_.max_abs : value;
       }
       if (value == 0) ++result_.zeros;
       if (value != 0 && value < threshold_) ++result_.below;
-      const std::uint64_t position = (i - begin) % 32;
-      if (array.size() == 1) {
-        runs[position] += static_cast<float>(value * value);
+      const std::uint64_t place = (i - begin) % 32;
+      const bool is_bf16 = array.dtype() == Dtype::kBf16;
+      const std::uint64_t position = is_bf16 ? place % 2 * 16 + place / 2 : place;
+      if (array.size() <= 2 && !(is_bf16 && !(value < 8))) {
+        runs[position] += static_cast<float>(value * value * (is_bf16 ? 0x1p117 : 1));
       } else {
-        sums[array.dtype() == Dtype::kBf16 ? position % 2 * 16 + position / 2 : position] += value * value;
+        sums[position] += value * value;
       }
     }
-    end_runs(runs, sums);
+    end_runs(runs, sums, array.dtype());
     for (int half = 16; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
     }

@@ -1,0 +1,180 @@
+// What is counted in a piece, all of it integer work on the bits without the sign: the greatest pattern is the greatest
+// magnitude and tells of infinities and NaN as well.
+#pragma once
+
+#include "kernels/cpu/elements-inl.hpp"
+#include "kernels/cpu/piece.hpp"
+#include "kernels/fold.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tare::kernels::cpu::HWY_NAMESPACE {
+
+inline constexpr std::size_t kBlock = 32;
+
+// All of a block, but for single elements, where that makes much code for nothing.
+#if HWY_TARGET == HWY_SCALAR
+inline constexpr int kUnroll = 4;
+#else
+inline constexpr int kUnroll = 32;
+#endif
+
+/// Asks for memory before it is needed: a CPU that also calculates does not look far enough ahead by itself. Behind
+/// pieces that are small there may be anything: theirs is left to the CPU.
+class Prefetcher {
+  static constexpr std::size_t kAhead = 2560;
+  static constexpr std::size_t kLine = 64;
+
+ public:
+  explicit HWY_INLINE Prefetcher(std::size_t piece_bytes) : ahead_(piece_bytes < 8 * kAhead ? 0 : kAhead) {}
+
+  /// To be called for each of the blocks, which are `kBytes` long.
+  template <std::size_t kBytes>
+  HWY_INLINE void advance(const void* block) const {
+    const auto from = reinterpret_cast<std::uintptr_t>(block) + ahead_;
+#pragma GCC unroll kUnroll
+    for (std::size_t i = 0; i < kBytes; i += kLine) __builtin_prefetch(reinterpret_cast<const void*>(from + i));
+  }
+
+ private:
+  std::size_t ahead_;
+};
+
+/// For several streams at once, which the CPU follows by itself.
+struct NoPrefetcher {
+  template <std::size_t>
+  HWY_INLINE void advance(const void*) const {}
+};
+
+// How often a comparison held.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SCALAR
+
+// Masks are scalars there, and counting their bits leaves the vector units to the rest.
+template <class DB>
+class Counter {
+ public:
+  static constexpr std::size_t kMostVectors = ~std::size_t{0};
+
+  HWY_INLINE void add(hn::Mask<DB> mask) { count_ += static_cast<std::uint32_t>(hn::CountTrue(DB(), mask)); }
+  HWY_INLINE void empty() {}
+  HWY_INLINE std::uint32_t count() const { return count_; }
+
+ private:
+  std::uint32_t count_ = 0;
+};
+
+#else
+
+// One narrow counter a lane; after so many vectors they must be emptied into a wide one.
+template <class DB>
+class Counter {
+  using Bits = hn::TFromD<DB>;
+  using Unsigned = hwy::MakeUnsigned<Bits>;
+
+ public:
+  static constexpr std::size_t kMostVectors = static_cast<Unsigned>(~Unsigned{0});
+
+  HWY_INLINE Counter() : lanes_(hn::Zero(DB())) {}
+  HWY_INLINE void add(hn::Mask<DB> mask) { lanes_ = hn::Sub(lanes_, hn::VecFromMask(DB(), mask)); }
+  HWY_INLINE void empty() {
+    if constexpr (sizeof(Bits) == 1) {
+      const hn::RebindToUnsigned<DB> bytes;
+      const auto eights = hn::SumsOf8(hn::BitCast(bytes, lanes_));
+      count_ += static_cast<std::uint32_t>(hn::GetLane(hn::SumOfLanes(hn::Repartition<std::uint64_t, DB>(), eights)));
+      lanes_ = hn::Zero(DB());
+      return;
+    }
+    HWY_ALIGN Bits lanes[hn::MaxLanes(DB())];
+    hn::Store(lanes_, DB(), lanes);
+    for (const Bits lane : lanes) count_ += static_cast<std::uint32_t>(static_cast<Unsigned>(lane));
+    lanes_ = hn::Zero(DB());
+  }
+  HWY_INLINE std::uint32_t count() const { return count_; }
+
+ private:
+  hn::Vec<DB> lanes_;
+  std::uint32_t count_ = 0;
+};
+
+#endif
+
+/// Counts nothing.
+template <class>
+struct NoCounter {
+  template <class M>
+  HWY_INLINE void add(M) {}
+  HWY_INLINE void empty() {}
+  HWY_INLINE std::uint32_t count() const { return 0; }
+};
+
+/// The greatest magnitude, zeros, and magnitudes below the threshold, of pieces that are observed together.
+template <class E, template <class> class Below = Counter>
+class Counts {
+  using Bits = typename E::Bits;
+  using DB = hn::CappedTag<Bits, kBlock>;
+  static constexpr std::size_t kLanes = hn::MaxLanes(DB());
+  static constexpr std::size_t kMostBlocks = sizeof(Bits) == 1 ? kRunBlocks : kTogether * kPieceElements / kBlock;
+  static_assert(Counter<DB>::kMostVectors >= kMostBlocks * (kBlock / kLanes));
+
+ public:
+  using Magnitudes = hn::Vec<DB>;
+
+  static HWY_INLINE Magnitudes none() { return hn::Zero(DB()); }
+  static HWY_INLINE bool all_below(Magnitudes magnitudes, Bits pattern) {
+    return hn::AllTrue(DB(), hn::Lt(magnitudes, hn::Set(DB(), pattern)));
+  }
+
+  explicit HWY_INLINE Counts(const Recipe& recipe)
+      : threshold_(hn::Set(DB(), static_cast<Bits>(recipe.threshold_pattern[E::id]))), greatest_(none()) {}
+
+  /// A block; what is greater than `greatest` takes its place.
+  HWY_INLINE void take(const typename E::Storage* at, Magnitudes& greatest) {
+    const DB db;
+#pragma GCC unroll kUnroll
+    for (std::size_t i = 0; i < kBlock; i += kLanes) {
+      const auto bits = hn::LoadU(db, reinterpret_cast<const Bits*>(at) + i);
+      const auto magnitude = hn::And(bits, hn::Set(db, E::magnitude));
+      greatest = hn::Max(greatest, magnitude);
+      zeros_.add(hn::Eq(magnitude, hn::Zero(db)));
+      below_.add(hn::Lt(magnitude, threshold_));
+    }
+  }
+  HWY_INLINE void note_greatest(Magnitudes greatest) {
+    greatest_ = hn::Max(greatest_, greatest);
+  }
+
+  /// Counters of 8 bits have no room for more.
+  HWY_INLINE void end_run() {
+    if constexpr (sizeof(Bits) > 1) return;
+    zeros_.empty();
+    below_.empty();
+  }
+
+  /// Whether nothing that was taken is infinite or NaN.
+  HWY_INLINE bool all_finite() const {
+    return all_below(greatest_, E::infinite);
+  }
+
+  /// `padding`: how many of the elements taken were zeros of the caller's own.
+  HWY_INLINE void finish(std::uint32_t padding, Found& found) {
+    zeros_.empty();
+    below_.empty();
+    HWY_ALIGN Bits lanes[kLanes];
+    hn::Store(greatest_, DB(), lanes);
+    Bits greatest = 0;
+    for (const Bits bits : lanes) greatest = bits > greatest ? bits : greatest;
+    const std::uint32_t zeros = zeros_.count();
+    const std::uint32_t below = below_.count();
+    found.max_pattern = static_cast<hwy::MakeUnsigned<Bits>>(greatest);
+    found.below = below > zeros ? below - zeros : 0;  // below a threshold of 0 there are not even zeros
+    found.zeros = zeros - padding;
+  }
+
+ private:
+  hn::Vec<DB> threshold_;
+  Magnitudes greatest_;
+  Counter<DB> zeros_;
+  Below<DB> below_;
+};
+
+}  // namespace tare::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,186 @@
+// Sums of the squares of a piece, equal in every bit on every instruction set: elements are taken in blocks of 32, each
+// position of a block has a sum of its own, whatever the width of the vectors, and the sums are added up as a tree
+// (fold.hpp, where it is told how float and double share the work). All squares but those of f64 are exact: it makes no
+// difference whether the instruction set fuses square and sum. For f64 they are never fused.
+#pragma once
+
+#include "kernels/cpu/values-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tare::kernels::cpu::HWY_NAMESPACE {
+
+/// Adds them up in place, halves of them at a time.
+template <std::size_t kCount>
+HWY_INLINE double added_as_tree(double (&sums)[kCount]) {
+  for (std::size_t half = kCount / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0];
+}
+
+/// Sums stay in registers while blocks are taken only if they are nobody's members then.
+template <class V, std::size_t kCount>
+HWY_INLINE void copy(const V (&from)[kCount], V (&to)[kCount]) {
+#pragma GCC unroll kUnroll
+  for (std::size_t i = 0; i < kCount; ++i) to[i] = from[i];
+}
+
+/// Blocks of a piece before it is another one's turn.
+template <class E>
+inline constexpr std::size_t kTurnBlocks = 512 / (kBlock * sizeof(typename E::Bits));
+
+/// For f32 and f64: sums in double from the start.
+template <class E>
+class Squares {
+  using D = hn::ScalableTag<double>;
+  static constexpr std::size_t kLanes = hn::MaxLanes(D());
+  static constexpr std::size_t kSums = kBlock / kLanes;
+
+ public:
+  HWY_INLINE Squares() {
+#pragma GCC unroll kUnroll
+    for (auto& sum : sums_) sum = hn::Zero(D());
+  }
+
+  /// Takes blocks of one run and has them counted.
+  template <class Counts, class Prefetcher>
+  HWY_INLINE void take(const typename E::Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
+    while (blocks > 0) {
+      const std::size_t part = blocks < kTurnBlocks<E> ? blocks : kTurnBlocks<E>;
+      take_part(at, part, counts, ahead);
+      at += part * kBlock;
+      blocks -= part;
+    }
+  }
+  HWY_INLINE void end_run() {}
+
+  HWY_INLINE double sum() const {
+    double sums[kBlock];
+    for (std::size_t i = 0; i < kSums; ++i) hn::StoreU(sums_[i], D(), sums + i * kLanes);
+    return added_as_tree(sums);
+  }
+
+ private:
+  /// Counts first, while the blocks come into the cache: both at once would need too many registers.
+  template <class Counts, class Prefetcher>
+  HWY_INLINE void take_part(const typename E::Storage* at, std::size_t blocks, Counts& counts,
+                            const Prefetcher& ahead) {
+    typename Counts::Magnitudes greatest = Counts::none();
+#pragma GCC unroll 1
+    for (std::size_t i = 0; i < blocks; ++i) {
+      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
+      counts.take(at + i * kBlock, greatest);
+    }
+    counts.note_greatest(greatest);
+    hn::Vec<D> sums[kSums];
+    copy(sums_, sums);
+#pragma GCC unroll 1
+    for (std::size_t i = 0; i < blocks; ++i) add_block(at + i * kBlock, sums);
+    copy(sums, sums_);
+  }
+
+  static HWY_INLINE void add_block(const typename E::Storage* at, hn::Vec<D> (&sums)[kSums]) {
+#pragma GCC unroll kUnroll
+    for (std::size_t i = 0; i < kSums; ++i) {
+      const auto value = load_double(E(), D(), at + i * kLanes);
+      sums[i] = E::id == F64::id ? hn::Add(sums[i], hn::Mul(value, value)) : hn::MulAdd(value, value, sums[i]);
+    }
+  }
+
+  hn::Vec<D> sums_[kSums];
+};
+
+/// For 8 and 16 bits: sums of a run in float, and those of all runs in double.
+template <class E>
+class RunSquares {
+  using Values = BlockValues<E>;
+  using D = typename Values::D;
+  using V = hn::Vec<D>;
+  using Storage = typename E::Storage;
+  static constexpr std::size_t kLanes = hn::MaxLanes(D());
+  static constexpr std::size_t kRuns = kBlock / kLanes;
+  static constexpr float kUnit = E::id == BF16::id ? kBf16Unit : 1.0f;  // what is 1 in double, in float
+
+ public:
+  HWY_INLINE RunSquares() {
+#pragma GCC unroll kUnroll
+    for (auto& run : runs_) run = hn::Zero(D());
+  }
+
+  /// Takes blocks of one run and has them counted.
+  template <class Counts, class Prefetcher>
+  HWY_INLINE void take(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
+    typename Counts::Magnitudes greatest = Counts::none();
+    V runs[kRuns];
+    copy(runs_, runs);
+#pragma GCC unroll 2
+    for (std::size_t i = 0; i < blocks; ++i) {
+      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
+      counts.take(at + i * kBlock, greatest);
+      Values::for_each(at + i * kBlock,
+                       [&](std::size_t j, V value) HWY_ATTR { runs[j] = with_square(runs[j], value); });
+    }
+    counts.note_greatest(greatest);
+    if constexpr (E::id == BF16::id) {
+      if (!Counts::all_below(greatest, kBf16LargePattern)) return take_large(at, blocks);
+    }
+    copy(runs, runs_);
+  }
+
+  HWY_INLINE void end_run() {
+    const hn::ScalableTag<double> dd;
+    HWY_ALIGN float lanes[kBlock];
+#pragma GCC unroll kUnroll
+    for (std::size_t i = 0; i < kRuns; ++i) {
+      hn::StoreU(runs_[i], D(), lanes + i * kLanes);
+      runs_[i] = hn::Zero(D());
+    }
+    for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(dd)) {
+      const auto run = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), lanes + i));
+      hn::StoreU(hn::MulAdd(run, hn::Set(dd, 1.0 / kUnit), hn::LoadU(dd, sums_ + i)), dd, sums_ + i);
+    }
+  }
+
+  HWY_INLINE double sum() const {
+    double sums[kBlock];
+    for (std::size_t i = 0; i < kBlock; ++i) sums[Values::place_of(i / kLanes, i % kLanes)] = sums_[i];
+    return added_as_tree(sums);
+  }
+
+ private:
+  static HWY_INLINE V with_square(V run, V value) {
+    return hn::MulAdd(kUnit == 1 ? value : hn::Mul(value, hn::Set(D(), kUnit)), value, run);
+  }
+
+  /// Squares of what is large go to the sums in double.
+  HWY_NOINLINE void take_large(const Storage* at, std::size_t blocks) {
+    const hn::ScalableTag<double> dd;
+    for (; blocks > 0; --blocks, at += kBlock) {
+      HWY_ALIGN float large[kBlock];
+      Values::for_each(at, [&](std::size_t i, V value) HWY_ATTR {
+        const auto is_small = hn::Lt(hn::Abs(value), hn::Set(D(), kBf16Large));
+        hn::StoreU(hn::IfThenZeroElse(is_small, value), D(), large + i * kLanes);
+        runs_[i] = with_square(runs_[i], hn::IfThenElseZero(is_small, value));
+      });
+      for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(dd)) {
+        const auto value = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), large + i));
+        hn::StoreU(hn::MulAdd(value, value, hn::LoadU(dd, sums_ + i)), dd, sums_ + i);
+      }
+    }
+  }
+
+  V runs_[kRuns];
+  HWY_ALIGN double sums_[kBlock] = {};
+};
+
+template <>
+class Squares<F16> : public RunSquares<F16> {};
+template <>
+class Squares<BF16> : public RunSquares<BF16> {};
+template <>
+class Squares<F8E4M3> : public RunSquares<F8E4M3> {};
+template <>
+class Squares<F8E5M2> : public RunSquares<F8E5M2> {};
+
+}  // namespace tare::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
