@@ -45,7 +45,7 @@ inline constexpr std::size_t kTogether = 4;
 struct PieceTable {
   PieceFunction observe[kDtypeIds];
   PiecesFunction observe_together[kDtypeIds];  ///< where there is one, faster
-  PieceFunction write[kDtypeIds][kDtypeIds];  ///< [from][to]
+  PieceFunction write[kDtypeIds][kDtypeIds];   ///< [from][to]
 };
 
 extern const PieceTable portable_pieces;

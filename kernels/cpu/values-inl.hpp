@@ -91,7 +91,7 @@ class Fp8Values {
     alignas(16) std::uint8_t entries[16];
   };
   /// For the first 16 magnitudes, some of which are normal.
-  static consteval Table below_normal() {
+  static constexpr Table below_normal() {
     Table table = {{112}};
     for (int m = 1; m < 1 << kMantissaBits; ++m) {
       const int half = static_cast<int>(__builtin_bit_cast(std::uint32_t, static_cast<float>(m) * kLeast) >> 16);
