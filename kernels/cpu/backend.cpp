@@ -119,8 +119,8 @@ class CpuList : public TensorList {
   void run_item(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs) {
     while (!pieces.empty()) {
       std::size_t done = 1;
-      if (outputs == nullptr && lie_together(pieces)) {
-        observe_together(pieces.first(kTogether), recipe);
+      if (const PiecesFunction together = function_for(pieces, recipe, outputs)) {
+        run_together(together, pieces.first(kTogether), recipe);
         done = kTogether;
       } else {
         run_piece(pieces.front(), recipe, outputs);
@@ -129,19 +129,23 @@ class CpuList : public TensorList {
     }
   }
 
-  /// Whether kTogether pieces are there that code may work on in turns.
-  bool lie_together(std::span<const Piece> pieces) const {
-    if (pieces.size() < kTogether) return false;
+  /// What works on the first kTogether pieces in turns; null if they are not of that kind.
+  PiecesFunction function_for(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs) const {
+    if (pieces.size() < kTogether) return nullptr;
     const Piece& last = pieces[kTogether - 1];
-    return last.tensor == pieces.front().tensor && last.count == kPieceElements &&
-           backend_.pieces_.observe_together[static_cast<int>(plan_.tensors()[last.tensor].dtype)] != nullptr;
+    if (last.tensor != pieces.front().tensor || last.count != kPieceElements) return nullptr;
+    const Tensor& input = plan_.tensors()[last.tensor];
+    const Tensor& output = outputs == nullptr ? input : outputs[last.tensor];
+    if (output.data != input.data || output.dtype != input.dtype) return nullptr;
+    const int id = static_cast<int>(input.dtype);
+    if (outputs == nullptr || keeps_every_bit(recipe, input, output)) return backend_.pieces_.observe_together[id];
+    return recipe.only_scales ? backend_.pieces_.unscale_together[id] : nullptr;
   }
 
-  void observe_together(std::span<const Piece> pieces, const Recipe& recipe) {
+  void run_together(PiecesFunction together, std::span<const Piece> pieces, const Recipe& recipe) {
     const Tensor& input = plan_.tensors()[pieces.front().tensor];
     Found found[kTogether];
-    backend_.pieces_.observe_together[static_cast<int>(input.dtype)](element(input, pieces.front().offset), recipe,
-                                                                     found);
+    together(element(input, pieces.front().offset), recipe, found);
     for (std::size_t i = 0; i < kTogether; ++i) keep(found[i], pieces[i], input.dtype);
   }
 

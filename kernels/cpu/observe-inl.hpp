@@ -113,20 +113,26 @@ void observe_piece(const void* in, void*, std::uint32_t count, const Recipe& rec
 }
 
 /// kTogether whole pieces of a tensor, one behind the other, a little of each in turn: memory delivers several streams
-/// faster than one. What is counted is found in the first.
-template <class E>
-void observe_together(const void* in, const Recipe& recipe, Found* found) {
-  const auto* at = static_cast<const typename E::Storage*>(in);
+/// faster than one. What is counted is found in the first. `then(from)` is called for the blocks of each turn.
+template <class E, class Then>
+HWY_INLINE void in_turns(typename E::Storage* at, const Recipe& recipe, Found* found, const Then& then) {
   Counts<E> counts(recipe);
   Squares<E> squares[kTogether];
   for (std::size_t i = 0; i < kPieceElements / kBlock; i += kTurnBlocks<E>) {
     for (std::size_t k = 0; k < kTogether; ++k) {
-      squares[k].take(at + k * kPieceElements + i * kBlock, kTurnBlocks<E>, counts, NoPrefetcher());
+      auto* const from = at + k * kPieceElements + i * kBlock;
+      squares[k].take(from, kTurnBlocks<E>, counts, NoPrefetcher());
       if ((i + kTurnBlocks<E>) % kRunBlocks == 0) squares[k].end_run();
+      then(from);
     }
   }
   for (std::size_t k = 0; k < kTogether; ++k) found[k] = {squares[k].sum(), 0, 0, 0};
   counts.finish(0, found[0]);
+}
+
+template <class E>
+void observe_together(void* at, const Recipe& recipe, Found* found) {
+  in_turns<E>(static_cast<typename E::Storage*>(at), recipe, found, [](auto*) {});
 }
 
 }  // namespace tare::kernels::cpu::HWY_NAMESPACE

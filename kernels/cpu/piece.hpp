@@ -36,15 +36,16 @@ struct Found {
 /// Reads `count` elements at `in`, writes as many to `out` where it is a writing one.
 using PieceFunction = void (*)(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found);
 
-/// Reads kTogether whole pieces of one tensor, one behind the other. Sums of squares are found for each of them, all
-/// else in the first.
-using PiecesFunction = void (*)(const void* in, const Recipe& recipe, Found* found);
+/// Reads kTogether whole pieces of one tensor, one behind the other, and writes them in place where it is a writing
+/// one. Sums of squares are found for each of them, all else in the first.
+using PiecesFunction = void (*)(void* at, const Recipe& recipe, Found* found);
 inline constexpr std::size_t kTogether = 4;
 
 /// The code for one instruction set, by dtype ids; null where there is none (fp8 is never written).
 struct PieceTable {
   PieceFunction observe[kDtypeIds];
-  PiecesFunction observe_together[kDtypeIds];  ///< where there is one, faster
+  PiecesFunction observe_together[kDtypeIds];
+  PiecesFunction unscale_together[kDtypeIds];  ///< REQUIRES: Recipe::only_scales
   PieceFunction write[kDtypeIds][kDtypeIds];   ///< [from][to]
 };
 

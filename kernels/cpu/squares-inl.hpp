@@ -27,7 +27,7 @@ HWY_INLINE void copy(const V (&from)[kCount], V (&to)[kCount]) {
 
 /// Blocks of a piece before it is another one's turn.
 template <class E>
-inline constexpr std::size_t kTurnBlocks = 512 / (kBlock * sizeof(typename E::Bits));
+inline constexpr std::size_t kTurnBlocks = 256 / (kBlock * sizeof(typename E::Bits));
 
 /// For f32 and f64: sums in double from the start.
 template <class E>

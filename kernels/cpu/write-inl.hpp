@@ -209,6 +209,16 @@ void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& r
   if (bypass_cache) hwy::FlushStream();
 }
 
+template <class E>
+void unscale_together(void* at, const Recipe& recipe, Found* found) {
+  const Scaling<MathTag<E, E>> change(recipe);
+  in_turns<E>(static_cast<typename E::Storage*>(at), recipe, found, [&](auto* from) HWY_ATTR {
+    for (std::size_t i = 0; i < kTurnBlocks<E>; ++i) {
+      write_block<E, E>(change, from + i * kBlock, from + i * kBlock, false);
+    }
+  });
+}
+
 template <class From>
 consteval void add_writers(PieceTable& table) {
   table.write[From::id][F32::id] = write_piece<From, F32>;
@@ -222,16 +232,16 @@ consteval void add_observers(PieceTable& table) {
   ((table.observe[E::id] = observe_piece<E>), ...);
 }
 
-/// Not of fp8, which takes longer to calculate with than to read.
-template <class... E>
-consteval void add_observers_together(PieceTable& table) {
-  ((table.observe_together[E::id] = observe_together<E>), ...);
-}
-
 consteval PieceTable make_table() {
   PieceTable table = {};
   add_observers<F32, F64, F16, BF16, F8E4M3, F8E5M2>(table);
-  add_observers_together<F32, F64, F16, BF16>(table);
+  // Several streams are of use where calculations take less time than memory.
+  table.observe_together[F32::id] = observe_together<F32>;
+  table.observe_together[F64::id] = observe_together<F64>;
+  table.observe_together[F16::id] = observe_together<F16>;
+  table.observe_together[BF16::id] = observe_together<BF16>;
+  table.unscale_together[F32::id] = unscale_together<F32>;
+  table.unscale_together[F64::id] = unscale_together<F64>;
   add_writers<F32>(table);
   add_writers<F64>(table);
   add_writers<F16>(table);

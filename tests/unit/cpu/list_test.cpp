@@ -90,6 +90,35 @@ TEST_CASE("a random list is unscaled in place as element by element, and nothing
   }
 }
 
+TEST_CASE("a tensor of many pieces is unscaled in place as element by element, infinities among them or not") {
+  std::mt19937_64 random(4);
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16}) {
+    for (const bool specials : {false, true}) {
+      Array array(dtype, 400003, random() % 17);
+      fill(array, random, specials);
+      const Statistics statistics = statistics_of(array, 0.01);
+      for (const float scale : {1.0f, 0.3f}) {
+        Array expected = array;
+        for (std::uint64_t i = 0; i < array.count(); ++i) {
+          expected.set(i, transform(dtype, array.get(i), dtype, scale, 1.0f, INFINITY));
+        }
+        for (const auto set : available_sets()) {
+          INFO(cpu::name_of(set) << " " << name_of(dtype) << ", scale " << scale);
+          cpu::CpuBackend backend(2, set);
+          const auto list = backend.make_list();
+          Array values = array;
+          const Tensor tensor = values.tensor();
+          Statistics total;
+          list->assign(&tensor, 1, nullptr);
+          list->unscale(&scale, {.total = &total, .threshold = 0.01}, nullptr);
+          CHECK(values == expected);
+          CHECK(same(total, statistics));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a random list is unscaled, clipped and cast into outputs as element by element") {
   std::mt19937_64 random(3);
   std::vector<Array> arrays = random_arrays(random, 4, true);
