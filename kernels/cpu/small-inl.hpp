@@ -10,10 +10,42 @@ namespace tare::kernels::cpu::HWY_NAMESPACE {
 
 inline constexpr std::uint32_t kSmall = 8;
 
-/// REQUIRES: count <= kSmall.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+/// All at once, for lists of tiny tensors. Not with masks for other counts: some CPUs wait for memory with each masked
+/// load, one after the other. REQUIRES: count is 4 or 8.
+HWY_INLINE void observe_4_or_8(const float* from, std::uint32_t count, const Recipe& recipe, Found& found) {
+  const hn::CappedTag<float, kSmall> df;
+  const hn::CappedTag<std::int32_t, kSmall> db;
+  const hn::CappedTag<double, kSmall / 2> dd;
+  const hn::Half<decltype(df)> df4;
+  const hn::Half<decltype(dd)> dd2;
+  const auto value = count == kSmall ? hn::LoadU(df, from) : hn::ZeroExtendVector(df, hn::LoadU(df4, from));
+  const auto magnitude = hn::And(hn::BitCast(db, value), hn::Set(db, F32::magnitude));
+  const auto threshold = hn::Set(db, static_cast<std::int32_t>(recipe.threshold_pattern[F32::id]));
+  const auto zeros = static_cast<std::uint32_t>(hn::CountTrue(db, hn::Eq(magnitude, hn::Zero(db))));
+  const auto below = static_cast<std::uint32_t>(hn::CountTrue(db, hn::Lt(magnitude, threshold)));
+  found.max_pattern = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(db, magnitude)));
+  found.below = below > zeros ? below - zeros : 0;
+  found.zeros = zeros - (kSmall - count);
+  const auto lower = hn::PromoteTo(dd, hn::LowerHalf(value));
+  const auto upper = hn::PromoteTo(dd, hn::UpperHalf(df4, value));
+  const auto four = hn::MulAdd(lower, lower, hn::Mul(upper, upper));
+  const auto two = hn::Add(hn::LowerHalf(four), hn::UpperHalf(dd2, four));
+  found.sum_of_squares = hn::GetLane(two) + hn::GetLane(hn::Reverse2(dd2, two));
+}
+
+#endif
+
+/// REQUIRES: 0 < count <= kSmall.
 template <class E>
 HWY_INLINE void observe_small(const typename E::Storage* from, std::uint32_t count, const Recipe& recipe,
                               Found& found) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  if constexpr (E::id == F32::id) {
+    if (count % 4 == 0) return observe_4_or_8(from, count, recipe, found);
+  }
+#endif
   using Bits = typename E::Bits;
   using D = hn::CappedTag<double, 1>;
   const auto threshold = static_cast<Bits>(recipe.threshold_pattern[E::id]);
