@@ -110,6 +110,9 @@ class RunSquares {
   /// Takes blocks of one run and has them counted.
   template <class Counts, class Prefetcher>
   HWY_INLINE void take(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
+    if constexpr (E::id == BF16::id) {
+      if (expects_large_) return take_large(at, blocks, counts, ahead);
+    }
     typename Counts::Magnitudes greatest = Counts::none();
     V runs[kRuns];
     copy(runs_, runs);
@@ -122,7 +125,8 @@ class RunSquares {
     }
     counts.note_greatest(greatest);
     if constexpr (E::id == BF16::id) {
-      if (!Counts::all_below(greatest, kBf16LargePattern)) return take_large(at, blocks);
+      expects_large_ = !Counts::all_below(greatest, kBf16LargePattern);
+      if (expects_large_) return add_large(at, blocks);
     }
     copy(runs, runs_);
   }
@@ -152,25 +156,59 @@ class RunSquares {
     return hn::MulAdd(kUnit == 1 ? value : hn::Mul(value, hn::Set(D(), kUnit)), value, run);
   }
 
-  /// Squares of what is large go to the sums in double.
-  HWY_NOINLINE void take_large(const Storage* at, std::size_t blocks) {
-    const hn::ScalableTag<double> dd;
-    for (; blocks > 0; --blocks, at += kBlock) {
-      HWY_ALIGN float large[kBlock];
-      Values::for_each(at, [&](std::size_t i, V value) HWY_ATTR {
+  /// Where there were large values there are more: all are counted first and added afterwards.
+  template <class Counts, class Prefetcher>
+  HWY_NOINLINE void take_large(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
+    typename Counts::Magnitudes greatest = Counts::none();
+#pragma GCC unroll 1
+    for (std::size_t i = 0; i < blocks; ++i) {
+      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
+      counts.take(at + i * kBlock, greatest);
+    }
+    counts.note_greatest(greatest);
+    expects_large_ = !Counts::all_below(greatest, kBf16LargePattern);
+    add_large(at, blocks);
+  }
+
+  /// Squares of what is large go to the sums in double. REQUIRES: blocks <= kRunBlocks.
+  HWY_NOINLINE void add_large(const Storage* at, std::size_t blocks) {
+    HWY_ALIGN float large[kRunBlocks * kBlock];
+    V runs[kRuns];
+    copy(runs_, runs);
+#pragma GCC unroll 1
+    for (std::size_t i = 0; i < blocks; ++i) {
+      Values::for_each(at + i * kBlock, [&](std::size_t j, V value) HWY_ATTR {
         const auto is_small = hn::Lt(hn::Abs(value), hn::Set(D(), kBf16Large));
-        hn::StoreU(hn::IfThenZeroElse(is_small, value), D(), large + i * kLanes);
-        runs_[i] = with_square(runs_[i], hn::IfThenElseZero(is_small, value));
+        hn::StoreU(hn::IfThenZeroElse(is_small, value), D(), large + i * kBlock + j * kLanes);
+        runs[j] = with_square(runs[j], hn::IfThenElseZero(is_small, value));
       });
-      for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(dd)) {
-        const auto value = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), large + i));
-        hn::StoreU(hn::MulAdd(value, value, hn::LoadU(dd, sums_ + i)), dd, sums_ + i);
+    }
+    copy(runs, runs_);
+    add_in_double(large, blocks);
+  }
+
+  HWY_INLINE void add_in_double(const float* at, std::size_t blocks) {
+    const hn::ScalableTag<double> dd;
+    const hn::Rebind<float, decltype(dd)> df;
+    constexpr std::size_t kDoubles = hn::MaxLanes(dd);
+    hn::Vec<decltype(dd)> sums[kBlock / kDoubles];
+#pragma GCC unroll kUnroll
+    for (std::size_t j = 0; j < kBlock / kDoubles; ++j) sums[j] = hn::LoadU(dd, sums_ + j * kDoubles);
+#pragma GCC unroll 1
+    for (; blocks > 0; --blocks, at += kBlock) {
+#pragma GCC unroll kUnroll
+      for (std::size_t j = 0; j < kBlock / kDoubles; ++j) {
+        const auto value = hn::PromoteTo(dd, hn::LoadU(df, at + j * kDoubles));
+        sums[j] = hn::MulAdd(value, value, sums[j]);
       }
     }
+#pragma GCC unroll kUnroll
+    for (std::size_t j = 0; j < kBlock / kDoubles; ++j) hn::StoreU(sums[j], dd, sums_ + j * kDoubles);
   }
 
   V runs_[kRuns];
   HWY_ALIGN double sums_[kBlock] = {};
+  bool expects_large_ = false;
 };
 
 template <>
