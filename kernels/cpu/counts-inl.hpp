@@ -142,6 +142,19 @@ class Counts {
     greatest_ = hn::Max(greatest_, greatest);
   }
 
+  /// Several blocks; returns their greatest magnitudes.
+  template <class Ahead>
+  HWY_INLINE Magnitudes take_all(const typename E::Storage* at, std::size_t blocks, const Ahead& ahead) {
+    Magnitudes greatest = none();
+#pragma GCC unroll 1
+    for (std::size_t i = 0; i < blocks; ++i) {
+      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
+      take(at + i * kBlock, greatest);
+    }
+    note_greatest(greatest);
+    return greatest;
+  }
+
   /// Counters of 8 bits have no room for more.
   HWY_INLINE void end_run() {
     if constexpr (sizeof(Bits) > 1) return;

@@ -65,13 +65,7 @@ class Squares {
   template <class Counts, class Prefetcher>
   HWY_INLINE void take_part(const typename E::Storage* at, std::size_t blocks, Counts& counts,
                             const Prefetcher& ahead) {
-    typename Counts::Magnitudes greatest = Counts::none();
-#pragma GCC unroll 1
-    for (std::size_t i = 0; i < blocks; ++i) {
-      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
-      counts.take(at + i * kBlock, greatest);
-    }
-    counts.note_greatest(greatest);
+    counts.take_all(at, blocks, ahead);
     hn::Vec<D> sums[kSums];
     copy(sums_, sums);
 #pragma GCC unroll 1
@@ -159,14 +153,7 @@ class RunSquares {
   /// Where there were large values there are more: all are counted first and added afterwards.
   template <class Counts, class Prefetcher>
   HWY_NOINLINE void take_large(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
-    typename Counts::Magnitudes greatest = Counts::none();
-#pragma GCC unroll 1
-    for (std::size_t i = 0; i < blocks; ++i) {
-      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
-      counts.take(at + i * kBlock, greatest);
-    }
-    counts.note_greatest(greatest);
-    expects_large_ = !Counts::all_below(greatest, kBf16LargePattern);
+    expects_large_ = !Counts::all_below(counts.take_all(at, blocks, ahead), kBf16LargePattern);
     add_large(at, blocks);
   }
 
