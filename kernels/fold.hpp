@@ -7,9 +7,9 @@
 // neither threads nor blocks nor vectors show in a bit.
 //
 // For 8 and 16 bits, where additions in double would take longer than reading, the squares of a run of kRunBlocks
-// blocks are added in float first; the error of the sum stays below 2^-19 of it. Squares of f16 and fp8 fit into a
-// float, those of bf16 as kBf16Unit of them: (value * kBf16Unit) * value, exactly. What is kBf16Large or more would be
-// too large then and goes to the sum in double at once.
+// blocks are added in float first; the error of the sum stays below 2^-18 of it. All squares of f16 and fp8 are exact
+// in float, and so are those of bf16 from kBf16Low on and below kBf16Large. Others go to the sum in double at once; but
+// where the run has come to kBf16LowRun, low ones make no difference to it any more, and are left out.
 #pragma once
 
 #include <bit>
@@ -21,10 +21,12 @@
 namespace tare::kernels {
 
 inline constexpr std::uint32_t kPieceElements = 32768;
-inline constexpr std::uint32_t kRunBlocks = 32;
-inline constexpr float kBf16Unit = 0x1p117f;
-inline constexpr float kBf16Large = 8;
-inline constexpr std::int16_t kBf16LargePattern = 0x4100;
+inline constexpr std::uint32_t kRunBlocks = 64;
+inline constexpr float kBf16Low = 0x1p-63f;
+inline constexpr float kBf16Large = 0x1p60f;
+inline constexpr std::int16_t kBf16LowPattern = 0x2000;
+inline constexpr std::int16_t kBf16LargePattern = 0x5d80;
+inline constexpr float kBf16LowRun = 0x1p-96f;
 inline constexpr std::uint32_t kFoldChains = 256;
 
 /// What was found in one piece.

@@ -55,6 +55,7 @@ class Counter {
   static constexpr std::size_t kMostVectors = ~std::size_t{0};
 
   HWY_INLINE void add(hn::Mask<DB> mask) { count_ += static_cast<std::uint32_t>(hn::CountTrue(DB(), mask)); }
+  HWY_INLINE void add(const Counter& other) { count_ += other.count_; }
   HWY_INLINE void empty() {}
   HWY_INLINE std::uint32_t count() const { return count_; }
 
@@ -75,6 +76,7 @@ class Counter {
 
   HWY_INLINE Counter() : lanes_(hn::Zero(DB())) {}
   HWY_INLINE void add(hn::Mask<DB> mask) { lanes_ = hn::Sub(lanes_, hn::VecFromMask(DB(), mask)); }
+  HWY_INLINE void add(const Counter& other) { lanes_ = hn::Add(lanes_, other.lanes_); }
   HWY_INLINE void empty() {
     if constexpr (sizeof(Bits) == 1) {
       const hn::RebindToUnsigned<DB> bytes;
@@ -100,8 +102,8 @@ class Counter {
 /// Counts nothing.
 template <class>
 struct NoCounter {
-  template <class M>
-  HWY_INLINE void add(M) {}
+  template <class T>
+  HWY_INLINE void add(const T&) {}
   HWY_INLINE void empty() {}
   HWY_INLINE std::uint32_t count() const { return 0; }
 };
@@ -116,67 +118,91 @@ class Counts {
   static_assert(Counter<DB>::kMostVectors >= kMostBlocks * (kBlock / kLanes));
 
  public:
-  using Magnitudes = hn::Vec<DB>;
+  /// What is counted of a few blocks. It stays in registers only if it is nobody's member.
+  class Tally {
+   public:
+    HWY_INLINE Tally() : greatest_(hn::Zero(DB())) {}
 
-  static HWY_INLINE Magnitudes none() { return hn::Zero(DB()); }
-  static HWY_INLINE bool all_below(Magnitudes magnitudes, Bits pattern) {
-    return hn::AllTrue(DB(), hn::Lt(magnitudes, hn::Set(DB(), pattern)));
+    HWY_INLINE bool all_below(Bits pattern) const {
+      return hn::AllTrue(DB(), hn::Lt(greatest_, hn::Set(DB(), pattern)));
+    }
+
+   private:
+    friend Counts;
+    hn::Vec<DB> greatest_;
+    Counter<DB> zeros_;
+    Below<DB> below_;
+  };
+
+  /// Whether a magnitude, 0 aside, is below a pattern.
+  static HWY_INLINE bool any_below(const typename E::Storage* at, std::size_t blocks, Bits pattern) {
+    const DB db;
+    const hn::RebindToUnsigned<DB> du;
+    const auto limit = hn::Set(du, static_cast<hn::TFromD<decltype(du)>>(pattern - 1));
+    auto least = limit;
+    for (std::size_t i = 0; i < blocks * kBlock; i += kLanes) {
+      const auto bits = hn::LoadU(db, reinterpret_cast<const Bits*>(at) + i);
+      const auto magnitude = hn::And(bits, hn::Set(db, E::magnitude));
+      least = hn::Min(least, hn::BitCast(du, hn::Sub(magnitude, hn::Set(db, Bits{1}))));  // 0 becomes the greatest
+    }
+    return !hn::AllTrue(du, hn::Eq(least, limit));
   }
 
   explicit HWY_INLINE Counts(const Recipe& recipe)
-      : threshold_(hn::Set(DB(), static_cast<Bits>(recipe.threshold_pattern[E::id]))), greatest_(none()) {}
+      : threshold_(hn::Set(DB(), static_cast<Bits>(recipe.threshold_pattern[E::id]))) {}
 
-  /// A block; what is greater than `greatest` takes its place.
-  HWY_INLINE void take(const typename E::Storage* at, Magnitudes& greatest) {
+  /// Counts a block.
+  HWY_INLINE void take(const typename E::Storage* at, Tally& tally) const {
     const DB db;
 #pragma GCC unroll kUnroll
     for (std::size_t i = 0; i < kBlock; i += kLanes) {
       const auto bits = hn::LoadU(db, reinterpret_cast<const Bits*>(at) + i);
       const auto magnitude = hn::And(bits, hn::Set(db, E::magnitude));
-      greatest = hn::Max(greatest, magnitude);
-      zeros_.add(hn::Eq(magnitude, hn::Zero(db)));
-      below_.add(hn::Lt(magnitude, threshold_));
+      tally.greatest_ = hn::Max(tally.greatest_, magnitude);
+      tally.zeros_.add(hn::Eq(magnitude, hn::Zero(db)));
+      tally.below_.add(hn::Lt(magnitude, threshold_));
     }
   }
-  HWY_INLINE void note_greatest(Magnitudes greatest) {
-    greatest_ = hn::Max(greatest_, greatest);
+  HWY_INLINE void add(const Tally& tally) {
+    all_.greatest_ = hn::Max(all_.greatest_, tally.greatest_);
+    all_.zeros_.add(tally.zeros_);
+    all_.below_.add(tally.below_);
   }
 
-  /// Several blocks; returns their greatest magnitudes.
+  /// Several blocks.
   template <class Ahead>
-  HWY_INLINE Magnitudes take_all(const typename E::Storage* at, std::size_t blocks, const Ahead& ahead) {
-    Magnitudes greatest = none();
+  HWY_INLINE void take_all(const typename E::Storage* at, std::size_t blocks, const Ahead& ahead) {
+    Tally tally;
 #pragma GCC unroll 1
     for (std::size_t i = 0; i < blocks; ++i) {
       ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
-      take(at + i * kBlock, greatest);
+      take(at + i * kBlock, tally);
     }
-    note_greatest(greatest);
-    return greatest;
+    add(tally);
   }
 
   /// Counters of 8 bits have no room for more.
   HWY_INLINE void end_run() {
     if constexpr (sizeof(Bits) > 1) return;
-    zeros_.empty();
-    below_.empty();
+    all_.zeros_.empty();
+    all_.below_.empty();
   }
 
   /// Whether nothing that was taken is infinite or NaN.
   HWY_INLINE bool all_finite() const {
-    return all_below(greatest_, E::infinite);
+    return all_.all_below(E::infinite);
   }
 
   /// `padding`: how many of the elements taken were zeros of the caller's own.
   HWY_INLINE void finish(std::uint32_t padding, Found& found) {
-    zeros_.empty();
-    below_.empty();
+    all_.zeros_.empty();
+    all_.below_.empty();
     HWY_ALIGN Bits lanes[kLanes];
-    hn::Store(greatest_, DB(), lanes);
+    hn::Store(all_.greatest_, DB(), lanes);
     Bits greatest = 0;
     for (const Bits bits : lanes) greatest = bits > greatest ? bits : greatest;
-    const std::uint32_t zeros = zeros_.count();
-    const std::uint32_t below = below_.count();
+    const std::uint32_t zeros = all_.zeros_.count();
+    const std::uint32_t below = all_.below_.count();
     found.max_pattern = static_cast<hwy::MakeUnsigned<Bits>>(greatest);
     found.below = below > zeros ? below - zeros : 0;  // below a threshold of 0 there are not even zeros
     found.zeros = zeros - padding;
@@ -184,9 +210,7 @@ class Counts {
 
  private:
   hn::Vec<DB> threshold_;
-  Magnitudes greatest_;
-  Counter<DB> zeros_;
-  Below<DB> below_;
+  Tally all_;
 };
 
 }  // namespace tare::kernels::cpu::HWY_NAMESPACE

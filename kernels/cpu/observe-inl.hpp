@@ -18,6 +18,9 @@ class Observer {
   HWY_INLINE void take(const typename E::Storage* at, std::size_t blocks) {
     squares_.take(at, blocks, counts_, prefetcher_);
   }
+  /// As take(), not inlined: beside other code the compiler would run out of registers.
+  HWY_NOINLINE void take_apart(const typename E::Storage* at, std::size_t blocks) { take(at, blocks); }
+
   HWY_INLINE void end_run() {
     squares_.end_run();
     counts_.end_run();
@@ -113,7 +116,7 @@ void observe_piece(const void* in, void*, std::uint32_t count, const Recipe& rec
 }
 
 /// kTogether whole pieces of a tensor, one behind the other, a little of each in turn: memory delivers several streams
-/// faster than one. What is counted is found in the first. `then(from)` is called for the blocks of each turn.
+/// faster than one. What is counted is found in the first. `then(from, counts)` is called for the blocks of each turn.
 template <class E, class Then>
 HWY_INLINE void in_turns(typename E::Storage* at, const Recipe& recipe, Found* found, const Then& then) {
   Counts<E> counts(recipe);
@@ -123,7 +126,7 @@ HWY_INLINE void in_turns(typename E::Storage* at, const Recipe& recipe, Found* f
       auto* const from = at + k * kPieceElements + i * kBlock;
       squares[k].take(from, kTurnBlocks<E>, counts, NoPrefetcher());
       if ((i + kTurnBlocks<E>) % kRunBlocks == 0) squares[k].end_run();
-      then(from);
+      then(from, counts);
     }
   }
   for (std::size_t k = 0; k < kTogether; ++k) found[k] = {squares[k].sum(), 0, 0, 0};
@@ -132,7 +135,7 @@ HWY_INLINE void in_turns(typename E::Storage* at, const Recipe& recipe, Found* f
 
 template <class E>
 void observe_together(void* at, const Recipe& recipe, Found* found) {
-  in_turns<E>(static_cast<typename E::Storage*>(at), recipe, found, [](auto*) {});
+  in_turns<E>(static_cast<typename E::Storage*>(at), recipe, found, [](auto*, auto&) {});
 }
 
 }  // namespace tare::kernels::cpu::HWY_NAMESPACE

@@ -93,7 +93,6 @@ class RunSquares {
   using Storage = typename E::Storage;
   static constexpr std::size_t kLanes = hn::MaxLanes(D());
   static constexpr std::size_t kRuns = kBlock / kLanes;
-  static constexpr float kUnit = E::id == BF16::id ? kBf16Unit : 1.0f;  // what is 1 in double, in float
 
  public:
   HWY_INLINE RunSquares() {
@@ -105,24 +104,14 @@ class RunSquares {
   template <class Counts, class Prefetcher>
   HWY_INLINE void take(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
     if constexpr (E::id == BF16::id) {
-      if (expects_large_) return take_large(at, blocks, counts, ahead);
+      while (is_low_ && blocks > 0) {
+        const std::size_t part = blocks < kTurnBlocks<E> ? blocks : kTurnBlocks<E>;
+        take_low(at, part, counts, ahead);
+        at += part * kBlock;
+        blocks -= part;
+      }
     }
-    typename Counts::Magnitudes greatest = Counts::none();
-    V runs[kRuns];
-    copy(runs_, runs);
-#pragma GCC unroll 2
-    for (std::size_t i = 0; i < blocks; ++i) {
-      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
-      counts.take(at + i * kBlock, greatest);
-      Values::for_each(at + i * kBlock,
-                       [&](std::size_t j, V value) HWY_ATTR { runs[j] = with_square(runs[j], value); });
-    }
-    counts.note_greatest(greatest);
-    if constexpr (E::id == BF16::id) {
-      expects_large_ = !Counts::all_below(greatest, kBf16LargePattern);
-      if (expects_large_) return add_large(at, blocks);
-    }
-    copy(runs, runs_);
+    if (blocks > 0) take_usual(at, blocks, counts, ahead);
   }
 
   HWY_INLINE void end_run() {
@@ -135,8 +124,9 @@ class RunSquares {
     }
     for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(dd)) {
       const auto run = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), lanes + i));
-      hn::StoreU(hn::MulAdd(run, hn::Set(dd, 1.0 / kUnit), hn::LoadU(dd, sums_ + i)), dd, sums_ + i);
+      hn::StoreU(hn::Add(run, hn::LoadU(dd, sums_ + i)), dd, sums_ + i);
     }
+    is_low_ = true;
   }
 
   HWY_INLINE double sum() const {
@@ -146,32 +136,59 @@ class RunSquares {
   }
 
  private:
-  static HWY_INLINE V with_square(V run, V value) {
-    return hn::MulAdd(kUnit == 1 ? value : hn::Mul(value, hn::Set(D(), kUnit)), value, run);
-  }
-
-  /// Where there were large values there are more: all are counted first and added afterwards.
+  /// Where low values are none or make no difference to the runs.
   template <class Counts, class Prefetcher>
-  HWY_NOINLINE void take_large(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
-    expects_large_ = !Counts::all_below(counts.take_all(at, blocks, ahead), kBf16LargePattern);
-    add_large(at, blocks);
+  HWY_INLINE void take_usual(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
+    typename Counts::Tally tally;
+    V runs[kRuns];
+    copy(runs_, runs);
+#pragma GCC unroll 2
+    for (std::size_t i = 0; i < blocks; ++i) {
+      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
+      counts.take(at + i * kBlock, tally);
+      Values::for_each(at + i * kBlock,
+                       [&](std::size_t j, V value) HWY_ATTR { runs[j] = hn::MulAdd(value, value, runs[j]); });
+    }
+    counts.add(tally);
+    if constexpr (E::id == BF16::id) {
+      if (!tally.all_below(kBf16LargePattern)) return add_sorted(at, blocks);
+    }
+    copy(runs, runs_);
   }
 
-  /// Squares of what is large go to the sums in double. REQUIRES: blocks <= kRunBlocks.
-  HWY_NOINLINE void add_large(const Storage* at, std::size_t blocks) {
-    HWY_ALIGN float large[kRunBlocks * kBlock];
+  /// Where low values would make a difference.
+  template <class Counts, class Prefetcher>
+  HWY_NOINLINE void take_low(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
+    if (Counts::any_below(at, blocks, kBf16LowPattern)) {
+      counts.take_all(at, blocks, ahead);
+      add_sorted(at, blocks);
+    } else {
+      take_usual(at, blocks, counts, ahead);
+    }
+    auto least = runs_[0];
+    for (const V& run : runs_) least = hn::Min(least, run);
+    is_low_ = !hn::AllTrue(D(), hn::Ge(least, hn::Set(D(), kBf16LowRun)));
+  }
+
+  /// Each square goes where fold.hpp says. REQUIRES: blocks <= kRunBlocks.
+  HWY_NOINLINE void add_sorted(const Storage* at, std::size_t blocks) {
+    HWY_ALIGN float others[kRunBlocks * kBlock];
     V runs[kRuns];
     copy(runs_, runs);
 #pragma GCC unroll 1
     for (std::size_t i = 0; i < blocks; ++i) {
       Values::for_each(at + i * kBlock, [&](std::size_t j, V value) HWY_ATTR {
-        const auto is_small = hn::Lt(hn::Abs(value), hn::Set(D(), kBf16Large));
-        hn::StoreU(hn::IfThenZeroElse(is_small, value), D(), large + i * kBlock + j * kLanes);
-        runs[j] = with_square(runs[j], hn::IfThenElseZero(is_small, value));
+        const auto magnitude = hn::Abs(value);
+        const auto is_low = hn::Lt(magnitude, hn::Set(D(), kBf16Low));
+        const auto is_small = hn::Lt(magnitude, hn::Set(D(), kBf16Large));
+        const auto matters = hn::IfThenZeroElse(hn::And(is_low, hn::Ge(runs[j], hn::Set(D(), kBf16LowRun))), value);
+        const auto usual = hn::IfThenElseZero(hn::AndNot(is_low, is_small), value);
+        hn::StoreU(hn::Xor(matters, usual), D(), others + i * kBlock + j * kLanes);
+        runs[j] = hn::MulAdd(usual, usual, runs[j]);
       });
     }
     copy(runs, runs_);
-    add_in_double(large, blocks);
+    add_in_double(others, blocks);
   }
 
   HWY_INLINE void add_in_double(const float* at, std::size_t blocks) {
@@ -195,7 +212,7 @@ class RunSquares {
 
   V runs_[kRuns];
   HWY_ALIGN double sums_[kBlock] = {};
-  bool expects_large_ = false;
+  bool is_low_ = true;  ///< whether some run has not come to kBf16LowRun
 };
 
 template <>

@@ -153,18 +153,23 @@ HWY_INLINE void write_blocks(const Change& change, const typename From::Storage*
     write_block<From, To>(change, from + i * kBlock, to + i * kBlock, bypass_cache);
 }
 
+/// Blocks that are observed and then written: few enough to stay in the first cache.
+inline constexpr std::size_t kPartBlocks = 32;
+static_assert(kRunBlocks % kPartBlocks == 0);
+
 template <class From, class To, class Change>
 HWY_INLINE void observe_and_write(const typename From::Storage* from, typename To::Storage* to, std::uint32_t count,
                                   const Recipe& recipe, const Change change, bool bypass_cache, Found& found) {
   Observer<From> observer(recipe, count);
-  for (std::size_t left = count / kBlock; left > 0;) {
-    const std::size_t blocks = left < kRunBlocks ? left : kRunBlocks;  // few enough to stay in the first cache
-    observer.take(from, blocks);
-    if (blocks == kRunBlocks) observer.end_run();
+  const std::size_t whole = count / kBlock;
+  for (std::size_t done = 0; done < whole;) {
+    const std::size_t blocks = whole - done < kPartBlocks ? whole - done : kPartBlocks;
+    observer.take_apart(from, blocks);
+    done += blocks;
+    if (done % kRunBlocks == 0) observer.end_run();
     write_blocks<From, To>(change, from, to, blocks, recipe.factors_are_finite && observer.all_finite(), bypass_cache);
     from += blocks * kBlock;
     to += blocks * kBlock;
-    left -= blocks;
   }
   const std::uint32_t rest = count % kBlock;
   if (rest != 0) {
@@ -212,10 +217,8 @@ void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& r
 template <class E>
 void unscale_together(void* at, const Recipe& recipe, Found* found) {
   const Scaling<MathTag<E, E>> change(recipe);
-  in_turns<E>(static_cast<typename E::Storage*>(at), recipe, found, [&](auto* from) HWY_ATTR {
-    for (std::size_t i = 0; i < kTurnBlocks<E>; ++i) {
-      write_block<E, E>(change, from + i * kBlock, from + i * kBlock, false);
-    }
+  in_turns<E>(static_cast<typename E::Storage*>(at), recipe, found, [&](auto* from, const auto& counts) HWY_ATTR {
+    write_blocks<E, E>(change, from, from, kTurnBlocks<E>, recipe.factors_are_finite && counts.all_finite(), false);
   });
 }
 
@@ -242,6 +245,7 @@ consteval PieceTable make_table() {
   table.observe_together[BF16::id] = observe_together<BF16>;
   table.unscale_together[F32::id] = unscale_together<F32>;
   table.unscale_together[F64::id] = unscale_together<F64>;
+  table.unscale_together[F16::id] = unscale_together<F16>;
   add_writers<F32>(table);
   add_writers<F64>(table);
   add_writers<F16>(table);

@@ -89,7 +89,8 @@ class Observer : Runs<E> {
   static constexpr int kSums = Layout<E>::per_vector;
   static constexpr int kInFlight = kSums >= 8 ? 4 : 8;
 
-  TARE_HD explicit Observer(std::uint64_t threshold_pattern = 0) : threshold_(static_cast<Bits>(threshold_pattern)) {
+  TARE_HD explicit Observer(std::uint64_t threshold_pattern = 0)
+      : patterns_below_(static_cast<Bits>(threshold_pattern == 0 ? 0 : threshold_pattern - 1)) {
     unrolled<kSums>([&](int j) { sums[j] = 0; });
   }
 
@@ -119,7 +120,6 @@ class Observer : Runs<E> {
 
  private:
   static constexpr bool kRuns = sizeof(Bits) <= 2;
-  static constexpr bool kIsBf16 = E::dtype == Dtype::kBf16;
   static constexpr std::uint32_t kRunElements = kRunBlocks * 32;
 
   /// Position `j` goes on with the element `index`, which may be the first of a run.
@@ -127,7 +127,7 @@ class Observer : Runs<E> {
     if (index % kRunElements < 32) end_run(j);
   }
   TARE_HD void end_run(int j) {
-    sums[j] += static_cast<double>(this->runs[j]) * (kIsBf16 ? 1.0 / kBf16Unit : 1.0);
+    sums[j] += static_cast<double>(this->runs[j]);
     this->runs[j] = 0;
   }
 
@@ -135,38 +135,40 @@ class Observer : Runs<E> {
     const Bits magnitude = bits & E::magnitude;
     max = larger_bits(max, magnitude);
     zeros += magnitude == 0 ? 1 : 0;
-    below += magnitude != 0 && magnitude < threshold_ ? 1 : 0;
+    below += static_cast<Bits>(magnitude - 1) < patterns_below_ ? 1 : 0;
     const typename E::Math value = E::value(bits);
-    if constexpr (!kRuns) {
-      add_square(sums[j], static_cast<double>(value));
-    } else if constexpr (!kIsBf16) {
-      add_square(this->runs[j], value);
-    } else if (magnitude < static_cast<Bits>(kBf16LargePattern)) {
-      add_product(this->runs[j], value * kBf16Unit, value);
+    if constexpr (kRuns) {
+      if (stays_in_run(magnitude, this->runs[j])) return add_square(this->runs[j], value);
+    }
+    add_square(sums[j], static_cast<double>(value));
+  }
+
+  /// What is low is left out by adding it to a run that it cannot change.
+  TARE_HD static bool stays_in_run(Bits magnitude, float run) {
+    if constexpr (E::dtype != Dtype::kBf16) {
+      return true;
     } else {
-      add_square(sums[j], static_cast<double>(value));
+      constexpr std::uint32_t low = kBf16LowPattern;
+      const bool is_low = std::uint32_t{magnitude} - 1 < low - 1;  // 0 is not
+      return is_low ? run >= kBf16LowRun : magnitude < std::uint32_t{kBf16LargePattern};
     }
   }
 
   template <class Float>
   TARE_HD static void add_square(Float& sum, Float value) {
-    add_product(sum, value, value);
-  }
-  template <class Float>
-  TARE_HD static void add_product(Float& sum, Float a, Float b) {
 #if defined(__CUDA_ARCH__)
-    if constexpr (sizeof(Bits) < 8) {  // the product is exact: it makes no difference that it is fused
-      sum = fma(a, b, sum);
+    if constexpr (sizeof(Bits) < 8) {  // the square is exact: it makes no difference that it is fused
+      sum = fma(value, value, sum);
       return;
     }
 #endif
-    sum += a * b;
+    sum += value * value;
   }
   TARE_HD static Bits larger_bits(Bits a, Bits b) {
     return a < b ? b : a;
   }
 
-  Bits threshold_;
+  Bits patterns_below_;  ///< how many there are below the threshold, from 1 on
 };
 
 /// The factors of a transform, read once; see kernels::Transform.

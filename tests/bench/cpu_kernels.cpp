@@ -115,11 +115,11 @@ struct Buffer {
     fill(Dtype::kF32);
   }
 
-  /// Values from -4 to 4.
-  void fill(Dtype dtype) {
+  /// Values from -4 to 4, times `scale`.
+  void fill(Dtype dtype, float scale = 1) {
     const auto size = static_cast<std::size_t>(size_of(dtype));
     for (std::size_t i = 0; i < bytes / size; ++i) {
-      const float value = 1e-3f * static_cast<float>(i % 8191) - 4.0f;
+      const float value = (1e-3f * static_cast<float>(i % 8191) - 4.0f) * scale;
       const std::uint64_t bits = dtype == Dtype::kF64      ? bits_of(static_cast<double>(value))
                                  : dtype == Dtype::kF32    ? bits_of(value)
                                  : dtype == Dtype::kF16    ? narrow<F16>(value)
@@ -157,19 +157,31 @@ void large_arrays(const Options& options, cpu::InstructionSet set) {
   };
   const double wanted = set == cpu::best_instruction_set() ? 0.95 : 0;
   std::printf("\n%s, %u threads, %zu MiB\n", cpu::name_of(set), options.threads, options.mebibytes);
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kBf16, Dtype::kF16, Dtype::kF64, Dtype::kF8E4m3fn, Dtype::kF8E5m2}) {
+  struct Values {
+    Dtype dtype;
+    float scale;
+    const char* what;
+  };
+  for (const auto& [dtype, times, what] : {Values{Dtype::kF32, 1, "f32"},
+                                           {Dtype::kBf16, 1, "bf16"},
+                                           {Dtype::kBf16, 65536, "bf16, scaled by 65536,"},
+                                           {Dtype::kBf16, 0, "bf16, all zeros,"},
+                                           {Dtype::kF16, 1, "f16"},
+                                           {Dtype::kF64, 1, "f64"},
+                                           {Dtype::kF8E4m3fn, 1, "f8e4m3fn"},
+                                           {Dtype::kF8E5m2, 1, "f8e5m2"}}) {
     const Tensor tensor = {buffer.memory.get(), buffer.bytes / static_cast<std::size_t>(size_of(dtype)), dtype, 0};
-    buffer.fill(dtype);
+    buffer.fill(dtype, times);
     const auto list = backend.make_list();
     list->assign(&tensor, 1, nullptr);
-    char what[80];
-    std::snprintf(what, sizeof what, "%s statistics / reading", name_of(dtype));
-    compare(
-        what, options.pairs, bytes, wanted, read, [&] { list->observe(findings, nullptr); }, slowdown);
-    if (size_of(dtype) == 1) continue;
-    std::snprintf(what, sizeof what, "%s in place with statistics / reading and writing", name_of(dtype));
+    const auto observe = [&] { list->observe(findings, nullptr); };
     const auto unscale = [&] { list->unscale(&scale, findings, nullptr); };
-    compare(what, options.pairs, 2 * bytes, wanted, read_and_write, unscale, slowdown);
+    char row[80];
+    std::snprintf(row, sizeof row, "%s statistics / reading", what);
+    compare(row, options.pairs, bytes, wanted, read, observe, slowdown);
+    if (size_of(dtype) == 1 || times != 1) continue;
+    std::snprintf(row, sizeof row, "%s in place with statistics / reading and writing", what);
+    compare(row, options.pairs, 2 * bytes, wanted, read_and_write, unscale, slowdown);
   }
 }
 

@@ -116,7 +116,8 @@ inline double chained(const std::vector<double>& pieces) {
 
 /// The statistics of an array, or of all that together, with sums in the documented order: pieces of 32,768 elements,
 /// 32 accumulators each (for bf16 those of even positions first), added as a tree, then the pieces. For 8 and 16 bits
-/// 1,024 elements at a time are added up in float before; for bf16, 2^117 times those below 8.
+/// 2,048 elements at a time are added up in float before; for bf16, those from 2^-63 on and below 2^60;
+/// lower ones are left out where the sum in float is 2^-96 or more.
 class Reference {
  public:
   explicit Reference(double threshold) : threshold_(threshold) {}
@@ -129,9 +130,8 @@ class Reference {
   std::vector<double> pieces_;
 };
 
-inline void end_runs(float (&runs)[32], double (&sums)[32], Dtype dtype) {
-  const double unit = dtype == Dtype::kBf16 ? 0x1p-117 : 1;
-  for (int i = 0; i < 32; ++i) sums[i] += static_cast<double>(runs[i]) * unit;
+inline void end_runs(float (&runs)[32], double (&sums)[32]) {
+  for (int i = 0; i < 32; ++i) sums[i] += static_cast<double>(runs[i]);
   std::fill_n(runs, 32, 0.0f);
 }
 
@@ -142,7 +142,7 @@ inline void Reference::add(const Array& array) {
     float runs[32] = {};
     const std::uint64_t end = std::min<std::uint64_t>(begin + 32768, array.count());
     for (std::uint64_t i = begin; i < end; ++i) {
-      if ((i - begin) % 1024 == 0) end_runs(runs, sums, array.dtype());
+      if ((i - begin) % 2048 == 0) end_runs(runs, sums);
       const double value = std::fabs(decode(array.dtype(), array.get(i)));
       if (std::isnan(value) || value > result_.max_abs) {
         result_.max_abs = std::isnan(result_.max_abs) ? result_.max_abs : value;
@@ -152,13 +152,15 @@ inline void Reference::add(const Array& array) {
       const std::uint64_t place = (i - begin) % 32;
       const bool is_bf16 = array.dtype() == Dtype::kBf16;
       const std::uint64_t position = is_bf16 ? place % 2 * 16 + place / 2 : place;
-      if (array.size() <= 2 && !(is_bf16 && !(value < 8))) {
-        runs[position] += static_cast<float>(value * value * (is_bf16 ? 0x1p117 : 1));
+      if (is_bf16 && value < 0x1p-63 && runs[position] >= 0x1p-96f) continue;
+      const bool is_usual = value >= 0x1p-63 && value < 0x1p60;
+      if (array.size() <= 2 && (is_usual || !is_bf16)) {
+        runs[position] += static_cast<float>(value * value);
       } else {
         sums[position] += value * value;
       }
     }
-    end_runs(runs, sums, array.dtype());
+    end_runs(runs, sums);
     for (int half = 16; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
     }
