@@ -169,9 +169,9 @@ class Counts {
     all_.below_.add(tally.below_);
   }
 
-  /// Several blocks.
+  /// Several blocks; returns what they were.
   template <class Ahead>
-  HWY_INLINE void take_all(const typename E::Storage* at, std::size_t blocks, const Ahead& ahead) {
+  HWY_INLINE Tally take_all(const typename E::Storage* at, std::size_t blocks, const Ahead& ahead) {
     Tally tally;
 #pragma GCC unroll 1
     for (std::size_t i = 0; i < blocks; ++i) {
@@ -179,6 +179,7 @@ class Counts {
       take(at + i * kBlock, tally);
     }
     add(tally);
+    return tally;
   }
 
   /// Counters of 8 bits have no room for more.

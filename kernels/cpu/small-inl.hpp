@@ -12,10 +12,13 @@ inline constexpr std::uint32_t kSmall = 8;
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
-/// All at once, for lists of tiny tensors. Not with masks for other counts: some CPUs wait for memory with each masked
-/// load, one after the other. REQUIRES: count is 4 or 8.
-HWY_INLINE void observe_4_or_8(const float* from, std::uint32_t count, const Recipe& recipe, Found& found) {
-  const hn::CappedTag<float, kSmall> df;
+using SmallTag = hn::CappedTag<float, kSmall>;
+
+/// All at once, for lists of tiny tensors; returns the values. Not with masks for other counts: some CPUs wait for
+/// memory with each masked load, one after the other. REQUIRES: count is 4 or 8.
+HWY_INLINE hn::Vec<SmallTag> observe_4_or_8(const float* from, std::uint32_t count, const Recipe& recipe,
+                                            Found& found) {
+  const SmallTag df;
   const hn::CappedTag<std::int32_t, kSmall> db;
   const hn::CappedTag<double, kSmall / 2> dd;
   const hn::Half<decltype(df)> df4;
@@ -33,6 +36,7 @@ HWY_INLINE void observe_4_or_8(const float* from, std::uint32_t count, const Rec
   const auto four = hn::MulAdd(lower, lower, hn::Mul(upper, upper));
   const auto two = hn::Add(hn::LowerHalf(four), hn::UpperHalf(dd2, four));
   found.sum_of_squares = hn::GetLane(two) + hn::GetLane(hn::Reverse2(dd2, two));
+  return value;
 }
 
 #endif
@@ -43,7 +47,10 @@ HWY_INLINE void observe_small(const typename E::Storage* from, std::uint32_t cou
                               Found& found) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   if constexpr (E::id == F32::id) {
-    if (count % 4 == 0) return observe_4_or_8(from, count, recipe, found);
+    if (count % 4 == 0) {
+      observe_4_or_8(from, count, recipe, found);
+      return;
+    }
   }
 #endif
   using Bits = typename E::Bits;

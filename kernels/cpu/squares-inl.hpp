@@ -136,7 +136,11 @@ class RunSquares {
   }
 
  private:
-  /// Where low values are none or make no difference to the runs.
+  static HWY_INLINE void add_block(const Storage* at, V (&runs)[kRuns]) {
+    Values::for_each(at, [&](std::size_t j, V value) HWY_ATTR { runs[j] = hn::MulAdd(value, value, runs[j]); });
+  }
+
+  /// Where there are no low values, or they make no difference to the runs.
   template <class Counts, class Prefetcher>
   HWY_INLINE void take_usual(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
     typename Counts::Tally tally;
@@ -146,8 +150,7 @@ class RunSquares {
     for (std::size_t i = 0; i < blocks; ++i) {
       ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
       counts.take(at + i * kBlock, tally);
-      Values::for_each(at + i * kBlock,
-                       [&](std::size_t j, V value) HWY_ATTR { runs[j] = hn::MulAdd(value, value, runs[j]); });
+      add_block(at + i * kBlock, runs);
     }
     counts.add(tally);
     if constexpr (E::id == BF16::id) {
@@ -159,11 +162,12 @@ class RunSquares {
   /// Where low values would make a difference.
   template <class Counts, class Prefetcher>
   HWY_NOINLINE void take_low(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
-    if (Counts::any_below(at, blocks, kBf16LowPattern)) {
-      counts.take_all(at, blocks, ahead);
+    const auto tally = counts.take_all(at, blocks, ahead);
+    if (tally.all_below(1)) return;  // zeros
+    if (!tally.all_below(kBf16LargePattern) || Counts::any_below(at, blocks, kBf16LowPattern)) {
       add_sorted(at, blocks);
     } else {
-      take_usual(at, blocks, counts, ahead);
+      for (std::size_t i = 0; i < blocks; ++i) add_block(at + i * kBlock, runs_);
     }
     auto least = runs_[0];
     for (const V& run : runs_) least = hn::Min(least, run);

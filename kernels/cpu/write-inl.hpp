@@ -193,12 +193,31 @@ HWY_INLINE void write_small(const typename From::Storage* from, typename To::Sto
   }
 }
 
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+/// REQUIRES: count is 4 or 8; Recipe::only_scales.
+HWY_INLINE void unscale_4_or_8(const float* from, float* to, std::uint32_t count, const Recipe& recipe, Found& found) {
+  const SmallTag df;
+  const hn::Half<SmallTag> df4;
+  const auto values = hn::Mul(observe_4_or_8(from, count, recipe, found), hn::Set(df, recipe.inverse_scale));
+  if (count == kSmall) {
+    hn::StoreU(values, df, to);
+  } else {
+    hn::StoreU(hn::LowerHalf(df4, values), df4, to);
+  }
+}
+#endif
+
 template <class From, class To>
 void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found) {
   using D = MathTag<From, To>;
   const auto* from = static_cast<const typename From::Storage*>(in);
   auto* to = static_cast<typename To::Storage*>(out);
   if (count <= kSmall) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+    if constexpr (From::id == F32::id && To::id == F32::id) {
+      if (count % 4 == 0 && recipe.only_scales) return unscale_4_or_8(from, to, count, recipe, found);
+    }
+#endif
     using One = hn::CappedTag<hn::TFromD<D>, 1>;
     observe_small<From>(from, count, recipe, found);
     if (recipe.only_scales) return write_small<From, To>(from, to, count, Scaling<One>(recipe));

@@ -263,6 +263,36 @@ TEST_CASE("thousands of tiny tensors are observed one by one and added up as doc
   }
 }
 
+TEST_CASE("tensors of a few elements are unscaled in place and into outputs, element by element") {
+  std::mt19937_64 random(11);
+  for (const auto set : available_sets()) {
+    for (const float scale : {1.0f / 3, INFINITY}) {
+      std::vector<Array> arrays;
+      for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16}) {
+        for (std::uint64_t count = 0; count < 40; ++count)
+          fill(arrays.emplace_back(dtype, count, count), random, false);
+      }
+      std::vector<Array> expected = arrays;
+      for (Array& array : expected) {
+        for (std::uint64_t i = 0; i < array.count(); ++i) {
+          array.set(i, transform(array.dtype(), array.get(i), array.dtype(), scale, 1.0f, INFINITY));
+        }
+      }
+      std::vector<Array> outputs;
+      for (const Array& array : arrays) outputs.emplace_back(array.dtype(), array.count(), array.count());
+      cpu::CpuBackend backend(1, set);
+      const auto list = backend.make_list();
+      const std::vector<Tensor> tensors = tensors_of(arrays);
+      list->assign(tensors.data(), tensors.size(), nullptr);
+      list->write(tensors_of(outputs).data(), {.inverse_scale = &scale}, {}, nullptr);
+      list->unscale(&scale, {}, nullptr);
+      INFO(cpu::name_of(set) << ", scale " << scale);
+      CHECK((outputs == expected));
+      CHECK((arrays == expected));
+    }
+  }
+}
+
 TEST_CASE("8 and 16 bits of every magnitude are added up as documented, with the roundings of that order alone") {
   std::mt19937_64 random(10);
   struct Values {
