@@ -130,7 +130,7 @@ class Counts {
    private:
     friend Counts;
     hn::Vec<DB> greatest_;
-    Counter<DB> zeros_;
+    Counter<DB> positive_;
     Below<DB> below_;
   };
 
@@ -159,13 +159,13 @@ class Counts {
       const auto bits = hn::LoadU(db, reinterpret_cast<const Bits*>(at) + i);
       const auto magnitude = hn::And(bits, hn::Set(db, E::magnitude));
       tally.greatest_ = hn::Max(tally.greatest_, magnitude);
-      tally.zeros_.add(hn::Eq(magnitude, hn::Zero(db)));
+      tally.positive_.add(hn::Gt(magnitude, hn::Zero(db)));
       tally.below_.add(hn::Lt(magnitude, threshold_));
     }
   }
   HWY_INLINE void add(const Tally& tally) {
     all_.greatest_ = hn::Max(all_.greatest_, tally.greatest_);
-    all_.zeros_.add(tally.zeros_);
+    all_.positive_.add(tally.positive_);
     all_.below_.add(tally.below_);
   }
 
@@ -185,7 +185,7 @@ class Counts {
   /// Counters of 8 bits have no room for more.
   HWY_INLINE void end_run() {
     if constexpr (sizeof(Bits) > 1) return;
-    all_.zeros_.empty();
+    all_.positive_.empty();
     all_.below_.empty();
   }
 
@@ -194,19 +194,20 @@ class Counts {
     return all_.all_below(E::infinite);
   }
 
-  /// `padding`: how many of the elements taken were zeros of the caller's own.
-  HWY_INLINE void finish(std::uint32_t padding, Found& found) {
-    all_.zeros_.empty();
+  /// `count`: how many elements were taken, without zeros that filled up the last block.
+  HWY_INLINE void finish(std::uint32_t count, Found& found) {
+    all_.positive_.empty();
     all_.below_.empty();
     HWY_ALIGN Bits lanes[kLanes];
     hn::Store(all_.greatest_, DB(), lanes);
     Bits greatest = 0;
     for (const Bits bits : lanes) greatest = bits > greatest ? bits : greatest;
-    const std::uint32_t zeros = all_.zeros_.count();
+    const std::uint32_t taken = (count + kBlock - 1) / kBlock * kBlock;
+    const std::uint32_t zeros = taken - all_.positive_.count();
     const std::uint32_t below = all_.below_.count();
     found.max_pattern = static_cast<hwy::MakeUnsigned<Bits>>(greatest);
     found.below = below > zeros ? below - zeros : 0;  // below a threshold of 0 there are not even zeros
-    found.zeros = zeros - padding;
+    found.zeros = zeros - (taken - count);
   }
 
  private:

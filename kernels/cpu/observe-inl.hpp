@@ -28,10 +28,10 @@ class Observer {
 
   HWY_INLINE bool all_finite() const { return counts_.all_finite(); }
 
-  /// `padding`: how many of the elements taken were zeros of the caller's own.
-  HWY_INLINE void finish(std::uint32_t padding, Found& found) {
+  /// `count`: how many elements were taken, without zeros that filled up the last block.
+  HWY_INLINE void finish(std::uint32_t count, Found& found) {
     squares_.end_run();
-    counts_.finish(padding, found);
+    counts_.finish(count, found);
     found.sum_of_squares = all_finite() ? squares_.sum() : __builtin_inf();
   }
 
@@ -98,7 +98,7 @@ HWY_NOINLINE void observe_blocks(const typename E::Storage* at, std::uint32_t co
     block.take(at, rest);
     observer.take(block.elements, 1);
   }
-  observer.finish(rest != 0 ? static_cast<std::uint32_t>(kBlock) - rest : 0, found);
+  observer.finish(count, found);
 }
 
 /// Whether magnitudes may lie between 0 and the threshold. Not to count those saves fp8 a tenth of its time.
@@ -130,7 +130,7 @@ HWY_INLINE void in_turns(typename E::Storage* at, const Recipe& recipe, Found* f
     }
   }
   for (std::size_t k = 0; k < kTogether; ++k) found[k] = {squares[k].sum(), 0, 0, 0};
-  counts.finish(0, found[0]);
+  counts.finish(kTogether * kPieceElements, found[0]);
 }
 
 template <class E>

@@ -93,6 +93,7 @@ class RunSquares {
   using Storage = typename E::Storage;
   static constexpr std::size_t kLanes = hn::MaxLanes(D());
   static constexpr std::size_t kRuns = kBlock / kLanes;
+  static constexpr double kUnit = static_cast<double>(std::uint64_t{1} << -2 * Values::kExponent);
 
  public:
   HWY_INLINE RunSquares() {
@@ -131,8 +132,9 @@ class RunSquares {
 
   HWY_INLINE double sum() const {
     double sums[kBlock];
+#pragma GCC unroll kUnroll
     for (std::size_t i = 0; i < kBlock; ++i) sums[Values::place_of(i / kLanes, i % kLanes)] = sums_[i];
-    return added_as_tree(sums);
+    return added_as_tree(sums) * kUnit;
   }
 
  private:

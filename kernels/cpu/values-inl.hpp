@@ -2,9 +2,9 @@
 // each dtype in an order of its own.
 //
 // fp8, where there is an element in every byte that is read: the upper 16 bits of a float have room for all of a
-// magnitude m. They are kStep m + 128 (127 - bias), but for denormals and 0. All of them are
-// kStep (m + 112 - below_normal(m)) + 64 kRest, two products and a sum of bytes, once the kRest of a 0 has been
-// cleared. Infinities and NaN come out as the numbers that would follow the greatest.
+// magnitude m. For 2^kExponent times its value they are kStep (m + 112 - below_normal(m) + 256 kHigh). With 256 as
+// 255 + 1 that is a sum of two products of bytes; 255 is what comparing m > 0 leaves, so that 0 becomes 0. Infinities
+// and NaN come out as the numbers that would follow the greatest.
 #pragma once
 
 #include "kernels/cpu/counts-inl.hpp"
@@ -12,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
 
-/// for_each(at, use) calls use(i, vector) for each vector; its lane j is the element that the tree of sums (fold.hpp)
-/// has at place_of(i, j).
+/// for_each(at, use) calls use(i, vector) for each vector; its lane j is 2^kExponent times the element that the tree of
+/// sums (fold.hpp) has at place_of(i, j).
 template <class E>
 struct BlockValues;
 
@@ -21,6 +21,7 @@ template <>
 struct BlockValues<F16> {
   using D = hn::CappedTag<float, kBlock>;
   static constexpr std::size_t kLanes = hn::MaxLanes(D());
+  static constexpr int kExponent = 0;
 
   template <class Use>
   static HWY_INLINE void for_each(const std::uint16_t* at, const Use& use) {
@@ -38,6 +39,7 @@ struct BlockValues<BF16> {
   using D = hn::CappedTag<float, kBlock>;
   static constexpr std::size_t kLanes = hn::MaxLanes(D());
   static constexpr std::size_t kVectors = kBlock / kLanes;
+  static constexpr int kExponent = 0;
 
   template <class Use>
   static HWY_INLINE void for_each(const std::uint16_t* at, const Use& use) {
@@ -64,6 +66,7 @@ struct BlockValues<BF16> {
 template <class E>
 struct Fp8Values {
   using D = hn::ScalableTag<float>;
+  static constexpr int kExponent = 0;
 
   template <class Use>
   static HWY_INLINE void for_each(const std::uint8_t* at, const Use& use) {
@@ -84,39 +87,32 @@ class Fp8Values {
   static constexpr int kMantissaBits = E::id == F8E4M3::id ? 3 : 2;
   static constexpr int kBias = E::id == F8E4M3::id ? 7 : 15;
   static constexpr int kStep = 1 << (7 - kMantissaBits);
-  static constexpr int kRest = ((127 - kBias) * 128 - 112 * kStep) / 64;
-  static constexpr float kLeast = 1.0f / (1 << (kBias - 1 + kMantissaBits));
+  static constexpr int kHigh = E::id == F8E4M3::id ? 3 : 1;
 
   struct Table {
     alignas(16) std::uint8_t entries[16];
   };
-  /// For the first 16 magnitudes, some of which are normal.
-  static constexpr Table below_normal() {
-    Table table = {{112}};
-    for (int m = 1; m < 1 << kMantissaBits; ++m) {
-      const int half = static_cast<int>(__builtin_bit_cast(std::uint32_t, static_cast<float>(m) * kLeast) >> 16);
-      table.entries[m] = static_cast<std::uint8_t>(m + 112 - (half - 64 * kRest) / kStep);
-    }
-    return table;
-  }
+  /// At m + kHigh, for all m where that is below 16; some of them are normal.
+  static constexpr Table below_normal();
   static constexpr Table kBelowNormal = below_normal();
 
  public:
   using D = hn::Repartition<float, DB>;
+  static constexpr int kExponent = kStep * (112 + 256 * kHigh) / 128 + kBias - 127;
 
   template <class Use>
   static HWY_INLINE void for_each(const std::uint8_t* at, const Use& use) {
     const DB d;
+    const hn::RebindToSigned<DB> ds;
 #pragma GCC unroll kUnroll
     for (std::size_t part = 0; part < kBlock / kBytes; ++part) {
       const auto magnitude = hn::And(hn::LoadU(d, at + part * kBytes), hn::Set(d, std::uint8_t{0x7f}));
-      const auto is_zero = hn::Eq(magnitude, hn::Zero(d));
-      // Indices from 128 on, of all but the first 16 magnitudes, look up a 0.
-      const auto index = hn::Add(magnitude, hn::Set(d, std::uint8_t{112}));
+      const auto is_positive = hn::BitCast(d, hn::VecFromMask(ds, hn::Gt(hn::BitCast(ds, magnitude), hn::Zero(ds))));
+      // Indices from 128 on, of all but those few magnitudes, look up a 0.
+      const auto index = hn::Add(magnitude, hn::Set(d, std::uint8_t{112 + kHigh}));
       const auto steps = hn::Sub(index, hn::TableLookupBytesOr0(hn::LoadDup128(d, kBelowNormal.entries), index));
-      const auto rest = hn::IfThenZeroElse(is_zero, hn::Set(d, static_cast<std::uint8_t>(kRest)));
-      use_halves(part * 4, halves_of(hn::InterleaveLower(d, steps, rest)), use);
-      use_halves(part * 4 + 2, halves_of(hn::InterleaveUpper(d, steps, rest)), use);
+      use_halves(part * 4, halves_of(hn::InterleaveLower(d, steps, is_positive)), use);
+      use_halves(part * 4 + 2, halves_of(hn::InterleaveUpper(d, steps, is_positive)), use);
     }
   }
   /// 16 bytes are interleaved by themselves.
@@ -127,7 +123,7 @@ class Fp8Values {
  private:
   static HWY_INLINE hn::Vec<Words> halves_of(V pairs) {
     const hn::Repartition<std::uint16_t, DB> d16;
-    const auto weights = hn::BitCast(DB(), hn::Set(d16, std::uint16_t{64 << 8 | kStep}));
+    const auto weights = hn::BitCast(DB(), hn::Set(d16, std::uint16_t{kHigh * kStep << 8 | kStep}));
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
     return hn::Vec<Words>{_mm256_maddubs_epi16(pairs.raw, weights.raw)};
 #else
@@ -142,6 +138,19 @@ class Fp8Values {
     use(i + 1, hn::BitCast(D(), hn::And(halves, hn::Set(Words(), 0xffff0000u))));
   }
 };
+
+template <class E>
+constexpr typename Fp8Values<E>::Table Fp8Values<E>::below_normal() {
+  Table table = {};
+  table.entries[kHigh] = 112 + kHigh;
+  for (int m = 1; m < 1 << kMantissaBits; ++m) {
+    const float value =
+        static_cast<float>(m) / static_cast<float>(std::uint64_t{1} << (kBias - 1 + kMantissaBits - kExponent));
+    const int half = static_cast<int>(__builtin_bit_cast(std::uint32_t, value) >> 16);
+    table.entries[m + kHigh] = static_cast<std::uint8_t>(m + 112 + 256 * kHigh - half / kStep);
+  }
+  return table;
+}
 
 #endif
 

@@ -180,7 +180,7 @@ HWY_INLINE void observe_and_write(const typename From::Storage* from, typename T
     write_block<From, To>(change, block.elements, written.elements, false);
     written.give(to, rest);
   }
-  observer.finish(rest != 0 ? static_cast<std::uint32_t>(kBlock) - rest : 0, found);
+  observer.finish(count, found);
 }
 
 /// REQUIRES: count <= kSmall.
