@@ -18,6 +18,8 @@ namespace {
 constexpr Grain kGrain = {.piece_elements = kPieceElements, .item_bytes = 256 << 10, .item_pieces = kTogether};
 // Below this it takes longer to wake a thread than to do its work.
 constexpr std::uint64_t kLeastParallelBytes = 512 << 10;
+// Tiny tensors may lie anywhere in memory: it is asked for them this many pieces ahead.
+constexpr std::size_t kPiecesAhead = 16;
 // Outputs of lists above this are written past the cache, which would have lost them before anyone reads them.
 constexpr std::uint64_t kLeastBypassBytes = 64 << 20;
 
@@ -118,6 +120,7 @@ class CpuList : public TensorList {
 
   void run_item(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs) {
     while (!pieces.empty()) {
+      if (pieces.size() > kPiecesAhead) __builtin_prefetch(first_element(pieces[kPiecesAhead]));
       std::size_t done = 1;
       if (const PiecesFunction together = function_for(pieces, recipe, outputs)) {
         run_together(together, pieces.first(kTogether), recipe);
@@ -145,13 +148,13 @@ class CpuList : public TensorList {
   void run_together(PiecesFunction together, std::span<const Piece> pieces, const Recipe& recipe) {
     const Tensor& input = plan_.tensors()[pieces.front().tensor];
     Found found[kTogether];
-    together(element(input, pieces.front().offset), recipe, found);
+    together(first_element(pieces.front()), recipe, found);
     for (std::size_t i = 0; i < kTogether; ++i) keep(found[i], pieces[i], input.dtype);
   }
 
   void run_piece(const Piece& piece, const Recipe& recipe, const Tensor* outputs) {
     const Tensor& input = plan_.tensors()[piece.tensor];
-    void* const from = element(input, piece.offset);
+    void* const from = first_element(piece);
     const int id = static_cast<int>(input.dtype);
     Found found;
     if (outputs == nullptr) {
@@ -184,6 +187,8 @@ class CpuList : public TensorList {
     return input.dtype == output.dtype && size_of(input.dtype) >= 4 && !recipe.scales && !recipe.clips_norm &&
            !recipe.clips_values;
   }
+
+  void* first_element(const Piece& piece) const { return element(plan_.tensors()[piece.tensor], piece.offset); }
 
   static void* element(const Tensor& tensor, std::uint64_t index) {
     return static_cast<std::byte*>(tensor.data) + index * static_cast<std::uint64_t>(size_of(tensor.dtype));
