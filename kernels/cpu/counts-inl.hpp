@@ -30,9 +30,9 @@ class Prefetcher {
   /// To be called for each of the blocks, which are `kBytes` long.
   template <std::size_t kBytes>
   HWY_INLINE void advance(const void* block) const {
-    const auto from = reinterpret_cast<std::uintptr_t>(block) + ahead_;
+    const char* const from = static_cast<const char*>(block) + ahead_;
 #pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kBytes; i += kLine) __builtin_prefetch(reinterpret_cast<const void*>(from + i));
+    for (std::size_t i = 0; i < kBytes; i += kLine) __builtin_prefetch(from + i);
   }
 
  private:

@@ -28,7 +28,7 @@ std::shared_ptr<const Source> Directory::open(const std::string& name) const {
     throw Error(Status::refused, fmt::format("{}: is a link out of the checkpoint", path),
                 "give a copy that holds the file itself");
   }
-  const std::shared_ptr<const Source> source = opened_.try_emplace(name, files_.open(path)).first->second;
+  std::shared_ptr<const Source> source = opened_.try_emplace(name, files_.open(path)).first->second;
   const auto* file = dynamic_cast<const FileSource*>(source.get());
   if (file != nullptr && opened_.size() > most_open) file->park();
   return source;

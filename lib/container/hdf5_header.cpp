@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <queue>
 
 namespace tare {
 namespace {
@@ -22,8 +23,11 @@ class HeaderReader {
     const Bytes start = file_.read(address_, std::min(old_prefix, file_.left(address_)));
     is_new_ = as_text(start).starts_with(header_signature);
     is_new_ ? read_new() : read_old(start);
-    // Blocks are added while their messages are read.
-    for (std::size_t i = 0; i < continuations_.size(); ++i) read_continuation(continuations_[i]);
+    while (!continuations_.empty()) {
+      const Span next = continuations_.front();
+      continuations_.pop();
+      read_continuation(next);
+    }
     return std::move(header_);
   }
 
@@ -96,7 +100,7 @@ class HeaderReader {
       if (message.type == Hdf5MessageType::continuation) {
         Hdf5Fields place(bytes.subspan(at, size), "header's continuation");
         const std::uint64_t address = place.address();
-        continuations_.push_back({address, place.length()});
+        continuations_.push({address, place.length()});
       } else {
         header_.messages.push_back(message);
       }
@@ -109,7 +113,7 @@ class HeaderReader {
   bool is_new_ = false;
   std::uint64_t flags_ = 0;
   Hdf5Header header_;
-  std::vector<Span> continuations_;
+  std::queue<Span> continuations_;  ///< not read yet; reading one may find others
 };
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <unordered_map>
 
 #include "lib/base/error.hpp"
-#include "lib/checkpoint/reopened.hpp"
 #include "lib/dialect/extra_state.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
 #include "lib/edit/fp8_keys.hpp"
@@ -35,10 +34,7 @@ class FilePlanner {
     std::vector<PartChange> parts = file_.container().change_parts(changes);
     require_effect(parts);
     hold_in(parts);
-    for (PartChange& part : parts) {
-      const CheckpointFile& changed = checkpoint_.files[file_.file_of_part(part.part)];
-      plan_.edits.push_back({changed.location, std::move(part.change), *changed.status});
-    }
+    plan_.edits = file_edits(checkpoint_, file_, std::move(parts));
     return std::move(plan_);
   }
 
@@ -177,6 +173,16 @@ class FilePlanner {
 };
 
 }  // namespace
+
+std::vector<FileEdit> file_edits(const Checkpoint& checkpoint, const Reopened& opened, std::vector<PartChange> parts) {
+  std::vector<FileEdit> edits;
+  edits.reserve(parts.size());
+  for (PartChange& part : parts) {
+    const CheckpointFile& file = checkpoint.files[opened.file_of_part(part.part)];
+    edits.push_back({file.location, std::move(part.change), *file.status});
+  }
+  return edits;
+}
 
 FilePlan plan_file(const Checkpoint& checkpoint, const EditRequest& request, std::size_t number, const FileWork& work) {
   const std::string& path = checkpoint.files[number].path;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
+#include "lib/checkpoint/reopened.hpp"
 #include "lib/container/node_change.hpp"
 #include "lib/edit/fp8_places.hpp"
 #include "lib/edit/plan.hpp"
@@ -44,6 +45,9 @@ struct FilePlan {
   std::vector<FileEdit> edits;
   std::vector<std::pair<std::size_t, std::size_t>> holders;  ///< entry in EditPlan::fields, file that holds the field
 };
+
+/// Changes of the parts of `opened`, of that checkpoint, as changes of the files that hold them.
+std::vector<FileEdit> file_edits(const Checkpoint& checkpoint, const Reopened& opened, std::vector<PartChange> parts);
 
 /// Opens files[`number`] again and plans its changes. Throws what opening throws, and `refused` where it is not the
 /// file that was read, where a container cannot take a change, or where the result would not read back as asked.

@@ -7,7 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
-#include "lib/checkpoint/reopened.hpp"
+#include "lib/edit/file_plan.hpp"
 #include "lib/edit/integrity.hpp"
 
 namespace tare {
@@ -143,10 +143,7 @@ class Filler {
         file.container().change_parts(Filling(file.container().tree(), *place, scaler_).changes());
     require_filled(file, parts, *place, *fields_of(scaler_));
     tell(file, *place, checkpoint_.files[number]);
-    for (PartChange& part : parts) {
-      const CheckpointFile& changed = checkpoint_.files[file.file_of_part(part.part)];
-      plan_.files.push_back({changed.location, std::move(part.change), *changed.status});
-    }
+    for (FileEdit& edit : file_edits(checkpoint_, file, std::move(parts))) plan_.files.push_back(std::move(edit));
   }
 
   void tell(const Reopened& file, const EmptyPlace& place, const CheckpointFile& holder) {
