@@ -17,7 +17,7 @@ Style style_of(Verdict verdict) {
 }
 
 std::string place_text(const Checkpoint& checkpoint, const AttestedPlace& place) {
-  const std::string file = place.file < checkpoint.files.size() ? escaped(checkpoint.files[place.file].path) : "";
+  std::string file = place.file < checkpoint.files.size() ? escaped(checkpoint.files[place.file].path) : "";
   if (place.inside.empty()) return file;
   return checkpoint.files.size() == 1 ? escaped(place.inside) : fmt::format("{}, {}", file, escaped(place.inside));
 }
@@ -49,16 +49,18 @@ std::string global_line(const Terminal& terminal, const Checkpoint& checkpoint, 
 std::string extra_state_lines(const Checkpoint& checkpoint, const std::vector<AttestedExtraState>& states) {
   std::string text;
   std::vector<const AttestedExtraState*> left;
+  left.reserve(states.size());
   for (const AttestedExtraState& state : states) left.push_back(&state);
   while (!left.empty()) {
     const ExtraStateFate& fate = left.front()->fate;
-    const auto rest = std::ranges::stable_partition(
-        left, [&](const auto* state) { return state->fate.refused == fate.refused && state->fate.why == fate.why; });
+    const auto rest = std::stable_partition(left.begin(), left.end(), [&](const auto* state) {
+      return state->fate.refused == fate.refused && state->fate.why == fate.why;
+    });
     std::vector<AttestedPlace> places;
-    for (auto it = left.begin(); it != rest.begin(); ++it) places.push_back((*it)->place);
+    for (auto it = left.begin(); it != rest; ++it) places.push_back((*it)->place);
     text += fmt::format("  {} {}: {}  ({})\n", fate.refused ? "refused" : "ignored", places.size(), fate.why,
                         places_text(checkpoint, places));
-    left.erase(left.begin(), rest.begin());
+    left.erase(left.begin(), rest);
   }
   return text;
 }

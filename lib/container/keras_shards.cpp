@@ -104,6 +104,7 @@ class KerasShards final : public Container {
       by_shard[shard].push_back(std::move(change));
     }
     std::vector<PartChange> all;
+    all.reserve(by_shard.size());
     for (const auto& [shard, inside] : by_shard) all.push_back({1 + shard, shards_[shard].container->change(inside)});
     return all;
   }

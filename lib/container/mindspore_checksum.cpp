@@ -84,17 +84,18 @@ std::uint32_t followed(const Source& image, const SafetensorsHeader& header, std
   if (!parts) throw_damaged(image);
   for (const Patch& patch : patches) {
     std::uint64_t behind = 0;
-    for (auto part = parts->rbegin(); part != parts->rend(); ++part) {
-      const Span place = part->entry->place;
+    for (std::size_t i = parts->size(); i-- > 0;) {
+      const Part& part = (*parts)[i];
+      const Span place = part.entry->place;
       if (patch.offset < place.offset || patch.offset >= place.end()) {
-        behind += part->size + part->entry->name.size();
+        behind += part.size + part.entry->name.size();
         continue;
       }
-      if (part->is_count) {
+      if (part.is_count) {
         throw Error(Status::refused,
                     fmt::format("{}: the checksum of the file takes {} zero bytes for {}, and cannot be made to take "
                                 "another number of them without reading {} bytes of tensors",
-                                patch.meaning, part->size, part->entry->name, header.data.size),
+                                patch.meaning, part.size, part.entry->name, header.data.size),
                     "load and save it with MindSpore, without crc_check, and edit that");
       }
       behind += place.end() - patch.offset - patch.before.size();

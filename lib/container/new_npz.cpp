@@ -55,7 +55,8 @@ void collect(const Document& document, const std::string& name, std::vector<NewM
   }
   const auto* map = std::get_if<DocumentMap>(&document.value);
   if (map == nullptr) throw Error(Status::refused, name + ": a numpy archive holds arrays alone");
-  for (const auto& [key, value] : *map) collect(value, name.empty() ? key : name + "/" + key, members);
+  const std::string prefix = name.empty() ? name : name + "/";
+  for (const auto& [key, value] : *map) collect(value, prefix + key, members);
 }
 
 }  // namespace

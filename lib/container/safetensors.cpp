@@ -67,7 +67,7 @@ class Safetensors final : public Container {
   [[nodiscard]] std::string_view format() const override { return "safetensors"; }
   [[nodiscard]] const Tree& tree() const override { return tree_; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
-  [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override;
+  [[nodiscard]] FileChange change(std::span<const NodeChange> all) const override;
 
  private:
   class Reader final : public TensorReader {

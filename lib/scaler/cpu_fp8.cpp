@@ -25,7 +25,7 @@ void add(const Slots& slots, std::uint32_t slot, const Noted& noted, std::uint64
 
 }  // namespace
 
-CpuFp8::CpuFp8(Fp8Set start) : Fp8Scaler(start), slots_(host_slots_of(start)) {}
+CpuFp8::CpuFp8(const Fp8Set& start) : Fp8Scaler(start), slots_(host_slots_of(start)) {}
 
 void CpuFp8::update(kernels::Stream) {
   slots_->step();

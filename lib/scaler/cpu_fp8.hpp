@@ -7,7 +7,7 @@ namespace tare {
 
 class CpuFp8 final : public Fp8Scaler {
  public:
-  explicit CpuFp8(Fp8Set start);
+  explicit CpuFp8(const Fp8Set& start);
 
   void update(kernels::Stream stream) override;
 

@@ -19,7 +19,7 @@ tare_cuda_slots* make_on_device(const tare_cuda_table& cuda, int device, const F
 
 }  // namespace
 
-CudaFp8::CudaFp8(Fp8Set start, int device)
+CudaFp8::CudaFp8(const Fp8Set& start, int device)
     : Fp8Scaler(start), cuda_(cuda_library()), slots_(make_on_device(cuda_, device, start)) {
   casts_.reserve(kMostCasts);
 }

@@ -12,7 +12,7 @@ namespace tare {
 class CudaFp8 final : public Fp8Scaler {
  public:
   /// Throws `unsupported` in a build without CUDA, `backend` where there is no such device.
-  CudaFp8(Fp8Set start, int device);
+  CudaFp8(const Fp8Set& start, int device);
 
   void update(kernels::Stream stream) override;
 
