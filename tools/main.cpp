@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
@@ -72,6 +73,19 @@ void prepare_heap() {
   [[maybe_unused]] static void* volatile const below = std::malloc(before_first_page);
 }
 
+/// Says so where the first word is no command: CLI11 would only say that there is none.
+bool starts_with_command(const CLI::App& app, int argc, char** argv, const Terminal& terminal) {
+  if (argc < 2 || *argv[1] == '-') return true;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == argv[1]) return true;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  terminal.say(fmt::format("tare: there is no command '{}'", tare::escaped(argv[1])));
+  terminal.say(fmt::format("hint: the commands are {}", names));
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -87,6 +101,7 @@ int main(int argc, char** argv) {
        {add_inspect, add_get, add_edit, add_fp8, add_undo, add_history, add_diff, add_migrate, add_attest})
     add(app, run);
   const Terminal terminal;
+  if (!starts_with_command(app, argc, argv, terminal)) return exit_usage;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Uses the command wrongly: what is wrong is named, the exit code is 2, and nothing reaches the terminal unescaped.
+
+    usage.py --tare BINARY
+"""
+import argparse
+import sys
+
+from command import Tare
+
+WRONG_USAGE = 2
+CASES = {
+    "a command that there is not": (["set", "run.pt", "scale=1"], "there is no command 'set'"),
+    "a file without a command": (["run.pt"], "there is no command 'run.pt'"),
+    "a word with an escape sequence": (["\x1b[2Jrun"], "there is no command '"),
+    "an empty word": ([""], "there is no command ''"),
+    "an option that there is not": (["inspect", "--colour", "run.pt"], "--colour"),
+    "a command without its file": (["inspect"], "required"),
+    "nothing at all": ([], "required"),
+}
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    tare, failed = Tare(ask.parse_args().tare), 0
+    for name, (words, told) in CASES.items():
+        answer = tare(*words)
+        if answer.code != WRONG_USAGE or told not in answer.reason or answer.out or answer.raw_control():
+            failed += 1
+            print(f"falls short: {name}: {answer} {answer.out!r}")
+    print(f"{len(CASES)} ways of wrong usage, {failed} fall short")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
