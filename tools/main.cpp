@@ -86,6 +86,11 @@ bool starts_with_command(const CLI::App& app, int argc, char** argv, const Termi
   return false;
 }
 
+/// CLI11 repeats words as they are, and a word may be the name of a file: `tare inspect *`.
+std::string usage_message(const CLI::App*, const CLI::Error& error) {
+  return fmt::format("tare: {}\nhint: run with --help for more information\n", tare::escaped(error.what()));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -94,6 +99,7 @@ int main(int argc, char** argv) {
   CLI::App app("tare: inspect, edit and undo loss-scaler state inside checkpoints, in place and without Python",
                "tare");
   app.set_version_flag("--version", "tare " TARE_VERSION);
+  app.failure_message(usage_message);
   app.require_subcommand(1);
   app.footer(closing_words);
   Run run;

@@ -15,6 +15,7 @@ CASES = {
     "a word with an escape sequence": (["\x1b[2Jrun"], "there is no command '"),
     "an empty word": ([""], "there is no command ''"),
     "an option that there is not": (["inspect", "--colour", "run.pt"], "--colour"),
+    "an option with an escape sequence": (["inspect", "--\x1b[2Jrun", "run.pt"], "[2Jrun"),
     "a command without its file": (["inspect"], "required"),
     "nothing at all": ([], "required"),
 }
@@ -28,7 +29,7 @@ def main():
         answer = tare(*words)
         if answer.code != WRONG_USAGE or told not in answer.reason or answer.out or answer.raw_control():
             failed += 1
-            print(f"falls short: {name}: {answer} {answer.out!r}")
+            print(f"falls short: {name}: {str(answer)!r} {answer.out!r}")
     print(f"{len(CASES)} ways of wrong usage, {failed} fall short")
     return 1 if failed else 0
 
