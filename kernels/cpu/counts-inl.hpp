@@ -2,21 +2,14 @@
 // magnitude and tells of infinities and NaN as well.
 #pragma once
 
-#include "kernels/cpu/elements-inl.hpp"
+#include <type_traits>
+
 #include "kernels/cpu/piece.hpp"
+#include "kernels/cpu/values-inl.hpp"
 #include "kernels/fold.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
-
-inline constexpr std::size_t kBlock = 32;
-
-// All of a block, but for single elements, where that makes much code for nothing.
-#if HWY_TARGET == HWY_SCALAR
-inline constexpr int kUnroll = 4;
-#else
-inline constexpr int kUnroll = 32;
-#endif
 
 /// Asks for memory before it is needed: a CPU that also calculates does not look far enough ahead by itself. Behind
 /// pieces that are small there may be anything: theirs is left to the CPU.
@@ -45,57 +38,52 @@ struct NoPrefetcher {
   HWY_INLINE void advance(const void*) const {}
 };
 
-// How often a comparison held.
+/// How often a comparison held.
+template <class DB>
+class MaskCounter {
+ public:
+  HWY_INLINE void add(hn::Mask<DB> mask) { count_ += static_cast<std::uint32_t>(hn::CountTrue(DB(), mask)); }
+  HWY_INLINE void add(const MaskCounter& other) { count_ += other.count_; }
+  HWY_INLINE std::uint32_t count() const { return count_; }
+
+ private:
+  std::uint32_t count_ = 0;
+};
+
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SCALAR
 
 // Masks are scalars there, and counting their bits leaves the vector units to the rest.
 template <class DB>
-class Counter {
- public:
-  static constexpr std::size_t kMostVectors = ~std::size_t{0};
-
-  HWY_INLINE void add(hn::Mask<DB> mask) { count_ += static_cast<std::uint32_t>(hn::CountTrue(DB(), mask)); }
-  HWY_INLINE void add(const Counter& other) { count_ += other.count_; }
-  HWY_INLINE void empty() {}
-  HWY_INLINE std::uint32_t count() const { return count_; }
-
- private:
-  std::uint32_t count_ = 0;
-};
+using Counter = MaskCounter<DB>;
 
 #else
 
-// One narrow counter a lane; after so many vectors they must be emptied into a wide one.
+/// As MaskCounter, with a counter for each lane, as wide as the lane.
 template <class DB>
-class Counter {
-  using Bits = hn::TFromD<DB>;
-  using Unsigned = hwy::MakeUnsigned<Bits>;
+class LaneCounter {
+  using Unsigned = hwy::MakeUnsigned<hn::TFromD<DB>>;
+  static constexpr std::size_t kMostVectors = kTogether * kPieceElements / hn::MaxLanes(DB());
+  static_assert(static_cast<Unsigned>(kMostVectors) == kMostVectors);
 
  public:
-  static constexpr std::size_t kMostVectors = static_cast<Unsigned>(~Unsigned{0});
-
-  HWY_INLINE Counter() : lanes_(hn::Zero(DB())) {}
+  HWY_INLINE LaneCounter() : lanes_(hn::Zero(DB())) {}
   HWY_INLINE void add(hn::Mask<DB> mask) { lanes_ = hn::Sub(lanes_, hn::VecFromMask(DB(), mask)); }
-  HWY_INLINE void add(const Counter& other) { lanes_ = hn::Add(lanes_, other.lanes_); }
-  HWY_INLINE void empty() {
-    if constexpr (sizeof(Bits) == 1) {
-      const hn::RebindToUnsigned<DB> bytes;
-      const auto eights = hn::SumsOf8(hn::BitCast(bytes, lanes_));
-      count_ += static_cast<std::uint32_t>(hn::GetLane(hn::SumOfLanes(hn::Repartition<std::uint64_t, DB>(), eights)));
-      lanes_ = hn::Zero(DB());
-      return;
-    }
-    HWY_ALIGN Bits lanes[hn::MaxLanes(DB())];
+  HWY_INLINE void add(const LaneCounter& other) { lanes_ = hn::Add(lanes_, other.lanes_); }
+  HWY_INLINE std::uint32_t count() const {
+    HWY_ALIGN hn::TFromD<DB> lanes[hn::MaxLanes(DB())];
     hn::Store(lanes_, DB(), lanes);
-    for (const Bits lane : lanes) count_ += static_cast<std::uint32_t>(static_cast<Unsigned>(lane));
-    lanes_ = hn::Zero(DB());
+    std::uint32_t count = 0;
+    for (const auto lane : lanes) count += static_cast<std::uint32_t>(static_cast<Unsigned>(lane));
+    return count;
   }
-  HWY_INLINE std::uint32_t count() const { return count_; }
 
  private:
   hn::Vec<DB> lanes_;
-  std::uint32_t count_ = 0;
 };
+
+// A byte is soon full.
+template <class DB>
+using Counter = std::conditional_t<sizeof(hn::TFromD<DB>) == 1, MaskCounter<DB>, LaneCounter<DB>>;
 
 #endif
 
@@ -104,7 +92,6 @@ template <class>
 struct NoCounter {
   template <class T>
   HWY_INLINE void add(const T&) {}
-  HWY_INLINE void empty() {}
   HWY_INLINE std::uint32_t count() const { return 0; }
 };
 
@@ -114,8 +101,6 @@ class Counts {
   using Bits = typename E::Bits;
   using DB = hn::CappedTag<Bits, kBlock>;
   static constexpr std::size_t kLanes = hn::MaxLanes(DB());
-  static constexpr std::size_t kMostBlocks = sizeof(Bits) == 1 ? kRunBlocks : kTogether * kPieceElements / kBlock;
-  static_assert(Counter<DB>::kMostVectors >= kMostBlocks * (kBlock / kLanes));
 
  public:
   /// What is counted of a few blocks. It stays in registers only if it is nobody's member.
@@ -159,7 +144,7 @@ class Counts {
       const auto bits = hn::LoadU(db, reinterpret_cast<const Bits*>(at) + i);
       const auto magnitude = hn::And(bits, hn::Set(db, E::magnitude));
       tally.greatest_ = hn::Max(tally.greatest_, magnitude);
-      tally.positive_.add(hn::Gt(magnitude, hn::Zero(db)));
+      tally.positive_.add(is_positive<E>(db, magnitude));
       tally.below_.add(hn::Lt(magnitude, threshold_));
     }
   }
@@ -182,13 +167,6 @@ class Counts {
     return tally;
   }
 
-  /// Counters of 8 bits have no room for more.
-  HWY_INLINE void end_run() {
-    if constexpr (sizeof(Bits) > 1) return;
-    all_.positive_.empty();
-    all_.below_.empty();
-  }
-
   /// Whether nothing that was taken is infinite or NaN.
   HWY_INLINE bool all_finite() const {
     return all_.all_below(E::infinite);
@@ -196,8 +174,6 @@ class Counts {
 
   /// `count`: how many elements were taken, without zeros that filled up the last block.
   HWY_INLINE void finish(std::uint32_t count, Found& found) {
-    all_.positive_.empty();
-    all_.below_.empty();
     HWY_ALIGN Bits lanes[kLanes];
     hn::Store(all_.greatest_, DB(), lanes);
     Bits greatest = 0;

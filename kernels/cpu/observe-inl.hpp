@@ -21,10 +21,7 @@ class Observer {
   /// As take(), not inlined: beside other code the compiler would run out of registers.
   HWY_NOINLINE void take_apart(const typename E::Storage* at, std::size_t blocks) { take(at, blocks); }
 
-  HWY_INLINE void end_run() {
-    squares_.end_run();
-    counts_.end_run();
-  }
+  HWY_INLINE void end_run() { squares_.end_run(); }
 
   HWY_INLINE bool all_finite() const { return counts_.all_finite(); }
 

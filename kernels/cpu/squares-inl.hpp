@@ -4,7 +4,7 @@
 // difference whether the instruction set fuses square and sum. For f64 they are never fused.
 #pragma once
 
-#include "kernels/cpu/values-inl.hpp"
+#include "kernels/cpu/counts-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -93,12 +93,15 @@ class RunSquares {
   using Storage = typename E::Storage;
   static constexpr std::size_t kLanes = hn::MaxLanes(D());
   static constexpr std::size_t kRuns = kBlock / kLanes;
-  static constexpr double kUnit = static_cast<double>(std::uint64_t{1} << -2 * Values::kExponent);
+  /// 2^kExponent, squared.
+  static constexpr double kFactor =
+      __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 2 * Values::kExponent) << 52);
+  static constexpr double kStart = (E::id == F8E4M3::id ? kE4m3RunStart : 0) * kFactor;
 
  public:
   HWY_INLINE RunSquares() {
 #pragma GCC unroll kUnroll
-    for (auto& run : runs_) run = hn::Zero(D());
+    for (auto& run : runs_) run = start();
   }
 
   /// Takes blocks of one run and has them counted.
@@ -121,10 +124,11 @@ class RunSquares {
 #pragma GCC unroll kUnroll
     for (std::size_t i = 0; i < kRuns; ++i) {
       hn::StoreU(runs_[i], D(), lanes + i * kLanes);
-      runs_[i] = hn::Zero(D());
+      runs_[i] = start();
     }
     for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(dd)) {
-      const auto run = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), lanes + i));
+      auto run = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), lanes + i));
+      if constexpr (kStart != 0) run = hn::Sub(run, hn::Set(dd, kStart));
       hn::StoreU(hn::Add(run, hn::LoadU(dd, sums_ + i)), dd, sums_ + i);
     }
     is_low_ = true;
@@ -134,10 +138,14 @@ class RunSquares {
     double sums[kBlock];
 #pragma GCC unroll kUnroll
     for (std::size_t i = 0; i < kBlock; ++i) sums[Values::place_of(i / kLanes, i % kLanes)] = sums_[i];
-    return added_as_tree(sums) * kUnit;
+    return added_as_tree(sums) / kFactor;
   }
 
  private:
+  static HWY_INLINE V start() {
+    return hn::Set(D(), static_cast<float>(kStart));
+  }
+
   static HWY_INLINE void add_block(const Storage* at, V (&runs)[kRuns]) {
     Values::for_each(at, [&](std::size_t j, V value) HWY_ATTR { runs[j] = hn::MulAdd(value, value, runs[j]); });
   }
@@ -176,9 +184,16 @@ class RunSquares {
     is_low_ = !hn::AllTrue(D(), hn::Ge(least, hn::Set(D(), kBf16LowRun)));
   }
 
-  /// Each square goes where fold.hpp says. REQUIRES: blocks <= kRunBlocks.
+  /// Each square goes where fold.hpp says.
   HWY_NOINLINE void add_sorted(const Storage* at, std::size_t blocks) {
-    HWY_ALIGN float others[kRunBlocks * kBlock];
+    for (; blocks > kSorted; blocks -= kSorted, at += kSorted * kBlock) add_few_sorted(at, kSorted);
+    add_few_sorted(at, blocks);
+  }
+
+  static constexpr std::size_t kSorted = 32;
+  /// REQUIRES: blocks <= kSorted.
+  HWY_INLINE void add_few_sorted(const Storage* at, std::size_t blocks) {
+    HWY_ALIGN float others[kSorted * kBlock];
     V runs[kRuns];
     copy(runs_, runs);
 #pragma GCC unroll 1

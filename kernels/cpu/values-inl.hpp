@@ -2,15 +2,25 @@
 // each dtype in an order of its own.
 //
 // fp8, where there is an element in every byte that is read: the upper 16 bits of a float have room for all of a
-// magnitude m. For 2^kExponent times its value they are kStep (m + 112 - below_normal(m) + 256 kHigh). With 256 as
-// 255 + 1 that is a sum of two products of bytes; 255 is what comparing m > 0 leaves, so that 0 becomes 0. Infinities
+// magnitude m. For 2^kExponent times its value they are kStep (m + lift + 256): for normal elements the lift is always
+// the same, for others, whose m is small, a table has it. With m - lift as a byte, which is m - lift + 256, that is a
+// sum of two products of bytes, kStep times this and 2 kStep times the lift; and 0 for 0, whose lift is 0. Infinities
 // and NaN come out as the numbers that would follow the greatest.
 #pragma once
 
-#include "kernels/cpu/counts-inl.hpp"
+#include "kernels/cpu/elements-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
+
+inline constexpr std::size_t kBlock = 32;
+
+// All of a block, but for single elements, where that makes much code for nothing.
+#if HWY_TARGET == HWY_SCALAR
+inline constexpr int kUnroll = 4;
+#else
+inline constexpr int kUnroll = 32;
+#endif
 
 /// for_each(at, use) calls use(i, vector) for each vector; its lane j is 2^kExponent times the element that the tree of
 /// sums (fold.hpp) has at place_of(i, j).
@@ -81,38 +91,42 @@ template <class E>
 class Fp8Values {
   // A block is one vector of bytes, two where vectors are narrow.
   using DB = hn::CappedTag<std::uint8_t, kBlock>;
+  using Signed = hn::RebindToSigned<DB>;
   using Words = hn::Repartition<std::uint32_t, DB>;
   using V = hn::Vec<DB>;
   static constexpr std::size_t kBytes = hn::MaxLanes(DB());
   static constexpr int kMantissaBits = E::id == F8E4M3::id ? 3 : 2;
   static constexpr int kBias = E::id == F8E4M3::id ? 7 : 15;
   static constexpr int kStep = 1 << (7 - kMantissaBits);
-  static constexpr int kHigh = E::id == F8E4M3::id ? 3 : 1;
+  static constexpr std::uint8_t kLeastNormal = 1 << kMantissaBits;
+  static constexpr int kLeastExponent = E::id == F8E4M3::id ? -63 : 1;  ///< its float's, as high as lifts can be bytes
 
   struct Table {
     alignas(16) std::uint8_t entries[16];
   };
-  /// At m + kHigh, for all m where that is below 16; some of them are normal.
-  static constexpr Table below_normal();
-  static constexpr Table kBelowNormal = below_normal();
+  static constexpr Table lifts();
+  static constexpr Table kLifts = lifts();
 
  public:
   using D = hn::Repartition<float, DB>;
-  static constexpr int kExponent = kStep * (112 + 256 * kHigh) / 128 + kBias - 127;
+  static constexpr int kExponent = kLeastExponent - (1 - kBias);
+
+  /// Which magnitudes are not 0.
+  static HWY_INLINE hn::Mask<Signed> is_positive(V magnitude) {
+    // Their lifts are 128 and more: to count those, one instruction takes the highest bits of all.
+    return hn::Lt(hn::BitCast(Signed(), lift_of(magnitude)), hn::Zero(Signed()));
+  }
 
   template <class Use>
   static HWY_INLINE void for_each(const std::uint8_t* at, const Use& use) {
     const DB d;
-    const hn::RebindToSigned<DB> ds;
 #pragma GCC unroll kUnroll
     for (std::size_t part = 0; part < kBlock / kBytes; ++part) {
       const auto magnitude = hn::And(hn::LoadU(d, at + part * kBytes), hn::Set(d, std::uint8_t{0x7f}));
-      const auto is_positive = hn::BitCast(d, hn::VecFromMask(ds, hn::Gt(hn::BitCast(ds, magnitude), hn::Zero(ds))));
-      // Indices from 128 on, of all but those few magnitudes, look up a 0.
-      const auto index = hn::Add(magnitude, hn::Set(d, std::uint8_t{112 + kHigh}));
-      const auto steps = hn::Sub(index, hn::TableLookupBytesOr0(hn::LoadDup128(d, kBelowNormal.entries), index));
-      use_halves(part * 4, halves_of(hn::InterleaveLower(d, steps, is_positive)), use);
-      use_halves(part * 4 + 2, halves_of(hn::InterleaveUpper(d, steps, is_positive)), use);
+      const auto lift = lift_of(magnitude);
+      const auto rest = hn::Sub(magnitude, lift);
+      use_halves(part * 4, halves_of(hn::InterleaveLower(d, rest, lift)), use);
+      use_halves(part * 4 + 2, halves_of(hn::InterleaveUpper(d, rest, lift)), use);
     }
   }
   /// 16 bytes are interleaved by themselves.
@@ -121,9 +135,15 @@ class Fp8Values {
   }
 
  private:
+  static HWY_INLINE V lift_of(V magnitude) {
+    const DB d;
+    const auto index = hn::Min(magnitude, hn::Set(d, kLeastNormal));
+    return hn::TableLookupBytes(hn::LoadDup128(d, kLifts.entries), index);
+  }
+
   static HWY_INLINE hn::Vec<Words> halves_of(V pairs) {
     const hn::Repartition<std::uint16_t, DB> d16;
-    const auto weights = hn::BitCast(DB(), hn::Set(d16, std::uint16_t{kHigh * kStep << 8 | kStep}));
+    const auto weights = hn::BitCast(DB(), hn::Set(d16, std::uint16_t{2 * kStep << 8 | kStep}));
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
     return hn::Vec<Words>{_mm256_maddubs_epi16(pairs.raw, weights.raw)};
 #else
@@ -139,15 +159,14 @@ class Fp8Values {
   }
 };
 
+/// By magnitude, up to the least normal one.
 template <class E>
-constexpr typename Fp8Values<E>::Table Fp8Values<E>::below_normal() {
+constexpr typename Fp8Values<E>::Table Fp8Values<E>::lifts() {
   Table table = {};
-  table.entries[kHigh] = 112 + kHigh;
-  for (int m = 1; m < 1 << kMantissaBits; ++m) {
-    const float value =
-        static_cast<float>(m) / static_cast<float>(std::uint64_t{1} << (kBias - 1 + kMantissaBits - kExponent));
-    const int half = static_cast<int>(__builtin_bit_cast(std::uint32_t, value) >> 16);
-    table.entries[m + kHigh] = static_cast<std::uint8_t>(m + 112 + 256 * kHigh - half / kStep);
+  for (int m = 1; m <= kLeastNormal; ++m) {
+    const float of_least_normal = static_cast<float>(m) / static_cast<float>(kLeastNormal);
+    const int half = static_cast<int>(__builtin_bit_cast(std::uint32_t, of_least_normal) >> 16) + kLeastExponent * 128;
+    table.entries[m] = static_cast<std::uint8_t>(half / kStep - m - 256);
   }
   return table;
 }
@@ -158,6 +177,17 @@ template <>
 struct BlockValues<F8E4M3> : Fp8Values<F8E4M3> {};
 template <>
 struct BlockValues<F8E5M2> : Fp8Values<F8E5M2> {};
+
+/// Which magnitudes are not 0.
+template <class E, class D>
+HWY_INLINE hn::Mask<D> is_positive(D d, hn::Vec<D> magnitude) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(typename E::Bits) == 1) {  // shares work with the values
+    return BlockValues<E>::is_positive(hn::BitCast(hn::RebindToUnsigned<D>(), magnitude));
+  }
+#endif
+  return hn::Gt(magnitude, hn::Zero(d));
+}
 
 }  // namespace tare::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

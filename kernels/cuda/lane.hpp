@@ -77,7 +77,12 @@ template <class E, bool kRuns = sizeof(typename E::Bits) <= 2>
 struct Runs {};
 template <class E>
 struct Runs<E, true> {
-  float runs[Layout<E>::per_vector] = {};
+  static constexpr float kStart = E::dtype == Dtype::kF8E4m3fn ? kE4m3RunStart : 0;
+  float runs[Layout<E>::per_vector];
+
+  TARE_HD Runs() {
+    for (float& run : runs) run = kStart;
+  }
 };
 
 /// What a lane found: its positions' sums, and counts.
@@ -127,8 +132,8 @@ class Observer : Runs<E> {
     if (index % kRunElements < 32) end_run(j);
   }
   TARE_HD void end_run(int j) {
-    sums[j] += static_cast<double>(this->runs[j]);
-    this->runs[j] = 0;
+    sums[j] += static_cast<double>(this->runs[j]) - static_cast<double>(this->kStart);
+    this->runs[j] = this->kStart;
   }
 
   TARE_HD void take(Bits bits, int j) {
