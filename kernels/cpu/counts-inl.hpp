@@ -5,38 +5,12 @@
 #include <type_traits>
 
 #include "kernels/cpu/piece.hpp"
+#include "kernels/cpu/prefetch-inl.hpp"
 #include "kernels/cpu/values-inl.hpp"
 #include "kernels/fold.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
-
-/// Asks for memory before it is needed: a CPU that also calculates does not look far enough ahead by itself. Behind
-/// pieces that are small there may be anything: theirs is left to the CPU.
-class Prefetcher {
-  static constexpr std::size_t kAhead = 2560;
-  static constexpr std::size_t kLine = 64;
-
- public:
-  explicit HWY_INLINE Prefetcher(std::size_t piece_bytes) : ahead_(piece_bytes < 8 * kAhead ? 0 : kAhead) {}
-
-  /// To be called for each of the blocks, which are `kBytes` long.
-  template <std::size_t kBytes>
-  HWY_INLINE void advance(const void* block) const {
-    const char* const from = static_cast<const char*>(block) + ahead_;
-#pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kBytes; i += kLine) __builtin_prefetch(from + i);
-  }
-
- private:
-  std::size_t ahead_;
-};
-
-/// For several streams at once, which the CPU follows by itself.
-struct NoPrefetcher {
-  template <std::size_t>
-  HWY_INLINE void advance(const void*) const {}
-};
 
 /// How often a comparison held.
 template <class DB>

@@ -16,6 +16,7 @@ class Observer {
 
   /// Takes blocks of one run (fold.hpp), not necessarily all of it.
   HWY_INLINE void take(const typename E::Storage* at, std::size_t blocks) {
+    prefetcher_.advance_pages(at, blocks * kBlock * sizeof *at);
     squares_.take(at, blocks, counts_, prefetcher_);
   }
   /// As take(), not inlined: beside other code the compiler would run out of registers.

@@ -1,0 +1,51 @@
+// Memory that is asked for before it is needed: a CPU that also calculates does not look far enough ahead by itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/elements-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tare::kernels::cpu::HWY_NAMESPACE {
+
+/// For a single stream. Behind pieces that are small there may be anything: theirs is left to the CPU.
+class Prefetcher {
+  static constexpr std::size_t kAhead = 2560;
+  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kPage = 4096;
+  // Not one of the first lines of a page, which tell the CPU that another is read: those are to be new to it.
+  static constexpr std::size_t kPagesAhead = 8 * kPage + kPage / 2;
+
+ public:
+  explicit HWY_INLINE Prefetcher(std::size_t piece_bytes) : is_large_(piece_bytes >= 8 * kAhead) {}
+
+  /// To be called for each of the blocks, which are `kBytes` long.
+  template <std::size_t kBytes>
+  HWY_INLINE void advance(const void* block) const {
+    const char* const from = static_cast<const char*>(block) + (is_large_ ? kAhead : 0);
+#pragma GCC unroll 32
+    for (std::size_t i = 0; i < kBytes; i += kLine) __builtin_prefetch(from + i);
+  }
+
+  /// To be called before blocks of together `bytes`. To learn where a page lies takes longer than to read a line: that
+  /// is asked for much earlier, by a line of each page.
+  HWY_INLINE void advance_pages(const void* at, std::size_t bytes) const {
+    if (!is_large_) return;
+    const std::size_t to_next = -reinterpret_cast<std::uintptr_t>(at) % kPage;
+    const char* const from = static_cast<const char*>(at) + kPagesAhead;
+    for (std::size_t i = to_next; i < bytes; i += kPage) __builtin_prefetch(from + i);
+  }
+
+ private:
+  bool is_large_;
+};
+
+/// For several streams at once, which the CPU follows by itself.
+struct NoPrefetcher {
+  template <std::size_t>
+  HWY_INLINE void advance(const void*) const {}
+};
+
+}  // namespace tare::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
