@@ -10,9 +10,9 @@
 // blocks are added in float first; the error of the sum stays below 2^-16 of it, for e4m3 2^-15. All squares of f16 and
 // fp8 are exact in float, and so are those of bf16 from kBf16Low on and below kBf16Large. Others go to the sum in
 // double at once; but where the run has come to kBf16LowRun, low ones make no difference to it any more, and are left
-// out. Runs of e4m3 begin with kE4m3RunStart, which is taken off at their end: so the CPU, which multiplies elements by
-// a power of two, never has a sum that is a denormal float, slow on many machines. It is a multiple of the last place
-// of any sum of a run, and none of its bits is lost beside the least square.
+// out. Runs of e4m3 begin with 32 (kRunStart), which is taken off at their end: so the CPU, which multiplies elements
+// by a power of two, never has a sum that is a denormal float, slow on many machines. It is a multiple of the last
+// place of any sum of a run, and none of its bits is lost beside the least square.
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ inline constexpr float kBf16Large = 0x1p60f;
 inline constexpr std::int16_t kBf16LowPattern = 0x2000;
 inline constexpr std::int16_t kBf16LargePattern = 0x5d80;
 inline constexpr float kBf16LowRun = 0x1p-96f;
-inline constexpr float kE4m3RunStart = 32;
+inline constexpr float kRunStart[] = {0, 0, 0, 0, 0, 32, 0};  ///< by dtype id
 inline constexpr std::uint32_t kFoldChains = 256;
 
 /// What was found in one piece.

@@ -7,7 +7,6 @@
 #include "kernels/cpu/piece.hpp"
 #include "kernels/cpu/prefetch-inl.hpp"
 #include "kernels/cpu/values-inl.hpp"
-#include "kernels/fold.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -70,10 +69,10 @@ struct NoCounter {
 };
 
 /// The greatest magnitude, zeros, and magnitudes below the threshold, of pieces that are observed together.
-template <class E, template <class> class Below = Counter>
+template <class E, template <class> class Below = Counter, class Blocks = OneBlock>
 class Counts {
   using Bits = typename E::Bits;
-  using DB = hn::CappedTag<Bits, kBlock>;
+  using DB = typename Blocks::template Tag<Bits>;
   static constexpr std::size_t kLanes = hn::MaxLanes(DB());
 
  public:
@@ -110,15 +109,15 @@ class Counts {
   explicit HWY_INLINE Counts(const Recipe& recipe)
       : threshold_(hn::Set(DB(), static_cast<Bits>(recipe.threshold_pattern[E::id]))) {}
 
-  /// Counts a block.
+  /// Counts a block, or two.
   HWY_INLINE void take(const typename E::Storage* at, Tally& tally) const {
     const DB db;
 #pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kBlock; i += kLanes) {
-      const auto bits = hn::LoadU(db, reinterpret_cast<const Bits*>(at) + i);
+    for (std::size_t i = 0; i < Blocks::kElements; i += kLanes) {
+      const auto bits = Blocks::load(reinterpret_cast<const Bits*>(at), i);
       const auto magnitude = hn::And(bits, hn::Set(db, E::magnitude));
       tally.greatest_ = hn::Max(tally.greatest_, magnitude);
-      tally.positive_.add(is_positive<E>(db, magnitude));
+      tally.positive_.add(is_positive<E, Blocks>(db, magnitude));
       tally.below_.add(hn::Lt(magnitude, threshold_));
     }
   }

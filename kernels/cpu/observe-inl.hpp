@@ -136,5 +136,32 @@ void observe_together(void* at, const Recipe& recipe, Found* found) {
   in_turns<E>(static_cast<typename E::Storage*>(at), recipe, found, [](auto*, auto&) {});
 }
 
+#if HWY_TARGET == HWY_AVX3
+
+/// fp8: as vectors hold two blocks, two pieces are calculated with at once.
+template <class E, template <class> class Below>
+HWY_INLINE void observe_by_twos(const std::uint8_t* at, const Recipe& recipe, Found* found) {
+  Counts<E, Below, TwoBlocks> counts(recipe);
+  for (std::size_t k = 0; k < kTogether; k += 2) {
+    RunSquares<E, TwoBlocks> squares;
+    for (std::size_t i = 0; i < kPieceElements; i += kRunBlocks * kBlock) {
+      squares.take(at + k * kPieceElements + i, kRunBlocks, counts, TwoPrefetcher());
+      squares.end_run();
+    }
+    for (std::size_t j = 0; j < 2; ++j)
+      found[k + j] = {counts.all_finite() ? squares.sum(j) : __builtin_inf(), 0, 0, 0};
+  }
+  counts.finish(kTogether * kPieceElements, found[0]);
+}
+
+template <class E>
+void observe_fp8_together(void* in, const Recipe& recipe, Found* found) {
+  const auto* at = static_cast<const std::uint8_t*>(in);
+  if (counts_below<E>(recipe)) return observe_by_twos<E, Counter>(at, recipe, found);
+  return observe_by_twos<E, NoCounter>(at, recipe, found);
+}
+
+#endif
+
 }  // namespace tare::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/elements-inl.hpp"
+#include "kernels/fold.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -39,6 +40,19 @@ class Prefetcher {
 
  private:
   bool is_large_;
+};
+
+/// For two whole pieces of bytes, one behind the other.
+class TwoPrefetcher {
+ public:
+  template <std::size_t kBytes>
+  HWY_INLINE void advance(const void* block) const {
+    each_.advance<kBytes>(block);
+    each_.advance<kBytes>(static_cast<const char*>(block) + kPieceElements);
+  }
+
+ private:
+  Prefetcher each_{kPieceElements};
 };
 
 /// For several streams at once, which the CPU follows by itself.

@@ -85,18 +85,20 @@ class Squares {
 };
 
 /// For 8 and 16 bits: sums of a run in float, and those of all runs in double.
-template <class E>
+template <class E, class Blocks = OneBlock>
 class RunSquares {
-  using Values = BlockValues<E>;
+  using Values = BlockValues<E, Blocks>;
   using D = typename Values::D;
   using V = hn::Vec<D>;
   using Storage = typename E::Storage;
   static constexpr std::size_t kLanes = hn::MaxLanes(D());
-  static constexpr std::size_t kRuns = kBlock / kLanes;
+  static constexpr std::size_t kElements = Blocks::kElements;
+  static constexpr std::size_t kRuns = kElements / kLanes;
+  static constexpr std::size_t kSorted = 32;  ///< blocks that are sorted at a time
   /// 2^kExponent, squared.
   static constexpr double kFactor =
       __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 2 * Values::kExponent) << 52);
-  static constexpr double kStart = (E::id == F8E4M3::id ? kE4m3RunStart : 0) * kFactor;
+  static constexpr double kStart = kRunStart[E::id] * kFactor;
 
  public:
   HWY_INLINE RunSquares() {
@@ -120,13 +122,13 @@ class RunSquares {
 
   HWY_INLINE void end_run() {
     const hn::ScalableTag<double> dd;
-    HWY_ALIGN float lanes[kBlock];
+    HWY_ALIGN float lanes[kElements];
 #pragma GCC unroll kUnroll
     for (std::size_t i = 0; i < kRuns; ++i) {
       hn::StoreU(runs_[i], D(), lanes + i * kLanes);
       runs_[i] = start();
     }
-    for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(dd)) {
+    for (std::size_t i = 0; i < kElements; i += hn::MaxLanes(dd)) {
       auto run = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), lanes + i));
       if constexpr (kStart != 0) run = hn::Sub(run, hn::Set(dd, kStart));
       hn::StoreU(hn::Add(run, hn::LoadU(dd, sums_ + i)), dd, sums_ + i);
@@ -134,11 +136,15 @@ class RunSquares {
     is_low_ = true;
   }
 
-  HWY_INLINE double sum() const {
-    double sums[kBlock];
+  /// `block`: of those that are taken at once.
+  HWY_INLINE double sum(std::size_t block = 0) const {
+    double sums[kElements];
 #pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kBlock; ++i) sums[Values::place_of(i / kLanes, i % kLanes)] = sums_[i];
-    return added_as_tree(sums) / kFactor;
+    for (std::size_t i = 0; i < kElements; ++i) sums[Values::place_of(i / kLanes, i % kLanes)] = sums_[i];
+    double of_block[kBlock];
+#pragma GCC unroll kUnroll
+    for (std::size_t i = 0; i < kBlock; ++i) of_block[i] = sums[block * kBlock + i];
+    return added_as_tree(of_block) / kFactor;
   }
 
  private:
@@ -190,7 +196,6 @@ class RunSquares {
     add_few_sorted(at, blocks);
   }
 
-  static constexpr std::size_t kSorted = 32;
   /// REQUIRES: blocks <= kSorted.
   HWY_INLINE void add_few_sorted(const Storage* at, std::size_t blocks) {
     HWY_ALIGN float others[kSorted * kBlock];
@@ -232,7 +237,7 @@ class RunSquares {
   }
 
   V runs_[kRuns];
-  HWY_ALIGN double sums_[kBlock] = {};
+  HWY_ALIGN double sums_[kElements] = {};
   bool is_low_ = true;  ///< whether some run has not come to kBf16LowRun
 };
 

@@ -8,23 +8,14 @@
 // and NaN come out as the numbers that would follow the greatest.
 #pragma once
 
-#include "kernels/cpu/elements-inl.hpp"
+#include "kernels/cpu/blocks-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
 
-inline constexpr std::size_t kBlock = 32;
-
-// All of a block, but for single elements, where that makes much code for nothing.
-#if HWY_TARGET == HWY_SCALAR
-inline constexpr int kUnroll = 4;
-#else
-inline constexpr int kUnroll = 32;
-#endif
-
 /// for_each(at, use) calls use(i, vector) for each vector; its lane j is 2^kExponent times the element that the tree of
-/// sums (fold.hpp) has at place_of(i, j).
-template <class E>
+/// sums (fold.hpp) has at place_of(i, j); that of a second block is kBlock more.
+template <class E, class Blocks = OneBlock>
 struct BlockValues;
 
 template <>
@@ -73,7 +64,7 @@ struct BlockValues<BF16> {
 
 #if HWY_TARGET == HWY_SCALAR
 
-template <class E>
+template <class E, class>
 struct Fp8Values {
   using D = hn::ScalableTag<float>;
   static constexpr int kExponent = 0;
@@ -87,10 +78,10 @@ struct Fp8Values {
 
 #else
 
-template <class E>
+template <class E, class Blocks>
 class Fp8Values {
-  // A block is one vector of bytes, two where vectors are narrow.
-  using DB = hn::CappedTag<std::uint8_t, kBlock>;
+  // One vector of bytes, two where vectors are narrow.
+  using DB = typename Blocks::template Tag<std::uint8_t>;
   using Signed = hn::RebindToSigned<DB>;
   using Words = hn::Repartition<std::uint32_t, DB>;
   using V = hn::Vec<DB>;
@@ -121,8 +112,8 @@ class Fp8Values {
   static HWY_INLINE void for_each(const std::uint8_t* at, const Use& use) {
     const DB d;
 #pragma GCC unroll kUnroll
-    for (std::size_t part = 0; part < kBlock / kBytes; ++part) {
-      const auto magnitude = hn::And(hn::LoadU(d, at + part * kBytes), hn::Set(d, std::uint8_t{0x7f}));
+    for (std::size_t part = 0; part < Blocks::kElements / kBytes; ++part) {
+      const auto magnitude = hn::And(Blocks::load(at, part * kBytes), hn::Set(d, std::uint8_t{0x7f}));
       const auto lift = lift_of(magnitude);
       const auto rest = hn::Sub(magnitude, lift);
       use_halves(part * 4, halves_of(hn::InterleaveLower(d, rest, lift)), use);
@@ -144,7 +135,10 @@ class Fp8Values {
   static HWY_INLINE hn::Vec<Words> halves_of(V pairs) {
     const hn::Repartition<std::uint16_t, DB> d16;
     const auto weights = hn::BitCast(DB(), hn::Set(d16, std::uint16_t{2 * kStep << 8 | kStep}));
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (kBytes == 64) return hn::Vec<Words>{_mm512_maddubs_epi16(pairs.raw, weights.raw)};
+    if constexpr (kBytes == 32) return hn::Vec<Words>{_mm256_maddubs_epi16(pairs.raw, weights.raw)};
+#elif HWY_TARGET == HWY_AVX2
     return hn::Vec<Words>{_mm256_maddubs_epi16(pairs.raw, weights.raw)};
 #else
     return hn::Vec<Words>{_mm_maddubs_epi16(pairs.raw, weights.raw)};
@@ -160,8 +154,8 @@ class Fp8Values {
 };
 
 /// By magnitude, up to the least normal one.
-template <class E>
-constexpr typename Fp8Values<E>::Table Fp8Values<E>::lifts() {
+template <class E, class Blocks>
+constexpr typename Fp8Values<E, Blocks>::Table Fp8Values<E, Blocks>::lifts() {
   Table table = {};
   for (int m = 1; m <= kLeastNormal; ++m) {
     const float of_least_normal = static_cast<float>(m) / static_cast<float>(kLeastNormal);
@@ -173,17 +167,17 @@ constexpr typename Fp8Values<E>::Table Fp8Values<E>::lifts() {
 
 #endif
 
-template <>
-struct BlockValues<F8E4M3> : Fp8Values<F8E4M3> {};
-template <>
-struct BlockValues<F8E5M2> : Fp8Values<F8E5M2> {};
+template <class Blocks>
+struct BlockValues<F8E4M3, Blocks> : Fp8Values<F8E4M3, Blocks> {};
+template <class Blocks>
+struct BlockValues<F8E5M2, Blocks> : Fp8Values<F8E5M2, Blocks> {};
 
 /// Which magnitudes are not 0.
-template <class E, class D>
+template <class E, class Blocks, class D>
 HWY_INLINE hn::Mask<D> is_positive(D d, hn::Vec<D> magnitude) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (sizeof(typename E::Bits) == 1) {  // shares work with the values
-    return BlockValues<E>::is_positive(hn::BitCast(hn::RebindToUnsigned<D>(), magnitude));
+    return BlockValues<E, Blocks>::is_positive(hn::BitCast(hn::RebindToUnsigned<D>(), magnitude));
   }
 #endif
   return hn::Gt(magnitude, hn::Zero(d));

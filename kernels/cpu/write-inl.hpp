@@ -265,6 +265,11 @@ consteval PieceTable make_table() {
   table.unscale_together[F32::id] = unscale_together<F32>;
   table.unscale_together[F64::id] = unscale_together<F64>;
   table.unscale_together[F16::id] = unscale_together<F16>;
+#if HWY_TARGET == HWY_AVX3
+  table.observe_together[F8E4M3::id] = observe_fp8_together<F8E4M3>;
+  table.observe_together[F8E5M2::id] = observe_fp8_together<F8E5M2>;
+  table.unscale_together[BF16::id] = unscale_together<BF16>;
+#endif
   add_writers<F32>(table);
   add_writers<F64>(table);
   add_writers<F16>(table);

@@ -77,7 +77,7 @@ template <class E, bool kRuns = sizeof(typename E::Bits) <= 2>
 struct Runs {};
 template <class E>
 struct Runs<E, true> {
-  static constexpr float kStart = E::dtype == Dtype::kF8E4m3fn ? kE4m3RunStart : 0;
+  static constexpr float kStart = kRunStart[static_cast<int>(E::dtype)];
   float runs[Layout<E>::per_vector];
 
   TARE_HD Runs() {

@@ -367,18 +367,20 @@ TEST_CASE("8 and 16 bits of every magnitude are added up as documented, with the
 TEST_CASE("infinities alone make the maximum and the sum infinite") {
   for (const auto set : available_sets()) {
     for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBf16, Dtype::kF8E5m2}) {
-      INFO(cpu::name_of(set) << " " << name_of(dtype));
-      Array array(dtype, 5000);
-      for (const std::uint64_t at : {std::uint64_t{1234}, std::uint64_t{4999}}) {
-        array.set(at, pattern_of_threshold(dtype, INFINITY));
-        const Tensor tensor = array.tensor();
-        cpu::CpuBackend backend(1, set);
-        const auto list = backend.make_list();
-        list->assign(&tensor, 1, nullptr);
-        Statistics total;
-        list->observe({.total = &total}, nullptr);
-        CHECK(same(total, statistics_of(array, 0)));
-        CHECK(total.sum_of_squares == INFINITY);
+      for (const std::uint64_t count : {5000u, 131072u}) {
+        INFO(cpu::name_of(set) << " " << name_of(dtype) << ", " << count);
+        Array array(dtype, count);
+        for (const std::uint64_t at : {count - 1, count / 4}) {
+          array.set(at, pattern_of_threshold(dtype, INFINITY));
+          const Tensor tensor = array.tensor();
+          cpu::CpuBackend backend(1, set);
+          const auto list = backend.make_list();
+          list->assign(&tensor, 1, nullptr);
+          Statistics total;
+          list->observe({.total = &total}, nullptr);
+          CHECK(same(total, statistics_of(array, 0)));
+          CHECK(total.sum_of_squares == INFINITY);
+        }
       }
     }
   }
