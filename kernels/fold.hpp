@@ -48,28 +48,38 @@ TARE_HD inline void finish_fold(Statistics& statistics, std::uint64_t max_bits, 
   statistics.count = count;
 }
 
-/// What `pieces` pieces of together `count` elements found; `at(i)` gives the i-th.
-template <class At>
-Statistics fold_pieces(std::size_t pieces, std::uint64_t count, const At& at) {
-  // Chains that no piece reaches would add zeros, which changes nothing: they are left out.
-  const std::size_t chains = pieces < kFoldChains ? std::bit_ceil(pieces + (pieces == 0)) : kFoldChains;
-  double sums[kFoldChains];
-  for (std::size_t i = 0; i < chains; ++i) sums[i] = 0;
-  Statistics statistics;
-  std::uint64_t max_bits = 0;
-  for (std::size_t i = 0; i < pieces; ++i) {
-    const PieceFound found = at(i);
-    sums[i % kFoldChains] += found.sum_of_squares;
-    if (found.max_bits > max_bits) max_bits = found.max_bits;
-    statistics.zeros += found.zeros;
-    statistics.below += found.below;
+/// Puts together, in their order, what the pieces of a tensor or of a list found.
+class Fold {
+ public:
+  explicit Fold(std::size_t pieces)
+      // Chains that no piece reaches would add zeros, which changes nothing: they are left out.
+      : chains_(pieces < kFoldChains ? std::bit_ceil(pieces + (pieces == 0)) : kFoldChains) {
+    for (std::size_t i = 0; i < chains_; ++i) sums_[i] = 0;
   }
-  for (std::size_t half = chains / 2; half > 0; half /= 2) {
-    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+
+  void add(const PieceFound& found) {
+    sums_[added_++ % kFoldChains] += found.sum_of_squares;
+    if (found.max_bits > max_bits_) max_bits_ = found.max_bits;
+    statistics_.zeros += found.zeros;
+    statistics_.below += found.below;
   }
-  statistics.sum_of_squares = sums[0];
-  finish_fold(statistics, max_bits, count);
-  return statistics;
-}
+
+  /// `count`: the elements of all pieces. To be called once.
+  Statistics finish(std::uint64_t count) {
+    for (std::size_t half = chains_ / 2; half > 0; half /= 2) {
+      for (std::size_t i = 0; i < half; ++i) sums_[i] += sums_[i + half];
+    }
+    statistics_.sum_of_squares = sums_[0];
+    finish_fold(statistics_, max_bits_, count);
+    return statistics_;
+  }
+
+ private:
+  std::size_t chains_;
+  std::size_t added_ = 0;
+  std::uint64_t max_bits_ = 0;
+  Statistics statistics_;
+  double sums_[kFoldChains];
+};
 
 }  // namespace tare::kernels

@@ -83,12 +83,14 @@ void Plan::assign(std::span<const Tensor> tensors) {
   tensors_.assign(tensors.begin(), tensors.end());
   pieces_.clear();
   item_starts_.clear();
+  dtypes_ = 0;
   bytes_ = 0;
   elements_ = 0;
 
   item_starts_.push_back(0);
   std::uint64_t bytes_in_item = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
+    dtypes_ |= 1u << static_cast<int>(tensors[i].dtype);
     for (std::uint64_t offset = 0; offset < tensors[i].count; offset += grain_.piece_elements) {
       const std::uint64_t count = std::min<std::uint64_t>(grain_.piece_elements, tensors[i].count - offset);
       if (bytes_in_item >= grain_.item_bytes && pieces_.size() - item_starts_.back() >= grain_.item_pieces) {

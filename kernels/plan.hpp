@@ -60,6 +60,7 @@ class Plan {
   std::span<const Piece> item(std::size_t index) const {
     return pieces().subspan(item_starts_[index], item_starts_[index + 1] - item_starts_[index]);
   }
+  bool has(Dtype dtype) const { return (dtypes_ >> static_cast<int>(dtype) & 1) != 0; }
   std::uint64_t bytes() const { return bytes_; }        ///< of all tensors together
   std::uint64_t elements() const { return elements_; }  ///< likewise
 
@@ -68,6 +69,7 @@ class Plan {
   std::vector<Tensor> tensors_;
   std::vector<Piece> pieces_;
   std::vector<std::size_t> item_starts_;  // into pieces_, and its size at the end
+  std::uint32_t dtypes_ = 0;              // a bit for each id
   std::uint64_t bytes_ = 0;
   std::uint64_t elements_ = 0;
 };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu/fp_environment.hpp"
-#include "kernels/fold.hpp"
+#include "kernels/cpu/list_fold.hpp"
 #include "kernels/magnitude.hpp"
 #include "kernels/plan.hpp"
 
@@ -18,16 +18,18 @@ namespace {
 constexpr Grain kGrain = {.piece_elements = kPieceElements, .item_bytes = 256 << 10, .item_pieces = kTogether};
 // Below this it takes longer to wake a thread than to do its work.
 constexpr std::uint64_t kLeastParallelBytes = 512 << 10;
-// Tiny tensors may lie anywhere in memory: it is asked for them this many pieces ahead.
-constexpr std::size_t kPiecesAhead = 16;
+// Tiny tensors may lie anywhere in memory: it is asked for so many at once.
+constexpr std::size_t kSmallTogether = 32;
+// So many findings stay in the first cache.
+constexpr std::size_t kFoldedTogether = 128;
 // Outputs of lists above this are written past the cache, which would have lost them before anyone reads them.
 constexpr std::uint64_t kLeastBypassBytes = 64 << 20;
 
 Recipe make_recipe(const Plan& plan, const Transform& transform, double threshold) {
   Recipe recipe = {};
-  for (const Tensor& tensor : plan.tensors()) {
-    std::uint64_t& pattern = recipe.threshold_pattern[static_cast<int>(tensor.dtype)];
-    if (pattern == 0) pattern = pattern_of_threshold(tensor.dtype, threshold);
+  for (int id = 0; id < kDtypeIds; ++id) {
+    const auto dtype = static_cast<Dtype>(id);
+    if (plan.has(dtype)) recipe.threshold_pattern[id] = pattern_of_threshold(dtype, threshold);
   }
   recipe.inverse_scale = transform.inverse_scale != nullptr ? *transform.inverse_scale : 1.0f;
   recipe.coefficient = transform.coefficient != nullptr ? *transform.coefficient : 1.0f;
@@ -40,34 +42,6 @@ Recipe make_recipe(const Plan& plan, const Transform& transform, double threshol
   recipe.only_scales = recipe.scales && !recipe.scale_is_nan && !recipe.clips_norm && !recipe.clips_values;
   recipe.bypass_cache = plan.bytes() >= kLeastBypassBytes;
   return recipe;
-}
-
-/// What fold_pieces makes of one piece.
-Statistics fold_one(const PieceFound& piece, std::uint64_t count) {
-  Statistics statistics;
-  statistics.sum_of_squares = piece.sum_of_squares;
-  statistics.zeros = piece.zeros;
-  statistics.below = piece.below;
-  finish_fold(statistics, piece.max_bits, count);
-  return statistics;
-}
-
-void fold_each(const Plan& plan, std::span<const PieceFound> found, Statistics* each) {
-  std::size_t piece = 0;
-  for (std::uint32_t i = 0; i < plan.tensors().size(); ++i) {
-    const std::size_t first = piece;
-    while (piece < found.size() && plan.pieces()[piece].tensor == i) ++piece;
-    const std::uint64_t count = plan.tensors()[i].count;
-    each[i] = piece - first == 1 ? fold_one(found[first], count)
-                                 : fold_pieces(piece - first, count, [&](std::size_t j) { return found[first + j]; });
-  }
-}
-
-void fold(const Plan& plan, std::span<const PieceFound> found, const Findings& findings) {
-  if (findings.each != nullptr) fold_each(plan, found, findings.each);
-  const Statistics total = fold_pieces(found.size(), plan.elements(), [&](std::size_t i) { return found[i]; });
-  if (findings.found_inf != nullptr && !std::isfinite(total.max_abs)) *findings.found_inf = 1.0f;
-  if (findings.total != nullptr) merge(*findings.total, total);
 }
 
 }  // namespace
@@ -102,57 +76,116 @@ class CpuList : public TensorList {
   void pass(const Transform& transform, const Findings& findings, const Tensor* outputs) {
     const FpEnvironment environment;
     const Recipe recipe = make_recipe(plan_, transform, findings.threshold);
-    const std::size_t items = plan_.item_count();
+    ListFold fold(plan_, findings);
+    if (backend_.workers_.count() == 1 || plan_.bytes() < kLeastParallelBytes) {
+      run_alone(recipe, outputs, fold);
+    } else {
+      run_in_parallel(recipe, outputs);
+      fold.add(found_);
+    }
+    fold.finish();
+  }
+
+  /// What is found is folded while it is in the cache.
+  void run_alone(const Recipe& recipe, const Tensor* outputs, ListFold& fold) {
+    const std::span<const Piece> pieces = plan_.pieces();
+    for (std::size_t first = 0; first < pieces.size();) {
+      std::size_t end = std::min(first + kFoldedTogether, pieces.size());
+      while (end < pieces.size() && pieces[end].tensor == pieces[end - 1].tensor) ++end;
+      run_pieces(pieces.subspan(first, end - first), recipe, outputs, found_.data());
+      fold.add(std::span(found_).first(end - first));
+      first = end;
+    }
+  }
+
+  void run_in_parallel(const Recipe& recipe, const Tensor* outputs) {
     std::atomic<std::size_t> next{0};
     auto take_items = [&] {
-      for (std::size_t i = next.fetch_add(1, std::memory_order_relaxed); i < items;
+      for (std::size_t i = next.fetch_add(1, std::memory_order_relaxed); i < plan_.item_count();
            i = next.fetch_add(1, std::memory_order_relaxed)) {
-        run_item(plan_.item(i), recipe, outputs);
+        const std::span<const Piece> item = plan_.item(i);
+        run_pieces(item, recipe, outputs, found_.data() + (item.data() - plan_.pieces().data()));
       }
     };
-    if (plan_.bytes() < kLeastParallelBytes) {
-      take_items();
-    } else {
-      backend_.workers_.run(take_items);
-    }
-    fold(plan_, found_, findings);
+    backend_.workers_.run(take_items);
   }
 
-  void run_item(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs) {
+  /// `found`: one a piece.
+  void run_pieces(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs, PieceFound* found) {
     while (!pieces.empty()) {
-      if (pieces.size() > kPiecesAhead) __builtin_prefetch(first_element(pieces[kPiecesAhead]));
-      std::size_t done = 1;
-      if (const PiecesFunction together = function_for(pieces, recipe, outputs)) {
-        run_together(together, pieces.first(kTogether), recipe);
-        done = kTogether;
-      } else {
-        run_piece(pieces.front(), recipe, outputs);
-      }
+      const std::size_t done = run_some(pieces, recipe, outputs, found);
       pieces = pieces.subspan(done);
+      found += done;
     }
   }
 
-  /// What works on the first kTogether pieces in turns; null if they are not of that kind.
-  PiecesFunction function_for(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs) const {
-    if (pieces.size() < kTogether) return nullptr;
+  /// Takes the first of them; returns how many.
+  std::size_t run_some(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs, PieceFound* found) {
+    const Piece& first = pieces.front();
+    const int id = static_cast<int>(plan_.tensors()[first.tensor].dtype);
+    const PieceTable& table = backend_.pieces_;
+    const InPlace in_place = in_place_of(first, recipe, outputs);
+    if (in_place != InPlace::none && first.count <= kSmall) {
+      const auto& functions = in_place == InPlace::observe ? table.observe_small : table.unscale_small;
+      return run_small(functions[id], pieces, recipe, outputs, found);
+    }
+    if (in_place != InPlace::none && starts_with_whole_pieces(pieces)) {
+      const auto& functions = in_place == InPlace::observe ? table.observe_together : table.unscale_together;
+      if (functions[id] != nullptr) return run_together(functions[id], first, recipe, found);
+    }
+    found[0] = run_piece(first, recipe, outputs);
+    return 1;
+  }
+
+  /// What is done to a tensor where it lies. There is code that does so to several pieces at once.
+  enum class InPlace { none, observe, unscale };
+
+  InPlace in_place_of(const Piece& piece, const Recipe& recipe, const Tensor* outputs) const {
+    if (outputs == nullptr) return InPlace::observe;
+    const Tensor& input = plan_.tensors()[piece.tensor];
+    const Tensor& output = outputs[piece.tensor];
+    if (output.data != input.data || output.dtype != input.dtype) return InPlace::none;
+    if (keeps_every_bit(recipe, input, output)) return InPlace::observe;
+    return recipe.only_scales ? InPlace::unscale : InPlace::none;
+  }
+
+  /// kTogether of one tensor.
+  static bool starts_with_whole_pieces(std::span<const Piece> pieces) {
+    if (pieces.size() < kTogether) return false;
     const Piece& last = pieces[kTogether - 1];
-    if (last.tensor != pieces.front().tensor || last.count != kPieceElements) return nullptr;
-    const Tensor& input = plan_.tensors()[last.tensor];
-    const Tensor& output = outputs == nullptr ? input : outputs[last.tensor];
-    if (output.data != input.data || output.dtype != input.dtype) return nullptr;
-    const int id = static_cast<int>(input.dtype);
-    if (outputs == nullptr || keeps_every_bit(recipe, input, output)) return backend_.pieces_.observe_together[id];
-    return recipe.only_scales ? backend_.pieces_.unscale_together[id] : nullptr;
+    return last.tensor == pieces.front().tensor && last.count == kPieceElements;
   }
 
-  void run_together(PiecesFunction together, std::span<const Piece> pieces, const Recipe& recipe) {
-    const Tensor& input = plan_.tensors()[pieces.front().tensor];
-    Found found[kTogether];
-    together(first_element(pieces.front()), recipe, found);
-    for (std::size_t i = 0; i < kTogether; ++i) keep(found[i], pieces[i], input.dtype);
+  /// Those that are like the first.
+  std::size_t run_small(SmallPiecesFunction function, std::span<const Piece> pieces, const Recipe& recipe,
+                        const Tensor* outputs, PieceFound* found) {
+    const Dtype dtype = plan_.tensors()[pieces.front().tensor].dtype;
+    SmallPiece small[kSmallTogether] = {};
+    std::size_t count = 0;
+    for (const Piece& piece : pieces.first(std::min(kSmallTogether, pieces.size()))) {
+      const Tensor& input = plan_.tensors()[piece.tensor];
+      if (piece.count > kSmall || input.dtype != dtype) break;
+      if (outputs != nullptr && (outputs[piece.tensor].data != input.data || outputs[piece.tensor].dtype != dtype))
+        break;
+      small[count] = {first_element(piece), piece.count};
+      __builtin_prefetch(small[count].at);
+      ++count;
+    }
+    Found found_together[kSmallTogether];
+    function(small, count, recipe, found_together);
+    for (std::size_t i = 0; i < count; ++i) found[i] = as_piece_found(found_together[i], dtype);
+    return count;
   }
 
-  void run_piece(const Piece& piece, const Recipe& recipe, const Tensor* outputs) {
+  std::size_t run_together(PiecesFunction function, const Piece& first, const Recipe& recipe, PieceFound* found) {
+    Found found_together[kTogether];
+    function(first_element(first), recipe, found_together);
+    const Dtype dtype = plan_.tensors()[first.tensor].dtype;
+    for (std::size_t i = 0; i < kTogether; ++i) found[i] = as_piece_found(found_together[i], dtype);
+    return kTogether;
+  }
+
+  PieceFound run_piece(const Piece& piece, const Recipe& recipe, const Tensor* outputs) {
     const Tensor& input = plan_.tensors()[piece.tensor];
     void* const from = first_element(piece);
     const int id = static_cast<int>(input.dtype);
@@ -163,12 +196,11 @@ class CpuList : public TensorList {
       const Tensor& output = outputs[piece.tensor];
       write_piece(from, element(output, piece.offset), piece.count, recipe, input, output, found);
     }
-    keep(found, piece, input.dtype);
+    return as_piece_found(found, input.dtype);
   }
 
-  void keep(const Found& found, const Piece& piece, Dtype dtype) {
-    found_[static_cast<std::size_t>(&piece - plan_.pieces().data())] = {
-        found.sum_of_squares, bits_of(magnitude(dtype, found.max_pattern)), found.zeros, found.below};
+  static PieceFound as_piece_found(const Found& found, Dtype dtype) {
+    return {found.sum_of_squares, bits_of(magnitude(dtype, found.max_pattern)), found.zeros, found.below};
   }
 
   void write_piece(void* from, void* to, std::uint32_t count, const Recipe& recipe, const Tensor& input,

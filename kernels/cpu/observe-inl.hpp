@@ -108,7 +108,6 @@ HWY_INLINE bool counts_below(const Recipe& recipe) {
 template <class E>
 void observe_piece(const void* in, void*, std::uint32_t count, const Recipe& recipe, Found& found) {
   const auto* at = static_cast<const typename E::Storage*>(in);
-  if (count <= kSmall) return observe_small<E>(at, count, recipe, found);
   if (counts_below<E>(recipe)) return observe_blocks<E>(at, count, recipe, found);
   if constexpr (sizeof(typename E::Bits) == 1) observe_blocks<E, NoCounter>(at, count, recipe, found);
 }

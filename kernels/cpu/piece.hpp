@@ -36,6 +36,16 @@ struct Found {
 /// Reads `count` elements at `in`, writes as many to `out` where it is a writing one.
 using PieceFunction = void (*)(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found);
 
+/// A piece of at most kSmall elements.
+struct SmallPiece {
+  void* at;
+  std::uint32_t count;
+};
+inline constexpr std::uint32_t kSmall = 8;
+
+/// Reads `pieces` small ones, anywhere in memory, and writes them in place where it is a writing one.
+using SmallPiecesFunction = void (*)(const SmallPiece* at, std::size_t pieces, const Recipe& recipe, Found* found);
+
 /// Reads kTogether whole pieces of one tensor, one behind the other, and writes them in place where it is a writing
 /// one. Sums of squares are found for each of them, all else in the first.
 using PiecesFunction = void (*)(void* at, const Recipe& recipe, Found* found);
@@ -46,7 +56,9 @@ struct PieceTable {
   PieceFunction observe[kDtypeIds];
   PiecesFunction observe_together[kDtypeIds];
   PiecesFunction unscale_together[kDtypeIds];  ///< REQUIRES: Recipe::only_scales
-  PieceFunction write[kDtypeIds][kDtypeIds];   ///< [from][to]
+  SmallPiecesFunction observe_small[kDtypeIds];
+  SmallPiecesFunction unscale_small[kDtypeIds];  ///< REQUIRES: Recipe::only_scales
+  PieceFunction write[kDtypeIds][kDtypeIds];     ///< [from][to]
 };
 
 extern const PieceTable portable_pieces;

@@ -8,8 +8,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
 
-inline constexpr std::uint32_t kSmall = 8;
-
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
 using SmallTag = hn::CappedTag<float, kSmall>;
@@ -72,6 +70,13 @@ HWY_INLINE void observe_small(const typename E::Storage* from, std::uint32_t cou
   }
   found.max_pattern = static_cast<hwy::MakeUnsigned<Bits>>(max);
   found.sum_of_squares = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+template <class E>
+void observe_small_pieces(const SmallPiece* pieces, std::size_t count, const Recipe& recipe, Found* found) {
+  for (std::size_t i = 0; i < count; ++i) {
+    observe_small<E>(static_cast<const typename E::Storage*>(pieces[i].at), pieces[i].count, recipe, found[i]);
+  }
 }
 
 }  // namespace tare::kernels::cpu::HWY_NAMESPACE

@@ -195,14 +195,14 @@ HWY_INLINE void write_small(const typename From::Storage* from, typename To::Sto
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 /// REQUIRES: count is 4 or 8; Recipe::only_scales.
-HWY_INLINE void unscale_4_or_8(const float* from, float* to, std::uint32_t count, const Recipe& recipe, Found& found) {
+HWY_INLINE void unscale_4_or_8(float* at, std::uint32_t count, const Recipe& recipe, Found& found) {
   const SmallTag df;
   const hn::Half<SmallTag> df4;
-  const auto values = hn::Mul(observe_4_or_8(from, count, recipe, found), hn::Set(df, recipe.inverse_scale));
+  const auto values = hn::Mul(observe_4_or_8(at, count, recipe, found), hn::Set(df, recipe.inverse_scale));
   if (count == kSmall) {
-    hn::StoreU(values, df, to);
+    hn::StoreU(values, df, at);
   } else {
-    hn::StoreU(hn::LowerHalf(df4, values), df4, to);
+    hn::StoreU(hn::LowerHalf(df4, values), df4, at);
   }
 }
 #endif
@@ -213,11 +213,6 @@ void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& r
   const auto* from = static_cast<const typename From::Storage*>(in);
   auto* to = static_cast<typename To::Storage*>(out);
   if (count <= kSmall) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-    if constexpr (From::id == F32::id && To::id == F32::id) {
-      if (count % 4 == 0 && recipe.only_scales) return unscale_4_or_8(from, to, count, recipe, found);
-    }
-#endif
     using One = hn::CappedTag<hn::TFromD<D>, 1>;
     observe_small<From>(from, count, recipe, found);
     if (recipe.only_scales) return write_small<From, To>(from, to, count, Scaling<One>(recipe));
@@ -233,6 +228,27 @@ void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& r
   if (bypass_cache) hwy::FlushStream();
 }
 
+/// REQUIRES: count <= kSmall; Recipe::only_scales.
+template <class E, class Change>
+HWY_INLINE void unscale_small(typename E::Storage* at, std::uint32_t count, const Recipe& recipe, const Change& change,
+                              Found& found) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  if constexpr (E::id == F32::id) {
+    if (count % 4 == 0) return unscale_4_or_8(at, count, recipe, found);
+  }
+#endif
+  observe_small<E>(at, count, recipe, found);
+  write_small<E, E>(at, at, count, change);
+}
+
+template <class E>
+void unscale_small_pieces(const SmallPiece* pieces, std::size_t count, const Recipe& recipe, Found* found) {
+  const Scaling<hn::CappedTag<typename E::Math, 1>> change(recipe);
+  for (std::size_t i = 0; i < count; ++i) {
+    unscale_small<E>(static_cast<typename E::Storage*>(pieces[i].at), pieces[i].count, recipe, change, found[i]);
+  }
+}
+
 template <class E>
 void unscale_together(void* at, const Recipe& recipe, Found* found) {
   const Scaling<MathTag<E, E>> change(recipe);
@@ -243,6 +259,7 @@ void unscale_together(void* at, const Recipe& recipe, Found* found) {
 
 template <class From>
 consteval void add_writers(PieceTable& table) {
+  table.unscale_small[From::id] = unscale_small_pieces<From>;
   table.write[From::id][F32::id] = write_piece<From, F32>;
   table.write[From::id][F64::id] = write_piece<From, F64>;
   table.write[From::id][F16::id] = write_piece<From, F16>;
@@ -252,6 +269,7 @@ consteval void add_writers(PieceTable& table) {
 template <class... E>
 consteval void add_observers(PieceTable& table) {
   ((table.observe[E::id] = observe_piece<E>), ...);
+  ((table.observe_small[E::id] = observe_small_pieces<E>), ...);
 }
 
 consteval PieceTable make_table() {

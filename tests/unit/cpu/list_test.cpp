@@ -293,6 +293,48 @@ TEST_CASE("tensors of a few elements are unscaled in place and into outputs, ele
   }
 }
 
+TEST_CASE("thousands of tiny tensors, larger ones among them, are unscaled in place with the statistics of each") {
+  std::mt19937_64 random(12);
+  const float scale = 1.0f / 3;
+  std::vector<Array> arrays;
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t tiny = i < 127 ? 1 + random() % 8 : i < 2990 ? random() % 9 : 0;
+    const std::uint64_t count = i % 200 == 127 ? 70000 : tiny;
+    fill(arrays.emplace_back(kAll[i / 500 % 4], count), random, i % 7 == 0);
+  }
+  Reference together(1e-3);
+  std::vector<Statistics> expected;
+  std::vector<Array> unscaled = arrays;
+  for (Array& array : unscaled) {
+    expected.push_back(statistics_of(array, 1e-3));
+    together.add(array);
+    for (std::uint64_t i = 0; i < array.count(); ++i) {
+      array.set(i, transform(array.dtype(), array.get(i), array.dtype(), scale, 1.0f, INFINITY));
+    }
+  }
+  for (const auto set : available_sets()) {
+    for (const unsigned threads : {1u, 2u}) {
+      INFO(cpu::name_of(set) << ", " << threads << " threads");
+      std::vector<Array> changed = arrays;
+      const std::vector<Tensor> tensors = tensors_of(changed);
+      cpu::CpuBackend backend(threads, set);
+      const auto list = backend.make_list();
+      list->assign(tensors.data(), tensors.size(), nullptr);
+      for (const bool writes : {false, true}) {
+        Statistics total;
+        std::vector<Statistics> each(tensors.size());
+        const Findings findings = {.total = &total, .each = each.data(), .threshold = 1e-3};
+        writes ? list->unscale(&scale, findings, nullptr) : list->observe(findings, nullptr);
+        CHECK(same(total, together.statistics()));
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < each.size(); ++i) wrong += !same(each[i], expected[i]);
+        CHECK(wrong == 0);
+        CHECK((changed == (writes ? unscaled : arrays)));
+      }
+    }
+  }
+}
+
 TEST_CASE("the greatest values of 8 and 16 bits that are added up in float do not overflow there") {
   for (const auto& [dtype, bits] : {std::pair{Dtype::kBf16, 0x5d7fu},  // the last below 2^60
                                     {Dtype::kF16, 0x7bffu},

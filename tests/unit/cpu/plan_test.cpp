@@ -45,11 +45,15 @@ TEST_CASE("tiny tensors share items, large ones are cut into items of even size"
   plan.assign(tiny);
   CHECK(plan.pieces().size() == 10000);
   CHECK(plan.item_count() == 1);
-  const Tensor large = of(1 << 20, Dtype::kF32);
+  CHECK(plan.has(Dtype::kF32));
+  const Tensor large = of(1 << 20, Dtype::kBf16);
   plan.assign({&large, 1});
+  CHECK(plan.has(Dtype::kBf16));
+  CHECK_FALSE(plan.has(Dtype::kF32));
   CHECK(plan.pieces().size() == 32);
-  CHECK(plan.item_count() == 16);
+  CHECK(plan.item_count() == 8);
   plan.assign({});
+  CHECK_FALSE(plan.has(Dtype::kBf16));
   CHECK(plan.item_count() == 0);
   CHECK(plan.pieces().empty());
 }
