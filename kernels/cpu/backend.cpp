@@ -19,7 +19,7 @@ constexpr Grain kGrain = {.piece_elements = kPieceElements, .item_bytes = 256 <<
 // Below this it takes longer to wake a thread than to do its work.
 constexpr std::uint64_t kLeastParallelBytes = 512 << 10;
 // Tiny tensors may lie anywhere in memory: it is asked for so many at once.
-constexpr std::size_t kSmallTogether = 32;
+constexpr std::size_t kSmallTogether = 64;
 // So many findings stay in the first cache.
 constexpr std::size_t kFoldedTogether = 128;
 // Outputs of lists above this are written past the cache, which would have lost them before anyone reads them.
