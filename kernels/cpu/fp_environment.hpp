@@ -16,11 +16,13 @@ namespace tare::kernels::cpu {
 class FpEnvironment {
  public:
 #if defined(__x86_64__)
+  // To change the register takes longer than a step of a scaler; most hosts have the default, and flags that are set.
   FpEnvironment() : saved_(_mm_getcsr()) {
-    set(0x1f80);
+    if ((saved_ & ~kStickyFlags) != kDefault) set(kDefault);
   }
   ~FpEnvironment() {
-    set(saved_);
+    __asm__ volatile("" ::: "memory");
+    if (_mm_getcsr() != saved_) set(saved_);
   }
 #elif defined(__aarch64__)
   FpEnvironment() {
@@ -47,6 +49,8 @@ class FpEnvironment {
   // The compiler does not know that calculations depend on these registers. What is loaded after the first barrier and
   // stored before the last is calculated in between.
 #if defined(__x86_64__)
+  static constexpr std::uint32_t kStickyFlags = 0x3f;
+  static constexpr std::uint32_t kDefault = 0x1f80;
   static void set(std::uint32_t value) {
     __asm__ volatile("" ::: "memory");
     _mm_setcsr(value);

@@ -125,6 +125,20 @@ TEST_CASE("the environment guard sets the default and brings back what was") {
   CHECK((flags & FE_INEXACT) == 0);
 }
 
+TEST_CASE("the environment guard brings flags back where the environment was the default already") {
+  volatile float one = 1.0f;
+  feclearexcept(FE_ALL_EXCEPT);
+  feraiseexcept(FE_DIVBYZERO);
+  {
+    const cpu::FpEnvironment environment;
+    one = one + 0x1p-149f;
+    CHECK(fetestexcept(FE_INEXACT) != 0);
+  }
+  const int flags = fetestexcept(FE_ALL_EXCEPT);
+  feclearexcept(FE_ALL_EXCEPT);
+  CHECK(flags == FE_DIVBYZERO);
+}
+
 TEST_CASE("nothing allocates in a pass over a prepared list, nor when it is bound to other addresses") {
   std::vector<Array> values = gradients();
   std::vector<Array> others = gradients();
