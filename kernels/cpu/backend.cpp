@@ -144,9 +144,13 @@ class CpuList : public TensorList {
     if (outputs == nullptr) return InPlace::observe;
     const Tensor& input = plan_.tensors()[piece.tensor];
     const Tensor& output = outputs[piece.tensor];
-    if (output.data != input.data || output.dtype != input.dtype) return InPlace::none;
+    if (!same_place(input, output)) return InPlace::none;
     if (keeps_every_bit(recipe, input, output)) return InPlace::observe;
     return recipe.only_scales ? InPlace::unscale : InPlace::none;
+  }
+
+  static bool same_place(const Tensor& input, const Tensor& output) {
+    return output.data == input.data && output.dtype == input.dtype;
   }
 
   /// kTogether of one tensor.
@@ -165,8 +169,7 @@ class CpuList : public TensorList {
     for (const Piece& piece : pieces.first(std::min(kSmallTogether, pieces.size()))) {
       const Tensor& input = plan_.tensors()[piece.tensor];
       if (piece.count > kSmall || input.dtype != dtype) break;
-      if (outputs != nullptr && (outputs[piece.tensor].data != input.data || outputs[piece.tensor].dtype != dtype))
-        break;
+      if (outputs != nullptr && !same_place(input, outputs[piece.tensor])) break;
       small[count] = {first_element(piece), piece.count};
       __builtin_prefetch(small[count].at);
       ++count;

@@ -335,6 +335,40 @@ TEST_CASE("thousands of tiny tensors, larger ones among them, are unscaled in pl
   }
 }
 
+TEST_CASE("of tiny tensors some are written in place, others into outputs or as another dtype") {
+  std::mt19937_64 random(13);
+  const float scale = 1.0f / 3;
+  std::vector<Array> arrays, elsewhere;
+  for (int i = 0; i < 200; ++i) {
+    fill(arrays.emplace_back(Dtype::kF32, 1 + random() % 8), random, false);
+    elsewhere.emplace_back(i % 10 == 3 ? Dtype::kBf16 : Dtype::kF32, arrays.back().count());
+  }
+  for (const auto set : available_sets()) {
+    std::vector<Array> inputs = arrays, outputs = elsewhere;
+    const std::vector<Tensor> tensors = tensors_of(inputs);
+    std::vector<Tensor> written = tensors_of(outputs);
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (i % 5 != 3) written[i] = tensors[i];
+    }
+    cpu::CpuBackend backend(1, set);
+    const auto list = backend.make_list();
+    list->assign(tensors.data(), tensors.size(), nullptr);
+    list->write(written.data(), {.inverse_scale = &scale}, {}, nullptr);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      const bool moved = i % 5 == 3;
+      const Array& output = moved ? outputs[i] : inputs[i];
+      for (std::uint64_t j = 0; j < output.count(); ++j) {
+        const std::uint64_t from = arrays[i].get(j);
+        wrong += output.get(j) != transform(Dtype::kF32, from, output.dtype(), scale, 1.0f, INFINITY);
+        wrong += moved && inputs[i].get(j) != from;
+      }
+    }
+    INFO(cpu::name_of(set));
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("the greatest values of 8 and 16 bits that are added up in float do not overflow there") {
   for (const auto& [dtype, bits] : {std::pair{Dtype::kBf16, 0x5d7fu},  // the last below 2^60
                                     {Dtype::kF16, 0x7bffu},
