@@ -33,6 +33,15 @@ inline constexpr float kBf16LowRun = 0x1p-96f;
 inline constexpr float kRunStart[] = {0, 0, 0, 0, 0, 32, 0};  ///< by dtype id
 inline constexpr std::uint32_t kFoldChains = 256;
 
+/// A run of elements of one tensor, handled by one worker with one partial result. Lists may have many thousands of
+/// tensors of a few elements: a pass over those reads their pieces and nothing else of the list.
+struct Piece {
+  void* data;  ///< first element
+  std::uint32_t tensor;
+  std::uint32_t count : 16;
+  Dtype dtype : 16;
+};
+
 /// What was found in one piece.
 struct PieceFound {
   double sum_of_squares;

@@ -11,6 +11,10 @@ std::uint64_t element_size(const Tensor& tensor) {
   return static_cast<std::uint64_t>(size_of(tensor.dtype));
 }
 
+std::byte* bytes_of(const Tensor& tensor) {
+  return static_cast<std::byte*>(tensor.data);
+}
+
 bool is_fp8(Dtype dtype) {
   return size_of(dtype) == 1;
 }
@@ -97,7 +101,11 @@ void Plan::assign(std::span<const Tensor> tensors) {
         item_starts_.push_back(pieces_.size());
         bytes_in_item = 0;
       }
-      pieces_.push_back({offset, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(i)});
+      Piece& piece = pieces_.emplace_back();
+      piece.data = bytes_of(tensors[i]) + offset * element_size(tensors[i]);
+      piece.tensor = static_cast<std::uint32_t>(i);
+      piece.count = static_cast<std::uint16_t>(count);
+      piece.dtype = tensors[i].dtype;
       bytes_in_item += count * element_size(tensors[i]);
       bytes_ += count * element_size(tensors[i]);
       elements_ += count;
@@ -108,8 +116,17 @@ void Plan::assign(std::span<const Tensor> tensors) {
 
 bool Plan::rebind(std::span<const Tensor> tensors) {
   if (!std::equal(tensors.begin(), tensors.end(), tensors_.begin(), tensors_.end(), same_shape)) return false;
+  for (Piece& piece : pieces_) {
+    const auto byte = static_cast<std::byte*>(piece.data) - bytes_of(tensors_[piece.tensor]);
+    piece.data = bytes_of(tensors[piece.tensor]) + byte;
+  }
   std::copy(tensors.begin(), tensors.end(), tensors_.begin());
   return true;
+}
+
+std::uint64_t Plan::offset(const Piece& piece) const {
+  const auto byte = static_cast<std::byte*>(piece.data) - bytes_of(tensors_[piece.tensor]);
+  return static_cast<std::uint64_t>(byte) / static_cast<std::uint64_t>(size_of(piece.dtype));
 }
 
 }  // namespace tare::kernels

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/fold.hpp"
 #include "kernels/launch.hpp"
 
 namespace tare::kernels {
@@ -31,15 +32,8 @@ std::optional<DefectAt> find_output_defect(std::span<const Tensor> inputs, std::
 /// A few words for a message, such as "is not aligned to its element size".
 const char* describe(Defect defect);
 
-/// A run of elements of one tensor, handled by one worker with one partial result.
-struct Piece {
-  std::uint64_t offset;  ///< first element
-  std::uint32_t count;
-  std::uint32_t tensor;
-};
-
 struct Grain {
-  std::uint32_t piece_elements;  ///< at most, in a piece
+  std::uint16_t piece_elements;  ///< at most, in a piece
   std::uint64_t item_bytes;      ///< an item ends with the piece that reaches this, and
   std::size_t item_pieces = 1;   ///< this
 };
@@ -60,6 +54,8 @@ class Plan {
   std::span<const Piece> item(std::size_t index) const {
     return pieces().subspan(item_starts_[index], item_starts_[index + 1] - item_starts_[index]);
   }
+  /// The place of its first element in its tensor.
+  std::uint64_t offset(const Piece& piece) const;
   bool has(Dtype dtype) const { return (dtypes_ >> static_cast<int>(dtype) & 1) != 0; }
   std::uint64_t bytes() const { return bytes_; }        ///< of all tensors together
   std::uint64_t elements() const { return elements_; }  ///< likewise

@@ -27,7 +27,7 @@ void WorkList::assign(std::span<const Tensor> tensors) {
   for (const Piece& piece : plan_.pieces()) {
     TensorPieces& run = tensor_pieces_[piece.tensor];
     if (run.pieces++ == 0) run.first = number;
-    pieces_.push_back({piece.offset, piece.count, piece.tensor, number++, 0});
+    pieces_.push_back({plan_.offset(piece), piece.count, piece.tensor, number++, 0});
   }
   order_pieces();
   cut_segments();

@@ -122,7 +122,7 @@ class CpuList : public TensorList {
   /// Takes the first of them; returns how many.
   std::size_t run_some(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs, PieceFound* found) {
     const Piece& first = pieces.front();
-    const int id = static_cast<int>(plan_.tensors()[first.tensor].dtype);
+    const int id = static_cast<int>(first.dtype);
     const PieceTable& table = backend_.pieces_;
     const InPlace in_place = in_place_of(first, recipe, outputs);
     if (in_place != InPlace::none && first.count <= kSmall) {
@@ -142,15 +142,16 @@ class CpuList : public TensorList {
 
   InPlace in_place_of(const Piece& piece, const Recipe& recipe, const Tensor* outputs) const {
     if (outputs == nullptr) return InPlace::observe;
-    const Tensor& input = plan_.tensors()[piece.tensor];
-    const Tensor& output = outputs[piece.tensor];
-    if (!same_place(input, output)) return InPlace::none;
-    if (keeps_every_bit(recipe, input, output)) return InPlace::observe;
+    if (!is_written_in_place(piece, outputs)) return InPlace::none;
+    if (keeps_every_bit(recipe, piece.dtype, piece.dtype)) return InPlace::observe;
     return recipe.only_scales ? InPlace::unscale : InPlace::none;
   }
 
-  static bool same_place(const Tensor& input, const Tensor& output) {
-    return output.data == input.data && output.dtype == input.dtype;
+  bool is_written_in_place(const Piece& piece, const Tensor* outputs) const {
+    const Tensor* const inputs = plan_.tensors().data();
+    if (outputs == inputs) return true;
+    const Tensor& output = outputs[piece.tensor];
+    return output.data == inputs[piece.tensor].data && output.dtype == piece.dtype;
   }
 
   /// kTogether of one tensor.
@@ -163,70 +164,56 @@ class CpuList : public TensorList {
   /// Those that are like the first.
   std::size_t run_small(SmallPiecesFunction function, std::span<const Piece> pieces, const Recipe& recipe,
                         const Tensor* outputs, PieceFound* found) {
-    const Dtype dtype = plan_.tensors()[pieces.front().tensor].dtype;
-    SmallPiece small[kSmallTogether] = {};
+    const Dtype dtype = pieces.front().dtype;
     std::size_t count = 0;
     for (const Piece& piece : pieces.first(std::min(kSmallTogether, pieces.size()))) {
-      const Tensor& input = plan_.tensors()[piece.tensor];
-      if (piece.count > kSmall || input.dtype != dtype) break;
-      if (outputs != nullptr && !same_place(input, outputs[piece.tensor])) break;
-      small[count] = {first_element(piece), piece.count};
-      __builtin_prefetch(small[count].at);
+      if (piece.count > kSmall || piece.dtype != dtype) break;
+      if (outputs != nullptr && !is_written_in_place(piece, outputs)) break;
+      __builtin_prefetch(piece.data);
       ++count;
     }
     Found found_together[kSmallTogether];
-    function(small, count, recipe, found_together);
+    function(pieces.data(), count, recipe, found_together);
     for (std::size_t i = 0; i < count; ++i) found[i] = as_piece_found(found_together[i], dtype);
     return count;
   }
 
   std::size_t run_together(PiecesFunction function, const Piece& first, const Recipe& recipe, PieceFound* found) {
     Found found_together[kTogether];
-    function(first_element(first), recipe, found_together);
-    const Dtype dtype = plan_.tensors()[first.tensor].dtype;
-    for (std::size_t i = 0; i < kTogether; ++i) found[i] = as_piece_found(found_together[i], dtype);
+    function(first.data, recipe, found_together);
+    for (std::size_t i = 0; i < kTogether; ++i) found[i] = as_piece_found(found_together[i], first.dtype);
     return kTogether;
   }
 
   PieceFound run_piece(const Piece& piece, const Recipe& recipe, const Tensor* outputs) {
-    const Tensor& input = plan_.tensors()[piece.tensor];
-    void* const from = first_element(piece);
-    const int id = static_cast<int>(input.dtype);
     Found found;
     if (outputs == nullptr) {
-      backend_.pieces_.observe[id](from, nullptr, piece.count, recipe, found);
+      backend_.pieces_.observe[static_cast<int>(piece.dtype)](piece.data, nullptr, piece.count, recipe, found);
     } else {
-      const Tensor& output = outputs[piece.tensor];
-      write_piece(from, element(output, piece.offset), piece.count, recipe, input, output, found);
+      write_piece(piece, recipe, outputs[piece.tensor], found);
     }
-    return as_piece_found(found, input.dtype);
+    return as_piece_found(found, piece.dtype);
   }
 
   static PieceFound as_piece_found(const Found& found, Dtype dtype) {
     return {found.sum_of_squares, bits_of(magnitude(dtype, found.max_pattern)), found.zeros, found.below};
   }
 
-  void write_piece(void* from, void* to, std::uint32_t count, const Recipe& recipe, const Tensor& input,
-                   const Tensor& output, Found& found) {
-    const int id = static_cast<int>(input.dtype);
-    if (!keeps_every_bit(recipe, input, output)) {
-      return backend_.pieces_.write[id][static_cast<int>(output.dtype)](from, to, count, recipe, found);
+  void write_piece(const Piece& piece, const Recipe& recipe, const Tensor& output, Found& found) {
+    const int id = static_cast<int>(piece.dtype);
+    const auto size = static_cast<std::size_t>(size_of(output.dtype));
+    void* const to = static_cast<std::byte*>(output.data) + plan_.offset(piece) * size;
+    if (!keeps_every_bit(recipe, piece.dtype, output.dtype)) {
+      return backend_.pieces_.write[id][static_cast<int>(output.dtype)](piece.data, to, piece.count, recipe, found);
     }
-    backend_.pieces_.observe[id](from, nullptr, count, recipe, found);
-    if (to != from) std::memcpy(to, from, count * static_cast<std::size_t>(size_of(input.dtype)));
+    backend_.pieces_.observe[id](piece.data, nullptr, piece.count, recipe, found);
+    if (to != piece.data) std::memcpy(to, piece.data, piece.count * size);
   }
 
   /// Nothing to calculate: even NaN that are not quiet stay so, but for 16 bits, where torch converts there and back.
   /// Not left to the vector code: a compiler may turn "times x or not" into "times x or 1".
-  static bool keeps_every_bit(const Recipe& recipe, const Tensor& input, const Tensor& output) {
-    return input.dtype == output.dtype && size_of(input.dtype) >= 4 && !recipe.scales && !recipe.clips_norm &&
-           !recipe.clips_values;
-  }
-
-  void* first_element(const Piece& piece) const { return element(plan_.tensors()[piece.tensor], piece.offset); }
-
-  static void* element(const Tensor& tensor, std::uint64_t index) {
-    return static_cast<std::byte*>(tensor.data) + index * static_cast<std::uint64_t>(size_of(tensor.dtype));
+  static bool keeps_every_bit(const Recipe& recipe, Dtype from, Dtype to) {
+    return from == to && size_of(from) >= 4 && !recipe.scales && !recipe.clips_norm && !recipe.clips_values;
   }
 
   CpuBackend& backend_;

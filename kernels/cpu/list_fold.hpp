@@ -37,26 +37,33 @@ class ListFold {
   void add(std::span<const PieceFound> found) {
     for (const PieceFound& piece : found) all_.add(piece);
     if (findings_.each == nullptr) return;
-    for (std::size_t taken = 0; taken < found.size(); ++tensor_) {
-      const std::size_t first = taken;
-      while (taken < found.size() && plan_.pieces()[pieces_ + taken].tensor == tensor_) ++taken;
-      const std::uint64_t count = plan_.tensors()[tensor_].count;
-      findings_.each[tensor_] =
-          taken - first == 1 ? fold_one(found[first], count) : fold_pieces(found.subspan(first, taken - first), count);
+    const std::span<const Piece> pieces = plan_.pieces().subspan(pieces_, found.size());
+    for (std::size_t first = 0; first < pieces.size();) {
+      const std::uint32_t tensor = pieces[first].tensor;
+      std::size_t end = first + 1;
+      while (end < pieces.size() && pieces[end].tensor == tensor) ++end;
+      const std::span<const PieceFound> of_tensor = found.subspan(first, end - first);
+      fill_empty(tensor);
+      findings_.each[tensor_++] = of_tensor.size() == 1 ? fold_one(of_tensor[0], pieces[first].count)
+                                                        : fold_pieces(of_tensor, plan_.tensors()[tensor].count);
+      first = end;
     }
     pieces_ += found.size();
   }
 
   void finish() {
-    if (findings_.each != nullptr) {  // the last tensors may be empty
-      for (; tensor_ < plan_.tensors().size(); ++tensor_) findings_.each[tensor_] = fold_pieces({}, 0);
-    }
+    if (findings_.each != nullptr) fill_empty(plan_.tensors().size());
     const Statistics total = all_.finish(plan_.elements());
     if (findings_.found_inf != nullptr && !std::isfinite(total.max_abs)) *findings_.found_inf = 1.0f;
     if (findings_.total != nullptr) merge(*findings_.total, total);
   }
 
  private:
+  /// Tensors without elements have no pieces.
+  void fill_empty(std::size_t end) {
+    for (; tensor_ < end; ++tensor_) findings_.each[tensor_] = Statistics{};
+  }
+
   const Plan& plan_;
   const Findings& findings_;
   Fold all_;

@@ -5,6 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace tare::kernels {
+struct Piece;
+}
+
 namespace tare::kernels::cpu {
 
 inline constexpr int kDtypeIds = 7;  // dtype ids are 1 to 6
@@ -36,15 +40,9 @@ struct Found {
 /// Reads `count` elements at `in`, writes as many to `out` where it is a writing one.
 using PieceFunction = void (*)(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found);
 
-/// A piece of at most kSmall elements.
-struct SmallPiece {
-  void* at;
-  std::uint32_t count;
-};
+/// Reads pieces of at most kSmall elements, anywhere in memory, and writes them in place where it is a writing one.
+using SmallPiecesFunction = void (*)(const Piece* pieces, std::size_t count, const Recipe& recipe, Found* found);
 inline constexpr std::uint32_t kSmall = 8;
-
-/// Reads `pieces` small ones, anywhere in memory, and writes them in place where it is a writing one.
-using SmallPiecesFunction = void (*)(const SmallPiece* at, std::size_t pieces, const Recipe& recipe, Found* found);
 
 /// Reads kTogether whole pieces of one tensor, one behind the other, and writes them in place where it is a writing
 /// one. Sums of squares are found for each of them, all else in the first.

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/elements-inl.hpp"
 #include "kernels/cpu/piece.hpp"
+#include "kernels/fold.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -73,9 +74,9 @@ HWY_INLINE void observe_small(const typename E::Storage* from, std::uint32_t cou
 }
 
 template <class E>
-void observe_small_pieces(const SmallPiece* pieces, std::size_t count, const Recipe& recipe, Found* found) {
+void observe_small_pieces(const Piece* pieces, std::size_t count, const Recipe& recipe, Found* found) {
   for (std::size_t i = 0; i < count; ++i) {
-    observe_small<E>(static_cast<const typename E::Storage*>(pieces[i].at), pieces[i].count, recipe, found[i]);
+    observe_small<E>(static_cast<const typename E::Storage*>(pieces[i].data), pieces[i].count, recipe, found[i]);
   }
 }
 

@@ -242,10 +242,10 @@ HWY_INLINE void unscale_small(typename E::Storage* at, std::uint32_t count, cons
 }
 
 template <class E>
-void unscale_small_pieces(const SmallPiece* pieces, std::size_t count, const Recipe& recipe, Found* found) {
+void unscale_small_pieces(const Piece* pieces, std::size_t count, const Recipe& recipe, Found* found) {
   const Scaling<hn::CappedTag<typename E::Math, 1>> change(recipe);
   for (std::size_t i = 0; i < count; ++i) {
-    unscale_small<E>(static_cast<typename E::Storage*>(pieces[i].at), pieces[i].count, recipe, change, found[i]);
+    unscale_small<E>(static_cast<typename E::Storage*>(pieces[i].data), pieces[i].count, recipe, change, found[i]);
   }
 }
 

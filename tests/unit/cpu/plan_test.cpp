@@ -8,7 +8,7 @@ using namespace tare::kernels;
 
 namespace {
 
-alignas(64) unsigned char memory[64];
+alignas(64) unsigned char memory[256];
 
 Tensor of(std::uint64_t count, Dtype dtype) {
   return {memory, count, dtype, 0};
@@ -25,7 +25,8 @@ TEST_CASE("pieces cover every element once, in order, and items are runs of whol
   for (const Piece& piece : plan.pieces()) {
     CHECK(piece.count > 0);
     CHECK(piece.count <= 64);
-    CHECK(piece.offset == covered[piece.tensor]);
+    CHECK(piece.dtype == tensors[piece.tensor].dtype);
+    CHECK(plan.offset(piece) == covered[piece.tensor]);
     covered[piece.tensor] += piece.count;
   }
   for (std::size_t i = 0; i < tensors.size(); ++i) CHECK(covered[i] == tensors[i].count);
@@ -74,11 +75,15 @@ TEST_CASE("an item has as many pieces as are asked for, however large they are")
 
 TEST_CASE("a plan takes other addresses for the same shape and refuses another shape") {
   Plan plan({.piece_elements = 64, .item_bytes = 512});
-  std::vector<Tensor> tensors = {of(5, Dtype::kF32), of(7, Dtype::kF64)};
+  std::vector<Tensor> tensors = {of(5, Dtype::kF32), of(7, Dtype::kF64), of(65, Dtype::kF16)};
   plan.assign(tensors);
   tensors[1].data = memory + 8;
+  tensors[2].data = memory + 64;
   CHECK(plan.rebind(tensors));
   CHECK(plan.tensors()[1].data == memory + 8);
+  CHECK(plan.pieces()[0].data == memory);
+  CHECK(plan.pieces()[1].data == memory + 8);
+  CHECK(plan.pieces()[3].data == memory + 64 + 128);
   tensors[0].data = memory + 16;
   tensors[1].count = 8;
   CHECK_FALSE(plan.rebind(tensors));
@@ -86,6 +91,7 @@ TEST_CASE("a plan takes other addresses for the same shape and refuses another s
   CHECK_FALSE(plan.rebind(tensors));
   CHECK_FALSE(plan.rebind({tensors.data(), 1}));
   CHECK(plan.tensors()[0].data == memory);
+  CHECK(plan.pieces()[0].data == memory);
 }
 
 TEST_CASE("tensors that no pass may touch are found") {
