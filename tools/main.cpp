@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
 
 #include "lib/base/error.hpp"
@@ -73,15 +74,25 @@ void prepare_heap() {
   [[maybe_unused]] static void* volatile const below = std::malloc(before_first_page);
 }
 
-/// Says so where the first word is no command: CLI11 would only say that there is none.
-bool starts_with_command(const CLI::App& app, int argc, char** argv, const Terminal& terminal) {
-  if (argc < 2 || *argv[1] == '-') return true;
+bool any_command(const CLI::App*) {
+  return true;
+}
+
+/// Says so where the first word is no command of `app`, or the second none of `tare fp8`: CLI11 would only say that
+/// there is none. `before`: the words that lead to `app`, each with a space behind it.
+bool starts_with_command(const CLI::App& app, const std::string& before, std::span<char* const> words,
+                         const Terminal& terminal) {
+  if (words.empty() || *words[0] == '-') return true;
   std::string names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == argv[1]) return true;
-    names += (names.empty() ? "" : ", ") + command->get_name();
+  for (const CLI::App* command : app.get_subcommands(any_command)) {
+    const std::string name = before + command->get_name();
+    if (command->get_name() == words[0]) {
+      return command->get_subcommands(any_command).empty() ||
+             starts_with_command(*command, name + ' ', words.subspan(1), terminal);
+    }
+    names += (names.empty() ? "" : ", ") + name;
   }
-  terminal.say(fmt::format("tare: there is no command '{}'", tare::escaped(argv[1])));
+  terminal.say(fmt::format("tare: there is no command '{}{}'", before, tare::escaped(words[0])));
   terminal.say(fmt::format("hint: the commands are {}", names));
   return false;
 }
@@ -107,7 +118,8 @@ int main(int argc, char** argv) {
        {add_inspect, add_get, add_edit, add_fp8, add_undo, add_history, add_diff, add_migrate, add_attest})
     add(app, run);
   const Terminal terminal;
-  if (!starts_with_command(app, argc, argv, terminal)) return exit_usage;
+  const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
+  if (!starts_with_command(app, "", words.empty() ? words : words.subspan(1), terminal)) return exit_usage;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -12,6 +12,8 @@ WRONG_USAGE = 2
 CASES = {
     "a command that there is not": (["set", "run.pt", "scale=1"], "there is no command 'set'"),
     "a file without a command": (["run.pt"], "there is no command 'run.pt'"),
+    "a command of fp8 that there is not": (["fp8", "nonsense", "run.pt"], "there is no command 'fp8 nonsense'"),
+    "fp8 without a command": (["fp8"], "required"),
     "a word with an escape sequence": (["\x1b[2Jrun"], "there is no command '"),
     "an empty word": ([""], "there is no command ''"),
     "an option that there is not": (["inspect", "--colour", "run.pt"], "--colour"),
