@@ -151,7 +151,7 @@ class Counts {
     hn::Store(all_.greatest_, DB(), lanes);
     Bits greatest = 0;
     for (const Bits bits : lanes) greatest = bits > greatest ? bits : greatest;
-    const std::uint32_t taken = (count + kBlock - 1) / kBlock * kBlock;
+    const auto taken = static_cast<std::uint32_t>((count + kBlock - 1) / kBlock * kBlock);
     const std::uint32_t zeros = taken - all_.positive_.count();
     const std::uint32_t below = all_.below_.count();
     found.max_pattern = static_cast<hwy::MakeUnsigned<Bits>>(greatest);
