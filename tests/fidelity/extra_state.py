@@ -8,8 +8,8 @@ with the tensors that init_fp8_meta_tensors makes. Megatron-core's reader is tak
 
     extra_state.py --tare TARE --corpus CORPUS --releases FOLDER      with FOLDER/<release>/transformer_engine
 """
-import argparse
 import ast
+import functools
 import importlib
 import importlib.util
 import io
@@ -24,6 +24,8 @@ import tempfile
 import types
 
 import torch
+
+from judge import Task, asking, judge, require
 
 # case, what is done to it, the releases that load it, and the length of the history then
 TASKS = [
@@ -45,15 +47,10 @@ TASKS = [
     ("te1.13_4layers", ["inject", "--for", "1.13"], ["1.13.0"], 16),
     ("te2.20_two_gemms", ["rename", "--from", "layers.0", "--to", "blocks.0"], ["2.20.2"], 4),
 ]
-
-
-class Short(Exception):
-    pass
-
-
-def require(condition, *what):
-    if not condition:
-        raise Short(" ".join(str(w) for w in what))
+MEGATRON_TASKS = [
+    ("te1.13_4layers", ["reencode", "--for", "2.20"]),
+    ("te2.18_delayed", ["resize", "--history", "64"]),
+]
 
 
 def package(name, folder):
@@ -184,27 +181,24 @@ def run_task(tare, corpus, release, case, verb, length):
         return f"{len(states)} layers: " + "; ".join(sorted(lines))
 
 
-def megatron_decodes(tare, corpus):
+def megatron_decodes(tare, corpus, case, verb):
     """Megatron-core's reader of grouped layers' extra state, on a re-encoded file."""
     spec = importlib.util.find_spec("megatron.core")
     require(spec is not None, "megatron-core is not installed")
     source = pathlib.Path(spec.submodule_search_locations[0]) / "extensions/transformer_engine.py"
     scope = {"torch": torch, "io": io, "pickle": pickle, "is_te_min_version": lambda *_: True}
     decode = methods_of(source, "TEGroupedLinear", ["_decode_extra_state"], scope)["_decode_extra_state"]
-    for case, verb in ("te1.13_4layers", ["reencode", "--for", "2.20"]), ("te2.18_delayed", ["resize", "--history", "64"]):
-        with tempfile.TemporaryDirectory() as folder:
-            file = changed(tare, corpus, case, verb, pathlib.Path(folder))
-            fields, states = told(tare, file), states_in(file)
-            for path, state in states.items():
-                decoded = decode(None, state)
-                require(close(decoded["amax_history_fwd"], fields[path]["amax_history_fwd"]), case, path)
-            yield f"{case} {' '.join(verb)}: {len(states)} layers decoded"
+    with tempfile.TemporaryDirectory() as folder:
+        file = changed(tare, corpus, case, verb, pathlib.Path(folder))
+        fields, states = told(tare, file), states_in(file)
+        for path, state in states.items():
+            decoded = decode(None, state)
+            require(close(decoded["amax_history_fwd"], fields[path]["amax_history_fwd"]), case, path)
+        return f"{len(states)} layers decoded"
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True, type=pathlib.Path)
-    ask.add_argument("--corpus", required=True, type=pathlib.Path)
+    ask = asking(__doc__)
     ask.add_argument("--releases", required=True, type=pathlib.Path)
     ask.add_argument("--release", help="this one alone, in this process")
     options = ask.parse_args()
@@ -215,21 +209,15 @@ def main():
         return max(subprocess.run([sys.executable, *sys.argv, "--release", release], check=False).returncode
                    for release in releases)
     on_the_cpu()
-    tare, short = options.tare.resolve(), 0
     release = Release(options.releases.resolve(), options.release)
-    for case, verb, releases, length in TASKS:
-        if options.release not in releases:
-            continue
-        name = f"TransformerEngine {options.release} loads {case} after {' '.join(verb)}"
-        try:
-            print(f"{name}: {run_task(tare, options.corpus, release, case, verb, length)}")
-        except Exception as problem:  # whatever the framework's code throws is the answer
-            short += 1
-            print(f"SHORT {name}: {type(problem).__name__}: {problem}")
+    tasks = [Task(f"{case} after {' '.join(verb)}",
+                  functools.partial(run_task, options.tare, options.corpus, release, case, verb, length))
+             for case, verb, releases, length in TASKS if options.release in releases]
     if options.release.startswith("2.20"):
-        for line in megatron_decodes(tare, options.corpus):
-            print("Megatron-core:", line)
-    return 1 if short else 0
+        tasks += [Task(f"{case} after {' '.join(verb)}, by Megatron-core",
+                       functools.partial(megatron_decodes, options.tare, options.corpus, case, verb))
+                  for case, verb in MEGATRON_TASKS]
+    return judge(f"TransformerEngine {options.release}", tasks, lambda task: [task.run()])
 
 
 if __name__ == "__main__":

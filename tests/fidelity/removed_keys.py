@@ -4,7 +4,7 @@ Megatron-core's: the keys are gone, all else is equal.
 
     removed_keys.py --tare TARE --corpus CORPUS
 """
-import argparse
+import functools
 import os
 import pathlib
 import shutil
@@ -18,17 +18,10 @@ import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.default_planner import _EmptyStateDictLoadPlanner
 from torch.distributed.checkpoint.state_dict_loader import _load_state_dict
 
+from judge import Task, Wrong, asking, judge, require
+
 KEY = "_extra_state"
 PORT = 29617
-
-
-class Short(Exception):
-    pass
-
-
-def require(condition, *what):
-    if not condition:
-        raise Short(" ".join(str(w) for w in what))
 
 
 def on_the_cpu():
@@ -127,24 +120,21 @@ def many(tare, corpus, scratch):
     return f"{line}; metadata of {size} bytes, now {(folder / '.metadata').stat().st_size}"
 
 
+def in_scratch(task):
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            return [task.run(pathlib.Path(scratch))]
+        except dcp.api.CheckpointException as problem:  # no Exception, but the framework's own answer
+            raise Wrong(repr(problem)) from problem
+
+
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True, type=pathlib.Path)
-    ask.add_argument("--corpus", required=True, type=pathlib.Path)
-    options = ask.parse_args()
+    options = asking(__doc__).parse_args()
     on_the_cpu()
-    tare, short = options.tare.resolve(), 0
-    tasks = [(case, lambda scratch, case=case: real(tare, options.corpus, case, scratch))
+    tasks = [Task(case, functools.partial(real, options.tare, options.corpus, case))
              for case in ("te2.20_dcp", "te2.20_megatron_dist", "te1.13_megatron_dist")]
-    tasks.append(("600 layers saved by torch " + torch.__version__, lambda scratch: many(tare, options.corpus, scratch)))
-    for name, task in tasks:
-        with tempfile.TemporaryDirectory() as scratch:
-            try:
-                print(f"{name}: {task(pathlib.Path(scratch))}")
-            except (Exception, dcp.api.CheckpointException) as problem:  # the framework's own error is the answer
-                short += 1
-                print(f"SHORT {name}: {type(problem).__name__}: {problem}")
-    return 1 if short else 0
+    tasks.append(Task("600 layers saved here", functools.partial(many, options.tare, options.corpus)))
+    return judge(f"torch {torch.__version__}", tasks, in_scratch)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ comes true, and every other tensor is as it was.
 
     safetensors_state.py --tare TARE --corpus CORPUS
 """
-import argparse
+import functools
 import json
 import pathlib
 import subprocess
@@ -14,17 +14,10 @@ import tempfile
 import torch
 from safetensors.torch import load_file, save_file
 
+from judge import Task, asking, judge, require
+
 KEY = "_extra_state"
 LAYERS = 60
-
-
-class Short(Exception):
-    pass
-
-
-def require(condition, *what):
-    if not condition:
-        raise Short(" ".join(str(w) for w in what))
 
 
 def model_of(corpus):
@@ -118,19 +111,11 @@ def check(tare, save, verb, wanted, model):
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--tare", required=True, type=pathlib.Path)
-    ask.add_argument("--corpus", required=True, type=pathlib.Path)
-    options = ask.parse_args()
-    tare, short, model = options.tare.resolve(), 0, model_of(options.corpus)
-    for save in (single, sharded):
-        for name, (verb, wanted) in CHANGES.items():
-            try:
-                print(f"{save.__name__}, {name}: {check(tare, save, verb, wanted, model)}")
-            except Exception as problem:  # whatever the library throws is the answer
-                short += 1
-                print(f"SHORT {save.__name__}, {name}: {type(problem).__name__}: {problem}")
-    return 1 if short else 0
+    options = asking(__doc__).parse_args()
+    model = model_of(options.corpus)
+    tasks = [Task(f"{save.__name__}, {name}", functools.partial(check, options.tare, save, verb, wanted, model))
+             for save in (single, sharded) for name, (verb, wanted) in CHANGES.items()]
+    return judge("safetensors", tasks, lambda task: [task.run()])
 
 
 if __name__ == "__main__":
