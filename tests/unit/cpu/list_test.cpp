@@ -11,6 +11,7 @@ using namespace tare::kernels::test;
 
 namespace {
 
+constexpr Statistics kStale = {1, 2, 3, 4, 5};  // what an earlier pass may have left: to be overwritten
 constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4m3fn, Dtype::kF8E5m2};
 
 std::vector<Array> random_arrays(std::mt19937_64& random, std::size_t dtypes, bool specials) {
@@ -48,7 +49,7 @@ TEST_CASE("a random list has the reference's statistics with every instruction s
         list->assign(tensors.data(), tensors.size(), nullptr);
         float found_inf = 0;
         Statistics total;
-        std::vector<Statistics> each(arrays.size());
+        std::vector<Statistics> each(arrays.size(), kStale);
         list->observe({&found_inf, &total, each.data(), 1e-3}, nullptr);
         CHECK(found_inf == (specials ? 1.0f : 0.0f));
         CHECK(same(total, expected_total));
@@ -78,7 +79,7 @@ TEST_CASE("a random list is unscaled in place as element by element, and nothing
         const auto list = backend.make_list();
         std::vector<Array> values = arrays;
         const std::vector<Tensor> tensors = tensors_of(values);
-        std::vector<Statistics> each(arrays.size());
+        std::vector<Statistics> each(arrays.size(), kStale);
         list->assign(tensors.data(), tensors.size(), nullptr);
         list->unscale(&scale, {.each = each.data(), .threshold = 0.01}, nullptr);
         CHECK(values == expected);
@@ -229,12 +230,12 @@ TEST_CASE("an empty list and empty tensors are observed and unscaled to nothing"
   const float scale = 0.5f;
   list->observe({.found_inf = &found_inf, .total = &total}, nullptr);
   const Tensor empty[] = {{nullptr, 0, Dtype::kF32, 0}, {nullptr, 0, Dtype::kBf16, 0}};
-  Statistics each[2];
-  each[1].zeros = 99;
+  Statistics each[] = {kStale, kStale};
   list->assign(empty, 2, nullptr);
   list->unscale(&scale, {&found_inf, &total, each, 1.0}, nullptr);
   CHECK(found_inf == 0);
   CHECK(same(total, Statistics()));
+  CHECK(same(each[0], Statistics()));
   CHECK(same(each[1], Statistics()));
 }
 
@@ -254,7 +255,7 @@ TEST_CASE("thousands of tiny tensors are observed one by one and added up as doc
     const auto list = backend.make_list();
     list->assign(tensors.data(), tensors.size(), nullptr);
     Statistics total;
-    std::vector<Statistics> each(tensors.size());
+    std::vector<Statistics> each(tensors.size(), kStale);
     list->observe({.total = &total, .each = each.data(), .threshold = 1e-3}, nullptr);
     CHECK(same(total, together.statistics()));
     std::size_t wrong = 0;
@@ -322,7 +323,7 @@ TEST_CASE("thousands of tiny tensors, larger ones among them, are unscaled in pl
       list->assign(tensors.data(), tensors.size(), nullptr);
       for (const bool writes : {false, true}) {
         Statistics total;
-        std::vector<Statistics> each(tensors.size());
+        std::vector<Statistics> each(tensors.size(), kStale);
         const Findings findings = {.total = &total, .each = each.data(), .threshold = 1e-3};
         writes ? list->unscale(&scale, findings, nullptr) : list->observe(findings, nullptr);
         CHECK(same(total, together.statistics()));
