@@ -20,7 +20,9 @@ struct ShownValues {
 
 struct ScalerCore {
   ShownValues shown;
-  std::int32_t checked = 0;  ///< whether anything was looked at or reported since the last update
+  std::int32_t checked = 0;         ///< whether anything was looked at or reported since the last update
+  std::int32_t layer_reported = 0;  ///< whether `layer` is of this step
+  rule::LayerStatistics layer{};    ///< what policy layerwise goes by
   rule::RunningState running;
   Statistics accumulated;                        ///< since the last update
   Statistics last_step;                          ///< what the last update had
@@ -37,7 +39,7 @@ struct ListCore {
 TARE_HD inline void show_scale(ScalerCore& core) {
   const double scale = rule::scale_of(core.running.policy.id, core.running.state);
   core.shown.scale = static_cast<float>(scale);
-  core.shown.inverse_scale = rule::inverse_of(scale);
+  core.shown.inverse_scale = rule::inverse_of(rule::gradient_scale_of(core.running.policy.id, core.running.state));
   core.shown.multiplier = core.shown.inverse_scale;
 }
 
@@ -46,6 +48,7 @@ TARE_HD inline void clear_accumulated(ScalerCore& core) {
   core.shown.found_inf = 0;
   core.shown.noop = 0;
   core.checked = 0;
+  core.layer_reported = 0;
 }
 
 /// Takes in what a pass found, or a caller's own check.
@@ -57,6 +60,13 @@ TARE_HD inline void add_findings(ScalerCore& core, const Statistics& seen, bool 
   core.shown.noop = 1;
 }
 
+/// Takes in what the next step of a layer goes by. REQUIRES: the policy is layerwise.
+TARE_HD inline void add_layer(ScalerCore& core, const rule::LayerStatistics& layer) {
+  core.layer = layer;
+  core.layer_reported = 1;
+  core.checked = 1;
+}
+
 /// One step of the rule with what was accumulated, which is then cleared; tells why the rule raised.
 TARE_HD inline rule::Raised step(ScalerCore& core) {
   const bool overflow = core.shown.found_inf != 0;  // nan counts
@@ -64,7 +74,9 @@ TARE_HD inline rule::Raised step(ScalerCore& core) {
   if (core.checked == 0 && !overflow && running.policy.id == rule::PolicyId::kTorch) {
     return rule::Raised::kNoInfChecks;
   }
-  const rule::Stepped stepped = rule::advance(running.policy, running.state, overflow, running.counters);
+  const rule::Stepped stepped = core.layer_reported != 0
+                                    ? rule::advance(running.policy, running.state, core.layer, running.counters)
+                                    : rule::advance(running.policy, running.state, overflow, running.counters);
   show_scale(core);
   core.last_step = core.accumulated;
   clear_accumulated(core);

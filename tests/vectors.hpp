@@ -21,6 +21,7 @@ class Subject {
   virtual std::optional<std::string> create(const std::string& config) = 0;
   virtual std::optional<std::string> create_from_state(const std::string& state) = 0;
   virtual std::optional<std::string> report_overflow(bool overflow) = 0;
+  virtual std::optional<std::string> report_layer(const Json& statistics) = 0;
   virtual std::optional<std::string> update() = 0;
   virtual std::optional<std::string> set_scale(double scale) = 0;
   virtual std::string state() = 0;
@@ -45,7 +46,8 @@ inline const std::vector<std::string>& rules() {
                                             "flax",
                                             "jmp",
                                             "fairseq",
-                                            "colossalai"};
+                                            "colossalai",
+                                            "layerwise"};
   return all;
 }
 
@@ -66,6 +68,21 @@ inline bool same(const Json& want, const Json& have) {
   return kind && ((std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)));
 }
 
+/// A layer's statistics as `Layer` holds them: the library's struct or the C ABI's, whose names are the same.
+template <class Layer>
+Layer layer_of(const Json& statistics) {
+  const auto single = [&](const char* name) { return static_cast<float>(number(statistics.at(name))); };
+  Layer layer{};
+  layer.gradient_mean = single("gradient_mean");
+  layer.gradient_deviation = single("gradient_deviation");
+  layer.weight_mean = single("weight_mean");
+  layer.weight_deviation = single("weight_deviation");
+  layer.largest_product = single("largest_product");
+  layer.fan_in = number(statistics.at("fan_in"));
+  layer.prev_scale = number(statistics.at("prev_scale"));
+  return layer;
+}
+
 class Trace {
  public:
   Trace(const std::string& rule, const Json& trace, Subject& subject, Tally& tally)
@@ -74,8 +91,10 @@ class Trace {
   void run() {
     ++tally_.traces;
     const Json& steps = trace_.at("steps");
-    if (steps.size() == 1 && !steps[0].contains("overflow") && !steps[0].contains("new_scale")) return refuse_to_make();
-    Json state{{"policy", rule_}, {"params", trace_.at("params")}, {"fields", trace_.at("start")}};
+    const bool goes = steps.size() > 1 || steps[0].contains("overflow") || steps[0].contains("new_scale");
+    if (!goes) return refuse_to_make();
+    const Json start = trace_.value("start", Json::object());
+    Json state{{"policy", rule_}, {"params", trace_.at("params")}, {"fields", start}};
     if (const auto error = subject_.create_from_state(state.dump())) return differ("made: " + *error);
     for (const Json& step : steps) take(step);
   }
@@ -102,7 +121,8 @@ class Trace {
       error = step.contains("new_scale") ? subject_.set_scale(number(flat(step.at("new_scale")))) : update(step);
     }
     if (error.has_value() != step.contains("error")) differ(error ? "raised: " + *error : "did not raise");
-    compare(step.contains("after") ? step.at("after") : before);
+    if (step.contains("after")) return compare(step.at("after"));
+    if (!step.contains("statistics")) compare(before);  // a layer that raises has counted the step
   }
 
   static const Json& flat(const Json& value) { return value.is_array() ? value.at(0) : value; }
@@ -113,7 +133,9 @@ class Trace {
   }
 
   std::optional<std::string> update(const Json& step) {
-    if (step.contains("found_inf") && step.at("found_inf").is_array()) {
+    if (step.contains("statistics")) {
+      if (auto error = subject_.report_layer(step.at("statistics"))) return error;
+    } else if (step.contains("found_inf") && step.at("found_inf").is_array()) {
       for (const Json& found : step.at("found_inf")) subject_.report_overflow(number(found) != 0);
     } else {
       subject_.report_overflow(step.at("overflow").get<bool>());

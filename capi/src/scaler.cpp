@@ -4,6 +4,22 @@
 using namespace tare;
 using namespace tare::capi;
 
+namespace {
+
+rule::LayerStatistics statistics_of(const tare_layer& layer) {
+  if (layer.struct_size < sizeof(tare_layer) || layer.reserved != 0) {
+    throw Error(Status::invalid_argument,
+                "layer: struct_size is " + std::to_string(layer.struct_size) + " and reserved " +
+                    std::to_string(layer.reserved),
+                "Set struct_size to sizeof(tare_layer), and reserved to 0.");
+  }
+  return {layer.gradient_mean,    layer.gradient_deviation, layer.weight_mean,
+          layer.weight_deviation, layer.largest_product,    layer.fan_in,
+          layer.prev_scale};
+}
+
+}  // namespace
+
 int32_t tare_scaler_create(tare_scaler** out, const char* config_json, tare_error* error) {
   return guard_making(out, error, [&] {
     require(config_json, "config_json");
@@ -62,6 +78,14 @@ int32_t tare_scaler_report_overflow(tare_scaler* scaler, int32_t overflow, tare_
   return guard(error, [&] {
     require(scaler, "scaler");
     scaler->scaler->report_overflow(overflow != 0, stream);
+  });
+}
+
+int32_t tare_scaler_report_layer(tare_scaler* scaler, const tare_layer* layer, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    require(layer, "layer");
+    scaler->scaler->report_layer(statistics_of(*layer), stream);
   });
 }
 

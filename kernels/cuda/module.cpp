@@ -35,6 +35,15 @@ constexpr std::int32_t kOutOfMemory = 3;
 constexpr std::int32_t kBackend = 20;
 constexpr std::int32_t kInternal = 90;
 
+static_assert(static_cast<int>(Command::report) == TARE_CUDA_REPORT);
+static_assert(static_cast<int>(Command::step) == TARE_CUDA_STEP);
+static_assert(static_cast<int>(Command::put_scale) == TARE_CUDA_PUT_SCALE);
+static_assert(static_cast<int>(Command::take_over) == TARE_CUDA_TAKE_OVER);
+static_assert(static_cast<int>(Command::report_layer) == TARE_CUDA_REPORT_LAYER);
+static_assert(static_cast<int>(Pass::observe) == TARE_CUDA_OBSERVE);
+static_assert(static_cast<int>(Pass::unscale) == TARE_CUDA_UNSCALE);
+static_assert(static_cast<int>(Pass::write) == TARE_CUDA_WRITE);
+
 std::int32_t fail(tare_cuda_error* error, std::int32_t status, int detail, const char* message) {
   error->status = status;
   error->detail = detail;
@@ -98,6 +107,7 @@ std::int32_t scaler_do(tare_cuda_scaler* scaler, const tare_cuda_command* comman
     asked.overflow = command->overflow;
     asked.scale = command->scale;
     if (command->running != nullptr) asked.running = *static_cast<const rule::RunningState*>(command->running);
+    if (command->layer != nullptr) asked.layer = *static_cast<const rule::LayerStatistics*>(command->layer);
     scaler->scaler.obey(asked, stream_of(stream));
   });
 }
@@ -198,9 +208,15 @@ std::int32_t casts_run(tare_cuda_casts* casts, std::int32_t what, const void* ou
                        tare_cuda_error* error) {
   return guarded(error, [&] {
     const auto* to = static_cast<const Tensor*>(outputs);
-    if (what == TARE_CUDA_NOTE) casts->list.observe(stream_of(stream));
-    if (what == TARE_CUDA_QUANTISE) casts->list.quantise(to, stream_of(stream));
-    if (what == TARE_CUDA_DEQUANTISE) casts->list.dequantise(to, stream_of(stream));
+    switch (what) {
+      case TARE_CUDA_NOTE:
+        return casts->list.observe(stream_of(stream));
+      case TARE_CUDA_QUANTISE:
+        return casts->list.quantise(to, stream_of(stream));
+      case TARE_CUDA_DEQUANTISE:
+        return casts->list.dequantise(to, stream_of(stream));
+    }
+    throw std::logic_error("no such cast");
   });
 }
 

@@ -25,7 +25,14 @@ struct BindArguments {
   Binding bindings[kMostBindings];
 };
 
-enum class Command : std::int32_t { report = 1, step = 2, put_scale = 3, take_over = 4, forget_raised = 5 };
+enum class Command : std::int32_t {
+  report = 1,
+  step = 2,
+  put_scale = 3,
+  take_over = 4,
+  report_layer = 5,
+  forget_raised = 6
+};
 
 struct CommandArguments {
   ScalerCore* core = nullptr;
@@ -33,6 +40,7 @@ struct CommandArguments {
   std::int32_t overflow = 0;
   double scale = 0;
   rule::RunningState running;
+  rule::LayerStatistics layer{};
 };
 
 TARE_HD inline void obey(const CommandArguments& asked) {
@@ -50,6 +58,9 @@ TARE_HD inline void obey(const CommandArguments& asked) {
       break;
     case Command::take_over:
       take_over(core, asked.running);
+      break;
+    case Command::report_layer:
+      add_layer(core, asked.layer);
       break;
     case Command::forget_raised:
       core.raised = rule::Raised::kNothing;

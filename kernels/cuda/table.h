@@ -17,7 +17,13 @@ typedef struct tare_cuda_error {
   char message[512];
 } tare_cuda_error;
 
-enum { TARE_CUDA_REPORT = 1, TARE_CUDA_STEP = 2, TARE_CUDA_PUT_SCALE = 3, TARE_CUDA_TAKE_OVER = 4 };
+enum {
+  TARE_CUDA_REPORT = 1,
+  TARE_CUDA_STEP = 2,
+  TARE_CUDA_PUT_SCALE = 3,
+  TARE_CUDA_TAKE_OVER = 4,
+  TARE_CUDA_REPORT_LAYER = 5
+};
 
 /* Something that a scaler does without a list. */
 typedef struct tare_cuda_command {
@@ -25,6 +31,7 @@ typedef struct tare_cuda_command {
   int32_t overflow;    /* REPORT */
   double scale;        /* PUT_SCALE */
   const void* running; /* TAKE_OVER: a rule::RunningState, copied */
+  const void* layer;   /* REPORT_LAYER: a rule::LayerStatistics, copied */
 } tare_cuda_command;
 
 enum { TARE_CUDA_OBSERVE = 1, TARE_CUDA_UNSCALE = 2, TARE_CUDA_WRITE = 3 };

@@ -203,6 +203,18 @@ TARE_HD inline void write_scale(Number& scale, double value) {
   scale = real_number(value);
 }
 
+/// Puts in a scale that the policy can hold.
+template <class State>
+TARE_HD inline void replace_scale(State& state, double value) {
+  write_scale(state.scale, value);
+}
+/// What layers before put on stays on.
+TARE_HD inline void replace_scale(LayerwiseState& state, double value) {
+  const float before = state.scale == 0.0f ? 1.0f : state.accumulated / state.scale;
+  state.scale = static_cast<float>(value);
+  state.accumulated = widen<F16>(narrow<F16>(state.scale * before));
+}
+
 /// A float as the policy can hold it.
 template <class Params>
 TARE_HD inline double held(const Params&, double value) {
@@ -265,7 +277,7 @@ struct WriteScale {
   double value;
   template <auto kParams, auto kState>
   TARE_HD void operator()(Slot<kParams, kState>) const {
-    write_scale((state.*kState).scale, held(params.*kParams, value));
+    replace_scale(state.*kState, held(params.*kParams, value));
   }
 };
 
@@ -274,24 +286,26 @@ struct Bound {
   RuleState& state;
   template <auto kParams, auto kState>
   TARE_HD void operator()(Slot<kParams, kState>) const {
-    auto& scale = (state.*kState).scale;
-    const double value = read_scale(scale);
-    if (value < policy.bounds.floor) write_scale(scale, held(policy.params.*kParams, policy.bounds.floor));
-    if (value > policy.bounds.ceiling) write_scale(scale, held(policy.params.*kParams, policy.bounds.ceiling));
+    auto& own = state.*kState;
+    const double value = read_scale(own.scale);
+    if (value < policy.bounds.floor) replace_scale(own, held(policy.params.*kParams, policy.bounds.floor));
+    if (value > policy.bounds.ceiling) replace_scale(own, held(policy.params.*kParams, policy.bounds.ceiling));
   }
 };
 
-/// Works on the typed state where it lies: copying whole unions costs more than a rule does.
+/// Works on the typed state where it lies: copying whole unions costs more than a rule does. `Seen`: bool (overflow),
+/// or the statistics of a layer.
+template <class Seen>
 struct Advance {
   const Policy& policy;
   RuleState& state;
-  bool overflow;
+  const Seen& seen;
   Counters& counters;
   template <auto kParams, auto kState>
   TARE_HD Stepped operator()(Slot<kParams, kState> slot) const {
     auto& own = state.*kState;
     const double before = read_scale(own.scale);
-    const auto outcome = next(own, policy.params.*kParams, overflow);
+    const auto outcome = next(own, policy.params.*kParams, seen);
     own = outcome.state;
     if (outcome.raised == Raised::kNothing) Bound{policy, state}(slot);
     const double after = read_scale(own.scale);
@@ -320,12 +334,18 @@ TARE_HD inline double scale_of(PolicyId id, const RuleState& state) {
   return visit(id, detail::ReadScale{state});
 }
 
+/// What gradients have been multiplied by: the scale, or a layer's and those of the layers before.
+TARE_HD inline double gradient_scale_of(PolicyId id, const RuleState& state) {
+  return id == PolicyId::kLayerwise ? state.layerwise.accumulated : scale_of(id, state);
+}
+
 /// What unscaling multiplies by: 1 / scale in double, rounded once to float.
 TARE_HD inline float inverse_of(double scale) {
   return static_cast<float>(1.0 / scale);
 }
 
-/// Puts a new scale in, rounded to what the policy holds, and leaves every other field alone.
+/// Puts a new scale in, rounded to what the policy holds, and leaves every other field alone (but layerwise's
+/// accumulated scale, which it is part of).
 TARE_HD inline Outcome<RuleState> with_scale(const Policy& policy, RuleState state, double scale) {
   if (is_finite(scale) && !visit(policy.id, detail::HoldsScale{policy.params, scale})) {
     return {state, Raised::kScaleTooLarge};
@@ -342,7 +362,14 @@ TARE_HD inline RuleState bounded(const Policy& policy, RuleState state) {
 
 /// One update of a scaler, in place: the rule, then the bounds (not where the rule raised), counted.
 TARE_HD inline Stepped advance(const Policy& policy, RuleState& state, bool overflow, Counters& counters) {
-  return visit(policy.id, detail::Advance{policy, state, overflow, counters});
+  return visit(policy.id, detail::Advance<bool>{policy, state, overflow, counters});
+}
+
+/// The same for a layer, whose statistics drive it. REQUIRES: the policy is layerwise.
+TARE_HD inline Stepped advance(const Policy& policy, RuleState& state, const LayerStatistics& seen,
+                               Counters& counters) {
+  const detail::Advance<LayerStatistics> advance{policy, state, seen, counters};
+  return advance(Slot<&RuleParams::layerwise, &RuleState::layerwise>{});
 }
 
 }  // namespace tare::rule

@@ -55,6 +55,11 @@ void CpuScaler::report_overflow(bool overflow, kernels::Stream) {
   kernels::add_findings(core_, {}, overflow);
 }
 
+void CpuScaler::report_layer(const rule::LayerStatistics& layer, kernels::Stream) {
+  require_layerwise(core_.running.policy);
+  kernels::add_layer(core_, layer);
+}
+
 void CpuScaler::update(kernels::Stream) {
   const rule::Raised raised = kernels::step(core_);
   if (raised != rule::Raised::kNothing) raise(core_.running.policy, raised);

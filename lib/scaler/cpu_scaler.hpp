@@ -16,6 +16,7 @@ class CpuScaler final : public LossScaler {
   void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void report_overflow(bool overflow, kernels::Stream stream) override;
+  void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) override;
   void update(kernels::Stream stream) override;
   void set_scale(double scale, kernels::Stream stream) override;
   [[nodiscard]] std::string statistics(kernels::Stream stream) const override;

@@ -24,7 +24,8 @@ void CudaGrads::rebind(std::span<const kernels::Tensor> tensors, kernels::Stream
 
 void CudaGrads::pass(std::int32_t what, std::int32_t steps, kernels::Stream stream) {
   if (what == TARE_CUDA_UNSCALE) require_usable(tensors_, kernels::Use::write);
-  const tare_cuda_pass pass = {what, 1, steps, 0, 0, scaler_.threshold_, nullptr};
+  tare_cuda_pass pass = scaler_.pass_of(what);
+  pass.steps = steps;
   call_cuda(scaler_.cuda_.list_pass, list_.get(), &pass, stream);
 }
 
@@ -47,9 +48,11 @@ void CudaGrads::observe_and_update(kernels::Stream stream) {
 void CudaGrads::write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) {
   require_fitting(tensors_, outputs);
   const WriteOptions& wanted = options_.parsed(options);
-  const float limit = wanted.clip_value > 0 ? static_cast<float>(wanted.clip_value) : INFINITY;
-  const tare_cuda_pass pass = {TARE_CUDA_WRITE,    wanted.unscale ? 1 : 0, 0, limit, wanted.clip_norm,
-                               scaler_.threshold_, outputs.data()};
+  tare_cuda_pass pass = scaler_.pass_of(TARE_CUDA_WRITE);
+  pass.unscales = wanted.unscale ? 1 : 0;
+  pass.limit = wanted.clip_value > 0 ? static_cast<float>(wanted.clip_value) : INFINITY;
+  pass.clip_norm = wanted.clip_norm;
+  pass.outputs = outputs.data();
   call_cuda(scaler_.cuda_.list_pass, list_.get(), &pass, stream);
 }
 

@@ -51,6 +51,14 @@ double CudaScaler::scale(kernels::Stream stream) const {
   return rule::scale_of(copy.running.policy.id, copy.running.state);
 }
 
+tare_cuda_pass CudaScaler::pass_of(std::int32_t what) const {
+  tare_cuda_pass pass{};
+  pass.what = what;
+  pass.unscales = 1;
+  pass.threshold = threshold_;
+  return pass;
+}
+
 CudaListHandle CudaScaler::make_list() {
   tare_cuda_list* made = nullptr;
   call_cuda(cuda_.list_make, &made, scaler_.get());
@@ -73,13 +81,13 @@ tare_cuda_list* CudaScaler::list_of(std::span<const kernels::Tensor> tensors, ke
 
 void CudaScaler::unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
   require_usable(tensors, kernels::Use::write);
-  const tare_cuda_pass pass = {TARE_CUDA_UNSCALE, 1, 0, 0, 0, threshold_, nullptr};
+  const tare_cuda_pass pass = pass_of(TARE_CUDA_UNSCALE);
   call_cuda(cuda_.list_pass, list_of(tensors, stream), &pass, stream);
 }
 
 void CudaScaler::observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
   require_usable(tensors, kernels::Use::read);
-  const tare_cuda_pass pass = {TARE_CUDA_OBSERVE, 1, 0, 0, 0, threshold_, nullptr};
+  const tare_cuda_pass pass = pass_of(TARE_CUDA_OBSERVE);
   call_cuda(cuda_.list_pass, list_of(tensors, stream), &pass, stream);
 }
 
@@ -88,18 +96,34 @@ void CudaScaler::command(const tare_cuda_command& command, kernels::Stream strea
 }
 
 void CudaScaler::report_overflow(bool overflow, kernels::Stream stream) {
-  command({TARE_CUDA_REPORT, overflow ? 1 : 0, 0, nullptr}, stream);
+  tare_cuda_command report{};
+  report.what = TARE_CUDA_REPORT;
+  report.overflow = overflow ? 1 : 0;
+  command(report, stream);
+}
+
+void CudaScaler::report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) {
+  require_layerwise(policy_);
+  tare_cuda_command report{};
+  report.what = TARE_CUDA_REPORT_LAYER;
+  report.layer = &layer;
+  command(report, stream);
 }
 
 void CudaScaler::update(kernels::Stream stream) {
-  command({TARE_CUDA_STEP, 0, 0, nullptr}, stream);
+  tare_cuda_command step{};
+  step.what = TARE_CUDA_STEP;
+  command(step, stream);
 }
 
 void CudaScaler::set_scale(double scale, kernels::Stream stream) {
   // Whether a policy can hold a scale does not depend on its state: it can be told at once.
   const auto outcome = rule::with_scale(policy_, rule::initial_state(policy_), scale);
   if (outcome.raised != rule::Raised::kNothing) raise(policy_, outcome.raised);
-  command({TARE_CUDA_PUT_SCALE, 0, scale, nullptr}, stream);
+  tare_cuda_command put{};
+  put.what = TARE_CUDA_PUT_SCALE;
+  put.scale = scale;
+  command(put, stream);
 }
 
 std::string CudaScaler::statistics(kernels::Stream stream) const {
@@ -115,7 +139,10 @@ ScalerState CudaScaler::save(kernels::Stream stream) const {
 void CudaScaler::load(const ScalerState& state, kernels::Stream stream) {
   RunningState running = read(stream).running;
   load_into(running, state);
-  command({TARE_CUDA_TAKE_OVER, 0, 0, &running}, stream);
+  tare_cuda_command take{};
+  take.what = TARE_CUDA_TAKE_OVER;
+  take.running = &running;
+  command(take, stream);
   policy_ = running.policy;
 }
 

@@ -28,6 +28,7 @@ class CudaScaler final : public LossScaler {
   void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void report_overflow(bool overflow, kernels::Stream stream) override;
+  void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) override;
   void update(kernels::Stream stream) override;
   void set_scale(double scale, kernels::Stream stream) override;
   [[nodiscard]] std::string statistics(kernels::Stream stream) const override;
@@ -42,6 +43,8 @@ class CudaScaler final : public LossScaler {
   /// Waits; throws what the rule raised since the last time.
   [[nodiscard]] kernels::ScalerCore read(kernels::Stream stream) const;
   void command(const tare_cuda_command& command, kernels::Stream stream);
+  /// A pass that unscales by the scaler's scale, as far as `what` (TARE_CUDA_OBSERVE ...) does so.
+  [[nodiscard]] tare_cuda_pass pass_of(std::int32_t what) const;
   CudaListHandle make_list();
   /// A list with these tensors: one that had the same counts and dtypes before, or the one unused for longest.
   tare_cuda_list* list_of(std::span<const kernels::Tensor> tensors, kernels::Stream stream);

@@ -139,7 +139,7 @@ void Fp8Scaler::load(const ScalerState& state, kernels::Stream stream) {
   set_ = std::move(loaded);
 }
 
-std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config config) {
+std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config&& config) {
   if (config.cuda_device >= 0) return std::make_unique<CudaFp8>(std::move(config.start), config.cuda_device);
   return std::make_unique<CpuFp8>(std::move(config.start));
 }

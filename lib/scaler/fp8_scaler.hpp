@@ -70,6 +70,6 @@ class Fp8Scaler {
   std::vector<std::uint32_t> each_its_own_;
 };
 
-std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config config);
+std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config&& config);
 
 }  // namespace tare

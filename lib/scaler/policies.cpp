@@ -66,6 +66,7 @@ Json json_of(const rule::PolicySpec& spec) {
   members.add("variant", text_or_null(spec.variant));
   members.add("framework", spec.framework);
   members.add("summary", spec.summary);
+  members.add("driver", spec.driver == rule::Driver::kStatistics ? "statistics" : "overflow");
   members.add("parameters", std::move(parameters));
   members.add("fields", std::move(fields));
   return members.take();

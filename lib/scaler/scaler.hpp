@@ -22,6 +22,9 @@ const void* pointer_to(const kernels::ShownValues& shown, Shown which);
 /// Throws `rule_raised` and says what the rule said.
 [[noreturn]] void raise(const rule::Policy& policy, rule::Raised raised);
 
+/// Throws `wrong_kind` for a policy that overflows drive.
+void require_layerwise(const rule::Policy& policy);
+
 struct WriteOptions {
   bool unscale = true;
   double clip_norm = 0;   ///< 0: off
@@ -84,6 +87,9 @@ class LossScaler {
   virtual void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
   virtual void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
   virtual void report_overflow(bool overflow, kernels::Stream stream) = 0;
+  /// What the next update of a layer goes by; a second one takes the first's place. Throws `wrong_kind` for a policy
+  /// other than layerwise.
+  virtual void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) = 0;
   /// Throws `rule_raised` where the rule does; the state is then what the framework's object would hold.
   virtual void update(kernels::Stream stream) = 0;
   virtual void set_scale(double scale, kernels::Stream stream) = 0;

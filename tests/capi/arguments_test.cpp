@@ -36,6 +36,7 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
   double number = 0;
   int64_t integer = 0;
   int32_t kind = 0;
+  const tare_layer layer{sizeof(tare_layer), 16, 1, 0, 1, 0, 1, 1, 0};
   const int32_t statuses[] = {tare_scaler_create(nullptr, "{}", &error),
                               tare_scaler_create(&other, nullptr, &error),
                               tare_scaler_create_from_state(&other, nullptr, nullptr, &error),
@@ -52,6 +53,8 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
                               tare_scaler_observe(nullptr, nullptr, 0, nullptr, &error),
                               tare_scaler_observe(scaler, nullptr, 1, nullptr, &error),
                               tare_scaler_report_overflow(nullptr, 0, nullptr, &error),
+                              tare_scaler_report_layer(nullptr, &layer, nullptr, &error),
+                              tare_scaler_report_layer(scaler, nullptr, nullptr, &error),
                               tare_scaler_update(nullptr, nullptr, &error),
                               tare_scaler_set_scale(nullptr, 1, nullptr, &error),
                               tare_scaler_accumulators(nullptr, &bytes, scaler, &error),
@@ -121,6 +124,22 @@ TEST_CASE("destroys and plain getters take NULL") {
   CHECK(std::string(tare_status_name(-1)) == "unknown");
   CHECK(tare_version() == TARE_VERSION);
   CHECK(std::string(tare_version_string()) == "0.1.0");
+}
+
+TEST_CASE_METHOD(Fixture, "a layer's statistics are refused by a policy that goes by overflows") {
+  const tare_layer layer{sizeof(tare_layer), 16, 1, 0, 1, 0, 1, 1, 0};
+  CHECK(tare_scaler_report_layer(scaler, &layer, nullptr, &error) == TARE_E_WRONG_KIND);
+  CHECK(std::string(error.message).find("\"torch\" goes by overflows") != std::string::npos);
+}
+
+TEST_CASE_METHOD(Fixture, "a layer's statistics in a struct of another size are refused") {
+  tare_scaler* layers = nullptr;
+  REQUIRE(tare_scaler_create(&layers, R"({"policy":"layerwise"})", &error) == TARE_OK);
+  tare_layer layer{sizeof(tare_layer) - 1, 16, 1, 0, 1, 0, 1, 1, 0};
+  CHECK(tare_scaler_report_layer(layers, &layer, nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+  layer = {sizeof(tare_layer), 16, 1, 0, 1, 0, 1, 1, 1};
+  CHECK(tare_scaler_report_layer(layers, &layer, nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+  tare_scaler_destroy(layers);
 }
 
 TEST_CASE_METHOD(Fixture, "tensors that cannot be are refused and told which") {

@@ -26,6 +26,11 @@ class CScaler final : public tare::vectors::Subject {
   std::optional<std::string> report_overflow(bool overflow) override {
     return told(tare_scaler_report_overflow(scaler_, overflow ? 1 : 0, nullptr, &error_));
   }
+  std::optional<std::string> report_layer(const tare::vectors::Json& statistics) override {
+    auto layer = tare::vectors::layer_of<tare_layer>(statistics);
+    layer.struct_size = sizeof layer;
+    return told(tare_scaler_report_layer(scaler_, &layer, nullptr, &error_));
+  }
   std::optional<std::string> update() override {
     const int32_t status = tare_scaler_update(scaler_, nullptr, &error_);
     CHECK((status == TARE_OK || status == TARE_E_RULE));

@@ -22,16 +22,18 @@
  *         may only be destroyed.
  *
  *   [P5]  Bad arguments get a status: NULL pointers, unknown dtypes, counts that overflow, misaligned data. A failed
- *         call leaves its handle as it was, and *out, where there is one, NULL.
+ *         call leaves its handle as it was, and *out, where there is one, NULL. (TARE_E_RULE is no failed call: the
+ *         scaler is what the framework's object would be after raising.)
  *
  *   [P6]  The caller's floating-point environment (rounding, flush-to-zero, traps) neither matters nor is changed.
  *
  *   [P7]  A failed allocation is status 3 (TARE_E_OUT_OF_MEMORY) and loses nothing. (Not one of libhdf5's own, which it
  *         does not survive: before HDF5 is read or written, the system is asked for what that takes.)
  *
- *   [P8]  Nothing is allocated or waited for in the step once a first step was made: unscale, observe,
- *         report_overflow, update and all of tare_grads but create and statistics; of tare_fp8 observe, update,
- *         quantize and dequantize.
+ *   [P8]  Nothing is allocated or waited for in the step once a first step was made: unscale, observe, both reports,
+ *         update and all of tare_grads but create and statistics; of tare_fp8 observe, update, quantize and dequantize.
+ *         Lists that are handed over anew each time are known if their counts, dtypes and slots are those of one of
+ *         the last 8 (fp8: 16).
  *
  *   [P9]  Within a major version symbols and numbers are only added, never changed or taken away.
  *
@@ -75,18 +77,18 @@ TARE_API const char* tare_version_string(void);
 enum {
   TARE_OK = 0,
   TARE_E_INVALID_ARGUMENT = 1,
-  TARE_E_WRONG_KIND = 2,
+  TARE_E_WRONG_KIND = 2, /* a call that this handle's policy has no use for */
   TARE_E_OUT_OF_MEMORY = 3,
   TARE_E_UNSUPPORTED = 10, /* this build, device or release cannot do it */
   TARE_E_BACKEND = 20,     /* CUDA is missing or failed; detail: cudaError_t */
   TARE_E_IO = 30,          /* detail: errno */
-  TARE_E_CORRUPT = 31,
-  TARE_E_NOT_FOUND = 32,
-  TARE_E_MISMATCH = 33,
-  TARE_E_REFUSED = 34,
-  TARE_E_CONFLICT = 35, /* copies in a checkpoint disagree */
-  TARE_E_BUSY = 36,
-  TARE_E_RULE = 40, /* the scaler's own rule raised: DeepSpeed at its minimum ... */
+  TARE_E_CORRUPT = 31,     /* a file contradicts its format, or itself */
+  TARE_E_NOT_FOUND = 32,   /* what was asked for is not in there; the message lists what is */
+  TARE_E_MISMATCH = 33,    /* fine by itself, but not beside what it is for */
+  TARE_E_REFUSED = 34,     /* ambiguous or dangerous: the message says what would make it allowed */
+  TARE_E_CONFLICT = 35,    /* copies in a checkpoint disagree */
+  TARE_E_BUSY = 36,        /* somebody else is editing the checkpoint */
+  TARE_E_RULE = 40,        /* the scaler's own rule raised: DeepSpeed at its minimum ... */
   TARE_E_INTERNAL = 90
 };
 
@@ -159,7 +161,8 @@ TARE_API int32_t tare_scaler_create_from_state(tare_scaler** out, const tare_sta
 /* Joins its threads. Every tare_grads of the scaler must be gone. */
 TARE_API void tare_scaler_destroy(tare_scaler* scaler);
 
-/* JSON of every policy: its framework, parameters (names, words, types, defaults, ranges) and fields. *out is owned. */
+/* JSON of every policy: its framework, what drives it, parameters (names, words, types, defaults, ranges) and fields.
+ * *out is owned. */
 TARE_API int32_t tare_policies(tare_text** out, tare_error* error);
 
 /* What to multiply the loss by. Waits. */
@@ -167,7 +170,7 @@ TARE_API int32_t tare_scaler_scale(double* out, const tare_scaler* scaler, tare_
 
 enum {
   TARE_POINTER_SCALE = 1,         /* float */
-  TARE_POINTER_INVERSE_SCALE = 2, /* float: 1 / scale, rounded once */
+  TARE_POINTER_INVERSE_SCALE = 2, /* float: 1 / scale, rounded once; of "layerwise" 1 / accumulated */
   TARE_POINTER_FOUND_INF = 3,     /* float: not 0 if anything since the last update was infinite or nan */
   TARE_POINTER_NOOP = 4,          /* int32_t: the same as 1 and 0 */
   TARE_POINTER_MULTIPLIER = 5     /* float: what an optimizer multiplies gradients by: inverse scale, clipping */
@@ -190,12 +193,30 @@ TARE_API int32_t tare_scaler_observe(tare_scaler* scaler, const tare_tensor* ten
 TARE_API int32_t tare_scaler_report_overflow(tare_scaler* scaler, int32_t overflow, tare_stream stream,
                                              tare_error* error);
 
+/* What policy "layerwise" goes by: one layer's weights, and the gradient that comes into the layer, still scaled. */
+typedef struct tare_layer {
+  uint64_t struct_size; /* sizeof(tare_layer) */
+  double fan_in;        /* products in an element of the gradient that goes on: W.shape[0], times a kernel's area */
+  double prev_scale;    /* field "accumulated" of the layer nearer the loss; 1 for the nearest */
+  float gradient_mean;
+  float gradient_deviation;
+  float weight_mean;
+  float weight_deviation;
+  float largest_product; /* |gradient x weight|, the greatest that the least and greatest of each make */
+  int32_t reserved;      /* 0 */
+} tare_layer;
+
+/* What the next update of a layer's scaler goes by, which without it keeps the scale. A second one before the update
+ * takes the first's place. TARE_E_WRONG_KIND for another policy than "layerwise". `layer` is copied. */
+TARE_API int32_t tare_scaler_report_layer(tare_scaler* scaler, const tare_layer* layer, tare_stream stream,
+                                          tare_error* error);
+
 /* One step of the rule with what was accumulated, which is then cleared. Where the rule raises, the CPU returns
  * TARE_E_RULE at once; CUDA latches it and the next call that waits returns it. Policy "torch" raises, as torch does,
  * when nothing was unscaled, observed or reported since the last update. */
 TARE_API int32_t tare_scaler_update(tare_scaler* scaler, tare_stream stream, tare_error* error);
 
-/* torch's update(new_scale): counters are kept. */
+/* torch's update(new_scale): counters are kept. TARE_E_RULE: a scale that the policy cannot hold; nothing changes. */
 TARE_API int32_t tare_scaler_set_scale(tare_scaler* scaler, double scale, tare_stream stream, tare_error* error);
 
 /* For a caller's own all-reduce between unscale and update: *bytes of float32 (one: found-inf of all that was looked
@@ -334,8 +355,10 @@ TARE_API int32_t tare_state_read(tare_state** out, const char* path, tare_error*
 TARE_API int32_t tare_state_write(const tare_state* state, const char* path, const char* options_json,
                                   tare_error* error);
 
-/* {"policy":"torch","fields":{"scale":65536,"_growth_tracker":3}} is enough; `size` bytes, no NUL needed. */
+/* {"policy":"torch","fields":{"scale":65536,"_growth_tracker":3}} is enough; `size` bytes, no NUL needed. *out is
+ * owned. */
 TARE_API int32_t tare_state_from_json(tare_state** out, const char* text, uint64_t size, tare_error* error);
+/* The whole state as JSON "tare.state/1". *out is owned. */
 TARE_API int32_t tare_state_to_json(tare_text** out, const tare_state* state, tare_error* error);
 
 enum {
@@ -409,11 +432,13 @@ TARE_API int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source
 /* Changes scaler state in all files of a checkpoint as one transaction, and gives the plan as it was carried out
  * ("tare.edit/1"). `edit_json`:
  *   {"schema":"tare.edit/1","set":{"scale":1024},"at":null,"all":false,"dry_run":false,"force":false,"history":true}
- * "align":true: copies that disagree first get the state that most of them have; "set" may then be empty. */
+ * "align":true: copies that disagree first get the state that most of them have; "set" may then be empty.
+ * "hard_links":true: also in files that have other names; "content_addressed":true: also in files that are named by
+ * what they hold. *out is owned. */
 TARE_API int32_t tare_checkpoint_edit(tare_text** out, const char* path, const char* edit_json, tare_error* error);
 
 /* Brings back the exact bytes from before the last edit. `options_json` may be NULL:
- * {"hard_links":false}, true: also in files that have other names. */
+ * {"hard_links":false}, true: also in files that have other names. *out is owned. */
 TARE_API int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* options_json, tare_error* error);
 
 /* The state of one scaler of a checkpoint, ready for tare_scaler_create_from_state or tare_scaler_load. `at` is its

@@ -138,6 +138,9 @@ class Scaler {
   void report_overflow(bool overflow, tare_stream stream = nullptr) {
     detail::call(tare_scaler_report_overflow, handle_.get(), overflow ? 1 : 0, stream);
   }
+  void report_layer(const tare_layer& layer, tare_stream stream = nullptr) {
+    detail::call(tare_scaler_report_layer, handle_.get(), &layer, stream);
+  }
   void update(tare_stream stream = nullptr) { detail::call(tare_scaler_update, handle_.get(), stream); }
   void set_scale(double scale, tare_stream stream = nullptr) {
     detail::call(tare_scaler_set_scale, handle_.get(), scale, stream);

@@ -31,6 +31,10 @@ class LibraryScaler final : public vectors::Subject {
   std::optional<std::string> report_overflow(bool overflow) override {
     return attempt([&] { scaler_->report_overflow(overflow, nullptr); });
   }
+  std::optional<std::string> report_layer(const vectors::Json& statistics) override {
+    const auto layer = vectors::layer_of<rule::LayerStatistics>(statistics);
+    return attempt([&] { scaler_->report_layer(layer, nullptr); });
+  }
   /// What a GPU's rule raised shows at the next call that waits.
   std::optional<std::string> update() override {
     return attempt([&] {
