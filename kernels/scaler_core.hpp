@@ -86,7 +86,7 @@ TARE_HD inline rule::Raised step(ScalerCore& core) {
 TARE_HD inline rule::Raised put_scale(ScalerCore& core, double scale) {
   const auto outcome = rule::with_scale(core.running.policy, core.running.state, scale);
   if (outcome.raised != rule::Raised::kNothing) return outcome.raised;
-  core.running.state = outcome.state;
+  core.running.state = rule::bounded(core.running.policy, outcome.state);
   show_scale(core);
   return outcome.raised;
 }

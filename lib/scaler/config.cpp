@@ -18,7 +18,11 @@ constexpr std::string_view own_keys = "policy, device, threads, underflow_thresh
 
 std::string variant_in(const StateSection& config, const rule::PolicySpec& usual) {
   const std::string named = usual.variant_key.empty() ? std::string() : text_in_config(config, usual.variant_key);
-  return named.empty() ? text_in_config(config, "variant") : named;
+  const std::string variant = text_in_config(config, "variant");
+  if (!named.empty() && !variant.empty() && named != variant) {
+    refuse_config(fmt::format("{} is \"{}\" and variant \"{}\"", usual.variant_key, named, variant), "Keep one.");
+  }
+  return named.empty() ? variant : named;
 }
 
 /// `body`, with what it throws as a fault of the configuration.
@@ -57,7 +61,9 @@ class Parser {
     if (key == "policy" || key == "device" || key == "variant" || key == spec_.variant_key) return;
     rule::Bounds& bounds = into_.start.policy.bounds;
     if (key == "threads") {
-      const std::int64_t threads = integer_of(value, key);
+      const auto* given = std::get_if<std::int64_t>(&value);
+      if (given == nullptr) refuse_config("threads is no whole number");
+      const std::int64_t threads = *given;
       if (threads < 1 || threads > most_threads)
         refuse_config(fmt::format("threads is {}, allowed: 1 to {}", threads, most_threads));
       into_.threads = static_cast<unsigned>(threads);
@@ -68,12 +74,23 @@ class Parser {
     } else if (key == ceiling_key) {
       bounds.ceiling = bound_of(value, key);
     } else if (const auto* parameter = parameter_for(spec_, key)) {
-      assign(into_.start.policy.params, *parameter, value, key);
-      names_parameters_ = true;
+      assign_once(*parameter, key, value);
     } else {
       refuse_config(fmt::format("policy \"{}\" has no \"{}\"", spec_.name, key),
                     fmt::format("Allowed: {}, {}", parameter_names(spec_), own_keys));
     }
+  }
+
+  void assign_once(const rule::ParameterSpec& parameter, const std::string& key, const StateValue& value) {
+    for (const auto& [other, ignored] : config_) {
+      if (other == key) break;
+      if (parameter_for(spec_, other) == &parameter)
+        refuse_config(fmt::format("{} and {} are the same parameter", other, key), "Keep one of the names.");
+    }
+    if (std::holds_alternative<bool>(value) && parameter.type != rule::ValueType::kBoolean)
+      refuse_config(fmt::format("{} is true or false, allowed: {}", key, rule::range_text(parameter)));
+    assign(into_.start.policy.params, parameter, value, key);
+    names_parameters_ = true;
   }
 
   const StateSection& config_;

@@ -56,7 +56,9 @@ Json json_of(const rule::FieldSpec& field) {
 }
 
 Json json_of(const rule::PolicySpec& spec) {
-  const rule::RuleParams defaults = rule::make_policy(spec).params;
+  rule::Policy usual = rule::make_policy(spec);
+  rule::prepare(usual);
+  const rule::RuleParams& defaults = usual.params;
   Array parameters;
   for (const auto& parameter : spec.parameters) parameters.push_back(json_of(parameter, defaults));
   Array fields;

@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/scaler/scaler.hpp"
+#include "tests/vectors.hpp"
 
 using namespace tare;
 using Catch::Matchers::Contains;
@@ -51,12 +52,45 @@ TEST_CASE("what is wrong is named with what is allowed") {
   CHECK_THAT(refusal(R"({"policy":"torch","growth_factor":"two"})"), Contains("growth_factor"));
   CHECK_THAT(refusal(R"({"policy":"torch","growth_interval":1.5})"), Contains("whole number"));
   CHECK_THAT(refusal(R"({"policy":"torch","threads":0})"), Contains("threads is 0, allowed: 1 to 1024"));
+  CHECK_THAT(refusal(R"({"policy":"torch","threads":true})"), Contains("threads is no whole number"));
+  CHECK_THAT(refusal(R"({"policy":"torch","threads":"2"})"), Contains("threads is no whole number"));
+  CHECK_THAT(refusal(R"({"policy":"torch","growth_interval":true})"), Contains("allowed: at least 1"));
   CHECK_THAT(refusal(R"({"policy":"torch","device":"cuda:x"})"), Contains("cuda:0, cuda:1"));
   CHECK_THAT(refusal(R"({"policy":"torch","device":"cuda:-1"})"), Contains("cuda:0, cuda:1"));
   CHECK_THAT(refusal(R"({"policy":"torch","device":"cuda:1234"})"), Contains("cuda:0, cuda:1"));
   CHECK_THAT(refusal(R"({"policy":"torch","device":"tpu"})"), Contains("no device \"tpu\""));
   CHECK_THAT(refusal(R"({"policy":"torch","floor":8,"ceiling":4})"), Contains("floor is above ceiling"));
   CHECK_THAT(refusal(R"({"policy":"deepspeed","variant":"sideways"})"), Contains("zero, fused, unfused, static"));
+}
+
+TEST_CASE("a parameter that is set by two of its names is refused, whatever it is set to") {
+  CHECK_THAT(refusal(R"({"policy":"torch","init_scale":2,"initial_scale":2})"),
+             Contains("init_scale and initial_scale are the same parameter"));
+  CHECK_THAT(refusal(R"({"policy":"torch","window":3,"threads":1,"growth_interval":4})"),
+             Contains("window and growth_interval are the same parameter"));
+  CHECK_THAT(refusal(R"({"policy":"mindspore","kind":"fixed","variant":"dynamic"})"),
+             Contains("kind is \"fixed\" and variant \"dynamic\""));
+}
+
+TEST_CASE("what policies are listed with as defaults configures them, by name and by role") {
+  const vectors::Json listed = vectors::Json::parse(policies_json());
+  int tried = 0;
+  for (const vectors::Json& policy : listed.at("policies")) {
+    vectors::Json config = {{"policy", policy.at("policy")}};
+    if (!policy.at("variant").is_null()) config["variant"] = policy.at("variant");
+    const std::string usual = state_to_json(make_scaler(parse_config(config.dump().c_str()))->save(nullptr));
+    for (const vectors::Json& parameter : policy.at("parameters")) {
+      for (const char* spelling : {"name", "role"}) {
+        if (parameter.at(spelling).is_null()) continue;
+        vectors::Json again = config;
+        again[parameter.at(spelling).get<std::string>()] = parameter.at("default");
+        INFO(again.dump());
+        CHECK(state_to_json(make_scaler(parse_config(again.dump().c_str()))->save(nullptr)) == usual);
+        ++tried;
+      }
+    }
+  }
+  CHECK(tried > 150);
 }
 
 TEST_CASE("floor and ceiling hold the scale, and are off by default") {
@@ -72,6 +106,9 @@ TEST_CASE("floor and ceiling hold the scale, and are off by default") {
   CHECK(step(false) == 4);
   CHECK(step(false) == 8);
   CHECK(step(false) == 8);
+  scaler->set_scale(0.5, nullptr);
+  CHECK(scaler->scale(nullptr) == 2);
+  scaler->set_scale(8, nullptr);
   const ScalerState state = scaler->save(nullptr);
   CHECK(number_of(get(state, "floor"), "floor") == 2);
   CHECK(integer_of(get(state, "statistics.steps"), "") == 5);
