@@ -18,11 +18,14 @@ class FpEnvironment {
 #if defined(__x86_64__)
   // To change the register takes longer than a step of a scaler; most hosts have the default, and flags that are set.
   FpEnvironment() : saved_(_mm_getcsr()) {
+    __asm__ volatile("fnstcw %0" : "=m"(saved_x87_));
     if ((saved_ & ~kStickyFlags) != kDefault) set(kDefault);
+    if (saved_x87_ != kDefaultX87) set_x87(kDefaultX87);
   }
   ~FpEnvironment() {
     __asm__ volatile("" ::: "memory");
     if (_mm_getcsr() != saved_) set(saved_);
+    if (saved_x87_ != kDefaultX87) set_x87(saved_x87_);
   }
 #elif defined(__aarch64__)
   FpEnvironment() {
@@ -56,7 +59,13 @@ class FpEnvironment {
     _mm_setcsr(value);
     __asm__ volatile("" ::: "memory");
   }
+  /// The C library reads and writes decimals as this register, not the other, says.
+  static constexpr std::uint16_t kDefaultX87 = 0x037f;
+  static void set_x87(std::uint16_t value) {
+    __asm__ volatile("fldcw %0" ::"m"(value) : "memory");
+  }
   std::uint32_t saved_;
+  std::uint16_t saved_x87_;
 #elif defined(__aarch64__)
   static void set(std::uint64_t control, std::uint64_t status) {
     __asm__ volatile("msr fpcr, %0" ::"r"(control) : "memory");

@@ -49,6 +49,32 @@ TEST_CASE("rounding and flush-to-zero of the caller neither matter nor change") 
 }
 #endif
 
+TEST_CASE("numbers in JSON are read and written the same, whatever the caller rounds to") {
+  const auto state_of = [](const char* config) {
+    tare_scaler* scaler = made(config);
+    tare_state* state = nullptr;
+    tare_text* text = nullptr;
+    REQUIRE(tare_scaler_save(&state, scaler, nullptr, nullptr) == TARE_OK);
+    REQUIRE(tare_state_to_json(&text, state, nullptr) == TARE_OK);
+    std::string json = tare_text_data(text);
+    tare_text_destroy(text);
+    tare_state_destroy(state);
+    tare_scaler_destroy(scaler);
+    return json;
+  };
+  const char* config = R"({"policy":"deepspeed","init_scale":1000.1,"scale_factor":1.3})";
+  const std::string expected = state_of(config);
+  CHECK(expected.find("1000.1,") != std::string::npos);
+  for (const int direction : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    fesetround(direction);
+    const std::string json = state_of(config);
+    const int after = fegetround();
+    fesetround(FE_TONEAREST);
+    CHECK(json == expected);
+    CHECK(after == direction);
+  }
+}
+
 TEST_CASE("locale and signal handlers stay") {
   const std::string locale = setlocale(LC_ALL, nullptr);
   struct sigaction before {};
