@@ -231,7 +231,7 @@ inline void fill(Array& array, std::mt19937_64& random, bool specials) {
     if (specials && dice < 4) {
       array.set(i, random());
     } else if (dice == 4) {
-      array.set(i, dice % 2 << (8 * array.size() - 1));  // a zero
+      array.set(i, random() % 2 << (8 * array.size() - 1));  // a zero of either sign
     } else if (array.dtype() == Dtype::kF8E4m3fn) {
       array.set(i, narrow<F8E4m3fn>(normal(random)));
     } else if (array.dtype() == Dtype::kF8E5m2) {

@@ -17,38 +17,42 @@ namespace {
 
 constexpr int64_t kSteps = 1000000;
 
+/// What the counters tell: the field growth_tracker counts clean steps of the current period; or the field step counts
+/// all steps and the field last_overflow_step holds the last that overflowed (or grew, too).
+enum class Counts { kClean, kSinceOverflow, kSinceChange };
+
 struct Pattern {
   int64_t first;   // clean steps before the first growth, beyond the window
   int64_t period;  // clean steps between growths, beyond the window
-  bool counts;     // whether the field growth_tracker counts the clean steps of the current period
-  double floor;    // the framework's own bounds
+  Counts counts;
+  double floor;  // the framework's own bounds
   double ceiling;
 };
 
 const double kTop = INFINITY;
 const std::map<std::string, Pattern> kPatterns = {
-    {"torch", {0, 0, true, 0, FLT_MAX}},
-    {"apex", {0, 0, true, 0, 16777216}},
-    {"apex_contrib", {0, 0, false, 1, kTop}},
-    {"apex_fp16_utils", {0, 0, false, 1, kTop}},
-    {"apex_hysteresis", {0, 0, true, 0, FLT_MAX}},
-    {"nemo", {0, 0, true, 0, FLT_MAX}},
-    {"megatron", {0, 0, true, 1, kTop}},
-    {"deepspeed/zero", {1, 0, false, 1, kTop}},
-    {"deepspeed/fused", {1, 0, false, 1, kTop}},
-    {"deepspeed/unfused", {1, 0, false, 0.25, kTop}},
-    {"fairseq", {0, 0, false, 1e-4, kTop}},
-    {"colossalai", {0, 0, true, 0, kTop}},
-    {"mindspore/dynamic", {0, 0, false, 1, kTop}},
-    {"mindspore_amp", {0, 0, true, 1, FLT_MAX}},
-    {"mindspore_manager", {0, 0, false, 1, kTop}},
-    {"mindformers_adaptive", {0, 0, false, 1, kTop}},
-    {"paddle", {0, 0, true, 0, kTop}},
-    {"paddle_static", {0, 0, true, 1, FLT_MAX}},
-    {"keras", {0, 0, true, 0, kTop}},
-    {"tf_keras", {0, 0, true, 1, FLT_MAX}},
-    {"flax", {1, 1, true, FLT_MIN, FLT_MAX}},
-    {"jmp", {0, 0, true, 1, FLT_MAX}},
+    {"torch", {0, 0, Counts::kClean, 0, FLT_MAX}},
+    {"apex", {0, 0, Counts::kClean, 0, 16777216}},
+    {"apex_contrib", {0, 0, Counts::kSinceOverflow, 1, kTop}},
+    {"apex_fp16_utils", {0, 0, Counts::kSinceOverflow, 1, kTop}},
+    {"apex_hysteresis", {0, 0, Counts::kClean, 0, FLT_MAX}},
+    {"nemo", {0, 0, Counts::kClean, 0, FLT_MAX}},
+    {"megatron", {0, 0, Counts::kClean, 1, kTop}},
+    {"deepspeed/zero", {1, 0, Counts::kSinceOverflow, 1, kTop}},
+    {"deepspeed/fused", {1, 0, Counts::kSinceOverflow, 1, kTop}},
+    {"deepspeed/unfused", {1, 0, Counts::kSinceOverflow, 0.25, kTop}},
+    {"fairseq", {0, 0, Counts::kSinceOverflow, 1e-4, kTop}},
+    {"colossalai", {0, 0, Counts::kClean, 0, kTop}},
+    {"mindspore/dynamic", {0, 0, Counts::kSinceChange, 1, kTop}},
+    {"mindspore_amp", {0, 0, Counts::kClean, 1, FLT_MAX}},
+    {"mindspore_manager", {0, 0, Counts::kSinceOverflow, 1, kTop}},
+    {"mindformers_adaptive", {0, 0, Counts::kSinceChange, 1, kTop}},
+    {"paddle", {0, 0, Counts::kClean, 0, kTop}},
+    {"paddle_static", {0, 0, Counts::kClean, 1, FLT_MAX}},
+    {"keras", {0, 0, Counts::kClean, 0, kTop}},
+    {"tf_keras", {0, 0, Counts::kClean, 1, FLT_MAX}},
+    {"flax", {1, 1, Counts::kClean, FLT_MIN, FLT_MAX}},
+    {"jmp", {0, 0, Counts::kClean, 1, FLT_MAX}},
 };
 
 bool never_moves(const std::string& name) {
@@ -68,43 +72,72 @@ class Walk {
   Walk(const PolicySpec& spec, int64_t window)
       : policy_(with_window(spec, window)), pattern_(kPatterns.at(title(spec))), window_(window) {
     set(policy_, "raise_error_at_min_scale", 0);  // false: an error would end the walk
-    state_ = initial_state(policy_);
+    set(policy_, "backoff_factor", 0.5);
+    start();
   }
 
   void step(bool overflow, Findings& findings) {
     const double before = scale_of(policy_.id, state_);
     const Outcome<RuleState> outcome = next(policy_, state_, overflow);
     if (outcome.raised != Raised::kNothing) {  // apex at 0, fairseq at its minimum, the manager after 1000: start anew
-      state_ = initial_state(policy_);
-      clean_ = 0;
+      start();
       return;
     }
     state_ = outcome.state;
     const double after = scale_of(policy_.id, state_);
     clean_ = overflow ? 0 : clean_ + 1;
-    if (overflow) findings.wrong_backoff += after <= before ? 0 : 1;
+    if (overflow) findings.wrong_backoff += backs_off_as_stated(before, after) ? 0 : 1;
     if (!overflow) findings.wrong_growth += grows_as_stated(before, after) ? 0 : 1;
     findings.out_of_bounds += after >= pattern_.floor && after <= pattern_.ceiling ? 0 : 1;
-    if (pattern_.counts) findings.wrong_counter += counter() == clean_ % (window_ + pattern_.period) ? 0 : 1;
+    if (overflow || (pattern_.counts == Counts::kSinceChange && growth_is_due())) last_ = step_;
+    ++step_;
+    findings.wrong_counter += counts_as_stated() ? 0 : 1;
   }
 
  private:
-  bool grows_as_stated(double before, double after) const {
+  void start() {
+    state_ = initial_state(policy_);
+    clean_ = 0;
+    step_ = counter("step");
+    last_ = counter("last_overflow_step");
+  }
+
+  bool growth_is_due() const {
     const int64_t beyond_first = clean_ - window_ - pattern_.first;
-    const bool due = beyond_first >= 0 && beyond_first % (window_ + pattern_.period) == 0;
-    if (!due) return after == before;
+    return beyond_first >= 0 && beyond_first % (window_ + pattern_.period) == 0;
+  }
+
+  /// At once, or later where a hysteresis is at work.
+  bool backs_off_as_stated(double before, double after) const {
+    const double half = std::fmax(before * 0.5, pattern_.floor);
+    return after == before || after == half || after == static_cast<double>(static_cast<float>(half));
+  }
+
+  bool counts_as_stated() const {
+    if (pattern_.counts == Counts::kClean) return counter("growth_tracker") == clean_ % (window_ + pattern_.period);
+    return counter("step") == step_ && counter("last_overflow_step") == last_;
+  }
+
+  bool grows_as_stated(double before, double after) const {
+    if (!growth_is_due()) return after == before;
     if (before == 0.0 || std::isinf(before)) return after == before;
     const bool capped = before * 2.0 > pattern_.ceiling;
     if (capped) return after == before || after == pattern_.ceiling;
     return after == before * 2.0 || (before * 2.0 > FLT_MAX && std::isinf(after));
   }
 
-  int64_t counter() const { return static_cast<int64_t>(field(policy_, state_, "growth_tracker")); }
+  /// 0 where the policy has none.
+  int64_t counter(std::string_view role) const {
+    const double value = field(policy_, state_, role);
+    return std::isnan(value) ? 0 : static_cast<int64_t>(value);
+  }
 
   Policy policy_;
   Pattern pattern_;
   int64_t window_;
   int64_t clean_ = 0;  // clean steps since the start or the last overflow
+  int64_t step_ = 0;   // what the fields should hold, where there are such
+  int64_t last_ = 0;
   RuleState state_;
 };
 
