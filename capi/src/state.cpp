@@ -22,7 +22,7 @@ StateValue value_at(const tare_state* state, const char* key) {
   return get(state->state, key);
 }
 
-/// `fill` gets a pointer to what is wanted.
+/// `read` makes what is wanted of the value.
 template <class Out, class Read>
 int32_t read_value(Out* out, const tare_state* state, const char* key, tare_error* error, const Read& read) {
   return guard(error, [&] {

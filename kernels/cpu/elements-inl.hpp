@@ -71,8 +71,7 @@ using Bits32 = hn::Rebind<std::uint32_t, D>;
 template <class D>
 using Bits16 = hn::Rebind<std::uint16_t, D>;
 
-// ---- f16 <-> float
-// ---------------------------------------------------------------------------------------------------
+// ---- f16 <-> float --------------------------------------------------------------------------------------------------
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
@@ -128,8 +127,7 @@ HWY_INLINE hn::Vec<Bits16<DF>> half_of_float(DF df, hn::Vec<DF> value) {
 
 #endif
 
-// ---- bf16 <-> float
-// --------------------------------------------------------------------------------------------------
+// ---- bf16 <-> float -------------------------------------------------------------------------------------------------
 
 template <class DF>
 HWY_INLINE hn::Vec<DF> float_of_bfloat(DF df, hn::Vec<Bits16<DF>> value) {
@@ -151,8 +149,7 @@ HWY_INLINE hn::Vec<Bits16<DF>> bfloat_of_float(DF df, hn::Vec<DF> value) {
   return hn::TruncateTo(Bits16<DF>(), hn::ShiftRight<16>(bfloat_above(df, value)));
 }
 
-// ---- loads: exact
-// ----------------------------------------------------------------------------------------------------
+// ---- loads: exact ---------------------------------------------------------------------------------------------------
 
 template <class DF>
 HWY_INLINE hn::Vec<DF> load_float(F32, DF df, const float* at) {
@@ -189,8 +186,7 @@ HWY_INLINE hn::Vec<DD> load_double(F64, DD dd, const double* at) {
   return hn::LoadU(dd, at);
 }
 
-// ---- stores: one rounding, but two from f64 to 16 bits (by way of f32, as torch casts)
-// --------------------------------
+// ---- stores: one rounding, but two from f64 to 16 bits (by way of f32, as torch casts) ------------------------------
 
 /// `bypass_cache` asks for an address that is a multiple of the vector's size.
 template <class D>

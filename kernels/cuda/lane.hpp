@@ -68,9 +68,10 @@ struct Layout {
 };
 
 // ---- what is done with values
-// ---- Each visitor has full(vector, index): per_vector elements, the first of them the index-th of the piece; and
-// ---- one(bits, j, index): a single one, at place j of its vector. kInFlight: how many vectors a lane asks for before
-// ---- it works on them, as many as registers allow.
+//
+// Each visitor has full(vector, index): per_vector elements, the first of them the index-th of the piece; and
+// one(bits, j, index): a single one, at place j of its vector. kInFlight: how many vectors a lane asks for before it
+// works on them, as many as registers allow.
 
 /// The sums of a lane's positions before they go on in double, where the dtype has such (fold.hpp).
 template <class E, bool kRuns = sizeof(typename E::Bits) <= 2>

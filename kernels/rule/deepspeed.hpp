@@ -8,10 +8,8 @@
 //         yes      | yes, cur_scale == min_scale          | raises, nothing changes (or, with raise_error off, below)
 //         yes      | yes                                  | max(cur_scale / factor, min_scale) | same
 //         yes      | no                                   | same                               | - 1
-//         no       | -                                    | x factor at growth                 | filled at growth, or
-//         on
-//                  |                                      |                                    | every clean step
-//                  (consecutive)
+//         no       | -                                    | x factor at growth                 | filled at growth
+//   With consecutive_hysteresis every clean step fills it.
 //   fused, unfused: no hysteresis, no error: max(cur_scale / factor, min_scale). Not dynamic: only cur_iter counts.
 //   static: nothing changes.
 //

@@ -1,10 +1,10 @@
 // Megatron-core's DynamicGradScaler. megatron-core 0.19.2: megatron/core/optimizer/grad_scaler.py.
 //
-//   overflow | hysteresis after -1 | growth + 1 == interval | scale                        | growth | hysteresis
-//   yes      | > 0                 | -                      | same                         | 0      | - 1
-//   yes      | <= 0                | -                      | max(x backoff, min_scale)    | 0      | - 1, below zero
-//   too no       | -                   | yes                    | x growth, to infinity if so  | 0      | filled no | -
-//   | no                     | same                         | + 1    | same
+//   overflow | hysteresis after -1 | growth + 1 == interval | scale                       | growth | hysteresis
+//   yes      | > 0                 | -                      | same                        | 0      | - 1
+//   yes      | <= 0                | -                      | max(x backoff, min_scale)   | 0      | - 1, below 0 too
+//   no       | -                   | yes                    | x growth, to infinity if so | 0      | filled
+//   no       | -                   | no                     | same                        | + 1    | same
 //
 // Scale, factors and minimum are float32 tensors: float products. Neither a back-off nor a clean step fills the
 // hysteresis, a growth alone does, so every overflow from the H-th on backs off.

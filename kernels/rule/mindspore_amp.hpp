@@ -1,9 +1,9 @@
 // mindspore.amp.DynamicLossScaler. mindspore 2.10.0: mindspore/amp.py.
 //
-//   overflow | counter == window - 1 | scale                             | counter
-//   yes      | -                     | max(1, / factor)                  | 0
+//   overflow | counter == window - 1 | scale                                | counter
+//   yes      | -                     | max(1, / factor)                     | 0
 //   no       | yes                   | x factor, kept if that is not finite | (counter + 1) mod window
-//   no       | no                    | same                              | (counter + 1) mod window
+//   no       | no                    | same                                 | (counter + 1) mod window
 #pragma once
 
 #include "kernels/rule/arithmetic.hpp"

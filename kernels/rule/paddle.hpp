@@ -1,10 +1,10 @@
 // Paddle's dygraph GradScaler. paddlepaddle 3.3.1: python/paddle/amp/grad_scaler.py.
 //
-//   overflow | decr_count + 1 == n | incr_count + 1 == m | scale                       | incr_count | decr_count
-//   yes      | yes                 | -                   | x decr_ratio, no floor      | 0          | 0
-//   yes      | no                  | -                   | same                        | 0          | + 1
-//   no       | -                   | yes                 | x incr_ratio, to infinity too | 0        | 0
-//   no       | -                   | no                  | same                        | + 1        | 0
+//   overflow | decr_count + 1 == n | incr_count + 1 == m | scale                         | incr_count | decr_count
+//   yes      | yes                 | -                   | x decr_ratio, no floor        | 0          | 0
+//   yes      | no                  | -                   | same                          | 0          | + 1
+//   no       | -                   | yes                 | x incr_ratio, to infinity too | 0          | 0
+//   no       | -                   | no                  | same                          | + 1        | 0
 //
 // The ratios are rounded to float before the product. A fixed scale (use_dynamic_loss_scaling off) counts nothing.
 #pragma once

@@ -1,11 +1,11 @@
 // Paddle's update_loss_scaling operator of static graphs. paddlepaddle 3.3.1:
 // paddle/phi/kernels/impl/amp_kernel_impl.h.
 //
-//   overflow | bad + 1 == n | good + 1 == m | loss_scaling                           | good | bad
-//   yes      | yes          | -             | x decr_ratio, 1 if below               | 0    | 0
-//   yes      | no           | -             | same                                   | 0    | + 1
-//   no       | -            | yes           | x incr_ratio, kept if that is not finite | 0  | 0
-//   no       | -            | no            | same                                   | + 1  | 0
+//   overflow | bad + 1 == n | good + 1 == m | loss_scaling                             | good | bad
+//   yes      | yes          | -             | x decr_ratio, 1 if below                 | 0    | 0
+//   yes      | no           | -             | same                                     | 0    | + 1
+//   no       | -            | yes           | x incr_ratio, kept if that is not finite | 0    | 0
+//   no       | -            | no            | same                                     | + 1  | 0
 //
 // With stop_update nothing changes at all.
 #pragma once

@@ -1,9 +1,9 @@
 // torch.amp.GradScaler and the kernel under it. torch 2.15.0: torch/amp/grad_scaler.py,
 // aten/src/ATen/native/cpu/AmpGradScalerKernels.cpp, aten/src/ATen/native/cuda/AmpKernels.cu.
 //
-//   found inf | tracker + 1 == interval | scale                                      | tracker
-//   yes       | -                       | x backoff_factor                           | 0
-//   no        | no                      | same                                       | + 1, wraps as an int32
+//   found inf | tracker + 1 == interval | scale                                       | tracker
+//   yes       | -                       | x backoff_factor                            | 0
+//   no        | no                      | same                                        | + 1, wraps as an int32
 //   no        | yes                     | x growth_factor, if that is finite (2.1 on) | 0
 //
 // Products are formed in double and rounded once to float. No floor: denormals, then 0. A tracker at or above the

@@ -24,7 +24,7 @@ Fp8Config parse_fp8_config(const char* json) {
   const std::string name = text_in_config(config, "policy");
   if (name.empty()) refuse_config("no \"policy\"", "For example {\"policy\":\"transformer_engine\",\"slots\":3}.");
   const Fp8PolicySpec& spec = require_fp8_policy(name);
-  Fp8Config parsed{{&spec, default_parameters(spec), {}, {}, {}, {}, {}, {}, {}, {}, {}}, -1};
+  Fp8Config parsed{without_slots(spec), -1};
   parsed.cuda_device = cuda_device_in_config(config);
   try {
     const StateValue* slots = config.find(fp8_slots_key);
@@ -54,7 +54,7 @@ Fp8Config parse_fp8_config(const char* json, const ScalerState& state) {
 std::string fp8_policies_json() {
   json::Array policies;
   for (const Fp8PolicySpec& spec : fp8_policies()) {
-    const ScalerState fresh = to_state({&spec, default_parameters(spec), {}, {}, {}, {}, {}, {}, {}, {}, {}});
+    const ScalerState fresh = to_state(without_slots(spec));
     json::Array parameters;
     for (const Fp8ParameterSpec& parameter : spec.parameters) {
       json::Members members;

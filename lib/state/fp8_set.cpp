@@ -130,7 +130,7 @@ void assign_slots(Fp8Set& set, const StateValue& value) {
   set.formats.resize(count, set.formats.empty() ? Dtype::kF8E4m3fn : set.formats.front());
 }
 
-/// Before "slots" it is the format of all; behind it, there must be one for each.
+/// One format is that of all slots. REQUIRES: "slots" was assigned.
 void assign_formats(Fp8Set& set, const StateValue& value) {
   std::vector<Dtype> formats = items_of<Dtype>(value, fp8_format_key, as_format);
   if (formats.size() == 1) formats.resize(set.count(), formats.front());
@@ -303,13 +303,20 @@ ScalerState to_state(const Fp8Set& set) {
   return state;
 }
 
+Fp8Set without_slots(const Fp8PolicySpec& policy) {
+  Fp8Set set{};
+  set.policy = &policy;
+  set.parameters = default_parameters(policy);
+  return set;
+}
+
 Fp8Set start_fp8_from(const ScalerState& state) {
   const Fp8PolicySpec* spec = find_fp8_policy(state.policy);
   if (spec == nullptr) {
     throw Error(Status::unsupported, fmt::format("policy \"{}\" is none of FP8", escaped(state.policy)),
                 "tare_fp8_policies lists those that there are.");
   }
-  Fp8Set set{spec, default_parameters(*spec), {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Fp8Set set = without_slots(*spec);
   guess_sizes(set, state);
   take_params(set, state);
   start_fresh(set);

@@ -40,8 +40,11 @@ inline constexpr std::size_t most_fp8_history_entries = std::size_t{1} << 28;
 /// Throws `invalid_argument` and names what there is.
 const Fp8PolicySpec& require_fp8_policy(std::string_view name);
 
-/// Puts one parameter, "slots" or "format" among them; false where there is none of that name. Throws `mismatch` for a
-/// value of another kind or out of range.
+/// A set of that policy with its framework's parameters.
+Fp8Set without_slots(const Fp8PolicySpec& policy);
+
+/// Puts one parameter, "slots" or "format" (behind "slots") among them; false where there is none of that name. Throws
+/// `mismatch` for a value of another kind or out of range.
 bool assign(Fp8Set& set, std::string_view key, const StateValue& value);
 
 /// Gives arrays their size, with the values of a fresh set, once parameters, slots and formats are known. Throws

@@ -35,7 +35,7 @@ struct ScalerState {
 /// `mismatch` where a known name holds what it cannot hold, or the same value comes twice and differently.
 void normalise(ScalerState& state);
 
-/// The roles that the state has values for, in the order of DESIGN.md's table.
+/// The roles that the state has values for, in the order of role.cpp's table.
 StateSection roles_of(const ScalerState& state);
 
 /// Where `roles` of a file say something else than its fields and params, this throws `mismatch`: one of the two was

@@ -370,7 +370,7 @@ enum {
   TARE_KIND_ARRAY = 5,
   TARE_KIND_JSON = 6 /* something else that was kept as it stood */
 };
-/* A key is a role ("scale"), a native name ("_growth_tracker", "growth_tracker"), or a name in full
+/* A key is a role ("scale"; not of FP8 states), a native name ("_growth_tracker", "growth_tracker"), or a name in full
  * ("params.growth_interval"); "policy" is text. TARE_E_NOT_FOUND names what there is. */
 TARE_API int32_t tare_state_kind(int32_t* out, const tare_state* state, const char* key, tare_error* error);
 /* Integers, booleans (0 and 1) and text such as "0x1p16" or "nan" are numbers too. */

@@ -1,4 +1,6 @@
-// tare.hpp: tare.h for C++ (17 and later), header-only: handles that destroy themselves, errors that are thrown.
+// tare.hpp: scalers, lists of gradients and states of tare.h for C++ (17 and later), header-only: handles that destroy
+// themselves, errors that are thrown. What tare.h says of a call holds here; for what is not wrapped (FP8 slots,
+// checkpoints' inspect and edit) its functions take get().
 #ifndef TARE_TARE_HPP
 #define TARE_TARE_HPP
 
@@ -60,11 +62,13 @@ inline tare_tensor tensor(void* data, std::size_t count, std::int32_t dtype) {
   return {data, count, dtype, 0};
 }
 
+/// Scaler state: of a running scaler, a file of tare's own, or a checkpoint. Moved, not copied.
 class State {
  public:
   /// Takes ownership.
   explicit State(tare_state* handle) : handle_(handle) {}
 
+  /// tare's own JSON or HDF5, or lerobot's scaler_state.json.
   static State read(const std::string& path) { return make(tare_state_read, path.c_str()); }
   static State from_json(std::string_view json) {
     return make(tare_state_from_json, json.data(), static_cast<std::uint64_t>(json.size()));
@@ -74,6 +78,7 @@ class State {
     return make(tare_checkpoint_state, path.c_str(), detail::or_null(at));
   }
 
+  /// By the path's ending; options as tare_state_write takes them.
   void write(const std::string& path, const std::string& options = {}) const {
     detail::call(tare_state_write, handle_.get(), path.c_str(), detail::or_null(options));
   }
@@ -82,6 +87,7 @@ class State {
     detail::call(tare_state_to_json, &text, handle_.get());
     return detail::text_of(text);
   }
+  /// `key`: a role ("scale"), a native name, or one in full ("params.growth_interval").
   double number(const std::string& key) const {
     double value = 0;
     detail::call(tare_state_number, &value, handle_.get(), key.c_str());
@@ -91,6 +97,7 @@ class State {
     detail::call(tare_state_set_number, handle_.get(), key.c_str(), value);
   }
 
+  /// Borrowed.
   const tare_state* get() const { return handle_.get(); }
 
  private:
@@ -104,33 +111,41 @@ class State {
   detail::Owned<tare_state, tare_state_destroy> handle_;
 };
 
+/// A running loss scaler. Moved, not copied; a const one may be used by several threads at once. Tensors lie where the
+/// scaler computes. Streams are CUDA's; a CPU scaler ignores them. scale(), statistics(), save() and load() wait.
 class Scaler {
  public:
+  /// {"policy":"torch","initial_scale":65536,"device":"cpu","threads":1}, as tare_scaler_create takes it.
   explicit Scaler(const std::string& config) {
     tare_scaler* handle = nullptr;
     detail::call(tare_scaler_create, &handle, config.c_str());
     handle_.reset(handle);
   }
+  /// Goes on where `state` stands; parameters of `config` go before the state's.
   explicit Scaler(const State& state, const std::string& config = {}) {
     tare_scaler* handle = nullptr;
     detail::call(tare_scaler_create_from_state, &handle, state.get(), detail::or_null(config));
     handle_.reset(handle);
   }
 
+  /// What to multiply the loss by.
   double scale(tare_stream stream = nullptr) const {
     double value = 0;
     detail::call(tare_scaler_scale, &value, static_cast<const tare_scaler*>(handle_.get()), stream);
     return value;
   }
+  /// `which`: TARE_POINTER_SCALE ...; stable until the scaler is gone, in device memory for one on a GPU.
   const void* pointer(std::int32_t which) const {
     const void* pointer = nullptr;
     detail::call(tare_scaler_pointer, &pointer, static_cast<const tare_scaler*>(handle_.get()), which);
     return pointer;
   }
+  /// In place; found-inf and statistics accumulate until update().
   void unscale(const std::vector<tare_tensor>& tensors, tare_stream stream = nullptr) {
     detail::call(tare_scaler_unscale, handle_.get(), tensors.data(), static_cast<std::uint64_t>(tensors.size()),
                  stream);
   }
+  /// The same without writing.
   void observe(const std::vector<tare_tensor>& tensors, tare_stream stream = nullptr) {
     detail::call(tare_scaler_observe, handle_.get(), tensors.data(), static_cast<std::uint64_t>(tensors.size()),
                  stream);
@@ -138,13 +153,16 @@ class Scaler {
   void report_overflow(bool overflow, tare_stream stream = nullptr) {
     detail::call(tare_scaler_report_overflow, handle_.get(), overflow ? 1 : 0, stream);
   }
+  /// Policy "layerwise": what the next update goes by.
   void report_layer(const tare_layer& layer, tare_stream stream = nullptr) {
     detail::call(tare_scaler_report_layer, handle_.get(), &layer, stream);
   }
+  /// Throws Failure with TARE_E_RULE where the rule raises; the scaler is then what the framework's would be.
   void update(tare_stream stream = nullptr) { detail::call(tare_scaler_update, handle_.get(), stream); }
   void set_scale(double scale, tare_stream stream = nullptr) {
     detail::call(tare_scaler_set_scale, handle_.get(), scale, stream);
   }
+  /// JSON "tare.statistics/1".
   std::string statistics(tare_stream stream = nullptr) const {
     tare_text* text = nullptr;
     detail::call(tare_scaler_statistics, &text, static_cast<const tare_scaler*>(handle_.get()), stream);
@@ -155,10 +173,12 @@ class Scaler {
     detail::call(tare_scaler_save, &state, static_cast<const tare_scaler*>(handle_.get()), stream);
     return State(state);
   }
+  /// Of the same policy, all of its fields; throws Failure with TARE_E_MISMATCH and changes nothing otherwise.
   void load(const State& state, tare_stream stream = nullptr) {
     detail::call(tare_scaler_load, handle_.get(), state.get(), stream);
   }
 
+  /// Borrowed.
   tare_scaler* get() const { return handle_.get(); }
 
  private:
