@@ -70,10 +70,10 @@ static int32_t run(tare_scaler* scaler, const char* checkpoint, const char* fold
   status = scaler_load(scaler, state, NULL, &error);
   state_destroy(state);
   if (status != TARE_OK) return status;
-  if ((status = scaler_report_overflow(scaler, 0, NULL, &error)) != TARE_OK) return status;
+  if ((status = scaler_report_overflow(scaler, 1, NULL, &error)) != TARE_OK) return status;
   if ((status = scaler_update(scaler, NULL, &error)) != TARE_OK) return status;
   if ((status = scaler_scale(&scale, scaler, NULL, &error)) != TARE_OK) return status;
-  printf("checkpoint %g\n", scale);
+  printf("an overflow after the checkpoint: scale %g\n", scale);
   return TARE_OK;
 }
 

@@ -21,9 +21,9 @@ int main(int count, char** arguments) try {
               tare::cxx::State::read(folder + "/cpp.h5").number("scale"));
 
   scaler.load(tare::cxx::State::from_checkpoint(arguments[1]));
-  scaler.report_overflow(false);
+  scaler.report_overflow(true);
   scaler.update();
-  std::printf("checkpoint %g\n", scaler.scale());
+  std::printf("an overflow after the checkpoint: scale %g\n", scaler.scale());
   return 0;
 } catch (const tare::cxx::Failure& failure) {
   std::fprintf(stderr, "%s\n", failure.what());

@@ -240,8 +240,8 @@ program example
   call check(checkpoint_state(state, c_text(trim(checkpoint)), c_null_ptr, error))
   call check(scaler_load(scaler, state, c_null_ptr, error))
   call state_destroy(state)
-  call check(scaler_report_overflow(scaler, 0_c_int32_t, c_null_ptr, error))
+  call check(scaler_report_overflow(scaler, 1_c_int32_t, c_null_ptr, error))
   call check(scaler_update(scaler, c_null_ptr, error))
-  print "(a, i0)", "checkpoint ", nint(scale_of(scaler))
+  print "(a, i0)", "an overflow after the checkpoint: scale ", nint(scale_of(scaler))
   call scaler_destroy(scaler)
 end program

@@ -85,7 +85,7 @@ func main() {
 	withText(os.Args[1], func(path *C.char) { must(C.tare_checkpoint_state(&state, path, nil, failure), failure) })
 	defer C.tare_state_destroy(state)
 	must(C.tare_scaler_load(scaler, state, nil, failure), failure)
-	must(C.tare_scaler_report_overflow(scaler, 0, nil, failure), failure)
+	must(C.tare_scaler_report_overflow(scaler, 1, nil, failure), failure)
 	must(C.tare_scaler_update(scaler, nil, failure), failure)
-	fmt.Printf("checkpoint %g\n", scaleOf(scaler))
+	fmt.Printf("an overflow after the checkpoint: scale %g\n", scaleOf(scaler))
 }

@@ -68,6 +68,6 @@ local state = made("state", "scaler_save", scaler, nil)
 print(("read back %g and %g"):format(read_back(state, folder .. "/lua.json"), read_back(state, folder .. "/lua.h5")))
 
 call("scaler_load", scaler, made("state", "checkpoint_state", checkpoint, nil), nil)
-call("scaler_report_overflow", scaler, 0, nil)
+call("scaler_report_overflow", scaler, 1, nil)
 call("scaler_update", scaler, nil)
-print(("checkpoint %g"):format(number("scaler_scale", scaler, nil)))
+print(("an overflow after the checkpoint: scale %g"):format(number("scaler_scale", scaler, nil)))

@@ -25,6 +25,6 @@ print(f"read back {tare.State.read(f'{folder}/python.json')['scale']:g} and "
       f"{tare.State.read(f'{folder}/python.h5')['scale']:g}")
 
 scaler.load(tare.State.from_checkpoint(checkpoint))
-scaler.report_overflow(False)
+scaler.report_overflow(True)
 scaler.update()
-print(f"checkpoint {scaler.scale:g}")
+print(f"an overflow after the checkpoint: scale {scaler.scale:g}")

@@ -74,6 +74,6 @@ state = tare.made(:state, :scaler_save, scaler, nil)
 printf("read back %g and %g\n", read_back[state, "#{folder}/ruby.json"], read_back[state, "#{folder}/ruby.h5"])
 
 tare.call(:scaler_load, scaler, tare.made(:state, :checkpoint_state, checkpoint, nil), nil)
-tare.call(:scaler_report_overflow, scaler, 0, nil)
+tare.call(:scaler_report_overflow, scaler, 1, nil)
 tare.call(:scaler_update, scaler, nil)
-printf("checkpoint %g\n", tare.number(:scaler_scale, scaler, nil))
+printf("an overflow after the checkpoint: scale %g\n", tare.number(:scaler_scale, scaler, nil))

@@ -148,9 +148,9 @@ fn main() -> Result<()> {
     let state = tare.from_checkpoint(checkpoint)?;
     tare.load(scaler, state)?;
     tare.destroy("tare_state_destroy", state);
-    tare.report_overflow(scaler, false)?;
+    tare.report_overflow(scaler, true)?;
     tare.update(scaler)?;
-    println!("checkpoint {}", tare.scale(scaler)?);
+    println!("an overflow after the checkpoint: scale {}", tare.scale(scaler)?);
     tare.destroy("tare_scaler_destroy", scaler);
     Ok(())
 }

@@ -49,5 +49,5 @@ esac | tee "$work/answer"
 diff "$work/answer" - <<'EOF'
 unscaled 1, scale 512
 read back 512 and 512
-checkpoint 65536
+an overflow after the checkpoint: scale 32768
 EOF
