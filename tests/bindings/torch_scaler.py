@@ -383,6 +383,21 @@ def it_is_for_cuda_and_off_where_there_is_none(make):
         return make.func().is_enabled(), len(caught)
 
 
+def scales_of_megatron_after_loading_every_step():
+    config = '{"policy":"megatron","initial_scale":1024,"hysteresis":2}'
+    scaler = mine(config=config)
+    scales = []
+    for gradient in (overflowed(), two(), overflowed(), overflowed(), two()):
+        scaler.scale(gradient)
+        scaler.step(optimizer_of(gradient))
+        scaler.update()
+        scales.append(scaler.get_scale())
+        saved = pickle.loads(pickle.dumps(scaler)).state_dict()
+        scaler = mine(config=config)
+        scaler.load_state_dict(saved)
+    return scales
+
+
 theirs = functools.partial(torch.amp.GradScaler, torch.device(device).type)
 mine = functools.partial(torch_scaler.GradScaler, torch.device(device).type)
 scenarios = [scenario for name, scenario in list(globals().items()) if name.startswith("it_")]
@@ -392,5 +407,8 @@ for scenario in scenarios:
     if found:
         failed += 1
         print(f"{scenario.__name__.replace('_', ' ')}: not as torch, {len(found)} times, first at {found[0]}")
-print(f"{steps} steps and {len(scenarios) - 1} other scenarios, {device}, torch {torch.__version__}: {failed} differ")
+if scales_of_megatron_after_loading_every_step() != [1024, 1024, 512, 256, 256]:
+    failed += 1
+    print("it does not follow Megatron's rule")
+print(f"{steps} steps and {len(scenarios)} other scenarios, {device}, torch {torch.__version__}: {failed} differ")
 sys.exit(1 if failed else 0)
