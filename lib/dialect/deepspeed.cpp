@@ -17,6 +17,8 @@ constexpr auto part_fields = std::to_array<FieldRule>({
     {"scale_window", Role::growth_interval},
 });
 
+// FP16_UnfusedOptimizer keeps its float32 weights under this key; the fused one flattens them, in fp32_groups_flat.
+constexpr auto optimizer_keys = std::to_array<std::string_view>({"fp32_groups"});
 constexpr auto root_keys = std::to_array<std::string_view>({"ds_version", "ds_config"});
 
 constexpr auto part_settings = std::to_array<Setting>({
@@ -66,6 +68,7 @@ constinit const Dialect deepspeed_part = {
     .fields = part_fields,
     .growth = Growth::modulo_after_one,
     .settings = part_settings,
+    .telling_keys = optimizer_keys,
     .beside_root_keys = root_keys,
 };
 

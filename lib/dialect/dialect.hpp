@@ -79,6 +79,8 @@ struct Dialect {
   Growth growth = Growth::not_stored;
   std::span<const Setting> settings = {};
   std::string_view under = {};  ///< the key that it must stand under; empty: any
+  /// Parts: keys beside the fields whose presence tells which of the framework's classes wrote them.
+  std::span<const std::string_view> telling_keys = {};
   /// At least one of these keys is at the file's root; empty: no matter.
   std::span<const std::string_view> beside_root_keys = {};
   /// Objects: parts of the class's dotted module name, one of which it has, and the class's names; empty: any.
@@ -124,7 +126,8 @@ struct FoundScaler {
   std::vector<std::string> also_at;  ///< other paths to the very same one
   std::string place;                 ///< who keeps it there: "Lightning 2.1 or newer"; empty where nothing tells
   Authority authority = Authority::unknown;
-  std::vector<Field> fields;  ///< in file order
+  std::vector<Field> fields;             ///< in file order
+  std::vector<std::string_view> beside;  ///< those of the dialect's telling keys that are there
   NodeId node = nowhere;
 
   [[nodiscard]] const Field* find(Role role) const;              ///< with a number; null where none is stored

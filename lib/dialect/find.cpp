@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
@@ -141,6 +142,8 @@ class Finder {
     scaler.dialect = &dialect;
     scaler.path = walk_.path(walk_.current());
     scaler.node = dialect.form == Form::object ? walk_.owner(walk_.current()) : map;
+    std::ranges::copy_if(dialect.telling_keys, std::back_inserter(scaler.beside),
+                         [&](std::string_view key) { return tree_.find(map, key) != nowhere; });
     return scaler;
   }
 

@@ -10,7 +10,8 @@
 namespace tare {
 namespace {
 
-/// A dialect whose state has `having` (empty: any) runs under that policy and variant. The first row that fits counts.
+/// A dialect whose state has `having`, as a field or beside its fields (empty: any), runs under that policy and
+/// variant. The first row that fits counts.
 struct Row {
   std::string_view dialect;
   std::string_view having;
@@ -26,6 +27,7 @@ constexpr Row rows[] = {
     {"apex", "", "apex", ""},
     {"megatron", "", "megatron", ""},
     {"deepspeed", "cur_hysteresis", "deepspeed", "zero"},
+    {"deepspeed", "fp32_groups", "deepspeed", "unfused"},
     {"deepspeed", "dynamic_loss_scale", "deepspeed", "fused"},
     {"deepspeed", "cur_iter", "deepspeed", "zero"},
     {"deepspeed", "", "deepspeed", "static"},
@@ -61,10 +63,14 @@ constexpr Unrunnable unrunnable[] = {
      "carry the scale by hand: tare edit CHECKPOINT scale=..."},
 };
 
+bool has(const FoundScaler& scaler, std::string_view name) {
+  return scaler.find(name) != nullptr || std::ranges::find(scaler.beside, name) != scaler.beside.end();
+}
+
 const Row& row_of(const FoundScaler& scaler) {
   const std::string_view dialect = scaler.dialect->name;
   for (const Row& row : rows) {
-    if (row.dialect == dialect && (row.having.empty() || scaler.find(row.having) != nullptr)) return row;
+    if (row.dialect == dialect && (row.having.empty() || has(scaler, row.having))) return row;
   }
   for (const Unrunnable& one : unrunnable) {
     if (one.dialect != dialect) continue;
