@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -40,6 +41,28 @@ double bound_of(const StateValue& value, const std::string& key) {
   const double bound = number_of(value, key);
   if (!std::isfinite(bound) || bound <= 0) refuse_config(fmt::format("{} is not a positive finite number", key));
   return bound;
+}
+
+bool has_same_fields(const rule::PolicySpec& a, const rule::PolicySpec& b) {
+  return std::ranges::equal(a.fields, b.fields, {}, &rule::FieldSpec::name, &rule::FieldSpec::name);
+}
+
+/// The state under the variant that the configuration names, which is one that keeps the same fields: files tell only
+/// some variants apart.
+ScalerState in_variant_of(const StateSection& config, const ScalerState& given) {
+  const rule::PolicySpec* own = policy_of(given);
+  if (own == nullptr) return given;  // start_from refuses it
+  const std::string name = text_in_config(config, "policy");
+  const std::string variant = variant_in(config, *own);
+  const bool is_other_policy = !name.empty() && name != own->name;
+  const rule::PolicySpec& meant = is_other_policy || variant.empty() ? *own : require_policy(own->name, variant);
+  if (is_other_policy || !has_same_fields(*own, meant)) {
+    refuse_config(fmt::format("the state is of policy \"{}\"", full_name(*own)),
+                  "Leave \"policy\" and the variant out, or translate the state first.");
+  }
+  ScalerState state = given;
+  if (!own->variant_key.empty()) state.params.set(own->variant_key, std::string(meant.variant));
+  return state;
 }
 
 class Parser {
@@ -116,17 +139,12 @@ ScalerConfig parse_config(const char* json) {
 }
 
 ScalerConfig parse_config(const char* json, const ScalerState& state) {
+  const bool has_config = json != nullptr && *json != '\0';
+  const StateSection config = has_config ? members_of_json(json, "the configuration") : StateSection();
   ScalerConfig parsed;
-  parsed.start = start_from(state);
-  if (json == nullptr || *json == '\0') return parsed;
-  const StateSection config = members_of_json(json, "the configuration");
+  parsed.start = start_from(in_variant_of(config, state));
+  if (!has_config) return parsed;
   const rule::PolicySpec& spec = rule::spec_of(parsed.start.policy.id);
-  const std::string name = text_in_config(config, "policy");
-  const std::string variant = variant_in(config, spec);
-  if ((!name.empty() && name != spec.name) || (!variant.empty() && variant != spec.variant)) {
-    refuse_config(fmt::format("the state is of policy \"{}\"", full_name(spec)),
-                  "Leave \"policy\" out, or translate the state first.");
-  }
   parsed.cuda_device = cuda_device_in_config(config);
   as_configuration(spec, [&] { Parser(config, spec, parsed).parse(); });
   rule::prepare(parsed.start.policy);

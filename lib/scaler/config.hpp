@@ -15,8 +15,8 @@ struct ScalerConfig {
 /// Throws `invalid_argument` and names the allowed keys or range.
 ScalerConfig parse_config(const char* json);
 
-/// From where `state` stands; the configuration (null: none) may change parameters and say where it runs, and its
-/// policy, if it names one, must be the state's.
+/// From where `state` stands; the configuration (null: none) may change parameters and say where it runs. Its policy,
+/// if it names one, must be the state's; its variant one that keeps the same fields.
 ScalerConfig parse_config(const char* json, const ScalerState& state);
 
 }  // namespace tare

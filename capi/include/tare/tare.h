@@ -154,7 +154,8 @@ TARE_API void tare_text_destroy(tare_text* text);
 TARE_API int32_t tare_scaler_create(tare_scaler** out, const char* config_json, tare_error* error);
 
 /* Makes a scaler that goes on where `state` stands; what the state does not name starts as the framework starts it.
- * `config_json` may be NULL; its parameters go before the state's. *out is owned, the state is copied. */
+ * `config_json` may be NULL; its parameters go before the state's, and so does its variant, of those that keep the same
+ * fields (DeepSpeed's "fused" and "unfused"). *out is owned, the state is copied. */
 TARE_API int32_t tare_scaler_create_from_state(tare_scaler** out, const tare_state* state, const char* config_json,
                                                tare_error* error);
 

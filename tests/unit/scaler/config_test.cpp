@@ -126,3 +126,25 @@ TEST_CASE("a scaler made from a state goes on there, and its configuration may c
   CHECK(scaler->scale(nullptr) == 256);
   CHECK_THROWS_WITH(parse_config(R"({"policy":"nemo"})", state), Contains("the state is of policy \"torch\""));
 }
+
+TEST_CASE("a configuration may name another variant for a state where that keeps the same fields") {
+  const ScalerState fused = state_from_json(
+      R"({"policy":"deepspeed","params":{"variant":"fused","scale_window":9},"fields":{"cur_scale":1,"cur_iter":4}})",
+      "x");
+  const auto scaler = make_scaler(parse_config(R"({"variant":"unfused"})", fused));
+  for (int i = 0; i < 20; ++i) {
+    scaler->report_overflow(true, nullptr);
+    scaler->update(nullptr);
+  }
+  CHECK(scaler->scale(nullptr) == 0.25);  // the floor of the variant's own
+  CHECK(integer_of(get(scaler->save(nullptr), "cur_iter"), "") == 24);
+  CHECK(integer_of(get(scaler->save(nullptr), "scale_window"), "") == 9);
+
+  const auto refusal = [&](const char* config) {
+    CHECK_THROWS_WITH(parse_config(config, fused), Contains("the state is of policy \"deepspeed fused\""));
+  };
+  refusal(R"({"variant":"zero"})");
+  refusal(R"({"variant":"static"})");
+  refusal(R"({"policy":"torch","variant":"unfused"})");
+  CHECK_THROWS_WITH(parse_config(R"({"variant":"sideways"})", fused), Contains("no variant \"sideways\""));
+}
