@@ -10,6 +10,7 @@
 #include "lib/edit/plan.hpp"
 #include "lib/edit/undo.hpp"
 #include "lib/report/report.hpp"
+#include "lib/state/policy_state.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -119,7 +120,7 @@ ScalerState read_state(const char* path, const char* at) {
   const Checkpoint checkpoint = open_checkpoint(path, {});
   Choice choice;
   if (at != nullptr) choice.at = at;
-  return to_state(chosen_scalers(checkpoint, choice).front()->state());
+  return completed(to_state(chosen_scalers(checkpoint, choice).front()->state()));
 }
 
 }  // namespace

@@ -102,6 +102,16 @@ void take_counters(rule::Counters& counters, const ScalerState& state, Misfits& 
   }
 }
 
+/// A scaler of the state's parameters that has not stepped yet.
+RunningState fresh(const rule::PolicySpec& spec, const ScalerState& state, Misfits& misfits) {
+  RunningState running;
+  running.policy = rule::make_policy(spec);
+  take_params(running, spec, state, misfits);
+  rule::prepare(running.policy);
+  running.state = rule::initial_state(running.policy);
+  return running;
+}
+
 const rule::PolicySpec& known_policy(const ScalerState& state) {
   if (const rule::PolicySpec* spec = policy_of(state)) return *spec;
   throw Error(Status::unsupported, "policy \"" + state.policy + "\" is not one that this tare runs",
@@ -133,11 +143,7 @@ RunningState start_from(const ScalerState& given) {
   normalise(state);
   const rule::PolicySpec& spec = known_policy(state);
   Misfits misfits;
-  RunningState running;
-  running.policy = rule::make_policy(spec);
-  take_params(running, spec, state, misfits);
-  rule::prepare(running.policy);
-  running.state = rule::initial_state(running.policy);
+  RunningState running = fresh(spec, state, misfits);
   take_fields(running, spec, state, misfits);
   take_counters(running.counters, state, misfits);
   misfits.missing.clear();
@@ -146,6 +152,19 @@ RunningState start_from(const ScalerState& given) {
   if (!wrong.empty())
     throw Error(Status::mismatch, "the state of policy \"" + state.policy + "\" does not fit: " + wrong);
   return running;
+}
+
+ScalerState completed(const ScalerState& given) {
+  ScalerState state = given;
+  normalise(state);
+  const rule::PolicySpec& spec = known_policy(state);
+  Misfits misfits;  // parameters that do not fit are told by whoever runs the state
+  const RunningState initial = fresh(spec, state, misfits);
+  for (const auto& field : spec.fields) {
+    const bool is_missing = is_present(field, initial.policy.params) && state.fields.find(field.name) == nullptr;
+    if (is_missing) state.fields.set(field.name, value_of(initial.state, field));
+  }
+  return state;
 }
 
 void load_into(RunningState& running, const ScalerState& given) {

@@ -16,6 +16,11 @@ ScalerState to_state(const RunningState& running);
 /// cannot hold, `unsupported` for a policy that this tare does not know.
 RunningState start_from(const ScalerState& given);
 
+/// The state with every field that its policy has: what it does not name is as in a fresh scaler of its parameters,
+/// which is how a framework resumes what its file does not hold. Throws `unsupported` for a policy that this tare does
+/// not know.
+ScalerState completed(const ScalerState& given);
+
 /// Puts a state of the same policy into a running scaler: every field must be there and nothing that the policy does
 /// not know; parameters that the state lacks stay. All or nothing: throws `mismatch` and lists what is missing, what is
 /// extra and what is wrong.

@@ -442,8 +442,9 @@ TARE_API int32_t tare_checkpoint_edit(tare_text** out, const char* path, const c
  * {"hard_links":false}, true: also in files that have other names. *out is owned. */
 TARE_API int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* options_json, tare_error* error);
 
-/* The state of one scaler of a checkpoint, ready for tare_scaler_create_from_state or tare_scaler_load. `at` is its
- * path as inspect shows it; NULL: the only one, else TARE_E_REFUSED with the list. *out is owned. */
+/* The state of one scaler of a checkpoint, ready for tare_scaler_create_from_state or tare_scaler_load: fields that the
+ * file does not hold are as the framework starts them, as in its own resume; parameters that it does not hold are left
+ * out. `at` is its path as inspect shows it; NULL: the only one, else TARE_E_REFUSED with the list. *out is owned. */
 TARE_API int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error);
 
 /* The JSON of `tare attest --json` ("tare.attest/1"): every class and function that the checkpoint's pickles name,

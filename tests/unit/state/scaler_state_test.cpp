@@ -146,6 +146,25 @@ TEST_CASE("loading names all that is missing, extra and bad at once, and changes
   CHECK(to_state(running) == to_state(start_from(torch_state())));
 }
 
+TEST_CASE("a completed state has what a fresh scaler of its parameters starts with, and keeps what it held") {
+  ScalerState state;
+  state.policy = "deepspeed";
+  state.params.set("delayed_shift", std::int64_t{3});
+  state.fields.set("cur_scale", 64.0);
+  state.other.set("dtype", std::string("torch.float16"));
+  const ScalerState whole = completed(state);
+  CHECK(number_of(get(whole, "cur_scale"), "") == 64);
+  CHECK(number_of(get(whole, "cur_hysteresis"), "") == 3);
+  CHECK(number_of(get(whole, "last_overflow_iter"), "") == -1);
+  CHECK(number_of(get(whole, "cur_iter"), "") == 0);
+  CHECK(whole.params == state.params);
+  CHECK(whole.other == state.other);
+
+  RunningState running = start_from(state);
+  CHECK_THROWS_WITH(load_into(running, state), Contains("missing: fields.cur_iter"));
+  load_into(running, whole);
+}
+
 TEST_CASE("a state does not go into a scaler of another policy or variant") {
   RunningState running = start_from(torch_state());
   ScalerState other;
