@@ -19,8 +19,16 @@ using rule::ValueType;
   throw Error(Status::mismatch, std::string(what) + " " + std::string(problem));
 }
 
+/// The one element of an array, as frameworks keep a number in a tensor of shape [1]; or the value itself.
+StateValue unwrapped(const StateValue& value) {
+  const auto* array = std::get_if<StateArray>(&value);
+  if (array == nullptr || array->size() != 1) return value;
+  return std::visit([](const auto& list) { return StateValue(list.front()); }, array->values);
+}
+
 /// Text that stands for a number, or the value itself.
-StateValue with_numbers_read(const StateValue& value) {
+StateValue with_numbers_read(const StateValue& given) {
+  const StateValue value = unwrapped(given);
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) return value;
   const auto number = parse_number(*text);
