@@ -1,5 +1,7 @@
 #include "lib/base/error.hpp"
 
+#include <cerrno>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -9,6 +11,7 @@ Error::Error(Status s, const std::string& message, std::string h, int d)
     : std::runtime_error(message), status(s), hint(std::move(h)), detail(d) {}
 
 void throw_io(const std::string& what, int error_number) {
+  if (error_number == ENOMEM) throw std::bad_alloc();  // no fault of the file's, for which others are read in its place
   throw Error(Status::io, what + ": " + std::generic_category().message(error_number), {}, error_number);
 }
 

@@ -36,7 +36,7 @@ class Error : public std::runtime_error {
   int detail;  ///< errno for `io`, cudaError_t for `backend`, else 0
 };
 
-/// Throws an `io` error that names `what` (usually a path) and the text of `error_number`.
+/// Throws an `io` error that names `what` (usually a path) and the text of `error_number`; of ENOMEM std::bad_alloc.
 [[noreturn]] void throw_io(const std::string& what, int error_number);
 
 }  // namespace tare

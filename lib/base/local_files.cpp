@@ -1,9 +1,10 @@
-#include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include "lib/base/error.hpp"
 #include "lib/base/files.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/local_paths.hpp"
 
 namespace tare {
 namespace {
@@ -26,14 +27,6 @@ FileType type_of(fs::file_status status) {
   }
 }
 
-/// As the folder itself says, where it does: no file is asked.
-FileType type_of(const fs::directory_entry& entry) {
-  std::error_code ignored;
-  if (entry.is_symlink(ignored)) return FileType::link;
-  if (entry.is_directory(ignored)) return FileType::folder;
-  return entry.is_regular_file(ignored) ? FileType::file : FileType::other;
-}
-
 class LocalFiles final : public Files {
  public:
   [[nodiscard]] FileType type(const std::string& path) const override {
@@ -43,13 +36,8 @@ class LocalFiles final : public Files {
 
   [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override {
     std::vector<FileEntry> entries;
-    std::error_code error;
-    for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-         entry.increment(error)) {
-      if (entries.size() > limits::max_files) break;
-      entries.push_back({entry->path().filename().string(), type_of(*entry)});
-    }
-    if (error) throw_io(folder, error.value());
+    const int error = list_folder(folder, limits::max_files + 1, entries);
+    if (error != 0) throw_io(folder, error);
     return entries;
   }
 
@@ -64,10 +52,11 @@ class LocalFiles final : public Files {
   }
 
   [[nodiscard]] bool is_inside(const std::string& path, const std::string& folder) const override {
-    std::error_code error;
-    const fs::path inner = fs::canonical(path, error);
-    const fs::path outer = error ? fs::path() : fs::canonical(folder, error);
-    return !error && std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+    std::string inner;
+    std::string outer;
+    if (resolve_path(path, inner) != 0 || resolve_path(folder, outer) != 0) return false;
+    if (!outer.ends_with('/')) outer += '/';  // all but the root
+    return (inner + "/").starts_with(outer);
   }
 };
 

@@ -1,25 +1,23 @@
 #include "lib/codec/new_file.hpp"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
-#include <new>
 
 #include "lib/base/error.hpp"
+#include "lib/base/local_paths.hpp"
 
 namespace tare {
 namespace {
 
 constexpr int most_attempts = 100;
 
+/// What a link leads to, so that it stays one.
 std::string resolved(const std::string& path) {
-  const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), free);
-  if (!real && errno == ENOMEM) throw std::bad_alloc();  // without it a link would be replaced, not what it leads to
-  return real ? std::string(real.get()) : path;
+  std::string real;
+  return resolve_path(path, real) == 0 ? real : path;
 }
 
 /// An open file that is removed unless it was renamed.

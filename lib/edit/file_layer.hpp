@@ -12,15 +12,9 @@
 #include <vector>
 
 #include "lib/base/bytes.hpp"
+#include "lib/base/files.hpp"
 
 namespace tare {
-
-enum class EntryKind { file, folder, link, other };
-
-struct FolderEntry {
-  std::string name;
-  EntryKind kind = EntryKind::other;
-};
 
 /// System calls, one for one. Every function that returns an integer returns the negative errno where it fails.
 class FileLayer {
@@ -46,7 +40,7 @@ class FileLayer {
   virtual int unlink(const std::string& path) = 0;
   virtual int mkdir(const std::string& path, mode_t mode) = 0;
   virtual int rmdir(const std::string& path) = 0;
-  virtual int list(const std::string& path, std::vector<FolderEntry>& into) = 0;
+  virtual int list(const std::string& path, std::vector<FileEntry>& into) = 0;
   /// `path` without symlinks, dots and repeated slashes, as realpath(3).
   virtual int resolve(const std::string& path, std::string& into) = 0;
 

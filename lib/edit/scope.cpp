@@ -60,11 +60,11 @@ void Scope::add_parents(const std::string& folder) {
 namespace {
 
 /// Of a folder's folders those in which tare may have changed something.
-std::vector<std::string> folders_to_search(const std::vector<FolderEntry>& entries) {
+std::vector<std::string> folders_to_search(const std::vector<FileEntry>& entries) {
   std::vector<std::string> folders;
   const SeveralFiles* format = nullptr;
-  for (const FolderEntry& entry : entries) {
-    if (entry.kind == EntryKind::folder && entry.name != ".tare") folders.push_back(entry.name);
+  for (const FileEntry& entry : entries) {
+    if (entry.type == FileType::folder && entry.name != ".tare") folders.push_back(entry.name);
     const SeveralFiles* whole = format_of_whole(entry.name);
     if (whole != nullptr && (format == nullptr || entry.name == format->overruling)) format = whole;
   }
@@ -75,16 +75,16 @@ std::vector<std::string> folders_to_search(const std::vector<FolderEntry>& entri
 }  // namespace
 
 void Scope::add_inside(const std::string& folder, std::size_t depth) {
-  std::vector<FolderEntry> entries;
+  std::vector<FileEntry> entries;
   const int listed = files_->list(folder, entries);
   if (listed == -EACCES) return;
   checked(listed, folder);
   if (depth > limits::max_depth || folders_.size() + entries.size() > limits::max_files) {
     throw Error(Status::unsupported, folder + ": too many files to look for edits in", "name the checkpoint itself");
   }
-  for (const FolderEntry& entry : entries) {
+  for (const FileEntry& entry : entries) {
     std::string target;
-    if (entry.kind != EntryKind::link || files_->resolve(joined(folder, entry.name), target) != 0) continue;
+    if (entry.type != FileType::link || files_->resolve(joined(folder, entry.name), target) != 0) continue;
     const auto status = status_of(*files_, target);
     if (status && S_ISREG(status->st_mode)) add(target);
   }

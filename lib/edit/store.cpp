@@ -26,8 +26,8 @@ std::optional<StoredRecord> record_named(std::string_view name) {
   return record;
 }
 
-std::vector<FolderEntry> entries_of(const Store& store) {
-  std::vector<FolderEntry> entries;
+std::vector<FileEntry> entries_of(const Store& store) {
+  std::vector<FileEntry> entries;
   const int result = store.files().list(store.inside(), entries);
   if (result != -ENOENT) checked(result, store.inside());
   return entries;
@@ -67,7 +67,7 @@ bool Store::exists() const {
 
 std::vector<StoredRecord> Store::records() const {
   std::vector<StoredRecord> found;
-  for (const FolderEntry& entry : entries_of(*this)) {
+  for (const FileEntry& entry : entries_of(*this)) {
     if (const auto record = record_named(entry.name)) found.push_back(*record);
   }
   std::sort(found.begin(), found.end(), [](const StoredRecord& a, const StoredRecord& b) {
@@ -93,7 +93,7 @@ std::uint64_t Store::next_number() const {
 void Store::sweep() const {
   std::vector<std::uint64_t> undone;
   std::vector<std::uint64_t> applied;
-  for (const FolderEntry& entry : entries_of(*this)) {
+  for (const FileEntry& entry : entries_of(*this)) {
     if (is_part(entry.name)) remove_if_there(*files_, part(entry.name));
     const auto record = record_named(entry.name);
     if (record) (record->state == RecordState::undone ? undone : applied).push_back(record->number);

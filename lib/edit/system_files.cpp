@@ -1,5 +1,4 @@
 // The file layer that is the operating system.
-#include <dirent.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/xattr.h>
@@ -8,10 +7,10 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
-#include <memory>
+#include <limits>
 
+#include "lib/base/local_paths.hpp"
 #include "lib/edit/file_layer.hpp"
 
 namespace tare {
@@ -25,18 +24,6 @@ auto result_of(Call call) {
     if (result >= 0) return result;
     if (errno != EINTR) return static_cast<decltype(result)>(-errno);
   }
-}
-
-EntryKind kind_of(const std::string& folder, const dirent& entry) {
-  unsigned char type = entry.d_type;
-  if (type == DT_UNKNOWN) {
-    struct stat status {};
-    if (::lstat(joined(folder, entry.d_name).c_str(), &status) == 0)
-      type = static_cast<unsigned char>(IFTODT(status.st_mode));
-  }
-  if (type == DT_REG) return EntryKind::file;
-  if (type == DT_DIR) return EntryKind::folder;
-  return type == DT_LNK ? EntryKind::link : EntryKind::other;
 }
 
 struct flock whole_file_lock() {
@@ -98,13 +85,10 @@ class SystemFiles final : public FileLayer {
   int rmdir(const std::string& path) override {
     return result_of([&] { return ::rmdir(path.c_str()); });
   }
-  int list(const std::string& path, std::vector<FolderEntry>& into) override;
-  int resolve(const std::string& path, std::string& into) override {
-    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-    if (!real) return -errno;
-    into = real.get();
-    return 0;
+  int list(const std::string& path, std::vector<FileEntry>& into) override {
+    return -list_folder(path, std::numeric_limits<std::size_t>::max(), into);
   }
+  int resolve(const std::string& path, std::string& into) override { return -resolve_path(path, into); }
   int try_lock(int descriptor) override {
     // Open-file-description locks: they hold between threads too, and on NFS between machines.
     struct flock lock = whole_file_lock();
@@ -130,17 +114,6 @@ class SystemFiles final : public FileLayer {
   uid_t user() override { return ::geteuid(); }
   [[nodiscard]] bool is_shareable() const override { return true; }
 };
-
-int SystemFiles::list(const std::string& path, std::vector<FolderEntry>& into) {
-  const auto close = [](DIR* open) { ::closedir(open); };
-  const std::unique_ptr<DIR, decltype(close)> folder(::opendir(path.c_str()), close);
-  if (!folder) return -errno;
-  for (errno = 0; const dirent* entry = ::readdir(folder.get()); errno = 0) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") into.push_back({name, kind_of(path, *entry)});
-  }
-  return -errno;
-}
 
 std::int64_t SystemFiles::copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
                                      std::uint64_t size) {

@@ -251,7 +251,7 @@ bool fails_cleanly(const Scene& scene, std::uint64_t call, int error_number) {
   if (has_failed && !all_new(disk, old, scene.edits)) {
     CHECK(all_old(disk, old));
     // Where removing the folder was what failed, an empty one stays.
-    std::vector<FolderEntry> left;
+    std::vector<FileEntry> left;
     disk.list("/run/ckpt/.tare", left);
     CHECK(left.empty());
   } else {

@@ -148,9 +148,9 @@ struct Rewritten {
     }
   }
   [[nodiscard]] std::string put_aside() {
-    std::vector<FolderEntry> entries;
+    std::vector<FileEntry> entries;
     disk.list("/run/ckpt/.tare", entries);
-    for (const FolderEntry& entry : entries) {
+    for (const FileEntry& entry : entries) {
       if (entry.name.find(".old.") != std::string::npos) return "/run/ckpt/.tare/" + entry.name;
     }
     FAIL("no old file was put aside");

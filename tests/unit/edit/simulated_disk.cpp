@@ -435,12 +435,12 @@ int SimulatedDisk::rmdir(const std::string& path) {
   return 0;
 }
 
-int SimulatedDisk::list(const std::string& path, std::vector<FolderEntry>& into) {
+int SimulatedDisk::list(const std::string& path, std::vector<FileEntry>& into) {
   require_alive();
   const ino_t inode = find(path);
   if (inode == 0) return -ENOENT;
   for (const auto& [name, named] : live_.at(inode).names) {
-    into.push_back({name, live_.at(named).is_folder ? EntryKind::folder : EntryKind::file});
+    into.push_back({name, live_.at(named).is_folder ? FileType::folder : FileType::file});
   }
   return 0;
 }

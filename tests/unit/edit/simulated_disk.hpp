@@ -75,7 +75,7 @@ class SimulatedDisk final : public FileLayer {
   int unlink(const std::string& path) override;
   int mkdir(const std::string& path, mode_t mode) override;
   int rmdir(const std::string& path) override;
-  int list(const std::string& path, std::vector<FolderEntry>& into) override;
+  int list(const std::string& path, std::vector<FileEntry>& into) override;
   int resolve(const std::string& path, std::string& into) override;
   int try_lock(int descriptor) override;
   int is_locked(int descriptor) override;
