@@ -43,7 +43,7 @@ constexpr auto type_names = std::to_array<TypeName>({
 
 class DocumentReader {
  public:
-  DocumentReader(ByteView document, const std::string& name) : json_(parsed_json(document, name)), name_(name) {}
+  DocumentReader(ByteView document, const std::string& name) : document_(document, name), json_(document_.root()) {}
 
   ZarrArray read(std::string_view document_name) {
     array_.tensor.library = "numpy";
@@ -53,18 +53,14 @@ class DocumentReader {
   }
 
  private:
-  using Json = JsonDocument;
-
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(Status::unsupported, fmt::format("{}: is {}, which tare does not read", name_, what));
+    throw Error(Status::unsupported, fmt::format("{}: is {}, which tare does not read", document_.name(), what));
   }
 
   void read_shape() {
-    for (const Json& size : member(json_, "shape")) array_.tensor.shape.push_back(size.get<std::int64_t>());
+    array_.tensor.shape = json_.at("shape").integers();
     if (array_.tensor.shape.size() > limits::max_tensor_dimensions) refuse("an array of too many dimensions");
   }
-
-  static const Json& member(const Json& object, const char* key) { return object.at(key); }
 
   void read_type(std::string_view stored) {
     const auto row =
@@ -74,8 +70,8 @@ class DocumentReader {
   }
 
   /// An array of no element, or without dimensions, has one chunk too.
-  void require_one_chunk(const Json& chunk_shape) {
-    if (chunk_shape.get<std::vector<std::int64_t>>() != array_.tensor.shape) refuse("an array of several chunks");
+  void require_one_chunk(const JsonValue& chunk_shape) {
+    if (chunk_shape.integers() != array_.tensor.shape) refuse("an array of several chunks");
   }
 
   /// "0.0", "c/0/0"
@@ -86,62 +82,61 @@ class DocumentReader {
   }
 
   void read_version2() {
-    read_type(member(json_, "dtype").get<std::string>());
-    require_one_chunk(member(json_, "chunks"));
-    if (!member(json_, "filters").is_null()) refuse("filtered");
-    if (member(json_, "order") != "C" && array_.tensor.shape.size() > 1) refuse("stored column by column");
-    const Json& compressor = member(json_, "compressor");
+    read_type(json_.at("dtype").text());
+    require_one_chunk(json_.at("chunks"));
+    if (!json_.at("filters").is_null()) refuse("filtered");
+    if (json_.at("order").text() != "C" && array_.tensor.shape.size() > 1) refuse("stored column by column");
+    const JsonValue compressor = json_.at("compressor");
     if (!compressor.is_null()) {
-      const auto id = member(compressor, "id").get<std::string>();
-      if (id != "zstd") refuse("compressed with " + id);
+      const std::string_view id = compressor.at("id").text();
+      if (id != "zstd") refuse(fmt::format("compressed with {}", id));
       array_.codecs.push_back(ZarrCodec::zstd);
     }
-    const std::string separator = json_.value("dimension_separator", ".");
+    const std::string_view separator = json_.find("dimension_separator").text_or(".");
     array_.chunk = array_.tensor.shape.empty() ? "0" : chunk_key("", separator);
   }
 
   void read_version3() {
-    read_type(member(json_, "data_type").get<std::string>());
-    require_one_chunk(member(member(member(json_, "chunk_grid"), "configuration"), "chunk_shape"));
-    const Json& encoding = member(json_, "chunk_key_encoding");
-    if (member(encoding, "name") != "default") refuse("an array whose chunks have other names");
-    const Json options = encoding.value("configuration", Json::object());
-    array_.chunk = chunk_key("c", options.value("separator", "/"));
-    read_codecs(member(json_, "codecs"));
+    read_type(json_.at("data_type").text());
+    require_one_chunk(json_.at("chunk_grid").at("configuration").at("chunk_shape"));
+    const JsonValue encoding = json_.at("chunk_key_encoding");
+    if (encoding.at("name").text() != "default") refuse("an array whose chunks have other names");
+    array_.chunk = chunk_key("c", encoding.find("configuration").find("separator").text_or("/"));
+    read_codecs(json_.at("codecs"));
   }
 
-  void read_codecs(const Json& codecs) {
-    for (const Json& codec : codecs) {
-      const auto codec_name = member(codec, "name").get<std::string>();
-      const Json options = codec.value("configuration", Json::object());
-      if (codec_name == "bytes") {
-        if (options.value("endian", "little") != "little") refuse("big-endian");
-      } else if (codec_name == "zstd") {
+  void read_codecs(const JsonValue& codecs) {
+    for (const JsonValue& codec : codecs.items()) {
+      const std::string_view name = codec.at("name").text();
+      const JsonValue options = codec.find("configuration");
+      if (name == "bytes") {
+        if (options.find("endian").text_or("little") != "little") refuse("big-endian");
+      } else if (name == "zstd") {
         array_.codecs.push_back(ZarrCodec::zstd);
-      } else if (codec_name == "crc32c") {
+      } else if (name == "crc32c") {
         array_.codecs.push_back(ZarrCodec::crc32c);
-      } else if (codec_name == "sharding_indexed" && !is_sharded_) {
+      } else if (name == "sharding_indexed" && !is_sharded_) {
         is_sharded_ = true;
         require_plain_index(options);
-        require_one_chunk(member(options, "chunk_shape"));
-        read_codecs(member(options, "codecs"));
+        require_one_chunk(options.at("chunk_shape"));
+        read_codecs(options.at("codecs"));
         array_.codecs.push_back(ZarrCodec::shard_of_one);
       } else {
-        refuse("encoded with " + codec_name);
+        refuse(fmt::format("encoded with {}", name));
       }
     }
   }
 
-  void require_plain_index(const Json& options) {
+  void require_plain_index(const JsonValue& options) {
     std::string names;
-    for (const Json& codec : member(options, "index_codecs")) names += member(codec, "name").get<std::string>() + " ";
-    if (names != "bytes crc32c " || options.value("index_location", "end") != "end") {
+    for (const JsonValue& codec : options.at("index_codecs").items()) names.append(codec.at("name").text()).append(" ");
+    if (names != "bytes crc32c " || options.find("index_location").text_or("end") != "end") {
       refuse("sharded with another index");
     }
   }
 
-  Json json_;
-  const std::string& name_;
+  JsonDocument document_;
+  JsonValue json_;
   ZarrArray array_;
   bool is_sharded_ = false;
 };
@@ -221,7 +216,7 @@ Bytes with(ZarrCodec codec, Bytes bytes) {
 }  // namespace
 
 ZarrArray zarr_array(ByteView document, std::string_view document_name, const std::string& name) {
-  return with_json_errors(name, [&] { return DocumentReader(document, name).read(document_name); });
+  return DocumentReader(document, name).read(document_name);
 }
 
 Bytes zarr_elements(const ZarrArray& array, ByteView chunk, const std::string& name) {
