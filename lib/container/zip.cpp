@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -191,7 +192,7 @@ Bytes ZipArchive::inflate(const ZipEntry& entry, ByteView packed) const {
   Bytes bytes(entry.size + 1);  // One more than promised: a stream that goes on shows itself.
   z_stream stream{};
   constexpr int raw_deflate = -15;
-  if (::inflateInit2(&stream, raw_deflate) != Z_OK) throw Error(Status::out_of_memory, "zlib");
+  if (::inflateInit2(&stream, raw_deflate) != Z_OK) throw std::bad_alloc();
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));  // zlib does not write there.
   stream.avail_in = static_cast<uInt>(packed.size());
   stream.next_out = reinterpret_cast<Bytef*>(bytes.data());

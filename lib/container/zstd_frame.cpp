@@ -2,13 +2,26 @@
 
 #include <fmt/format.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <memory>
+#include <new>
 
 #include "lib/base/error.hpp"
 
 namespace tare {
+namespace {
+
+/// Why a call failed; null where it did not. Throws std::bad_alloc where it had no memory, of which the bytes are
+/// innocent.
+const char* problem_of(std::size_t result) {
+  if (ZSTD_isError(result) == 0) return nullptr;
+  if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+  return ZSTD_getErrorName(result);
+}
+
+}  // namespace
 
 Bytes zstd_content(ByteView frame, std::uint64_t most, const std::string& name) {
   const auto fail = [&](const char* problem) {
@@ -26,7 +39,7 @@ Bytes zstd_content(ByteView frame, std::uint64_t most, const std::string& name) 
     ZSTD_outBuffer output{content.data() + begin, content.size() - begin, 0};
     left = ZSTD_decompressStream(stream.get(), &output, &input);
     content.resize(begin + output.pos);
-    if (ZSTD_isError(left) != 0) fail(ZSTD_getErrorName(left));
+    if (const char* problem = problem_of(left)) fail(problem);
     if (left != 0 && output.pos == 0 && input.pos == input.size) fail("ends too early");
   }
   if (content.size() > most) fail("holds more than it may");
@@ -37,7 +50,7 @@ Bytes zstd_content(ByteView frame, std::uint64_t most, const std::string& name) 
 Bytes zstd_frame(ByteView content, int level) {
   Bytes frame(ZSTD_compressBound(content.size()));
   const std::size_t size = ZSTD_compress(frame.data(), frame.size(), content.data(), content.size(), level);
-  if (ZSTD_isError(size) != 0) throw Error(Status::internal, fmt::format("Zstandard: {}", ZSTD_getErrorName(size)));
+  if (const char* problem = problem_of(size)) throw Error(Status::internal, fmt::format("Zstandard: {}", problem));
   frame.resize(size);
   return frame;
 }
