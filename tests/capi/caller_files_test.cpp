@@ -24,6 +24,7 @@ struct Memory {
   std::set<std::string> folders;
   uint64_t bytes_read = 0;
   int32_t read_result = 0;
+  std::string failing;  ///< whose result that is; empty: every file's
   std::set<std::thread::id> threads;
 
   explicit Memory(const fs::path& root) {
@@ -55,7 +56,7 @@ struct Memory {
     std::memcpy(to, file.data() + offset, size);
     memory.bytes_read += size;
     memory.threads.insert(std::this_thread::get_id());
-    return memory.read_result;
+    return memory.failing.empty() || memory.failing == path ? memory.read_result : 0;
   }
 
   static int32_t list(void* context, const char* folder, int32_t (*add)(void*, const char*, int32_t), void* listing) {
@@ -139,4 +140,18 @@ TEST_CASE("what the caller's functions answer becomes a status") {
   const Answer failed = inspect_with(&source, folder);
   CHECK(failed.status == TARE_E_IO);
   CHECK(failed.detail == EIO);
+}
+
+TEST_CASE("a file that memory was lacking for is not told as one that cannot be read") {
+  const std::string folder = corpus + "deepspeed/zero2_2ranks/ckpt";
+  Memory memory(folder);
+  const tare_source source = memory.source();
+  for (const auto& [path, bytes] : memory.files) {
+    if (path.ends_with("zero_pp_rank_1_mp_rank_00_optim_states.pt")) memory.failing = path;
+  }
+  REQUIRE(!memory.failing.empty());
+  memory.read_result = EIO;
+  CHECK(inspect_with(&source, folder).status == TARE_OK);
+  memory.read_result = ENOMEM;
+  CHECK(inspect_with(&source, folder).status == TARE_E_OUT_OF_MEMORY);
 }

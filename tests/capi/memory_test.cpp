@@ -1,147 +1,13 @@
-// [P7]: the n-th allocation fails, for every n, in the whole library (this program's operator new is not the library's,
-// so malloc itself is replaced). libhdf5 does not survive a failed allocation of its own (it frees twice, and stays
-// broken): there only the allocations of libtare, of its module and of the C++ library fail.
-#include <link.h>
+// Scalers, lists of gradients and FP8 slots where memory runs out.
 #include <tare/tare.h>
 
 #include <algorithm>
-#include <atomic>
 #include <catch2/catch.hpp>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iostream>
-#include <iterator>
-#include <set>
 #include <string>
-#include <string_view>
 
-#include "tests/capi/scratch.hpp"
+#include "tests/capi/failing_memory.hpp"
 
-namespace {
-
-std::atomic<bool> counting{false};
-std::atomic<long> left{0};
-std::atomic<long> living{0};
-
-/// Whose allocations fail.
-enum class Whose { everyones, ours };
-Whose whose = Whose::everyones;
-
-struct Range {
-  std::uintptr_t begin;
-  std::uintptr_t end;
-};
-Range ours[8];
-std::size_t ours_count = 0;
-
-int take_ours(dl_phdr_info* info, std::size_t, void*) {
-  const std::string_view name = info->dlpi_name;
-  if (name.find("libtare") == std::string_view::npos && name.find("libstdc++") == std::string_view::npos) return 0;
-  Range range{info->dlpi_addr, info->dlpi_addr};
-  for (const auto* part = info->dlpi_phdr; part != info->dlpi_phdr + info->dlpi_phnum; ++part) {
-    if (part->p_type == PT_LOAD) range.end = std::max(range.end, info->dlpi_addr + part->p_vaddr + part->p_memsz);
-  }
-  if (ours_count < std::size(ours)) ours[ours_count++] = range;
-  return 0;
-}
-
-bool is_ours(const void* caller) {
-  const auto at = reinterpret_cast<std::uintptr_t>(caller);
-  return std::any_of(ours, ours + ours_count, [&](const Range& range) { return range.begin <= at && at < range.end; });
-}
-
-bool fails(const void* caller) {
-  if (!counting.load(std::memory_order_relaxed)) return false;
-  if (whose == Whose::ours && !is_ours(caller)) return false;
-  return left.fetch_sub(1) == 0;
-}
-
-}  // namespace
-
-extern "C" void* __libc_malloc(std::size_t size);
-extern "C" void* __libc_calloc(std::size_t count, std::size_t size);
-extern "C" void* __libc_realloc(void* memory, std::size_t size);
-extern "C" void __libc_free(void* memory);
-
-namespace {
-
-void* counted(void* memory) {
-  if (memory == nullptr) errno = ENOMEM;
-  if (counting && memory != nullptr) ++living;
-  return memory;
-}
-
-}  // namespace
-
-extern "C" void* malloc(std::size_t size) {
-  return counted(fails(__builtin_return_address(0)) ? nullptr : __libc_malloc(size));
-}
-
-extern "C" void* calloc(std::size_t count, std::size_t size) {
-  return counted(fails(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, size));
-}
-
-extern "C" void* realloc(void* memory, std::size_t size) {
-  if (memory == nullptr) return malloc(size);
-  return fails(__builtin_return_address(0)) ? nullptr : __libc_realloc(memory, size);
-}
-
-extern "C" void free(void* memory) {
-  if (counting && memory != nullptr) --living;
-  __libc_free(memory);
-}
-
-namespace {
-
-struct Attempt {
-  bool failed;  ///< an allocation did
-  int32_t status;
-};
-
-/// Runs `call` with its n-th allocation failing, if it has as many.
-Attempt attempt(long n, const std::function<int32_t()>& call) {
-  left = n;
-  living = 0;
-  counting = true;
-  const int32_t status = call();
-  const bool failed = left < 0;
-  counting = false;
-  return {failed, status};
-}
-
-/// So; then the call must have given status 3, and left nothing behind but what a library keeps once for the next time.
-bool fails_at(const std::string& name, long n, const std::function<int32_t()>& call) {
-  const Attempt done = attempt(n, call);
-  INFO(name << ", allocation " << n);
-  if (done.failed) REQUIRE(done.status == TARE_E_OUT_OF_MEMORY);
-  return done.failed;
-}
-
-/// So for the first, the second ... until the call gets through.
-void fail_everywhere(const std::string& name, const std::function<int32_t()>& call, Whose fail = Whose::everyones) {
-  REQUIRE(call() == TARE_OK);  // what is made once is made now
-  ours_count = 0;
-  dl_iterate_phdr(take_ours, nullptr);
-  whose = fail;
-  long n = 0;
-  for (; fails_at(name, n, call); ++n) {
-    const bool again = living != 0 && fails_at(name, n, call);
-    INFO(name << ", allocation " << n << (again ? ", a second time" : ""));
-    REQUIRE(living == 0);
-  }
-  whose = Whose::everyones;
-  std::cout << name << ": " << n << " allocations\n";
-}
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
+using namespace tare::test;
 
 TEST_CASE("a failed allocation is status 3 and loses nothing") {
   fail_everywhere("create", [] {
@@ -209,6 +75,88 @@ TEST_CASE("a failed allocation is status 3 and loses nothing") {
     tare_grads_destroy(grads);
     return status;
   });
+  tare_scaler_destroy(scaler);
+}
+
+TEST_CASE("a failed allocation in a scaler that goes on from a state is status 3, and the scaler stays as it was") {
+  tare_scaler* scaler = nullptr;
+  tare_state* state = nullptr;
+  REQUIRE(tare_scaler_create(&scaler, R"({"policy":"mindformers_adaptive","initial_scale":8})", nullptr) == TARE_OK);
+  REQUIRE(tare_scaler_save(&state, scaler, nullptr, nullptr) == TARE_OK);
+  REQUIRE(tare_state_set_number(state, "scale", 4, nullptr) == TARE_OK);
+  for (const char* config : {R"({"floor":2})", R"({"threads":3})"}) {
+    fail_everywhere(std::string("create from state with ") + config, [&] {
+      tare_scaler* made = nullptr;
+      const int32_t status = tare_scaler_create_from_state(&made, state, config, nullptr);
+      tare_scaler_destroy(made);
+      return status;
+    });
+  }
+  const auto changes = [&](auto change) {
+    return [=, &scaler] {
+      int32_t status = tare_scaler_set_scale(scaler, 8, nullptr, nullptr);
+      if (status == TARE_OK) status = change();
+      double scale = 0;
+      const int32_t asked = tare_scaler_scale(&scale, scaler, nullptr, nullptr);
+      return asked == TARE_OK && scale == (status == TARE_OK ? 4 : 8) ? status : TARE_E_INTERNAL;
+    };
+  };
+  fail_everywhere("load", changes([&] { return tare_scaler_load(scaler, state, nullptr, nullptr); }));
+  fail_everywhere("set scale", changes([&] { return tare_scaler_set_scale(scaler, 4, nullptr, nullptr); }));
+  tare_state_destroy(state);
+  tare_scaler_destroy(scaler);
+}
+
+TEST_CASE("a failed allocation in the first steps is status 3 and loses nothing") {
+  float values[4] = {1, 2, 3, 4};
+  float written[4] = {};
+  const tare_tensor in{values, 4, TARE_F32, 0};
+  const tare_tensor out{written, 4, TARE_F32, 0};
+  fail_everywhere("first steps", [&] {
+    tare_scaler* scaler = nullptr;
+    int32_t status = tare_scaler_create(&scaler, R"({"policy":"torch","threads":2})", nullptr);
+    if (status == TARE_OK) status = tare_scaler_unscale(scaler, &in, 1, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_scaler_observe(scaler, &in, 1, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_scaler_update(scaler, nullptr, nullptr);
+    tare_scaler_destroy(scaler);
+    return status;
+  });
+  fail_everywhere("first write of grads", [&] {
+    tare_scaler* scaler = nullptr;
+    tare_grads* grads = nullptr;
+    int32_t status = tare_scaler_create(&scaler, R"({"policy":"torch"})", nullptr);
+    if (status == TARE_OK) status = tare_grads_create(&grads, scaler, &in, 1, nullptr);
+    const char* options = R"({"clip_norm":1,"clip_value":2,"unscale":false})";
+    if (status == TARE_OK) status = tare_grads_write(grads, &out, 1, options, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_grads_rebind(grads, &out, 1, nullptr, nullptr);
+    tare_grads_destroy(grads);
+    tare_scaler_destroy(scaler);
+    return status;
+  });
+}
+
+TEST_CASE("a failed allocation while a refusal is made is status 3 or the refusal") {
+  tare_scaler* scaler = nullptr;
+  tare_grads* grads = nullptr;
+  tare_error error = TARE_ERROR_INIT;
+  float values[4] = {};
+  const tare_tensor tensor{values, 4, TARE_F32, 0};
+  REQUIRE(tare_scaler_create(&scaler, R"({"policy":"deepspeed","init_scale":1,"delayed_shift":1})", nullptr) ==
+          TARE_OK);
+  REQUIRE(tare_grads_create(&grads, scaler, &tensor, 1, nullptr) == TARE_OK);
+  for (const char* config : {R"({"policy":"torch","bogus":1})", R"({"policy":"torch","growth_factor":-1})", "{"}) {
+    fail_everywhere_or_give(TARE_E_INVALID_ARGUMENT, std::string("refuse ") + config, [&] {
+      tare_scaler* made = nullptr;
+      return tare_scaler_create(&made, config, &error);
+    });
+  }
+  fail_everywhere_or_give(TARE_E_INVALID_ARGUMENT, "refuse options",
+                          [&] { return tare_grads_write(grads, &tensor, 1, R"({"clip":1})", nullptr, &error); });
+  fail_everywhere_or_give(TARE_E_RULE, "raise", [&] {
+    const int32_t status = tare_scaler_report_overflow(scaler, 1, nullptr, &error);
+    return status == TARE_OK ? tare_scaler_update(scaler, nullptr, &error) : status;
+  });
+  tare_grads_destroy(grads);
   tare_scaler_destroy(scaler);
 }
 
@@ -305,95 +253,4 @@ TEST_CASE("a failed allocation in FP8 slots is status 3 and loses nothing") {
   CHECK(!step.failed);
   tare_state_destroy(state);
   tare_fp8_destroy(fp8);
-}
-
-TEST_CASE("a failed allocation while a state file is written or read is status 3, and the file is whole or not there") {
-  const tare::test::Scratch folder;
-  tare_scaler* scaler = nullptr;
-  tare_state* state = nullptr;
-  REQUIRE(tare_scaler_create(&scaler, R"({"policy":"mindformers_adaptive"})", nullptr) == TARE_OK);
-  REQUIRE(tare_scaler_save(&state, scaler, nullptr, nullptr) == TARE_OK);
-  for (const char* name : {"state.json", "state.h5"}) {
-    const std::string path = folder.path(name);
-    const auto write = [&] { return tare_state_write(state, path.c_str(), nullptr, nullptr); };
-    const auto read = [&] {
-      tare_state* again = nullptr;
-      const int32_t status = tare_state_read(&again, path.c_str(), nullptr);
-      tare_state_destroy(again);
-      return status;
-    };
-    const Whose fail = path.ends_with(".h5") ? Whose::ours : Whose::everyones;
-    fail_everywhere(std::string("write ") + name, write, fail);
-    CHECK(folder.names() == std::set<std::string>{name});
-    fail_everywhere(std::string("read ") + name, read, fail);
-    std::filesystem::remove(path);
-  }
-  tare_state_destroy(state);
-  tare_scaler_destroy(scaler);
-}
-
-TEST_CASE("a failed allocation in a checkpoint call is status 3, and the checkpoint is as before or as wanted") {
-  const tare::test::Scratch folder;
-  std::filesystem::copy(TARE_TEST_DATA "/corpus/torch/train-t2.15/checkpoint.pth", folder.path("checkpoint.pth"));
-  const std::string path = folder.path("checkpoint.pth");
-  const auto text_of = [&](auto function, const char* options) {
-    return [=] {
-      tare_text* text = nullptr;
-      const int32_t status = function(&text, path.c_str(), options, nullptr);
-      tare_text_destroy(text);
-      return status;
-    };
-  };
-  fail_everywhere("inspect", text_of(tare_checkpoint_inspect, R"({"globals":true})"));
-  fail_everywhere("attest", text_of(tare_checkpoint_attest, R"({"torch":"2.6"})"));
-  fail_everywhere("state", [&] {
-    tare_state* state = nullptr;
-    const int32_t status = tare_checkpoint_state(&state, path.c_str(), nullptr, nullptr);
-    tare_state_destroy(state);
-    return status;
-  });
-  fail_everywhere("dry run", text_of(tare_checkpoint_edit, R"({"set":{"scale":24},"dry_run":true})"));
-}
-
-TEST_CASE("after an allocation that failed in an edit or its undo, undo still brings back every byte") {
-  const tare::test::Scratch folder;
-  const std::string path = folder.path("checkpoint.pth");
-  const auto call = [&](auto function, const char* options) {
-    tare_text* text = nullptr;
-    const int32_t status = function(&text, path.c_str(), options, nullptr);
-    tare_text_destroy(text);
-    return status;
-  };
-  std::filesystem::copy(TARE_TEST_DATA "/corpus/torch/train-t2.15/checkpoint.pth", path);
-  const std::string before = bytes_of(path);
-  const auto edit = [&] { return call(tare_checkpoint_edit, R"({"set":{"scale":24}})"); };
-  const auto undo = [&] { return call(tare_checkpoint_undo, nullptr); };
-  const auto undo_all = [&] {
-    int32_t status = TARE_OK;
-    while (status == TARE_OK) status = undo();
-    CHECK(status == TARE_E_REFUSED);  // nothing is left to undo
-    CHECK(bytes_of(path) == before);
-    std::filesystem::remove_all(folder.path(".tare"));
-  };
-  // A call may also do without what it needed the memory for (old journals that could be tidied up): then it succeeds.
-  const auto everywhere = [&](const char* name, const auto& run, const auto& prepare, const auto& is_done) {
-    prepare();
-    REQUIRE(run() == TARE_OK);  // what is made once is made now
-    undo_all();
-    long n = 0;
-    for (bool failed = true; failed; ++n) {
-      prepare();
-      const Attempt done = attempt(n, run);
-      failed = done.failed;
-      INFO(name << ", allocation " << n);
-      REQUIRE((done.status == TARE_E_OUT_OF_MEMORY || (done.status == TARE_OK && is_done())));
-      REQUIRE((!failed || living == 0));
-      undo_all();
-    }
-    std::cout << name << ": " << n - 1 << " allocations\n";
-  };
-  everywhere(
-      "edit", edit, [] {}, [&] { return bytes_of(path) != before; });
-  everywhere(
-      "undo", undo, [&] { REQUIRE(edit() == TARE_OK); }, [&] { return bytes_of(path) == before; });
 }
