@@ -10,6 +10,7 @@
 #include "lib/base/limits.hpp"
 #include "lib/codec/hdf5_checksum.hpp"
 #include "lib/codec/hdf5_library.hpp"
+#include "lib/codec/json_text.hpp"
 #include "lib/codec/schema.hpp"
 #include "lib/state/policy_value.hpp"
 #include "lib/state/role.hpp"
@@ -189,11 +190,6 @@ StateValue value_of(const tare_hdf5_entry& entry) {
     case TARE_HDF5_TEXT:
       array.values = texts_of(entry, count);
       break;
-    case TARE_HDF5_BOOL: {
-      const auto flags = items_of<signed char>(entry, count);
-      array.values = std::vector<std::int64_t>(flags.begin(), flags.end());
-      break;
-    }
     default:
       array.values = items_of<std::int64_t>(entry, count);
   }
@@ -226,17 +222,27 @@ struct Collector {
   void take(const tare_hdf5_entry& entry) {
     attempt([&] {
       const std::string_view section = entry.section;
+      StateValue value = value_of(entry);
+      if (const auto* kept = std::get_if<OpaqueJson>(&value)) {
+        json::parse(kept->text, file + ": " + entry.section + "." + entry.name, Status::corrupt);
+      }
       StateSection& into = section == "fields"       ? state.fields
                            : section == "params"     ? state.params
                            : section == "statistics" ? state.statistics
                                                      : state.other;
-      into.set(entry.name, value_of(entry));
+      into.set(entry.name, std::move(value));
     });
   }
 };
 
+/// A mebibyte of zeros packs to a hundred bytes, its entry in the index included: nothing packs tighter.
+constexpr std::uint64_t most_unpacked = 16384;  // bytes from one
+
 void check(std::int32_t status, const tare_hdf5_error& error, const std::string& name) {
-  if (status != 0) throw Error(static_cast<Status>(status), name + ": " + error.message);
+  if (status == 0) return;
+  const bool is_corrupt = static_cast<Status>(status) == Status::corrupt;
+  throw Error(static_cast<Status>(status), name + ": " + error.message,
+              is_corrupt ? "Have tare write the state anew; as JSON where another program changes it." : "");
 }
 
 }  // namespace
@@ -273,7 +279,8 @@ ScalerState state_from_hdf5(ByteView bytes, const std::string& name) {
       },
       [](void* context, const tare_hdf5_entry* entry) { static_cast<Collector*>(context)->take(*entry); }};
   tare_hdf5_error error{};
-  const auto status = hdf5_library().decode(bytes.data(), bytes.size(), limits::max_state_bytes, &sink, &error);
+  const std::uint64_t max_bytes = std::min<std::uint64_t>(limits::max_state_bytes, bytes.size() * most_unpacked);
+  const auto status = hdf5_library().decode(bytes.data(), bytes.size(), max_bytes, &sink, &error);
   if (collector.failed) std::rethrow_exception(collector.failed);
   check(status, error, name);
   normalise(collector.state);

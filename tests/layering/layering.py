@@ -45,7 +45,7 @@ OWNERS = [
     ("H5*.h", ["lib/codec/hdf5*"]),
     ("nlohmann/*", ["lib/codec/*"]),
     ("CLI/*", ["tools/*"]),
-    ("zlib.h", ["lib/base/*", "lib/container/*"]),
+    ("zlib.h", ["lib/base/*", "lib/container/*", "lib/codec/hdf5_module/*"]),
     ("libdeflate.h", ["lib/base/*"]),
     ("curl/*", ["lib/remote/*"]),
     ("zstd*.h", ["lib/codec/*", "lib/container/zstd_frame.cpp"]),

@@ -9,7 +9,6 @@ namespace tare::hdf5 {
 namespace {
 
 constexpr std::uint64_t pack_from_bytes = 16384;  // smaller arrays gain nothing from filters
-constexpr std::uint64_t chunk_bytes = 1 << 20;
 constexpr unsigned zstd_level = 1;
 constexpr unsigned gzip_level = 4;
 

@@ -3,6 +3,8 @@
 //   /            attributes schema, policy, library, checksum
 //   /fields      one dataset a value: scalars, packed arrays; attributes kind, units, role
 //   /params  /statistics  /other         the same
+//
+// libhdf5 writes it, and never reads it: image, object, group and values read the few structures that it then has.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +16,8 @@
 namespace tare::hdf5 {
 
 inline constexpr const char* section_names[] = {"fields", "params", "statistics", "other"};
-inline constexpr H5Z_filter_t zstd_filter = 32015;  // as registered with the HDF Group
+inline constexpr std::uint64_t chunk_bytes = 1 << 20;  // at most, but for an element that is larger
+inline constexpr H5Z_filter_t zstd_filter = 32015;     // as registered with the HDF Group
 
 /// Makes the zstd filter known to this process's HDF5, unless it is already.
 void register_zstd();

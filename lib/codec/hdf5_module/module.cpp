@@ -32,9 +32,6 @@ void check_release() {
 template <class Body>
 std::int32_t guarded(tare_hdf5_error* error, const Body& body) {
   try {
-    const std::lock_guard lock(one_at_a_time);
-    check_release();
-    const Quiet quiet;
     body();
     return 0;
   } catch (const Error& failure) {
@@ -49,7 +46,12 @@ std::int32_t guarded(tare_hdf5_error* error, const Body& body) {
 std::int32_t encode_entries(const char* schema, const char* policy, const tare_hdf5_entry* entries, std::uint64_t count,
                             std::int32_t compression, void (*take)(void*, const void*, std::uint64_t), void* context,
                             tare_hdf5_error* error) {
-  return guarded(error, [&] { encode(schema, policy, entries, count, compression, take, context); });
+  return guarded(error, [&] {
+    const std::lock_guard lock(one_at_a_time);
+    check_release();
+    const Quiet quiet;
+    encode(schema, policy, entries, count, compression, take, context);
+  });
 }
 
 std::int32_t decode_bytes(const void* bytes, std::uint64_t size, std::uint64_t max_bytes, const tare_hdf5_sink* sink,
