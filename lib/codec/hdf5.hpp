@@ -17,8 +17,7 @@ Bytes state_to_hdf5(const ScalerState& state, Compression compression);
 /// Whether these bytes begin as HDF5 files do.
 bool is_hdf5(ByteView bytes);
 
-/// `name` is for messages. The size and the schema in the file's head must vouch for it before libhdf5 sees it. Throws
-/// as state_from_json does.
+/// `name` is for messages. Only a file that tare wrote is read, under a right checksum. Throws as state_from_json does.
 ScalerState state_from_hdf5(ByteView bytes, const std::string& name);
 
 }  // namespace tare

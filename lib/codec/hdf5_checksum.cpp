@@ -14,7 +14,7 @@ namespace tare {
 namespace {
 
 constexpr std::string_view signature{"\x89HDF\r\n\x1a\n", 8};
-constexpr std::size_t head_bytes = 65536;  // where our root attributes are, whoever rewrote the file
+constexpr std::size_t head_bytes = 65536;  // where our root's attributes are
 constexpr std::string_view blank = TARE_HDF5_BLANK_CHECKSUM;
 constexpr std::string_view mark = blank.substr(0, blank.find(':') + 1);
 constexpr std::size_t digits = blank.size() - mark.size();
@@ -62,7 +62,10 @@ void check_hdf5_head(ByteView bytes, const std::string& name) {
   if (!is_hdf5(bytes)) throw Error(Status::corrupt, name + ": not an HDF5 file");
   check_schemas(head, name);
   const std::size_t at = head.find(mark);
-  if (at == std::string_view::npos) return;
+  if (at == std::string_view::npos) {
+    throw Error(Status::corrupt, name + ": no checksum: it was not written by tare, or changed since",
+                "To change a state outside of tare, write it as JSON.");
+  }
   const std::size_t value = at + mark.size();
   if (value + digits <= head.size() && checksum_of(bytes, value) == head.substr(value, digits)) return;
   throw Error(Status::corrupt,

@@ -1,5 +1,5 @@
-// What an HDF5 state file says of itself in its first bytes, looked at before libhdf5 is: libhdf5 falls over damaged
-// files. The root's attributes hold the schema and a CRC-32 of the whole file.
+// What an HDF5 state file says of itself in its first bytes: the root's attributes hold the schema and a CRC-32 of the
+// whole file.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace tare {
 /// Fills in the blank checksum that the module left. REQUIRES: bytes as the module made them.
 void put_hdf5_checksum(Bytes& bytes);
 
-/// Throws `corrupt` unless the head names our schema and the checksum, where there is one, is right; `unsupported` for
-/// a newer schema.
+/// Throws `corrupt` unless the head names our schema and a right checksum; `unsupported` for a newer schema, whatever
+/// the checksum: a newer tare may have another.
 void check_hdf5_head(ByteView bytes, const std::string& name);
 
 }  // namespace tare
