@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/base/limits.hpp"
+#include "lib/codec/json_size.hpp"
 #include "lib/codec/json_text.hpp"
 #include "lib/codec/schema.hpp"
 
@@ -225,6 +225,7 @@ ScalerState from_lerobot(const Object& root) {
 }  // namespace
 
 std::string state_to_json(const ScalerState& state, JsonShape shape) {
+  require_room_in_json(state);
   if (shape == JsonShape::lerobot) return lerobot_text(state);
   Object root;
   root.emplace_back("schema", state_schema);
@@ -237,10 +238,7 @@ std::string state_to_json(const ScalerState& state, JsonShape shape) {
     if (json::find(root, name) == nullptr) root.emplace_back(name, json_of(value));
   }
   std::string text = json::text_of(std::move(root));
-  if (text.size() > limits::max_small_text_bytes) {
-    throw Error(Status::unsupported, "the state is too big for JSON: " + std::to_string(text.size()) + " bytes",
-                "Write it as HDF5 (.h5).");
-  }
+  require_room_in_json(text.size());
   return text;
 }
 

@@ -1,0 +1,54 @@
+#include "lib/codec/json_size.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+
+namespace tare {
+namespace {
+
+std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t bytes = 0;
+  return __builtin_mul_overflow(a, b, &bytes) ? limits::max_state_bytes : std::min(bytes, limits::max_state_bytes);
+}
+
+/// How long a value's text is at least.
+struct LeastBytes {
+  std::uint64_t operator()(const std::string& text) const { return text.size(); }
+  std::uint64_t operator()(const StateArray& array) const {
+    constexpr std::uint64_t item = 3;  // a digit or a bracket, a comma, a space
+    std::uint64_t bytes = 0;
+    std::uint64_t items = 1;
+    for (const std::uint64_t size : array.shape) bytes += product(items = product(items, size), item);
+    if (const auto* texts = std::get_if<std::vector<std::string>>(&array.values)) {
+      for (const std::string& text : *texts) bytes += text.size();
+    }
+    return bytes;
+  }
+  template <class Plain>
+  std::uint64_t operator()(const Plain&) const {
+    return 1;
+  }
+};
+
+}  // namespace
+
+void require_room_in_json(std::uint64_t bytes) {
+  if (bytes <= limits::max_small_text_bytes) return;
+  throw Error(Status::unsupported,
+              "the state is too big for JSON: at least " + std::to_string(bytes) + " bytes, at most " +
+                  std::to_string(limits::max_small_text_bytes) + " are read",
+              "Write it as HDF5 (.h5).");
+}
+
+void require_room_in_json(const ScalerState& state) {
+  std::uint64_t bytes = 0;
+  for (const StateSection* section : {&state.params, &state.fields, &state.statistics, &state.other}) {
+    for (const auto& [name, value] : *section) bytes += std::visit(LeastBytes{}, value);
+  }
+  require_room_in_json(bytes);
+}
+
+}  // namespace tare
