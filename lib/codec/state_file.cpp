@@ -25,6 +25,12 @@ Choice chosen(const std::string& key, const StateValue& value, Words<Choice> wor
   throw Error(Status::invalid_argument, "the options' \"" + key + "\" is none of: " + allowed);
 }
 
+[[noreturn]] void refuse_option(const std::string& path, const std::string& key, const char* format,
+                                const char* otherwise) {
+  throw Error(Status::invalid_argument, path + ": the options' \"" + key + "\" is for " + format + " alone",
+              std::string("Leave it out, or ") + otherwise + ".");
+}
+
 bool begins_as_json(std::string_view text) {
   const std::size_t at = text.find_first_not_of(" \t\r\n");
   return at != std::string_view::npos && text[at] == '{';
@@ -69,10 +75,12 @@ void write_state_files(std::span<const NamedState> states, const std::string& pa
 
 void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options) {
   if (path.ends_with(".json")) {
-    const std::string text = state_to_json(state, options.shape);
+    if (options.compression) refuse_option(path, "compression", "HDF5", "name the file .h5 or .hdf5");
+    const std::string text = state_to_json(state, options.shape.value_or(JsonShape::tare));
     write_whole_file(path, as_bytes(text));
   } else if (path.ends_with(".h5") || path.ends_with(".hdf5")) {
-    write_whole_file(path, state_to_hdf5(state, options.compression));
+    if (options.shape) refuse_option(path, "shape", "JSON", "name the file .json");
+    write_whole_file(path, state_to_hdf5(state, options.compression.value_or(Compression::zstd)));
   } else {
     throw Error(Status::invalid_argument, path + ": the ending tells no format", "Name it .json, .h5 or .hdf5.");
   }

@@ -1,6 +1,7 @@
 // tare's own state files, JSON and HDF5.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -11,8 +12,8 @@
 namespace tare {
 
 struct StateFileOptions {
-  JsonShape shape = JsonShape::tare;
-  Compression compression = Compression::zstd;
+  std::optional<JsonShape> shape;          ///< of JSON; tare's own if not given
+  std::optional<Compression> compression;  ///< of HDF5; zstd if not given
 };
 
 /// {"shape": "tare"|"lerobot", "compression": "none"|"gzip"|"zstd"}; empty text or null: the defaults. Throws
@@ -26,7 +27,8 @@ ScalerState read_state_file(const std::string& path);
 /// in a format that holds one.
 void write_state_files(std::span<const NamedState> states, const std::string& path);
 
-/// By the path's ending: .json, .h5 or .hdf5. The file appears whole or not at all.
+/// By the path's ending: .json, .h5 or .hdf5. The file appears whole or not at all. Throws `invalid_argument` for
+/// another ending, and for an option of the other format.
 void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options);
 
 }  // namespace tare

@@ -348,11 +348,13 @@ TARE_API int32_t tare_fp8_load(tare_fp8* fp8, const tare_state* state, tare_stre
 
 /* ---- state ----------------------------------------------------------------------------------------------- */
 
-/* Reads tare's own JSON or HDF5, or lerobot's scaler_state.json, by content. *out is owned. */
+/* Reads tare's own JSON or HDF5, or lerobot's scaler_state.json, by content. *out is owned. HDF5 is read as tare wrote
+ * it: what another program is to change is kept as JSON. */
 TARE_API int32_t tare_state_read(tare_state** out, const char* path, tare_error* error);
 
 /* Writes by the path's ending (.json, .h5, .hdf5); the file appears whole or not at all. `options_json` may be NULL:
- * {"compression":"zstd"|"gzip"|"none"} for HDF5, {"shape":"tare"|"lerobot"} for JSON; the first is the default. */
+ * {"compression":"zstd"|"gzip"|"none"} for HDF5, {"shape":"tare"|"lerobot"} for JSON; the first is the default. An
+ * option of the other format is status 1. */
 TARE_API int32_t tare_state_write(const tare_state* state, const char* path, const char* options_json,
                                   tare_error* error);
 
