@@ -12,8 +12,8 @@
 namespace tare {
 
 struct StateFileOptions {
-  std::optional<JsonShape> shape;          ///< of JSON; tare's own if not given
-  std::optional<Compression> compression;  ///< of HDF5; zstd if not given
+  std::optional<JsonShape> shape = std::nullopt;          ///< of JSON; tare's own if not given
+  std::optional<Compression> compression = std::nullopt;  ///< of HDF5; zstd if not given
 };
 
 /// {"shape": "tare"|"lerobot", "compression": "none"|"gzip"|"zstd"}; empty text or null: the defaults. Throws

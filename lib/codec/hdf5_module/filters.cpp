@@ -1,8 +1,10 @@
 // The filters of a chunk: bytes shuffled by their place in an element, then packed with gzip or zstd.
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
+#include <new>
 
 #include "lib/codec/hdf5_module/format.hpp"
 #include "lib/codec/hdf5_module/values.hpp"
@@ -28,14 +30,18 @@ std::int32_t packing_of(std::uint64_t filter, const std::string& place) {
   refuse(place, "is packed by filter " + std::to_string(filter));
 }
 
-bool unpacks(ByteView packed, std::int32_t packing, std::span<std::byte> values) {
-  if (packing == TARE_HDF5_ZSTD) {
-    return ZSTD_decompress(values.data(), values.size(), packed.data(), packed.size()) == values.size();
-  }
+bool unzstds(ByteView packed, std::span<std::byte> values) {
+  const std::size_t size = ZSTD_decompress(values.data(), values.size(), packed.data(), packed.size());
+  if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+  return size == values.size();
+}
+
+bool ungzips(ByteView packed, std::span<std::byte> values) {
   uLongf size = values.size();
   const auto* from = reinterpret_cast<const Bytef*>(packed.data());
-  return uncompress(reinterpret_cast<Bytef*>(values.data()), &size, from, packed.size()) == Z_OK &&
-         size == values.size();
+  const int result = uncompress(reinterpret_cast<Bytef*>(values.data()), &size, from, packed.size());
+  if (result == Z_MEM_ERROR) throw std::bad_alloc();
+  return result == Z_OK && size == values.size();
 }
 
 template <std::size_t element_bytes>
@@ -78,7 +84,8 @@ void unpack_chunk(ByteView packed, Filters filters, std::uint64_t skipped, std::
   Bytes planes(is_packed && is_shuffled ? values.size() : 0);
   if (is_packed) {
     const std::span<std::byte> into = is_shuffled ? std::span(planes) : values;
-    if (!unpacks(packed, filters.packing, into)) refuse(place, "a chunk does not unpack to its size");
+    const bool is_right = filters.packing == TARE_HDF5_ZSTD ? unzstds(packed, into) : ungzips(packed, into);
+    if (!is_right) refuse(place, "a chunk does not unpack to its size");
     packed = into;
   } else if (packed.size() != values.size()) {
     refuse(place, "a chunk is not of its size");

@@ -45,7 +45,7 @@ class Image {
   ByteView values(std::uint64_t address, std::uint64_t size, const std::string& place);
 
  private:
-  static constexpr std::uint64_t spare = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t spare = std::uint64_t{1} << 20;
 
   ByteView bytes_;
   std::uint64_t metadata_left_;

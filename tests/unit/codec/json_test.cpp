@@ -106,3 +106,21 @@ TEST_CASE("lerobot's scaler_state.json is read, and written for torch alone") {
   nemo.policy = "nemo";
   CHECK_THROWS_WITH(state_to_json(nemo, JsonShape::lerobot), Contains("policy \"nemo\""));
 }
+
+TEST_CASE("a state that is too big for JSON is refused before it is expanded") {
+  const auto refused = [](const StateArray& array) {
+    ScalerState state;
+    state.policy = "tomorrow";
+    state.fields.set("history", array);
+    try {
+      state_to_json(state);
+    } catch (const Error& error) {
+      return error.status == Status::unsupported && error.hint == "Write it as HDF5 (.h5).";
+    }
+    return false;
+  };
+  CHECK(refused({{std::uint64_t{1} << 60, 0}, std::vector<double>{}}));  // would be so many empty rows
+  CHECK(refused({{6'000'000}, std::vector<std::int64_t>(6'000'000)}));
+  CHECK(refused({{1}, std::vector<std::string>{std::string(17 << 20, 'x')}}));
+  CHECK(!refused({{100'000}, std::vector<std::int64_t>(100'000)}));
+}

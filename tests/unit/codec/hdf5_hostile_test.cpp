@@ -1,0 +1,159 @@
+// HDF5 that is no state of tare's, or was damaged, or was made by someone who knows the checksum: refused with a reason.
+#include <catch2/catch.hpp>
+
+#include "lib/base/error.hpp"
+#include "lib/codec/hdf5.hpp"
+#include "lib/codec/hdf5_checksum.hpp"
+#include "lib/codec/hdf5_table.h"
+
+using namespace tare;
+using namespace std::string_view_literals;
+
+namespace {
+
+constexpr std::string_view blank = TARE_HDF5_BLANK_CHECKSUM;
+constexpr std::string_view mark = blank.substr(0, 6);
+
+ScalerState small_state() {
+  ScalerState state;
+  state.policy = "tomorrow";
+  state.params.set("flag", true);
+  state.params.set("factor", 0.1);
+  state.fields.set("text", std::string("grün"));
+  state.fields.set("json", OpaqueJson{R"({"a":[1,"b"]})"});
+  state.fields.set("integers", StateArray{{3}, std::vector<std::int64_t>{1, 2, 3}});
+  return state;
+}
+
+/// With more entries than a header holds.
+ScalerState crowded_state() {
+  ScalerState state = small_state();
+  for (int i = 0; i < 40; ++i) state.params.set("p" + std::to_string(i), static_cast<double>(i));
+  return state;
+}
+
+ScalerState packed_state() {
+  ScalerState state = small_state();
+  state.fields.set("history", StateArray{{2500, 4}, std::vector<float>(10'000, 0.5f)});
+  return state;
+}
+
+std::size_t place_of(const Bytes& bytes, std::string_view text) {
+  const std::size_t at = as_text(bytes).find(text);
+  REQUIRE(at != std::string_view::npos);
+  return at;
+}
+
+/// One run of bytes in the place of another of the same length.
+Bytes with(Bytes bytes, std::string_view was, std::string_view now) {
+  const std::size_t at = place_of(bytes, was);
+  std::ranges::copy(as_bytes(now), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  return bytes;
+}
+
+/// With a checksum that is right, as whoever means harm would see to. A file whose mark is gone stays as it is.
+Bytes sealed(Bytes bytes) {
+  const std::size_t at = as_text(bytes).find(mark);
+  if (at == std::string_view::npos || at + blank.size() > bytes.size()) return bytes;
+  std::ranges::copy(as_bytes(blank), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  put_hdf5_checksum(bytes);
+  return bytes;
+}
+
+Status status_of(ByteView bytes) {
+  try {
+    state_from_hdf5(bytes, "x.h5");
+  } catch (const Error& error) {
+    return error.status;
+  }
+  return Status::ok;
+}
+
+std::string refusal_of(ByteView bytes) {
+  try {
+    state_from_hdf5(bytes, "x.h5");
+  } catch (const Error& error) {
+    CHECK(error.status == Status::corrupt);
+    CHECK(!error.hint.empty());
+    return error.what();
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("a file cut off anywhere is refused") {
+  const Bytes whole = state_to_hdf5(small_state(), Compression::zstd);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    INFO(size);
+    REQUIRE(status_of(ByteView(whole).first(size)) == Status::corrupt);
+  }
+}
+
+TEST_CASE("a file with any bit changed is refused") {
+  Bytes file = state_to_hdf5(small_state(), Compression::none);
+  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
+    const std::byte changed{static_cast<unsigned char>(1u << bit % 8)};
+    file[bit / 8] ^= changed;
+    const Status status = status_of(file);
+    file[bit / 8] ^= changed;
+    INFO(bit);
+    // The schema's own digit can become that of a newer one.
+    REQUIRE((status == Status::corrupt || status == Status::unsupported));
+  }
+}
+
+TEST_CASE("a file without a checksum is refused: h5py's, or one whose mark was damaged together with a value") {
+  const double factor = 0.1;
+  const double other = 0.2;
+  const auto bytes_of = [](const double& value) { return as_text(std::as_bytes(std::span(&value, 1))); };
+  const Bytes whole = state_to_hdf5(small_state(), Compression::none);
+  const Bytes damaged = with(with(whole, mark, "crc3x:"), bytes_of(factor), bytes_of(other));
+  CHECK(refusal_of(damaged) == "x.h5: no checksum: it was not written by tare, or changed since");
+}
+
+TEST_CASE("any byte changed by who mends the checksum is read or refused, and does no harm") {
+  for (const ScalerState& state : {crowded_state(), packed_state()}) {
+    const Bytes whole = state_to_hdf5(state, Compression::zstd);
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      for (const std::byte value : {std::byte{0}, std::byte{0xff}, whole[i] ^ std::byte{1}}) {
+        Bytes changed = whole;
+        changed[i] = value;
+        status_of(sealed(std::move(changed)));
+      }
+    }
+    CHECK(state_from_hdf5(whole, "x") == state);
+  }
+}
+
+TEST_CASE("HDF5 of another kind and a newer schema are told apart, whatever the checksum") {
+  const Bytes whole = state_to_hdf5(small_state(), Compression::none);
+  const Bytes newer = with(whole, "tare.state/1", "tare.state/2");
+  CHECK(status_of(newer) == Status::unsupported);
+  CHECK(status_of(sealed(newer)) == Status::unsupported);
+  CHECK(status_of(sealed(with(whole, "tare.state/1", "Xare.state/1"))) == Status::corrupt);
+}
+
+TEST_CASE("values of a wrong type are refused by their name") {
+  const Bytes whole = state_to_hdf5(small_state(), Compression::none);
+  const Bytes is_unsigned = with(whole, "\x10\x08\0\0\x08\0\0\0\0\0\x40\0"sv, "\x10\0\0\0\x08\0\0\0\0\0\x40\0"sv);
+  CHECK(refusal_of(sealed(is_unsigned)) == "x.h5: fields.integers: is of a type that no state has");
+  const Bytes number_policy = with(whole, "policy\0\0\x13\x11\0\0\x08"sv, "policy\0\0\x10\x08\0\0\x08"sv);
+  CHECK(refusal_of(sealed(number_policy)) == "x.h5: the root: attribute \"policy\": is of a type that no state has");
+  const Bytes no_json = with(whole, R"([1,"b"]})", R"([1,"b"]])");
+  CHECK(refusal_of(sealed(no_json)).starts_with("x.h5: fields.json: "));
+}
+
+TEST_CASE("values that are claimed but not stored are refused") {
+  const Bytes plain = state_to_hdf5(small_state(), Compression::none);
+  const auto three = "\x01\x01\x01\0\0\0\0\0\x03\0\0\0\0\0\0\0"sv;
+  const auto four = "\x01\x01\x01\0\0\0\0\0\x04\0\0\0\0\0\0\0"sv;
+  const auto many = "\x01\x01\x01\0\0\0\0\0\0\0\0\x08\0\0\0\0"sv;
+  CHECK(refusal_of(sealed(with(plain, three, four))) == "x.h5: fields.integers: 24 bytes stored, not 32");
+  CHECK(refusal_of(sealed(with(plain, three, many))).starts_with("x.h5: fields.integers: 134217728 values are more"));
+  const Bytes packed = state_to_hdf5(packed_state(), Compression::zstd);
+  const auto rows = "\x01\x02\x01\0\0\0\0\0\xc4\x09\0\0\0\0\0\0"sv;
+  const auto twice = "\x01\x02\x01\0\0\0\0\0\x88\x13\0\0\0\0\0\0"sv;
+  const std::string said = refusal_of(sealed(with(packed, rows, twice)));
+  CHECK(said == "x.h5: fields.history: not each of its chunks is stored, once: 1 for 2");
+}
