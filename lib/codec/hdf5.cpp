@@ -270,7 +270,7 @@ Bytes state_to_hdf5(const ScalerState& state, Compression compression) {
 }
 
 ScalerState state_from_hdf5(ByteView bytes, const std::string& name) {
-  check_hdf5_head(bytes, name);
+  require_hdf5_checksum(bytes, name);
   Collector collector{name, {}, nullptr};
   const tare_hdf5_sink sink{
       &collector,

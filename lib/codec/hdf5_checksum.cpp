@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
@@ -18,6 +19,8 @@ constexpr std::size_t head_bytes = 65536;  // where our root's attributes are
 constexpr std::string_view blank = TARE_HDF5_BLANK_CHECKSUM;
 constexpr std::string_view mark = blank.substr(0, blank.find(':') + 1);
 constexpr std::size_t digits = blank.size() - mark.size();
+/// What stands before the mark: the attribute's name and type (14 bytes of text) and shape. No text can hold its NULs.
+constexpr std::string_view attribute{"checksum\0\0\0\0\0\0\0\0\x13\x11\0\0\x0e\0\0\0\x01\0\0\0\0\0\0", 32};
 
 std::string_view head_of(ByteView bytes) {
   return as_text(bytes.first(std::min(bytes.size(), head_bytes)));
@@ -30,18 +33,22 @@ std::string checksum_of(ByteView bytes, std::size_t at) {
   return fmt::format("{:08x}", crc32(copy));
 }
 
-/// Every "tare.state/N" in the head: one, unless another program changed the attribute.
-void check_schemas(std::string_view head, const std::string& name) {
-  const std::string_view stem = state_schema.substr(0, state_schema.find('/') + 1);
-  std::size_t at = head.find(stem);
-  if (at == std::string_view::npos) {
+/// Where the digits are.
+std::optional<std::size_t> find_checksum(std::string_view head) {
+  for (std::size_t at = head.find(attribute); at != std::string_view::npos; at = head.find(attribute, at + 1)) {
+    const std::size_t begin = at + attribute.size();
+    if (head.substr(begin).starts_with(mark) && head.size() - begin >= blank.size()) return begin + mark.size();
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void throw_without_checksum(std::string_view head, const std::string& name) {
+  if (head.find(state_schema.substr(0, state_schema.find('/') + 1)) == std::string_view::npos) {
     throw Error(Status::corrupt, name + ": an HDF5 file, but none with a scaler's state",
                 "For a checkpoint, use tare_checkpoint_state.");
   }
-  for (; at != std::string_view::npos; at = head.find(stem, at + 1)) {
-    const std::size_t end = head.find_first_not_of("0123456789", at + stem.size());
-    require_readable_schema(head.substr(at, end - at), name);
-  }
+  throw Error(Status::corrupt, name + ": no checksum: it was not written by tare, or changed since",
+              "To change a state outside of tare, write it as JSON.");
 }
 
 }  // namespace
@@ -51,23 +58,18 @@ bool is_hdf5(ByteView bytes) {
 }
 
 void put_hdf5_checksum(Bytes& bytes) {
-  const std::size_t at = head_of(bytes).find(blank);
-  if (at == std::string_view::npos) throw Error(Status::internal, "the HDF5 module left no place for the checksum");
-  const std::string checksum = checksum_of(bytes, at + mark.size());
-  std::ranges::copy(as_bytes(checksum), bytes.begin() + static_cast<std::ptrdiff_t>(at + mark.size()));
+  const auto at = find_checksum(head_of(bytes));
+  if (!at) throw Error(Status::internal, "the HDF5 module left no place for the checksum");
+  const std::string checksum = checksum_of(bytes, *at);
+  std::ranges::copy(as_bytes(checksum), bytes.begin() + static_cast<std::ptrdiff_t>(*at));
 }
 
-void check_hdf5_head(ByteView bytes, const std::string& name) {
+void require_hdf5_checksum(ByteView bytes, const std::string& name) {
   const std::string_view head = head_of(bytes);
   if (!is_hdf5(bytes)) throw Error(Status::corrupt, name + ": not an HDF5 file");
-  check_schemas(head, name);
-  const std::size_t at = head.find(mark);
-  if (at == std::string_view::npos) {
-    throw Error(Status::corrupt, name + ": no checksum: it was not written by tare, or changed since",
-                "To change a state outside of tare, write it as JSON.");
-  }
-  const std::size_t value = at + mark.size();
-  if (value + digits <= head.size() && checksum_of(bytes, value) == head.substr(value, digits)) return;
+  const auto at = find_checksum(head);
+  if (!at) throw_without_checksum(head, name);
+  if (checksum_of(bytes, *at) == head.substr(*at, digits)) return;
   throw Error(Status::corrupt,
               name + ": the checksum is not that of the file: it was cut off, damaged or changed by another program",
               "To change a state outside of tare, write it as JSON.");

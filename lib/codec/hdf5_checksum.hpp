@@ -1,5 +1,4 @@
-// What an HDF5 state file says of itself in its first bytes: the root's attributes hold the schema and a CRC-32 of the
-// whole file.
+// The checksum of an HDF5 state file: a CRC-32 of the whole of it, in an attribute of the root.
 #pragma once
 
 #include <string>
@@ -8,11 +7,10 @@
 
 namespace tare {
 
-/// Fills in the blank checksum that the module left. REQUIRES: bytes as the module made them.
+/// Puts in the checksum where there is a place for it: after the module wrote the file, or anew.
 void put_hdf5_checksum(Bytes& bytes);
 
-/// Throws `corrupt` unless the head names our schema and a right checksum; `unsupported` for a newer schema, whatever
-/// the checksum: a newer tare may have another.
-void check_hdf5_head(ByteView bytes, const std::string& name);
+/// Throws `corrupt` unless a checksum is there and right.
+void require_hdf5_checksum(ByteView bytes, const std::string& name);
 
 }  // namespace tare

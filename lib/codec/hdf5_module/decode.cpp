@@ -32,8 +32,7 @@ class Reader {
 
   void read_section(const Link& section) {
     for (const Link& link : read_links(image_, Object(image_, section.object, section.name))) {
-      const std::string name = name_of_link(link.name);
-      read_value({image_, link.object, section.name + "." + name}, section.name, name);
+      read_value({image_, link.object, section.name + "." + link.name}, section.name, link.name);
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/codec/hdf5_module/format.hpp"
+
 namespace tare::hdf5 {
 namespace {
 
@@ -15,7 +17,8 @@ Link read_link(ByteView message, const std::string& place) {
   if ((flags & ~std::uint64_t{3}) != has_order) refuse(place, "a link of a kind that no state has");
   Link link;
   link.order = fields.number(8);
-  link.name = as_text(fields.take(fields.number(std::size_t{1} << (flags & 3))));
+  link.name = name_of_link(std::string(as_text(fields.take(fields.number(std::size_t{1} << (flags & 3))))));
+  if (link.name.find('\0') != std::string::npos) refuse(place, "a name has a NUL character");
   link.object = fields.address();
   return link;
 }
@@ -88,7 +91,7 @@ std::vector<Link> read_links(Image& image, const Object& group) {
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
   if (twice != names.end()) refuse(place, "\"" + std::string(*twice) + "\" stands there twice");
-  std::ranges::stable_sort(links, {}, &Link::order);
+  std::ranges::sort(links, {}, &Link::order);
   return links;
 }
 

@@ -11,7 +11,7 @@ namespace tare::hdf5 {
 
 struct Link {
   std::uint64_t order;  ///< in which the links were made
-  std::string name;
+  std::string name;     ///< as the state has it
   std::uint64_t object;
 };
 
