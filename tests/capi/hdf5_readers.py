@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Opens states that tare wrote as HDF5 with h5py and h5dump, compares every value, and gives tare a file of h5py's.
+"""Opens states that tare wrote as HDF5 with h5py and h5dump, and compares every value. Shows that tare takes no file of
+h5py's, and one whose values were changed only under a right checksum.
 
     hdf5_readers.py LIBTARE REPOSITORY          exit 77 where h5py or h5dump is not installed
 """
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 
 sys.dont_write_bytecode = True
 try:
@@ -116,22 +118,69 @@ def unpacked(dataset):
     return numpy.concatenate(rows)[: dataset.shape[0]]
 
 
+def refusal(path):
+    try:
+        tare.State.read(str(path))
+    except tare.TareError as error:
+        return str(error).splitlines()[0].split(": ", 1)[1]
+    return None
+
+
+def seal(path):
+    """Puts in the checksum that the file's bytes have now."""
+    image = bytearray(path.read_bytes())
+    digits = slice(image.index(b"crc32:") + 6, image.index(b"crc32:") + 14)
+    image[digits] = b"00000000"
+    image[digits] = f"{zlib.crc32(image):08x}".encode()
+    path.write_bytes(image)
+
+
+def h5py_file(folder):
+    """What looks like a state, but was not written by tare."""
+    path = folder / "h5py.h5"
+    with h5py.File(path, "w") as file:
+        file.attrs.update(schema=numpy.bytes_("tare.state/1"), policy="torch")
+        file.create_group("fields").update(scale=1024.0)
+    compare("h5py's file", refusal(path), "no checksum: it was not written by tare, or changed since")
+    with h5py.File(path, "r+") as file:
+        file.attrs["checksum"] = numpy.bytes_("crc32:00000000")
+    seal(path)
+    compare("h5py's file with a checksum", refusal(path), "the root: attribute \"schema\": is of a type that no state has")
+
+
+def history_state(folder, history, names):
+    """A state with this history: of slots that tare made, with other values in its file."""
+    config = json.dumps({"policy": "transformer_engine", "variant": "unfused", "slots": names, "amax_history_len": COLUMNS})
+    handle = ctypes.c_void_p()
+    compare("tare_fp8_create", tare._library.tare_fp8_create(ctypes.byref(handle), config.encode(), None), 0)
+    saved = ctypes.c_void_p()
+    compare("tare_fp8_save", tare._library.tare_fp8_save(ctypes.byref(saved), handle, None, None), 0)
+    tare._library.tare_fp8_destroy(handle)
+    path = write(tare.State(saved), folder, "none")
+    with h5py.File(path, "r") as file:
+        begin = file["fields/amax_history"].id.get_offset()
+    with path.open("r+b") as file:
+        file.seek(begin)
+        file.write(history.tobytes())
+    compare("a changed file", refusal(path), "the checksum is not that of the file: it was cut off, damaged or changed by "
+                                             "another program")
+    seal(path)
+    return tare.State.read(str(path))
+
+
 def packed_history(folder):
-    """10,000 tensors' histories of 1,024 in one dataset: from h5py through tare to each reader."""
+    """10,000 tensors' histories of 1,024 in one dataset, through tare to each reader."""
     history = (numpy.arange(ROWS * COLUMNS, dtype=numpy.float32).reshape(ROWS, COLUMNS) % 977) * numpy.float32(0.37)
-    names = [f"layers.{i}.weight".encode() for i in range(ROWS)]
-    with h5py.File(folder / "h5py.h5", "w") as file:
-        file.attrs.update(schema=numpy.bytes_("tare.state/1"), policy="delayed_scaling_of_tomorrow")
-        file.create_group("fields").update(amax_history=history, names=numpy.array(names))
-    state = tare.State.read(str(folder / "h5py.h5"))
+    names = [f"layers.{i}.weight" for i in range(ROWS)]
+    state = history_state(folder, history, names)
     for compression, filters in (("none", []), ("gzip", [2, 1]), ("zstd", [2, ZSTD])):
         path = write(state, folder, compression)
         with h5py.File(path, "r") as file:
             dataset = file["fields/amax_history"]
-            compare("datasets", sorted(file["fields"]), ["amax_history", "names"])
+            compare("datasets", sorted(file["fields"]), ["amax_history", "scale"])
             creation = dataset.id.get_create_plist()
             compare("filters", [creation.get_filter(i)[0] for i in range(creation.get_nfilters())], filters)
-            compare("names", file["fields/names"][()].tolist(), names)
+            compare("names", plain(file["params/slots"]), names)
             # tare made its zstd filter known to this process's HDF5: h5py has it too.
             compare(f"history, {compression}", bool((dataset[()] == history).all()), True)
             if compression == "zstd":
@@ -142,6 +191,7 @@ def packed_history(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     small_state(pathlib.Path(scratch))
+    h5py_file(pathlib.Path(scratch))
     packed_history(pathlib.Path(scratch))
 print("\n".join(differences) or f"h5py {h5py.__version__}, HDF5 {h5py.version.hdf5_version}: every value as written")
 sys.exit(1 if differences else 0)
