@@ -28,7 +28,7 @@
  *   [P6]  The caller's floating-point environment (rounding, flush-to-zero, traps) neither matters nor is changed.
  *
  *   [P7]  A failed allocation is status 3 (TARE_E_OUT_OF_MEMORY) and loses nothing. (Not one of libhdf5's own, which it
- *         does not survive: before HDF5 is read or written, the system is asked for what that takes.)
+ *         does not survive: before HDF5 is written, the system is asked for what that takes.)
  *
  *   [P8]  Nothing is allocated or waited for in the step once a first step was made: unscale, observe, both reports,
  *         update and all of tare_grads but create and statistics; of tare_fp8 observe, update, quantize and dequantize.
