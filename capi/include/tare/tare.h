@@ -15,7 +15,8 @@
  *
  *   [P2]  Nothing happens when the library is loaded: no thread, no allocation, no device is touched.
  *
- *   [P3]  No exception, signal handler or change of locale leaves a call; no environment variable is read.
+ *   [P3]  No exception, signal handler or change of locale leaves a call; no environment variable is read. (libhdf5 and
+ *         the libraries under it read some of their own when HDF5 is first written; no result of tare's goes by them.)
  *
  *   [P4]  Worker threads belong to one scaler ("threads" in its configuration, 1: none) and are joined at its destroy;
  *         those that read and write many checkpoint files at once end before the call does. In a forked child a handle
