@@ -20,7 +20,7 @@ constexpr std::string_view blank = TARE_HDF5_BLANK_CHECKSUM;
 constexpr std::string_view mark = blank.substr(0, blank.find(':') + 1);
 constexpr std::size_t digits = blank.size() - mark.size();
 /// What stands before the mark: the attribute's name and type (14 bytes of text) and shape. No text can hold its NULs.
-constexpr std::string_view attribute{"checksum\0\0\0\0\0\0\0\0\x13\x11\0\0\x0e\0\0\0\x01\0\0\0\0\0\0", 32};
+constexpr std::string_view attribute{"checksum\0\0\0\0\0\0\0\0\x13\x11\0\0\x0e\0\0\0\x01\0\0\0\0\0\0\0", 32};
 
 std::string_view head_of(ByteView bytes) {
   return as_text(bytes.first(std::min(bytes.size(), head_bytes)));

@@ -28,7 +28,7 @@ StateValue unwrapped(const StateValue& value) {
 
 /// Text that stands for a number, or the value itself.
 StateValue with_numbers_read(const StateValue& given) {
-  const StateValue value = unwrapped(given);
+  StateValue value = unwrapped(given);
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) return value;
   const auto number = parse_number(*text);

@@ -86,6 +86,8 @@ std::vector<Link> read_links(Image& image, const Object& group) {
   if (messages.size() > max_links) refuse(place, std::to_string(messages.size()) + " entries are too many");
   std::vector<Link> links;
   std::vector<std::string_view> names;
+  links.reserve(messages.size());
+  names.reserve(messages.size());
   for (const ByteView message : messages) links.push_back(read_link(message, place));
   for (const Link& link : links) names.push_back(link.name);
   std::ranges::sort(names);
