@@ -10,7 +10,7 @@ namespace tare {
 
 enum class Verdict : std::uint8_t {
   allowed,    ///< torch.load(weights_only=True) of the release in question takes it
-  framework,  ///< a class or function of a known framework, or a data type of Python's: not code of the file's author
+  framework,  ///< a listed class of a framework or of Python: data, not code of the file's author
   unknown,    ///< anything else: what it does on loading, only its own source can tell
   dangerous,  ///< reaches the operating system or runs code: no checkpoint needs it
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/container/dangerous_global.hpp"
 #include "lib/container/torch_globals.hpp"
 
 namespace tare {
@@ -55,67 +56,6 @@ constexpr KnownCallee known_callees[] = {
     {"megatron.core.safe_globals", "safe_load_from_bytes", Callee::storage_stream},
 };
 
-/// Modules of which nothing belongs in a checkpoint: they start programs, open connections, run or unmarshal code.
-constexpr std::string_view dangerous_modules[] = {
-    "os",
-    "posix",
-    "nt",
-    "sys",
-    "subprocess",
-    "runpy",
-    "pty",
-    "shutil",
-    "socket",
-    "ctypes",
-    "code",
-    "codeop",
-    "importlib",
-    "imp",
-    "pdb",
-    "bdb",
-    "timeit",
-    "commands",
-    "popen2",
-    "multiprocessing",
-    "webbrowser",
-    "marshal",
-    "pickle",
-    "_pickle",
-    "urllib",
-    "http",
-    "ftplib",
-    "smtplib",
-    "asyncio",
-    "threading",
-    "signal",
-    "platform",
-    "profile",
-    "cProfile",
-    "trace",
-    "doctest",
-    "venv",
-    "pip",
-    "ensurepip",
-    "aiohttp",
-    "requests",
-    "httplib",
-    "types",
-    "_posixsubprocess",
-    "distutils",
-    "tempfile",
-    "pathlib._local.os",
-};
-
-constexpr std::string_view dangerous_builtins[] = {
-    "eval",    "exec",   "execfile", "compile", "open",    "file",  "__import__", "input", "raw_input", "breakpoint",
-    "globals", "locals", "vars",     "setattr", "delattr", "apply", "reload",     "exit",  "quit",
-};
-
-template <typename Range>
-bool holds(const Range& range, std::string_view value) {
-  return std::find(std::begin(range), std::end(range), value) != std::end(range);
-}
-
 }  // namespace
 
 Callee callee_of(std::string_view module, std::string_view name) {
@@ -127,10 +67,7 @@ Callee callee_of(std::string_view module, std::string_view name) {
 
 Trust trust_of(std::string_view module, std::string_view name) {
   if (weights_only_allows(newest_torch_release(), module, name)) return Trust::allowed;
-  const std::string_view package = module.substr(0, module.find('.'));
-  if (holds(dangerous_modules, package)) return Trust::dangerous;
-  const bool is_builtin = module == "builtins" || module == "__builtin__";
-  if (is_builtin && holds(dangerous_builtins, name)) return Trust::dangerous;
+  if (is_dangerous_global(module, name)) return Trust::dangerous;
   return Trust::refused;
 }
 

@@ -189,6 +189,10 @@ bool weights_only_allows(TorchRelease release, std::string_view module, std::str
   return allowed && allowed->since <= release && release < allowed->until;
 }
 
+bool weights_only_ever_allowed(std::string_view module, std::string_view name) {
+  return allowance(module, name).has_value();
+}
+
 std::optional<TorchRelease> weights_only_since(std::string_view module, std::string_view name) {
   const auto allowed = allowance(module, name);
   return allowed && allowed->until == for_ever ? std::optional(allowed->since) : std::nullopt;

@@ -23,6 +23,8 @@ TorchRelease require_torch_release(std::string_view version);
 
 /// Whether that release takes the name as it is, without add_safe_globals.
 bool weights_only_allows(TorchRelease release, std::string_view module, std::string_view name);
+/// Whether some release does.
+bool weights_only_ever_allowed(std::string_view module, std::string_view name);
 /// The first release that does and from which on all do; nothing where the newest does not.
 std::optional<TorchRelease> weights_only_since(std::string_view module, std::string_view name);
 
