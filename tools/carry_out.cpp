@@ -17,26 +17,35 @@ std::string preface_of(const Change& change) {
   return change.preface ? change.preface() : std::string();
 }
 
+/// Which checkpoint was chosen, and what changes in which of its files.
+std::string changes_of(const Terminal& terminal, const Checkpoint& checkpoint, const Change& change,
+                       const EditPlan& plan) {
+  std::vector<std::string> paths;
+  for (const FileEdit& edit : plan.files) paths.push_back(edit.path);
+  const std::string files = terminal.styled(Style::strong, render_files(checkpoint.resolved, paths));
+  return fmt::format("{}\n{}{}", files, preface_of(change), render_fields(terminal, plan));
+}
+
 int show_plan(const Terminal& terminal, const ChangeOptions& options, const Change& change) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   const EditPlan plan = change.plan(checkpoint);
   require_possible(system_files(), plan.files, options.transaction);
   terminal.answer(options.json ? change.json(checkpoint, plan, std::nullopt)
-                               : preface_of(change) + render_fields(terminal, plan) + render_bytes(terminal, plan));
+                               : changes_of(terminal, checkpoint, change, plan) + render_bytes(terminal, plan));
   return exit_done;
 }
 
-void show_receipt(const Terminal& terminal, const ChangeOptions& options, const Change& change, const EditPlan& plan,
-                  const Receipt& receipt) {
-  terminal.answer(preface_of(change) + render_fields(terminal, plan));
+void show_receipt(const Terminal& terminal, const ChangeOptions& options, const Change& change,
+                  const Checkpoint& checkpoint, const EditPlan& plan, const Receipt& receipt) {
+  terminal.answer(changes_of(terminal, checkpoint, change, plan));
   for (const Finding& finding : receipt.findings) terminal.say(render_finding(terminal, finding));
   if (receipt.files.empty()) {
-    terminal.say("nothing had to be written");
+    terminal.note("nothing had to be written");
   } else if (options.transaction.keep_history) {
-    terminal.say(fmt::format("{}; `tare undo {}` takes it back", change.done, escaped(options.path)));
+    terminal.note(fmt::format("{}; `tare undo {}` takes it back", change.done, escaped(options.path)));
   } else {
-    terminal.say(fmt::format("{}; no history is kept, so it cannot be undone", change.done));
+    terminal.note(fmt::format("{}; no history is kept, so it cannot be undone", change.done));
   }
 }
 
@@ -58,21 +67,19 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
   const Checkpoint checkpoint = open_for_writing(terminal, options.path);
   const EditPlan plan = change.plan(checkpoint);
   const std::string question =
-      fmt::format("{}{}Edit {} file(s)?", preface_of(change), render_fields(terminal, plan), plan.files.size());
-  if (!options.yes && !plan.files.empty() && !terminal.confirm(question)) {
-    throw Error(Status::refused, "not confirmed: nothing was written");
-  }
+      fmt::format("{}Edit {} file(s)?", changes_of(terminal, checkpoint, change, plan), plan.files.size());
+  if (!options.yes && !plan.files.empty()) terminal.require_yes(question, "--yes");
   const Receipt receipt = commit(system_files(), plan.files, plan.for_history, options.transaction);
   if (options.json) {
     terminal.answer(change.json(checkpoint, plan, receipt));
   } else {
-    show_receipt(terminal, options, change, plan, receipt);
+    show_receipt(terminal, options, change, checkpoint, plan, receipt);
   }
   return exit_done;
 }
 
 int carry_out(const Terminal& terminal, ChangeOptions& options) {
-  options.request.announce = [&terminal](const std::string& sentence) { terminal.say(sentence); };
+  options.request.announce = [&terminal](const std::string& sentence) { terminal.note(sentence); };
   const auto plan = [&](const Checkpoint& checkpoint) { return plan_edit(checkpoint, options.request); };
   return carry_out(terminal, options, {plan, {}, edit_json});
 }

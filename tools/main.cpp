@@ -7,11 +7,10 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
-#include <span>
-#include <string>
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "tools/command_line.hpp"
 #include "tools/network.hpp"
 #include "tools/verb.hpp"
 
@@ -37,7 +36,8 @@ constexpr const char* closing_words =
     "  tare inspect run/global_step4200\n"
     "  tare edit run/global_step4200 scale=65536\n"
     "  tare undo run/global_step4200\n"
-    "  tare inspect s3://bucket/run/step100\n\n"
+    "  tare inspect s3://bucket/run/step100\n"
+    "  tare help edit\n\n"
     "Exit codes: 0 done; 1 the answer is no (copies disagree, something differs); 2 wrong usage;\n"
     "3 cannot be read, written or locked; 4 valid but refused.";
 
@@ -74,34 +74,6 @@ void prepare_heap() {
   [[maybe_unused]] static void* volatile const below = std::malloc(before_first_page);
 }
 
-bool any_command(const CLI::App*) {
-  return true;
-}
-
-/// Says so where the first word is no command of `app`, or the second none of `tare fp8`: CLI11 would only say that
-/// there is none. `before`: the words that lead to `app`, each with a space behind it.
-bool starts_with_command(const CLI::App& app, const std::string& before, std::span<char* const> words,
-                         const Terminal& terminal) {
-  if (words.empty() || *words[0] == '-') return true;
-  std::string names;
-  for (const CLI::App* command : app.get_subcommands(any_command)) {
-    const std::string name = before + command->get_name();
-    if (command->get_name() == words[0]) {
-      return command->get_subcommands(any_command).empty() ||
-             starts_with_command(*command, name + ' ', words.subspan(1), terminal);
-    }
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  terminal.say(fmt::format("tare: there is no command '{}{}'", before, tare::escaped(words[0])));
-  terminal.say(fmt::format("hint: the commands are {}", names));
-  return false;
-}
-
-/// CLI11 repeats words as they are, and a word may be the name of a file: `tare inspect *`.
-std::string usage_message(const CLI::App*, const CLI::Error& error) {
-  return fmt::format("tare: {}\nhint: run with --help for more information\n", tare::escaped(error.what()));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -109,21 +81,15 @@ int main(int argc, char** argv) {
   prepare_heap();
   CLI::App app("tare: inspect, edit and undo loss-scaler state inside checkpoints, in place and without Python",
                "tare");
-  app.set_version_flag("--version", "tare " TARE_VERSION);
-  app.failure_message(usage_message);
+  app.set_version_flag("-V,--version", "tare " TARE_VERSION);
   app.require_subcommand(1);
   app.footer(closing_words);
   Run run;
   for (const auto add :
        {add_inspect, add_get, add_edit, add_fp8, add_undo, add_history, add_diff, add_migrate, add_attest})
     add(app, run);
-  const Terminal terminal;
-  const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
-  if (!starts_with_command(app, "", words.empty() ? words : words.subspan(1), terminal)) return exit_usage;
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_done : exit_usage;
-  }
-  return run_verb(run, terminal);
+  TerminalOptions options;
+  add_terminal_options(app, options);
+  if (const auto exit_code = parse_words(app, {argv, static_cast<std::size_t>(argc)})) return *exit_code;
+  return run_verb(run, Terminal(options));
 }

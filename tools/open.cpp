@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
 #include "tools/network.hpp"
 #include "tools/render.hpp"
 
@@ -18,6 +19,12 @@ OpenOptions with_progress(const Terminal& terminal, const std::string& path, Ope
   return options;
 }
 
+void tell_files(const Terminal& terminal, const Checkpoint& checkpoint) {
+  for (const CheckpointFile& file : checkpoint.files) {
+    terminal.detail(fmt::format("read {} ({}, {} bytes)", escaped(file.location), file.format, file.size));
+  }
+}
+
 }  // namespace
 
 void require_local(const std::string& path) {
@@ -27,9 +34,14 @@ void require_local(const std::string& path) {
 }
 
 Opened open_for_reading(const Terminal& terminal, const std::string& path, const OpenOptions& options) {
-  if (is_url(path)) return {open_checkpoint(path, with_progress(terminal, path, options)), std::nullopt};
+  if (is_url(path)) {
+    Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));
+    tell_files(terminal, checkpoint);
+    return {std::move(checkpoint), std::nullopt};
+  }
   try {
     Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));
+    tell_files(terminal, checkpoint);
     auto pending = find_pending(system_files(), checkpoint.resolved, {});
     return {std::move(checkpoint), std::move(pending)};
   } catch (const Error&) {
@@ -52,7 +64,7 @@ Checkpoint open_for_writing(const Terminal& terminal, const std::string& path) {
     if (!find_pending(system_files(), path, {})) throw;
   }
   for (const Pending& rolled_back : recover(system_files(), interrupted, {})) {
-    terminal.say(fmt::format("rolled back an edit of {} that was interrupted", rolled_back.when));
+    terminal.note(fmt::format("rolled back an edit of {} that was interrupted", rolled_back.when));
   }
   return open_checkpoint(path, options);
 }

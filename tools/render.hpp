@@ -13,6 +13,11 @@ std::string value_text(const tare::Value& value);
 /// "2^16" for a power of two; else empty.
 std::string power_text(const tare::Value& value);
 
+/// The first of some files' names, and how many more there are.
+std::string render_names(const std::vector<std::string>& names);
+/// A checkpoint, or a folder, and which of the files below it: "run/step100: a.pt, b.pt". A file alone is just that.
+std::string render_files(const std::string& where, const std::vector<std::string>& paths);
+
 /// With a pattern every FP8 tensor of the layers that match it.
 std::string render_checkpoint(const Terminal& terminal, const tare::Checkpoint& checkpoint,
                               const std::string& layers = {});

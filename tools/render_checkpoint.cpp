@@ -11,16 +11,10 @@ using namespace tare;
 
 namespace {
 
-constexpr std::size_t files_listed = 4;
-
 std::string files_text(const Checkpoint& checkpoint, const Scaler& scaler) {
-  std::string names;
-  const auto files = files_of(scaler);
-  for (std::size_t i = 0; i < files.size() && i < files_listed; ++i) {
-    names += (i == 0 ? "" : ", ") + escaped(checkpoint.files[files[i]].path);
-  }
-  if (files.size() > files_listed) names += fmt::format(" and {} more", files.size() - files_listed);
-  return names;
+  std::vector<std::string> names;
+  for (const std::size_t file : files_of(scaler)) names.push_back(checkpoint.files[file].path);
+  return render_names(names);
 }
 
 /// Roles first, in the order of the role table; then what has none.

@@ -142,6 +142,7 @@ std::string render_history(const Terminal& terminal, const std::vector<HistoryEn
     const std::size_t count = entry.files.size();
     text += fmt::format("{}  {}  {} file{}  {}\n", terminal.styled(Style::strong, fmt::format("#{}", entry.number)),
                         entry.when, count, count == 1 ? "" : "s", state);
+    text += fmt::format("    {}\n", render_files(entry.folder, entry.files));
     // The same change in a thousand rank files is one line.
     std::set<std::string> known;
     AlikeLines lines;

@@ -15,16 +15,36 @@ namespace {
 
 constexpr std::array<std::string_view, 6> codes = {"", "\x1b[1m", "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[2m"};
 
-bool wants_colours() {
-  const char* no_color = std::getenv("NO_COLOR");
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+bool is_zero(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && std::string_view(value) == "0";
+}
+
+bool wants_colours(Colour colour) {
+  if (colour != Colour::automatic) return colour == Colour::always;
+  if (is_set("NO_COLOR")) return false;
+  if (is_set("CLICOLOR_FORCE") && !is_zero("CLICOLOR_FORCE")) return true;
   const char* term = std::getenv("TERM");
-  if (no_color != nullptr && *no_color != '\0') return false;
-  return ::isatty(STDOUT_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
+  return !is_zero("CLICOLOR") && ::isatty(STDOUT_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+/// The terminal itself, where stderr is not one.
+std::FILE* where_to_ask() {
+  return ::isatty(STDERR_FILENO) != 0 ? stderr : std::fopen("/dev/tty", "we");
+}
+
+bool is_yes(std::string_view answer) {
+  return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 }  // namespace
 
-Terminal::Terminal() : has_colours_(wants_colours()) {}
+Terminal::Terminal(TerminalOptions options) : options_(options), has_colours_(wants_colours(options.colour)) {}
 
 std::string Terminal::styled(Style style, std::string_view text) const {
   if (!has_colours_ || style == Style::plain) return std::string(text);
@@ -32,7 +52,7 @@ std::string Terminal::styled(Style style, std::string_view text) const {
 }
 
 void Terminal::progress(std::string_view line) const {
-  if (::isatty(STDERR_FILENO) == 0) return;
+  if (options_.is_quiet || ::isatty(STDERR_FILENO) == 0) return;
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);
   shows_progress_ = true;
@@ -54,10 +74,25 @@ void Terminal::say(std::string_view line) const {
   fmt::print(stderr, "{}\n", line);
 }
 
-bool Terminal::confirm(std::string_view question) const {
-  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) return true;
-  fmt::print(stderr, "{} [y/N] ", question);
+void Terminal::note(std::string_view line) const {
+  if (!options_.is_quiet) say(line);
+}
+
+void Terminal::detail(std::string_view line) const {
+  if (options_.is_verbose) say(line);
+}
+
+void Terminal::require_yes(std::string_view question, std::string_view instead) const {
+  std::FILE* const screen = ::isatty(STDIN_FILENO) != 0 ? where_to_ask() : nullptr;
+  if (screen == nullptr) {
+    throw tare::Error(tare::Status::refused, "nobody can be asked, as there is no terminal: nothing was written",
+                      fmt::format("{} does it without asking", instead));
+  }
+  end_progress();
+  fmt::print(screen, "{} [y/N] ", question);
+  std::fflush(screen);
+  if (screen != stderr) std::fclose(screen);
   std::string line;
   std::getline(std::cin, line);
-  return line == "y" || line == "Y" || line == "yes";
+  if (!is_yes(line)) throw tare::Error(tare::Status::refused, "not confirmed: nothing was written");
 }

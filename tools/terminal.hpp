@@ -1,30 +1,47 @@
 // Where the answer goes, and how it may look there. stdout: the answer; stderr: the rest.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 enum class Style { plain, strong, good, warning, bad, faint };
 
+enum class Colour : std::uint8_t { automatic, always, never };
+
+/// What every verb can be told about its words.
+struct TerminalOptions {
+  Colour colour = Colour::automatic;
+  bool is_quiet = false;    ///< no notes
+  bool is_verbose = false;  ///< details, too
+};
+
 class Terminal {
  public:
-  /// Colours only where stdout is a terminal that has them, NO_COLOR is not set and TERM is not "dumb".
-  Terminal();
+  /// Colours where `options` say so. Where they leave it open, NO_COLOR and CLICOLOR=0 speak against them, CLICOLOR_FORCE
+  /// for them, and else a terminal has them whose TERM is not "dumb".
+  explicit Terminal(TerminalOptions options = {});
 
   /// `text` in that style; as it is where there are no colours. Text from a file is escaped before it comes here.
   [[nodiscard]] std::string styled(Style style, std::string_view text) const;
   /// Writes to stdout. Throws `io` where it cannot be written.
   void answer(std::string_view text) const;
-  /// Writes a line to stderr.
+  /// Writes a line to stderr: an error or a warning.
   void say(std::string_view line) const;
-  /// Shows a line on stderr that the next one replaces, if that is a terminal.
+  /// The same for what is good to know, unless --quiet.
+  void note(std::string_view line) const;
+  /// The same for what only --verbose tells.
+  void detail(std::string_view line) const;
+  /// Shows a line on stderr that the next one replaces, if that is a terminal, and unless --quiet.
   void progress(std::string_view line) const;
-  /// Asks on stderr and reads the answer, if stdin and stderr are terminals; else takes it as a yes.
-  [[nodiscard]] bool confirm(std::string_view question) const;
+  /// Asks whoever sits at the terminal, also where stderr goes elsewhere. Throws `refused` unless the answer is yes, and
+  /// where stdin is no terminal, so that nobody can be asked: then `instead` says which option answers beforehand.
+  void require_yes(std::string_view question, std::string_view instead) const;
 
  private:
   void end_progress() const;
 
+  TerminalOptions options_;
   bool has_colours_;
   mutable bool shows_progress_ = false;
 };

@@ -6,6 +6,7 @@
 #include "lib/codec/state_file.hpp"
 #include "lib/report/report.hpp"
 #include "tools/open.hpp"
+#include "tools/output_file.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -19,6 +20,7 @@ struct Options {
   std::string plain;
   std::optional<std::string> at;
   bool json = false;
+  bool force = false;
 };
 
 int attest_checkpoint(const Terminal& terminal, const Options& options) {
@@ -27,6 +29,7 @@ int attest_checkpoint(const Terminal& terminal, const Options& options) {
     throw Error(Status::refused, options.path + ": attest reads files of this machine",
                 "download the checkpoint first");
   }
+  if (!options.plain.empty()) require_replaceable(terminal, options.plain, options.force);
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   const Attestation attestation = attest(checkpoint, release);
@@ -48,6 +51,7 @@ void add_attest(CLI::App& app, Run& run) {
                    "Also write the scalers' and the FP8 state to a .json file (.h5: where HDF5 can be loaded)");
   verb->add_option("--at", options->at,
                    "Which scaler to write, by its path; of FP8 state, which layers (* and ? are wildcards)");
+  verb->add_flag("--force", options->force, "Replace the file of --write-plain");
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.attest/1)");
   verb->footer(
       "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"

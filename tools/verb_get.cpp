@@ -18,10 +18,14 @@ struct Options {
 
 int get(const Terminal& terminal, const Options& options, bool has_place) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
-  const Choice choice{has_place ? std::optional(options.at) : std::nullopt, false};
+  const Choice choice{.at = has_place ? std::optional(options.at) : std::nullopt, .ways = "--at PLACE"};
   const Scaler* scaler = chosen_scalers(checkpoint, choice).front();
   if (pending) terminal.say(render_pending(*pending));
-  terminal.answer(value_text(field_of(scaler->state(), options.key).value) + "\n");
+  std::vector<std::string> files;
+  for (const std::size_t file : files_of(*scaler)) files.push_back(checkpoint.files[file].location);
+  const std::string value = value_text(field_of(scaler->state(), options.key).value);
+  terminal.note(render_files(checkpoint.resolved, files));
+  terminal.answer(value + "\n");
   return exit_done;
 }
 

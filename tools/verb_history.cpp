@@ -15,12 +15,14 @@ namespace {
 struct Options {
   std::string path;
   bool prune = false;
+  bool yes = false;
   bool json = false;
 };
 
 int show_history(const Terminal& terminal, const Options& options) {
   require_local(options.path);
   if (options.prune) {
+    if (!options.yes) terminal.require_yes("Forget every edit of " + escaped(options.path) + "?", "--yes");
     const std::size_t count = prune(system_files(), options.path, {});
     terminal.answer(fmt::format("forgot {} edit{}: {} cannot be undone any more\n", count, count == 1 ? "" : "s",
                                 count == 1 ? "it" : "they"));
@@ -45,6 +47,7 @@ void add_history(CLI::App& app, Run& run) {
   CLI::App* verb = app.add_subcommand("history", "What was edited, when, from what to what");
   verb->add_option("PATH", options->path, "A file or folder")->required();
   verb->add_flag("--prune", options->prune, "Forget it all, and with it the means to undo");
+  verb->add_flag("-y,--yes", options->yes, "With --prune: do not ask");
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.history/1)");
   verb->callback([options, &run] { run = [options](const Terminal& t) { return show_history(t, *options); }; });
 }

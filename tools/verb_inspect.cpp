@@ -6,6 +6,7 @@
 #include "lib/dialect/policy.hpp"
 #include "lib/report/report.hpp"
 #include "tools/open.hpp"
+#include "tools/output_file.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -19,6 +20,7 @@ struct Options {
   std::string save;
   bool json = false;
   bool globals = false;
+  bool force = false;
 };
 
 /// The FP8 state of the layers that are meant; else the only loss scaler's.
@@ -39,6 +41,7 @@ ScalerState state_to_save(const Checkpoint& checkpoint, const std::string& layer
 }
 
 int inspect(const Terminal& terminal, const Options& options) {
+  if (!options.save.empty()) require_replaceable(terminal, options.save, options.force);
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {.list_globals = options.globals});
   if (options.json) {
     terminal.answer(inspect_json(checkpoint, pending, {.globals = options.globals}));
@@ -62,6 +65,7 @@ void add_inspect(CLI::App& app, Run& run) {
   verb->add_option(
       "--save", options->save,
       "Write the state to a file, .json or .h5, that tare's scalers load: the FP8 state, else the scaler's");
+  verb->add_flag("--force", options->force, "Replace the file of --save");
   verb->add_flag("--globals", options->globals, "List every class and function that the pickles name");
   verb->footer(
       "Examples:\n"

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "lib/base/error.hpp"
-#include "lib/base/files.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/new_file.hpp"
 #include "lib/report/report.hpp"
 #include "tools/carry_out.hpp"
+#include "tools/output_file.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -73,16 +73,13 @@ int new_file(const Terminal& terminal, const Options& options, const ScalerState
   const NewFilePlan plan = plan_new_file(source, options.framework, options.out, options.request.given);
   require_nothing_lost(options, plan.migration.conversion);
   if (!options.change.dry_run) {
-    const bool is_there = local_files().type(options.out) != FileType::absent;
-    if (is_there && !options.change.yes && !terminal.confirm(fmt::format("Replace {}?", escaped(options.out)))) {
-      throw Error(Status::refused, "not confirmed: nothing was written");
-    }
+    require_replaceable(terminal, options.out, options.request.force);
     write_whole_file(options.out, plan.contents);
   }
   const MigrationOutcome outcome{options.source, options.out, nullptr, nullptr, {}, !options.change.dry_run};
   terminal.answer(options.change.json ? migrate_json(plan.migration, outcome)
                                       : render_migration(terminal, plan.migration));
-  if (!options.change.dry_run) terminal.say(fmt::format("wrote {}", escaped(options.out)));
+  if (!options.change.dry_run) terminal.note(fmt::format("wrote {}", escaped(options.out)));
   return exit_done;
 }
 
@@ -108,7 +105,7 @@ void add_migrate(CLI::App& app, Run& run) {
                    "KEY=VALUE for what SOURCE does not hold: a role or a native name, and a number or true, false");
   verb->add_flag("--strict", options->strict, "Refuse (exit 4) where anything is lost");
   verb->add_flag("--align", options->request.align, "Where the target's copies disagree: give all of them the state");
-  verb->add_flag("--force", options->request.force, "Write values that the framework could not use");
+  verb->add_flag("--force", options->request.force, "Write values that the framework could not use, and replace the file of -o");
   add_change_options(*verb, options->change, "tare.migrate/1; of --rename tare.edit/1");
   verb->footer(
       "Examples:\n"

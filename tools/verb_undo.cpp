@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/report/report.hpp"
 #include "tools/open.hpp"
@@ -22,18 +21,16 @@ struct Options {
 
 int run_undo(const Terminal& terminal, const Options& options) {
   require_local(options.path);
-  if (!options.yes && !terminal.confirm("Take back the last edit of " + escaped(options.path) + "?")) {
-    throw Error(Status::refused, "not confirmed: nothing was written");
-  }
+  if (!options.yes) terminal.require_yes("Take back the last edit of " + escaped(options.path) + "?", "--yes");
   const UndoResult result = undo(system_files(), options.path, {}, options.undo);
   if (options.json) {
     terminal.answer(undo_json(options.path, result));
     return exit_done;
   }
   const std::size_t count = result.files.size();
-  terminal.answer(fmt::format("{} #{}: {} file{} restored, byte for byte\n",
+  terminal.answer(fmt::format("{} #{}: {} file{} restored, byte for byte\n{}\n",
                               result.kind == UndoKind::undone ? "undid edit" : "rolled back the interrupted edit",
-                              result.number, count, count == 1 ? "" : "s"));
+                              result.number, count, count == 1 ? "" : "s", render_files(result.folder, result.files)));
   return exit_done;
 }
 

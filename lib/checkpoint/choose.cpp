@@ -69,7 +69,7 @@ std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Ch
                                   [&](const Scaler* s) { return choice.align && s->group == chosen.front()->group; });
   if (chosen.size() > 1 && !is_one && !choice.all) {
     throw Error(Status::refused, fmt::format("{}: {} scalers are there", checkpoint.resolved, chosen.size()),
-                fmt::format("choose one with --at PLACE, or --all: {}", listed(checkpoint, chosen)));
+                fmt::format("choose one with {}: {}", choice.ways, listed(checkpoint, chosen)));
   }
   return chosen;
 }

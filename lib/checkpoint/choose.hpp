@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
@@ -13,6 +14,7 @@ struct Choice {
   std::optional<std::string> at;  ///< the path of one scaler, as inspect prints it: compared, never parsed
   bool all = false;               ///< every scaler, where there are several
   bool align = false;             ///< copies that disagree are meant together
+  std::string_view ways = "--at PLACE, or --all";  ///< how whoever asks may choose: for the message
 };
 
 /// The loss scalers that `choice` means: exactly one, unless `all`. Throws `refused` where there is none, none at that

@@ -20,12 +20,17 @@ std::string resolved(const std::string& path) {
   return resolve_path(path, real) == 0 ? real : path;
 }
 
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+}
+
 /// An open file that is removed unless it was renamed.
 class Temporary {
  public:
   explicit Temporary(const std::string& target) {
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
-      path_ = target + ".tare-" + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".tmp";
+      path_ = folder_of(target) + ".tare-" + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".tmp";
       descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (descriptor_ >= 0) return;
       if (errno != EEXIST) break;
@@ -67,9 +72,11 @@ class Temporary {
   int descriptor_ = -1;
 };
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+/// Renaming would put a file in the place of a device or a pipe: /dev/null, for root.
+void require_replaceable(const std::string& target) {
+  struct stat there {};
+  if (stat(target.c_str(), &there) != 0 || S_ISREG(there.st_mode)) return;
+  throw Error(Status::refused, target + ": is there, and is no file that could be replaced", "name another one");
 }
 
 /// So that the new name is there after a power cut too. Some file systems cannot: no reason to fail.
@@ -84,6 +91,7 @@ void sync_folder(const std::string& folder) {
 
 void write_whole_file(const std::string& path, ByteView bytes) {
   const std::string target = resolved(path);
+  require_replaceable(target);
   const std::string folder = folder_of(target);
   Temporary file(target);
   file.take_mode_of(target);

@@ -31,6 +31,24 @@ std::optional<Symptom> of_scale(double scale) {
   return std::nullopt;
 }
 
+std::optional<Symptom> of_bounds(const FoundScaler& scaler, double scale) {
+  const auto bound = [&](Role role) {
+    const Field* field = scaler.find(role);
+    return field == nullptr || field->value.number() == nullptr ? std::nullopt : std::optional(field->value.as_double());
+  };
+  const auto least = bound(Role::min_scale);
+  const auto greatest = bound(Role::max_scale);
+  if (least && scale < *least) {
+    return Symptom{"scale-below-minimum", fmt::format("scale {} is below the minimum {}, to which the next overflow raises it",
+                               float_text(scale), float_text(*least))};
+  }
+  if (greatest && scale > *greatest) {
+    return Symptom{"scale-above-maximum", fmt::format("scale {} is above the maximum {}, to which the next growth lowers it",
+                               float_text(scale), float_text(*greatest))};
+  }
+  return std::nullopt;
+}
+
 /// As the file has it: an int without a point.
 std::string number_text(const Field& field) {
   const auto* integer = std::get_if<Integer>(&field.value.number()->data);
@@ -65,8 +83,10 @@ std::optional<Symptom> of_backoff_factor(double factor) {
 std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, const Field& field) {
   const double value = field.value.as_double();
   switch (role) {
-    case Role::scale:
-      return of_scale(value);
+    case Role::scale: {
+      auto sick = of_scale(value);
+      return sick ? sick : of_bounds(scaler, value);
+    }
     case Role::growth_tracker:
       return of_tracker(scaler, field);
     case Role::growth_interval:

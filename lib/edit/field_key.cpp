@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/error.hpp"
+#include "lib/base/nearest.hpp"
 
 namespace tare {
 namespace {
@@ -19,10 +20,20 @@ std::string known_keys(const FoundScaler& scaler) {
   return keys;
 }
 
+/// The key that was meant: a native name, or a role, also one that is not stored here, which then is told.
+std::string meant_instead_of(const FoundScaler& scaler, std::string_view key) {
+  std::vector<std::string> words;
+  for (const Field& field : scaler.fields) words.push_back(field.name);
+  for (const RoleFacts& facts : roles()) words.emplace_back(facts.name);
+  return std::string(nearest(key, words));
+}
+
 [[noreturn]] void throw_unknown(const FoundScaler& scaler, std::string_view key) {
+  const std::string meant = meant_instead_of(scaler, key);
   throw Error(Status::invalid_argument,
               fmt::format("{} at '{}' has no '{}'", scaler.dialect->framework, scaler.path, key),
-              fmt::format("it has: {}", known_keys(scaler)));
+              fmt::format("{}it has: {}", meant.empty() ? "" : fmt::format("did you mean '{}'? ", meant),
+                          known_keys(scaler)));
 }
 
 }  // namespace

@@ -43,6 +43,35 @@ void require_complete(const Checkpoint& checkpoint, const EditRequest& request) 
   }
 }
 
+/// What an edit may bring about in no state that did not have it: values that are fine, each by itself.
+constexpr auto harms =
+    std::to_array<std::string_view>({"tracker-past-interval", "scale-below-minimum", "scale-above-maximum"});
+
+void require_harmless(const std::string& checkpoint, const FoundScaler& before, const FoundScaler& after) {
+  const std::vector<Finding> known = judge(before);
+  for (const Finding& finding : judge(after)) {
+    const auto is_this = [&](const Finding& other) { return other.code == finding.code; };
+    const bool is_harm = std::ranges::find(harms, finding.code) != harms.end();
+    if (!is_harm || std::ranges::any_of(known, is_this)) continue;
+    throw Error(Status::refused, fmt::format("{}: {}", checkpoint, finding.message),
+                "give the other value too, or --force writes it all the same");
+  }
+}
+
+/// Of two values for one field, the second would win unseen.
+void require_each_once(const FoundScaler& state, const std::vector<Assignment>& assignments) {
+  std::map<const Field*, const Assignment*> given;
+  for (const Assignment& assignment : assignments) {
+    for (const Field* field : fields_of(state, assignment.key)) {
+      const auto [known, is_new] = given.try_emplace(field, &assignment);
+      if (is_new) continue;
+      throw Error(Status::invalid_argument, fmt::format("{}={} and {}={} both set {}", known->second->key,
+                                                        known->second->value, assignment.key, assignment.value,
+                                                        field->name));
+    }
+  }
+}
+
 /// Scalers that are edited as one: a single one, or all that disagree and are to be aligned.
 using Group = std::vector<const Scaler*>;
 
@@ -237,7 +266,12 @@ class Planner {
     for (StateWork& state : states) {
       if (request_.root_key) rename(state);
     }
+    require_each_once(reference, request_.set);
+    const std::vector<StateWork> before = states;
     for (const Assignment& assignment : request_.set) assign(states, reference, assignment);
+    for (std::size_t i = 0; i < states.size() && !request_.force; ++i) {
+      require_harmless(checkpoint_.resolved, before[i].after, states[i].after);
+    }
     for (const Field& field : reference.fields) {
       for (StateWork& state : states) record(state, field.name);
     }

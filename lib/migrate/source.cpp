@@ -25,7 +25,7 @@ std::optional<ScalerState> own_state(const std::string& path) {
 ScalerState migration_source(const std::string& path, const std::optional<std::string>& at) {
   if (auto state = own_state(path)) return *std::move(state);
   const Checkpoint checkpoint = open_checkpoint(path, {});
-  return to_state(chosen_scalers(checkpoint, {at}).front()->state());
+  return to_state(chosen_scalers(checkpoint, {.at = at, .ways = "--at PLACE"}).front()->state());
 }
 
 }  // namespace tare

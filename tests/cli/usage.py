@@ -13,14 +13,28 @@ CASES = {
     "a command that there is not": (["set", "run.pt", "scale=1"], "there is no command 'set'"),
     "a file without a command": (["run.pt"], "there is no command 'run.pt'"),
     "a command of fp8 that there is not": (["fp8", "nonsense", "run.pt"], "there is no command 'fp8 nonsense'"),
-    "fp8 without a command": (["fp8"], "required"),
+    "a command that is misspelt": (["inpsect", "run.pt"], "did you mean 'inspect'?"),
+    "a command of fp8 that is misspelt": (["fp8", "stirp", "run.pt"], "did you mean 'fp8 strip'?"),
+    "help on a command that there is not": (["help", "inpsect"], "did you mean 'inspect'?"),
+    "a colour that there is not": (["inspect", "--color=blue", "run.pt"], "blue"),
+    "fp8 without a command": (["fp8"], "recompute"),
     "a word with an escape sequence": (["\x1b[2Jrun"], "there is no command '"),
     "an empty word": ([""], "there is no command ''"),
     "an option that there is not": (["inspect", "--colour", "run.pt"], "--colour"),
     "an option with an escape sequence": (["inspect", "--\x1b[2Jrun", "run.pt"], "[2Jrun"),
     "a command without its file": (["inspect"], "required"),
-    "nothing at all": ([], "required"),
+    "nothing at all": ([], "inspect"),
 }
+HELP = [(["--help"], ["help"]), (["edit", "--help"], ["help", "edit"]), (["fp8", "strip", "--help"], ["help", "fp8", "strip"]),
+        (["--version"], ["-V"])]
+
+
+def help_that_falls_short(tare):
+    """Two ways to ask one thing: both are answered on stdout, exit 0, and alike."""
+    for asked, otherwise in HELP:
+        one, other = tare(*asked), tare(*otherwise)
+        if one.code or other.code or not one.out or one.out != other.out or one.err or other.err:
+            yield f"{one} {other}"
 
 
 def main():
@@ -32,6 +46,9 @@ def main():
         if answer.code != WRONG_USAGE or told not in answer.reason or answer.out or answer.raw_control():
             failed += 1
             print(f"falls short: {name}: {str(answer)!r} {answer.out!r}")
+    for problem in help_that_falls_short(tare):
+        failed += 1
+        print(f"falls short: {problem}")
     print(f"{len(CASES)} ways of wrong usage, {failed} fall short")
     return 1 if failed else 0
 

@@ -135,6 +135,19 @@ TEST_CASE("a tracker at its interval is sick only where it is compared with ==")
         "grow before the next overflow");
 }
 
+TEST_CASE("a scale outside its own bounds is told, with the bound") {
+  const auto of = [](double scale) {
+    return codes(scaler_of(apex_part, {{Role::scale, scale}, {Role::min_scale, 128}, {Role::max_scale, 65536}}));
+  };
+  CHECK(of(128).empty());
+  CHECK(of(65536).empty());
+  CHECK(of(64) == Codes{"scale-below-minimum"});
+  CHECK(of(131072) == Codes{"scale-above-maximum"});
+  CHECK(of(0) == Codes{"scale-zero"});
+  CHECK(judge(scaler_of(apex_part, {{Role::scale, 64}, {Role::min_scale, 128}}))[0].message ==
+        "scale 64.0 is below the minimum 128.0, to which the next overflow raises it");
+}
+
 TEST_CASE("factors and intervals that cannot work are told") {
   CHECK(codes(scaler_of(torch_state, {{Role::growth_factor, 1.0}})) == Codes{"growth-factor-too-small"});
   CHECK(codes(scaler_of(torch_state, {{Role::backoff_factor, 1.0}})) == Codes{"backoff-factor-out-of-range"});
