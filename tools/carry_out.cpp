@@ -26,11 +26,16 @@ std::string changes_of(const Terminal& terminal, const Checkpoint& checkpoint, c
   return fmt::format("{}\n{}{}", files, preface_of(change), render_fields(terminal, plan));
 }
 
+void tell_findings(const Terminal& terminal, const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) terminal.say(render_finding(terminal, finding));
+}
+
 int show_plan(const Terminal& terminal, const ChangeOptions& options, const Change& change) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   const EditPlan plan = change.plan(checkpoint);
   require_possible(system_files(), plan.files, options.transaction);
+  tell_findings(terminal, plan.findings);
   terminal.answer(options.json ? change.json(checkpoint, plan, std::nullopt)
                                : changes_of(terminal, checkpoint, change, plan) + render_bytes(terminal, plan));
   return exit_done;
@@ -39,7 +44,7 @@ int show_plan(const Terminal& terminal, const ChangeOptions& options, const Chan
 void show_receipt(const Terminal& terminal, const ChangeOptions& options, const Change& change,
                   const Checkpoint& checkpoint, const EditPlan& plan, const Receipt& receipt) {
   terminal.answer(changes_of(terminal, checkpoint, change, plan));
-  for (const Finding& finding : receipt.findings) terminal.say(render_finding(terminal, finding));
+  tell_findings(terminal, receipt.findings);
   if (receipt.files.empty()) {
     terminal.note("nothing had to be written");
   } else if (options.transaction.keep_history) {
@@ -66,6 +71,7 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
   if (options.dry_run) return show_plan(terminal, options, change);
   const Checkpoint checkpoint = open_for_writing(terminal, options.path);
   const EditPlan plan = change.plan(checkpoint);
+  tell_findings(terminal, plan.findings);
   const std::string question =
       fmt::format("{}Edit {} file(s)?", changes_of(terminal, checkpoint, change, plan), plan.files.size());
   if (!options.yes && !plan.files.empty()) terminal.require_yes(question, "--yes");

@@ -1,4 +1,5 @@
-// The words of a command line that are alike for every command: which command, help, how much is said and in which colours.
+// The words of a command line that are alike for every command: which command, help, how much is said and in which
+// colours.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -18,8 +18,8 @@ struct TerminalOptions {
 
 class Terminal {
  public:
-  /// Colours where `options` say so. Where they leave it open, NO_COLOR and CLICOLOR=0 speak against them, CLICOLOR_FORCE
-  /// for them, and else a terminal has them whose TERM is not "dumb".
+  /// Colours where `options` say so. Where they leave it open, NO_COLOR and CLICOLOR=0 speak against them,
+  /// CLICOLOR_FORCE for them, and else a terminal has them whose TERM is not "dumb".
   explicit Terminal(TerminalOptions options = {});
 
   /// `text` in that style; as it is where there are no colours. Text from a file is escaped before it comes here.
@@ -34,8 +34,8 @@ class Terminal {
   void detail(std::string_view line) const;
   /// Shows a line on stderr that the next one replaces, if that is a terminal, and unless --quiet.
   void progress(std::string_view line) const;
-  /// Asks whoever sits at the terminal, also where stderr goes elsewhere. Throws `refused` unless the answer is yes, and
-  /// where stdin is no terminal, so that nobody can be asked: then `instead` says which option answers beforehand.
+  /// Asks whoever sits at the terminal, also where stderr goes elsewhere. Throws `refused` unless the answer is yes,
+  /// and where stdin is no terminal, so that nobody can be asked: then `instead` says which option answers beforehand.
   void require_yes(std::string_view question, std::string_view instead) const;
 
  private:

@@ -105,7 +105,8 @@ void add_migrate(CLI::App& app, Run& run) {
                    "KEY=VALUE for what SOURCE does not hold: a role or a native name, and a number or true, false");
   verb->add_flag("--strict", options->strict, "Refuse (exit 4) where anything is lost");
   verb->add_flag("--align", options->request.align, "Where the target's copies disagree: give all of them the state");
-  verb->add_flag("--force", options->request.force, "Write values that the framework could not use, and replace the file of -o");
+  verb->add_flag("--force", options->request.force,
+                 "Write values that the framework could not use, and replace the file of -o");
   add_change_options(*verb, options->change, "tare.migrate/1; of --rename tare.edit/1");
   verb->footer(
       "Examples:\n"

@@ -8,7 +8,8 @@
 namespace tare {
 
 /// Puts `bytes` at `path`, with the mode of the file that was there, if one was. A link is followed: what it points to
-/// is replaced. Throws `refused` where that is no regular file, `io` where writing fails, and leaves nothing behind then.
+/// is replaced. Throws `refused` where that is no regular file, `io` where writing fails, and leaves nothing behind
+/// then.
 void write_whole_file(const std::string& path, ByteView bytes);
 
 }  // namespace tare

@@ -34,16 +34,19 @@ std::optional<Symptom> of_scale(double scale) {
 std::optional<Symptom> of_bounds(const FoundScaler& scaler, double scale) {
   const auto bound = [&](Role role) {
     const Field* field = scaler.find(role);
-    return field == nullptr || field->value.number() == nullptr ? std::nullopt : std::optional(field->value.as_double());
+    return field == nullptr || field->value.number() == nullptr ? std::nullopt
+                                                                : std::optional(field->value.as_double());
   };
   const auto least = bound(Role::min_scale);
   const auto greatest = bound(Role::max_scale);
   if (least && scale < *least) {
-    return Symptom{"scale-below-minimum", fmt::format("scale {} is below the minimum {}, to which the next overflow raises it",
+    return Symptom{"scale-below-minimum",
+                   fmt::format("scale {} is below the minimum {}, to which the next overflow raises it",
                                float_text(scale), float_text(*least))};
   }
   if (greatest && scale > *greatest) {
-    return Symptom{"scale-above-maximum", fmt::format("scale {} is above the maximum {}, to which the next growth lowers it",
+    return Symptom{"scale-above-maximum",
+                   fmt::format("scale {} is above the maximum {}, to which the next growth lowers it",
                                float_text(scale), float_text(*greatest))};
   }
   return std::nullopt;

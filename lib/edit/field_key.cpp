@@ -30,10 +30,9 @@ std::string meant_instead_of(const FoundScaler& scaler, std::string_view key) {
 
 [[noreturn]] void throw_unknown(const FoundScaler& scaler, std::string_view key) {
   const std::string meant = meant_instead_of(scaler, key);
-  throw Error(Status::invalid_argument,
-              fmt::format("{} at '{}' has no '{}'", scaler.dialect->framework, scaler.path, key),
-              fmt::format("{}it has: {}", meant.empty() ? "" : fmt::format("did you mean '{}'? ", meant),
-                          known_keys(scaler)));
+  throw Error(
+      Status::invalid_argument, fmt::format("{} at '{}' has no '{}'", scaler.dialect->framework, scaler.path, key),
+      fmt::format("{}it has: {}", meant.empty() ? "" : fmt::format("did you mean '{}'? ", meant), known_keys(scaler)));
 }
 
 }  // namespace

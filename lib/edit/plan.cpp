@@ -43,19 +43,14 @@ void require_complete(const Checkpoint& checkpoint, const EditRequest& request) 
   }
 }
 
-/// What an edit may bring about in no state that did not have it: values that are fine, each by itself.
-constexpr auto harms =
-    std::to_array<std::string_view>({"tracker-past-interval", "scale-below-minimum", "scale-above-maximum"});
-
-void require_harmless(const std::string& checkpoint, const FoundScaler& before, const FoundScaler& after) {
+/// What is sick about `after` and was not about `before`: values that are fine, each by itself.
+std::vector<Finding> new_findings(const FoundScaler& before, const FoundScaler& after) {
   const std::vector<Finding> known = judge(before);
-  for (const Finding& finding : judge(after)) {
-    const auto is_this = [&](const Finding& other) { return other.code == finding.code; };
-    const bool is_harm = std::ranges::find(harms, finding.code) != harms.end();
-    if (!is_harm || std::ranges::any_of(known, is_this)) continue;
-    throw Error(Status::refused, fmt::format("{}: {}", checkpoint, finding.message),
-                "give the other value too, or --force writes it all the same");
-  }
+  std::vector<Finding> found = judge(after);
+  std::erase_if(found, [&](const Finding& finding) {
+    return std::ranges::any_of(known, [&](const Finding& other) { return other.code == finding.code; });
+  });
+  return found;
 }
 
 /// Of two values for one field, the second would win unseen.
@@ -65,9 +60,9 @@ void require_each_once(const FoundScaler& state, const std::vector<Assignment>& 
     for (const Field* field : fields_of(state, assignment.key)) {
       const auto [known, is_new] = given.try_emplace(field, &assignment);
       if (is_new) continue;
-      throw Error(Status::invalid_argument, fmt::format("{}={} and {}={} both set {}", known->second->key,
-                                                        known->second->value, assignment.key, assignment.value,
-                                                        field->name));
+      throw Error(Status::invalid_argument,
+                  fmt::format("{}={} and {}={} both set {}", known->second->key, known->second->value, assignment.key,
+                              assignment.value, field->name));
     }
   }
 }
@@ -267,11 +262,8 @@ class Planner {
       if (request_.root_key) rename(state);
     }
     require_each_once(reference, request_.set);
-    const std::vector<StateWork> before = states;
     for (const Assignment& assignment : request_.set) assign(states, reference, assignment);
-    for (std::size_t i = 0; i < states.size() && !request_.force; ++i) {
-      require_harmless(checkpoint_.resolved, before[i].after, states[i].after);
-    }
+    for (Finding& finding : new_findings(reference, states.front().after)) plan_.findings.push_back(std::move(finding));
     for (const Field& field : reference.fields) {
       for (StateWork& state : states) record(state, field.name);
     }

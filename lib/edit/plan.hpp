@@ -25,6 +25,7 @@ struct EditPlan {
   std::vector<PlannedField> fields;
   std::vector<FileEdit> files;  ///< those whose bytes change
   std::vector<FieldEdit> for_history;
+  std::vector<Finding> findings;  ///< what the run would suffer from, and did not before
 };
 
 /// REQUIRES: a checkpoint of the file system. Opens its files once more, one after the other. Every change is tried on

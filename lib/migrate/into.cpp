@@ -70,7 +70,8 @@ IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const
     throw Error(Status::refused, into.resolved + ": there is no loss scaler in it, and no empty place of one",
                 "save it once with its scaler on and migrate into that, or write a file: --to FRAMEWORK -o FILE");
   }
-  const FoundScaler& scaler = chosen_scalers(into, {.at = request.at, .align = request.align, .ways = "--into-at PLACE"}).front()->state();
+  const FoundScaler& scaler =
+      chosen_scalers(into, {.at = request.at, .align = request.align, .ways = "--into-at PLACE"}).front()->state();
   const ScalerState before = to_state(scaler);
   const rule::PolicySpec& policy = *policy_of(before);
   const ConversionTarget target{std::string(policy.name), std::string(policy.variant), request.given, before.params};

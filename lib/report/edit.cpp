@@ -42,6 +42,13 @@ Json rewrite_json(const Splice& splice) {
   return members.take();
 }
 
+/// What is sick about the new values, then what was met when they were written.
+Json findings_json(const EditPlan& plan, const std::optional<Receipt>& receipt) {
+  std::vector<Finding> findings = plan.findings;
+  if (receipt) findings.insert(findings.end(), receipt->findings.begin(), receipt->findings.end());
+  return report::list_of(findings, report::finding);
+}
+
 Json change_json(const FileEdit& edit) {
   Members members;
   report::add_text(members, "file", edit.path);
@@ -75,7 +82,7 @@ Json report::edit(const Checkpoint& checkpoint, const EditPlan& plan, const std:
   members.add("number", receipt ? report::size(receipt->number) : Json());
   members.add("fields", report::list_of(plan.fields, field_json));
   members.add("changes", report::list_of(plan.files, change_json));
-  members.add("findings", receipt ? report::list_of(receipt->findings, report::finding) : Json(Array()));
+  members.add("findings", findings_json(plan, receipt));
   return members.take();
 }
 

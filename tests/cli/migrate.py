@@ -119,7 +119,7 @@ def new_file(tare, source, framework, name):
         if wrong:
             return "; ".join(wrong[:3])
         is_lost = any(value["fate"] == "lost" for value in answer["values"])
-        strict = tare("migrate", source, "--to", framework, "-o", path, "--yes", "--strict")
+        strict = tare("migrate", source, "--to", framework, "-o", path, "--force", "--strict")
         if strict.code != (REFUSED if is_lost else DONE):
             return f"--strict: {strict}"
     return None

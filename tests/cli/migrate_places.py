@@ -121,7 +121,7 @@ def flags(tare, corpus):
         for framework, name, wanted in (("megatron", "scaler.pt", "--loss-scale-window 2000 --hysteresis 1"),
                                         ("flax", "scaler.msgpack", "DynamicScale(growth_interval=1999)"),
                                         ("torch", "scaler.pt", None)):
-            answer = tare("migrate", source, "--to", framework, "-o", pathlib.Path(scratch) / name, "--yes", "--json").json()
+            answer = tare("migrate", source, "--to", framework, "-o", pathlib.Path(scratch) / name, "--force", "--json").json()
             yield f"flags of {framework}", None if answer["flags"] == wanted else f"{answer['flags']!r}"
     for case in ("tensorflow/saver_contrib", "mindformers/common_json"):
         refused = tare("migrate", corpus / case, "--to", "torch", "-o", "new.pt", "--dry-run")
