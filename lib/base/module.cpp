@@ -2,29 +2,30 @@
 
 #include <dlfcn.h>
 
+#include "lib/base/companion.hpp"
+#include "lib/base/own_file.hpp"
+
 namespace tare {
 namespace {
 
-/// The folder of the library or program that this function was linked into.
-std::string own_folder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
-  const std::string_view path = info.dli_fname;
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? "." : std::string(path.substr(0, slash));
-}
+/// From the folder of the library, of a command that lies beside it, in bin, or in libexec/tare.
+constexpr const char* folders[] = {".", "tare", "../lib", "../lib/tare", TARE_LIB_FROM_BIN, TARE_LIB_FROM_LIBEXEC};
 
 }  // namespace
 
-Module open_module(std::string_view file_name, const char* entry, const std::string& hint) {
-  std::string reasons;
-  for (const char* below : {"/", "/tare/", "/../lib/", "/../lib/tare/", "/../../lib/"}) {
-    const std::string path = own_folder() + below + std::string(file_name);
-    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return {path, dlsym(library, entry)};
-    const char* reason = dlerror();
-    reasons += (reasons.empty() ? "" : "; ") + std::string(reason == nullptr ? path : reason);
+Module open_module(std::string_view file_name, const char* entry, std::string_view release, const std::string& hint) {
+  const auto fail = [&](const std::string& reason) {
+    throw Error(Status::unsupported, std::string(file_name) + " cannot be opened: " + reason, hint);
+  };
+  if (is_static_program()) fail("a program without a loader opens no module");
+  const Companion module = find_companion(file_name, folders, release);
+  if (module.path.empty()) fail(module.reason);
+  void* const library = dlopen(module.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const reason = dlerror();
+    fail(reason == nullptr ? module.path : reason);
   }
-  throw Error(Status::unsupported, std::string(file_name) + " cannot be opened: " + reasons, hint);
+  return {module.path, dlsym(library, entry)};
 }
 
 }  // namespace tare

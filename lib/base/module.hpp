@@ -16,9 +16,10 @@ struct Module {
   void* entry;  ///< null where the file has none
 };
 
-/// Looks beside the library or command that this code is part of, then in `tare/` and `../lib/` from there. Throws
-/// `unsupported` with what the loader said of each place; `hint` goes with it.
-Module open_module(std::string_view file_name, const char* entry, const std::string& hint);
+/// Looks beside the library or command that this code is part of, then in `tare/` and where an installation has its
+/// libraries, as find_companion does: nothing runs before it is known to be of this `release` and nobody else's to
+/// write. Throws `unsupported` with what is wrong with each file that was found; `hint` goes with it.
+Module open_module(std::string_view file_name, const char* entry, std::string_view release, const std::string& hint);
 
 /// The table of functions that a module gives out: its first members are `struct_size` and `release`, and both must be
 /// ours. Opened on the first call and then kept.
@@ -44,7 +45,7 @@ class ModuleTable {
 
  private:
   static const Table& open(const Names& names) {
-    const Module module = open_module(names.file, names.entry, names.hint);
+    const Module module = open_module(names.file, names.entry, names.release, names.hint);
     const auto entry = reinterpret_cast<const Table* (*)()>(module.entry);
     const Table* table = entry == nullptr ? nullptr : entry();
     if (table != nullptr && table->struct_size == sizeof(Table) && names.release == table->release) return *table;

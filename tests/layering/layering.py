@@ -57,8 +57,8 @@ OWNERS = [
     *((header, DEVICE) for header in DEVICE_HEADERS),
 ]
 # The language's and the system's own: anything without a dot or a slash, and these.
-SYSTEM = ["sys/*", "linux/*", "*intrin.h", "assert.h", "cpuid.h", "ctype.h", "dirent.h", "dlfcn.h", "errno.h",
-          "fcntl.h", "float.h", "inttypes.h", "limits.h", "malloc.h", "math.h", "poll.h", "pthread.h", "pwd.h",
+SYSTEM = ["sys/*", "linux/*", "*intrin.h", "assert.h", "cpuid.h", "ctype.h", "dirent.h", "dlfcn.h", "elf.h", "errno.h",
+          "fcntl.h", "float.h", "inttypes.h", "limits.h", "link.h", "malloc.h", "math.h", "poll.h", "pthread.h", "pwd.h",
           "signal.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "termios.h", "time.h",
           "unistd.h"]
 
