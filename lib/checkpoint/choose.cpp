@@ -15,19 +15,42 @@ const std::string& first_file(const Checkpoint& checkpoint, const Scaler& scaler
   return checkpoint.files[scaler.copies.front().places.front()].path;
 }
 
+std::string in_file(const std::string& file, const FoundScaler& scaler) {
+  return fmt::format("{}:{}", file, scaler.path);
+}
+
+/// How `scaler` can be told from the others: by its path, by its file, or by both.
+std::string place_of(const Checkpoint& checkpoint, const std::vector<const Scaler*>& scalers, const Scaler& scaler) {
+  const auto is_alone = [&](const auto& name_of) {
+    return std::ranges::count_if(scalers, [&](const Scaler* other) { return name_of(*other) == name_of(scaler); }) == 1;
+  };
+  if (is_alone([](const Scaler& other) { return other.state().path; })) return scaler.state().path;
+  const std::string& file = first_file(checkpoint, scaler);
+  if (is_alone([&](const Scaler& other) { return first_file(checkpoint, other); })) return file;
+  return in_file(file, scaler.state());
+}
+
 std::string listed(const Checkpoint& checkpoint, const std::vector<const Scaler*>& scalers) {
   std::string text;
   for (const Scaler* scaler : scalers) {
-    const FoundScaler& state = scaler->state();
-    text += fmt::format("{}'{}' ({}, in {})", text.empty() ? "" : ", ", state.path, state.dialect->name,
-                        first_file(checkpoint, *scaler));
+    text += fmt::format("{}'{}' ({}, in {})", text.empty() ? "" : ", ", place_of(checkpoint, scalers, *scaler),
+                        scaler->state().dialect->name, first_file(checkpoint, *scaler));
   }
   return text;
 }
 
-bool is_at(const FoundScaler& scaler, const std::string& place) {
-  const auto matches = [&](const std::string& path) { return path == place || escaped(path) == place; };
-  return matches(scaler.path) || std::any_of(scaler.also_at.begin(), scaler.also_at.end(), matches);
+bool is_named(const std::string& name, const std::string& place) {
+  return name == place || escaped(name) == place;
+}
+
+bool is_at(const Checkpoint& checkpoint, const Scaler& scaler, const std::string& place) {
+  const FoundScaler& state = scaler.state();
+  const auto is_this = [&](const std::string& path) { return is_named(path, place); };
+  if (is_this(state.path) || std::ranges::any_of(state.also_at, is_this)) return true;
+  return std::ranges::any_of(files_of(scaler), [&](std::size_t file) {
+    const std::string& path = checkpoint.files[file].path;
+    return is_this(path) || is_this(in_file(path, state));
+  });
 }
 
 void require_agreement(const Checkpoint& checkpoint, const std::vector<const Scaler*>& chosen) {
@@ -53,7 +76,7 @@ std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Ch
   }
   std::vector<const Scaler*> chosen = candidates;
   if (choice.at) {
-    std::erase_if(chosen, [&](const Scaler* s) { return !is_at(s->state(), *choice.at); });
+    std::erase_if(chosen, [&](const Scaler* s) { return !is_at(checkpoint, *s, *choice.at); });
     if (chosen.empty()) {
       throw Error(Status::refused, fmt::format("no scaler is at '{}'", *choice.at),
                   "there is: " + listed(checkpoint, candidates));

@@ -11,9 +11,11 @@
 namespace tare {
 
 struct Choice {
-  std::optional<std::string> at;  ///< the path of one scaler, as inspect prints it: compared, never parsed
-  bool all = false;               ///< every scaler, where there are several
-  bool align = false;             ///< copies that disagree are meant together
+  /// The path of one scaler, as inspect prints it; the file that it is in; or both, "FILE:PATH". Compared, never
+  /// parsed.
+  std::optional<std::string> at;
+  bool all = false;                                ///< every scaler, where there are several
+  bool align = false;                              ///< copies that disagree are meant together
   std::string_view ways = "--at PLACE, or --all";  ///< how whoever asks may choose: for the message
 };
 

@@ -67,6 +67,19 @@ std::size_t numbers_end(std::string_view path, std::size_t begin, std::size_t mo
   return end;
 }
 
+/// MindSpore's parallel training saves each rank's file in a folder of its own: ckpt_7/rank_7.ckpt. Where the number in
+/// the folder's name ends; `at` where it is no rank's folder (a step's is called that way, too).
+std::size_t own_folder_end(std::string_view path, std::size_t at) {
+  constexpr std::string_view word = "ckpt_";
+  if ((at > 0 && path[at - 1] != '/') || path.substr(at, word.size()) != word) return at;
+  const std::size_t begin = at + word.size();
+  const std::size_t end = digits_end(path, begin);
+  constexpr std::string_view file = "/rank_";
+  if (end == begin || path.substr(end, file.size()) != file) return at;
+  const std::size_t rank = end + file.size();
+  return path.substr(rank, digits_end(path, rank) - rank) == path.substr(begin, end - begin) ? end : at;
+}
+
 }  // namespace
 
 bool natural_less(std::string_view a, std::string_view b) {
@@ -98,6 +111,11 @@ std::optional<RankName> rank_name(std::string_view path) {
   for (std::size_t at = 0; at < path.size();) {
     const auto fits = [&](const RankWord& word) { return number_begin(path, at, word) != std::string_view::npos; };
     const auto word = std::find_if(rank_words.begin(), rank_words.end(), fits);
+    if (const std::size_t end = own_folder_end(path, at); end > at) {
+      name.group += "ckpt_*";
+      at = end;
+      continue;
+    }
     if (word == rank_words.end()) {
       name.group += path[at++];
       continue;

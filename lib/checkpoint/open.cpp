@@ -5,6 +5,7 @@
 #include <array>
 #include <exception>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -118,6 +119,7 @@ class Opener {
     }
     const Listing listing = list_files(files, inner.empty() ? root_ : checkpoint_.resolved, findings);
     tell_all(findings);
+    if (inner.empty()) require_one_run(listing);
     try_files(prefix, listing.wholes);
     try_files(prefix, listing.files);
     if (checkpoint_.files.empty() && !first_error_) try_files(prefix, listing.weights);
@@ -128,6 +130,25 @@ class Opener {
                         listing.unfinished->parts_are, listing.unfinished->whole_is, listing.unfinished->framework),
             "", ""});
     }
+  }
+
+  /// Runs beside each other are no checkpoint, and nobody knows which one is meant.
+  void require_one_run(const Listing& listing) const {
+    std::set<std::string> folders;
+    for (const auto* names : {&listing.wholes, &listing.files}) {
+      for (const std::string& name : *names) folders.insert(name.substr(0, name.find('/') + 1));
+    }
+    if (folders.size() < 2 || folders.contains("")) return;
+    std::vector<std::string> runs;
+    for (const std::string& folder : folders) {
+      std::vector<Finding> ignored;
+      const std::string run = folder.substr(0, folder.size() - 1);
+      if (resolve_run(*options_.files, location(run), ignored).empty()) return;
+      if (runs.size() < most_described) runs.push_back(location(run));
+    }
+    throw Error(
+        Status::refused, fmt::format("{}: {} runs are in this folder", checkpoint_.target, folders.size()),
+        fmt::format("give one of them: {}{}", fmt::join(runs, ", "), runs.size() < folders.size() ? " ..." : ""));
   }
 
   [[nodiscard]] std::string location(const std::string& relative) const { return root_ + "/" + relative; }

@@ -10,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/source.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/saves.hpp"
 #include "lib/checkpoint/several_files.hpp"
 
 namespace tare {
@@ -221,9 +222,18 @@ std::optional<std::string> by_number(const Files& files, const std::string& dire
   return std::nullopt;
 }
 
+std::optional<std::string> by_name(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
+  const auto saves = saves_among(files.list(directory));
+  if (!saves) return std::nullopt;
+  findings.push_back({Severity::note, "run-directory",
+                      fmt::format("a run of {} checkpoints: {} is {}", saves->count, saves->last, saves->why), "", ""});
+  return saves->last;
+}
+
 std::optional<std::string> one_step(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
   if (auto folder = by_pointer(files, directory, findings)) return folder;
   if (auto folder = by_number(files, directory, findings)) return folder;
+  if (auto file = by_name(files, directory, findings)) return file;
   const std::string inner = fmt::format("{}/{}", directory, inner_folder);
   if (files.link_target(inner) || files.type(inner) != FileType::folder) return std::nullopt;
   const auto folder = by_number(files, inner, findings);

@@ -44,6 +44,12 @@ TEST_CASE("names that frameworks give to rank files are told from names of steps
            Row{"tp_0/state.pt", "tp*/state.pt"},
            Row{"random_states_12.pkl", "random_states*.pkl"},
            Row{"rank_0_100.pt", "rank*_100.pt"},
+           Row{"ckpt_7/rank_7.ckpt", "ckpt_*/rank*.ckpt"},
+           Row{"net/ckpt_12/rank_12-3_4.ckpt", "net/ckpt_*/rank*-3_4.ckpt"},
+           Row{"ckpt_7/rank_3.ckpt", "ckpt_7/rank*.ckpt"},  // of step 7
+           Row{"ckpt_7/rank_71.ckpt", "ckpt_7/rank*.ckpt"},
+           Row{"my_ckpt_7/rank_7.ckpt", "my_ckpt_7/rank*.ckpt"},
+           Row{"ckpt_7/net.ckpt", nullptr},
            Row{"epoch_1.pt", nullptr},
            Row{"checkpoint-2.pth.tar", nullptr},
            Row{"global_step5/model.pt", nullptr},

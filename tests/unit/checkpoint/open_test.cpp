@@ -242,6 +242,66 @@ TEST_CASE("without a pointer the highest number rules, compared as a number, als
   CHECK(paths(open_checkpoint(scratch.path("project"), {})) == Paths{"checkpoints/checkpoint_12/scaler.pt"});
 }
 
+TEST_CASE("of Lightning's files the last is read, by its name or by its step") {
+  const Scratch scratch;
+  for (const char* name : {"epoch=0-step=9.ckpt", "epoch=1-step=20.ckpt", "epoch=1-step=100.ckpt", "hparams.yaml"}) {
+    scratch.copy(lone_scaler, std::string("run/") + name);
+  }
+  CHECK(paths(open_checkpoint(scratch.path("run"), {})) == Paths{"epoch=1-step=100.ckpt"});
+  CHECK(find(open_checkpoint(scratch.path("run"), {}), "run-directory")->message ==
+        "a run of 3 checkpoints: epoch=1-step=100.ckpt is the highest");
+  scratch.copy(lone_scaler, "run/last.ckpt");
+  CHECK(paths(open_checkpoint(scratch.path("run"), {})) == Paths{"last.ckpt"});
+  scratch.copy(lone_scaler, "run/scaler.ckpt");  // nobody knows whether this is a part of any of them
+  CHECK(open_checkpoint(scratch.path("run"), {}).scalers.size() == 5);
+}
+
+TEST_CASE("of saves that share the highest step none is the last") {
+  const Scratch scratch;
+  for (const char* name : {"epoch=1-step=20.ckpt", "epoch=1-step=20-v1.ckpt", "epoch=0-step=9.ckpt"}) {
+    scratch.copy(lone_scaler, std::string("run/") + name);
+  }
+  CHECK(open_checkpoint(scratch.path("run"), {}).scalers.size() == 3);
+}
+
+TEST_CASE("last beside best is what is read, unless something else is there that may belong to it") {
+  const Scratch scratch;
+  for (const char* name : {"best.pt", "last.pt", "epoch10.pt", "results.csv"}) {
+    scratch.copy(lone_scaler, std::string("weights/") + name);
+  }
+  CHECK(paths(open_checkpoint(scratch.path("weights"), {})) == Paths{"last.pt"});
+  scratch.copy(lone_scaler, "weights/optimizer.pt");
+  CHECK(open_checkpoint(scratch.path("weights"), {}).files.size() == 4);
+  scratch.copy(lone_scaler, "alone/last.pt");
+  CHECK(find(open_checkpoint(scratch.path("alone"), {}), "run-directory") == nullptr);
+}
+
+TEST_CASE("files of one prefix and a number are flax's run, ranks' files are not") {
+  const Scratch scratch;
+  for (const char* name : {"model_1", "model_2", "model_11"}) scratch.copy(lone_scaler, std::string("run/") + name);
+  CHECK(paths(open_checkpoint(scratch.path("run"), {})) == Paths{"model_11"});
+  for (const char* name : {"rank_0", "rank_1"}) scratch.copy(rank0, std::string("ranks/") + name);
+  CHECK(open_checkpoint(scratch.path("ranks"), {}).files.size() == 2);
+}
+
+TEST_CASE("a folder of runs is refused with their names") {
+  const Scratch scratch;
+  for (const char* run : {"a", "b"}) {
+    scratch.copy(rank0, std::string("runs/") + run + "/global_step1/rank0.pt");
+    scratch.write(std::string("runs/") + run + "/latest", "global_step1");
+  }
+  try {
+    open_checkpoint(scratch.path("runs"), {});
+    FAIL("not refused");
+  } catch (const Error& error) {
+    CHECK(error.status == Status::refused);
+    CHECK(std::string(error.what()) == scratch.path("runs") + ": 2 runs are in this folder");
+    CHECK(error.hint == "give one of them: " + scratch.path("runs/a") + ", " + scratch.path("runs/b"));
+  }
+  scratch.copy(lone_scaler, "runs/scaler.pt");
+  CHECK(open_checkpoint(scratch.path("runs"), {}).scalers.size() > 1);
+}
+
 TEST_CASE("a Trainer's checkpoint may hold DeepSpeed's, with a pointer of its own") {
   const Scratch scratch;
   scratch.copy(rank0, "run/checkpoint-20/global_step20/rank0.pt");
