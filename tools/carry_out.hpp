@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lib/edit/plan.hpp"
-#include "lib/edit/transaction.hpp"
+#include "lib/transaction/transaction.hpp"
 #include "tools/terminal.hpp"
 
 struct ChangeOptions {

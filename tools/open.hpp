@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lib/checkpoint/checkpoint.hpp"
-#include "lib/edit/recover.hpp"
+#include "lib/transaction/recover.hpp"
 #include "tools/terminal.hpp"
 
 struct Opened {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "lib/base/text.hpp"
+#include "lib/edit/checkpoint_scope.hpp"
 #include "lib/report/report.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
@@ -23,13 +24,13 @@ int show_history(const Terminal& terminal, const Options& options) {
   require_local(options.path);
   if (options.prune) {
     if (!options.yes) terminal.require_yes("Forget every edit of " + escaped(options.path) + "?", "--yes");
-    const std::size_t count = prune(system_files(), options.path, {});
+    const std::size_t count = prune(checkpoint_scope(system_files(), options.path));
     terminal.answer(fmt::format("forgot {} edit{}: {} cannot be undone any more\n", count, count == 1 ? "" : "s",
                                 count == 1 ? "it" : "they"));
     return exit_done;
   }
-  const auto entries = history(system_files(), options.path, {});
-  const auto pending = find_pending(system_files(), options.path, {});
+  const auto entries = history(checkpoint_scope(system_files(), options.path));
+  const auto pending = find_pending(checkpoint_scope(system_files(), options.path));
   if (options.json) {
     terminal.answer(history_json(options.path, entries, pending));
     return exit_done;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "lib/base/text.hpp"
+#include "lib/edit/checkpoint_scope.hpp"
 #include "lib/report/report.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
@@ -22,7 +23,7 @@ struct Options {
 int run_undo(const Terminal& terminal, const Options& options) {
   require_local(options.path);
   if (!options.yes) terminal.require_yes("Take back the last edit of " + escaped(options.path) + "?", "--yes");
-  const UndoResult result = undo(system_files(), options.path, {}, options.undo);
+  const UndoResult result = undo(checkpoint_scope(system_files(), options.path), options.undo);
   if (options.json) {
     terminal.answer(undo_json(options.path, result));
     return exit_done;

@@ -7,10 +7,11 @@
 #include "lib/checkpoint/choose.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/dialect/policy.hpp"
+#include "lib/edit/checkpoint_scope.hpp"
 #include "lib/edit/plan.hpp"
-#include "lib/edit/undo.hpp"
 #include "lib/report/report.hpp"
 #include "lib/state/policy_state.hpp"
+#include "lib/transaction/undo.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -88,7 +89,7 @@ Edit parse_edit(const char* json) {
 }
 
 std::string carry_out(const char* path, const Edit& edit) {
-  if (!edit.dry_run) recover(system_files(), path, {});
+  if (!edit.dry_run) recover(checkpoint_scope(system_files(), path));
   const Checkpoint checkpoint = open_checkpoint(path, {});
   const EditPlan plan = plan_edit(checkpoint, edit.request);
   if (edit.dry_run) {
@@ -109,7 +110,7 @@ InspectParts parse_parts(const char* options_json) {
 
 /// Another edit that was interrupted would change what is read here: the state before it rules.
 void require_settled(const char* path) {
-  const auto pending = find_pending(system_files(), path, {});
+  const auto pending = find_pending(checkpoint_scope(system_files(), path));
   if (!pending || pending->state == PendingState::unreadable) return;
   throw Error(Status::busy, std::string(path) + ": an edit of " + pending->when + " is not finished",
               pending->state == PendingState::in_progress ? "Wait for it." : "tare_checkpoint_undo rolls it back.");
@@ -130,7 +131,7 @@ int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* o
     require(path, "path");
     const InspectParts parts = parse_parts(options_json);
     const Checkpoint checkpoint = open_checkpoint(path, {.list_globals = parts.globals});
-    return new_text(inspect_json(checkpoint, find_pending(system_files(), path, {}), parts));
+    return new_text(inspect_json(checkpoint, find_pending(checkpoint_scope(system_files(), path)), parts));
   });
 }
 
@@ -163,7 +164,7 @@ int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* opti
         refuse_key(key, "Options: hard_links (true or false)");
       options.allow_hard_links = std::get<bool>(value);
     }
-    return new_text(undo_json(path, undo(system_files(), path, {}, options)));
+    return new_text(undo_json(path, undo(checkpoint_scope(system_files(), path), options)));
   });
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/edit/transaction.hpp"
+#include "lib/transaction/transaction.hpp"
 
 namespace tare {
 

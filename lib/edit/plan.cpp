@@ -11,7 +11,6 @@
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/extra_state.hpp"
-#include "lib/edit/each_file.hpp"
 #include "lib/edit/field_key.hpp"
 #include "lib/edit/file_plan.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
@@ -23,6 +22,7 @@
 #include "lib/edit/root_key.hpp"
 #include "lib/edit/value_text.hpp"
 #include "lib/edit/weight_map.hpp"
+#include "lib/transaction/each_file.hpp"
 
 namespace tare {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/edit/request.hpp"
-#include "lib/edit/transaction.hpp"
+#include "lib/transaction/transaction.hpp"
 
 namespace tare {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "lib/edit/transaction.hpp"
+#include "lib/transaction/transaction.hpp"
 
 namespace tare {
 

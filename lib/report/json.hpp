@@ -8,9 +8,9 @@
 #include "lib/base/finding.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/codec/json_text.hpp"
-#include "lib/edit/journal.hpp"
 #include "lib/edit/plan.hpp"
-#include "lib/edit/recover.hpp"
+#include "lib/transaction/journal.hpp"
+#include "lib/transaction/recover.hpp"
 #include "lib/tree/value.hpp"
 
 namespace tare::report {

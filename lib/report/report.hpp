@@ -9,12 +9,12 @@
 #include "lib/attest/attest.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/difference.hpp"
-#include "lib/edit/history.hpp"
 #include "lib/edit/plan.hpp"
-#include "lib/edit/recover.hpp"
-#include "lib/edit/transaction.hpp"
-#include "lib/edit/undo.hpp"
 #include "lib/migrate/migrate.hpp"
+#include "lib/transaction/history.hpp"
+#include "lib/transaction/recover.hpp"
+#include "lib/transaction/transaction.hpp"
+#include "lib/transaction/undo.hpp"
 
 namespace tare {
 

@@ -27,7 +27,8 @@ BELOW = {
 }
 BELOW["lib/checkpoint"] = ["lib/container", "lib/dialect", *BELOW["lib/dialect"]]
 BELOW["lib/attest"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
-BELOW["lib/edit"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
+BELOW["lib/transaction"] = ["lib/container", *BELOW["lib/container"]]
+BELOW["lib/edit"] = ["lib/transaction", "lib/checkpoint", *BELOW["lib/checkpoint"]]
 BELOW["lib/migrate"] = ["lib/edit", "lib/codec", *BELOW["lib/edit"]]
 BELOW["lib/report"] = ["lib/migrate", "lib/attest", *BELOW["lib/migrate"]]
 BELOW["lib/health"] = ["lib/report", *BELOW["lib/report"]]
@@ -35,7 +36,7 @@ BELOW["tools"] = BELOW["capi"] = [*BELOW]
 
 # These run on machines without a GPU: nothing that they reach through any chain of includes may be of it.
 HOST_ONLY = ["lib/base", "lib/tree", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/attest",
-             "lib/edit", "lib/health", "lib/codec", "lib/report", "tools"]
+             "lib/transaction", "lib/edit", "lib/health", "lib/codec", "lib/report", "tools"]
 DEVICE = ["lib/device/*", "kernels/cuda/*"]
 DEVICE_HEADERS = ["cuda*", "cub/*", "thrust/*", "nccl*", "nv/*"]
 

@@ -4,7 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/edit/plan.hpp"
-#include "tests/unit/edit/scratch.hpp"
+#include "tests/unit/transaction/scratch.hpp"
 
 namespace tare::test {
 namespace {

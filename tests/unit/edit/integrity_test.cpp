@@ -5,7 +5,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/sha256.hpp"
-#include "tests/unit/edit/scratch.hpp"
+#include "tests/unit/transaction/scratch.hpp"
 
 namespace tare::test {
 namespace {

@@ -1,0 +1,199 @@
+#include "lib/transaction/apply.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+namespace {
+
+constexpr int open_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
+constexpr mode_t mode_bits = 07777;
+
+[[noreturn]] void throw_changed(const std::string& path) {
+  throw Error(Status::refused, path + ": changed while it was edited",
+              "something else writes this file: try again when it is done");
+}
+
+void require_still_before(const struct stat& status, const std::string& path, const FileRecord& record) {
+  const bool same = static_cast<std::uint64_t>(status.st_size) == record.size_before && status.st_ino == record.inode &&
+                    same_moment(status.st_mtim, record.mtime_before);
+  if (!same) throw_changed(path);
+}
+
+/// Only the owner may set times; in another user's file that we may write, the time of the writing has to do.
+void set_mtime(const OpenFile& file, timespec moment) {
+  const int result = file.files().set_mtime(file.descriptor(), moment);
+  if (result != -EPERM && result != -EACCES) checked(result, file.path());
+}
+
+void require_after(const OpenFile& file, const FileRecord& record) {
+  if (stand_of(file, record) == Stand::after) return;
+  throw Error(Status::io, file.path() + ": what was written does not read back",
+              "something else writes this file, or the disk is failing");
+}
+
+// ---- in place -------------------------------------------------------------------------------------------------------
+
+void apply_in_place(const Store& store, const FileRecord& record) {
+  const OpenFile file = open_for_writing(store.files(), store.target(record));
+  require_still_before(file.status(), file.path(), record);
+  if (record.size_after > record.size_before) {
+    const ByteView tail = record.tail;
+    const auto body = static_cast<std::size_t>(record.tail_body);
+    file.write(record.size_before, tail.first(body));
+    if (body > 0) file.sync_data();
+    file.write(record.size_before + body, tail.subspan(body));
+  }
+  for (const Swap& swap : record.swaps) {
+    if (swap.before != swap.after) file.write(swap.offset, swap.after);
+  }
+  if (record.size_after < record.size_before) file.resize(record.size_after);
+  set_mtime(file, record.mtime_after);
+  file.sync();
+  require_after(file, record);
+}
+
+void roll_back_in_place(const Store& store, const FileRecord& record) {
+  const OpenFile file = open_for_writing(store.files(), store.target(record));
+  for (const Swap& swap : record.swaps) {
+    if (file.read({swap.offset, swap.before.size()}) != swap.before) file.write(swap.offset, swap.before);
+  }
+  const std::uint64_t size = file.size();
+  if (size > record.size_before) file.resize(record.size_before);
+  if (record.size_before > record.size_after) file.write(record.size_after, record.tail);
+  const struct stat status = file.status();
+  // A crash may have come while a read-only file was writable for us.
+  if ((status.st_mode & mode_bits) == (record.mode | S_IWUSR) && (record.mode & S_IWUSR) == 0) {
+    checked(store.files().fchmod(file.descriptor(), record.mode), file.path());
+  }
+  if (!same_moment(status.st_mtim, record.mtime_before)) set_mtime(file, record.mtime_before);
+  // Always: bytes that look old may be in memory only, from a roll-back that was itself cut off.
+  file.sync();
+}
+
+// ---- rewritten ------------------------------------------------------------------------------------------------------
+
+void copy(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t offset) {
+  while (range.size > 0) {
+    const auto count = checked(
+        from.files().copy_range(from.descriptor(), range.offset, to.descriptor(), offset, range.size), to.path());
+    if (count == 0) throw_changed(from.path());
+    const auto copied = static_cast<std::uint64_t>(count);
+    range = {range.offset + copied, range.size - copied};
+    offset += copied;
+  }
+}
+
+void take_over_owner_and_mode(const OpenFile& from, const OpenFile& to) {
+  const struct stat old = from.status();
+  const struct stat fresh = to.status();
+  FileLayer& files = from.files();
+  if (old.st_uid != fresh.st_uid || old.st_gid != fresh.st_gid) {
+    if (files.fchown(to.descriptor(), old.st_uid, old.st_gid) < 0) {
+      throw Error(Status::refused,
+                  fmt::format("{}: has to be written anew, which would take it from its owner (user {}, group {})",
+                              from.path(), old.st_uid, old.st_gid),
+                  "let the owner edit it, or edit a copy");
+    }
+  }
+  files.copy_attributes(from.descriptor(), to.descriptor());
+  checked(files.fchmod(to.descriptor(), old.st_mode & mode_bits), to.path());
+}
+
+/// The new content under a name of its own, durable.
+void write_beside(const OpenFile& from, const std::string& path, const FileRecord& record) {
+  const Swap& swap = record.swaps[0];
+  const OpenFile to(from.files(), path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  if (from.files().clone(from.descriptor(), to.descriptor()) < 0) copy(from, {0, swap.offset}, to, 0);
+  to.write(swap.offset, swap.after);
+  const std::uint64_t behind = swap.offset + swap.before.size();
+  copy(from, {behind, record.size_before - behind}, to, swap.offset + swap.after.size());
+  to.resize(record.size_after);
+  take_over_owner_and_mode(from, to);
+  set_mtime(to, record.mtime_after);
+  to.sync();
+  require_still_before(from.status(), from.path(), record);
+  require_after(to, record);
+}
+
+/// Keeps the old file under a second name, durable before anything else happens to the first; where there are no hard
+/// links the only name has to move.
+void put_aside(FileLayer& files, const std::string& from, const std::string& to) {
+  const int linked = files.link(from, to);
+  const bool has_no_links = linked == -EPERM || linked == -EOPNOTSUPP || linked == -ENOSYS || linked == -EMLINK;
+  checked(has_no_links ? files.rename(from, to) : linked, from);
+  if (has_no_links) sync_folder(files, folder_of(from));
+  sync_folder(files, folder_of(to));
+}
+
+void apply_rewritten(const Store& store, const Journal& journal, std::size_t index) {
+  const FileRecord& record = journal.files[index];
+  FileLayer& files = store.files();
+  const std::string target = store.target(record);
+  const OpenFile from(files, target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  require_still_before(from.status(), target, record);
+  write_beside(from, store.new_path(journal, index), record);
+  const auto named = status_of(files, target);
+  if (!named) throw_changed(target);
+  require_still_before(*named, target, record);
+  put_aside(files, target, store.old_path(journal, index));
+  checked(files.rename(store.new_path(journal, index), target), target);
+  sync_folder(files, folder_of(target));
+  sync_folder(files, store.inside());
+}
+
+void roll_back_rewritten(const Store& store, const Journal& journal, std::size_t index) {
+  FileLayer& files = store.files();
+  const std::string target = store.target(journal.files[index]);
+  const std::string old_path = store.old_path(journal, index);
+  if (status_of(files, old_path)) checked(files.rename(old_path, target), target);
+  // Where both were names of one file still, renaming has done nothing.
+  remove_if_there(files, old_path);
+  remove_if_there(files, store.new_path(journal, index));
+  sync_folder(files, folder_of(target));
+  sync_folder(files, store.inside());
+}
+
+/// Makes a read-only file of ours writable for as long as it takes to open it.
+OpenFile open_read_only_file(FileLayer& files, const std::string& path) {
+  const OpenFile reading(files, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const struct stat status = reading.status();
+  if (status.st_uid != files.user()) throw_file_error(path, EACCES);
+  const mode_t mode = status.st_mode & mode_bits;
+  checked(files.fchmod(reading.descriptor(), mode | S_IWUSR), path);
+  const int opened = files.open(path, open_flags, 0);
+  const int restored = files.fchmod(reading.descriptor(), mode);
+  OpenFile file = OpenFile::adopt(files, path, opened);
+  checked(restored, path);
+  return file;
+}
+
+}  // namespace
+
+OpenFile open_for_writing(FileLayer& files, const std::string& path) {
+  const int opened = files.open(path, open_flags, 0);
+  return opened == -EACCES ? open_read_only_file(files, path) : OpenFile::adopt(files, path, opened);
+}
+
+void apply_file(const Store& store, const Journal& journal, std::size_t index) {
+  const FileRecord& record = journal.files[index];
+  record.way == Way::in_place ? apply_in_place(store, record) : apply_rewritten(store, journal, index);
+}
+
+void roll_back_file(const Store& store, const Journal& journal, std::size_t index) {
+  const FileRecord& record = journal.files[index];
+  record.way == Way::in_place ? roll_back_in_place(store, record) : roll_back_rewritten(store, journal, index);
+}
+
+void remove_parts(const Store& store, const Journal& journal) {
+  for (std::size_t index = 0; index < journal.files.size(); ++index) {
+    if (journal.files[index].way != Way::rewritten) continue;
+    remove_if_there(store.files(), store.old_path(journal, index));
+  }
+}
+
+}  // namespace tare

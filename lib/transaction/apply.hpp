@@ -1,0 +1,43 @@
+// Carrying out one file's part of a transaction, taking it back, and telling which of both a file shows.
+//
+// Files do not depend on each other: between the journal's sync and the commit they may be worked on in any order, or
+// at the same time.
+#pragma once
+
+#include "lib/transaction/store.hpp"
+
+namespace tare {
+
+enum class Stand {
+  before,
+  after,
+  between,  ///< some bytes old, some new: an interrupted edit, or one in progress
+  foreign,  ///< neither: somebody else wrote here since, or the file is gone
+};
+
+/// Where the file stands. `file` is open for reading; times and mode do not count.
+Stand stand_of(const OpenFile& file, const FileRecord& record);
+
+/// Opens the file of a record for reading; nothing where it is gone, or its name leads elsewhere (a link) or to
+/// anything but a file: then it is not the file that was edited.
+std::optional<OpenFile> open_target(const Store& store, const FileRecord& record);
+
+/// Opens an existing regular file for reading and writing. One that is read-only but ours is made writable for that
+/// moment: the mode is back when this returns.
+OpenFile open_for_writing(FileLayer& files, const std::string& path);
+
+/// Brings file number `index` of the journal to its new state, durable and read back. REQUIRES: the journal is durable.
+/// Throws `refused` where the file is not in its old state any more, `io` where anything fails: then roll back.
+void apply_file(const Store& store, const Journal& journal, std::size_t index);
+
+/// Where file number `index` stands, seen by its path, old copies put aside included.
+Stand stand_of(const Store& store, const Journal& journal, std::size_t index);
+
+/// Brings file number `index` back to its old bytes, size, mode and mtime, from wherever apply was stopped; durable.
+/// May be repeated. REQUIRES: it does not stand foreign.
+void roll_back_file(const Store& store, const Journal& journal, std::size_t index);
+
+/// Removes the old copies that rewritten files left aside. REQUIRES: the commit is durable.
+void remove_parts(const Store& store, const Journal& journal);
+
+}  // namespace tare

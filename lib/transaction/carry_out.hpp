@@ -1,0 +1,15 @@
+// The course of every transaction, edit and undo alike: journal, apply, commit; or all of it back.
+#pragma once
+
+#include <optional>
+
+#include "lib/transaction/claim.hpp"
+
+namespace tare {
+
+/// Carries `journal` out and makes it count: as `record`, or without one. The claim is used up. Throws what went wrong,
+/// after everything was rolled back and nothing left behind; where even that fails, says so and leaves the journal for
+/// recovery.
+void carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record);
+
+}  // namespace tare

@@ -1,0 +1,49 @@
+// What was edited: the records that `.tare` keeps, for people to read and for undo to use.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/transaction/recover.hpp"
+
+namespace tare {
+
+enum class HistoryState {
+  applied,
+  undone,
+  damaged,  ///< the record cannot be read: its edit cannot be undone
+};
+
+struct HistoryEntry {
+  std::uint64_t number = 0;  ///< counts up in its folder
+  std::string folder;        ///< the one that holds `.tare`
+  std::string when;          ///< of the edit, ISO 8601, UTC: "2026-03-01T12:00:00Z"; empty if damaged
+  std::string undone_when;   ///< likewise; empty unless undone
+  HistoryState state = HistoryState::applied;
+  std::vector<std::string> files;  ///< absolute
+  std::vector<FieldEdit> fields;
+};
+
+/// Every edit of what is in the scope that is on record, oldest first. Damaged records are listed for any scope.
+std::vector<HistoryEntry> history(const Scope& scope);
+
+/// Removes the records of the scope, and with them the means to undo. First rolls back what was interrupted; files of
+/// that which somebody else wrote since stay as they are. How many records went.
+std::size_t prune(const Scope& scope, RecoverOptions options = {});
+
+/// A record that concerns what the user named.
+struct FoundRecord {
+  Store store;
+  StoredRecord record;
+  Journal journal;
+};
+
+/// Those that can be read, oldest first.
+std::vector<FoundRecord> records_of(const Scope& scope);
+
+std::string utc_text(timespec moment);
+
+/// The fields of a journal with absolute file names.
+std::vector<FieldEdit> absolute_fields(const Store& store, const Journal& journal);
+
+}  // namespace tare

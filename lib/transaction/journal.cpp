@@ -1,0 +1,216 @@
+#include "lib/transaction/journal.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "lib/base/crc32.hpp"
+#include "lib/base/error.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view magic = "TAREJNL\n";
+
+enum class Tag : std::uint32_t { header = 1, field = 2, file = 3, end = 4 };
+
+constexpr std::size_t frame_bytes = 16;  // tag u32, payload size u64, and the CRC-32 u32 behind the payload
+
+// ---- writing --------------------------------------------------------------------------------------------------------
+
+void put(Bytes& to, ByteView bytes) {
+  append_le<std::uint64_t>(to, bytes.size());
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+void put(Bytes& to, timespec moment) {
+  append_le<std::int64_t>(to, moment.tv_sec);
+  append_le<std::uint32_t>(to, static_cast<std::uint32_t>(moment.tv_nsec));
+}
+
+void put_frame(Bytes& to, Tag tag, ByteView payload) {
+  const std::size_t start = to.size();
+  append_le<std::uint32_t>(to, static_cast<std::uint32_t>(tag));
+  put(to, payload);
+  append_le<std::uint32_t>(to, crc32(ByteView(to).subspan(start)));
+}
+
+Bytes payload_of(const FieldEdit& field) {
+  Bytes bytes;
+  for (const std::string* text : {&field.file, &field.place, &field.field, &field.before, &field.after}) {
+    put(bytes, as_bytes(*text));
+  }
+  return bytes;
+}
+
+Bytes payload_of(const FileRecord& file) {
+  Bytes bytes;
+  put(bytes, as_bytes(file.name));
+  append_le<std::uint32_t>(bytes, static_cast<std::uint32_t>(file.way));
+  append_le<std::uint32_t>(bytes, static_cast<std::uint32_t>(file.mode));
+  for (const std::uint64_t number : {file.inode, file.size_before, file.size_after}) append_le(bytes, number);
+  put(bytes, file.mtime_before);
+  put(bytes, file.mtime_after);
+  append_le<std::uint64_t>(bytes, file.swaps.size());
+  for (const Swap& swap : file.swaps) {
+    append_le(bytes, swap.offset);
+    put(bytes, swap.before);
+    put(bytes, swap.after);
+  }
+  put(bytes, file.tail);
+  for (const std::uint64_t number :
+       {file.tail_body, file.witness.offset_before, file.witness.offset_after, file.witness.size}) {
+    append_le(bytes, number);
+  }
+  append_le(bytes, file.witness.crc);
+  return bytes;
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+/// Takes values off the front; once the bytes run out it gives zeros and stays `short_of_bytes`.
+class Reader {
+ public:
+  explicit Reader(ByteView bytes) : rest_(bytes) {}
+
+  template <Plain T>
+  T number() {
+    const ByteView bytes = take(sizeof(T));
+    return bytes.empty() ? T{} : load_le<T>(bytes.data());
+  }
+  ByteView bytes() { return take(number<std::uint64_t>()); }
+  Bytes copy() {
+    const ByteView view = bytes();
+    return {view.begin(), view.end()};
+  }
+  std::string text() { return std::string(as_text(bytes())); }
+  timespec moment() {
+    timespec moment{};
+    moment.tv_sec = number<std::int64_t>();
+    moment.tv_nsec = static_cast<long>(number<std::uint32_t>());
+    return moment;
+  }
+  [[nodiscard]] bool short_of_bytes() const { return short_of_bytes_; }
+  [[nodiscard]] ByteView rest() const { return rest_; }
+
+ private:
+  ByteView take(std::uint64_t size) {
+    if (size > rest_.size()) {
+      short_of_bytes_ = true;
+      rest_ = {};
+    }
+    if (short_of_bytes_) return {};
+    const ByteView taken = rest_.first(static_cast<std::size_t>(size));
+    rest_ = rest_.subspan(static_cast<std::size_t>(size));
+    return taken;
+  }
+
+  ByteView rest_;
+  bool short_of_bytes_ = false;
+};
+
+struct Frame {
+  Tag tag = Tag::end;
+  ByteView payload;
+};
+
+/// The next frame, or nothing where it is cut short or its checksum is wrong.
+std::optional<Frame> take_frame(ByteView& bytes) {
+  Reader reader(bytes);
+  const auto tag = static_cast<Tag>(reader.number<std::uint32_t>());
+  const ByteView payload = reader.bytes();
+  const auto crc = reader.number<std::uint32_t>();
+  if (reader.short_of_bytes() || crc != crc32(bytes.first(payload.size() + frame_bytes - sizeof crc)))
+    return std::nullopt;
+  bytes = reader.rest();
+  return Frame{tag, payload};
+}
+
+FieldEdit field_of(Reader reader) {
+  FieldEdit field;
+  for (std::string* text : {&field.file, &field.place, &field.field, &field.before, &field.after})
+    *text = reader.text();
+  return field;
+}
+
+FileRecord file_of(Reader reader, const std::string& journal) {
+  FileRecord file;
+  file.name = reader.text();
+  file.way = reader.number<std::uint32_t>() == 0 ? Way::in_place : Way::rewritten;
+  file.mode = reader.number<std::uint32_t>() & 07777;
+  for (std::uint64_t* number : {&file.inode, &file.size_before, &file.size_after})
+    *number = reader.number<std::uint64_t>();
+  file.mtime_before = reader.moment();
+  file.mtime_after = reader.moment();
+  for (auto count = reader.number<std::uint64_t>(); count > 0 && !reader.short_of_bytes(); --count) {
+    Swap& swap = file.swaps.emplace_back();
+    swap.offset = reader.number<std::uint64_t>();
+    swap.before = reader.copy();
+    swap.after = reader.copy();
+  }
+  file.tail = reader.copy();
+  for (std::uint64_t* number :
+       {&file.tail_body, &file.witness.offset_before, &file.witness.offset_after, &file.witness.size}) {
+    *number = reader.number<std::uint64_t>();
+  }
+  file.witness.crc = reader.number<std::uint32_t>();
+  if (reader.short_of_bytes()) throw Error(Status::corrupt, journal + ": a file record is too short");
+  require_sane(file, journal);
+  return file;
+}
+
+Journal header_of(Reader reader, const std::string& name) {
+  const auto version = reader.number<std::uint32_t>();
+  if (version > journal_version) {
+    throw Error(Status::unsupported, fmt::format("{}: written by a newer tare (journal version {})", name, version),
+                "use that version of tare");
+  }
+  Journal journal;
+  journal.kind = reader.number<std::uint32_t>() == static_cast<std::uint32_t>(JournalKind::undo) ? JournalKind::undo
+                                                                                                 : JournalKind::edit;
+  journal.number = reader.number<std::uint64_t>();
+  journal.when = reader.moment();
+  journal.edited = reader.moment();
+  return journal;
+}
+
+}  // namespace
+
+Bytes encoded(const Journal& journal) {
+  Bytes bytes(as_bytes(magic).begin(), as_bytes(magic).end());
+  Bytes header;
+  append_le<std::uint32_t>(header, journal_version);
+  append_le<std::uint32_t>(header, static_cast<std::uint32_t>(journal.kind));
+  append_le<std::uint64_t>(header, journal.number);
+  put(header, journal.when);
+  put(header, journal.edited);
+  put_frame(bytes, Tag::header, header);
+  for (const FieldEdit& field : journal.fields) put_frame(bytes, Tag::field, payload_of(field));
+  for (const FileRecord& file : journal.files) put_frame(bytes, Tag::file, payload_of(file));
+  Bytes end;
+  append_le<std::uint64_t>(end, journal.fields.size());
+  append_le<std::uint64_t>(end, journal.files.size());
+  put_frame(bytes, Tag::end, end);
+  return bytes;
+}
+
+std::optional<Journal> decoded(ByteView bytes, const std::string& name) {
+  if (bytes.size() < magic.size() || as_text(bytes.first(magic.size())) != magic) return std::nullopt;
+  bytes = bytes.subspan(magic.size());
+  const auto header = take_frame(bytes);
+  if (!header || header->tag != Tag::header) return std::nullopt;
+  Journal journal = header_of(Reader(header->payload), name);
+  std::vector<ByteView> files;
+  while (const auto frame = take_frame(bytes)) {
+    if (frame->tag == Tag::field) journal.fields.push_back(field_of(Reader(frame->payload)));
+    if (frame->tag == Tag::file) files.push_back(frame->payload);
+    if (frame->tag != Tag::end) continue;
+    Reader end(frame->payload);
+    if (end.number<std::uint64_t>() != journal.fields.size() || end.number<std::uint64_t>() != files.size()) break;
+    for (const ByteView payload : files) journal.files.push_back(file_of(Reader(payload), name));
+    return journal;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tare

@@ -1,0 +1,41 @@
+// The journal: one transaction as bytes on disk. README.md describes the layout and why a crash cannot fool it.
+#pragma once
+
+#include <ctime>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/transaction/record.hpp"
+
+namespace tare {
+
+inline constexpr std::uint32_t journal_version = 1;
+
+/// One field that was edited, for people: history shows it, nothing else reads it.
+struct FieldEdit {
+  std::string file;   ///< relative to the journal's folder inside a journal, absolute outside
+  std::string place;  ///< "scaler", "optimizer.loss_scaler" ...
+  std::string field;  ///< "scale" ...
+  std::string before;
+  std::string after;
+};
+
+enum class JournalKind : std::uint32_t { edit = 1, undo = 2 };
+
+struct Journal {
+  JournalKind kind = JournalKind::edit;
+  std::uint64_t number = 0;  ///< the edit's own; of an undo, that of the edit undone
+  timespec when{};           ///< of this transaction: of an undo, when it was undone
+  timespec edited{};         ///< of the edit
+  std::vector<FieldEdit> fields;
+  std::vector<FileRecord> files;
+};
+
+Bytes encoded(const Journal& journal);
+
+/// Nothing where the bytes end early or a checksum is wrong: then the journal was never complete on disk, and nothing
+/// was applied. Throws `unsupported` for a newer version, `corrupt` where a complete journal contradicts itself.
+std::optional<Journal> decoded(ByteView bytes, const std::string& name);
+
+}  // namespace tare

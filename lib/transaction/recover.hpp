@@ -1,0 +1,57 @@
+// Transactions that were interrupted: finding them, rolling them back, and keeping out of the way of running ones.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/transaction/claim.hpp"
+#include "lib/transaction/scope.hpp"
+
+namespace tare {
+
+enum class PendingState {
+  in_progress,  ///< another tare is at work: wait
+  interrupted,  ///< a crash or a kill: the state before it rules, and the next edit or undo brings it back
+  unreadable,   ///< the journal is there, but not for this user: nothing is known of it
+};
+
+/// A transaction that is not finished. Whatever the files hold now, the state *before* it rules.
+struct Pending {
+  PendingState state = PendingState::interrupted;
+  std::string folder;  ///< the one that holds `.tare`
+  JournalKind kind = JournalKind::edit;
+  std::uint64_t number = 0;
+  std::string when;                ///< ISO 8601, UTC
+  std::vector<std::string> files;  ///< absolute, all of the transaction
+  std::vector<FieldEdit> fields;   ///< what it was to change (of an undo: to change back)
+};
+
+/// The unfinished transaction that concerns what is in the scope, if any. Takes no lock and changes nothing.
+std::optional<Pending> find_pending(const Scope& scope);
+
+struct RecoverOptions {
+  /// Files that somebody else wrote since are left as they are instead of refusing the whole.
+  bool abandon_foreign_files = false;
+  /// Where the file system has no locks: the maker of the journal is gone.
+  bool assume_abandoned = false;
+};
+
+/// Rolls back what was interrupted in one folder: every file gets its old bytes, size, mode and mtime. Nothing where
+/// there was nothing to roll back. May itself be interrupted and repeated. Throws `busy` where the transaction is in
+/// progress, `refused` where a file is neither in its old state nor ours.
+std::optional<Pending> recover(const Store& store, const RecoverOptions& options);
+
+/// The same for every folder of the scope; what was rolled back. An edit calls it before it plans.
+std::vector<Pending> recover(const Scope& scope, const RecoverOptions& options = {});
+
+/// Takes the claim of `store` for a transaction over files of `scope`, and makes sure that no other one over them is
+/// pending: rolls back interrupted ones, throws `busy` where one is in progress. `mode`: of the journal.
+Claim claim(const Store& store, const Scope& scope, mode_t mode, const RecoverOptions& options);
+
+/// Brings those files of the journal back, by number; see `recover`. REQUIRES: the claim is held and the journal
+/// durable.
+void roll_back(const Store& store, const Journal& journal, const std::vector<std::size_t>& numbers,
+               const RecoverOptions& options);
+
+}  // namespace tare

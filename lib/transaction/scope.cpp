@@ -1,0 +1,94 @@
+#include "lib/transaction/scope.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+
+namespace tare {
+
+std::vector<std::string> every_folder(const std::vector<FileEntry>& entries) {
+  std::vector<std::string> folders;
+  for (const FileEntry& entry : entries) {
+    if (entry.type == FileType::folder && entry.name != ".tare") folders.push_back(entry.name);
+  }
+  return folders;
+}
+
+Scope::Scope(FileLayer& files, const std::vector<std::string>& paths, const std::string& upper, FolderChoice searched)
+    : files_(&files), name_(paths.empty() ? std::string() : paths.front()), searched_(searched) {
+  if (!upper.empty()) upper_ = resolved_path(files, upper);
+  for (const std::string& path : paths) add(resolved_path(files, path));
+}
+
+void Scope::add(const std::string& path) {
+  if (!roots_.insert(path).second) return;
+  const auto status = status_of(*files_, path);
+  if (!status || !S_ISDIR(status->st_mode)) return add_parents(folder_of(path));
+  add_parents(path);
+  add_inside(path, 0);
+}
+
+void Scope::add_parents(const std::string& folder) {
+  const auto start = status_of(*files_, folder);
+  for (std::string at = folder;; at = folder_of(at)) {
+    const auto status = status_of(*files_, at);
+    if (!start || !status || status->st_dev != start->st_dev) return;
+    if (!folders_.insert(at).second || at == upper_ || at == "/") return;
+  }
+}
+
+void Scope::add_inside(const std::string& folder, std::size_t depth) {
+  std::vector<FileEntry> entries;
+  const int listed = files_->list(folder, entries);
+  if (listed == -EACCES) return;
+  checked(listed, folder);
+  if (depth > limits::max_depth || folders_.size() + entries.size() > limits::max_files) {
+    throw Error(Status::unsupported, folder + ": too many files to look for edits in", "name the checkpoint itself");
+  }
+  for (const FileEntry& entry : entries) {
+    std::string target;
+    if (entry.type != FileType::link || files_->resolve(joined(folder, entry.name), target) != 0) continue;
+    const auto status = status_of(*files_, target);
+    if (status && S_ISREG(status->st_mode)) add(target);
+  }
+  for (const std::string& name : searched_(entries)) {
+    const std::string path = joined(folder, name);
+    folders_.insert(path);
+    add_inside(path, depth + 1);
+  }
+}
+
+std::vector<Store> Scope::stores() const {
+  std::vector<Store> found;
+  for (const std::string& folder : folders_) {
+    Store store(*files_, folder);
+    if (store.exists()) found.push_back(std::move(store));
+  }
+  return found;
+}
+
+bool Scope::touches(const Store& store, const Journal& journal) const {
+  return std::any_of(journal.files.begin(), journal.files.end(), [&](const FileRecord& record) {
+    for (std::string at = store.target(record);; at = folder_of(at)) {
+      if (roots_.contains(at)) return true;
+      if (at == "/") return false;
+    }
+  });
+}
+
+std::string resolved_path(FileLayer& files, const std::string& path) {
+  std::string resolved;
+  const int found = files.resolve(path, resolved);
+  if (found != -ENOENT) {
+    checked(found, path);
+    return resolved;
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  checked(files.resolve(folder, resolved), path);
+  return joined(resolved, slash == std::string::npos ? path : path.substr(slash + 1));
+}
+
+}  // namespace tare

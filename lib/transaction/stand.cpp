@@ -1,0 +1,110 @@
+// Which state of a transaction a file shows.
+#include <algorithm>
+#include <cerrno>
+
+#include "lib/base/error.hpp"
+#include "lib/transaction/apply.hpp"
+
+namespace tare {
+namespace {
+
+/// Sectors reach the disk one by one, so that an interrupted write can leave any mixture.
+Stand stand_of_bytes(const Bytes& now, const Swap& swap) {
+  if (now == swap.before) return Stand::before;
+  if (now == swap.after) return Stand::after;
+  if (swap.before.size() != swap.after.size()) return Stand::foreign;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i] != swap.before[i] && now[i] != swap.after[i]) return Stand::foreign;
+  }
+  return Stand::between;
+}
+
+Stand together(Stand a, Stand b) {
+  if (a == Stand::foreign || b == Stand::foreign) return Stand::foreign;
+  return a == b ? a : Stand::between;
+}
+
+/// What the size says; a tail that is there in full must be the one recorded.
+Stand stand_of_size(const OpenFile& file, const FileRecord& record, std::uint64_t size) {
+  const std::uint64_t largest = std::max(record.size_before, record.size_after);
+  if (size < record.common_size() || size > largest) return Stand::foreign;
+  const Stand shorter = record.size_before < record.size_after ? Stand::before : Stand::after;
+  if (size == record.common_size()) return shorter;
+  if (size < largest || file.read({record.common_size(), record.tail.size()}) != record.tail) return Stand::between;
+  return shorter == Stand::before ? Stand::after : Stand::before;
+}
+
+Stand stand_in_place(const OpenFile& file, const FileRecord& record) {
+  const std::uint64_t size = file.size();
+  if (size < record.common_size()) return Stand::foreign;
+  if (witness_crc(file, record, record.witness.offset_before) != record.witness.crc) return Stand::foreign;
+  std::optional<Stand> stand;
+  if (record.size_before != record.size_after) stand = stand_of_size(file, record, size);
+  if (record.size_before == record.size_after && size != record.size_before) return Stand::foreign;
+  for (const Swap& swap : record.swaps) {
+    if (swap.before == swap.after) continue;
+    const Stand here = stand_of_bytes(file.read({swap.offset, swap.before.size()}), swap);
+    stand = stand ? together(*stand, here) : here;
+  }
+  return stand.value_or(Stand::before);
+}
+
+bool shows(const OpenFile& file, const FileRecord& record, std::uint64_t offset, const Bytes& bytes,
+           std::uint64_t witness_offset) {
+  return file.read({offset, bytes.size()}) == bytes && witness_crc(file, record, witness_offset) == record.witness.crc;
+}
+
+Stand stand_rewritten(const OpenFile& file, const FileRecord& record) {
+  const std::uint64_t size = file.size();
+  const Swap& swap = record.swaps[0];
+  if (size == record.size_before && shows(file, record, swap.offset, swap.before, record.witness.offset_before)) {
+    return Stand::before;
+  }
+  if (size == record.size_after && shows(file, record, swap.offset, swap.after, record.witness.offset_after)) {
+    return Stand::after;
+  }
+  return Stand::foreign;
+}
+
+}  // namespace
+
+std::optional<OpenFile> open_target(const Store& store, const FileRecord& record) {
+  const std::string path = store.target(record);
+  std::string resolved;
+  const int found = store.files().resolve(path, resolved);
+  if (found == -ENOENT || found == -ENOTDIR || found == -ELOOP) return std::nullopt;
+  checked(found, path);
+  if (resolved != path) return std::nullopt;
+  OpenFile file(store.files(), path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!S_ISREG(file.status().st_mode)) return std::nullopt;
+  return file;
+}
+
+Stand stand_of(const OpenFile& file, const FileRecord& record) {
+  return record.way == Way::in_place ? stand_in_place(file, record) : stand_rewritten(file, record);
+}
+
+namespace {
+
+/// The old file is put aside, durably, before the new one takes its name. So where nothing is aside we have not touched
+/// the file, whatever it holds; unless it is the new one, and somebody removed the old.
+Stand stand_rewritten(const Store& store, const Journal& journal, std::size_t index) {
+  const FileRecord& record = journal.files[index];
+  const bool is_aside = status_of(store.files(), store.old_path(journal, index)).has_value();
+  const auto target = open_target(store, record);
+  const Stand stand = target ? stand_of(*target, record) : Stand::foreign;
+  if (!is_aside) return stand == Stand::after ? Stand::foreign : Stand::before;
+  const bool is_between_names = !target && !status_of(store.files(), store.target(record));
+  return is_between_names ? Stand::between : stand;
+}
+
+}  // namespace
+
+Stand stand_of(const Store& store, const Journal& journal, std::size_t index) {
+  const FileRecord& record = journal.files[index];
+  if (record.way == Way::rewritten) return stand_rewritten(store, journal, index);
+  const auto target = open_target(store, record);
+  return target ? stand_of(*target, record) : Stand::foreign;
+}
+
+}  // namespace tare

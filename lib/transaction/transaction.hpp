@@ -1,0 +1,53 @@
+// Changes of any number of files, made as one: after a crash, a kill or a full disk at any point, recovery makes every
+// file old, or every file is new. README.md has the argument.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "lib/base/finding.hpp"
+#include "lib/transaction/recover.hpp"
+
+namespace tare {
+
+struct FileEdit {
+  std::string path;
+  FileChange change;
+  struct stat planned {};  ///< as fstat gave it when the change was planned
+};
+
+struct TransactionOptions {
+  bool keep_history = true;              ///< false: no undo, nothing is left beside the files
+  bool allow_hard_links = false;         ///< edit files with several names (rewriting one parts it from the others)
+  bool allow_content_addressed = false;  ///< edit files that are named by their own hash (`blobs/<hash>`)
+  std::string upper;                     ///< how far up other transactions are looked for; see Scope
+  RecoverOptions recovery;
+};
+
+/// What was done.
+struct Receipt {
+  std::uint64_t number = 0;        ///< in the history of `folder`; 0 where no history is kept
+  std::string folder;              ///< the deepest one that contains all files: `.tare` is in it
+  std::vector<std::string> files;  ///< changed, absolute and without symlinks
+  std::vector<Finding> findings;   ///< `edited-through-link`, `hard-link-parted`, `stale-checksum`
+};
+
+/// Carries out all `edits`, or none. `fields` is what history shows of them; a `file` there is the `path` of an edit.
+/// Edits that change no byte are dropped; where none is left, nothing is written and the receipt names no files.
+///
+/// Throws, with all files as they were and nothing left behind: `refused` (a file changed since it was planned, has
+/// hard links, is named by its hash; files of several devices), `busy` (another tare is at work), `io` (no right to
+/// write, read-only file system, disk full), `invalid_argument` (changes that make no sense, two changes of one file).
+Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::vector<FieldEdit>& fields,
+               const TransactionOptions& options);
+
+/// Throws what `commit` would refuse, as far as that can be told without writing; for dry runs.
+void require_possible(FileLayer& files, const std::vector<FileEdit>& edits, const TransactionOptions& options);
+
+/// `stale-checksum` for every file of sums beside `paths` (`x.sha256`, `SHA256SUMS`, `integrity.json` ...) that covers
+/// one of them and is not itself among them. `paths` are absolute and without symlinks.
+std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::string>& paths);
+
+}  // namespace tare

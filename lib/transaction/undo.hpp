@@ -1,0 +1,36 @@
+// Undo: the last edit of a checkpoint, taken back as one transaction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/transaction/history.hpp"
+
+namespace tare {
+
+struct UndoOptions {
+  bool allow_hard_links = false;
+  RecoverOptions recovery;
+};
+
+enum class UndoKind {
+  undone,       ///< the last edit was taken back
+  rolled_back,  ///< an edit (or undo) was interrupted; that was rolled back, and nothing else
+};
+
+struct UndoResult {
+  UndoKind kind = UndoKind::undone;
+  std::uint64_t number = 0;
+  std::string folder;
+  std::vector<std::string> files;  ///< absolute
+  std::vector<FieldEdit> fields;   ///< as they were edited: `after` is what is gone now
+};
+
+/// Takes back the last edit that touches what is in the scope, in all files of that edit: their bytes, sizes, modes and
+/// mtimes. May be repeated, back through earlier edits. An interrupted transaction is rolled back instead.
+///
+/// Throws, with all files as they were: `refused` where there is nothing to undo or a file is no longer what that edit
+/// made of it, `busy` where another tare is at work, `io` as for commit.
+UndoResult undo(const Scope& scope, const UndoOptions& options = {});
+
+}  // namespace tare

@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "lib/base/parallel.hpp"
+
+using namespace tare;
+
+TEST_CASE("every task is done once") {
+  std::vector<std::atomic<int>> calls(1000);
+  for_each_parallel(calls.size(), [&](std::size_t i) { ++calls[i]; }, {});
+  CHECK(std::count(calls.begin(), calls.end(), 1) == 1000);
+}
+
+TEST_CASE("slow tasks are shared by a bounded number of threads, and progress is told meanwhile") {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::atomic<int> running{0};
+  std::atomic<int> most{0};
+  std::vector<int> calls(120);
+  std::vector<std::size_t> progress;
+  for_each_parallel(
+      calls.size(),
+      [&](std::size_t i) {
+        most = std::max(most.load(), ++running);
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        --running;
+        ++calls[i];
+        const std::lock_guard lock(mutex);
+        threads.insert(std::this_thread::get_id());
+      },
+      [&](std::size_t done) { progress.push_back(done); });
+  CHECK(std::count(calls.begin(), calls.end(), 1) == 120);
+  CHECK(most > 1);
+  CHECK(threads.size() <= 16);
+  CHECK_FALSE(progress.empty());
+  CHECK(std::is_sorted(progress.begin(), progress.end()));
+}

@@ -1,0 +1,97 @@
+#include "lib/transaction/journal.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "lib/base/crc32.hpp"
+#include "lib/base/error.hpp"
+#include "tests/unit/transaction/scene.hpp"
+
+namespace tare::test {
+namespace {
+
+Journal sample() {
+  Journal journal;
+  journal.kind = JournalKind::undo;
+  journal.number = 12;
+  journal.when = {1'700'000'000, 5};
+  journal.edited = {1'600'000'000, 999'999'999};
+  journal.fields = {{"a/b.pt", "scaler", "scale", "65536.0", "inf"}, {"c.pt", "", "x", "", "\xff\n"}};
+  FileRecord grown{"a/b.pt", Way::in_place, 77, 100, 110, {-5, 1}, {6, 2}, 0640, {}, noise(10, 1), 7, {20, 20, 80, 9}};
+  grown.swaps = {{3, noise(8, 2), noise(8, 3)}, {50, noise(1, 4), noise(1, 5)}};
+  FileRecord rewritten{"c.pt", Way::rewritten, 78, 100, 103, {1, 0}, {2, 0}, 0400, {}, {}, 0, {30, 33, 70, 8}};
+  rewritten.swaps = {{3, noise(2, 6), noise(5, 7)}};
+  journal.files = {grown, rewritten};
+  return journal;
+}
+
+TEST_CASE("a journal reads back as it was written") {
+  const Journal journal = sample();
+  const auto back = decoded(encoded(journal), "pending");
+  REQUIRE(back);
+  CHECK(back->kind == JournalKind::undo);
+  CHECK(back->number == 12);
+  CHECK(same_moment(back->when, journal.when));
+  CHECK(same_moment(back->edited, journal.edited));
+  REQUIRE(back->fields.size() == 2);
+  CHECK(back->fields[1].after == "\xff\n");
+  REQUIRE(back->files.size() == 2);
+  const FileRecord& file = back->files[0];
+  CHECK(file.name == "a/b.pt");
+  CHECK(file.inode == 77);
+  CHECK(file.size_after == 110);
+  CHECK(file.mtime_before.tv_sec == -5);
+  CHECK(file.mode == 0640);
+  CHECK(file.swaps.at(1).offset == 50);
+  CHECK(file.swaps.at(1).after == noise(1, 5));
+  CHECK(file.tail == noise(10, 1));
+  CHECK(file.tail_body == 7);
+  CHECK(file.witness.crc == 9);
+  CHECK(back->files[1].way == Way::rewritten);
+  CHECK(back->files[1].witness.offset_after == 33);
+  CHECK(encoded(*back) == encoded(journal));
+}
+
+TEST_CASE("a journal that ends early, or has any bit wrong, was never complete") {
+  const Bytes whole = encoded(sample());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    CHECK_FALSE(decoded(ByteView(whole).first(size), "pending"));
+  }
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      Bytes broken = whole;
+      broken[at] ^= static_cast<std::byte>(1 << bit);
+      CHECK_FALSE(decoded(broken, "pending"));
+    }
+  }
+}
+
+TEST_CASE("a journal of a newer tare is refused, not guessed at") {
+  Bytes bytes = encoded(sample());
+  // Magic (8), then the header's tag (4) and size (8), then its payload, which starts with the version.
+  store<std::uint32_t>(bytes.data() + 20, journal_version + 1, std::endian::little);
+  const auto payload = load_le<std::uint64_t>(bytes.data() + 12);
+  const std::uint32_t crc = crc32(ByteView(bytes).subspan(8, 12 + payload));
+  store<std::uint32_t>(bytes.data() + 20 + payload, crc, std::endian::little);
+  try {
+    decoded(bytes, "ckpt/.tare/pending");
+    FAIL("it was read");
+  } catch (const Error& error) {
+    CHECK(error.status == Status::unsupported);
+    CHECK(std::string(error.what()) == "ckpt/.tare/pending: written by a newer tare (journal version 2)");
+  }
+}
+
+TEST_CASE("the way back of the way back is the way") {
+  for (const FileRecord& record : sample().files) {
+    Journal once;
+    once.files = {record};
+    Journal thrice;
+    thrice.files = {inverse(inverse(record))};
+    CHECK(encoded(once) == encoded(thrice));
+    once.files = {inverse(record)};
+    CHECK(encoded(once) != encoded(thrice));
+  }
+}
+
+}  // namespace
+}  // namespace tare::test
