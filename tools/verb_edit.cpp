@@ -30,8 +30,8 @@ void add_edit(CLI::App& app, Run& run) {
   CLI::App* verb =
       app.add_subcommand("edit", "Change scaler state in place, in every file that holds a copy, or in none");
   verb->add_option("PATH", options->change.path, "As for inspect")->required();
-  verb->add_option("KEY=VALUE", options->assignments,
-                   "A role or native name, and a number: 65536, 2^16, 0x1p16; or true, false");
+  verb->add_option("ASSIGNMENT", options->assignments,
+                   "KEY=VALUE: a role or native name, and a number: 65536, 2^16, 0x1p16; or true, false");
   const CLI::Option* at = verb->add_option("--at", options->at, "Which scaler, by the place that inspect prints");
   const CLI::Option* layer =
       verb->add_option("--layer", options->layer, "FP8 state: the layers that match; * and ? are wildcards");

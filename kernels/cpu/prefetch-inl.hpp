@@ -24,9 +24,9 @@ class Prefetcher {
   /// To be called for each of the blocks, which are `kBytes` long.
   template <std::size_t kBytes>
   HWY_INLINE void advance(const void* block) const {
-    const char* const from = static_cast<const char*>(block) + (is_large_ ? kAhead : 0);
+    const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(block) + (is_large_ ? kAhead : 0);
 #pragma GCC unroll 32
-    for (std::size_t i = 0; i < kBytes; i += kLine) __builtin_prefetch(from + i);
+    for (std::size_t i = 0; i < kBytes; i += kLine) ask_for(from + i);
   }
 
   /// To be called before blocks of together `bytes`. To learn where a page lies takes longer than to read a line: that
@@ -34,11 +34,16 @@ class Prefetcher {
   HWY_INLINE void advance_pages(const void* at, std::size_t bytes) const {
     if (!is_large_) return;
     const std::size_t to_next = -reinterpret_cast<std::uintptr_t>(at) % kPage;
-    const char* const from = static_cast<const char*>(at) + kPagesAhead;
-    for (std::size_t i = to_next; i < bytes; i += kPage) __builtin_prefetch(from + i);
+    const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(at) + kPagesAhead;
+    for (std::size_t i = to_next; i < bytes; i += kPage) ask_for(from + i);
   }
 
  private:
+  /// What is ahead may lie behind the end of an array: an address there is no pointer that C++ lets one form.
+  static HWY_INLINE void ask_for(std::uintptr_t address) {
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+  }
+
   bool is_large_;
 };
 

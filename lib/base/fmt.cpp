@@ -1,5 +1,5 @@
 // fmt, compiled once: Debian has it as headers or as a shared library, and nothing shared is needed by libtare. The
-// instantiations are those that fmt 9's headers declare extern.
+// instantiations are those that the headers of fmt 9 and 10 declare extern.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
@@ -10,7 +10,7 @@ template FMT_API auto dragonbox::to_decimal(double value) noexcept -> dragonbox:
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 template FMT_API void buffer<char>::append(const char*, const char*);
-template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<FMT_BUFFER_CONTEXT(char)>, locale_ref);
+template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<format_context>, locale_ref);
 
 }  // namespace detail
 FMT_END_NAMESPACE

@@ -1,11 +1,12 @@
 // [P5], [P7] in part: bad arguments get a status and leave everything as it was.
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
+
+#include "tests/catch.hpp"
 
 namespace {
 

@@ -1,9 +1,10 @@
 // tare_checkpoint_attest: the same answer as the command's.
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "tests/catch.hpp"
 
 using nlohmann::json;
 

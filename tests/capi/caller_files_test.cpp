@@ -1,7 +1,6 @@
 // Checkpoints that the caller reads: out of memory here.
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +11,8 @@
 #include <set>
 #include <string>
 #include <thread>
+
+#include "tests/catch.hpp"
 
 namespace {
 

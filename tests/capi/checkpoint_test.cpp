@@ -2,7 +2,6 @@
 // undo brings back every byte.
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,12 +10,13 @@
 #include <string>
 
 #include "tests/capi/scratch.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 using Contents = std::map<std::string, std::string>;
 

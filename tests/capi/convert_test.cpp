@@ -1,9 +1,10 @@
 // A state in another policy's terms, through the C ABI: the converted state runs, and the account is JSON.
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "tests/catch.hpp"
 
 namespace {
 

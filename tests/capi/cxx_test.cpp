@@ -1,9 +1,10 @@
 // tare.hpp: what it calls, what it throws, what it destroys.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <tare/tare.hpp>
 #include <utility>
+
+#include "tests/catch.hpp"
 
 using namespace tare::cxx;
 

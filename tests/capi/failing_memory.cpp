@@ -1,11 +1,11 @@
 #include "tests/capi/failing_memory.hpp"
+#include "tests/catch.hpp"
 
 #include <link.h>
 #include <tare/tare.h>
 
 #include <algorithm>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <iostream>

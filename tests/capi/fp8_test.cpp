@@ -1,12 +1,12 @@
 // FP8 slots through the C ABI: [P5] misuse, stable pointers, saving and going on, [P8].
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <limits>
 #include <string>
 
 #include "tests/capi/scratch.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

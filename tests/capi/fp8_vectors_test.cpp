@@ -1,9 +1,8 @@
 // The frameworks' own FP8 traces through the C ABI.
 #include "tests/fp8_vectors.hpp"
+#include "tests/catch.hpp"
 
 #include <tare/tare.h>
-
-#include <catch2/catch.hpp>
 
 namespace {
 

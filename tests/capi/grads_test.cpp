@@ -1,10 +1,11 @@
 // Prepared lists: unscale, clip, cast, each with a found-inf of its own.
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include "tests/catch.hpp"
 
 namespace {
 

@@ -1,7 +1,6 @@
 // Checkpoints where memory runs out.
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,6 +11,7 @@
 
 #include "tests/capi/failing_memory.hpp"
 #include "tests/capi/scratch.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare::test;
 

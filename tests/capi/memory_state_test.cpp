@@ -1,7 +1,6 @@
 // States, and the files that they are kept in, where memory runs out.
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "tests/capi/failing_memory.hpp"
 #include "tests/capi/scratch.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare::test;
 

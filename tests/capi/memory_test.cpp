@@ -2,10 +2,10 @@
 #include <tare/tare.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "tests/capi/failing_memory.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare::test;
 

@@ -8,10 +8,11 @@
 #include <xmmintrin.h>
 #endif
 
-#include <catch2/catch.hpp>
 #include <clocale>
 #include <thread>
 #include <vector>
+
+#include "tests/catch.hpp"
 
 namespace {
 

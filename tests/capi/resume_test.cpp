@@ -3,12 +3,13 @@
 #include <tare/tare.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "tests/catch.hpp"
 
 namespace {
 

@@ -3,12 +3,13 @@
 #include <tare/tare.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "tests/catch.hpp"
 
 namespace {
 

@@ -2,9 +2,10 @@
 // as hex floats, or alone in an array.
 #include <tare/tare.h>
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "tests/catch.hpp"
 
 namespace {
 

@@ -1,9 +1,8 @@
 // The frameworks' own traces through the C ABI.
 #include "tests/vectors.hpp"
+#include "tests/catch.hpp"
 
 #include <tare/tare.h>
-
-#include <catch2/catch.hpp>
 
 namespace {
 

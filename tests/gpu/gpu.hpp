@@ -3,13 +3,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "kernels/cuda/list.hpp"
 #include "kernels/rule/policy.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/cpu/reference.hpp"
 
 namespace tare::kernels::test {

@@ -3,8 +3,9 @@
 #define CATCH_CONFIG_RUNNER
 #include <cuda_runtime_api.h>
 
-#include <catch2/catch.hpp>
 #include <cstdio>
+
+#include "tests/catch.hpp"
 
 int main(int argc, char** argv) {
   int count = 0;

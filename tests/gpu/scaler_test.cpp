@@ -1,9 +1,9 @@
 // The library's scaler on cuda:0: every trace of every framework, states, lists, and what callers read on the device.
 #include <cuda_runtime_api.h>
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
+#include "tests/catch.hpp"
 #include "tests/unit/scaler/library_scaler.hpp"
 
 using namespace tare;

@@ -1,8 +1,8 @@
 // Real checkpoints and hostile ones: every name that could run is told with its place, and nothing runs.
 #include "lib/attest/attest.hpp"
+#include "tests/catch.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 

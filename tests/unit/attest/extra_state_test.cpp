@@ -1,7 +1,7 @@
 // What TransformerEngine 2.18 and newer does with an extra state, by its opcodes; the pickles are Python's own.
 #include "lib/attest/extra_state.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <string>
 
 using namespace tare;

@@ -1,10 +1,9 @@
 // What each torch release's weights_only allows, at the borders where releases differ.
 #include "lib/container/torch_globals.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/attest/verdict.hpp"
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

@@ -1,7 +1,6 @@
 // What each name is, told by tables: gadgets, the names of real checkpoints, the classes of frameworks.
 #include "lib/attest/verdict.hpp"
 
-#include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "lib/attest/framework_class.hpp"
 #include "lib/container/dangerous_global.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

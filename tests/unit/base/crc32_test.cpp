@@ -1,6 +1,5 @@
 #include "lib/base/crc32.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 using namespace tare;
 

@@ -1,7 +1,6 @@
 // Folders and links of the file system.
 #include <stdlib.h>
 
-#include <catch2/catch.hpp>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/files.hpp"
 #include "lib/base/local_paths.hpp"
+#include "tests/catch.hpp"
 
 namespace tare {
 namespace {

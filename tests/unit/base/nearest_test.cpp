@@ -1,7 +1,7 @@
 // What somebody meant who misspelt a word.
 #include "lib/base/nearest.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 

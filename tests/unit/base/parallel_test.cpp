@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <mutex>
 #include <set>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "lib/base/parallel.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

@@ -1,8 +1,8 @@
 // The note of a release, in a file that has one (this test) and in what is left of it.
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "lib/base/release_note.hpp"
+#include "tests/catch.hpp"
 
 namespace tare {
 namespace {

@@ -1,6 +1,5 @@
 #include "lib/base/sha256.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/catch.hpp"
 
 using namespace tare;
 

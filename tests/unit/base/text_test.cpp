@@ -1,6 +1,6 @@
 #include "lib/base/text.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 using namespace tare;

@@ -1,9 +1,9 @@
 // Which scaler is meant where several share a name.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/choose.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

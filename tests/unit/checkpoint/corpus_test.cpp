@@ -1,5 +1,4 @@
 // Every real checkpoint that torch.save wrote, held against what is known to be in it.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using nlohmann::json;

@@ -1,10 +1,10 @@
 // Distributed checkpoints as they lie in folders: which copy counts, what is missing, what is read.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/choose.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

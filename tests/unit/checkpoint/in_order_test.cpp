@@ -1,6 +1,6 @@
 #include "lib/checkpoint/in_order.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>

@@ -1,7 +1,7 @@
 #include "lib/checkpoint/names.hpp"
+#include "tests/catch.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <vector>
 
 using namespace tare;

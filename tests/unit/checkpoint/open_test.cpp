@@ -1,9 +1,9 @@
 // What a path leads to: files, rank folders, runs, and what is wrong with them.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

@@ -1,7 +1,7 @@
 #include "lib/checkpoint/rank_set.hpp"
+#include "tests/catch.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 using namespace tare;
 

@@ -1,8 +1,7 @@
 #include "lib/checkpoint/reopened.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

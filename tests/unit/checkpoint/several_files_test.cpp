@@ -1,9 +1,9 @@
 // Checkpoints of TensorFlow and Orbax as they lie in folders: by which names they are found, and what is missing.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

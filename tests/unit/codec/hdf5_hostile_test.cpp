@@ -1,11 +1,11 @@
 // HDF5 that is no state of tare's, or was damaged, or was made by someone who knows the checksum: refused with a
 // reason.
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/hdf5_checksum.hpp"
 #include "lib/codec/hdf5_table.h"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using namespace std::string_view_literals;

@@ -2,11 +2,11 @@
 #include "lib/codec/hdf5.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <numeric>
 #include <random>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

@@ -1,14 +1,14 @@
 // The state as JSON: exact, ordered, strict.
 #include "lib/codec/json.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

@@ -1,12 +1,12 @@
 // State files by path: which format is written, which is read, which options each takes.
 #include "lib/codec/state_file.hpp"
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

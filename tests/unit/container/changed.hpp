@@ -1,12 +1,11 @@
 // One value of a file changed, and what a fresh read of the file makes of it.
 #pragma once
 
-#include <catch2/catch.hpp>
-
 #include <memory>
 #include <variant>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 namespace tare::test {

@@ -1,9 +1,9 @@
 // HDF5 files of Keras, and others that h5py wrote in the forms that Keras does not use (tests/fuzz/seeds/make_hdf5.py).
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 
 #include "lib/container/hdf5_checksum.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
 
 using namespace tare;

@@ -1,10 +1,10 @@
 // Files made to break a reader: each is refused, or opens with a finding that tells what is wrong. Nothing in them
 // runs, because nothing here could run it.
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

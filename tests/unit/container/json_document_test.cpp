@@ -1,9 +1,9 @@
 // Documents beside a checkpoint's values: what is asked of them, and what they are refused for.
-#include <catch2/catch.hpp>
 
+#include "lib/container/json_document.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/container/json_document.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 namespace tare {

@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
 
 #include <cmath>
 
+#include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
 
 using namespace tare;

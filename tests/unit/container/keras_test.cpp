@@ -1,10 +1,10 @@
 // Keras's zips, real and made.
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 
 #include "lib/base/crc32.hpp"
 #include "lib/container/zip.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
 
 using namespace tare;

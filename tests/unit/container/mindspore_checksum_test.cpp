@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <iterator>
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/container/safetensors.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 
+#include "lib/container/mindspore.hpp"
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
-#include "lib/container/mindspore.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 #include "tests/unit/container/protobuf_writer.hpp"
 #include "tests/unit/container/sparse_image.hpp"

@@ -1,6 +1,6 @@
 // flax's msgpack files, real and made.
-#include <catch2/catch.hpp>
 
+#include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
 
 using namespace tare;

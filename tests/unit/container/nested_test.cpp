@@ -1,10 +1,9 @@
 // Documents inside others: TransformerEngine's extra state in every form that its releases gave it.
 #include "lib/container/nested.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

@@ -1,6 +1,6 @@
 // numpy's files: .npz, .npy, and joblib's pickles with arrays between their opcodes.
-#include <catch2/catch.hpp>
 
+#include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
 
 using namespace tare;

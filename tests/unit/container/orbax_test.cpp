@@ -1,9 +1,9 @@
 // Orbax's items: arrays in folders (zarr 2 and 3) and in a database (OCDBT), read and edited.
-#include <catch2/catch.hpp>
 
 #include "lib/container/ocdbt_manifest.hpp"
 #include "lib/container/orbax_ocdbt.hpp"
 #include "lib/container/zarr.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/memory_folder.hpp"
 
 namespace tare {

@@ -1,10 +1,10 @@
 // Paddle's files: pickles with calls of eval in them, and a file a variable.
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 
 #include "lib/base/error.hpp"
 #include "lib/container/paddle_variables.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 #include "tests/unit/container/protobuf_writer.hpp"
 

@@ -1,8 +1,7 @@
 #include "lib/container/pickle_gist.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 #include "tests/unit/container/sparse_image.hpp"
 

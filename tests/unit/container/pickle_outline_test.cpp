@@ -1,10 +1,10 @@
 #include "lib/container/pickle_outline.hpp"
 
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "lib/base/error.hpp"
 #include "lib/container/pickle_patch.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using namespace std::string_literals;

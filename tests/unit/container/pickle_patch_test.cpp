@@ -1,9 +1,9 @@
 #include "lib/container/pickle_patch.hpp"
 
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/python_pickles.hpp"
 
 using namespace tare;

@@ -1,10 +1,10 @@
 #include "lib/container/pickle_recipe.hpp"
 
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "lib/container/pickle_machine.hpp"
 #include "lib/container/pickle_tensor.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using namespace std::string_literals;

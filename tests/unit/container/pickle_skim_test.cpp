@@ -1,9 +1,9 @@
 #include "lib/container/pickle_skim.hpp"
 
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "lib/container/pickle_machine.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using namespace std::string_literals;

@@ -1,10 +1,10 @@
 #include "lib/container/pickle.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 #include "tests/unit/container/python_pickles.hpp"
 

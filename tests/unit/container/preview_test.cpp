@@ -1,8 +1,7 @@
 #include "lib/container/preview.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

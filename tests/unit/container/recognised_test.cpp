@@ -1,9 +1,9 @@
 // How formats are told from each other, and from what is none.
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
 #include "lib/container/crc32c.hpp"
 #include "lib/container/hdf5_checksum.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"
 

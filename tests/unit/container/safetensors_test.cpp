@@ -1,10 +1,10 @@
 #include "lib/container/safetensors.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <iterator>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

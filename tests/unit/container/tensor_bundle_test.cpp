@@ -1,10 +1,9 @@
 // TensorFlow's checkpoints: what is read of them, and that an edit is the value and its checksums.
 #include "lib/container/tensor_bundle.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/base/bytes.hpp"
 #include "lib/container/crc32c.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/memory_folder.hpp"
 
 namespace tare {

@@ -1,10 +1,10 @@
 // Distributed checkpoints as containers: every part read by range, changed in place where that can be, else appended.
 #include "lib/container/torch_dcp.hpp"
 
-#include <catch2/catch.hpp>
 #include <map>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/container/zip.hpp"
 #include "lib/container/zip_layout.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"
 

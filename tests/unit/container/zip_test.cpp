@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 
@@ -7,6 +6,7 @@
 #include "lib/container/zip.hpp"
 #include "lib/container/zip_change.hpp"
 #include "lib/container/zip_layout.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"
 

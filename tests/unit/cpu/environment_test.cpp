@@ -1,11 +1,11 @@
 // Whatever a host has done to its floating-point environment, results are the same and it finds its own again.
 #include <fenv.h>
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <new>
 
 #include "kernels/cpu/fp_environment.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/cpu/reference.hpp"
 
 #if defined(__x86_64__)

@@ -1,8 +1,8 @@
 // Lists of all shapes: random sizes and addresses, every instruction set, several thread counts, one result.
-#include <catch2/catch.hpp>
 #include <numeric>
 
 #include "kernels/magnitude.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/cpu/reference.hpp"
 
 using namespace tare;

@@ -1,7 +1,7 @@
 // Every pattern that 8 and 16 bits can have, and for f32 those where a narrower format changes its mind.
-#include <catch2/catch.hpp>
 
 #include "kernels/magnitude.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/cpu/reference.hpp"
 
 using namespace tare;

@@ -1,6 +1,6 @@
 #include "kernels/plan.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <vector>
 
 using namespace tare;

@@ -1,7 +1,6 @@
 // torch's own results of unscaling (torch 2.15, CPU), read from tests/vectors/torch_unscale.json.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/catch.hpp"
 #include "tests/unit/cpu/reference.hpp"
 
 namespace tare::kernels::test {

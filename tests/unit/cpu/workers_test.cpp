@@ -1,10 +1,10 @@
 #include "kernels/cpu/workers.hpp"
+#include "tests/catch.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <set>
 
 using tare::kernels::cpu::Workers;

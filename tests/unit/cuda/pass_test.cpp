@@ -1,6 +1,6 @@
 // The GPU's passes, simulated, against the CPU backend: the same bits whatever the order and number of blocks.
-#include <catch2/catch.hpp>
 
+#include "tests/catch.hpp"
 #include "tests/unit/cpu/reference.hpp"
 #include "tests/unit/cuda/simulated.hpp"
 

@@ -1,8 +1,8 @@
 // Quantising, simulated, against the formats of kernels/dtype.hpp element by element.
-#include <catch2/catch.hpp>
 #include <numeric>
 
 #include "kernels/cuda/quantise.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/cpu/reference.hpp"
 
 using namespace tare;

@@ -1,9 +1,9 @@
 // One launch is a whole step: what a pass finds goes to the scaler, whose rule runs in the block that finishes last.
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "kernels/cuda/small_kernels.hpp"
 #include "kernels/rule/policy.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/cpu/reference.hpp"
 #include "tests/unit/cuda/simulated.hpp"
 

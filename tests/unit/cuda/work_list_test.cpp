@@ -1,10 +1,10 @@
 // How a list becomes work: every element once, even pieces side by side, long ones first.
-#include <catch2/catch.hpp>
 #include <map>
 #include <random>
 
 #include "kernels/fold.hpp"
 #include "kernels/work_list.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using namespace tare::kernels;

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 
 #include "lib/dialect/dialect.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 
 using namespace tare;

@@ -1,9 +1,9 @@
 // What is passed to a framework for what it takes from its configuration.
-#include <catch2/catch.hpp>
 #include <vector>
 
 #include "lib/dialect/flags.hpp"
 #include "lib/dialect/shapes.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

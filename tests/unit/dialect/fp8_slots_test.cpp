@@ -1,11 +1,11 @@
 #include "lib/dialect/fp8_slots.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "lib/dialect/fp8_state.hpp"
 #include "lib/dialect/shapes.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

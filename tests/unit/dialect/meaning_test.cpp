@@ -1,11 +1,11 @@
 // What a state means: the next growth, what is sick, how a role that is not stored is set.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 #include "lib/dialect/dialect.hpp"
 #include "lib/dialect/shapes.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

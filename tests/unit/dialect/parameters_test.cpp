@@ -1,8 +1,8 @@
 // Scalers whose parameters stand among a model's, at a file's root: MindSpore's, mindformers', Paddle's static graphs'.
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "lib/dialect/dialect.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 
 using namespace tare;

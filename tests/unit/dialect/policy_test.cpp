@@ -1,10 +1,10 @@
 // Which policy and variant a found state goes on with.
 #include "lib/dialect/policy.hpp"
 
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "lib/state/policy_value.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 
 using namespace tare;

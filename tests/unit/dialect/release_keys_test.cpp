@@ -1,9 +1,9 @@
 // Under which key which release of a trainer keeps its scaler.
-#include <catch2/catch.hpp>
 
-#include "lib/base/error.hpp"
 #include "lib/dialect/release_keys.hpp"
+#include "lib/base/error.hpp"
 #include "lib/dialect/shapes.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

@@ -1,7 +1,7 @@
 // Which items of a distributed checkpoint are worth reading, told by their keys alone.
 #include "lib/dialect/stored_items.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <string>
 
 using namespace tare;

@@ -1,6 +1,6 @@
 #include "kernels/dtype.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>

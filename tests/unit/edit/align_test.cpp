@@ -1,9 +1,9 @@
 // Rank files that disagree, made alike.
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
 #include "lib/edit/plan.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
 namespace tare::test {

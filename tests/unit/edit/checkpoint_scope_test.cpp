@@ -1,8 +1,7 @@
 #include "lib/edit/checkpoint_scope.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/transaction/undo.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 

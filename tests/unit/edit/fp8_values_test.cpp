@@ -1,10 +1,10 @@
 #include "lib/edit/fp8_values.hpp"
 
-#include <catch2/catch.hpp>
 #include <limits>
 
 #include "lib/base/error.hpp"
 #include "lib/dialect/shapes.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

@@ -1,8 +1,8 @@
 // Values that are fine, each by itself, and harm the run together.
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
 #include "lib/edit/plan.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

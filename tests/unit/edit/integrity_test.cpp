@@ -1,10 +1,9 @@
 // The manifest that vouches for a Megatron checkpoint's files goes along with them.
 #include "lib/edit/integrity.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/base/error.hpp"
 #include "lib/base/sha256.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
 namespace tare::test {

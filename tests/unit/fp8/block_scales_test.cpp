@@ -1,6 +1,5 @@
 // Block scales against TransformerEngine's arithmetic (tests/vectors/block_scales.json), and against what the formats
 // promise, for every float near a border and every pattern of the narrow formats.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include "kernels/fp8/blockwise.hpp"
 #include "kernels/fp8/mxfp8.hpp"
 #include "kernels/fp8/nvfp4.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using namespace tare::kernels::fp8;

@@ -1,11 +1,11 @@
 // The frameworks' own FP8 traces, through the step that runs on the GPU: many slots at once, each with its history.
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "kernels/fp8/host_slots.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using namespace tare::kernels;

@@ -1,9 +1,9 @@
 // Histories of any length against the plainest way to keep one: an array that is shifted.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <random>
 
 #include "kernels/fp8/host_slots.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using namespace tare::kernels::fp8;

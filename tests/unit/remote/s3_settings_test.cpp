@@ -1,10 +1,10 @@
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "lib/remote/s3_settings.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

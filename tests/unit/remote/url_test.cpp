@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 
+#include "lib/remote/url.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/files.hpp"
 #include "lib/remote/http_client.hpp"
-#include "lib/remote/url.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 

@@ -1,10 +1,10 @@
 #include "lib/report/report.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "lib/report/json.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using Answer = nlohmann::json;

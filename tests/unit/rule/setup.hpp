@@ -1,10 +1,10 @@
 // A policy set up by role, so that one test can speak to all of them.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "kernels/rule/policy.hpp"
+#include "tests/catch.hpp"
 
 namespace tare::test {
 

@@ -1,9 +1,9 @@
 // Every trace through the policy tables alone, as a scaler runs it: parameters and state by name, steps by policy id.
-#include <catch2/catch.hpp>
 #include <cstdio>
 #include <set>
 
 #include "kernels/rule/policy.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/rule/traces.hpp"
 
 using namespace tare;

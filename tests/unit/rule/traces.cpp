@@ -1,7 +1,6 @@
 #include "tests/unit/rule/traces.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "kernels/dtype.hpp"
+#include "tests/catch.hpp"
 
 namespace tare::test {
 

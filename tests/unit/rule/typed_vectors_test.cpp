@@ -1,9 +1,9 @@
 // Every trace through the typed rule that a framework's name stands for.
-#include <catch2/catch.hpp>
 #include <cstdio>
 #include <functional>
 #include <map>
 
+#include "tests/catch.hpp"
 #include "tests/unit/rule/members.hpp"
 
 using namespace tare;

@@ -1,15 +1,14 @@
 // Configurations: the framework's names and tare's words, and clear refusals.
 #include "lib/scaler/config.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/base/error.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/scaler/scaler.hpp"
+#include "tests/catch.hpp"
 #include "tests/vectors.hpp"
 
 using namespace tare;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

@@ -1,12 +1,12 @@
 // What a machine without a GPU, or a build without CUDA, says to who asks for one.
-#include <catch2/catch.hpp>
 
 #include "lib/base/error.hpp"
 #include "lib/device/cuda_library.hpp"
 #include "lib/scaler/scaler.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

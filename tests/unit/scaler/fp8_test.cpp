@@ -1,6 +1,5 @@
 // FP8 slots: what they cast, when they learn, what they save, and what they refuse.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 
@@ -8,9 +7,10 @@
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/scaler/fp8_scaler.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using kernels::Tensor;
 
 namespace {

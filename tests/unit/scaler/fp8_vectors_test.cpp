@@ -1,10 +1,9 @@
 // The frameworks' own FP8 traces through the C++ scaler.
 #include "tests/fp8_vectors.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/codec/json.hpp"
 #include "lib/scaler/fp8_scaler.hpp"
+#include "tests/catch.hpp"
 
 namespace {
 

@@ -1,13 +1,13 @@
 // A layer's scaler: driven by statistics, its gradients divided by all that was put on.
-#include <catch2/catch.hpp>
 #include <fstream>
 
 #include "lib/base/error.hpp"
 #include "lib/scaler/scaler.hpp"
+#include "tests/catch.hpp"
 #include "tests/vectors.hpp"
 
 using namespace tare;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

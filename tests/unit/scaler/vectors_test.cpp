@@ -1,6 +1,6 @@
 // The frameworks' own traces through the C++ scaler.
-#include <catch2/catch.hpp>
 
+#include "tests/catch.hpp"
 #include "tests/unit/scaler/library_scaler.hpp"
 
 using namespace tare;

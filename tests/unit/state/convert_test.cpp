@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <memory>
 #include <random>
 
@@ -11,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
+#include "tests/catch.hpp"
 
 namespace tare {
 namespace {

@@ -1,6 +1,6 @@
 #include "lib/state/role.hpp"
+#include "tests/catch.hpp"
 
-#include <catch2/catch.hpp>
 #include <set>
 #include <string>
 

@@ -1,15 +1,15 @@
 // One state: names in every spelling, types kept, roles as a view.
 #include "lib/state/scaler_state.hpp"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "lib/base/error.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

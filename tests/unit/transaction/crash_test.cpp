@@ -1,6 +1,5 @@
 // The promise of DESIGN §7.2, held against every call at which the power may fail: after recovery every file is old, or
 // every file is new.
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/undo.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
 
 namespace tare::test {

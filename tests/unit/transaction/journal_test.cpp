@@ -1,9 +1,8 @@
 #include "lib/transaction/journal.hpp"
 
-#include <catch2/catch.hpp>
-
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
 
 namespace tare::test {

@@ -1,11 +1,11 @@
 // Interrupted transactions as others find them: who sees them, what stops their recovery, and journals from strangers.
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/undo.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 

@@ -1,11 +1,11 @@
 // What an edit refuses, and that a refusal leaves nothing behind.
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/undo.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
