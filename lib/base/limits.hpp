@@ -27,6 +27,7 @@ inline constexpr std::uint64_t max_field_elements = std::uint64_t{1} << 22;  ///
 inline constexpr std::size_t max_scalers = std::size_t{1} << 14;             ///< in one file
 inline constexpr std::size_t max_files = std::size_t{1} << 17;               ///< files of one checkpoint directory
 inline constexpr std::size_t max_small_text_bytes = std::size_t{16} << 20;   ///< JSON, pointer and configuration files
+inline constexpr std::uint64_t max_piped_bytes = std::uint64_t{1} << 30;     ///< read into memory: what has no ranges
 inline constexpr std::uint64_t max_state_bytes = std::uint64_t{1} << 30;     ///< a state file, and its values unpacked
 inline constexpr std::size_t max_json_depth = 64;                            ///< of configurations and state files
 inline constexpr std::size_t max_json_names = std::size_t{1} << 12;          ///< in one object of them

@@ -109,17 +109,27 @@ class Opener {
   void open_directory() {
     const Files& files = *options_.files;
     std::vector<Finding> findings;
-    const std::string inner = resolve_run(files, root_, findings);
+    std::string inner = resolve_run(files, root_, findings);
+    std::optional<Listing> listing;
+    if (inner.empty()) {
+      listing = list_files(files, root_, findings);
+      inner = run_below(*listing, findings);
+    }
+    if (!inner.empty()) {
+      listing.reset();
+      checkpoint_.resolved = location(inner);
+    }
     tell_all(findings);
-    const std::string prefix = inner.empty() ? "" : inner + "/";
-    if (!inner.empty()) checkpoint_.resolved = location(inner);
     if (files.type(checkpoint_.resolved) == FileType::file) {
       take(read_checkpoint_file(inner, checkpoint_.resolved, options_));
       return;
     }
-    const Listing listing = list_files(files, inner.empty() ? root_ : checkpoint_.resolved, findings);
+    if (!listing) listing = list_files(files, checkpoint_.resolved, findings);
     tell_all(findings);
-    if (inner.empty()) require_one_run(listing);
+    open_listed(inner.empty() ? "" : inner + "/", *listing);
+  }
+
+  void open_listed(const std::string& prefix, const Listing& listing) {
     try_files(prefix, listing.wholes);
     try_files(prefix, listing.files);
     if (checkpoint_.files.empty() && !first_error_) try_files(prefix, listing.weights);
@@ -132,18 +142,24 @@ class Opener {
     }
   }
 
-  /// Runs beside each other are no checkpoint, and nobody knows which one is meant.
-  void require_one_run(const Listing& listing) const {
+  /// The checkpoint of the only run below the target, where all files are in one folder, or in several that are no
+  /// runs. Runs beside each other are no checkpoint, and nobody knows which one is meant.
+  std::string run_below(const Listing& listing, std::vector<Finding>& findings) const {
     std::set<std::string> folders;
     for (const auto* names : {&listing.wholes, &listing.files}) {
       for (const std::string& name : *names) folders.insert(name.substr(0, name.find('/') + 1));
     }
-    if (folders.size() < 2 || folders.contains("")) return;
+    if (folders.empty() || folders.contains("")) return {};
     std::vector<std::string> runs;
     for (const std::string& folder : folders) {
-      std::vector<Finding> ignored;
       const std::string run = folder.substr(0, folder.size() - 1);
-      if (resolve_run(*options_.files, location(run), ignored).empty()) return;
+      std::vector<Finding> led_there;
+      const std::string step = resolve_run(*options_.files, location(run), led_there);
+      if (step.empty()) return {};
+      if (folders.size() == 1) {
+        findings.insert(findings.end(), led_there.begin(), led_there.end());
+        return folder + step;
+      }
       if (runs.size() < most_described) runs.push_back(location(run));
     }
     throw Error(

@@ -284,6 +284,18 @@ TEST_CASE("files of one prefix and a number are flax's run, ranks' files are not
   CHECK(open_checkpoint(scratch.path("ranks"), {}).files.size() == 2);
 }
 
+TEST_CASE("the only run below a folder is found") {
+  const Scratch scratch;
+  for (const char* name : {"epoch=0-step=9.ckpt", "epoch=1-step=20.ckpt"}) {
+    scratch.copy(lone_scaler, std::string("logs/checkpoints/") + name);
+  }
+  scratch.write("logs/hparams.yaml", "lr: 1");
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("logs"), {});
+  CHECK(paths(checkpoint) == Paths{"checkpoints/epoch=1-step=20.ckpt"});
+  CHECK(checkpoint.resolved == scratch.path("logs") + "/checkpoints/epoch=1-step=20.ckpt");
+  CHECK(find(checkpoint, "run-directory") != nullptr);
+}
+
 TEST_CASE("a folder of runs is refused with their names") {
   const Scratch scratch;
   for (const char* run : {"a", "b"}) {
