@@ -7,13 +7,14 @@
 #include "lib/edit/checkpoint_scope.hpp"
 #include "tools/network.hpp"
 #include "tools/render.hpp"
+#include "tools/standard_input.hpp"
 
 using namespace tare;
 
 namespace {
 
 OpenOptions with_progress(const Terminal& terminal, const std::string& path, OpenOptions options) {
-  options.files = &files_of(path);
+  options.files = path == standard_input_path ? &standard_input() : &files_of(path);
   options.on_progress = [&terminal](std::size_t done, std::size_t count) {
     terminal.progress(fmt::format("{} of {} files read", done, count));
   };
@@ -29,13 +30,16 @@ void tell_files(const Terminal& terminal, const Checkpoint& checkpoint) {
 }  // namespace
 
 void require_local(const std::string& path) {
+  if (path == standard_input_path) {
+    throw Error(Status::refused, "standard input is read, never changed", "give the file's name; ./- for one called -");
+  }
   if (!is_url(path)) return;
   throw Error(Status::refused, path + ": remote objects are not edited in place",
               "download the checkpoint, edit that, and upload the files that the edit names");
 }
 
 Opened open_for_reading(const Terminal& terminal, const std::string& path, const OpenOptions& options) {
-  if (is_url(path)) {
+  if (is_url(path) || path == standard_input_path) {
     Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));
     tell_files(terminal, checkpoint);
     return {std::move(checkpoint), std::nullopt};

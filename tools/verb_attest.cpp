@@ -8,6 +8,7 @@
 #include "tools/open.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
+#include "tools/standard_input.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -25,7 +26,7 @@ struct Options {
 
 int attest_checkpoint(const Terminal& terminal, const Options& options) {
   const TorchRelease release = options.torch.empty() ? newest_torch_release() : require_torch_release(options.torch);
-  if (is_url(options.path)) {
+  if (is_url(options.path) || options.path == standard_input_path) {
     throw Error(Status::refused, options.path + ": attest reads files of this machine",
                 "download the checkpoint first");
   }

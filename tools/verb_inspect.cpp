@@ -59,7 +59,9 @@ int inspect(const Terminal& terminal, const Options& options) {
 void add_inspect(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("inspect", "Show the scaler state of a checkpoint");
-  verb->add_option("PATH", options->path, "A checkpoint file, a folder of rank files, or a run folder")->required();
+  verb->add_option("PATH", options->path,
+                   "A checkpoint file, a folder of rank files, or a run folder; - for standard input")
+      ->required();
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.inspect/1)");
   verb->add_option("--layer", options->layers, "Show every FP8 tensor of the layers that match: * and ? are wildcards");
   verb->add_option(
