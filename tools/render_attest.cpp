@@ -16,17 +16,17 @@ Style style_of(Verdict verdict) {
   return verdict == Verdict::allowed ? Style::good : Style::warning;
 }
 
-std::string place_text(const Checkpoint& checkpoint, const AttestedPlace& place) {
-  std::string file = place.file < checkpoint.files.size() ? escaped(checkpoint.files[place.file].path) : "";
+std::string place_text(const Attestation& attestation, const AttestedPlace& place) {
+  std::string file = escaped(attestation.files[place.file].path);
   if (place.inside.empty()) return file;
-  return checkpoint.files.size() == 1 ? escaped(place.inside) : fmt::format("{}, {}", file, escaped(place.inside));
+  return attestation.files.size() == 1 ? escaped(place.inside) : fmt::format("{}, {}", file, escaped(place.inside));
 }
 
 /// The first places; the file's own pickle names a class once for each use.
-std::string places_text(const Checkpoint& checkpoint, const std::vector<AttestedPlace>& places) {
+std::string places_text(const Attestation& attestation, const std::vector<AttestedPlace>& places) {
   std::vector<std::string> texts;
   for (const AttestedPlace& place : places) {
-    std::string text = place_text(checkpoint, place);
+    std::string text = place_text(attestation, place);
     if (texts.empty() || texts.back() != text) texts.push_back(std::move(text));
   }
   std::string all;
@@ -35,22 +35,22 @@ std::string places_text(const Checkpoint& checkpoint, const std::vector<Attested
   return all;
 }
 
-std::string global_line(const Terminal& terminal, const Checkpoint& checkpoint, const AttestedGlobal& global) {
+std::string global_line(const Terminal& terminal, const Attestation& attestation, const AttestedGlobal& global) {
   const std::string_view verdict = name(global.verdict);
   const std::string since = global.verdict != Verdict::allowed && global.since
                                 ? fmt::format(", since torch {}", torch_releases()[*global.since])
                                 : "";
   return fmt::format("  {}{:<{}} {}.{}  ({}{})\n", terminal.styled(style_of(global.verdict), verdict), "",
                      10 - verdict.size(), escaped(global.module), escaped(global.name),
-                     places_text(checkpoint, global.places), since);
+                     places_text(attestation, global.places), since);
 }
 
 /// Extra states of one fate share a line: there may be thousands.
-std::string extra_state_lines(const Checkpoint& checkpoint, const std::vector<AttestedExtraState>& states) {
+std::string extra_state_lines(const Attestation& attestation) {
   std::string text;
   std::vector<const AttestedExtraState*> left;
-  left.reserve(states.size());
-  for (const AttestedExtraState& state : states) left.push_back(&state);
+  left.reserve(attestation.extra_states.size());
+  for (const AttestedExtraState& state : attestation.extra_states) left.push_back(&state);
   while (!left.empty()) {
     const ExtraStateFate& fate = left.front()->fate;
     const auto rest = std::stable_partition(left.begin(), left.end(), [&](const auto* state) {
@@ -59,7 +59,7 @@ std::string extra_state_lines(const Checkpoint& checkpoint, const std::vector<At
     std::vector<AttestedPlace> places;
     for (auto it = left.begin(); it != rest; ++it) places.push_back((*it)->place);
     text += fmt::format("  {} {}: {}  ({})\n", fate.refused ? "refused" : "ignored", places.size(), fate.why,
-                        places_text(checkpoint, places));
+                        places_text(attestation, places));
     left.erase(left.begin(), rest);
   }
   return text;
@@ -69,21 +69,24 @@ std::string extra_state_lines(const Checkpoint& checkpoint, const std::vector<At
 
 std::string render_attestation(const Terminal& terminal, const Checkpoint& checkpoint, const Attestation& attestation) {
   const std::string_view release = torch_releases()[attestation.release];
-  const std::size_t count = attestation.documents;
-  std::string text = fmt::format("{}  ({} pickle{} or archive{} read, nothing run)\n",
-                                 terminal.styled(Style::strong, escaped(checkpoint.resolved)), count,
-                                 count == 1 ? "" : "s", count == 1 ? "" : "s");
+  const auto counted = [](std::uint64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  std::string text =
+      fmt::format("{}  ({}, {}, {}, {}; nothing run)\n", terminal.styled(Style::strong, escaped(checkpoint.resolved)),
+                  counted(attestation.files.size(), "file"), counted(attestation.bytes, "byte"),
+                  counted(attestation.documents, "document"), counted(attestation.calls, "call"));
   if (!attestation.globals.empty()) {
     text += fmt::format("\nclasses and functions that are named (allowed: by weights_only of torch {})\n", release);
   }
-  for (const AttestedGlobal& global : attestation.globals) text += global_line(terminal, checkpoint, global);
+  for (const AttestedGlobal& global : attestation.globals) text += global_line(terminal, attestation, global);
   if (!attestation.extra_states.empty()) {
     text += "\nTransformerEngine 2.18 and newer, unless NVTE_ALLOW_UNSAFE_PICKLE_EXTRA_STATE=1\n";
-    text += extra_state_lines(checkpoint, attestation.extra_states);
+    text += extra_state_lines(attestation);
   }
-  if (!attestation.unread.empty()) text += "\nnot read, so nothing is known of it\n";
+  if (!attestation.unread.empty()) text += "\nnot accounted for, or not what it seems\n";
   for (const Unread& unread : attestation.unread) {
-    text += fmt::format("  {}: {}\n", place_text(checkpoint, unread.place), escaped(unread.why));
+    text += fmt::format("  {}: {}\n", place_text(attestation, unread.place), escaped(unread.why));
   }
   const std::vector<std::string> needed = needed_safe_globals(attestation);
   if (!needed.empty()) {

@@ -20,6 +20,7 @@ struct Options {
   std::string torch;
   std::string plain;
   std::optional<std::string> at;
+  bool all = false;
   bool json = false;
   bool force = false;
 };
@@ -33,7 +34,8 @@ int attest_checkpoint(const Terminal& terminal, const Options& options) {
   if (!options.plain.empty()) require_replaceable(terminal, options.plain, options.force);
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
-  const Attestation attestation = attest(checkpoint, release);
+  const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
+  const Attestation attestation = attest(checkpoint, release, scope);
   if (!options.plain.empty()) write_state_files(plain_states(checkpoint, options.at), options.plain);
   terminal.answer(options.json ? attest_json(checkpoint, attestation)
                                : render_attestation(terminal, checkpoint, attestation));
@@ -53,6 +55,7 @@ void add_attest(CLI::App& app, Run& run) {
   verb->add_option("--at", options->at,
                    "Which scaler to write, by its path; of FP8 state, which layers (* and ? are wildcards)");
   verb->add_flag("--force", options->force, "Replace the file of --write-plain");
+  verb->add_flag("--all", options->all, "Of a run folder every checkpoint, and not that alone which it leads to");
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.attest/1)");
   verb->footer(
       "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"

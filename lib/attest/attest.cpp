@@ -8,9 +8,17 @@
 #include <tuple>
 #include <utility>
 
+#include "lib/attest/account.hpp"
+#include "lib/attest/data_file.hpp"
+#include "lib/attest/file_tree.hpp"
 #include "lib/attest/nested_bytes.hpp"
+#include "lib/attest/other_nature.hpp"
+#include "lib/attest/whole_items.hpp"
 #include "lib/base/error.hpp"
-#include "lib/checkpoint/reopened.hpp"
+#include "lib/checkpoint/directory.hpp"
+#include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/reading.hpp"
+#include "lib/checkpoint/several_files.hpp"
 #include "lib/container/pickle_opcode.hpp"
 
 namespace tare {
@@ -26,6 +34,8 @@ constexpr std::size_t most_nested_levels = 8;
 constexpr std::string_view judged_formats[] = {"torch_zip",   "torch_legacy", "torch_dcp",     "pickle",
                                                "safetensors", "mindspore",    "tensor_bundle", "paddle_lod_tensor",
                                                "msgpack",     "zarr",         "ocdbt",         "json"};
+
+constexpr std::string_view raw_names = "0123456789abcdef._";
 
 /// Whether bytes begin as a pickle with a protocol, or a zip, does.
 bool looks_like_document(ByteView bytes) {
@@ -49,20 +59,17 @@ class Attester {
  public:
   Attester(const Checkpoint& checkpoint, TorchRelease release) : checkpoint_(checkpoint) { found_.release = release; }
 
-  Attestation run() && {
-    const std::vector<bool> is_part = parts_of_others();
-    for (std::size_t i = 0; i < checkpoint_.files.size(); ++i) {
-      if (is_part[i]) continue;
-      left_in_file_ = 0;
-      look_into(Reopened(checkpoint_, i).container(), {i, "", 0}, 0);
-      if (left_in_file_ == 0) continue;
-      leave({i, "", 0}, fmt::format("{} strings of many bytes were left in the file", left_in_file_));
-    }
-    for (const Finding& finding : checkpoint_.findings) {
-      if (finding.severity == Severity::error && !finding.file.empty()) {
-        leave({file_named(finding.file), finding.path, 0}, finding.message);
+  Attestation run(AttestScope scope) && {
+    if (files_.type(checkpoint_.target) != FileType::folder) {
+      for (const std::size_t i : whole_files(checkpoint_)) {
+        judge_named(checkpoint_.files[i].path, checkpoint_.files[i].location);
       }
+    } else if (scope == AttestScope::everything || resolved_inside().empty()) {
+      judge_folder("");
+    } else {
+      judge_resolved(resolved_inside());
     }
+    tell_of_checkpoint();
     std::ranges::sort(found_.globals, [](const AttestedGlobal& a, const AttestedGlobal& b) {
       return std::tie(b.verdict, a.module, a.name) < std::tie(a.verdict, b.module, b.name);
     });
@@ -70,32 +77,186 @@ class Attester {
   }
 
  private:
-  /// By file: whether another file's container spans it.
-  [[nodiscard]] std::vector<bool> parts_of_others() const {
-    std::vector<bool> is_part(checkpoint_.files.size());
-    for (std::size_t i = 0; i < checkpoint_.files.size(); ++i) {
-      for (const std::size_t part : checkpoint_.files[i].parts) is_part[part] = part != i;
+  [[nodiscard]] std::string root() const {
+    std::string folder = checkpoint_.target;
+    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+    return folder;
+  }
+  [[nodiscard]] std::string location(const std::string& path) const {
+    return path.empty() ? root() : root() + "/" + path;
+  }
+
+  /// Where a run folder leads, from there; empty for the folder itself.
+  [[nodiscard]] std::string resolved_inside() const {
+    const std::string folder = root() + "/";
+    return checkpoint_.resolved.starts_with(folder) ? checkpoint_.resolved.substr(folder.size()) : "";
+  }
+
+  /// Of a run: the checkpoint that it leads to, and the files on the way there. Other folders are told.
+  void judge_resolved(const std::string& inside) {
+    for (std::size_t end = 0; end != std::string::npos;) {
+      const std::string folder = inside.substr(0, end);
+      end = inside.find('/', end + 1);
+      const std::string next = inside.substr(0, end);
+      const std::string prefix = folder.empty() ? "" : folder + "/";
+      judge_files(prefix, files_in(files_, location(folder)));
+      for (const auto& [name, type] : files_.list(location(folder))) {
+        if (type != FileType::folder || prefix + name == next) continue;
+        leave(place_of(prefix + name, 0), "is another folder of the run, of which nothing was read");
+      }
     }
-    return is_part;
+    if (files_.type(location(inside)) == FileType::folder) judge_folder(inside);
   }
 
-  [[nodiscard]] std::size_t file_named(const std::string& path) const {
-    const auto found = std::ranges::find(checkpoint_.files, path, &CheckpointFile::path);
-    return static_cast<std::size_t>(found - checkpoint_.files.begin());
+  void judge_folder(const std::string& folder) {
+    judge_files(folder.empty() ? "" : folder + "/", files_below(files_, location(folder)));
   }
 
-  /// Notes what could not be looked into.
+  /// Files that stand for several come first: the others of them are nothing by themselves.
+  void judge_files(const std::string& prefix, const FileTree& tree) {
+    std::vector<std::string> paths;
+    for (const std::string& path : tree.files) paths.push_back(prefix + path);
+    const auto depth = [](const std::string& path) { return std::ranges::count(path, '/'); };
+    std::ranges::stable_sort(paths, {}, [&](const std::string& path) {
+      return std::pair(format_of_whole(file_name(path)) == nullptr, depth(path));
+    });
+    for (const std::string& path : paths) judge_named(path, location(path));
+    for (const NoFile& other : tree.others) leave(place_of(prefix + other.path, 0), other.why);
+  }
+
+  void judge_named(const std::string& path, const std::string& where) {
+    const std::size_t before = found_.files.size();
+    left_in_file_ = 0;
+    try {
+      if (!judge_whole(path, where)) judge_single(path, where);
+    } catch (const Error& error) {
+      if (found_.files.size() == before) place_of(path, 0);
+      leave({before, "", 0}, error.what());
+    }
+    if (left_in_file_ == 0) return;
+    leave({before, "", 0}, fmt::format("{} strings of many bytes were left in the file", left_in_file_));
+  }
+
+  /// Whether it is a file that a checkpoint of several files is opened by.
+  bool judge_whole(const std::string& path, const std::string& where) {
+    const std::string name(file_name(path));
+    const SeveralFiles* format = format_of_whole(name);
+    if (format == nullptr || is_owned(path) || is_overruled(*format, where)) return false;
+    const auto folder = directory_of(files_, where);
+    const std::string prefix = path.substr(0, path.size() - name.size());
+    WholeItems opened;
+    try {
+      opened = open_whole_items(*format, folder, name);
+    } catch (const Error& error) {
+      if (error.status == Status::unsupported) return false;
+      throw;
+    }
+    const auto source = folder->open(name);
+    const AttestedPlace place = place_of(path, source->size());
+    look_into(*opened.container, source, place, 0);
+    for (const std::string& part : opened.parts) accounted_.insert(prefix + part);
+    if (format->owns_folders) owned_.push_back(prefix);
+    for (const WholeItem& item : opened.items) judge_item(item, place);
+    for (const std::string& doubt : opened.doubts) leave(place, doubt);
+    return true;
+  }
+
+  /// As torch loads: where there is one metadata file of all ranks, those of single ranks are files like others.
+  [[nodiscard]] bool is_overruled(const SeveralFiles& format, const std::string& where) const {
+    if (format.overruling.empty() || file_name(where) == format.overruling) return false;
+    const std::string folder = where.substr(0, where.size() - file_name(where).size());
+    return files_.type(folder + std::string(format.overruling)) == FileType::file;
+  }
+
+  void judge_item(const WholeItem& item, AttestedPlace place) {
+    place.inside = item.key;
+    try {
+      const auto container = open_container(item.bytes);
+      tell_account(item.bytes, *container, place);
+      if (item.is_read) return;
+      ++found_.documents;
+      for (const GlobalName& global : container->globals()) add(global, place);
+    } catch (const Error& error) {
+      leave(place, error.what());
+    }
+  }
+
+  [[nodiscard]] bool is_owned(const std::string& path) const {
+    return std::ranges::any_of(owned_, [&](const std::string& folder) { return path.starts_with(folder); });
+  }
+  /// Elements that another file speaks of: a part, or (in a folder that belongs to a database) what is called as such
+  /// are, by numbers, and the lists of it.
+  [[nodiscard]] bool is_raw(const std::string& path) const {
+    if (accounted_.contains(path)) return true;
+    const std::string_view name = file_name(path);
+    return is_owned(path) && (format_of_whole(name) != nullptr || name.find_first_not_of(raw_names) == name.npos);
+  }
+
+  void judge_single(const std::string& path, const std::string& where) {
+    const auto source = files_.open(where);
+    const AttestedPlace place = place_of(path, source->size());
+    if (is_raw(path)) return tell_if(other_nature(*source, raw_format), place);
+    if (is_code(path)) return leave(place, "is code, which is not judged");
+    std::unique_ptr<const Container> container;
+    std::string why;
+    try {
+      container = open_single_file(source);
+    } catch (const Error& error) {
+      const bool may_be_text = error.status == Status::unsupported || extension(path) != ".json";
+      if (!may_be_text || !(source->size() == 0 || error.status == Status::unsupported || is_text(*source))) throw;
+      why = error.what();
+    }
+    if (container == nullptr) return tell_if(doubt_of_file(*source, path, why), place);
+    tell_if(other_nature(*source, container->format()), place);
+    look_into(*container, source, place, 0);
+  }
+
+  /// What the opening of the checkpoint found, where this did not: ranks that cannot be read ...
+  void tell_of_checkpoint() {
+    for (const Finding& finding : checkpoint_.findings) {
+      if (finding.severity != Severity::error || finding.file.empty()) continue;
+      const auto is_told = [&](const Unread& unread) { return found_.files[unread.place.file].path == finding.file; };
+      if (std::ranges::any_of(found_.unread, is_told)) continue;
+      AttestedPlace place = place_named(finding.file);
+      place.inside = finding.path;
+      leave(place, finding.message);
+    }
+  }
+
+  AttestedPlace place_of(const std::string& path, std::uint64_t size) {
+    found_.files.push_back({path, size});
+    found_.bytes += size;
+    return {found_.files.size() - 1, "", 0};
+  }
+  AttestedPlace place_named(const std::string& path) {
+    const auto known = std::ranges::find(found_.files, path, &AttestedFile::path);
+    if (known == found_.files.end()) return place_of(path, 0);
+    return {static_cast<std::size_t>(known - found_.files.begin()), "", 0};
+  }
+
   void leave(const AttestedPlace& place, const std::string& why) {
     Unread& unread = found_.unread.emplace_back();
     unread.place = place;
     unread.why = why;
   }
+  void tell_if(const std::string& doubt, const AttestedPlace& place) {
+    if (!doubt.empty()) leave(place, doubt);
+  }
 
-  void look_into(const Container& container, const AttestedPlace& place, std::size_t level) {
+  void tell_account(const std::shared_ptr<const Source>& source, const Container& container,
+                    const AttestedPlace& place) {
+    const Account account = account_of(source, container);
+    found_.calls += account.calls;
+    for (const std::string& doubt : account.doubts) leave(place, doubt);
+  }
+
+  void look_into(const Container& container, const std::shared_ptr<const Source>& source, const AttestedPlace& place,
+                 std::size_t level) {
     ++found_.documents;
     if (std::ranges::find(judged_formats, container.format()) == std::end(judged_formats)) {
       leave(place, fmt::format("what the loader of {} files would run is not judged", container.format()));
     }
+    tell_account(source, container, place);
     for (const GlobalName& global : container.globals()) add(global, place);
     if (container.tree().root == nowhere) return;
     each_nested_bytes(container.tree(),
@@ -129,8 +290,8 @@ class Attester {
       }
       if (contents.empty() || bytes.is_again || (!bytes.is_extra_state && !looks_like_document(contents))) return;
       if (level == most_nested_levels) throw Error(Status::refused, "documents nested too deeply");
-      const auto source = std::make_shared<MemorySource>(checkpoint_.files[outer.file].path, contents);
-      look_into(*open_container(source), place, level + 1);
+      const auto source = std::make_shared<MemorySource>(found_.files[outer.file].path, contents);
+      look_into(*open_container(source), source, place, level + 1);
     } catch (const Error& error) {
       leave(place, error.what());
     }
@@ -150,7 +311,10 @@ class Attester {
   }
 
   const Checkpoint& checkpoint_;
+  const Files& files_ = local_files();
   Attestation found_;
+  std::set<std::string> accounted_;  ///< paths of parts
+  std::vector<std::string> owned_;   ///< folders of which all belongs to one database, with a slash
   std::size_t left_in_file_ = 0;
   std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
 };
@@ -162,8 +326,8 @@ bool Attestation::is_plain() const {
   return unread.empty() && std::ranges::all_of(globals, is_allowed);
 }
 
-Attestation attest(const Checkpoint& checkpoint, TorchRelease release) {
-  return Attester(checkpoint, release).run();
+Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope) {
+  return Attester(checkpoint, release).run(scope);
 }
 
 std::vector<std::string> needed_safe_globals(const Attestation& attestation) {

@@ -1,4 +1,4 @@
-// What a checkpoint's pickles can and cannot do to whoever loads them, those inside other pickles included.
+// What a checkpoint can and cannot do to whoever loads it: every file of it, every byte, and pickles inside others.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace tare {
 
 /// Where a name or a document stands.
 struct AttestedPlace {
-  std::size_t file = 0;      ///< index into Checkpoint::files
+  std::size_t file = 0;      ///< index into Attestation::files
   std::string inside;        ///< path of the value that holds the pickle, " > " between levels; empty: the file's own
   std::uint64_t offset = 0;  ///< of the opcode in the pickle that names it
 };
@@ -32,7 +32,19 @@ struct AttestedExtraState {
   ExtraStateFate fate;
 };
 
-/// What could not be looked into: nothing is known of it.
+/// A file that was looked at, or something else that is there: a link, a folder that was left out.
+struct AttestedFile {
+  std::string path;  ///< as CheckpointFile has it
+  std::uint64_t size = 0;
+};
+
+/// Which files are meant.
+enum class AttestScope : std::uint8_t {
+  checkpoint,  ///< of a run folder the checkpoint that it leads to; its other folders are told as unread
+  everything,  ///< all that lies below the target
+};
+
+/// What was not looked into, of which nothing is known, or is not what it seems.
 struct Unread {
   AttestedPlace place;
   std::string why;
@@ -40,18 +52,22 @@ struct Unread {
 
 struct Attestation {
   TorchRelease release = 0;
-  std::size_t documents = 0;            ///< pickles and archives that were read, nested ones included
+  std::vector<AttestedFile> files;
+  std::uint64_t bytes = 0;              ///< of the files that were looked at
+  std::size_t documents = 0;            ///< pickles, archives and other formats that were read, nested ones included
+  std::uint64_t calls = 0;              ///< opcodes of pickles that call, instantiate or give state
   std::vector<AttestedGlobal> globals;  ///< the worst first
   std::vector<AttestedExtraState> extra_states;
   std::vector<Unread> unread;
 
-  /// Whether everything is data: every name is taken by weights_only as it is, and everything could be read.
+  /// Whether everything is data: every name is taken by weights_only as it is, and every byte of every file is
+  /// accounted for.
   [[nodiscard]] bool is_plain() const;
 };
 
-/// Opens its files once more. REQUIRES: a checkpoint of the file system. Tensors of bytes are read where they hold an
-/// extra state, or are small; nothing is run. Throws what opening throws, and `refused` for a file that changed.
-Attestation attest(const Checkpoint& checkpoint, TorchRelease release);
+/// Opens all files anew. REQUIRES: a checkpoint of the file system. Tensors of bytes are read where they hold an extra
+/// state, or are small; nothing is run. Throws `io` where a folder cannot be listed; what cannot be read is told.
+Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope = AttestScope::checkpoint);
 
 /// "module.name" of every global that add_safe_globals would have to be told for weights_only to load the file, each
 /// once: all that is refused and not dangerous. Those inside nested documents are left out: torch does not look there.

@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/text.hpp"
 #include "lib/container/json.hpp"
 
 namespace tare {
@@ -225,7 +226,11 @@ class JsonReader {
     for (;;) {
       const std::size_t next = text_.find_first_of("\"\\", at_);
       if (next == text_.npos) fail("a text that does not end");
-      text += text_.substr(at_, next - at_);
+      const std::string_view part = text_.substr(at_, next - at_);
+      const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+      if (std::any_of(part.begin(), part.end(), is_control)) fail("a text with a raw control character");
+      if (!is_utf8(part)) fail("a text that is no UTF-8");
+      text += part;
       at_ = next + 1;
       if (text_[next] == '"') break;
       escape(text);

@@ -6,9 +6,11 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <unordered_set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/text.hpp"
 
 namespace tare {
 namespace {
@@ -79,6 +81,7 @@ class HeaderText {
     expect('"');
     std::string value;
     for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+      if (static_cast<unsigned char>(text_[at_]) < 0x20) fail("a raw control character");
       if (text_[at_] == '\\') {
         escape(value);
       } else {
@@ -87,6 +90,28 @@ class HeaderText {
     }
     if (at_++ == text_.size()) fail("a string without an end");
     return value;
+  }
+
+  /// The members of an object: `member` reads the value of the name that it is given, which stands there once.
+  template <typename Member>
+  void object(const Member& member) {
+    std::unordered_set<std::string> names;
+    expect('{');
+    if (takes('}')) return;
+    do {
+      const std::uint64_t begin = place();
+      std::string name = string();
+      if (!names.insert(name).second) fail(fmt::format("the second '{}'", name));
+      expect(':');
+      member(std::move(name), begin);
+    } while (takes(','));
+    expect('}');
+  }
+
+  /// Blanks alone may follow.
+  void end() {
+    place();
+    if (at_ != text_.size()) fail("something behind its end");
   }
 
   std::vector<std::int64_t> numbers() {
@@ -106,7 +131,8 @@ class HeaderText {
     std::int64_t value = 0;
     const char* const begin = text_.data() + at_;
     const auto [end, problem] = std::from_chars(begin, text_.data() + text_.size(), value);
-    if (problem != std::errc() || value < 0) fail("no whole number");
+    const bool is_number = problem == std::errc() && *begin != '-' && (*begin != '0' || end == begin + 1);
+    if (!is_number) fail("no whole number");
     at_ += static_cast<std::size_t>(end - begin);
     return value;
   }
@@ -140,13 +166,7 @@ class HeaderText {
 
 std::vector<std::pair<std::string, std::string>> read_strings(HeaderText& text) {
   std::vector<std::pair<std::string, std::string>> strings;
-  text.expect('{');
-  while (!text.takes('}')) {
-    std::string key = text.string();
-    text.expect(':');
-    strings.emplace_back(std::move(key), text.string());
-    text.takes(',');
-  }
+  text.object([&](std::string key, std::uint64_t) { strings.emplace_back(std::move(key), text.string()); });
   return strings;
 }
 
@@ -166,10 +186,7 @@ void require_size(HeaderText& text, const SafetensorsEntry& entry) {
 SafetensorsEntry read_entry(HeaderText& text, std::string name, Span data) {
   SafetensorsEntry entry{std::move(name), {}, {}, {}};
   std::optional<std::vector<std::int64_t>> range;
-  text.expect('{');
-  while (!text.takes('}')) {
-    const std::string key = text.string();
-    text.expect(':');
+  text.object([&](const std::string& key, std::uint64_t) {
     const std::uint64_t begin = text.place();
     if (key == "dtype") {
       entry.type = type_named(text.string());
@@ -182,8 +199,7 @@ SafetensorsEntry read_entry(HeaderText& text, std::string name, Span data) {
     } else {
       text.fail(fmt::format("an unknown key '{}'", key));
     }
-    text.takes(',');
-  }
+  });
   if (!range || range->size() != 2 || range->front() > range->back() ||
       static_cast<std::uint64_t>(range->back()) > data.size) {
     text.fail(fmt::format("{} has no place in the file", entry.name));
@@ -205,11 +221,8 @@ SafetensorsHeader read_safetensors_header(const Source& source) {
   const Bytes bytes = source.read({length_size, length});
   SafetensorsHeader header{{}, {}, {length_size + length, source.size() - length_size - length}};
   HeaderText text(as_text(bytes), source.name());
-  text.expect('{');
-  while (!text.takes('}')) {
-    const std::uint64_t begin = text.place();
-    std::string name = text.string();
-    text.expect(':');
+  if (!is_utf8(as_text(bytes))) text.fail("no UTF-8");
+  text.object([&](std::string name, std::uint64_t begin) {
     if (name == "__metadata__") {
       header.metadata = read_strings(text);
       header.metadata_member = text.since(begin);
@@ -217,8 +230,8 @@ SafetensorsHeader read_safetensors_header(const Source& source) {
       header.entries.push_back(read_entry(text, std::move(name), header.data));
       header.entries.back().member = text.since(begin);
     }
-    text.takes(',');
-  }
+  });
+  text.end();
   return header;
 }
 

@@ -7,41 +7,41 @@ namespace {
 using report::Json;
 using report::Members;
 
-std::string file_of(const Checkpoint& checkpoint, const AttestedPlace& place) {
-  return place.file < checkpoint.files.size() ? checkpoint.files[place.file].path : std::string();
+const std::string& file_of(const Attestation& attestation, const AttestedPlace& place) {
+  return attestation.files[place.file].path;
 }
 
-Json place_json(const Checkpoint& checkpoint, const AttestedPlace& place) {
+Json place_json(const Attestation& attestation, const AttestedPlace& place) {
   Members members;
-  report::add_text(members, "file", file_of(checkpoint, place));
+  report::add_text(members, "file", file_of(attestation, place));
   report::add_text(members, "inside", place.inside);
   members.add("offset", report::size(place.offset));
   return members.take();
 }
 
-Json global_json(const Checkpoint& checkpoint, const AttestedGlobal& global) {
+Json global_json(const Attestation& attestation, const AttestedGlobal& global) {
   Members members;
   report::add_text(members, "module", global.module);
   report::add_text(members, "name", global.name);
   members.add("verdict", name(global.verdict));
   members.add("since", global.since ? Json(torch_releases()[*global.since]) : Json());
   members.add("places", report::list_of(global.places,
-                                        [&](const AttestedPlace& place) { return place_json(checkpoint, place); }));
+                                        [&](const AttestedPlace& place) { return place_json(attestation, place); }));
   return members.take();
 }
 
-Json extra_state_json(const Checkpoint& checkpoint, const AttestedExtraState& state) {
+Json extra_state_json(const Attestation& attestation, const AttestedExtraState& state) {
   Members members;
-  report::add_text(members, "file", file_of(checkpoint, state.place));
+  report::add_text(members, "file", file_of(attestation, state.place));
   report::add_text(members, "path", state.place.inside);
   members.add("refused", state.fate.refused);
   members.add("why", state.fate.why);
   return members.take();
 }
 
-Json unread_json(const Checkpoint& checkpoint, const Unread& unread) {
+Json unread_json(const Attestation& attestation, const Unread& unread) {
   Members members;
-  report::add_text(members, "file", file_of(checkpoint, unread.place));
+  report::add_text(members, "file", file_of(attestation, unread.place));
   report::add_text(members, "inside", unread.place.inside);
   members.add("why", report::safe_text(unread.why));
   return members.take();
@@ -51,7 +51,7 @@ Json unread_json(const Checkpoint& checkpoint, const Unread& unread) {
 
 std::string attest_json(const Checkpoint& checkpoint, const Attestation& attestation) {
   const auto each = [&](const auto& items, const auto& make) {
-    return report::list_of(items, [&](const auto& item) { return make(checkpoint, item); });
+    return report::list_of(items, [&](const auto& item) { return make(attestation, item); });
   };
   Members members;
   members.add("schema", "tare.attest/1");
@@ -59,7 +59,10 @@ std::string attest_json(const Checkpoint& checkpoint, const Attestation& attesta
   report::add_text(members, "checkpoint", checkpoint.resolved);
   members.add("torch", torch_releases()[attestation.release]);
   members.add("plain", attestation.is_plain());
+  members.add("files", report::size(attestation.files.size()));
+  members.add("bytes", report::size(attestation.bytes));
   members.add("documents", report::size(attestation.documents));
+  members.add("calls", report::size(attestation.calls));
   members.add("globals", each(attestation.globals, global_json));
   members.add("safe_globals", report::list_of(needed_safe_globals(attestation), report::safe_text));
   members.add("extra_states", each(attestation.extra_states, extra_state_json));

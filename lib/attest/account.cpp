@@ -1,0 +1,93 @@
+#include "lib/attest/account.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lib/container/pickle_probe.hpp"
+#include "lib/container/zip_hidden.hpp"
+#include "lib/container/zip_members.hpp"
+
+namespace tare {
+namespace {
+
+/// Findings that say that not all bytes are what they seem, or not to every reader.
+constexpr auto doubtful = std::to_array<std::string_view>(
+    {"trailing-bytes", "trailing-data", "duplicate-entry", "crc-mismatch", "size-mismatch", "unsafe-name",
+     "array-not-read", "item-not-read", "pickle-protocol", "record-version"});
+
+/// Of formats whose keys name what is loaded: a reader may take the first one.
+constexpr auto keyed_formats = std::to_array<std::string_view>({"json", "msgpack", "keras"});
+
+/// Records that torch.save writes beside its storages.
+constexpr auto torch_records =
+    std::to_array<std::string_view>({"data.pkl", "byteorder", "version", ".data/version", ".data/serialization_id",
+                                     ".format_version", ".storage_alignment"});
+
+template <typename Names>
+bool holds(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+class Accountant {
+ public:
+  Accountant(std::shared_ptr<const Source> source, const Container& container)
+      : source_(std::move(source)), container_(container) {}
+
+  Account run() && {
+    const std::string_view format = container_.format();
+    for (const Finding& finding : container_.findings()) {
+      const bool is_double = finding.code == "duplicate-key" && holds(keyed_formats, format);
+      if (is_double || holds(doubtful, finding.code)) doubt(finding.message);
+    }
+    if (format == "pickle" || format == "torch_dcp") follow(*source_, 1);
+    if (format == "torch_legacy") follow(*source_, legacy_pickles);
+    if (format == "torch_zip" || format == "npz" || format == "keras") look_at_zip(format);
+    return std::move(account_);
+  }
+
+ private:
+  static constexpr int legacy_pickles = 5;  ///< magic number, protocol, system, the object, its storages' keys
+
+  void doubt(std::string why) { account_.doubts.push_back(std::move(why)); }
+
+  void follow(const Source& source, int pickles) {
+    std::uint64_t at = 0;
+    for (int i = 0; i < pickles; ++i) {
+      const PickleScan scan = scan_pickle(source, at);
+      account_.calls += scan.calls;
+      at = scan.end;
+      if (!scan.has_plain_frames) doubt("its frames are read differently by different loaders");
+      if (scan.is_whole) continue;
+      doubt(fmt::format("its opcodes break off at offset {}", at));
+      return;
+    }
+  }
+
+  void look_at_zip(std::string_view format) {
+    const ZipArchive archive(source_);
+    for (std::string& hidden : hidden_in_zip(archive)) doubt(std::move(hidden));
+    for (const ZipEntry& entry : archive.entries()) {
+      if (entry.name.ends_with(".pkl")) follow(*open_member(archive, entry), 1);
+      if (format == "torch_zip") look_at_record(entry.name.substr(entry.name.find('/') + 1));
+    }
+  }
+
+  void look_at_record(std::string_view name) {
+    if (name.starts_with("data/") || holds(torch_records, name)) return;
+    doubt(fmt::format("holds a record that torch.save does not write: {}", name));
+  }
+
+  std::shared_ptr<const Source> source_;
+  const Container& container_;
+  Account account_;
+};
+
+}  // namespace
+
+Account account_of(const std::shared_ptr<const Source>& source, const Container& container) {
+  return Accountant(source, container).run();
+}
+
+}  // namespace tare

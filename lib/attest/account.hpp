@@ -1,0 +1,21 @@
+// Whether a file of some format holds what the format says and nothing else, and is read by all loaders alike.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/container/container.hpp"
+
+namespace tare {
+
+struct Account {
+  std::uint64_t calls = 0;          ///< opcodes of its pickles that call, instantiate or give state
+  std::vector<std::string> doubts;  ///< in words
+};
+
+/// `container` was opened from `source` (of several files, the one that it is opened by).
+Account account_of(const std::shared_ptr<const Source>& source, const Container& container);
+
+}  // namespace tare

@@ -1,0 +1,72 @@
+#include "lib/attest/data_file.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/attest/other_nature.hpp"
+#include "lib/base/text.hpp"
+#include "lib/checkpoint/names.hpp"
+
+namespace tare {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::uint64_t most_text = std::uint64_t{64} << 20;
+
+constexpr auto code_endings = std::to_array<std::string_view>(
+    {".py",  ".pyc", ".pyi", ".pyw", ".pyx",   ".ipynb", ".so",  ".dll", ".dylib", ".pyd", ".exe", ".sh", ".bat",
+     ".cmd", ".ps1", ".js",  ".jar", ".class", ".lua",   ".whl", ".egg", ".cu",    ".cpp", ".c",   ".rb"});
+
+/// Whose first bytes say what they are; no loader of a checkpoint opens them. The last is tare's own journal.
+constexpr auto harmless =
+    std::to_array<std::string_view>({"\x89PNG\r\n\x1a\n"sv, "\xff\xd8\xff"sv, "GIF8"sv, "TAREJNL\n"sv});
+
+/// YAML whose loaders make objects of classes that it names.
+constexpr auto yaml_calls = std::to_array<std::string_view>(
+    {"!!python/", "tag:yaml.org,2002:python", "!new:", "!apply:", "!name:", "!module:"});
+
+Bytes first_bytes(const Source& source) {
+  constexpr std::uint64_t signature = 16;
+  return source.read({0, std::min(source.size(), signature)});
+}
+
+bool is_text(std::string_view text) {
+  const auto is_control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f';
+  };
+  return is_utf8(text) && std::none_of(text.begin(), text.end(), is_control);
+}
+
+std::string doubt_of_text(const Source& source, std::string_view name, std::string_view text) {
+  if (text.starts_with("#!")) return "is a script";
+  const std::string ending = extension(name);
+  if (ending == ".yaml" || ending == ".yml") {
+    for (const std::string_view call : yaml_calls) {
+      if (text.find(call) != text.npos) return "is YAML that names classes and functions to be called";
+    }
+  }
+  return other_nature(source, text_format);
+}
+
+}  // namespace
+
+bool is_code(std::string_view name) {
+  return std::find(code_endings.begin(), code_endings.end(), extension(name)) != code_endings.end();
+}
+
+bool is_text(const Source& source) {
+  return source.size() <= most_text && is_text(as_text(source.read({0, source.size()})));
+}
+
+std::string doubt_of_file(const Source& source, std::string_view name, std::string_view otherwise) {
+  if (source.size() == 0) return {};
+  const Bytes head = first_bytes(source);
+  const auto begins = [&](std::string_view bytes) { return as_text(head).starts_with(bytes); };
+  if (std::any_of(harmless.begin(), harmless.end(), begins)) return other_nature(source, raw_format);
+  if (source.size() > most_text) return std::string(otherwise);
+  const Bytes bytes = source.read({0, source.size()});
+  return is_text(as_text(bytes)) ? doubt_of_text(source, name, as_text(bytes)) : std::string(otherwise);
+}
+
+}  // namespace tare

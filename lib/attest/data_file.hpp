@@ -1,0 +1,21 @@
+// Files beside a checkpoint's own: texts, pictures, code, and what nobody knows.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/base/source.hpp"
+
+namespace tare {
+
+/// What is wrong with a file that is in no container's format, in words; empty for text, pictures and nothing at all,
+/// which no loader runs. `otherwise` is what is said of bytes that are none of these.
+std::string doubt_of_file(const Source& source, std::string_view name, std::string_view otherwise);
+
+/// By its ending: scripts, programs, libraries.
+bool is_code(std::string_view name);
+
+/// Of UTF-8 without control characters. Files beyond 64 MiB count as none.
+bool is_text(const Source& source);
+
+}  // namespace tare
