@@ -101,7 +101,7 @@ class HeaderText {
     do {
       const std::uint64_t begin = place();
       std::string name = string();
-      if (!names.insert(name).second) fail(fmt::format("the second '{}'", name));
+      if (!names.insert(name).second) fail(fmt::format("'{}' is there twice", name));
       expect(':');
       member(std::move(name), begin);
     } while (takes(','));

@@ -42,7 +42,8 @@ TEST_CASE("of a name that is there twice the last value counts, and that is told
 
 TEST_CASE("what is no JSON is refused") {
   for (const auto text : {"{\"a\": 01}"sv, "{\"a\": 1,}"sv, "{\"a\" 1}"sv, "{\"a\": 1"sv, "[1] 2"sv, "[1}"sv, "[tru]"sv,
-                          "{\"a\": \"\\x\"}"sv, "{\"a\": \"\\ud800\\u0041\"}"sv, "[1.]"sv, "[-]"sv, "{1: 2}"sv}) {
+                          "{\"a\": \"\\x\"}"sv, "{\"a\": \"\\ud800\\u0041\"}"sv, "[\"\n\"]"sv, "[\"\0\"]"sv,
+                          "[\"\xff\"]"sv, "[\"\xed\xa0\x80\"]"sv, "[1.]"sv, "[-]"sv, "{1: 2}"sv}) {
     INFO(text);
     CHECK_THROWS_AS(open_image(bytes_of(text)), Error);
   }

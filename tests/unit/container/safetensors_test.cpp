@@ -169,3 +169,21 @@ TEST_CASE("a tensor of numbers keeps its size, and no more than a limit moves") 
                              std::to_string(size) + R"(],"data_offsets":[1,)" + std::to_string(size + 1) + "]}}";
   CHECK_THROWS_WITH(changed(file_of(header, size + 1), {{"b", Removal()}}), Catch::Contains("would have to move"));
 }
+
+TEST_CASE("a header that the format's own parser of JSON refuses is refused") {
+  for (const std::string& header :
+       {"{\"a\x04" + one.substr(2) + "}", "{\"__metadata__\":{\"a\":\"\x1f\"}," + one + "}",
+        "{\"__metadata__\":{\"a\":\"\xff\"}," + one + "}", "{" + one + "," + one + "}",
+        "{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}," + one + "}",
+        "{\"__metadata__\":{},\"__metadata__\":{}," + one + "}", "{" + one + ",}", "{" + one + "}x", "{" + one + "}\1",
+        std::string(R"({"a":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})"),
+        std::string(R"({"a":{"dtype":"F32" "shape":[2],"data_offsets":[0,8]}})"),
+        std::string(R"({"a":{"dtype":"F32","shape":[02],"data_offsets":[0,8]}})"),
+        std::string(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[-0,8]}})"),
+        std::string(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],}})")}) {
+    INFO(header);
+    CHECK(error_of(header, 8).find("safetensors header") != std::string::npos);
+  }
+  CHECK(error_of("{" + one + "}   ", 8).empty());
+  CHECK(error_of("{\"__metadata__\":{}," + one + "}", 8).empty());
+}

@@ -1,0 +1,254 @@
+// Folders in which something lies that is no data, or that somebody could take for something else: all of it is told.
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "lib/attest/attest.hpp"
+
+using namespace tare;
+using namespace std::string_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string real = TARE_TEST_DATA "/corpus/torch/train-t2.15/checkpoint.pth";
+
+/// A checkpoint's folder: a real file, and what a test puts beside it.
+class Folder {
+ public:
+  Folder() {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+    fs::copy_file(real, path_ / "checkpoint.pth");
+  }
+  ~Folder() { fs::remove_all(path_); }
+
+  void write(const std::string& name, const std::string& bytes) const {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+  [[nodiscard]] Attestation attested(AttestScope scope = AttestScope::checkpoint) const {
+    return attest(open_checkpoint(path_.string(), {}), newest_torch_release(), scope);
+  }
+  /// What is said of `name`; empty where it counts as data.
+  [[nodiscard]] std::string told(const std::string& name, AttestScope scope = AttestScope::checkpoint) const {
+    const Attestation found = attested(scope);
+    for (const Unread& unread : found.unread) {
+      if (found.files[unread.place.file].path == name) return unread.why;
+    }
+    CHECK(found.is_plain());
+    return {};
+  }
+
+ private:
+  fs::path path_ = fs::temp_directory_path() / ("tare-accounted-"s + std::to_string(::getpid()));
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A tar header of that name, with a checksum.
+std::string tar_block(const std::string& name) {
+  std::string block(512, '\0');
+  block.replace(0, name.size(), name);
+  block.replace(148, 8, 8, ' ');
+  unsigned sum = 0;
+  for (const char c : block) sum += static_cast<unsigned char>(c);
+  char digits[8];
+  std::snprintf(digits, sizeof digits, "%06o", sum);
+  return block.replace(148, 7, digits, 7);
+}
+
+}  // namespace
+
+TEST_CASE("what people keep beside checkpoints is data") {
+  const Folder folder;
+  folder.write("README.md", "PyTorch checkpoint.\n\n- made by us\n");
+  folder.write("config.json", "{\"loss_scale\": 0, \"a\": [1, 2]}\n");
+  folder.write("metrics.jsonl", "{\"loss\": 1.5}\n{\"loss\": 1.25}\n");
+  folder.write("training.log", "iteration 100 | loss 1.5\niteration 200 | loss 1.25\n");
+  folder.write("config.yaml", "compute_environment: LOCAL_MACHINE\nmixed_precision: fp16\n");
+  folder.write("merges.txt", "#version: 0.2\nt h\n\xc4\xa0t h\n");
+  folder.write("latest", "global_step200");
+  folder.write("tag", "ckpt_500");
+  folder.write(".gitkeep", "");
+  folder.write(".hidden/notes.txt", "Nothing.");
+  folder.write("loss.png", "\x89PNG\r\n\x1a\n\0\0"s);
+  CHECK(folder.attested().unread.empty());
+  CHECK(folder.attested().is_plain());
+  CHECK(folder.attested().files.size() == 12);
+}
+
+TEST_CASE("files, bytes and calls are counted") {
+  const Folder folder;
+  folder.write("config.json", "{}");
+  const Attestation found = folder.attested();
+  CHECK(found.files.size() == 2);
+  CHECK(found.bytes == fs::file_size(real) + 2);
+  CHECK(found.documents == 2);
+  CHECK(found.calls > 0);
+}
+
+TEST_CASE("a pickle that no format is recognised in is told, whichever opcode it begins with") {
+  const Folder folder;
+  const std::string call = "cos\ngetcwd\n)R.";
+  for (const std::string& begin :
+       {""s, "N"s, "I1\n"s, "K\1"s, "](0"s, "(1"s, "S'a'\n"s, "Va\n"s, "U\1a"s, "\x88"s, ")0"s, "\x80\x02"s,
+        "\x8a\x01\x05"s, "F1\n"s, "L1L\n"s, "M\1\1"s, "C\1x"s, "X\1\0\0\0a"s}) {
+    for (const char* name : {"optimizer.pt", "notes.txt", ".state", "model.json", "deep/er/data"}) {
+      INFO(name << " " << begin);
+      fs::remove_all(folder.path() / "deep");
+      folder.write(name, begin + call);
+      CHECK(!folder.told(name).empty());
+      folder.write(name, begin + call + "x");
+      CHECK(!folder.told(name).empty());
+      fs::remove(folder.path() / name);
+    }
+  }
+}
+
+TEST_CASE("what is packed, code, or of no known kind is told, hidden or not, however deep") {
+  const Folder folder;
+  const auto is_told = [&](const std::string& name, const std::string& bytes, const std::string& why) {
+    folder.write(name, bytes);
+    INFO(name);
+    CHECK_THAT(folder.told(name), Catch::Contains(why));
+    fs::remove_all(folder.path() / name);
+  };
+  is_told("state.joblib", "\x1f\x8b\x08\0\0\0\0\0"s, "gzip");
+  is_told("state.pkl", "\x78\x9c\x4b\x01"s, "nothing that tare knows");
+  is_told("state.xz", "\xfd\x37zXZ\0\0"s, "xz");
+  is_told("state.bz2", "BZh91AY&SY\x80", "bzip2");
+  is_told("a/b/c/d/e/f/.g", "\x01\x02\x03"s, "nothing that tare knows");
+  is_told("archive.zip", "PK\5\6"s + std::string(18, '\0'), "empty zip");
+  is_told("modeling.py", "import os\n", "code");
+  is_told("kernel.so",
+          "\x7f"
+          "ELF",
+          "code");
+  is_told("run", "#!/bin/sh\nls\n", "script");
+  is_told("hparams.yaml", "model: !!python/object/apply:os.getcwd []\n", "YAML");
+  is_told("speech.yaml", "model: !new:os.getcwd\n", "YAML");
+  is_told("config.json", "{\"a\": 1} x", "JSON");
+  is_told("twice.json", "{\"a\": 1, \"a\": 2}", "twice");
+}
+
+TEST_CASE("data that is a pickle, a tar archive or a zip as well is told") {
+  const Folder folder;
+  const auto is_told = [&](const std::string& name, const std::string& bytes, const std::string& why) {
+    folder.write(name, bytes);
+    INFO(name);
+    CHECK_THAT(folder.told(name), Catch::Contains(why));
+    fs::remove(folder.path() / name);
+  };
+  const auto text = [](const std::string& t) { return std::string(1, static_cast<char>(0xa0 | t.size())) + t; };
+  std::string map = "\x8a"s + text("hello") + "\xcb" + std::string(8, '\0');
+  for (int i = 0; i < 8; ++i) map += text("k"s + std::to_string(i)) + "\xcb" + std::string(8, '\0');
+  map += text("zz") + "\xc4";
+  const std::string padding(167 - map.size() - 1, '\0');
+  const std::string payload = "cos\ngetcwd\n)R.";
+  is_told("state.msgpack", map + static_cast<char>(padding.size() + payload.size()) + padding + payload,
+          "is a pickle, too");
+  is_told("pickle.tar", tar_block("weights"), "tar");
+  is_told("data.txt", std::string("Words.\n") + "PK\5\6"s + std::string(18, ' ').replace(16, 2, "\t\t"), "nothing");
+
+  std::string npy("\x93NUMPY\1\0\x76\0{'descr': '<f8', 'fortran_order': False, 'shape': (64,), }"s);
+  npy.append(127 - npy.size(), ' ').append("\n");
+  std::string elements(512, '\0');
+  std::string with_tar = npy + elements;
+  is_told("array.npy", with_tar + "x", "");
+  std::string end = "PK\5\6"s + std::string(18, '\0');
+  elements.replace(512 - end.size(), end.size(), end);
+  is_told("zip.npy", npy + elements, "");
+}
+
+TEST_CASE("bytes behind a document, and a second pickle, are told") {
+  const Folder folder;
+  folder.write("two.pkl", "\x80\x02}q\0.\x80\x02}q\0."s);
+  CHECK_THAT(folder.told("two.pkl"), Catch::Contains("behind the end of the pickle"));
+  fs::remove(folder.path() / "two.pkl");
+  folder.write("more.pth", read_file(real) + "x");
+  CHECK_THAT(folder.told("more.pth"), Catch::Contains("behind the end of the archive"));
+}
+
+TEST_CASE("frames that loaders read differently are told") {
+  const Folder folder;
+  const auto frame = [](char size) { return "\x95"s + size + std::string(7, '\0'); };
+  folder.write("plain.pkl", "\x80\x04"s + frame(2) + "}.");
+  CHECK(folder.told("plain.pkl").empty());
+  fs::remove(folder.path() / "plain.pkl");
+  folder.write("crossed.pkl", "\x80\x04"s + frame(2) + "}C\1a0.");
+  CHECK_THAT(folder.told("crossed.pkl"), Catch::Contains("frames"));
+}
+
+TEST_CASE("links that leave the folder, pipes and sockets are told, and nobody waits for them") {
+  const Folder folder;
+  fs::create_symlink("/etc/hostname", folder.path() / "optimizer.pt");
+  CHECK_THAT(folder.told("optimizer.pt"), Catch::Contains("link to /etc/hostname, which leads out"));
+  fs::remove(folder.path() / "optimizer.pt");
+  fs::create_symlink("nowhere.pt", folder.path() / "model.pt");
+  CHECK_THAT(folder.told("model.pt"), Catch::Contains("is not there"));
+  fs::remove(folder.path() / "model.pt");
+  fs::create_directory_symlink("..", folder.path() / "more");
+  CHECK_THAT(folder.told("more"), Catch::Contains("leads out"));
+  fs::remove(folder.path() / "more");
+  fs::create_symlink("checkpoint.pth", folder.path() / "last.pth");
+  CHECK(folder.told("last.pth").empty());
+  fs::remove(folder.path() / "last.pth");
+
+  REQUIRE(::mkfifo((folder.path() / "pipe.pt").c_str(), 0600) == 0);
+  CHECK_THAT(folder.told("pipe.pt"), Catch::Contains("no regular file"));
+  fs::remove(folder.path() / "pipe.pt");
+  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = (folder.path() / "s").string();
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  REQUIRE(::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  CHECK_THAT(folder.told("s"), Catch::Contains("no regular file"));
+  ::close(descriptor);
+}
+
+TEST_CASE("of a run the other checkpoints are told, or read") {
+  const Folder folder;
+  fs::remove(folder.path() / "checkpoint.pth");
+  for (const char* step : {"checkpoint-5", "checkpoint-10"}) {
+    fs::create_directories(folder.path() / step);
+    fs::copy_file(real, folder.path() / step / "scaler.pt");
+  }
+  folder.write("config.json", "{}");
+  CHECK_THAT(folder.told("checkpoint-5"), Catch::Contains("another folder of the run"));
+  CHECK(folder.attested().files.size() == 3);  // the scaler, the text, and the folder that is told
+  CHECK(folder.told("checkpoint-5", AttestScope::everything).empty());
+  CHECK(folder.attested(AttestScope::everything).files.size() == 3);
+  folder.write("checkpoint-5/evil", "cos\ngetcwd\n)R.");
+  CHECK_THAT(folder.told("checkpoint-5/evil", AttestScope::everything), Catch::Contains("pickle"));
+}
+
+TEST_CASE("every item of a distributed checkpoint is looked at, and every byte of its files") {
+  const Folder folder;
+  fs::remove(folder.path() / "checkpoint.pth");
+  fs::copy(TARE_TEST_DATA "/corpus/transformer_engine/te2.20_dcp/ckpt", folder.path() / "dcp",
+           fs::copy_options::recursive);
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path())) {
+    fs::permissions(entry.path(), fs::perms::owner_write, fs::perm_options::add);
+  }
+  const std::size_t before = folder.attested().unread.size();
+  const fs::path data = folder.path() / "dcp" / "__0_0.distcp";
+  REQUIRE(fs::exists(data));
+  std::ofstream(data, std::ios::binary | std::ios::app) << "cos\ngetcwd\n)R.";
+  const Attestation found = folder.attested();
+  REQUIRE(found.unread.size() == before + 1);
+  CHECK_THAT(found.unread.back().why, Catch::Contains("14 bytes are in no item"));
+}

@@ -1,0 +1,102 @@
+// Archives in which one reader finds more than another.
+#include "lib/container/zip_hidden.hpp"
+
+#include <catch2/catch.hpp>
+#include <iterator>
+
+#include "lib/base/crc32.hpp"
+#include "lib/container/new_zip.hpp"
+#include "lib/container/zip_layout.hpp"
+#include "tests/unit/container/image.hpp"
+
+using namespace tare;
+using namespace tare::test;
+
+namespace {
+
+std::vector<std::string> hidden_in(Bytes image) {
+  return hidden_in_zip(ZipArchive(std::make_shared<MemorySource>("a.zip", std::move(image))));
+}
+
+void add_at(Bytes& image, std::size_t at, std::uint32_t number) {
+  store(image.data() + at, load_le<std::uint32_t>(image.data() + at) + number, std::endian::little);
+}
+
+/// An archive of "a/data.pkl" and "a/version", and where its directory begins.
+struct Archive {
+  Bytes image = new_zip({{"a/data.pkl", bytes_of("N.")}, {"a/version", bytes_of("3")}}, 64);
+  std::size_t directory = ZipArchive(std::make_shared<MemorySource>("a.zip", image)).directory_offset();
+
+  std::size_t end_record() const { return image.size() - zip::end_size; }
+  std::size_t row(std::size_t number) const {
+    const auto source = std::make_shared<MemorySource>("a.zip", image);
+    return directory + ZipArchive(source).entries()[number].row;
+  }
+};
+
+bool tells(const std::vector<std::string>& told, std::string_view what) {
+  return told.size() == 1 && told.front().find(what) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("real archives hide nothing") {
+  for (const char* file : {"torch/train-t2.15/checkpoint.pth", "numpy/npz_flat/state.npz", "flax/jmp_npz/state.npz"}) {
+    INFO(file);
+    CHECK(hidden_in(corpus_bytes(file)).empty());
+  }
+  CHECK(hidden_in(Archive().image).empty());
+}
+
+TEST_CASE("bytes before the first record, between records and before the directory are told") {
+  for (const std::size_t which : {0, 1, 2}) {
+    Archive archive;
+    const std::size_t second = ZipArchive(std::make_shared<MemorySource>("a", archive.image)).entries()[1].header;
+    const std::size_t at = which == 0 ? 0 : which == 1 ? second : archive.directory;
+    const Bytes hidden = bytes_of("cos\ngetcwd\n)R.");
+    const auto grown = static_cast<std::uint32_t>(hidden.size());
+    if (which == 0) add_at(archive.image, archive.row(0) + zip::row::offset, grown);
+    if (which <= 1) add_at(archive.image, archive.row(1) + zip::row::offset, grown);
+    add_at(archive.image, archive.end_record() + 16, grown);
+    archive.image.insert(archive.image.begin() + static_cast<std::ptrdiff_t>(at), hidden.begin(), hidden.end());
+    INFO(which);
+    CHECK(
+        tells(hidden_in(archive.image), which == 0 ? "14 bytes stand before its first record" : "14 bytes at offset"));
+  }
+}
+
+TEST_CASE("a comment, an unknown extra field, a local header that says otherwise are told") {
+  Archive commented;
+  store(commented.image.data() + commented.end_record() + 20, std::uint16_t{3}, std::endian::little);
+  for (const char c : {'a', 'b', 'c'}) commented.image.push_back(static_cast<std::byte>(c));
+  CHECK(tells(hidden_in(commented.image), "a comment of 3 bytes"));
+
+  Archive extra;
+  const std::size_t extra_at = zip::local_size + std::string_view("a/data.pkl").size();
+  store(extra.image.data() + extra_at, std::uint16_t{0x1234}, std::endian::little);
+  CHECK(tells(hidden_in(extra.image), "unknown extra fields"));
+
+  for (const std::size_t field : {zip::local::crc, zip::local::stored_size}) {
+    Archive other;
+    add_at(other.image, field, 1);
+    CHECK(tells(hidden_in(other.image), "its local header contradicts the directory"));
+  }
+}
+
+TEST_CASE("what stands behind the data of a record that promises a descriptor has to be one, and true") {
+  Archive archive;
+  const std::size_t second = ZipArchive(std::make_shared<MemorySource>("a", archive.image)).entries()[1].header;
+  Bytes descriptor;
+  append_le(descriptor, zip::descriptor_signature);
+  append_le(descriptor, crc32(bytes_of("N.")));
+  append_le(descriptor, std::uint32_t{2});
+  append_le(descriptor, std::uint32_t{2});
+  add_at(archive.image, archive.row(1) + zip::row::offset, 16);
+  add_at(archive.image, archive.end_record() + 16, 16);
+  archive.image[zip::local::flags] |= static_cast<std::byte>(zip::flag_descriptor);
+  archive.image.insert(archive.image.begin() + static_cast<std::ptrdiff_t>(second), descriptor.begin(),
+                       descriptor.end());
+  CHECK(hidden_in(archive.image).empty());
+  archive.image[second + 8] = std::byte{3};
+  CHECK(tells(hidden_in(archive.image), "contradicts the directory"));
+}
