@@ -46,7 +46,7 @@ int attest_checkpoint(const Terminal& terminal, const Options& options) {
 
 void add_attest(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("attest", "Prove what a checkpoint's pickles can do to whoever loads them");
+  CLI::App* verb = app.add_subcommand("attest", "Prove what a checkpoint can do to whoever loads it");
   verb->add_option("PATH", options->path, "As for inspect")->required();
   verb->add_option("--torch", options->torch,
                    "The torch release whose weights_only counts (default: the newest known)");
@@ -61,11 +61,15 @@ void add_attest(CLI::App& app, Run& run) {
       "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"
       "TransformerEngine's extra state: allowed (by weights_only), framework, unknown, or dangerous (os.system ...).\n"
       "Nothing is imported or run.\n\n"
+      "Every file of a folder counts, hidden ones and those of no known kind, and every byte: what is packed, is code,\n"
+      "leads out of the folder, hides behind or between what a format says, or is a pickle as well, is listed. Of a run\n"
+      "folder the checkpoint that it leads to is read, and its other folders are listed as not read; --all reads them.\n\n"
       "--write-plain writes what `tare inspect --save` does; of several states a list (tare.states/1).\n\n"
-      "Exit 0: plain data. 1: something in it is not, or cannot be read.\n"
+      "Exit 0: plain data. 1: something in it is not, or is not accounted for.\n"
       "Examples:\n"
       "  tare attest checkpoint.pt\n"
       "  tare attest checkpoint.pt --torch 2.5\n"
+      "  tare attest run --all\n"
       "  tare attest checkpoint.pt --write-plain scaler.json");
   verb->callback([options, &run] { run = [options](const Terminal& t) { return attest_checkpoint(t, *options); }; });
 }

@@ -172,13 +172,18 @@ int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* op
   return guard_making(out, error, [&] {
     require(path, "path");
     TorchRelease release = newest_torch_release();
+    AttestScope scope = AttestScope::checkpoint;
     for (const auto& [key, value] : options_of(options_json)) {
-      const auto* version = std::get_if<std::string>(&value);
-      if (key != "torch" || version == nullptr) refuse_key(key, "Options: torch (a release, such as \"2.6\")");
-      release = require_torch_release(*version);
+      if (const auto* version = std::get_if<std::string>(&value); key == "torch" && version != nullptr) {
+        release = require_torch_release(*version);
+      } else if (const bool* all = std::get_if<bool>(&value); key == "all" && all != nullptr) {
+        scope = *all ? AttestScope::everything : AttestScope::checkpoint;
+      } else {
+        refuse_key(key, "Options: torch (a release, such as \"2.6\"), all (true or false)");
+      }
     }
     const Checkpoint checkpoint = open_checkpoint(path, {});
-    return new_text(attest_json(checkpoint, attest(checkpoint, release)));
+    return new_text(attest_json(checkpoint, attest(checkpoint, release, scope)));
   });
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -189,16 +188,6 @@ FileChange Safetensors::change(std::span<const NodeChange> all) const {
   return change;
 }
 
-void require_distinct(const std::vector<SafetensorsEntry>& entries, const std::string& name) {
-  std::unordered_set<std::string_view> names;
-  for (const SafetensorsEntry& entry : entries) {
-    if (names.insert(entry.name).second) continue;
-    throw Error(Status::refused,
-                fmt::format("{}: tensor {} is there twice: readers differ in which they take", name, entry.name),
-                "no writer of the format makes such a file; find out who did before you load it");
-  }
-}
-
 }  // namespace
 
 bool starts_like_safetensors(const Source& source, ByteView head) {
@@ -212,7 +201,6 @@ bool starts_like_safetensors(const Source& source, ByteView head) {
 
 std::unique_ptr<Container> open_safetensors(const std::shared_ptr<const Source>& source) {
   const SafetensorsHeader header = read_safetensors_header(*source);
-  require_distinct(header.entries, source->name());
   std::vector<Span> places;
   places.reserve(header.entries.size());
   for (const SafetensorsEntry& entry : header.entries) places.push_back(entry.place);
