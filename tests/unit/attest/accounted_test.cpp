@@ -39,11 +39,17 @@ class Folder {
   [[nodiscard]] Attestation attested(AttestScope scope = AttestScope::checkpoint) const {
     return attest(open_checkpoint(path_.string(), {}), newest_torch_release(), scope);
   }
-  /// What is said of `name`; empty where it counts as data.
+  /// What is said of `name`, or named in it; empty where it counts as data.
   [[nodiscard]] std::string told(const std::string& name, AttestScope scope = AttestScope::checkpoint) const {
     const Attestation found = attested(scope);
     for (const Unread& unread : found.unread) {
       if (found.files[unread.place.file].path == name) return unread.why;
+    }
+    for (const AttestedGlobal& global : found.globals) {
+      if (global.verdict == Verdict::allowed) continue;
+      for (const AttestedPlace& place : global.places) {
+        if (found.files[place.file].path == name) return "names " + global.module + "." + global.name;
+      }
     }
     CHECK(found.is_plain());
     return {};
@@ -80,7 +86,7 @@ TEST_CASE("what people keep beside checkpoints is data") {
   folder.write("training.log", "iteration 100 | loss 1.5\niteration 200 | loss 1.25\n");
   folder.write("config.yaml", "compute_environment: LOCAL_MACHINE\nmixed_precision: fp16\n");
   folder.write("merges.txt", "#version: 0.2\nt h\n\xc4\xa0t h\n");
-  folder.write("latest", "global_step200");
+  folder.write("last", "global_step200");
   folder.write("tag", "ckpt_500");
   folder.write(".gitkeep", "");
   folder.write(".hidden/notes.txt", "Nothing.");
@@ -233,7 +239,7 @@ TEST_CASE("of a run the other checkpoints are told, or read") {
   CHECK(folder.told("checkpoint-5", AttestScope::everything).empty());
   CHECK(folder.attested(AttestScope::everything).files.size() == 3);
   folder.write("checkpoint-5/evil", "cos\ngetcwd\n)R.");
-  CHECK_THAT(folder.told("checkpoint-5/evil", AttestScope::everything), Catch::Contains("pickle"));
+  CHECK_THAT(folder.told("checkpoint-5/evil", AttestScope::everything), Catch::Contains("os.getcwd"));
 }
 
 TEST_CASE("every item of a distributed checkpoint is looked at, and every byte of its files") {
