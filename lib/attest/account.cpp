@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/container/npy.hpp"
 #include "lib/container/pickle_probe.hpp"
 #include "lib/container/zip_hidden.hpp"
 #include "lib/container/zip_members.hpp"
@@ -41,8 +42,9 @@ class Accountant {
       const bool is_double = finding.code == "duplicate-key" && holds(keyed_formats, format);
       if (is_double || holds(doubtful, finding.code)) doubt(finding.message);
     }
-    if (format == "pickle" || format == "torch_dcp") follow(*source_, 1);
-    if (format == "torch_legacy") follow(*source_, legacy_pickles);
+    if (format == "pickle" || format == "torch_dcp") follow(*source_, 0, 1);
+    if (format == "torch_legacy") follow(*source_, 0, legacy_pickles);
+    if (format == "npy") look_at_array();
     if (format == "torch_zip" || format == "npz" || format == "keras") look_at_zip(format);
     return std::move(account_);
   }
@@ -52,8 +54,8 @@ class Accountant {
 
   void doubt(std::string why) { account_.doubts.push_back(std::move(why)); }
 
-  void follow(const Source& source, int pickles) {
-    std::uint64_t at = 0;
+  /// So many pickles, one behind the other.
+  void follow(const Source& source, std::uint64_t at, int pickles) {
     for (int i = 0; i < pickles; ++i) {
       const PickleScan scan = scan_pickle(source, at);
       account_.calls += scan.calls;
@@ -65,11 +67,17 @@ class Accountant {
     }
   }
 
+  /// An array of objects is a pickle behind its header.
+  void look_at_array() {
+    const NpyHeader header = read_npy(source_);
+    if (header.is_object) follow(*source_, header.array.place.offset, 1);
+  }
+
   void look_at_zip(std::string_view format) {
     const ZipArchive archive(source_);
     for (std::string& hidden : hidden_in_zip(archive)) doubt(std::move(hidden));
     for (const ZipEntry& entry : archive.entries()) {
-      if (entry.name.ends_with(".pkl")) follow(*open_member(archive, entry), 1);
+      if (entry.name.ends_with(".pkl")) follow(*open_member(archive, entry), 0, 1);
       if (format == "torch_zip") look_at_record(entry.name.substr(entry.name.find('/') + 1));
     }
   }

@@ -63,7 +63,7 @@ std::string doubt_of_file(const Source& source, std::string_view name, std::stri
   if (source.size() == 0) return {};
   const Bytes head = first_bytes(source);
   const auto begins = [&](std::string_view bytes) { return as_text(head).starts_with(bytes); };
-  if (std::any_of(harmless.begin(), harmless.end(), begins)) return other_nature(source, raw_format);
+  if (std::any_of(harmless.begin(), harmless.end(), begins)) return other_nature(source, picture_format);
   if (source.size() > most_text) return std::string(otherwise);
   const Bytes bytes = source.read({0, source.size()});
   return is_text(as_text(bytes)) ? doubt_of_text(source, name, as_text(bytes)) : std::string(otherwise);

@@ -9,11 +9,12 @@
 
 namespace tare {
 
-/// In words; empty where there is nothing of the kind. `format` is the container's, or one of these two.
+/// In words; empty where there is nothing of the kind. `format` is the container's, or one of these.
 std::string other_nature(const Source& source, std::string_view format);
 
 /// Formats of files that are no container's.
 inline constexpr std::string_view text_format = "text";
+inline constexpr std::string_view picture_format = "picture";
 inline constexpr std::string_view raw_format = "raw";  ///< elements, packed or not, that another file speaks of
 
 }  // namespace tare

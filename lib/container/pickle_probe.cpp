@@ -16,7 +16,7 @@ namespace {
 
 using Step = PickleSteps::Step;
 
-/// Bytes of opcodes and their arguments that are followed: a file that is data fails at its first few.
+/// Opcodes that are followed: a file that is data fails at its first few.
 constexpr std::uint64_t most_steps = std::uint64_t{1} << 22;
 constexpr std::uint64_t longest_name = 4096;
 constexpr std::string_view spaces = " \t\n\v\f\r";
@@ -57,8 +57,8 @@ bool starts_like_number(std::string_view text, std::string_view first) {
 /// One pickle, followed by the depth of its stack alone.
 class Prober {
  public:
-  Prober(const Source& source, std::uint64_t begin, std::uint64_t& budget)
-      : steps_(source, begin), frames_(source.size()), budget_(budget) {}
+  Prober(PickleSteps& steps, std::uint64_t size, std::uint64_t& budget)
+      : steps_(steps), frames_(size), budget_(budget) {}
 
   /// Nothing where it ends with STOP.
   std::optional<PickleProbe> run() {
@@ -73,7 +73,6 @@ class Prober {
       if (step->code == Opcode::stop) return std::nullopt;
     }
   }
-  [[nodiscard]] std::uint64_t end() const { return steps_.position(); }
 
  private:
   bool imports(const Step& step) {
@@ -173,7 +172,7 @@ class Prober {
     return true;
   }
 
-  PickleSteps steps_;
+  PickleSteps& steps_;
   FrameWatch frames_;
   std::uint64_t& budget_;
   std::string module_;
@@ -193,11 +192,9 @@ bool calls(Opcode code) {
 
 PickleProbe probe_pickle(const Source& source) {
   std::uint64_t budget = most_steps;
-  std::uint64_t at = 0;
+  PickleSteps steps(source, 0);
   for (;;) {
-    Prober prober(source, at, budget);
-    if (auto found = prober.run()) return *found;
-    at = prober.end();
+    if (auto found = Prober(steps, source.size(), budget).run()) return *found;
   }
 }
 

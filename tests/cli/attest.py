@@ -4,11 +4,17 @@
     attest.py --tare TARE --corpus CORPUS
 """
 import argparse
+import bz2
+import gzip
 import json
+import lzma
 import os
 import pathlib
+import shutil
+import struct
 import sys
 import tempfile
+import zlib
 
 from command import Tare
 
@@ -16,6 +22,91 @@ DELAYED = "transformer_engine/te2.20_delayed/model.pt"
 PLAIN = "torch/train-t2.15/checkpoint.pth"
 BOTH = "transformer_engine/te2.20_megatron_torch/ckpt"
 EVIL = "hostile/call-os-system/evil.pt"
+
+
+CALL = b"cos\ngetcwd\n)R."
+
+
+def msgpack_and_pickle():
+    """A map of ten entries, of which LONG1 takes the first 165 bytes."""
+    def text(t):
+        return bytes([0xa0 | len(t)]) + t
+    body = b"\x8a" + text(b"hello") + b"\xcb" + bytes(8)
+    body += text(b"loss_scale") + b"\x82" + text(b"scale") + b"\xcb" + bytes(8) + text(b"fin_steps") + b"\x03"
+    body += b"".join(text(b"k%d" % i) + b"\xcb" + bytes(8) for i in range(7)) + text(b"zz") + b"\xc4"
+    data = bytes(167 - len(body) - 1) + CALL
+    return body + bytes([len(data)]) + data
+
+
+def safetensors_and_pickle():
+    """A header whose length begins with LONG1: its text holds the call, with a control character that JSON forbids."""
+    size = 0x8a | 0x24 << 8
+    header = b'{"__metadata__":{"a":"xxxxxxxx' + b"q\xc2\x80\x04" + b"q\xc2\x8c\x02osq\xc2\x8c\x06getcwdq\xc2\x93)R." + b'"}'
+    header += b',"scale":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+    return struct.pack("<Q", size) + header.ljust(size) + bytes(4)
+
+
+def crossed_frame():
+    """CPython issue 154848: what BINBYTES takes across the end of a frame, the unpickler in C reads as opcodes."""
+    hidden = b"cos\ngetcwd\n)R("
+    return (b"\x80\x05NV" + b"a" * (8192 * 16 - 17) + b"\n0(\x95" + struct.pack("<Q", 2) + b"B" +
+            struct.pack("<I", 263) + bytes(2) + hidden.ljust(261, b"N") + b"1.")
+
+
+# Name, bytes, and words of what is told. Each passed as plain data once, in a folder or alone.
+DOUBTFUL = (
+    ("optimizer.pt", b"N" + CALL, b"is a pickle, too"),
+    ("optimizer.pt", CALL + b"x", b"a pickle"),
+    ("state.pkl", crossed_frame(), b"read differently"),
+    ("state.msgpack", msgpack_and_pickle(), b"is a pickle, too"),
+    ("model.safetensors", safetensors_and_pickle(), b"raw control character"),
+    ("two.pkl", b"\x80\x02}q\0." + b"\x80\x02" + CALL, b"behind the end of the pickle"),
+    (".state", gzip.compress(CALL), b"gzip"),
+    ("state.joblib", zlib.compress(CALL), b"nothing that tare knows"),
+    ("state.bz2", bz2.compress(CALL), b"bzip2"),
+    ("state.xz", lzma.compress(CALL), b"xz"),
+    ("modeling.py", b"import os\n", b"is code"),
+)
+
+
+def check_folder(tare, real, hold):
+    """What lies beside a real checkpoint, and where links lead."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        ckpt = folder / "ckpt"
+        ckpt.mkdir()
+        shutil.copy(real, ckpt / "scaler.pt")
+        (ckpt / "README.md").write_text("Plain words.\n")
+        plain = tare("attest", str(ckpt))
+        hold("a folder of data", plain.code == 0 and b"(2 files, " in plain.out)
+        counted = json.loads(tare("attest", str(ckpt), "--json").out)
+        size = sum(path.stat().st_size for path in ckpt.iterdir())
+        hold("what was looked at is counted",
+             (counted["files"], counted["bytes"], counted["documents"]) == (2, size, 1) and counted["calls"] > 0)
+        for file, data, words in DOUBTFUL:
+            (ckpt / file).write_bytes(data)
+            beside = tare("attest", str(ckpt))
+            hold(f"{file} beside a checkpoint: {words}", beside.code == 1 and words in beside.out and
+                 file.encode() in beside.out)
+            hold(f"{file} alone", tare("attest", str(ckpt / file)).code in (1, 3, 4))
+            (ckpt / file).unlink()
+        (folder / "outside\x1b[31m.pt").write_bytes(CALL)
+        (ckpt / "optimizer.pt").symlink_to("../outside\x1b[31m.pt")
+        os.mkfifo(ckpt / "pipe.pt")
+        linked = tare("attest", str(ckpt))
+        hold("a link that leads out", linked.code == 1 and b"leads out" in linked.out and not linked.raw_control())
+        hold("a pipe", b"pipe.pt: is no regular file" in linked.out)
+
+        run = folder / "run"
+        for step in ("checkpoint-5", "checkpoint-10"):
+            (run / step).mkdir(parents=True)
+            shutil.copy(real, run / step / "scaler.pt")
+        first = tare("attest", str(run))
+        hold("of a run the folder that is not read", first.code == 1 and b"checkpoint-5: is another folder" in first.out)
+        hold("--all reads it", tare("attest", str(run), "--all").code == 0)
+        hold("one checkpoint of it", tare("attest", str(run / "checkpoint-5")).code == 0)
+        (run / "checkpoint-5" / "evil").write_bytes(b"N" + CALL)
+        hold("--all finds it", b"checkpoint-5/evil: is a pickle" in tare("attest", str(run), "--all").out)
 
 
 def main():
@@ -65,6 +156,7 @@ def main():
         hold("is a state as any other", json.loads(both.read_text())["policy"] == "transformer_engine")
         hold("HDF5 holds one", run(BOTH, "--write-plain", "both.h5").code == 4)
 
+    check_folder(tare, options.corpus / PLAIN, hold)
     print("\n".join(f"short: {what}" for what in short) or "attest: as promised")
     return 1 if short else 0
 

@@ -167,16 +167,14 @@ TEST_CASE("data that is a pickle, a tar archive or a zip as well is told") {
   is_told("state.msgpack", map + static_cast<char>(padding.size() + payload.size()) + padding + payload,
           "is a pickle, too");
   is_told("pickle.tar", tar_block("weights"), "tar");
-  is_told("data.txt", std::string("Words.\n") + "PK\5\6"s + std::string(18, ' ').replace(16, 2, "\t\t"), "nothing");
+  is_told("loss.png", "\x89PNG\r\n\x1a\n"s + "PK\5\6"s + std::string(18, '\0'), "zip");
 
   std::string npy("\x93NUMPY\1\0\x76\0{'descr': '<f8', 'fortran_order': False, 'shape': (64,), }"s);
   npy.append(127 - npy.size(), ' ').append("\n");
-  std::string elements(512, '\0');
-  std::string with_tar = npy + elements;
-  is_told("array.npy", with_tar + "x", "");
-  std::string end = "PK\5\6"s + std::string(18, '\0');
-  elements.replace(512 - end.size(), end.size(), end);
-  is_told("zip.npy", npy + elements, "");
+  const std::string elements(512 - 22, '\0');
+  is_told("array.npy", npy + elements + "PK\5\6"s + std::string(18, '\0'), "ends with a zip");
+  std::string both = tar_block(npy) + std::string(128, '\0');
+  is_told("tar.npy", both, "tar");
 }
 
 TEST_CASE("bytes behind a document, and a second pickle, are told") {
