@@ -10,10 +10,10 @@ build=(
   cmake ninja-build g++ python3
   libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libdeflate-dev libzstd-dev libhdf5-dev libhwy-dev
   libcurl4-openssl-dev
-  catch2 libbenchmark-dev
+  catch2
 )
 check=(
-  git clang clang-format clang-tidy libclang-rt-14-dev
+  git clang clang-format clang-tidy
   pkg-config strace abigail-tools hdf5-tools python3-h5py rustc golang-go luajit gfortran ruby valgrind
 )
 fidelity=(python3-venv python3-dev)
@@ -33,18 +33,31 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   exit 0
 fi
 
-missing=()
-for package in "${wanted[@]}"; do
-  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) || state=absent
-  [ "$state" = installed ] || missing+=("$package")
-done
-[ ${#missing[@]} -gt 0 ] || exit 0
-
 as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || { echo "Install these as root, then come back: apt-get install ${missing[*]}" >&2; exit 1; }
-  as_root=(sudo)
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+updated=
+
+# install_missing PACKAGE...
+install_missing() {
+  local package state missing=()
+  for package in "$@"; do
+    state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) || state=absent
+    [ "$state" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ ${#as_root[@]} -gt 0 ] && ! command -v sudo >/dev/null; then
+    echo "Install these as root, then come back: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  echo "Installing: ${missing[*]}" >&2
+  [ -n "$updated" ] || "${as_root[@]}" apt-get update -q >&2
+  updated=yes
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
+}
+
+install_missing "${wanted[@]}"
+# clang's own libraries carry its major in their names, and come with clang itself in some releases.
+if [[ " ${wanted[*]} " == *" clang "* ]]; then
+  runtime=libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev
+  install_missing "$runtime" || echo "There is no $runtime: fuzzers need what clang brings itself" >&2
 fi
-echo "Installing: ${missing[*]}" >&2
-"${as_root[@]}" apt-get update -q >&2
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" >&2
