@@ -5,6 +5,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/report/report.hpp"
+#include "tools/journals.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
@@ -61,6 +62,7 @@ void add_change_options(CLI::App& verb, ChangeOptions& options, const std::strin
   verb.add_flag("-y,--yes", options.yes, "Do not ask");
   verb.add_flag("--no-history", options.no_history, "Keep no record: the edit cannot be undone");
   verb.add_flag("--hard-links", options.transaction.allow_hard_links, "Edit files that have other names too");
+  add_trust_option(verb, options.transaction.recovery);
   verb.add_flag("--content-addressed", options.transaction.allow_content_addressed,
                 "Edit files that are named by their own hash, as in a model hub's cache");
   verb.add_flag("--json", options.json, fmt::format("Answer in JSON (schema {})", schema));
@@ -69,12 +71,16 @@ void add_change_options(CLI::App& verb, ChangeOptions& options, const std::strin
 int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {
   options.transaction.keep_history = !options.no_history;
   if (options.dry_run) return show_plan(terminal, options, change);
-  const Checkpoint checkpoint = open_for_writing(terminal, options.path);
+  options.transaction.recovery = announced(terminal, options.transaction.recovery);
+  options.transaction.recovery.allow_hard_links = options.transaction.allow_hard_links;
+  const Checkpoint checkpoint = open_for_writing(terminal, options.path, options.transaction.recovery);
   const EditPlan plan = change.plan(checkpoint);
   tell_findings(terminal, plan.findings);
   const std::string question =
       fmt::format("{}Edit {} file(s)?", changes_of(terminal, checkpoint, change, plan), plan.files.size());
   if (!options.yes && !plan.files.empty()) terminal.require_yes(question, "--yes");
+  options.transaction.key = sealing_key();
+  options.transaction.origin = origin_of_command();
   const Receipt receipt = commit(system_files(), plan.files, plan.for_history, options.transaction);
   if (options.json) {
     terminal.answer(change.json(checkpoint, plan, receipt));

@@ -4,7 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
-#include "lib/edit/checkpoint_scope.hpp"
+#include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/render.hpp"
 #include "tools/standard_input.hpp"
@@ -47,28 +47,28 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
   try {
     Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));
     tell_files(terminal, checkpoint);
-    auto pending = find_pending(checkpoint_scope(system_files(), checkpoint.resolved));
+    auto pending = find_pending(scope_for_reading(checkpoint.resolved));
     return {std::move(checkpoint), std::move(pending)};
   } catch (const Error&) {
-    const auto pending = find_pending(checkpoint_scope(system_files(), path));
+    const auto pending = find_pending(scope_for_reading(path));
     if (pending) terminal.say(render_pending(*pending));
     throw;
   }
 }
 
-Checkpoint open_for_writing(const Terminal& terminal, const std::string& path) {
+Checkpoint open_for_writing(const Terminal& terminal, const std::string& path, const RecoverOptions& recovery) {
   require_local(path);
   const OpenOptions options = with_progress(terminal, path, {});
   std::string interrupted = path;
   try {
     Checkpoint checkpoint = open_checkpoint(path, options);
-    if (!find_pending(checkpoint_scope(system_files(), checkpoint.resolved))) return checkpoint;
+    if (!find_pending(scope_for_writing(checkpoint.resolved))) return checkpoint;
     interrupted = checkpoint.resolved;
   } catch (const Error&) {
     // Half-written files may be why it cannot be read: they come back first.
-    if (!find_pending(checkpoint_scope(system_files(), path))) throw;
+    if (!find_pending(scope_for_writing(path))) throw;
   }
-  for (const Pending& rolled_back : recover(checkpoint_scope(system_files(), interrupted))) {
+  for (const Pending& rolled_back : recover(scope_for_writing(interrupted), announced(terminal, recovery))) {
     terminal.note(fmt::format("rolled back an edit of {} that was interrupted", rolled_back.when));
   }
   return open_checkpoint(path, options);

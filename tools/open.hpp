@@ -20,4 +20,5 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
 void require_local(const std::string& path);
 
 /// As open_for_reading, with the trees kept, after what was interrupted has been rolled back.
-tare::Checkpoint open_for_writing(const Terminal& terminal, const std::string& path);
+tare::Checkpoint open_for_writing(const Terminal& terminal, const std::string& path,
+                                  const tare::RecoverOptions& recovery);

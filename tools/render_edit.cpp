@@ -133,6 +133,15 @@ std::string render_bytes(const Terminal&, const EditPlan& plan) {
   return files.text();
 }
 
+namespace {
+
+std::string_view seal_of(const HistoryEntry& entry) {
+  const bool is_doubtful = !entry.is_own && entry.state != HistoryState::damaged;
+  return is_doubtful ? "  (not sealed with your key: only what somebody says)" : "";
+}
+
+}  // namespace
+
 std::string render_history(const Terminal& terminal, const std::vector<HistoryEntry>& entries) {
   std::string text;
   for (const HistoryEntry& entry : entries) {
@@ -140,8 +149,13 @@ std::string render_history(const Terminal& terminal, const std::vector<HistoryEn
                               : entry.state == HistoryState::damaged ? "damaged: cannot be undone"
                                                                      : "applied";
     const std::size_t count = entry.files.size();
-    text += fmt::format("{}  {}  {} file{}  {}\n", terminal.styled(Style::strong, fmt::format("#{}", entry.number)),
-                        entry.when, count, count == 1 ? "" : "s", state);
+    text +=
+        fmt::format("{}  {}  {}  {} file{}  {}{}\n", terminal.styled(Style::strong, fmt::format("#{}", entry.number)),
+                    escaped(entry.id), entry.when, count, count == 1 ? "" : "s", state, seal_of(entry));
+    if (!entry.origin.command.empty()) {
+      text += fmt::format("    {}@{}: {}\n", escaped(entry.origin.user), escaped(entry.origin.host),
+                          escaped(entry.origin.command));
+    }
     text += fmt::format("    {}\n", render_files(entry.folder, entry.files));
     // The same change in a thousand rank files is one line.
     std::set<std::string> known;
@@ -174,7 +188,18 @@ std::string render_pending(const Pending& pending) {
     return fmt::format("warning: another tare is editing in {}: what is shown may change", escaped(pending.folder));
   }
   if (pending.state == PendingState::unreadable) {
-    return fmt::format("warning: an edit is pending in {}, and its journal cannot be read", escaped(pending.folder));
+    return fmt::format("warning: an edit may be pending in {}, and its journal cannot be read: {}",
+                       escaped(pending.folder), escaped(pending.problem));
+  }
+  if (!pending.is_own) {
+    std::string text = fmt::format(
+        "warning: a journal in {} says that an {} of {} was interrupted. It is not sealed with your key and may have "
+        "come "
+        "with a download: the files are shown as they are. `tare history --prune` forgets it, --trust-journal acts on "
+        "it",
+        escaped(pending.folder), pending.kind == JournalKind::edit ? "edit" : "undo", pending.when);
+    for (const std::string& file : pending.files) text += fmt::format("\n  it names {}", escaped(file));
+    return text;
   }
   std::string text = fmt::format(
       "warning: an {} of {} in {} was interrupted. The state before it rules; `tare undo` or the next edit brings it "

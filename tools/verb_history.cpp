@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "lib/base/text.hpp"
-#include "lib/edit/checkpoint_scope.hpp"
 #include "lib/report/report.hpp"
+#include "tools/journals.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
@@ -15,6 +15,7 @@ namespace {
 
 struct Options {
   std::string path;
+  RecoverOptions recovery;
   bool prune = false;
   bool yes = false;
   bool json = false;
@@ -24,13 +25,13 @@ int show_history(const Terminal& terminal, const Options& options) {
   require_local(options.path);
   if (options.prune) {
     if (!options.yes) terminal.require_yes("Forget every edit of " + escaped(options.path) + "?", "--yes");
-    const std::size_t count = prune(checkpoint_scope(system_files(), options.path));
+    const std::size_t count = prune(scope_for_writing(options.path), announced(terminal, options.recovery));
     terminal.answer(fmt::format("forgot {} edit{}: {} cannot be undone any more\n", count, count == 1 ? "" : "s",
                                 count == 1 ? "it" : "they"));
     return exit_done;
   }
-  const auto entries = history(checkpoint_scope(system_files(), options.path));
-  const auto pending = find_pending(checkpoint_scope(system_files(), options.path));
+  const auto entries = history(scope_for_reading(options.path));
+  const auto pending = find_pending(scope_for_reading(options.path));
   if (options.json) {
     terminal.answer(history_json(options.path, entries, pending));
     return exit_done;
@@ -48,6 +49,7 @@ void add_history(CLI::App& app, Run& run) {
   CLI::App* verb = app.add_subcommand("history", "What was edited, when, from what to what");
   verb->add_option("PATH", options->path, "A file or folder")->required();
   verb->add_flag("--prune", options->prune, "Forget it all, and with it the means to undo");
+  add_trust_option(*verb, options->recovery);
   verb->add_flag("-y,--yes", options->yes, "With --prune: do not ask");
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.history/1)");
   verb->callback([options, &run] { run = [options](const Terminal& t) { return show_history(t, *options); }; });

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "lib/base/text.hpp"
-#include "lib/edit/checkpoint_scope.hpp"
 #include "lib/report/report.hpp"
+#include "tools/journals.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
@@ -23,15 +23,19 @@ struct Options {
 int run_undo(const Terminal& terminal, const Options& options) {
   require_local(options.path);
   if (!options.yes) terminal.require_yes("Take back the last edit of " + escaped(options.path) + "?", "--yes");
-  const UndoResult result = undo(checkpoint_scope(system_files(), options.path), options.undo);
+  UndoOptions wanted = options.undo;
+  wanted.recovery = announced(terminal, wanted.recovery);
+  sealing_key();  // so that the record of this undo is sealed, too
+  const UndoResult result = undo(scope_for_writing(options.path), wanted);
   if (options.json) {
     terminal.answer(undo_json(options.path, result));
     return exit_done;
   }
   const std::size_t count = result.files.size();
-  terminal.answer(fmt::format("{} #{}: {} file{} restored, byte for byte\n{}\n",
+  terminal.answer(fmt::format("{} #{} ({}): {} file{} restored, byte for byte\n{}\n",
                               result.kind == UndoKind::undone ? "undid edit" : "rolled back the interrupted edit",
-                              result.number, count, count == 1 ? "" : "s", render_files(result.folder, result.files)));
+                              result.number, escaped(result.id), count, count == 1 ? "" : "s",
+                              render_files(result.folder, result.files)));
   return exit_done;
 }
 
@@ -41,7 +45,9 @@ void add_undo(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("undo", "Take back the last edit, in all of its files");
   verb->add_option("PATH", options->path, "A file or folder that the edit changed")->required();
+  verb->add_option("--id", options->undo.id, "Take back this edit, by the id that `tare history` shows");
   verb->add_flag("-y,--yes", options->yes, "Do not ask");
+  add_trust_option(*verb, options->undo.recovery);
   verb->add_flag("--hard-links", options->undo.allow_hard_links, "Also in files that have other names");
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.undo/1)");
   verb->footer(

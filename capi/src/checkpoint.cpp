@@ -28,8 +28,37 @@ StateSection options_of(const char* json) {
   return members_of_json(json, "the options");
 }
 
+/// Which key is the user's, and whether journals of others are trusted: in every options object.
+struct Journals {
+  std::string state_folder = home_state_folder();
+  RecoverOptions recovery;
+};
+
+/// False where the option is another one.
+bool take_journal_option(Journals& journals, const std::string& key, const StateValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  const auto* flag = std::get_if<bool>(&value);
+  if (key == "state_folder" && text != nullptr) {
+    journals.state_folder = *text;
+  } else if (key == "trust_journal" && flag != nullptr) {
+    journals.recovery.trust_journals = *flag;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+JournalKey key_for_reading(const Journals& journals) {
+  try {
+    return journal_key(journals.state_folder);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 struct Edit {
   EditRequest request;
+  Journals journals;
   TransactionOptions transaction;
   bool dry_run = false;
 };
@@ -65,11 +94,13 @@ bool* flag_of(Edit& edit, const std::string& key) {
 
 Edit parse_edit(const char* json) {
   constexpr const char* allowed =
-      "Options: schema, set, at, all, align, dry_run, force, history, hard_links, content_addressed";
+      "Options: schema, set, at, all, align, dry_run, force, history, hard_links, content_addressed, "
+      "state_folder, trust_journal";
   Edit edit;
   for (const auto& [key, value] : members_of_json(json, "the edit")) {
     const auto* text = std::get_if<std::string>(&value);
     const auto* flag = std::get_if<bool>(&value);
+    if (take_journal_option(edit.journals, key, value)) continue;
     if (key == "set") {
       read_assignments(edit.request, value);
     } else if (bool* into = flag_of(edit, key); into != nullptr && flag != nullptr) {
@@ -88,8 +119,14 @@ Edit parse_edit(const char* json) {
   return edit;
 }
 
-std::string carry_out(const char* path, const Edit& edit) {
-  if (!edit.dry_run) recover(checkpoint_scope(system_files(), path));
+std::string carry_out(const char* path, Edit edit) {
+  edit.transaction.recovery = edit.journals.recovery;
+  edit.transaction.recovery.allow_hard_links = edit.transaction.allow_hard_links;
+  if (!edit.dry_run) {
+    edit.transaction.key = made_journal_key(edit.journals.state_folder);
+    edit.transaction.origin = this_origin("libtare");
+    recover(checkpoint_scope(system_files(), path, edit.transaction.key), edit.transaction.recovery);
+  }
   const Checkpoint checkpoint = open_checkpoint(path, {});
   const EditPlan plan = plan_edit(checkpoint, edit.request);
   if (edit.dry_run) {
@@ -99,19 +136,22 @@ std::string carry_out(const char* path, const Edit& edit) {
   return edit_json(checkpoint, plan, commit(system_files(), plan.files, plan.for_history, edit.transaction));
 }
 
-InspectParts parse_parts(const char* options_json) {
+InspectParts parse_parts(const char* options_json, Journals& journals) {
   InspectParts parts;
   for (const auto& [key, value] : options_of(options_json)) {
-    if (key != "globals" || !std::holds_alternative<bool>(value)) refuse_key(key, "Options: globals (true or false)");
+    if (take_journal_option(journals, key, value)) continue;
+    if (key != "globals" || !std::holds_alternative<bool>(value))
+      refuse_key(key, "Options: globals (true or false), state_folder");
     parts.globals = std::get<bool>(value);
   }
   return parts;
 }
 
-/// Another edit that was interrupted would change what is read here: the state before it rules.
+/// Another edit that was interrupted would change what is read here: the state before it rules. What others say of
+/// such does not.
 void require_settled(const char* path) {
-  const auto pending = find_pending(checkpoint_scope(system_files(), path));
-  if (!pending || pending->state == PendingState::unreadable) return;
+  const auto pending = find_pending(checkpoint_scope(system_files(), path, key_for_reading({})));
+  if (!pending || pending->state == PendingState::unreadable || !pending->is_own) return;
   throw Error(Status::busy, std::string(path) + ": an edit of " + pending->when + " is not finished",
               pending->state == PendingState::in_progress ? "Wait for it." : "tare_checkpoint_undo rolls it back.");
 }
@@ -129,9 +169,11 @@ ScalerState read_state(const char* path, const char* at) {
 int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* options_json, tare_error* error) {
   return guard_making(out, error, [&] {
     require(path, "path");
-    const InspectParts parts = parse_parts(options_json);
+    Journals journals;
+    const InspectParts parts = parse_parts(options_json, journals);
     const Checkpoint checkpoint = open_checkpoint(path, {.list_globals = parts.globals});
-    return new_text(inspect_json(checkpoint, find_pending(checkpoint_scope(system_files(), path)), parts));
+    const Scope scope = checkpoint_scope(system_files(), path, key_for_reading(journals));
+    return new_text(inspect_json(checkpoint, find_pending(scope), parts));
   });
 }
 
@@ -140,7 +182,8 @@ int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source* source,
   return guard_making(out, error, [&] {
     require(source, "source");
     require(path, "path");
-    const InspectParts parts = parse_parts(options_json);
+    Journals journals;
+    const InspectParts parts = parse_parts(options_json, journals);
     const CallerFiles files(*source);
     const Checkpoint checkpoint = open_checkpoint(path, {.list_globals = parts.globals, .files = &files});
     return new_text(inspect_json(checkpoint, std::nullopt, parts));
@@ -159,12 +202,20 @@ int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* opti
   return guard_making(out, error, [&] {
     require(path, "path");
     UndoOptions options;
+    Journals journals;
     for (const auto& [key, value] : options_of(options_json)) {
+      if (take_journal_option(journals, key, value)) continue;
+      if (const auto* id = std::get_if<std::string>(&value); key == "id" && id != nullptr) {
+        options.id = *id;
+        continue;
+      }
       if (key != "hard_links" || !std::holds_alternative<bool>(value))
-        refuse_key(key, "Options: hard_links (true or false)");
+        refuse_key(key, "Options: hard_links (true or false), id, state_folder, trust_journal");
       options.allow_hard_links = std::get<bool>(value);
     }
-    return new_text(undo_json(path, undo(checkpoint_scope(system_files(), path), options)));
+    options.recovery = journals.recovery;
+    const Scope scope = checkpoint_scope(system_files(), path, made_journal_key(journals.state_folder));
+    return new_text(undo_json(path, undo(scope, options)));
   });
 }
 

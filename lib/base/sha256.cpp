@@ -23,7 +23,7 @@ void Sha256::add(ByteView bytes) {
   std::copy(bytes.begin(), bytes.end(), rest_.begin());
 }
 
-std::string Sha256::finish() {
+Sha256Digest Sha256::digest() {
   const std::uint64_t bits = size_ * 8;
   constexpr std::size_t length_at = sha256_block_size - sizeof bits;
   Bytes padding(1, std::byte{0x80});
@@ -31,9 +31,19 @@ std::string Sha256::finish() {
   padding.resize(padding.size() + sizeof bits);
   store(padding.data() + padding.size() - sizeof bits, bits, std::endian::big);
   add(padding);
-  std::string digest;
-  for (const std::uint32_t word : state_) digest += fmt::format("{:08x}", word);
+  Sha256Digest digest;
+  std::byte* to = digest.data();
+  for (const std::uint32_t word : state_) {
+    store(to, word, std::endian::big);
+    to += sizeof word;
+  }
   return digest;
+}
+
+std::string Sha256::finish() {
+  std::string text;
+  for (const std::byte byte : digest()) text += fmt::format("{:02x}", byte);
+  return text;
 }
 
 }  // namespace tare

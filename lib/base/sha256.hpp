@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for manifests that vouch for whole files.
+// SHA-256 (FIPS 180-4), for manifests that vouch for whole files, and for HMACs.
 #pragma once
 
 #include <array>
@@ -10,6 +10,8 @@
 
 namespace tare {
 
+using Sha256Digest = std::array<std::byte, 32>;
+
 class Sha256 {
  public:
   explicit Sha256(Sha256Blocks take_blocks = sha256_blocks_fastest()) : take_blocks_(take_blocks) {}
@@ -17,6 +19,8 @@ class Sha256 {
   void add(ByteView bytes);
   /// The digest of all that was added, as 64 lower-case hexadecimal digits. Nothing may be added after it.
   [[nodiscard]] std::string finish();
+  /// The same as bytes.
+  [[nodiscard]] Sha256Digest digest();
 
  private:
   Sha256Blocks take_blocks_;

@@ -39,8 +39,8 @@ std::vector<std::string> folders_with_state(const std::vector<FileEntry>& entrie
 
 }  // namespace
 
-Scope checkpoint_scope(FileLayer& files, const std::string& path, const std::string& upper) {
-  return {files, {whole_of(files, path)}, upper, folders_with_state};
+Scope checkpoint_scope(FileLayer& files, const std::string& path, const JournalKey& key, const std::string& upper) {
+  return {files, {whole_of(files, path)}, upper, key, folders_with_state};
 }
 
 }  // namespace tare

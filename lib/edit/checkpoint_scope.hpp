@@ -8,7 +8,7 @@
 namespace tare {
 
 /// One checkpoint. A file of a distributed one stands for its folder: what was edited under its name is recorded there.
-/// `upper`: see Scope.
-Scope checkpoint_scope(FileLayer& files, const std::string& path, const std::string& upper = {});
+/// `key` and `upper`: see Scope.
+Scope checkpoint_scope(FileLayer& files, const std::string& path, const JournalKey& key, const std::string& upper = {});
 
 }  // namespace tare

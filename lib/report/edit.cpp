@@ -80,6 +80,7 @@ Json report::edit(const Checkpoint& checkpoint, const EditPlan& plan, const std:
   report::add_text(members, "checkpoint", checkpoint.resolved);
   members.add("applied", receipt.has_value());
   members.add("number", receipt ? report::size(receipt->number) : Json());
+  members.add("id", receipt ? Json(receipt->id) : Json());
   members.add("fields", report::list_of(plan.fields, field_json));
   members.add("changes", report::list_of(plan.files, change_json));
   members.add("findings", findings_json(plan, receipt));
@@ -96,6 +97,10 @@ std::string undo_json(const std::string& target, const UndoResult& result) {
   report::add_text(members, "target", target);
   members.add("did", result.kind == UndoKind::undone ? "undone" : "rolled_back");
   members.add("number", report::size(result.number));
+  report::add_text(members, "id", result.id);
+  report::add_text(members, "folder", result.folder);
+  members.add("when", result.when);
+  report::add_origin(members, result.origin);
   members.add("files", report::list_of(result.files, report::safe_text));
   members.add("fields", report::list_of(result.fields, report::field_edit));
   return report::text_of(members.take());

@@ -25,6 +25,9 @@ Json entry_json(const HistoryEntry& entry) {
   members.add("when", entry.when);
   members.add("undone_when", entry.undone_when);
   members.add("state", name(entry.state));
+  members.add("sealed", entry.is_own);
+  report::add_text(members, "id", entry.id);
+  report::add_origin(members, entry.origin);
   report::add_text(members, "folder", entry.folder);
   members.add("files", report::list_of(entry.files, report::safe_text));
   members.add("fields", report::list_of(entry.fields, report::field_edit));

@@ -88,6 +88,12 @@ std::string_view name(PendingState state) {
 
 }  // namespace
 
+void add_origin(Members& members, const Origin& origin) {
+  add_text(members, "user", origin.user);
+  add_text(members, "host", origin.host);
+  add_text(members, "command", origin.command);
+}
+
 Json pending(const std::optional<Pending>& pending) {
   if (!pending) return {};
   Members members;
@@ -95,7 +101,11 @@ Json pending(const std::optional<Pending>& pending) {
   members.add("kind", pending->kind == JournalKind::edit ? "edit" : "undo");
   members.add("number", size(pending->number));
   members.add("when", pending->when);
-  members.add("rules", "before");
+  members.add("rules", pending->is_own ? "before" : "unknown");
+  members.add("sealed", pending->is_own);
+  add_text(members, "id", pending->id);
+  add_origin(members, pending->origin);
+  add_text(members, "problem", pending->problem);
   add_text(members, "folder", pending->folder);
   members.add("files", list_of(pending->files, safe_text));
   members.add("fields", list_of(pending->fields, field_edit));

@@ -36,6 +36,8 @@ std::string safe_text(const std::string& text);
 Json finding(const Finding& finding);
 Json field_edit(const FieldEdit& edit);
 Json pending(const std::optional<Pending>& pending);
+/// "user", "host", "command": texts that anybody may have written.
+void add_origin(Members& members, const Origin& origin);
 /// The whole of "tare.edit/1".
 Json edit(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt);
 

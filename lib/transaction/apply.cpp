@@ -10,12 +10,26 @@
 namespace tare {
 namespace {
 
-constexpr int open_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK;
 constexpr mode_t mode_bits = 07777;
 
 [[noreturn]] void throw_changed(const std::string& path) {
   throw Error(Status::refused, path + ": changed while it was edited",
               "something else writes this file: try again when it is done");
+}
+
+/// The place of the file, whose folder is held by it.
+Place target_of(const Store& store, const FileRecord& record) {
+  auto place = store.target(record);
+  if (!place) throw_changed(store.path(record));
+  return std::move(*place);
+}
+
+/// Of a file that is about to be written in place, or replaced: its other names would show that, or be left behind.
+void require_one_name(const OpenFile& file, nlink_t expected, bool allow_hard_links) {
+  const nlink_t names = file.status().st_nlink;
+  if (names <= expected || allow_hard_links) return;
+  throw Error(Status::refused, fmt::format("{}: has {} names (hard links), which would all change", file.path(), names),
+              "allow hard links if all of them are meant");
 }
 
 void require_still_before(const struct stat& status, const std::string& path, const FileRecord& record) {
@@ -39,7 +53,7 @@ void require_after(const OpenFile& file, const FileRecord& record) {
 // ---- in place -------------------------------------------------------------------------------------------------------
 
 void apply_in_place(const Store& store, const FileRecord& record) {
-  const OpenFile file = open_for_writing(store.files(), store.target(record));
+  const OpenFile file = open_for_writing(target_of(store, record));
   require_still_before(file.status(), file.path(), record);
   if (record.size_after > record.size_before) {
     const ByteView tail = record.tail;
@@ -57,8 +71,11 @@ void apply_in_place(const Store& store, const FileRecord& record) {
   require_after(file, record);
 }
 
-void roll_back_in_place(const Store& store, const FileRecord& record) {
-  const OpenFile file = open_for_writing(store.files(), store.target(record));
+void roll_back_in_place(const Store& store, const FileRecord& record, bool allow_hard_links) {
+  const OpenFile file = open_for_writing(target_of(store, record));
+  // This very file, whatever had the name when all of them were looked at.
+  if (stand_of(file, record) == Stand::foreign) throw_changed(file.path());
+  require_one_name(file, 1, allow_hard_links);
   for (const Swap& swap : record.swaps) {
     if (file.read({swap.offset, swap.before.size()}) != swap.before) file.write(swap.offset, swap.before);
   }
@@ -105,9 +122,9 @@ void take_over_owner_and_mode(const OpenFile& from, const OpenFile& to) {
 }
 
 /// The new content under a name of its own, durable.
-void write_beside(const OpenFile& from, const std::string& path, const FileRecord& record) {
+void write_beside(const OpenFile& from, const Place& beside, const FileRecord& record) {
   const Swap& swap = record.swaps[0];
-  const OpenFile to(from.files(), path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  const OpenFile to = beside.open(O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (from.files().clone(from.descriptor(), to.descriptor()) < 0) copy(from, {0, swap.offset}, to, 0);
   to.write(swap.offset, swap.after);
   const std::uint64_t behind = swap.offset + swap.before.size();
@@ -122,61 +139,79 @@ void write_beside(const OpenFile& from, const std::string& path, const FileRecor
 
 /// Keeps the old file under a second name, durable before anything else happens to the first; where there are no hard
 /// links the only name has to move.
-void put_aside(FileLayer& files, const std::string& from, const std::string& to) {
-  const int linked = files.link(from, to);
+void put_aside(const Place& from, const Place& to) {
+  const int linked = from.folder.files().link_at(from.folder.descriptor(), from.name, to.folder.descriptor(), to.name);
   const bool has_no_links = linked == -EPERM || linked == -EOPNOTSUPP || linked == -ENOSYS || linked == -EMLINK;
-  checked(has_no_links ? files.rename(from, to) : linked, from);
-  if (has_no_links) sync_folder(files, folder_of(from));
-  sync_folder(files, folder_of(to));
+  if (has_no_links) {
+    rename(from, to);
+    from.folder.sync();
+  } else {
+    checked(linked, from.path());
+  }
+  to.folder.sync();
 }
 
 void apply_rewritten(const Store& store, const Journal& journal, std::size_t index) {
   const FileRecord& record = journal.files[index];
-  FileLayer& files = store.files();
-  const std::string target = store.target(record);
-  const OpenFile from(files, target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  require_still_before(from.status(), target, record);
-  write_beside(from, store.new_path(journal, index), record);
-  const auto named = status_of(files, target);
-  if (!named) throw_changed(target);
-  require_still_before(*named, target, record);
-  put_aside(files, target, store.old_path(journal, index));
-  checked(files.rename(store.new_path(journal, index), target), target);
-  sync_folder(files, folder_of(target));
-  sync_folder(files, store.inside());
+  const Place target = target_of(store, record);
+  const Place fresh = store.new_place(journal, index);
+  const OpenFile from = target.open(O_RDONLY);
+  require_still_before(from.status(), target.path(), record);
+  write_beside(from, fresh, record);
+  const auto named = target.status();
+  if (!named) throw_changed(target.path());
+  require_still_before(*named, target.path(), record);
+  put_aside(target, store.old_place(journal, index));
+  rename(fresh, target);
+  target.folder.sync();
+  store.inside().sync();
 }
 
-void roll_back_rewritten(const Store& store, const Journal& journal, std::size_t index) {
-  FileLayer& files = store.files();
-  const std::string target = store.target(journal.files[index]);
-  const std::string old_path = store.old_path(journal, index);
-  if (status_of(files, old_path)) checked(files.rename(old_path, target), target);
+void roll_back_rewritten(const Store& store, const Journal& journal, std::size_t index, bool allow_hard_links) {
+  const FileRecord& record = journal.files[index];
+  if (stand_of(store, journal, index) == Stand::foreign) throw_changed(store.path(record));
+  const Place target = target_of(store, record);
+  const Place old = store.old_place(journal, index);
+  if (const auto aside = open_target(old)) {
+    const auto named = target.status();
+    const bool is_same_file = named && named->st_ino == aside->status().st_ino;
+    require_one_name(*aside, is_same_file ? 2 : 1, allow_hard_links);
+    const auto replaced = is_same_file ? std::nullopt : open_target(target);
+    if (replaced) require_one_name(*replaced, 1, allow_hard_links);
+    rename(old, target);
+  }
   // Where both were names of one file still, renaming has done nothing.
-  remove_if_there(files, old_path);
-  remove_if_there(files, store.new_path(journal, index));
-  sync_folder(files, folder_of(target));
-  sync_folder(files, store.inside());
+  old.folder.remove_if_there(old.name);
+  const Place fresh = store.new_place(journal, index);
+  fresh.folder.remove_if_there(fresh.name);
+  target.folder.sync();
+  store.inside().sync();
 }
 
 /// Makes a read-only file of ours writable for as long as it takes to open it.
-OpenFile open_read_only_file(FileLayer& files, const std::string& path) {
-  const OpenFile reading(files, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+OpenFile open_read_only_file(const Place& place) {
+  const OpenFile reading = place.open(O_RDONLY);
   const struct stat status = reading.status();
-  if (status.st_uid != files.user()) throw_file_error(path, EACCES);
+  FileLayer& files = reading.files();
+  if (status.st_uid != files.user() || !S_ISREG(status.st_mode)) throw_file_error(reading.path(), EACCES);
   const mode_t mode = status.st_mode & mode_bits;
-  checked(files.fchmod(reading.descriptor(), mode | S_IWUSR), path);
-  const int opened = files.open(path, open_flags, 0);
+  checked(files.fchmod(reading.descriptor(), mode | S_IWUSR), reading.path());
+  const int opened = place.folder.try_open(place.name, O_RDWR);
   const int restored = files.fchmod(reading.descriptor(), mode);
-  OpenFile file = OpenFile::adopt(files, path, opened);
-  checked(restored, path);
+  OpenFile file = OpenFile::adopt(files, reading.path(), opened);
+  checked(restored, reading.path());
+  if (file.status().st_ino != status.st_ino) throw_changed(reading.path());
   return file;
 }
 
 }  // namespace
 
-OpenFile open_for_writing(FileLayer& files, const std::string& path) {
-  const int opened = files.open(path, open_flags, 0);
-  return opened == -EACCES ? open_read_only_file(files, path) : OpenFile::adopt(files, path, opened);
+OpenFile open_for_writing(const Place& place) {
+  const int opened = place.folder.try_open(place.name, O_RDWR);
+  if (opened == -EACCES) return open_read_only_file(place);
+  OpenFile file = OpenFile::adopt(place.folder.files(), place.path(), opened);
+  if (!S_ISREG(file.status().st_mode)) throw Error(Status::refused, file.path() + ": not a regular file");
+  return file;
 }
 
 void apply_file(const Store& store, const Journal& journal, std::size_t index) {
@@ -184,15 +219,17 @@ void apply_file(const Store& store, const Journal& journal, std::size_t index) {
   record.way == Way::in_place ? apply_in_place(store, record) : apply_rewritten(store, journal, index);
 }
 
-void roll_back_file(const Store& store, const Journal& journal, std::size_t index) {
+void roll_back_file(const Store& store, const Journal& journal, std::size_t index, bool allow_hard_links) {
   const FileRecord& record = journal.files[index];
-  record.way == Way::in_place ? roll_back_in_place(store, record) : roll_back_rewritten(store, journal, index);
+  record.way == Way::in_place ? roll_back_in_place(store, record, allow_hard_links)
+                              : roll_back_rewritten(store, journal, index, allow_hard_links);
 }
 
 void remove_parts(const Store& store, const Journal& journal) {
   for (std::size_t index = 0; index < journal.files.size(); ++index) {
     if (journal.files[index].way != Way::rewritten) continue;
-    remove_if_there(store.files(), store.old_path(journal, index));
+    const Place old = store.old_place(journal, index);
+    old.folder.remove_if_there(old.name);
   }
 }
 

@@ -1,5 +1,6 @@
 // Carrying out one file's part of a transaction, taking it back, and telling which of both a file shows.
 //
+// Each file is reached from the store's folder without following links, and its folder is held open until it is done.
 // Files do not depend on each other: between the journal's sync and the commit they may be worked on in any order, or
 // at the same time.
 #pragma once
@@ -18,13 +19,13 @@ enum class Stand {
 /// Where the file stands. `file` is open for reading; times and mode do not count.
 Stand stand_of(const OpenFile& file, const FileRecord& record);
 
-/// Opens the file of a record for reading; nothing where it is gone, or its name leads elsewhere (a link) or to
-/// anything but a file: then it is not the file that was edited.
-std::optional<OpenFile> open_target(const Store& store, const FileRecord& record);
+/// Opens a file for reading; nothing where there is none, or the name is a link's or anything else's but a file's: then
+/// it is not the file that was edited.
+std::optional<OpenFile> open_target(const Place& place);
 
 /// Opens an existing regular file for reading and writing. One that is read-only but ours is made writable for that
 /// moment: the mode is back when this returns.
-OpenFile open_for_writing(FileLayer& files, const std::string& path);
+OpenFile open_for_writing(const Place& place);
 
 /// Brings file number `index` of the journal to its new state, durable and read back. REQUIRES: the journal is durable.
 /// Throws `refused` where the file is not in its old state any more, `io` where anything fails: then roll back.
@@ -34,8 +35,8 @@ void apply_file(const Store& store, const Journal& journal, std::size_t index);
 Stand stand_of(const Store& store, const Journal& journal, std::size_t index);
 
 /// Brings file number `index` back to its old bytes, size, mode and mtime, from wherever apply was stopped; durable.
-/// May be repeated. REQUIRES: it does not stand foreign.
-void roll_back_file(const Store& store, const Journal& journal, std::size_t index);
+/// May be repeated. Throws `refused` where it stands foreign, or has other names that are not to change with it.
+void roll_back_file(const Store& store, const Journal& journal, std::size_t index, bool allow_hard_links);
 
 /// Removes the old copies that rewritten files left aside. REQUIRES: the commit is durable.
 void remove_parts(const Store& store, const Journal& journal);

@@ -33,7 +33,10 @@ void take_back(const Claim& claim, const Journal& journal, const FileOutcomes& a
       if (applied.begun[index] == 0) continue;
       if (!was_refused_untouched(store, journal, index, applied.failures[index])) touched.push_back(index);
     }
-    roll_back(store, journal, touched, {});
+    // What has several names was let through when the transaction began.
+    RecoverOptions options;
+    options.allow_hard_links = true;
+    roll_back(store, journal, touched, options);
     claim.withdraw();
   } catch (const Error& second) {
     throw Error(Status::io, std::string(problem.what()) + "; rolling back was stopped as well: " + second.what(),
@@ -65,7 +68,7 @@ void tidy_up(const Claim& claim, const Journal& journal, bool keeps_history) {
 
 void carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record) {
   try {
-    claim.write(encoded(journal));
+    claim.write(journal);
   } catch (...) {
     claim.withdraw();
     throw;

@@ -19,11 +19,12 @@ constexpr std::array lists = {"SHA256SUMS",  "SHA512SUMS",    "SHA1SUMS",       
 
 /// The text of a small regular file, or nothing.
 std::string text_of(FileLayer& files, const std::string& path) {
-  const auto status = status_of(files, path);
+  const auto place = place_of(files, path);
+  const auto status = place ? place->status() : std::nullopt;
   if (!status || !S_ISREG(status->st_mode)) return {};
   const auto size = static_cast<std::uint64_t>(status->st_size);
   if (size > limits::max_small_text_bytes) return {};
-  const int opened = files.open(path, O_RDONLY | O_NONBLOCK, 0);
+  const int opened = place->folder.try_open(place->name, O_RDONLY);
   if (opened < 0) return {};
   const Bytes bytes = OpenFile::adopt(files, path, opened).read({0, size});
   return std::string(as_text(bytes));

@@ -3,89 +3,88 @@
 #include <cerrno>
 
 #include "lib/base/error.hpp"
+#include "lib/transaction/journal_file.hpp"
 
 namespace tare {
 namespace {
 
 constexpr int attempts = 16;  // each one lost to another process that finished in between
 
-[[noreturn]] void throw_busy(const Store& store) {
-  throw Error(Status::busy, store.folder() + ": another tare is editing here", "wait until it is done");
+[[noreturn]] void throw_busy(const std::string& folder) {
+  throw Error(Status::busy, folder + ": another tare is editing here", "wait until it is done");
 }
 
 bool has_no_locks(int result) {
   return result == -ENOSYS || result == -ENOLCK || result == -EOPNOTSUPP || result == -EINVAL;
 }
 
-/// Does the path still name the file that was opened?
-bool is_current(const OpenFile& file) {
-  const auto named = status_of(file.files(), file.path());
+/// Does the name still stand for the file that was opened?
+bool is_current(const Place& place, const OpenFile& file) {
+  const auto named = place.status();
   return named && named->st_ino == file.status().st_ino;
-}
-
-void make_folder(const Store& store) {
-  const int result = store.files().mkdir(store.inside(), 0777);
-  if (result != -EEXIST) {
-    checked(result, store.inside());
-  } else if (status_of(store.files(), store.inside()) && !store.exists()) {
-    throw Error(Status::refused, store.inside() + ": is not a folder of yours, or not a folder",
-                "remove it, or edit a copy elsewhere");
-  }
 }
 
 }  // namespace
 
-std::optional<Claim> Claim::create(const Store& store, mode_t mode) {
+std::optional<Claim> Claim::create(const Folder& home, const JournalKey& key, mode_t mode) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    make_folder(store);
-    const int opened =
-        store.files().open(store.pending_path(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, mode);
+    const Store store = Store::make(home, key);
+    const Place place = store.pending();
+    const int opened = place.folder.try_open(place.name, O_RDWR | O_CREAT | O_EXCL, mode);
     if (opened == -ENOENT) continue;  // the last one out removed the folder
     if (opened == -EEXIST) return std::nullopt;
     if (opened < 0) store.remove_if_empty();
-    OpenFile file = OpenFile::adopt(store.files(), store.pending_path(), opened);
+    OpenFile file = OpenFile::adopt(store.files(), place.path(), opened);
     const int locked = store.files().try_lock(file.descriptor());
     // Without locks the exclusive creation alone keeps others out; they cannot tell that we are alive, and refuse.
-    if (locked == -EAGAIN) throw_busy(store);
+    if (locked == -EAGAIN) throw_busy(home.path());
     if (!has_no_locks(locked)) checked(locked, file.path());
-    if (is_current(file)) return Claim(store, std::move(file));
+    if (is_current(place, file)) return Claim(store, std::move(file));
   }
-  throw_busy(store);
+  throw_busy(home.path());
 }
 
 std::optional<Claim> Claim::adopt(const Store& store, bool assume_abandoned) {
-  if (!store.exists()) return std::nullopt;
+  const Place place = store.pending();
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    const int opened = store.files().open(store.pending_path(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    const auto regular = is_regular(place);
+    if (!regular) return std::nullopt;
+    if (!*regular) throw Error(Status::refused, place.path() + ": is no regular file", "remove it");
+    const int opened = place.folder.try_open(place.name, O_RDWR);
     if (opened == -ENOENT) return std::nullopt;
-    OpenFile file = OpenFile::adopt(store.files(), store.pending_path(), opened);
+    OpenFile file = OpenFile::adopt(store.files(), place.path(), opened);
     const int locked = store.files().try_lock(file.descriptor());
-    if (locked == -EAGAIN) throw_busy(store);
+    if (locked == -EAGAIN) throw_busy(store.folder());
     if (has_no_locks(locked) && !assume_abandoned) {
-      throw Error(Status::busy,
-                  store.pending_path() +
-                      ": an edit is in progress, or was interrupted: without file locks here nobody can tell",
-                  "end every other tare that edits here, then force the recovery");
+      throw Error(
+          Status::busy,
+          place.path() + ": an edit is in progress, or was interrupted: without file locks here nobody can tell",
+          "end every other tare that edits here, then force the recovery");
     }
     if (!has_no_locks(locked)) checked(locked, file.path());
-    if (is_current(file)) return Claim(store, std::move(file));
+    if (is_current(place, file)) return Claim(store, std::move(file));
   }
-  throw_busy(store);
+  throw_busy(store.folder());
 }
 
-void Claim::write(ByteView journal) const {
-  file_.write(0, journal);
+std::optional<Journal> Claim::read() const {
+  return read_journal(file_, store_.key());
+}
+
+void Claim::write(const Journal& journal) const {
+  file_.write(0, encoded(journal, store_.key()));
   file_.sync();
-  sync_folder(store_.files(), store_.inside());
-  sync_folder(store_.files(), store_.folder());
+  store_.inside().sync();
+  store_.home().sync();
 }
 
 void Claim::commit_as(StoredRecord record) const {
-  checked(store_.files().rename(file_.path(), store_.record_path(record)), file_.path());
+  rename(store_.pending(), store_.record_place(record));
 }
 
 void Claim::drop() const {
-  checked(store_.files().unlink(file_.path()), file_.path());
+  const Place place = store_.pending();
+  checked(store_.files().unlink_at(place.folder.descriptor(), place.name), place.path());
 }
 
 void Claim::withdraw() const {

@@ -40,11 +40,6 @@ std::int64_t checked(std::int64_t result, const std::string& path) {
   return result;
 }
 
-OpenFile::OpenFile(FileLayer& files, std::string path, int flags, mode_t mode)
-    : files_(&files),
-      path_(std::move(path)),
-      descriptor_(static_cast<int>(checked(files.open(path_, flags, mode), path_))) {}
-
 OpenFile OpenFile::adopt(FileLayer& files, const std::string& path, int opened) {
   return {files, path, Opened{static_cast<int>(checked(opened, path))}};
 }
@@ -93,25 +88,6 @@ void OpenFile::sync() const {
 
 void OpenFile::sync_data() const {
   checked(files_->fdatasync(descriptor_), path_);
-}
-
-std::optional<struct stat> status_of(FileLayer& files, const std::string& path) {
-  struct stat status {};
-  const int result = files.lstat(path, status);
-  if (result == -ENOENT || result == -ENOTDIR) return std::nullopt;
-  checked(result, path);
-  return status;
-}
-
-void sync_folder(FileLayer& files, const std::string& folder) {
-  const OpenFile open(files, folder, O_RDONLY | O_DIRECTORY);
-  const int result = files.fsync(open.descriptor());
-  if (result != -EINVAL) checked(result, folder);
-}
-
-void remove_if_there(FileLayer& files, const std::string& path) {
-  const int result = files.unlink(path);
-  if (result != -ENOENT) checked(result, path);
 }
 
 std::string joined(const std::string& folder, const std::string& name) {

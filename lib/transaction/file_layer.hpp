@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,12 +15,20 @@
 
 namespace tare {
 
-/// System calls, one for one. Every function that returns an integer returns the negative errno where it fails.
+/// Where an absolute path starts.
+inline constexpr int no_folder = -1;
+
+/// System calls, one for one. Every function that returns an integer returns the negative errno where it fails. Names
+/// are single ones, in a folder that is open.
 class FileLayer {
  public:
   virtual ~FileLayer() = default;
 
-  virtual int open(const std::string& path, int flags, mode_t mode) = 0;
+  /// Opens a folder to reach names in it. `path` is absolute where `base` is `no_folder`; else it lies below that
+  /// folder and cannot leave it. Where any part of it is a link: -ELOOP or -ENOTDIR.
+  virtual int open_folder(int base, const std::string& path) = 0;
+  /// Does not follow a link (-ELOOP), and does not wait for a pipe or a device.
+  virtual int open_at(int folder, const std::string& name, int flags, mode_t mode) = 0;
   virtual void close(int descriptor) noexcept = 0;
   virtual std::int64_t pread(int descriptor, std::span<std::byte> to, std::uint64_t offset) = 0;
   virtual std::int64_t pwrite(int descriptor, ByteView from, std::uint64_t offset) = 0;
@@ -29,19 +36,20 @@ class FileLayer {
   virtual int fdatasync(int descriptor) = 0;
   virtual int ftruncate(int descriptor, std::uint64_t size) = 0;
   virtual int fstat(int descriptor, struct stat& into) = 0;
-  virtual int lstat(const std::string& path, struct stat& into) = 0;
+  virtual int stat_at(int folder, const std::string& name, struct stat& into) = 0;
   virtual int fchmod(int descriptor, mode_t mode) = 0;
   virtual int fchown(int descriptor, uid_t user, gid_t group) = 0;
   /// Sets the time of the last change and leaves the time of the last access.
   virtual int set_mtime(int descriptor, timespec mtime) = 0;
 
-  virtual int rename(const std::string& from, const std::string& to) = 0;
-  virtual int link(const std::string& from, const std::string& to) = 0;
-  virtual int unlink(const std::string& path) = 0;
-  virtual int mkdir(const std::string& path, mode_t mode) = 0;
-  virtual int rmdir(const std::string& path) = 0;
-  virtual int list(const std::string& path, std::vector<FileEntry>& into) = 0;
-  /// `path` without symlinks, dots and repeated slashes, as realpath(3).
+  virtual int rename_at(int from_folder, const std::string& from, int to_folder, const std::string& to) = 0;
+  virtual int link_at(int from_folder, const std::string& from, int to_folder, const std::string& to) = 0;
+  virtual int unlink_at(int folder, const std::string& name) = 0;
+  virtual int mkdir_at(int folder, const std::string& name, mode_t mode) = 0;
+  virtual int rmdir_at(int folder, const std::string& name) = 0;
+  /// Up to `most` entries.
+  virtual int list(int folder, std::size_t most, std::vector<FileEntry>& into) = 0;
+  /// A path that the user named, without symlinks, dots and repeated slashes, as realpath(3).
   virtual int resolve(const std::string& path, std::string& into) = 0;
 
   /// Locks the whole file for writing, for as long as the descriptor is open; -EAGAIN where another holds it.
@@ -75,7 +83,6 @@ std::int64_t checked(std::int64_t result, const std::string& path);
 /// An open file or folder, closed at the end of its life. Functions throw `io` that names the path.
 class OpenFile {
  public:
-  OpenFile(FileLayer& files, std::string path, int flags, mode_t mode = 0);
   /// Takes over what `open` gave: a descriptor, or the negative errno, which it throws.
   static OpenFile adopt(FileLayer& files, const std::string& path, int opened);
   OpenFile(OpenFile&& other) noexcept;
@@ -105,16 +112,6 @@ class OpenFile {
   std::string path_;
   int descriptor_;
 };
-
-/// Nothing where there is no such file.
-std::optional<struct stat> status_of(FileLayer& files, const std::string& path);
-
-/// Makes the names in a folder durable. File systems that cannot sync a folder (EINVAL) are taken to do it by
-/// themselves.
-void sync_folder(FileLayer& files, const std::string& folder);
-
-/// Removes a name; one that is not there is as good as removed.
-void remove_if_there(FileLayer& files, const std::string& path);
 
 std::string joined(const std::string& folder, const std::string& name);
 /// The folder of an absolute path: "/a" for "/a/b", "/" for "/a" and for "/".

@@ -16,6 +16,9 @@ enum class HistoryState {
 
 struct HistoryEntry {
   std::uint64_t number = 0;  ///< counts up in its folder
+  std::string id;            ///< no other edit has it, in whatever folder; empty if damaged
+  bool is_own = false;       ///< sealed with this user's key; else it is only what somebody says
+  Origin origin;             ///< who made it; empty where an older tare did
   std::string folder;        ///< the one that holds `.tare`
   std::string when;          ///< of the edit, ISO 8601, UTC: "2026-03-01T12:00:00Z"; empty if damaged
   std::string undone_when;   ///< likewise; empty unless undone
@@ -33,17 +36,17 @@ std::size_t prune(const Scope& scope, RecoverOptions options = {});
 
 /// A record that concerns what the user named.
 struct FoundRecord {
-  Store store;
+  std::string folder;
   StoredRecord record;
-  Journal journal;
+  Journal journal;  ///< without the bytes of the files
 };
 
-/// Those that can be read, oldest first.
+/// Those that can be read, oldest first, whatever folder they are in.
 std::vector<FoundRecord> records_of(const Scope& scope);
 
 std::string utc_text(timespec moment);
 
 /// The fields of a journal with absolute file names.
-std::vector<FieldEdit> absolute_fields(const Store& store, const Journal& journal);
+std::vector<FieldEdit> absolute_fields(const std::string& folder, const Journal& journal);
 
 }  // namespace tare

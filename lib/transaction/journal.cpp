@@ -2,17 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
+#include "lib/transaction/journal_limits.hpp"
 
 namespace tare {
 namespace {
 
 constexpr std::string_view magic = "TAREJNL\n";
 
-enum class Tag : std::uint32_t { header = 1, field = 2, file = 3, end = 4 };
+enum class Tag : std::uint32_t { header = 1, field = 2, file = 3, end = 4, seal = 5 };
 
 constexpr std::size_t frame_bytes = 16;  // tag u32, payload size u64, and the CRC-32 u32 behind the payload
 
@@ -159,24 +162,55 @@ FileRecord file_of(Reader reader, const std::string& journal) {
   return file;
 }
 
-Journal header_of(Reader reader, const std::string& name) {
+/// Journals of version 1 name no edit; the moment of theirs does.
+std::string id_by_time(timespec moment) {
+  return fmt::format("{:x}-{:x}", moment.tv_sec, moment.tv_nsec);
+}
+
+struct Header {
+  Journal journal;
+  bool has_seal = false;
+};
+
+Header header_of(Reader reader, const std::string& name) {
   const auto version = reader.number<std::uint32_t>();
   if (version > journal_version) {
     throw Error(Status::unsupported, fmt::format("{}: written by a newer tare (journal version {})", name, version),
                 "use that version of tare");
   }
-  Journal journal;
+  Header header{{}, version > 1};
+  Journal& journal = header.journal;
   journal.kind = reader.number<std::uint32_t>() == static_cast<std::uint32_t>(JournalKind::undo) ? JournalKind::undo
                                                                                                  : JournalKind::edit;
   journal.number = reader.number<std::uint64_t>();
   journal.when = reader.moment();
   journal.edited = reader.moment();
-  return journal;
+  journal.id = id_by_time(journal.edited);
+  if (!header.has_seal) return header;
+  Origin& origin = journal.origin;
+  for (std::string* text : {&journal.id, &origin.user, &origin.host, &origin.command}) {
+    *text = reader.text();
+    if (text->size() > limits::max_origin_bytes) throw Error(Status::corrupt, name + ": its header is too long");
+  }
+  if (reader.short_of_bytes() || journal.id.empty()) throw Error(Status::corrupt, name + ": its header is too short");
+  return header;
+}
+
+/// Is the next frame a seal, the last one, over all that stands before it? Nothing where it is none.
+std::optional<bool> is_sealed(ByteView before, ByteView rest, const JournalKey& key) {
+  const auto frame = take_frame(rest);
+  if (!frame || frame->tag != Tag::seal || !rest.empty()) return std::nullopt;
+  Sha256Digest seal{};
+  if (!key.exists() || frame->payload.size() != seal.size()) return false;
+  std::copy(frame->payload.begin(), frame->payload.end(), seal.begin());
+  HmacSha256 sealing = key.sealing();
+  sealing.add(before);
+  return same_digest(sealing.finish(), seal);
 }
 
 }  // namespace
 
-Bytes encoded(const Journal& journal) {
+Bytes encoded(const Journal& journal, const JournalKey& key) {
   Bytes bytes(as_bytes(magic).begin(), as_bytes(magic).end());
   Bytes header;
   append_le<std::uint32_t>(header, journal_version);
@@ -184,6 +218,9 @@ Bytes encoded(const Journal& journal) {
   append_le<std::uint64_t>(header, journal.number);
   put(header, journal.when);
   put(header, journal.edited);
+  for (const std::string* text : {&journal.id, &journal.origin.user, &journal.origin.host, &journal.origin.command}) {
+    put(header, as_bytes(*text));
+  }
   put_frame(bytes, Tag::header, header);
   for (const FieldEdit& field : journal.fields) put_frame(bytes, Tag::field, payload_of(field));
   for (const FileRecord& file : journal.files) put_frame(bytes, Tag::file, payload_of(file));
@@ -191,15 +228,23 @@ Bytes encoded(const Journal& journal) {
   append_le<std::uint64_t>(end, journal.fields.size());
   append_le<std::uint64_t>(end, journal.files.size());
   put_frame(bytes, Tag::end, end);
+  Bytes seal;
+  if (key.exists()) {
+    HmacSha256 sealing = key.sealing();
+    sealing.add(bytes);
+    std::ranges::copy(sealing.finish(), std::back_inserter(seal));
+  }
+  put_frame(bytes, Tag::seal, seal);
   return bytes;
 }
 
-std::optional<Journal> decoded(ByteView bytes, const std::string& name) {
+std::optional<Journal> decoded(ByteView bytes, const std::string& name, const JournalKey& key) {
+  const ByteView whole = bytes;
   if (bytes.size() < magic.size() || as_text(bytes.first(magic.size())) != magic) return std::nullopt;
   bytes = bytes.subspan(magic.size());
   const auto header = take_frame(bytes);
   if (!header || header->tag != Tag::header) return std::nullopt;
-  Journal journal = header_of(Reader(header->payload), name);
+  auto [journal, has_seal] = header_of(Reader(header->payload), name);
   std::vector<ByteView> files;
   while (const auto frame = take_frame(bytes)) {
     if (frame->tag == Tag::field) journal.fields.push_back(field_of(Reader(frame->payload)));
@@ -207,6 +252,11 @@ std::optional<Journal> decoded(ByteView bytes, const std::string& name) {
     if (frame->tag != Tag::end) continue;
     Reader end(frame->payload);
     if (end.number<std::uint64_t>() != journal.fields.size() || end.number<std::uint64_t>() != files.size()) break;
+    if (has_seal) {
+      const auto sealed = is_sealed(whole.first(whole.size() - bytes.size()), bytes, key);
+      if (!sealed) break;
+      journal.is_own = *sealed;
+    }
     for (const ByteView payload : files) journal.files.push_back(file_of(Reader(payload), name));
     return journal;
   }

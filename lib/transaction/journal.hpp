@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "lib/transaction/journal_key.hpp"
+#include "lib/transaction/origin.hpp"
 #include "lib/transaction/record.hpp"
 
 namespace tare {
 
-inline constexpr std::uint32_t journal_version = 1;
+inline constexpr std::uint32_t journal_version = 2;
 
 /// One field that was edited, for people: history shows it, nothing else reads it.
 struct FieldEdit {
@@ -26,16 +28,22 @@ enum class JournalKind : std::uint32_t { edit = 1, undo = 2 };
 struct Journal {
   JournalKind kind = JournalKind::edit;
   std::uint64_t number = 0;  ///< the edit's own; of an undo, that of the edit undone
+  std::string id;            ///< the edit's own, unlike that of any other; of an undo, that of the edit undone
   timespec when{};           ///< of this transaction: of an undo, when it was undone
   timespec edited{};         ///< of the edit
+  Origin origin;             ///< of the edit
   std::vector<FieldEdit> fields;
   std::vector<FileRecord> files;
+  /// Sealed with the key that it was read with: this user's tare wrote it, every byte of it. Of any other journal
+  /// nothing may be believed, and nothing is done that it says unless the user trusts it.
+  bool is_own = false;
 };
 
-Bytes encoded(const Journal& journal);
+/// Sealed with the key, where there is one.
+Bytes encoded(const Journal& journal, const JournalKey& key);
 
 /// Nothing where the bytes end early or a checksum is wrong: then the journal was never complete on disk, and nothing
 /// was applied. Throws `unsupported` for a newer version, `corrupt` where a complete journal contradicts itself.
-std::optional<Journal> decoded(ByteView bytes, const std::string& name);
+std::optional<Journal> decoded(ByteView bytes, const std::string& name, const JournalKey& key);
 
 }  // namespace tare

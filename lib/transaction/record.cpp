@@ -91,12 +91,19 @@ Witness witness_place(const FileRecord& record) {
   return {record.size_before - size, record.size_after - size, size, 0};
 }
 
+/// In any case of letters: some file systems make no difference.
+bool is_store_name(const std::string& part) {
+  constexpr std::string_view name = ".tare";
+  return std::equal(part.begin(), part.end(), name.begin(), name.end(),
+                    [](char a, char b) { return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b); });
+}
+
 bool is_inside_name(const std::string& name) {
   if (name.empty() || name.find('\0') != std::string::npos) return false;
   for (std::size_t at = 0; at <= name.size();) {
     const std::size_t end = std::min(name.find('/', at), name.size());
     const std::string part = name.substr(at, end - at);
-    if (part.empty() || part == "." || part == ".." || part == ".tare") return false;
+    if (part.empty() || part == "." || part == ".." || is_store_name(part)) return false;
     at = end + 1;
   }
   return true;
@@ -201,7 +208,7 @@ void require_sane(const FileRecord& record, const std::string& journal) {
   if (!is_inside_name(record.name)) {
     throw Error(Status::corrupt,
                 fmt::format("{}: names the file '{}', which may lie outside its folder", journal, record.name),
-                "this journal was not written by tare: remove it if the checkpoint came from elsewhere");
+                "this journal was not written by tare: `tare history --prune` forgets it");
   }
   if (!has_sane_sizes(record) || !has_sane_swaps(record) || !has_sane_times(record) || !has_sane_witness(record)) {
     throw Error(Status::corrupt, fmt::format("{}: the record of {} contradicts itself", journal, record.name));

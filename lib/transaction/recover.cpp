@@ -1,5 +1,7 @@
 #include "lib/transaction/recover.hpp"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <numeric>
 
@@ -7,6 +9,7 @@
 #include "lib/transaction/apply.hpp"
 #include "lib/transaction/each_file.hpp"
 #include "lib/transaction/history.hpp"
+#include "lib/transaction/journal_file.hpp"
 
 namespace tare {
 namespace {
@@ -16,38 +19,126 @@ constexpr int attempts = 16;  // claims lost to others that finished in between
 Pending described(const Store& store, const Journal& journal, PendingState state) {
   Pending pending;
   pending.state = state;
+  pending.is_own = journal.is_own;
   pending.folder = store.folder();
   pending.kind = journal.kind;
   pending.number = journal.number;
+  pending.id = journal.id;
+  pending.origin = journal.origin;
   pending.when = utc_text(journal.when);
-  for (const FileRecord& record : journal.files) pending.files.push_back(store.target(record));
-  pending.fields = absolute_fields(store, journal);
+  for (const FileRecord& record : journal.files) pending.files.push_back(store.path(record));
+  pending.fields = absolute_fields(store.folder(), journal);
   return pending;
 }
 
+Pending unreadable(const Store& store, std::string problem) {
+  Pending unknown;
+  unknown.state = PendingState::unreadable;
+  unknown.folder = store.folder();
+  unknown.problem = std::move(problem);
+  return unknown;
+}
+
 std::optional<Pending> pending_in(const Store& store, const Scope& scope) {
-  const int opened = store.files().open(store.pending_path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  const Place place = store.pending();
+  const auto regular = is_regular(place);
+  if (!regular) return std::nullopt;
+  if (!*regular) return unreadable(store, "it is no regular file");
+  const int opened = place.folder.try_open(place.name, O_RDONLY);
   if (opened == -ENOENT) return std::nullopt;
-  if (opened == -EACCES) {
-    Pending unknown;
-    unknown.state = PendingState::unreadable;
-    unknown.folder = store.folder();
-    return unknown;
-  }
-  const OpenFile file = OpenFile::adopt(store.files(), store.pending_path(), opened);
+  if (opened == -EACCES) return unreadable(store, "you may not read it");
+  const OpenFile file = OpenFile::adopt(store.files(), place.path(), opened);
   const bool is_held = store.files().is_locked(file.descriptor()) > 0;
-  const auto journal = decoded(read_whole(file), file.path());
-  if (!journal || !scope.touches(store, *journal)) return std::nullopt;
-  return described(store, *journal, is_held ? PendingState::in_progress : PendingState::interrupted);
+  try {
+    const auto journal = read_journal(file, store.key());
+    if (!journal || !scope.touches(store, *journal)) return std::nullopt;
+    return described(store, *journal, is_held ? PendingState::in_progress : PendingState::interrupted);
+  } catch (const Error& problem) {
+    return unreadable(store, problem.what());
+  }
+}
+
+/// Bytes, or what becomes of the whole file, in words.
+std::vector<std::string> writes_of(const Store& store, const FileRecord& record) {
+  const std::string path = store.path(record);
+  if (record.way == Way::rewritten) {
+    return {fmt::format("{}: the whole file, of {} bytes, which differ from offset {} on", path, record.size_after,
+                        record.swaps[0].offset)};
+  }
+  std::vector<std::string> lines;
+  for (const Swap& swap : record.swaps) {
+    if (swap.before != swap.after)
+      lines.push_back(fmt::format("{}: {} bytes at offset {}", path, swap.after.size(), swap.offset));
+  }
+  if (record.size_after != record.size_before) {
+    lines.push_back(fmt::format("{}: {} bytes become {}", path, record.size_before, record.size_after));
+  }
+  return lines;
+}
+
+/// Whose maker is gone, and whose journal may be acted upon. Nothing where it was never complete, or is to be
+/// forgotten.
+std::optional<Journal> journal_to_roll_back(const Claim& held, const RecoverOptions& options) {
+  try {
+    auto journal = held.read();
+    const bool is_trusted = journal && (journal->is_own || options.trust_journals);
+    if (journal && !is_trusted && options.forget_untrusted) return std::nullopt;
+    return journal;
+  } catch (const Error&) {
+    if (options.forget_untrusted) return std::nullopt;
+    throw;
+  }
+}
+
+RecoverOptions without_trust(RecoverOptions options) {
+  options.trust_journals = false;
+  return options;
+}
+
+std::optional<Pending> recover(const Store& store, const Scope* scope, const RecoverOptions& options) {
+  const auto held = Claim::adopt(store, options.assume_abandoned);
+  if (!held) return std::nullopt;
+  const auto journal = journal_to_roll_back(*held, options);
+  if (journal && scope != nullptr && !scope->touches(store, *journal)) return std::nullopt;
+  std::optional<Pending> rolled_back;
+  if (journal) {
+    require_trusted(store, *journal, store.pending().path(), true, options);
+    std::vector<std::size_t> all(journal->files.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    roll_back(store, *journal, all, options);
+    rolled_back = described(store, *journal, PendingState::interrupted);
+  }
+  store.sweep();
+  held->withdraw();
+  return rolled_back;
 }
 
 }  // namespace
 
 std::optional<Pending> find_pending(const Scope& scope) {
-  for (const Store& store : scope.stores()) {
-    if (auto pending = pending_in(store, scope)) return pending;
+  std::optional<Pending> others;
+  for (const std::string& folder : scope.folders()) {
+    const auto store = scope.store_in(folder);
+    auto pending = store ? pending_in(*store, scope) : std::nullopt;
+    if (pending && pending->is_own) return pending;
+    if (pending && !others) others = std::move(pending);
   }
-  return std::nullopt;
+  return others;
+}
+
+void require_trusted(const Store& store, const Journal& journal, const std::string& path, bool writes_old,
+                     const RecoverOptions& options) {
+  if (journal.is_own) return;
+  if (!options.trust_journals) {
+    throw Error(
+        Status::refused, path + ": this journal is not sealed with your key: it may have come with a download",
+        "`tare history` shows what it says, --trust-journal does it, after saying what it writes; `tare history "
+        "--prune` forgets it and leaves the files as they are");
+  }
+  if (!options.announce) return;
+  for (const FileRecord& record : journal.files) {
+    for (const std::string& line : writes_of(store, writes_old ? inverse(record) : record)) options.announce(line);
+  }
 }
 
 void roll_back(const Store& store, const Journal& journal, const std::vector<std::size_t>& numbers,
@@ -63,59 +154,52 @@ void roll_back(const Store& store, const Journal& journal, const std::vector<std
       ours.push_back(numbers[i]);
     } else if (!options.abandon_foreign_files) {
       throw Error(Status::refused,
-                  store.target(journal.files[numbers[i]]) +
+                  store.path(journal.files[numbers[i]]) +
                       ": an edit of it was interrupted, and something else has written or removed it since",
                   "`tare history --prune` leaves this file as it is and ends the interrupted edit");
     }
   }
-  const auto bring_back = [&](std::size_t number) { roll_back_file(store, journal, number); };
+  const auto bring_back = [&](std::size_t number) { roll_back_file(store, journal, number, options.allow_hard_links); };
   for_each_in_turn(store, journal, ours, Direction::back, bring_back).rethrow();
 }
 
 std::optional<Pending> recover(const Store& store, const RecoverOptions& options) {
-  const auto held = Claim::adopt(store, options.assume_abandoned);
-  if (!held) return std::nullopt;
-  const auto journal = decoded(held->read(), store.pending_path());
-  std::optional<Pending> rolled_back;
-  if (journal) {
-    std::vector<std::size_t> all(journal->files.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    roll_back(store, *journal, all, options);
-    rolled_back = described(store, *journal, PendingState::interrupted);
-  }
-  store.sweep();
-  held->withdraw();
-  return rolled_back;
+  return recover(store, nullptr, options);
 }
 
 std::vector<Pending> recover(const Scope& scope, const RecoverOptions& options) {
   std::vector<Pending> all;
-  for (const Store& store : scope.stores()) {
-    if (auto rolled_back = recover(store, options)) all.push_back(std::move(*rolled_back));
+  for (const std::string& folder : scope.folders()) {
+    const auto store = scope.store_in(folder);
+    if (!store) continue;
+    const bool is_named = scope.encloses(folder);
+    if (auto rolled_back = recover(*store, &scope, is_named ? options : without_trust(options)))
+      all.push_back(std::move(*rolled_back));
   }
   return all;
 }
 
-Claim claim(const Store& store, const Scope& scope, mode_t mode, const RecoverOptions& options) {
+Claim claim(const Folder& home, const Scope& scope, mode_t mode, const RecoverOptions& options) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    auto held = Claim::create(store, mode);
+    auto held = Claim::create(home, scope.key(), mode);
     if (!held) {
-      recover(store, options);
+      if (const auto store = Store::find(home, scope.key())) recover(*store, options);
       continue;
     }
     // Ours is visible now. Of two editors whose folders differ but whose files overlap, at least one sees the other.
     try {
-      for (const Store& other : scope.stores()) {
-        if (other.folder() != store.folder()) recover(other, options);
+      for (const std::string& folder : scope.folders()) {
+        const auto other = folder == home.path() ? std::nullopt : scope.store_in(folder);
+        if (other) recover(*other, &scope, without_trust(options));
       }
-      store.sweep();
+      held->store().sweep();
     } catch (...) {
       held->withdraw();
       throw;
     }
     return std::move(*held);
   }
-  throw Error(Status::busy, store.folder() + ": other tares are editing here", "wait until they are done");
+  throw Error(Status::busy, home.path() + ": other tares are editing here", "wait until they are done");
 }
 
 }  // namespace tare

@@ -16,10 +16,23 @@ std::vector<std::string> every_folder(const std::vector<FileEntry>& entries) {
   return folders;
 }
 
-Scope::Scope(FileLayer& files, const std::vector<std::string>& paths, const std::string& upper, FolderChoice searched)
-    : files_(&files), name_(paths.empty() ? std::string() : paths.front()), searched_(searched) {
+Scope::Scope(FileLayer& files, const std::vector<std::string>& paths, const std::string& upper, const JournalKey& key,
+             FolderChoice searched)
+    : files_(&files), name_(paths.empty() ? std::string() : paths.front()), key_(key), searched_(searched) {
   if (!upper.empty()) upper_ = resolved_path(files, upper);
-  for (const std::string& path : paths) add(resolved_path(files, path));
+  for (const std::string& path : paths) {
+    const std::string resolved = resolved_path(files, path);
+    const auto status = status_of(files, resolved);
+    named_.insert(status && S_ISDIR(status->st_mode) ? resolved : folder_of(resolved));
+    add(resolved);
+  }
+}
+
+bool Scope::encloses(const std::string& folder) const {
+  for (std::string at = folder;; at = folder_of(at)) {
+    if (named_.contains(at)) return true;
+    if (at == "/") return false;
+  }
 }
 
 void Scope::add(const std::string& path) {
@@ -40,8 +53,10 @@ void Scope::add_parents(const std::string& folder) {
 }
 
 void Scope::add_inside(const std::string& folder, std::size_t depth) {
+  const auto opened = Folder::find(*files_, folder);
+  if (!opened) return;
   std::vector<FileEntry> entries;
-  const int listed = files_->list(folder, entries);
+  const int listed = files_->list(opened->descriptor(), limits::max_files + 1, entries);
   if (listed == -EACCES) return;
   checked(listed, folder);
   if (depth > limits::max_depth || folders_.size() + entries.size() > limits::max_files) {
@@ -60,18 +75,9 @@ void Scope::add_inside(const std::string& folder, std::size_t depth) {
   }
 }
 
-std::vector<Store> Scope::stores() const {
-  std::vector<Store> found;
-  for (const std::string& folder : folders_) {
-    Store store(*files_, folder);
-    if (store.exists()) found.push_back(std::move(store));
-  }
-  return found;
-}
-
 bool Scope::touches(const Store& store, const Journal& journal) const {
   return std::any_of(journal.files.begin(), journal.files.end(), [&](const FileRecord& record) {
-    for (std::string at = store.target(record);; at = folder_of(at)) {
+    for (std::string at = store.path(record);; at = folder_of(at)) {
       if (roots_.contains(at)) return true;
       if (at == "/") return false;
     }

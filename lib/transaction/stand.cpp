@@ -68,14 +68,12 @@ Stand stand_rewritten(const OpenFile& file, const FileRecord& record) {
 
 }  // namespace
 
-std::optional<OpenFile> open_target(const Store& store, const FileRecord& record) {
-  const std::string path = store.target(record);
-  std::string resolved;
-  const int found = store.files().resolve(path, resolved);
-  if (found == -ENOENT || found == -ENOTDIR || found == -ELOOP) return std::nullopt;
-  checked(found, path);
-  if (resolved != path) return std::nullopt;
-  OpenFile file(store.files(), path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+std::optional<OpenFile> open_target(const Place& place) {
+  const auto named = place.status();
+  if (!named || !S_ISREG(named->st_mode)) return std::nullopt;
+  const int opened = place.folder.try_open(place.name, O_RDONLY);
+  if (opened == -ENOENT || opened == -ELOOP) return std::nullopt;
+  OpenFile file = OpenFile::adopt(place.folder.files(), place.path(), opened);
   if (!S_ISREG(file.status().st_mode)) return std::nullopt;
   return file;
 }
@@ -86,16 +84,28 @@ Stand stand_of(const OpenFile& file, const FileRecord& record) {
 
 namespace {
 
+constexpr mode_t mode_bits = 07777;
+
+bool has_same_owner_and_mode(const struct stat& a, const struct stat& b) {
+  return a.st_uid == b.st_uid && a.st_gid == b.st_gid && (a.st_mode & mode_bits) == (b.st_mode & mode_bits);
+}
+
 /// The old file is put aside, durably, before the new one takes its name. So where nothing is aside we have not touched
 /// the file, whatever it holds; unless it is the new one, and somebody removed the old.
 Stand stand_rewritten(const Store& store, const Journal& journal, std::size_t index) {
   const FileRecord& record = journal.files[index];
-  const bool is_aside = status_of(store.files(), store.old_path(journal, index)).has_value();
-  const auto target = open_target(store, record);
+  const auto place = store.target(record);
+  const auto target = place ? open_target(*place) : std::nullopt;
+  const Place old = store.old_place(journal, index);
   const Stand stand = target ? stand_of(*target, record) : Stand::foreign;
-  if (!is_aside) return stand == Stand::after ? Stand::foreign : Stand::before;
-  const bool is_between_names = !target && !status_of(store.files(), store.target(record));
-  return is_between_names ? Stand::between : stand;
+  if (!old.status()) return stand == Stand::after || !place ? Stand::foreign : Stand::before;
+  const auto aside = open_target(old);
+  if (!place || !aside || stand_of(*aside, record) != Stand::before) return Stand::foreign;
+  // Between names, where they cannot be linked: the very file that was to be edited waits, and no other one takes a
+  // name that nothing has.
+  if (!target) return !place->status() && aside->status().st_ino == record.inode ? Stand::between : Stand::foreign;
+  // The new one was given what the old one had: where they differ, that is not the old one.
+  return has_same_owner_and_mode(target->status(), aside->status()) ? stand : Stand::foreign;
 }
 
 }  // namespace
@@ -103,7 +113,8 @@ Stand stand_rewritten(const Store& store, const Journal& journal, std::size_t in
 Stand stand_of(const Store& store, const Journal& journal, std::size_t index) {
   const FileRecord& record = journal.files[index];
   if (record.way == Way::rewritten) return stand_rewritten(store, journal, index);
-  const auto target = open_target(store, record);
+  const auto place = store.target(record);
+  const auto target = place ? open_target(*place) : std::nullopt;
   return target ? stand_of(*target, record) : Stand::foreign;
 }
 

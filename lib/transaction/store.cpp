@@ -5,32 +5,41 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/transaction/journal_file.hpp"
 
 namespace tare {
 namespace {
 
+constexpr const char* store_name = ".tare";
 constexpr std::string_view applied_suffix = ".edit";
 constexpr std::string_view undone_suffix = ".undone";
+constexpr std::uint64_t largest_number = 999'999'999;
 
+std::string name_of(StoredRecord record) {
+  return fmt::format("{:06}{}", record.number, record.state == RecordState::applied ? applied_suffix : undone_suffix);
+}
+
+/// Only what has the very name that tare gives is a record.
 std::optional<StoredRecord> record_named(std::string_view name) {
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
-  const std::string_view suffix = name.substr(dot);
-  if (suffix != applied_suffix && suffix != undone_suffix) return std::nullopt;
-  StoredRecord record{0, suffix == applied_suffix ? RecordState::applied : RecordState::undone};
+  StoredRecord record{0, name.ends_with(undone_suffix) ? RecordState::undone : RecordState::applied};
   const auto [end, problem] = std::from_chars(name.data(), name.data() + dot, record.number);
-  if (problem != std::errc() || end != name.data() + dot) return std::nullopt;
+  if (problem != std::errc() || record.number > largest_number || name_of(record) != name) return std::nullopt;
   return record;
 }
 
-std::vector<FileEntry> entries_of(const Store& store) {
-  std::vector<FileEntry> entries;
-  const int result = store.files().list(store.inside(), entries);
-  if (result != -ENOENT) checked(result, store.inside());
-  return entries;
+/// Its regular files.
+std::vector<std::string> names_in(const Store& store) {
+  std::vector<std::string> names;
+  for (const FileEntry& entry : store.inside().list(limits::max_files)) {
+    if (entry.type == FileType::file) names.push_back(entry.name);
+  }
+  return names;
 }
 
 /// Parts carry the journal's moment, so that they are nobody else's even where numbers come again (no history kept).
@@ -42,33 +51,59 @@ bool is_part(std::string_view name) {
   return name.find(".new.") != std::string_view::npos || name.find(".old.") != std::string_view::npos;
 }
 
-}  // namespace
-
-std::string Store::record_path(StoredRecord record) const {
-  const std::string_view suffix = record.state == RecordState::applied ? applied_suffix : undone_suffix;
-  return part(fmt::format("{:06}{}", record.number, suffix));
+/// Whoever may change the names in a folder could do there what he likes without a `.tare`. Of anybody else (/tmp; a
+/// folder that was unpacked with its owners) it may not be believed.
+bool is_strangers(const struct stat& inside, const struct stat& home, uid_t user) {
+  if (inside.st_uid == user || inside.st_uid == 0 || inside.st_uid == home.st_uid) return false;
+  const bool is_open_to_others = (home.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (home.st_mode & S_ISVTX) == 0;
+  return !is_open_to_others;
 }
 
-std::string Store::new_path(const Journal& journal, std::size_t file) const {
+bool may_be_believed(const Folder& home, const Folder& inside) {
+  return !is_strangers(inside.status(), home.status(), home.files().user());
+}
+
+}  // namespace
+
+std::optional<Store> Store::find(const Folder& home, const JournalKey& key) {
+  auto inside = home.find(store_name);
+  if (!inside || !may_be_believed(home, *inside)) return std::nullopt;
+  return Store(home, std::move(*inside), key);
+}
+
+std::optional<Store> Store::find(FileLayer& files, const std::string& home, const JournalKey& key) {
+  const auto folder = Folder::find(files, home);
+  return folder ? find(*folder, key) : std::nullopt;
+}
+
+Store Store::make(const Folder& home, const JournalKey& key) {
+  constexpr int attempts = 16;  // the last editor out removes the folder
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const int made = home.files().mkdir_at(home.descriptor(), store_name, 0777);
+    if (made != -EEXIST) checked(made, joined(home.path(), store_name));
+    if (auto store = find(home, key)) return std::move(*store);
+    if (home.status(store_name)) break;
+  }
+  throw Error(Status::refused, joined(home.path(), store_name) + ": is not a folder of yours, or not a folder",
+              "remove it, or edit a copy elsewhere");
+}
+
+Place Store::record_place(StoredRecord record) const {
+  return part(name_of(record));
+}
+
+Place Store::new_place(const Journal& journal, std::size_t file) const {
   return part(part_name(journal, file, "new"));
 }
 
-std::string Store::old_path(const Journal& journal, std::size_t file) const {
+Place Store::old_place(const Journal& journal, std::size_t file) const {
   return part(part_name(journal, file, "old"));
-}
-
-bool Store::exists() const {
-  const auto status = status_of(*files_, inside());
-  if (!status || !S_ISDIR(status->st_mode)) return false;
-  if (status->st_uid == 0 || status->st_uid == files_->user()) return true;
-  const auto parent = status_of(*files_, folder_);
-  return parent && ((parent->st_mode & S_ISVTX) == 0 || status->st_uid == parent->st_uid);
 }
 
 std::vector<StoredRecord> Store::records() const {
   std::vector<StoredRecord> found;
-  for (const FileEntry& entry : entries_of(*this)) {
-    if (const auto record = record_named(entry.name)) found.push_back(*record);
+  for (const std::string& name : names_in(*this)) {
+    if (const auto record = record_named(name)) found.push_back(*record);
   }
   std::sort(found.begin(), found.end(), [](const StoredRecord& a, const StoredRecord& b) {
     return a.number != b.number ? a.number < b.number : a.state > b.state;
@@ -79,42 +114,45 @@ std::vector<StoredRecord> Store::records() const {
 }
 
 Journal Store::read(StoredRecord record) const {
-  const std::string path = record_path(record);
-  const OpenFile file(*files_, path, O_RDONLY | O_NOFOLLOW);
-  if (auto journal = decoded(read_whole(file), path)) return std::move(*journal);
-  throw Error(Status::corrupt, path + ": this record is damaged", "the edit that it records cannot be undone");
+  const OpenFile file = record_place(record).open(O_RDONLY);
+  if (auto journal = read_journal(file, key_)) return std::move(*journal);
+  throw Error(Status::corrupt, file.path() + ": this record is damaged", "the edit that it records cannot be undone");
 }
 
 std::uint64_t Store::next_number() const {
   const auto present = records();
-  return present.empty() ? 1 : present.back().number + 1;
+  const auto is_own = [this](StoredRecord record) {
+    try {
+      return read(record).is_own;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  const auto last_own = std::find_if(present.rbegin(), present.rend(), is_own);
+  std::uint64_t number = last_own == present.rend() ? 1 : last_own->number + 1;
+  for (const StoredRecord& record : present) number += record.number == number ? 1 : 0;
+  if (number <= largest_number) return number;
+  throw Error(Status::refused, inside_.path() + ": its records have used up all numbers",
+              "`tare history --prune` forgets them");
 }
 
 void Store::sweep() const {
-  std::vector<std::uint64_t> undone;
-  std::vector<std::uint64_t> applied;
-  for (const FileEntry& entry : entries_of(*this)) {
-    if (is_part(entry.name)) remove_if_there(*files_, part(entry.name));
-    const auto record = record_named(entry.name);
-    if (record) (record->state == RecordState::undone ? undone : applied).push_back(record->number);
+  std::set<std::uint64_t> undone;
+  std::vector<StoredRecord> applied;
+  for (const std::string& name : names_in(*this)) {
+    if (is_part(name)) inside_.remove_if_there(name);
+    const auto record = record_named(name);
+    if (record && record->state == RecordState::undone) undone.insert(record->number);
+    if (record && record->state == RecordState::applied) applied.push_back(*record);
   }
-  for (const std::uint64_t number : applied) {
-    if (std::find(undone.begin(), undone.end(), number) == undone.end()) continue;
-    remove_if_there(*files_, record_path({number, RecordState::applied}));
+  for (const StoredRecord record : applied) {
+    if (undone.contains(record.number)) inside_.remove_if_there(name_of(record));
   }
 }
 
 void Store::remove_if_empty() const {
-  const int result = files_->rmdir(inside());
-  if (result != -ENOTEMPTY && result != -EEXIST && result != -ENOENT) checked(result, inside());
-}
-
-Bytes read_whole(const OpenFile& file) {
-  const std::uint64_t size = file.size();
-  if (size > limits::max_journal_bytes) {
-    throw Error(Status::corrupt, fmt::format("{}: {} bytes are too many for a journal", file.path(), size));
-  }
-  return file.read({0, size});
+  const int result = files().rmdir_at(home_.descriptor(), store_name);
+  if (result != -ENOTEMPTY && result != -EEXIST && result != -ENOENT) checked(result, inside_.path());
 }
 
 }  // namespace tare

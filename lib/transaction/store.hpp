@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/transaction/folder.hpp"
 #include "lib/transaction/journal.hpp"
 
 namespace tare {
@@ -16,28 +17,35 @@ struct StoredRecord {
   RecordState state = RecordState::applied;
 };
 
+/// Holds `.tare`, and the folder that it lies in, open.
 class Store {
  public:
-  /// `folder` is the one that `.tare` lies in: absolute and without symlinks.
-  Store(FileLayer& files, std::string folder) : files_(&files), folder_(std::move(folder)) {}
+  /// The `.tare` in `home`. Nothing where there is none that may be believed: no folder, a link, or a stranger's.
+  static std::optional<Store> find(const Folder& home, const JournalKey& key);
+  static std::optional<Store> find(FileLayer& files, const std::string& home, const JournalKey& key);
+  /// The same; where there is none it is made. Throws `refused` where what is there may not be believed.
+  static Store make(const Folder& home, const JournalKey& key);
 
-  [[nodiscard]] FileLayer& files() const { return *files_; }
-  [[nodiscard]] const std::string& folder() const { return folder_; }
-  [[nodiscard]] std::string inside() const { return joined(folder_, ".tare"); }
-  [[nodiscard]] std::string pending_path() const { return part("pending"); }
-  [[nodiscard]] std::string record_path(StoredRecord record) const;
-  [[nodiscard]] std::string target(const FileRecord& record) const { return joined(folder_, record.name); }
+  [[nodiscard]] FileLayer& files() const { return home_.files(); }
+  [[nodiscard]] const Folder& home() const { return home_; }
+  [[nodiscard]] const Folder& inside() const { return inside_; }
+  [[nodiscard]] const JournalKey& key() const { return key_; }
+  [[nodiscard]] const std::string& folder() const { return home_.path(); }
+  [[nodiscard]] std::string path(const FileRecord& record) const { return joined(folder(), record.name); }
+
+  [[nodiscard]] Place pending() const { return part("pending"); }
+  [[nodiscard]] Place record_place(StoredRecord record) const;
+  /// Nothing where the file's folder is gone, or is reached through a link.
+  [[nodiscard]] std::optional<Place> target(const FileRecord& record) const { return place_below(home_, record.name); }
   /// Where a rewritten file is made, and where the old one waits until the transaction counts.
-  [[nodiscard]] std::string new_path(const Journal& journal, std::size_t file) const;
-  [[nodiscard]] std::string old_path(const Journal& journal, std::size_t file) const;
+  [[nodiscard]] Place new_place(const Journal& journal, std::size_t file) const;
+  [[nodiscard]] Place old_place(const Journal& journal, std::size_t file) const;
 
-  /// Is there a `.tare` folder here that may be believed? In a folder where anybody may create files but only owners
-  /// may remove them (/tmp), a stranger's may not.
-  [[nodiscard]] bool exists() const;
   /// By number, each once: an undone record hides the applied one that it replaces.
   [[nodiscard]] std::vector<StoredRecord> records() const;
   /// Throws `corrupt` where the record is damaged.
   [[nodiscard]] Journal read(StoredRecord record) const;
+  /// One that follows those of this user's edits, and that no record has: those of others may have any.
   [[nodiscard]] std::uint64_t next_number() const;
 
   /// Removes what a crash after a commit left. REQUIRES: the claim is held, and is not of a transaction in progress.
@@ -46,13 +54,13 @@ class Store {
   void remove_if_empty() const;
 
  private:
-  [[nodiscard]] std::string part(const std::string& name) const { return joined(inside(), name); }
+  Store(Folder home, Folder inside, const JournalKey& key)
+      : home_(std::move(home)), inside_(std::move(inside)), key_(key) {}
+  [[nodiscard]] Place part(const std::string& name) const { return {inside_, name}; }
 
-  FileLayer* files_;
-  std::string folder_;
+  Folder home_;
+  Folder inside_;
+  JournalKey key_;
 };
-
-/// All of a journal or record file. Throws where it is larger than any that tare writes.
-Bytes read_whole(const OpenFile& file);
 
 }  // namespace tare

@@ -1,14 +1,14 @@
 // The file layer that is the operating system.
 #include <linux/fs.h>
+#include <linux/openat2.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <cstdio>
 #include <ctime>
-#include <limits>
 
 #include "lib/base/local_paths.hpp"
 #include "lib/transaction/file_layer.hpp"
@@ -33,10 +33,42 @@ struct flock whole_file_lock() {
   return lock;
 }
 
+/// Of every open of a name: links are not followed, pipes and devices not waited for.
+constexpr int never_elsewhere = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+constexpr int only_to_find = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+/// The whole walk in one call; -ENOSYS where the kernel (before Linux 5.6) or a sandbox has no such call.
+int walk_at_once(int base, const std::string& path) {
+  struct open_how how {};
+  how.flags = only_to_find;
+  how.resolve = RESOLVE_NO_SYMLINKS | (base == no_folder ? 0 : RESOLVE_BENEATH);
+  const int from = base == no_folder ? AT_FDCWD : base;
+  return static_cast<int>(result_of([&] { return ::syscall(SYS_openat2, from, path.c_str(), &how, sizeof how); }));
+}
+
+/// The same, one part after the other.
+int walk_by_parts(int base, const std::string& path) {
+  int at = base == no_folder ? ::open("/", only_to_find) : ::openat(base, ".", only_to_find);
+  for (std::size_t start = 0; at >= 0 && start < path.size();) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    const std::string part = path.substr(start, end - start);
+    start = end + 1;
+    if (part.empty()) continue;
+    const int above = at;
+    errno = EXDEV;
+    at = part == ".." ? -1 : ::openat(above, part.c_str(), only_to_find);
+    const int problem = errno;
+    ::close(above);
+    errno = problem;
+  }
+  return at < 0 ? -errno : at;
+}
+
 class SystemFiles final : public FileLayer {
  public:
-  int open(const std::string& path, int flags, mode_t mode) override {
-    return result_of([&] { return ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, mode); });
+  int open_folder(int base, const std::string& path) override;
+  int open_at(int folder, const std::string& name, int flags, mode_t mode) override {
+    return result_of([&] { return ::openat(folder, name.c_str(), flags | never_elsewhere, mode); });
   }
   void close(int descriptor) noexcept override { ::close(descriptor); }
   std::int64_t pread(int descriptor, std::span<std::byte> to, std::uint64_t offset) override {
@@ -57,8 +89,8 @@ class SystemFiles final : public FileLayer {
   int fstat(int descriptor, struct stat& into) override {
     return result_of([&] { return ::fstat(descriptor, &into); });
   }
-  int lstat(const std::string& path, struct stat& into) override {
-    return result_of([&] { return ::lstat(path.c_str(), &into); });
+  int stat_at(int folder, const std::string& name, struct stat& into) override {
+    return result_of([&] { return ::fstatat(folder, name.c_str(), &into, AT_SYMLINK_NOFOLLOW); });
   }
   int fchmod(int descriptor, mode_t mode) override {
     return result_of([&] { return ::fchmod(descriptor, mode); });
@@ -70,23 +102,23 @@ class SystemFiles final : public FileLayer {
     const timespec times[2] = {{0, UTIME_OMIT}, mtime};
     return result_of([&] { return ::futimens(descriptor, times); });
   }
-  int rename(const std::string& from, const std::string& to) override {
-    return result_of([&] { return ::rename(from.c_str(), to.c_str()); });
+  int rename_at(int from_folder, const std::string& from, int to_folder, const std::string& to) override {
+    return result_of([&] { return ::renameat(from_folder, from.c_str(), to_folder, to.c_str()); });
   }
-  int link(const std::string& from, const std::string& to) override {
-    return result_of([&] { return ::link(from.c_str(), to.c_str()); });
+  int link_at(int from_folder, const std::string& from, int to_folder, const std::string& to) override {
+    return result_of([&] { return ::linkat(from_folder, from.c_str(), to_folder, to.c_str(), 0); });
   }
-  int unlink(const std::string& path) override {
-    return result_of([&] { return ::unlink(path.c_str()); });
+  int unlink_at(int folder, const std::string& name) override {
+    return result_of([&] { return ::unlinkat(folder, name.c_str(), 0); });
   }
-  int mkdir(const std::string& path, mode_t mode) override {
-    return result_of([&] { return ::mkdir(path.c_str(), mode); });
+  int mkdir_at(int folder, const std::string& name, mode_t mode) override {
+    return result_of([&] { return ::mkdirat(folder, name.c_str(), mode); });
   }
-  int rmdir(const std::string& path) override {
-    return result_of([&] { return ::rmdir(path.c_str()); });
+  int rmdir_at(int folder, const std::string& name) override {
+    return result_of([&] { return ::unlinkat(folder, name.c_str(), AT_REMOVEDIR); });
   }
-  int list(const std::string& path, std::vector<FileEntry>& into) override {
-    return -list_folder(path, std::numeric_limits<std::size_t>::max(), into);
+  int list(int folder, std::size_t most, std::vector<FileEntry>& into) override {
+    return -list_folder(folder, most, into);
   }
   int resolve(const std::string& path, std::string& into) override { return -resolve_path(path, into); }
   int try_lock(int descriptor) override {
@@ -114,6 +146,11 @@ class SystemFiles final : public FileLayer {
   uid_t user() override { return ::geteuid(); }
   [[nodiscard]] bool is_shareable() const override { return true; }
 };
+
+int SystemFiles::open_folder(int base, const std::string& path) {
+  const int opened = walk_at_once(base, path);
+  return opened == -ENOSYS || opened == -EPERM ? walk_by_parts(base, path) : opened;
+}
 
 std::int64_t SystemFiles::copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
                                      std::uint64_t size) {

@@ -23,6 +23,16 @@ bool is_content_addressed(const std::string& path) {
   return folder_of(path).ends_with("/blobs") && is_hash(std::string_view(path).substr(path.rfind('/') + 1));
 }
 
+/// Of a path as the user wrote it, whose folder may itself be reached through links.
+bool is_link(FileLayer& files, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  std::string resolved;
+  if (files.resolve(folder, resolved) != 0) return false;
+  const auto named = status_of(files, joined(resolved, path.substr(slash + 1)));
+  return named && S_ISLNK(named->st_mode);
+}
+
 bool same_patch(const Patch& a, const Patch& b) {
   return a.offset == b.offset && a.before == b.before && a.after == b.after;
 }
@@ -39,8 +49,8 @@ bool same_change(const FileChange& a, const FileChange& b) {
 }
 
 /// Root writes everything, others what they may write or make writable.
-void require_writable(const OpenFile& file, const struct stat& status) {
-  const int opened = file.files().open(file.path(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+void require_writable(const Place& place, const OpenFile& file, const struct stat& status) {
+  const int opened = place.folder.try_open(place.name, O_RDWR);
   if (opened >= 0) {
     file.files().close(opened);
   } else if (opened != -EACCES || status.st_uid != file.files().user()) {
@@ -63,8 +73,7 @@ std::vector<Target> targets_of(FileLayer& files, const std::vector<FileEdit>& ed
     if (!is_new) continue;
     Target target{&edit, {}, false};
     checked(files.resolve(edit.path, target.path), edit.path);
-    const auto named = status_of(files, edit.path);
-    target.is_through_link = named && S_ISLNK(named->st_mode);
+    target.is_through_link = is_link(files, edit.path);
     if (is_content_addressed(target.path) && !options.allow_content_addressed) {
       throw Error(Status::refused,
                   fmt::format("{}: is {} in a cache that names files by their content", edit.path, target.path),
@@ -87,8 +96,9 @@ std::string relative_to(const std::string& folder, const std::string& path) {
   return path.substr(joined(folder, "").size());
 }
 
-OpenFile open_editable(FileLayer& files, const std::string& path, bool allow_hard_links) {
-  OpenFile file(files, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+OpenFile open_editable(const Place& place, bool allow_hard_links) {
+  OpenFile file = place.open(O_RDONLY);
+  const std::string& path = file.path();
   const struct stat status = file.status();
   if (!S_ISREG(status.st_mode)) throw Error(Status::refused, path + ": not a regular file");
   if (status.st_nlink > 1 && !allow_hard_links) {
@@ -96,7 +106,7 @@ OpenFile open_editable(FileLayer& files, const std::string& path, bool allow_har
                 fmt::format("{}: has {} names (hard links), which would all change", path, status.st_nlink),
                 "edit a copy, or allow hard links if all of them are meant");
   }
-  require_writable(file, status);
+  require_writable(place, file, status);
   return file;
 }
 

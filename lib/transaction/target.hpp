@@ -26,7 +26,7 @@ std::string relative_to(const std::string& folder, const std::string& path);
 
 /// Opens a file that is to be edited, for reading, after everything that speaks against editing it: several names,
 /// no right to write.
-OpenFile open_editable(FileLayer& files, const std::string& path, bool allow_hard_links);
+OpenFile open_editable(const Place& place, bool allow_hard_links);
 
 /// Throws `refused` unless the file is still the one that was planned: same inode, size and mtime.
 void require_as_planned(const OpenFile& file, const struct stat& planned);

@@ -21,38 +21,43 @@ mode_t journal_mode(const std::vector<Target>& targets) {
   return mode | S_IRUSR | S_IWUSR;
 }
 
-Scope scope_of(FileLayer& files, const std::vector<Target>& targets, const std::string& upper) {
+Scope scope_of(FileLayer& files, const std::vector<Target>& targets, const TransactionOptions& options) {
   std::vector<std::string> paths;
   paths.reserve(targets.size());
   for (const Target& target : targets) paths.push_back(target.path);
-  return {files, paths, upper};
+  return {files, paths, options.upper, options.key};
 }
 
-void require_one_device(FileLayer& files, const std::vector<Target>& targets, const std::string& folder) {
-  const auto home = status_of(files, folder);
+void require_one_device(const Folder& home, const std::vector<Target>& targets) {
+  const dev_t device = home.status().st_dev;
   for (const Target& target : targets) {
-    if (home && home->st_dev == target.edit->planned.st_dev) continue;
+    if (device == target.edit->planned.st_dev) continue;
     throw Error(
         Status::refused,
-        fmt::format("{}: lies on another device than {}, which holds all files of this edit", target.path, folder),
+        fmt::format("{}: lies on another device than {}, which holds all files of this edit", target.path, home.path()),
         "edit the files of each device by themselves");
   }
 }
 
-void require_possible(FileLayer& files, const std::vector<Target>& targets, const TransactionOptions& options) {
-  require_one_device(files, targets, common_folder(targets));
-  for (const Target& target : targets) {
-    require_as_planned(open_editable(files, target.path, options.allow_hard_links), target.edit->planned);
-  }
+OpenFile open_as_planned(const Folder& home, const Target& target, const TransactionOptions& options) {
+  const auto place = place_below(home, relative_to(home.path(), target.path));
+  if (!place) throw Error(Status::refused, target.path + ": its folder was moved since it was read", "try again");
+  OpenFile file = open_editable(*place, options.allow_hard_links);
+  require_as_planned(file, target.edit->planned);
+  return file;
 }
 
-std::vector<FileRecord> records_of(FileLayer& files, const std::vector<Target>& targets, const std::string& folder,
-                                   timespec now, const TransactionOptions& options) {
+void require_possible(const Folder& home, const std::vector<Target>& targets, const TransactionOptions& options) {
+  require_one_device(home, targets);
+  for (const Target& target : targets) open_as_planned(home, target, options);
+}
+
+std::vector<FileRecord> records_of(const Folder& home, const std::vector<Target>& targets, timespec now,
+                                   const TransactionOptions& options) {
   std::vector<FileRecord> records;
   for (const Target& target : targets) {
-    const OpenFile file = open_editable(files, target.path, options.allow_hard_links);
-    require_as_planned(file, target.edit->planned);
-    FileRecord record = record_of(file, target.edit->change, relative_to(folder, target.path), now);
+    const OpenFile file = open_as_planned(home, target, options);
+    FileRecord record = record_of(file, target.edit->change, relative_to(home.path(), target.path), now);
     if (!changes_nothing(record)) records.push_back(std::move(record));
   }
   return records;
@@ -95,11 +100,20 @@ std::vector<Finding> findings_of(FileLayer& files, const std::vector<Target>& ta
   return findings;
 }
 
+Finding unsealed(const Receipt& receipt) {
+  return {
+      Severity::warning,
+      "journal-unsealed",
+      "there is no folder to keep a key in, so that the record of this edit is not sealed: undo needs --trust-journal",
+      receipt.folder,
+      {}};
+}
+
 }  // namespace
 
 void require_possible(FileLayer& files, const std::vector<FileEdit>& edits, const TransactionOptions& options) {
   const auto targets = targets_of(files, edits, options);
-  if (!targets.empty()) require_possible(files, targets, options);
+  if (!targets.empty()) require_possible(Folder::at(files, common_folder(targets)), targets, options);
 }
 
 Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::vector<FieldEdit>& fields,
@@ -108,16 +122,20 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
   Receipt receipt;
   if (targets.empty()) return receipt;
   receipt.folder = common_folder(targets);
+  const Folder home = Folder::at(files, receipt.folder);
   // Most refusals come here already, before anything is made.
-  require_possible(files, targets, options);
+  require_possible(home, targets, options);
 
-  const Claim held = claim(Store(files, receipt.folder), scope_of(files, targets, options.upper), journal_mode(targets),
-                           options.recovery);
+  RecoverOptions recovery = options.recovery;
+  recovery.allow_hard_links = options.allow_hard_links;
+  const Claim held = claim(home, scope_of(files, targets, options), journal_mode(targets), recovery);
   Journal journal;
   try {
     journal.when = journal.edited = files.now();
     journal.number = held.store().next_number();
-    journal.files = records_of(files, targets, receipt.folder, journal.when, options);
+    journal.id = new_edit_id();
+    journal.origin = options.origin;
+    journal.files = records_of(home, targets, journal.when, options);
     journal.fields = relative_fields(fields, edits, files, receipt.folder);
   } catch (...) {
     held.withdraw();
@@ -131,10 +149,12 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
     carry_out(held, journal, std::nullopt);
   } else {
     receipt.number = journal.number;
+    receipt.id = journal.id;
     carry_out(held, journal, StoredRecord{journal.number, RecordState::applied});
   }
-  for (const FileRecord& record : journal.files) receipt.files.push_back(held.store().target(record));
+  for (const FileRecord& record : journal.files) receipt.files.push_back(held.store().path(record));
   receipt.findings = findings_of(files, targets, receipt);
+  if (options.keep_history && !options.key.exists()) receipt.findings.push_back(unsealed(receipt));
   return receipt;
 }
 

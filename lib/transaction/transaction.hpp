@@ -23,15 +23,18 @@ struct TransactionOptions {
   bool allow_hard_links = false;         ///< edit files with several names (rewriting one parts it from the others)
   bool allow_content_addressed = false;  ///< edit files that are named by their own hash (`blobs/<hash>`)
   std::string upper;                     ///< how far up other transactions are looked for; see Scope
-  RecoverOptions recovery;
+  RecoverOptions recovery = {};
+  JournalKey key = {};  ///< to seal the journal with; none: undo will need to be told to trust it
+  Origin origin = {};   ///< for the history
 };
 
 /// What was done.
 struct Receipt {
   std::uint64_t number = 0;        ///< in the history of `folder`; 0 where no history is kept
+  std::string id;                  ///< no other edit has it; empty where no history is kept
   std::string folder;              ///< the deepest one that contains all files: `.tare` is in it
   std::vector<std::string> files;  ///< changed, absolute and without symlinks
-  std::vector<Finding> findings;   ///< `edited-through-link`, `hard-link-parted`, `stale-checksum`
+  std::vector<Finding> findings;   ///< `edited-through-link`, `hard-link-parted`, `stale-checksum`, `journal-unsealed`
 };
 
 /// Carries out all `edits`, or none. `fields` is what history shows of them; a `file` there is the `path` of an edit.

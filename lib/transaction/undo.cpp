@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
 #include "lib/base/error.hpp"
 #include "lib/transaction/apply.hpp"
 #include "lib/transaction/carry_out.hpp"
@@ -12,28 +10,21 @@
 namespace tare {
 namespace {
 
-/// Within one folder numbers tell what came last, whatever the clock did; between folders only the clock can.
-bool is_later(const FoundRecord& a, const FoundRecord& b) {
-  if (a.store.folder() == b.store.folder()) return a.record.number > b.record.number;
-  const timespec first = a.journal.edited;
-  const timespec second = b.journal.edited;
-  return first.tv_sec != second.tv_sec ? first.tv_sec > second.tv_sec : first.tv_nsec > second.tv_nsec;
-}
-
-FoundRecord last_applied(const Scope& scope) {
-  std::map<std::string, FoundRecord> last_of_folder;
-  for (FoundRecord& found : records_of(scope)) {
-    if (found.record.state != RecordState::applied) continue;
-    const auto [last, is_first] = last_of_folder.try_emplace(found.store.folder(), found);
-    if (!is_first && is_later(found, last->second)) last->second = std::move(found);
+FoundRecord last_applied(const Scope& scope, const UndoOptions& options) {
+  auto records = records_of(scope);
+  bool has_untrusted = false;
+  for (auto found = records.rbegin(); found != records.rend(); ++found) {
+    const bool is_meant = options.id.empty() || found->journal.id == options.id;
+    if (!is_meant || found->record.state != RecordState::applied) continue;
+    if (found->journal.is_own || (options.recovery.trust_journals && scope.encloses(found->folder)))
+      return std::move(*found);
+    has_untrusted = true;
   }
-  if (last_of_folder.empty())
-    throw Error(Status::refused, scope.name() + ": nothing to undo", "`tare history` shows what was edited");
-  auto last = last_of_folder.begin();
-  for (auto other = last; other != last_of_folder.end(); ++other) {
-    if (is_later(other->second, last->second)) last = other;
-  }
-  return std::move(last->second);
+  const std::string what = options.id.empty() ? "nothing" : "no edit " + options.id;
+  if (!has_untrusted)
+    throw Error(Status::refused, scope.name() + ": " + what + " to undo", "`tare history` shows what was edited");
+  throw Error(Status::refused, scope.name() + ": " + what + " to undo that is sealed with your key",
+              "`tare history` shows what else is on record; --trust-journal undoes that, after saying what it writes");
 }
 
 /// File systems keep times to a second, a microsecond or a nanosecond; what was set reads back rounded down.
@@ -45,12 +36,13 @@ bool is_as_set(timespec now, timespec set) {
 
 /// The way back for one file, from what it is now.
 FileRecord way_back(const Store& store, const FileRecord& edit, timespec now, const UndoOptions& options) {
-  const auto there = open_target(store, edit);
+  const auto place = store.target(edit);
+  const auto there = place ? open_target(*place) : std::nullopt;
   if (!there || stand_of(*there, edit) != Stand::after) {
-    throw Error(Status::refused, store.target(edit) + ": is no longer what that edit made of it",
+    throw Error(Status::refused, store.path(edit) + ": is no longer what that edit made of it",
                 "it was changed since: undo later edits of it first, or leave it as it is");
   }
-  const OpenFile file = open_editable(store.files(), store.target(edit), options.allow_hard_links);
+  const OpenFile file = open_editable(*place, options.allow_hard_links);
   const struct stat status = file.status();
   FileRecord back = inverse(edit);
   back.inode = status.st_ino;
@@ -62,57 +54,78 @@ FileRecord way_back(const Store& store, const FileRecord& edit, timespec now, co
 }
 
 UndoResult described(UndoKind kind, const Store& store, const Journal& journal) {
-  UndoResult result{kind, journal.number, store.folder(), {}, absolute_fields(store, journal)};
-  for (const FileRecord& record : journal.files) result.files.push_back(store.target(record));
+  UndoResult result{kind,
+                    journal.number,
+                    journal.id,
+                    journal.origin,
+                    utc_text(journal.edited),
+                    store.folder(),
+                    {},
+                    absolute_fields(store.folder(), journal)};
+  for (const FileRecord& record : journal.files) result.files.push_back(store.path(record));
   return result;
 }
 
 mode_t mode_of(const Store& store, StoredRecord record) {
-  const auto status = status_of(store.files(), store.record_path(record));
+  const auto status = store.record_place(record).status();
   return status ? status->st_mode & 0777 : S_IRUSR | S_IWUSR;
 }
 
 /// What is interrupted, rolled back; nothing where nothing is.
 std::optional<UndoResult> rolled_back(const Scope& scope, const UndoOptions& options) {
   const auto pending = find_pending(scope);
-  if (!pending) return std::nullopt;
-  const auto done = recover(Store(scope.files(), pending->folder), options.recovery);
+  const auto store = pending ? scope.store_in(pending->folder) : std::nullopt;
+  RecoverOptions recovery = options.recovery;
+  recovery.trust_journals = recovery.trust_journals && pending && scope.encloses(pending->folder);
+  const auto done = store ? recover(*store, recovery) : std::nullopt;
   if (!done) return std::nullopt;
-  return UndoResult{UndoKind::rolled_back, done->number, done->folder, done->files, done->fields};
+  return UndoResult{UndoKind::rolled_back, done->number, done->id,    done->origin, done->when,
+                    done->folder,          done->files,  done->fields};
 }
 
 /// The undone record hides the applied one already; the next transaction would sweep it away.
-void remove_replaced(const FoundRecord& found) {
+void remove_replaced(const Place& record) {
   try {
-    remove_if_there(found.store.files(), found.store.record_path(found.record));
+    record.folder.remove_if_there(record.name);
   } catch (const Error&) {
     return;
   }
 }
 
+/// The transaction that takes back what the record says.
+Journal way_back(const Store& store, StoredRecord record, const UndoOptions& options) {
+  // Another undo may have come first, between the look and the claim.
+  Journal journal = store.read(record);
+  require_trusted(store, journal, store.record_place(record).path(), true, options.recovery);
+  journal.kind = JournalKind::undo;
+  journal.when = store.files().now();
+  for (FileRecord& file : journal.files) file = way_back(store, file, journal.when, options);
+  return journal;
+}
+
 }  // namespace
 
 UndoResult undo(const Scope& scope, const UndoOptions& options) {
-  if (auto result = rolled_back(scope, options)) return std::move(*result);
-  const FoundRecord found = last_applied(scope);
+  UndoOptions wanted = options;
+  wanted.recovery.allow_hard_links = options.allow_hard_links;
+  if (auto result = rolled_back(scope, wanted)) return std::move(*result);
+  const FoundRecord found = last_applied(scope, wanted);
 
   std::vector<std::string> targets;
-  for (const FileRecord& record : found.journal.files) targets.push_back(found.store.target(record));
-  const Claim held = claim(found.store, scope.of(targets), mode_of(found.store, found.record), options.recovery);
-  Journal journal = found.journal;
+  for (const FileRecord& record : found.journal.files) targets.push_back(joined(found.folder, record.name));
+  const auto store = scope.store_in(found.folder);
+  if (!store) throw Error(Status::busy, found.folder + ": its records are gone", "try again");
+  const Claim held = claim(store->home(), scope.of(targets), mode_of(*store, found.record), wanted.recovery);
+  Journal journal;
   try {
-    // Another undo may have come first, between the look and the claim.
-    journal = found.store.read(found.record);
-    journal.kind = JournalKind::undo;
-    journal.when = scope.files().now();
-    for (FileRecord& record : journal.files) record = way_back(found.store, record, journal.when, options);
+    journal = way_back(held.store(), found.record, wanted);
   } catch (...) {
     held.withdraw();
     throw;
   }
-  carry_out(held, journal, StoredRecord{journal.number, RecordState::undone});
-  remove_replaced(found);
-  return described(UndoKind::undone, found.store, journal);
+  carry_out(held, journal, StoredRecord{found.record.number, RecordState::undone});
+  remove_replaced(held.store().record_place(found.record));
+  return described(UndoKind::undone, held.store(), journal);
 }
 
 }  // namespace tare

@@ -9,8 +9,9 @@
 namespace tare {
 
 struct UndoOptions {
+  std::string id;  ///< of the edit to take back; empty: the last one
   bool allow_hard_links = false;
-  RecoverOptions recovery;
+  RecoverOptions recovery = {};
 };
 
 enum class UndoKind {
@@ -21,13 +22,17 @@ enum class UndoKind {
 struct UndoResult {
   UndoKind kind = UndoKind::undone;
   std::uint64_t number = 0;
+  std::string id;
+  Origin origin;
+  std::string when;  ///< the edit was made
   std::string folder;
   std::vector<std::string> files;  ///< absolute
   std::vector<FieldEdit> fields;   ///< as they were edited: `after` is what is gone now
 };
 
 /// Takes back the last edit that touches what is in the scope, in all files of that edit: their bytes, sizes, modes and
-/// mtimes. May be repeated, back through earlier edits. An interrupted transaction is rolled back instead.
+/// mtimes. May be repeated, back through earlier edits. An interrupted transaction is rolled back instead. Edits whose
+/// records are not sealed with this user's key do not count, unless they are trusted.
 ///
 /// Throws, with all files as they were: `refused` where there is nothing to undo or a file is no longer what that edit
 /// made of it, `busy` where another tare is at work, `io` as for commit.

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/capi/scratch.hpp"
+#include "tests/capi/state_folder.hpp"
 #include "tests/catch.hpp"
 
 namespace {
@@ -80,10 +81,10 @@ Answer inspect(const Copy& copy, const char* options = nullptr) {
   return ask(tare_checkpoint_inspect, copy.path(), options);
 }
 Answer edit(const Copy& copy, const char* wanted) {
-  return ask(tare_checkpoint_edit, copy.path(), wanted);
+  return ask(tare_checkpoint_edit, copy.path(), with_state_folder(wanted).c_str());
 }
 Answer undo(const Copy& copy, const char* options = nullptr) {
-  return ask(tare_checkpoint_undo, copy.path(), options);
+  return ask(tare_checkpoint_undo, copy.path(), with_state_folder(options).c_str());
 }
 
 /// The scale of a checkpoint's state; the status where there is none.
@@ -221,7 +222,8 @@ TEST_CASE("copies that disagree are a conflict until each file was edited by its
   for (const Json& scaler : scalers) {
     for (const Json& file : scaler.at("files")) {
       const fs::path path = fs::path(copy.path()) / file.get<std::string>();
-      const Answer done = ask(tare_checkpoint_edit, path.c_str(), R"({"set":{"scale":24,"growth_tracker":0}})");
+      const std::string wanted = with_state_folder(R"({"set":{"scale":24,"growth_tracker":0}})");
+      const Answer done = ask(tare_checkpoint_edit, path.c_str(), wanted.c_str());
       INFO(done.message);
       REQUIRE(done.status == TARE_OK);
     }

@@ -11,6 +11,7 @@
 
 #include "tests/capi/failing_memory.hpp"
 #include "tests/capi/scratch.hpp"
+#include "tests/capi/state_folder.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare::test;
@@ -104,8 +105,10 @@ TEST_CASE("after an allocation that failed in an edit or its undo, undo still br
   };
   std::filesystem::copy(corpus + "torch/train-t2.15/checkpoint.pth", path);
   const std::string before = bytes_of(path);
-  const auto edit = [&] { return call(tare_checkpoint_edit, R"({"set":{"scale":24}})"); };
-  const auto undo = [&] { return call(tare_checkpoint_undo, nullptr); };
+  const std::string wanted = with_state_folder(R"({"set":{"scale":24}})");
+  const std::string options = with_state_folder(nullptr);
+  const auto edit = [&] { return call(tare_checkpoint_edit, wanted.c_str()); };
+  const auto undo = [&] { return call(tare_checkpoint_undo, options.c_str()); };
   const auto undo_all = [&] {
     int32_t status = TARE_OK;
     while (status == TARE_OK) status = undo();

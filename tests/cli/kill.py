@@ -8,6 +8,7 @@ runs at once: it waits its turn, or refuses, and nothing is mixed. Prints what w
 """
 import argparse
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -71,7 +72,7 @@ class Checkpoint:
         recovered = self.state()
         if recovered == "new":
             self.run("undo", "--yes", check=True)
-        self.run("history", "--prune", check=True)
+        self.run("history", "--prune", "--yes", check=True)
         return found, recovered, self.state()
 
     def state(self):
@@ -92,6 +93,7 @@ def main():
     chance = random.Random(options.seed)
     seen = {}
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
+        os.environ["XDG_STATE_HOME"] = scratch  # where tare keeps its key
         checkpoint = Checkpoint(options, scratch)
         for number in range(options.times):
             outcome = checkpoint.kill_once(chance, with_rival=number % 2 == 1)

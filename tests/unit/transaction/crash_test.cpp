@@ -36,7 +36,7 @@ bool finishes(SimulatedDisk& disk, std::uint64_t call, const Work& work) {
 }
 
 void recover_all(SimulatedDisk& disk) {
-  recover(Scope(disk, {home}, ""));
+  recover(scope_of(disk, home));
 }
 
 /// A transaction seen from outside: what it starts from, and what it should come to.
@@ -51,7 +51,7 @@ Course edit_course(const Scene& scene) {
   const auto old = states(scene.disk, scene.edits);
   const auto edits = scene.edits;
   const auto fields = scene.fields();
-  return {scene.disk, [=](SimulatedDisk& disk) { commit(disk, edits, fields, {}); },
+  return {scene.disk, [=](SimulatedDisk& disk) { commit(disk, edits, fields, sealed()); },
           [=](const SimulatedDisk& disk) { return all_old(disk, old); },
           [=](const SimulatedDisk& disk) { return all_new(disk, old, edits); }};
 }
@@ -59,10 +59,10 @@ Course edit_course(const Scene& scene) {
 Course undo_course(const Scene& scene) {
   const auto original = states(scene.disk, scene.edits);
   SimulatedDisk edited = scene.disk;
-  commit(edited, scene.edits, scene.fields(), {});
+  commit(edited, scene.edits, scene.fields(), sealed());
   const auto start = edited.after_crash(Survival::everything, 0);
   const auto old = states(start, scene.edits);
-  return {start, [](SimulatedDisk& disk) { undo(Scope(disk, {home}, "")); },
+  return {start, [](SimulatedDisk& disk) { undo(scope_of(disk, home)); },
           [=](const SimulatedDisk& disk) { return all_old(disk, old); },
           [=](const SimulatedDisk& disk) { return all_old(disk, original); }};
 }
@@ -72,11 +72,11 @@ void check_recovered(const Course& course, SimulatedDisk disk, bool must_be_new)
   const bool is_new = course.is_new(disk);
   CHECK((is_new || course.is_old(disk)));
   if (must_be_new) CHECK(is_new);
-  CHECK_FALSE(find_pending(Scope(disk, {home}, "")));
+  CHECK_FALSE(find_pending(scope_of(disk, home)));
   // What a power failure leaves after recovery is the same, and the journal does not come back.
   SimulatedDisk later = disk.after_crash(Survival::nothing, 0);
   CHECK((is_new ? course.is_new : course.is_old)(later));
-  CHECK_FALSE(find_pending(Scope(later, {home}, "")));
+  CHECK_FALSE(find_pending(scope_of(later, home)));
 }
 
 /// How many points the crash was tried at, each with `subsets` random subsets of what was not synced.
@@ -139,7 +139,7 @@ TEST_CASE("a crash at any call of an edit without history leaves all files old o
     course.work = [edits = scene.edits](SimulatedDisk& disk) {
       TransactionOptions options;
       options.keep_history = false;
-      commit(disk, edits, {}, options);
+      commit(disk, edits, {}, sealed(options));
       CHECK_FALSE(disk.has("/run/ckpt/.tare"));
     };
     CHECK(crash_everywhere(course) >= 12);
@@ -223,13 +223,13 @@ TEST_CASE("an edit that was interrupted can be made again, and undone") {
       SimulatedDisk disk = scene.disk;
       if (finishes(disk, call, edit_course(scene).work)) break;
       SimulatedDisk found = disk.after_crash(Survival::some, static_cast<std::uint32_t>(call));
-      const bool was_pending = find_pending(Scope(found, {home}, "")).has_value();
+      const bool was_pending = find_pending(scope_of(found, home)).has_value();
       recover_all(found);
       if (was_pending) CHECK(all_old(found, old));
       if (!all_old(found, old)) continue;
-      commit(found, scene.edits, scene.fields(), {});
+      commit(found, scene.edits, scene.fields(), sealed());
       CHECK(all_new(found, old, scene.edits));
-      undo(Scope(found, {home}, ""));
+      undo(scope_of(found, home));
       CHECK(all_old(found, old));
     }
   }
@@ -242,18 +242,16 @@ bool fails_cleanly(const Scene& scene, std::uint64_t call, int error_number) {
   disk.fail_at(call, error_number);
   bool has_failed = false;
   try {
-    commit(disk, scene.edits, scene.fields(), {});
+    commit(disk, scene.edits, scene.fields(), sealed());
   } catch (const Error& error) {
     has_failed = true;
     CHECK(error.status == Status::io);
   }
-  CHECK_FALSE(find_pending(Scope(disk, {home}, "")));
+  CHECK_FALSE(find_pending(scope_of(disk, home)));
   if (has_failed && !all_new(disk, old, scene.edits)) {
     CHECK(all_old(disk, old));
     // Where removing the folder was what failed, an empty one stays.
-    std::vector<FileEntry> left;
-    disk.list("/run/ckpt/.tare", left);
-    CHECK(left.empty());
+    CHECK(disk.names_in("/run/ckpt/.tare").empty());
   } else {
     CHECK(all_new(disk, old, scene.edits));
   }

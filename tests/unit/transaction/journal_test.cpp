@@ -12,6 +12,8 @@ Journal sample() {
   Journal journal;
   journal.kind = JournalKind::undo;
   journal.number = 12;
+  journal.id = "0123456789ab";
+  journal.origin = {"alice", "login-1", "tare edit a/b.pt scale=inf"};
   journal.when = {1'700'000'000, 5};
   journal.edited = {1'600'000'000, 999'999'999};
   journal.fields = {{"a/b.pt", "scaler", "scale", "65536.0", "inf"}, {"c.pt", "", "x", "", "\xff\n"}};
@@ -25,10 +27,15 @@ Journal sample() {
 
 TEST_CASE("a journal reads back as it was written") {
   const Journal journal = sample();
-  const auto back = decoded(encoded(journal), "pending");
+  const auto back = decoded(encoded(journal, own_key()), "pending", own_key());
   REQUIRE(back);
   CHECK(back->kind == JournalKind::undo);
   CHECK(back->number == 12);
+  CHECK(back->is_own);
+  CHECK(back->id == "0123456789ab");
+  CHECK(back->origin.user == "alice");
+  CHECK(back->origin.host == "login-1");
+  CHECK(back->origin.command == "tare edit a/b.pt scale=inf");
   CHECK(same_moment(back->when, journal.when));
   CHECK(same_moment(back->edited, journal.edited));
   REQUIRE(back->fields.size() == 2);
@@ -47,37 +54,78 @@ TEST_CASE("a journal reads back as it was written") {
   CHECK(file.witness.crc == 9);
   CHECK(back->files[1].way == Way::rewritten);
   CHECK(back->files[1].witness.offset_after == 33);
-  CHECK(encoded(*back) == encoded(journal));
+  CHECK(encoded(*back, own_key()) == encoded(journal, own_key()));
 }
 
 TEST_CASE("a journal that ends early, or has any bit wrong, was never complete") {
-  const Bytes whole = encoded(sample());
+  const Bytes whole = encoded(sample(), own_key());
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    CHECK_FALSE(decoded(ByteView(whole).first(size), "pending"));
+    CHECK_FALSE(decoded(ByteView(whole).first(size), "pending", own_key()));
   }
   for (std::size_t at = 0; at < whole.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {
       Bytes broken = whole;
       broken[at] ^= static_cast<std::byte>(1 << bit);
-      CHECK_FALSE(decoded(broken, "pending"));
+      CHECK_FALSE(decoded(broken, "pending", own_key()));
     }
   }
 }
 
 TEST_CASE("a journal of a newer tare is refused, not guessed at") {
-  Bytes bytes = encoded(sample());
+  Bytes bytes = encoded(sample(), own_key());
   // Magic (8), then the header's tag (4) and size (8), then its payload, which starts with the version.
   store<std::uint32_t>(bytes.data() + 20, journal_version + 1, std::endian::little);
   const auto payload = load_le<std::uint64_t>(bytes.data() + 12);
   const std::uint32_t crc = crc32(ByteView(bytes).subspan(8, 12 + payload));
   store<std::uint32_t>(bytes.data() + 20 + payload, crc, std::endian::little);
   try {
-    decoded(bytes, "ckpt/.tare/pending");
+    decoded(bytes, "ckpt/.tare/pending", own_key());
     FAIL("it was read");
   } catch (const Error& error) {
     CHECK(error.status == Status::unsupported);
-    CHECK(std::string(error.what()) == "ckpt/.tare/pending: written by a newer tare (journal version 2)");
+    CHECK(std::string(error.what()) == "ckpt/.tare/pending: written by a newer tare (journal version 3)");
   }
+}
+
+/// A journal as tare 0.1 wrote it: version 1, no seal, and a header that ends with the moment of the edit.
+Bytes of_version_1(const Journal& journal) {
+  const Bytes now = encoded(journal, {});
+  constexpr std::size_t header_at = 8;
+  constexpr std::size_t payload_at = header_at + 12;
+  constexpr std::size_t seal_bytes = 16;
+  constexpr std::uint64_t old_payload = 16 + 12 + 12;
+  const auto payload = load_le<std::uint64_t>(now.data() + header_at + 4);
+  Bytes old(now.begin(), now.begin() + payload_at + old_payload);
+  store<std::uint64_t>(old.data() + header_at + 4, old_payload, std::endian::little);
+  store<std::uint32_t>(old.data() + payload_at, 1, std::endian::little);
+  append_le(old, crc32(ByteView(old).subspan(header_at)));
+  const auto rest = now.begin() + static_cast<std::ptrdiff_t>(payload_at + payload + 4);
+  old.insert(old.end(), rest, now.end() - seal_bytes);
+  return old;
+}
+
+TEST_CASE("a journal is this user's own only where his key sealed every byte of it") {
+  const Journal journal = sample();
+  CHECK_FALSE(decoded(encoded(journal, {}), "pending", own_key())->is_own);
+  CHECK_FALSE(decoded(encoded(journal, own_key()), "pending", {})->is_own);
+  CHECK_FALSE(decoded(encoded(journal, JournalKey(noise(JournalKey::size, 1))), "pending", own_key())->is_own);
+  CHECK_FALSE(decoded(of_version_1(journal), "pending", own_key())->is_own);
+  // The seal of another journal, under checksums that are right.
+  Journal other = journal;
+  other.files[0].name = "d.pt";
+  const Bytes genuine = encoded(journal, own_key());
+  Bytes forged = encoded(other, own_key());
+  std::copy(genuine.end() - 48, genuine.end(), forged.end() - 48);
+  CHECK_FALSE(decoded(forged, "pending", own_key())->is_own);
+}
+
+TEST_CASE("a journal of version 1 is read, with a name made of its moment") {
+  const auto back = decoded(of_version_1(sample()), "pending", own_key());
+  REQUIRE(back);
+  CHECK(back->number == 12);
+  CHECK(back->id == "5f5e1000-3b9ac9ff");
+  CHECK(back->origin.user.empty());
+  CHECK(back->files.size() == 2);
 }
 
 TEST_CASE("the way back of the way back is the way") {
@@ -86,9 +134,9 @@ TEST_CASE("the way back of the way back is the way") {
     once.files = {record};
     Journal thrice;
     thrice.files = {inverse(inverse(record))};
-    CHECK(encoded(once) == encoded(thrice));
+    CHECK(encoded(once, own_key()) == encoded(thrice, own_key()));
     once.files = {inverse(record)};
-    CHECK(encoded(once) != encoded(thrice));
+    CHECK(encoded(once, own_key()) != encoded(thrice, own_key()));
   }
 }
 

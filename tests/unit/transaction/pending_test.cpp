@@ -29,7 +29,7 @@ struct Interrupted {
   Interrupted() : scene(all_scenes().back()), old(states(scene.disk, scene.edits)), disk(scene.disk) {
     disk.kill_at(30);
     try {
-      commit(disk, scene.edits, scene.fields(), {});
+      commit(disk, scene.edits, scene.fields(), sealed());
     } catch (const Killed&) {
       disk = disk.after_crash(Survival::everything, 0);
     }
@@ -47,7 +47,7 @@ TEST_CASE("an interrupted edit is seen from the checkpoint, from each of its fil
   world.disk.add_file("/run/ckpt/other.pt", noise(10, 1));
   for (const std::string& path :
        {std::string("/run"), std::string(home), world.scene.edits[0].path, world.scene.edits[7].path}) {
-    const auto pending = find_pending(Scope(world.disk, {path}, ""));
+    const auto pending = find_pending(scope_of(world.disk, path));
     INFO(path);
     REQUIRE(pending);
     CHECK(pending->state == PendingState::interrupted);
@@ -58,34 +58,34 @@ TEST_CASE("an interrupted edit is seen from the checkpoint, from each of its fil
     CHECK(pending->fields.at(7).file == world.scene.edits[7].path);
     CHECK_FALSE(pending->when.empty());
   }
-  CHECK_FALSE(find_pending(Scope(world.disk, {"/run/ckpt/other.pt"}, "")));
-  CHECK(find_pending(Scope(world.disk, {world.scene.edits[0].path}, home)));
-  CHECK_FALSE(find_pending(Scope(world.disk, {world.scene.edits[0].path}, "/run/ckpt/mp_rank_00")));
+  CHECK_FALSE(find_pending(scope_of(world.disk, "/run/ckpt/other.pt")));
+  CHECK(find_pending(scope_of(world.disk, world.scene.edits[0].path, home)));
+  CHECK_FALSE(find_pending(scope_of(world.disk, world.scene.edits[0].path, "/run/ckpt/mp_rank_00")));
 }
 
 TEST_CASE("looking for interrupted edits changes nothing and takes no lock") {
   Interrupted world;
   const auto calls = world.disk.calls();
-  CHECK(find_pending(Scope(world.disk, {home}, "")));
-  CHECK(history(Scope(world.disk, {home}, "")).empty());
+  CHECK(find_pending(scope_of(world.disk, home)));
+  CHECK(history(scope_of(world.disk, home)).empty());
   CHECK(world.disk.calls() == calls);
-  CHECK(recover(Scope(world.disk, {home}, "")).size() == 1);
+  CHECK(recover(scope_of(world.disk, home)).size() == 1);
 }
 
 TEST_CASE("undo of an interrupted edit rolls it back and undoes nothing else") {
   Scene scene = all_scenes().front();
   const auto original = states(scene.disk, scene.edits);
-  commit(scene.disk, scene.edits, scene.fields(), {});
+  commit(scene.disk, scene.edits, scene.fields(), sealed());
   const std::string path = scene.edits[0].path;
   const auto edited = states(scene.disk, scene.edits);
   const FileEdit second{path, {{patch_of(scene.disk.bytes(path), 700, noise(8, 9))}, {}, {}}, scene.disk.status(path)};
   scene.disk.kill_at(7);
-  CHECK_THROWS_AS(commit(scene.disk, {second}, {}, {}), Killed);
+  CHECK_THROWS_AS(commit(scene.disk, {second}, {}, sealed()), Killed);
   SimulatedDisk disk = scene.disk.after_crash(Survival::everything, 0);
-  REQUIRE(find_pending(Scope(disk, {path}, "")));
-  CHECK(undo(Scope(disk, {path}, "")).kind == UndoKind::rolled_back);
+  REQUIRE(find_pending(scope_of(disk, path)));
+  CHECK(undo(scope_of(disk, path)).kind == UndoKind::rolled_back);
   CHECK(all_old(disk, edited));
-  CHECK(undo(Scope(disk, {path}, "")).kind == UndoKind::undone);
+  CHECK(undo(scope_of(disk, path)).kind == UndoKind::undone);
   CHECK(all_old(disk, original));
 }
 
@@ -93,17 +93,17 @@ TEST_CASE("the next edit rolls back first, and refuses a plan that was made on t
   Interrupted world;
   const std::string path = world.scene.edits[0].path;
   const FileEdit planned{path, {{patch_of(world.disk.bytes(path), 0, noise(4, 9))}, {}, {}}, world.disk.status(path)};
-  CHECK(status_of_work([&] { commit(world.disk, {planned}, {}, {}); }) == Status::refused);
+  CHECK(status_of_work([&] { commit(world.disk, {planned}, {}, sealed()); }) == Status::refused);
   CHECK(all_old(world.disk, world.old));
-  commit(world.disk, world.scene.edits, {}, {});
+  commit(world.disk, world.scene.edits, {}, sealed());
   CHECK(all_new(world.disk, world.old, world.scene.edits));
 }
 
 TEST_CASE("an edit in progress is told from an interrupted one") {
   Scene scene = all_scenes().back();
   std::optional<Pending> seen;
-  scene.disk.interrupt_at(20, [&] { seen = find_pending(Scope(scene.disk, {scene.edits[0].path}, "")); });
-  commit(scene.disk, scene.edits, scene.fields(), {});
+  scene.disk.interrupt_at(20, [&] { seen = find_pending(scope_of(scene.disk, scene.edits[0].path)); });
+  commit(scene.disk, scene.edits, scene.fields(), sealed());
   REQUIRE(seen);
   CHECK(seen->state == PendingState::in_progress);
 }
@@ -111,10 +111,10 @@ TEST_CASE("an edit in progress is told from an interrupted one") {
 TEST_CASE("a journal that this user may not read is told all the same") {
   Interrupted world;
   world.disk.set_user(4711);
-  const auto pending = find_pending(Scope(world.disk, {home}, ""));
+  const auto pending = find_pending(scope_of(world.disk, home));
   REQUIRE(pending);
   CHECK(pending->state == PendingState::unreadable);
-  CHECK(status_of_work([&] { recover(Scope(world.disk, {home}, "")); }) == Status::io);
+  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == Status::io);
 }
 
 TEST_CASE("a file that something else wrote after the crash stops the roll-back, until pruning leaves it as it is") {
@@ -123,12 +123,12 @@ TEST_CASE("a file that something else wrote after the crash stops the roll-back,
   const Bytes theirs = noise(950, 999);
   world.disk.overwrite(path, theirs);
   const SimulatedDisk before = world.disk;
-  CHECK(status_of_work([&] { recover(Scope(world.disk, {home}, "")); }) == Status::refused);
-  CHECK(status_of_work([&] { undo(Scope(world.disk, {home}, "")); }) == Status::refused);
+  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
+  CHECK(status_of_work([&] { undo(scope_of(world.disk, home)); }) == Status::refused);
   for (const FileEdit& edit : world.scene.edits) CHECK(world.disk.bytes(edit.path) == before.bytes(edit.path));
-  CHECK(find_pending(Scope(world.disk, {home}, "")));
+  CHECK(find_pending(scope_of(world.disk, home)));
 
-  prune(Scope(world.disk, {home}, ""));
+  prune(scope_of(world.disk, home));
   CHECK_FALSE(world.disk.has("/run/ckpt/.tare"));
   CHECK(world.disk.bytes(path) == theirs);
   for (const auto& [other, state] : world.old) {
@@ -143,15 +143,13 @@ struct Rewritten {
     for (std::uint64_t call = 1; disk.bytes(path) != wanted; ++call) {
       disk = scene.disk;
       disk.kill_at(call);
-      CHECK_THROWS_AS(commit(disk, scene.edits, {}, {}), Killed);
+      CHECK_THROWS_AS(commit(disk, scene.edits, {}, sealed()), Killed);
       disk = disk.after_crash(Survival::everything, 0);
     }
   }
   [[nodiscard]] std::string put_aside() {
-    std::vector<FileEntry> entries;
-    disk.list("/run/ckpt/.tare", entries);
-    for (const FileEntry& entry : entries) {
-      if (entry.name.find(".old.") != std::string::npos) return "/run/ckpt/.tare/" + entry.name;
+    for (const std::string& name : disk.names_in("/run/ckpt/.tare")) {
+      if (name.find(".old.") != std::string::npos) return "/run/ckpt/.tare/" + name;
     }
     FAIL("no old file was put aside");
     return {};
@@ -165,18 +163,18 @@ struct Rewritten {
 
 TEST_CASE("a rewritten file whose old one is gone cannot be rolled back, and that is said") {
   Rewritten world;
-  world.disk.unlink(world.put_aside());
-  CHECK(status_of_work([&] { recover(Scope(world.disk, {home}, "")); }) == Status::refused);
+  world.disk.remove(world.put_aside());
+  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
 }
 
 TEST_CASE("giving a rewritten file up leaves nothing beside it") {
   Rewritten world;
   world.disk.overwrite(world.path, noise(50, 5));
-  CHECK(status_of_work([&] { recover(Scope(world.disk, {home}, "")); }) == Status::refused);
+  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
   CHECK(world.disk.bytes(world.put_aside()) == world.old);
   RecoverOptions options;
   options.abandon_foreign_files = true;
-  recover(Scope(world.disk, {home}, ""), options);
+  recover(scope_of(world.disk, home), options);
   CHECK(world.disk.bytes(world.path) == noise(50, 5));
   CHECK_FALSE(world.disk.has("/run/ckpt/.tare"));
 }
@@ -185,10 +183,10 @@ TEST_CASE("in a folder where everybody may create files a stranger's journal is 
   Interrupted world;
   world.disk.set_user(4711);  // the owner of the files is 1000, and so is that of .tare
   world.disk.set_mode(home, 01777);
-  CHECK(find_pending(Scope(world.disk, {home}, "")));  // the folder's owner may do as he likes in it
+  CHECK(find_pending(scope_of(world.disk, home)));  // the folder's owner may do as he likes in it
   world.disk.set_owner(home, 0);
-  CHECK_FALSE(find_pending(Scope(world.disk, {home}, "")));
-  CHECK(recover(Scope(world.disk, {home}, "")).empty());
+  CHECK_FALSE(find_pending(scope_of(world.disk, home)));
+  CHECK(recover(scope_of(world.disk, home)).empty());
 }
 
 // ---- journals that did not come from here ---------------------------------------------------------------------------
@@ -196,6 +194,7 @@ TEST_CASE("in a folder where everybody may create files a stranger's journal is 
 Journal journal_over(const std::string& name, const Bytes& before, const Bytes& after) {
   Journal journal;
   journal.number = 1;
+  journal.id = "0123456789ab";
   FileRecord record;
   record.name = name;
   record.size_before = record.size_after = before.size();
@@ -218,8 +217,8 @@ TEST_CASE("a journal cannot reach outside its folder by the names in it") {
                                           std::string("a\0b", 3), "a//b",  ".tare/pending",      "a/"};
   for (const std::string& name : names) {
     INFO(name);
-    plant(scratch, encoded(journal_over(name, noise(8, 2), secret)));
-    CHECK(status_of_work([&] { recover(Scope(system_files(), {scratch.path("ckpt")}, scratch.folder())); }) ==
+    plant(scratch, encoded(journal_over(name, noise(8, 2), secret), own_key()));
+    CHECK(status_of_work([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
           Status::corrupt);
     CHECK(bytes_of(outside) == secret);
   }
@@ -233,8 +232,8 @@ TEST_CASE("a journal cannot reach outside its folder by links") {
   fs::create_symlink(outside, scratch.path("ckpt/link.pt"));
   fs::create_directory_symlink(scratch.path("private"), scratch.path("ckpt/folder"));
   for (const std::string& name : {std::string("link.pt"), std::string("folder/outside.pt")}) {
-    plant(scratch, encoded(journal_over(name, noise(8, 2), secret)));
-    CHECK(status_of_work([&] { recover(Scope(system_files(), {scratch.path("ckpt")}, scratch.folder())); }) ==
+    plant(scratch, encoded(journal_over(name, noise(8, 2), secret), own_key()));
+    CHECK(status_of_work([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
           Status::refused);
     CHECK(bytes_of(outside) == secret);
   }
@@ -265,12 +264,12 @@ TEST_CASE("a journal that contradicts itself is refused") {
     INFO("breakage " << i);
     Journal broken = sane;
     breakages[i](broken.files[0]);
-    plant(scratch, encoded(broken));
-    CHECK(status_of_work([&] { recover(Scope(system_files(), {scratch.path("ckpt")}, scratch.folder())); }) ==
+    plant(scratch, encoded(broken, own_key()));
+    CHECK(status_of_work([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
           Status::corrupt);
   }
-  plant(scratch, encoded(sane));
-  CHECK(status_of_work([&] { recover(Scope(system_files(), {scratch.path("ckpt")}, scratch.folder())); }) ==
+  plant(scratch, encoded(sane, own_key()));
+  CHECK(status_of_work([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
         Status::ok);
 }
 
@@ -284,7 +283,7 @@ TEST_CASE("a .tare that is a link or a file is never followed or written") {
   SECTION("a file") {
     scratch.write("ckpt/.tare", noise(10, 1));
   }
-  CHECK_FALSE(find_pending(Scope(system_files(), {path}, scratch.folder())));
+  CHECK_FALSE(find_pending(scope_of(system_files(), path, scratch.folder())));
   CHECK(status_of_work([&] { edit(path, 8, noise(8, 2)); }) == Status::refused);
   CHECK(bytes_of(path) == noise(100, 1));
   CHECK(fs::is_empty(scratch.path("elsewhere")));

@@ -133,9 +133,9 @@ TEST_CASE("a read-only file of ours is edited and stays read-only; somebody else
   Scene scene = scene_named("read-only file");
   const std::string path = scene.edits[0].path;
   SECTION("ours") {
-    commit(scene.disk, scene.edits, {}, {});
+    commit(scene.disk, scene.edits, {}, sealed());
     CHECK(scene.disk.mode(path) == 0400);
-    undo(Scope(scene.disk, {path}, ""));
+    undo(scope_of(scene.disk, path));
     CHECK(scene.disk.mode(path) == 0400);
   }
   SECTION("another user's") {
@@ -165,7 +165,7 @@ TEST_CASE("a full disk rolls everything back, whenever it fills") {
       SimulatedDisk disk = scene.disk;
       disk.set_capacity(used + room);
       try {
-        commit(disk, scene.edits, {}, {});
+        commit(disk, scene.edits, {}, sealed());
         CHECK(all_new(disk, old, scene.edits));
       } catch (const Error& error) {
         ++refused;
@@ -235,7 +235,7 @@ TEST_CASE("of two editors at work at once one is refused as busy, wherever they 
     std::optional<Status> outcome;
     disk.interrupt_at(call, [&] {
       try {
-        commit(disk, {{path, other, disk.status(path)}}, {}, {});
+        commit(disk, {{path, other, disk.status(path)}}, {}, sealed());
         outcome = Status::ok;
       } catch (const Error& error) {
         outcome = error.status;
@@ -243,7 +243,7 @@ TEST_CASE("of two editors at work at once one is refused as busy, wherever they 
     });
     bool is_done = true;
     try {
-      commit(disk, scene.edits, {}, {});
+      commit(disk, scene.edits, {}, sealed());
     } catch (const Error& error) {
       is_done = false;
       CHECK((error.status == Status::busy || error.status == Status::refused));
@@ -275,11 +275,11 @@ TEST_CASE("while another tare holds the folder, edit, undo and recovery are refu
     return Status::ok;
   };
   {
-    const auto held = Claim::create(Store(system_files(), scratch.folder()), 0644);
+    const auto held = Claim::create(Folder::at(system_files(), scratch.folder()), own_key(), 0644);
     REQUIRE(held);
     CHECK(status_of_work([&] { edit(path, 8, noise(8, 3)); }) == Status::busy);
-    CHECK(status_of_work([&] { undo(Scope(system_files(), {path}, scratch.folder())); }) == Status::busy);
-    CHECK(status_of_work([&] { recover(Scope(system_files(), {path}, scratch.folder())); }) == Status::busy);
+    CHECK(status_of_work([&] { undo(scope_of(system_files(), path, scratch.folder())); }) == Status::busy);
+    CHECK(status_of_work([&] { recover(scope_of(system_files(), path, scratch.folder())); }) == Status::busy);
   }
   // Its holder is gone, and it never wrote a journal: nothing stands in the way any more.
   edit(path, 8, noise(8, 3));

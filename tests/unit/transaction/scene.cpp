@@ -59,6 +59,19 @@ Scene with_splice(const char* name) {
 
 }  // namespace
 
+JournalKey own_key() {
+  return JournalKey(noise(JournalKey::size, 4711));
+}
+
+Scope scope_of(FileLayer& files, const std::string& path, const std::string& upper) {
+  return {files, {path}, upper, own_key()};
+}
+
+TransactionOptions sealed(TransactionOptions options) {
+  options.key = own_key();
+  return options;
+}
+
 Bytes noise(std::size_t size, std::uint32_t seed) {
   std::mt19937 random(seed);
   Bytes bytes(size);

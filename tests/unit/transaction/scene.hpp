@@ -6,10 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "lib/transaction/scope.hpp"
 #include "lib/transaction/transaction.hpp"
 #include "tests/unit/transaction/simulated_disk.hpp"
 
 namespace tare::test {
+
+/// The user's key in these tests.
+JournalKey own_key();
+/// What belongs to `path`, looked at with that key.
+Scope scope_of(FileLayer& files, const std::string& path, const std::string& upper = {});
+/// Edits are sealed with it.
+TransactionOptions sealed(TransactionOptions options = {});
 
 /// Pseudo-random bytes: `seed` tells files apart.
 Bytes noise(std::size_t size, std::uint32_t seed);

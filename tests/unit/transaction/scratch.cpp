@@ -13,8 +13,11 @@
 namespace tare::test {
 namespace fs = std::filesystem;
 
-Scratch::Scratch() {
-  std::string pattern = (fs::canonical(fs::temp_directory_path()) / "tare-edit-XXXXXX").string();
+Scratch::Scratch() : Scratch(fs::temp_directory_path().string()) {}
+
+Scratch::Scratch(const std::string& parent) {
+  const fs::path folder = fs::is_directory(parent) ? fs::path(parent) : fs::temp_directory_path();
+  std::string pattern = (fs::canonical(folder) / "tare-edit-XXXXXX").string();
   folder_ = ::mkdtemp(pattern.data());
 }
 
@@ -70,7 +73,8 @@ FileEdit patch_edit(const std::string& path, std::uint64_t offset, const Bytes& 
 
 Receipt edit(const std::string& path, std::uint64_t offset, const Bytes& after, const std::string& to,
              const TransactionOptions& options) {
-  return commit(system_files(), {patch_edit(path, offset, after)}, {{path, "scaler", "scale", "65536.0", to}}, options);
+  return commit(system_files(), {patch_edit(path, offset, after)}, {{path, "scaler", "scale", "65536.0", to}},
+                sealed(options));
 }
 
 }  // namespace tare::test

@@ -11,6 +11,8 @@ namespace tare::test {
 class Scratch {
  public:
   Scratch();
+  /// In that folder, where it exists: one in memory, for tests that would wait for a disk.
+  explicit Scratch(const std::string& parent);
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

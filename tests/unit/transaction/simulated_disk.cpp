@@ -6,7 +6,6 @@
 namespace tare::test {
 namespace {
 
-constexpr ino_t root = 1;
 constexpr std::size_t longest_write = 400;  // short writes are legal, and every caller must cope with them
 
 }  // namespace
@@ -55,17 +54,27 @@ void SimulatedDisk::overwrite(const std::string& path, const Bytes& bytes) {
   live_[inode].mtime = durable_[inode].mtime = now();
 }
 
-ino_t SimulatedDisk::find(const std::string& path) const {
-  ino_t inode = root;
-  for (std::size_t at = 1; at < path.size();) {
+ino_t SimulatedDisk::find(ino_t from, const std::string& path) const {
+  ino_t inode = from;
+  for (std::size_t at = 0; at < path.size();) {
     const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string name = path.substr(at, end - at);
+    at = end + 1;
+    if (name.empty() || name == ".") continue;
     const auto& names = live_.at(inode).names;
-    const auto found = names.find(path.substr(at, end - at));
+    const auto found = names.find(name);
     if (found == names.end()) return 0;
     inode = found->second;
-    at = end + 1;
   }
   return inode;
+}
+
+std::vector<std::string> SimulatedDisk::names_in(const std::string& folder) const {
+  std::vector<std::string> names;
+  const ino_t inode = find(folder);
+  if (inode == 0) return names;
+  for (const auto& [name, named] : live_.at(inode).names) names.push_back(name);
+  return names;
 }
 
 SimulatedDisk::NameChange SimulatedDisk::place(const std::string& path, ino_t inode) const {
@@ -95,6 +104,7 @@ void SimulatedDisk::fill(ino_t inode, struct stat& into) const {
   into.st_nlink = links(inode);
   into.st_uid = from.user;
   into.st_size = static_cast<off_t>(from.bytes.size());
+  into.st_blocks = (into.st_size + 511) / 512;
   into.st_mtim = from.mtime;
 }
 
@@ -223,22 +233,31 @@ void SimulatedDisk::sync_names(ino_t folder) {
 
 // ---- calls on open files --------------------------------------------------------------------------------------------
 
-int SimulatedDisk::open(const std::string& path, int flags, mode_t mode) {
+int SimulatedDisk::open_folder(int base, const std::string& path) {
   require_alive();
-  ino_t inode = find(path);
+  const ino_t inode = base == no_folder ? find(path) : find(open_.at(base).inode, path);
+  if (inode == 0) return -ENOENT;
+  if (!live_.at(inode).is_folder) return -ENOTDIR;
+  open_[next_descriptor_] = {inode, false};
+  return next_descriptor_++;
+}
+
+int SimulatedDisk::open_at(int folder, const std::string& name, int flags, mode_t mode) {
+  require_alive();
+  ino_t inode = named(folder, name);
   if (inode == 0 && (flags & O_CREAT) == 0) return -ENOENT;
   if (inode != 0 && (flags & O_EXCL) != 0) return -EEXIST;
   if (inode == 0) {
     if (const int failure = begin()) return -failure;
-    const NameChange here = place(path, next_inode_);
-    if (here.folder == 0) return -ENOENT;
+    // A folder that was removed takes no names.
+    if (links(open_.at(folder).inode) == 0) return -ENOENT;
     inode = next_inode_++;
     Inode file;
     file.mode = mode;
     file.user = user_;
     file.mtime = now();
     born_[inode] = live_[inode] = file;
-    change_names({here});
+    change_names({in(folder, name, inode)});
   } else {
     const Inode& file = live_.at(inode);
     const mode_t wanted = (flags & O_ACCMODE) == O_RDONLY ? S_IRUSR : S_IRUSR | S_IWUSR;
@@ -378,68 +397,67 @@ timespec SimulatedDisk::now() {
 
 // ---- calls on names -------------------------------------------------------------------------------------------------
 
-int SimulatedDisk::lstat(const std::string& path, struct stat& into) {
+int SimulatedDisk::stat_at(int folder, const std::string& name, struct stat& into) {
   require_alive();
-  const ino_t inode = find(path);
+  const ino_t inode = named(folder, name);
   if (inode == 0) return -ENOENT;
   fill(inode, into);
   return 0;
 }
 
-int SimulatedDisk::rename(const std::string& from, const std::string& to) {
+int SimulatedDisk::rename_at(int from_folder, const std::string& from, int to_folder, const std::string& to) {
   if (const int failure = begin()) return -failure;
-  const ino_t inode = find(from);
+  const ino_t inode = named(from_folder, from);
   if (inode == 0) return -ENOENT;
-  if (find(to) == inode) return 0;  // two names of one file: POSIX does nothing
-  change_names({place(from, 0), place(to, inode)});
+  if (named(to_folder, to) == inode) return 0;  // two names of one file: POSIX does nothing
+  change_names({in(from_folder, from, 0), in(to_folder, to, inode)});
   return 0;
 }
 
-int SimulatedDisk::link(const std::string& from, const std::string& to) {
+int SimulatedDisk::link_at(int from_folder, const std::string& from, int to_folder, const std::string& to) {
   if (const int failure = begin()) return -failure;
   if (!hard_links_) return -EPERM;
-  if (find(to) != 0) return -EEXIST;
-  change_names({place(to, find(from))});
+  if (named(to_folder, to) != 0) return -EEXIST;
+  change_names({in(to_folder, to, named(from_folder, from))});
   return 0;
 }
 
-int SimulatedDisk::unlink(const std::string& path) {
+int SimulatedDisk::unlink_at(int folder, const std::string& name) {
   require_alive();
-  if (find(path) == 0) return -ENOENT;
+  if (named(folder, name) == 0) return -ENOENT;
   if (const int failure = begin()) return -failure;
-  change_names({place(path, 0)});
+  change_names({in(folder, name, 0)});
   return 0;
 }
 
-int SimulatedDisk::mkdir(const std::string& path, mode_t mode) {
+int SimulatedDisk::mkdir_at(int folder, const std::string& name, mode_t mode) {
   require_alive();
-  if (find(path) != 0) return -EEXIST;
+  if (named(folder, name) != 0) return -EEXIST;
   if (const int failure = begin()) return -failure;
-  Inode folder;
-  folder.is_folder = true;
-  folder.mode = mode & 0755;
-  folder.user = user_;
+  Inode made;
+  made.is_folder = true;
+  made.mode = mode & 0755;
+  made.user = user_;
   const ino_t inode = next_inode_++;
-  born_[inode] = live_[inode] = folder;
-  change_names({place(path, inode)});
+  born_[inode] = live_[inode] = made;
+  change_names({in(folder, name, inode)});
   return 0;
 }
 
-int SimulatedDisk::rmdir(const std::string& path) {
+int SimulatedDisk::rmdir_at(int folder, const std::string& name) {
   require_alive();
-  const ino_t inode = find(path);
+  const ino_t inode = named(folder, name);
   if (inode == 0) return -ENOENT;
   if (!live_.at(inode).names.empty()) return -ENOTEMPTY;
   if (const int failure = begin()) return -failure;
-  change_names({place(path, 0)});
+  change_names({in(folder, name, 0)});
   return 0;
 }
 
-int SimulatedDisk::list(const std::string& path, std::vector<FileEntry>& into) {
+int SimulatedDisk::list(int folder, std::size_t most, std::vector<FileEntry>& into) {
   require_alive();
-  const ino_t inode = find(path);
-  if (inode == 0) return -ENOENT;
-  for (const auto& [name, named] : live_.at(inode).names) {
+  for (const auto& [name, named] : live_.at(open_.at(folder).inode).names) {
+    if (most-- == 0) break;
     into.push_back({name, live_.at(named).is_folder ? FileType::folder : FileType::file});
   }
   return 0;

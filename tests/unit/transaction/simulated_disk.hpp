@@ -32,6 +32,8 @@ class SimulatedDisk final : public FileLayer {
   [[nodiscard]] timespec mtime(const std::string& path) const { return live_.at(find(path)).mtime; }
   [[nodiscard]] ino_t inode(const std::string& path) const { return find(path); }
   [[nodiscard]] struct stat status(const std::string& path);
+  [[nodiscard]] std::vector<std::string> names_in(const std::string& folder) const;
+  void remove(const std::string& path) { change_names({place(path, 0)}); }
   /// As if another program had written, at once and durable.
   void overwrite(const std::string& path, const Bytes& bytes);
 
@@ -58,7 +60,8 @@ class SimulatedDisk final : public FileLayer {
   void set_hard_links(bool possible) { hard_links_ = possible; }
 
   // ---- FileLayer
-  int open(const std::string& path, int flags, mode_t mode) override;
+  int open_folder(int base, const std::string& path) override;
+  int open_at(int folder, const std::string& name, int flags, mode_t mode) override;
   void close(int descriptor) noexcept override;
   std::int64_t pread(int descriptor, std::span<std::byte> to, std::uint64_t offset) override;
   std::int64_t pwrite(int descriptor, ByteView from, std::uint64_t offset) override;
@@ -66,16 +69,16 @@ class SimulatedDisk final : public FileLayer {
   int fdatasync(int descriptor) override;
   int ftruncate(int descriptor, std::uint64_t size) override;
   int fstat(int descriptor, struct stat& into) override;
-  int lstat(const std::string& path, struct stat& into) override;
+  int stat_at(int folder, const std::string& name, struct stat& into) override;
   int fchmod(int descriptor, mode_t mode) override;
   int fchown(int descriptor, uid_t user, gid_t group) override;
   int set_mtime(int descriptor, timespec mtime) override;
-  int rename(const std::string& from, const std::string& to) override;
-  int link(const std::string& from, const std::string& to) override;
-  int unlink(const std::string& path) override;
-  int mkdir(const std::string& path, mode_t mode) override;
-  int rmdir(const std::string& path) override;
-  int list(const std::string& path, std::vector<FileEntry>& into) override;
+  int rename_at(int from_folder, const std::string& from, int to_folder, const std::string& to) override;
+  int link_at(int from_folder, const std::string& from, int to_folder, const std::string& to) override;
+  int unlink_at(int folder, const std::string& name) override;
+  int mkdir_at(int folder, const std::string& name, mode_t mode) override;
+  int rmdir_at(int folder, const std::string& name) override;
+  int list(int folder, std::size_t most, std::vector<FileEntry>& into) override;
   int resolve(const std::string& path, std::string& into) override;
   int try_lock(int descriptor) override;
   int is_locked(int descriptor) override;
@@ -87,6 +90,8 @@ class SimulatedDisk final : public FileLayer {
   uid_t user() override { return user_; }
 
  private:
+  static constexpr ino_t root = 1;
+
   struct Inode {
     bool is_folder = false;
     mode_t mode = 0;
@@ -118,7 +123,14 @@ class SimulatedDisk final : public FileLayer {
     bool writable = false;
   };
 
-  [[nodiscard]] ino_t find(const std::string& path) const;
+  [[nodiscard]] ino_t find(const std::string& path) const { return find(root, path); }
+  /// What `path` leads to from a folder; 0 where it leads nowhere.
+  [[nodiscard]] ino_t find(ino_t from, const std::string& path) const;
+  /// What has that name in an open folder.
+  [[nodiscard]] ino_t named(int folder, const std::string& name) const { return find(open_.at(folder).inode, name); }
+  [[nodiscard]] NameChange in(int folder, const std::string& name, ino_t inode) const {
+    return {open_.at(folder).inode, name, inode};
+  }
   [[nodiscard]] NameChange place(const std::string& path, ino_t inode) const;
   [[nodiscard]] std::uint64_t links(ino_t inode) const;
   [[nodiscard]] std::uint64_t used() const;

@@ -53,7 +53,7 @@ TEST_CASE("an append stands behind the old end, its commit bytes last") {
   const Bytes before = noise(700, 1);
   const std::string path = scratch.write("scaler.pt", before);
   FileEdit grow{path, {{}, Append{700, noise(300, 2), noise(22, 3), "data.pkl"}, {}}, stat_of(path)};
-  commit(system_files(), {grow}, {}, {});
+  commit(system_files(), {grow}, {}, sealed());
   CHECK(bytes_of(path) == changed(before, grow.change));
   CHECK(stat_of(path).st_size == 1022);
 }
@@ -66,7 +66,7 @@ TEST_CASE("a splice rewrites the file and keeps mode, attributes and what stands
   const bool has_attributes = ::setxattr(path.c_str(), "user.origin", "run 7", 5, 0) == 0;
   const Bytes replaced(before.begin() + 1000, before.begin() + 1003);
   const FileEdit change{path, {{}, {}, Splice{1000, replaced, noise(9, 2), "window"}}, stat_of(path)};
-  commit(system_files(), {change}, {}, {});
+  commit(system_files(), {change}, {}, sealed());
   CHECK(bytes_of(path) == changed(before, change.change));
   CHECK((stat_of(path).st_mode & 07777) == 0640);
   if (has_attributes) {
@@ -75,7 +75,7 @@ TEST_CASE("a splice rewrites the file and keeps mode, attributes and what stands
     CHECK(std::string(value) == "run 7");
   }
   CHECK(names_in(scratch.path(".tare")) == std::vector<std::string>{"000001.edit"});
-  undo(Scope(system_files(), {path}, scratch.folder()));
+  undo(scope_of(system_files(), path, scratch.folder()));
   CHECK(bytes_of(path) == before);
   CHECK((stat_of(path).st_mode & 07777) == 0640);
 }
@@ -112,12 +112,12 @@ TEST_CASE("a reader that has mapped the file sees a patch, and the whole old fil
   edit(patched, 4090, noise(8, 2));
   const Bytes replaced(before.begin() + 1000, before.begin() + 1003);
   const FileEdit change{rewritten, {{}, {}, Splice{1000, replaced, noise(9, 2), "window"}}, stat_of(rewritten)};
-  commit(system_files(), {change}, {}, {});
+  commit(system_files(), {change}, {}, sealed());
   CHECK(first.bytes() == bytes_of(patched));
   CHECK(first.bytes() != before);
   CHECK(second.bytes() == before);
-  undo(Scope(system_files(), {patched}, scratch.folder()));
-  undo(Scope(system_files(), {rewritten}, scratch.folder()));
+  undo(scope_of(system_files(), patched, scratch.folder()));
+  undo(scope_of(system_files(), rewritten, scratch.folder()));
   CHECK(first.bytes() == before);
   CHECK(second.bytes() == before);
 }
@@ -126,7 +126,8 @@ TEST_CASE("the journal lies in the deepest folder that holds all files") {
   const Scratch scratch;
   const std::string a = scratch.write("run/step/rank_0/m.pt", noise(100, 1));
   const std::string b = scratch.write("run/step/rank_01/m.pt", noise(100, 2));
-  const auto receipt = commit(system_files(), {patch_edit(a, 0, noise(4, 3)), patch_edit(b, 0, noise(4, 3))}, {}, {});
+  const auto receipt =
+      commit(system_files(), {patch_edit(a, 0, noise(4, 3)), patch_edit(b, 0, noise(4, 3))}, {}, sealed());
   CHECK(receipt.folder == scratch.path("run/step"));
   CHECK(names_in(scratch.path("run/step")) == std::vector<std::string>{".tare", "rank_0", "rank_01"});
 }
@@ -140,7 +141,7 @@ TEST_CASE("without history nothing stays beside the file, and nothing can be und
   CHECK(receipt.number == 0);
   CHECK(receipt.files.size() == 1);
   CHECK(names_in(scratch.folder()) == std::vector<std::string>{"scaler.pt"});
-  CHECK(refusal([&] { undo(Scope(system_files(), {path}, scratch.folder())); }) == Status::refused);
+  CHECK(refusal([&] { undo(scope_of(system_files(), path, scratch.folder())); }) == Status::refused);
 }
 
 TEST_CASE("without history earlier edits stay on record, but undo ends at the edit that is not") {
@@ -151,7 +152,7 @@ TEST_CASE("without history earlier edits stay on record, but undo ends at the ed
   options.keep_history = false;
   edit(path, 8, noise(8, 3), "1.0", options);
   CHECK(names_in(scratch.path(".tare")) == std::vector<std::string>{"000001.edit"});
-  CHECK(refusal([&] { undo(Scope(system_files(), {path}, scratch.folder())); }) == Status::refused);
+  CHECK(refusal([&] { undo(scope_of(system_files(), path, scratch.folder())); }) == Status::refused);
 }
 
 TEST_CASE("an edit that changes no byte writes nothing") {
@@ -179,7 +180,7 @@ TEST_CASE("a link is followed, and the file it leads to is edited where it lies"
   const Bytes after = noise(8, 2);
   std::copy(after.begin(), after.end(), expected.begin() + 8);
   CHECK(bytes_of(target) == expected);
-  undo(Scope(system_files(), {link}, scratch.folder()));
+  undo(scope_of(system_files(), link, scratch.folder()));
   CHECK(bytes_of(target) == noise(100, 1));
 }
 
@@ -190,8 +191,8 @@ TEST_CASE("two names of one file are one edit where they agree, and refused wher
   REQUIRE(::symlink("step.pt", link.c_str()) == 0);
   const auto same = {patch_edit(path, 0, noise(4, 2)), patch_edit(link, 0, noise(4, 2))};
   const auto other = {patch_edit(path, 0, noise(4, 2)), patch_edit(link, 0, noise(4, 3))};
-  CHECK(refusal([&] { commit(system_files(), other, {}, {}); }) == Status::invalid_argument);
-  CHECK(commit(system_files(), same, {}, {}).files == std::vector<std::string>{path});
+  CHECK(refusal([&] { commit(system_files(), other, {}, sealed()); }) == Status::invalid_argument);
+  CHECK(commit(system_files(), same, {}, sealed()).files == std::vector<std::string>{path});
 }
 
 TEST_CASE("sums that no longer hold are named: those of the file itself, and lists that cover it") {
@@ -217,7 +218,7 @@ TEST_CASE("a list of sums that is part of the edit is not called stale") {
   const std::string path = scratch.write("a.distcp", noise(100, 1));
   const std::string sums = scratch.write("integrity.json", std::string(R"({"a.distcp":"00ff"})"));
   const auto receipt =
-      commit(system_files(), {patch_edit(path, 0, noise(4, 2)), patch_edit(sums, 13, noise(4, 3))}, {}, {});
+      commit(system_files(), {patch_edit(path, 0, noise(4, 2)), patch_edit(sums, 13, noise(4, 3))}, {}, sealed());
   CHECK(receipt.findings.empty());
 }
 
@@ -228,9 +229,9 @@ TEST_CASE("hundreds of files are one record") {
     const std::string path = scratch.write("rank_" + std::to_string(rank) + ".pt", noise(200, rank));
     edits.push_back(patch_edit(path, 100, noise(8, 1000)));
   }
-  CHECK(commit(system_files(), edits, {}, {}).files.size() == 300);
+  CHECK(commit(system_files(), edits, {}, sealed()).files.size() == 300);
   CHECK(names_in(scratch.path(".tare")) == std::vector<std::string>{"000001.edit"});
-  CHECK(undo(Scope(system_files(), {scratch.path("rank_7.pt")}, scratch.folder())).files.size() == 300);
+  CHECK(undo(scope_of(system_files(), scratch.path("rank_7.pt"), scratch.folder())).files.size() == 300);
   for (std::uint32_t rank = 0; rank < 300; ++rank) CHECK(bytes_of(edits[rank].path) == noise(200, rank));
 }
 

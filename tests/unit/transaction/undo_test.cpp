@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 UndoResult undo_at(const Scratch& scratch, const std::string& path) {
-  return undo(Scope(system_files(), {path}, scratch.folder()));
+  return undo(scope_of(system_files(), path, scratch.folder()));
 }
 
 Error refusal(const Scratch& scratch, const std::string& path) {
@@ -36,7 +36,7 @@ TEST_CASE("undo brings back bytes, size, mode and mtime") {
   REQUIRE(::chmod(path.c_str(), 0440) == 0);
   const struct stat old = stat_of(path);
   const FileEdit both{path, {{patch_of(before, 9, noise(8, 2))}, Append{500, noise(60, 3), noise(22, 4), ""}, {}}, old};
-  commit(system_files(), {both}, {{path, "scaler", "growth_interval", "2000", "70000"}}, {});
+  commit(system_files(), {both}, {{path, "scaler", "growth_interval", "2000", "70000"}}, sealed());
   REQUIRE(bytes_of(path) == changed(before, both.change));
   REQUIRE_FALSE(same_moment(stat_of(path).st_mtim, old.st_mtim));
 
@@ -91,7 +91,7 @@ TEST_CASE("undo is for the whole transaction, whichever of its files is named") 
   const Scratch scratch;
   const std::string a = scratch.write("rank_0/m.pt", noise(100, 1));
   const std::string b = scratch.write("rank_1/m.pt", noise(100, 2));
-  commit(system_files(), {patch_edit(a, 0, noise(4, 3)), patch_edit(b, 0, noise(4, 3))}, {}, {});
+  commit(system_files(), {patch_edit(a, 0, noise(4, 3)), patch_edit(b, 0, noise(4, 3))}, {}, sealed());
   CHECK(undo_at(scratch, b).files == std::vector<std::string>{a, b});
   CHECK(bytes_of(a) == noise(100, 1));
   CHECK(bytes_of(b) == noise(100, 2));
@@ -101,7 +101,7 @@ TEST_CASE("a later edit of one file has to be undone before that of all of them"
   const Scratch scratch;
   const std::string a = scratch.write("rank_0/m.pt", noise(100, 1));
   const std::string b = scratch.write("rank_1/m.pt", noise(100, 2));
-  commit(system_files(), {patch_edit(a, 0, noise(4, 3)), patch_edit(b, 0, noise(4, 3))}, {}, {});
+  commit(system_files(), {patch_edit(a, 0, noise(4, 3)), patch_edit(b, 0, noise(4, 3))}, {}, sealed());
   edit(b, 2, noise(4, 4));
   // Seen from `a` the edit of both is the last one, but `b` is no longer what it made of it.
   const Error error = refusal(scratch, a);
@@ -153,7 +153,7 @@ TEST_CASE("a checkpoint that is moved keeps its history") {
   edit(path, 8, noise(8, 2));
   fs::rename(scratch.path("old"), scratch.path("new"));
   const std::string moved = scratch.path("new/step/scaler.pt");
-  const auto entries = history(Scope(system_files(), {moved}, scratch.folder()));
+  const auto entries = history(scope_of(system_files(), moved, scratch.folder()));
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].files == std::vector<std::string>{moved});
   CHECK(entries[0].fields.at(0).file == moved);
@@ -179,7 +179,7 @@ TEST_CASE("history tells what was edited, when, from what to what, and what was 
   edit(path, 8, noise(8, 2), "1024.0");
   edit(path, 8, noise(8, 3), "2.0");
   undo_at(scratch, path);
-  const auto entries = history(Scope(system_files(), {scratch.folder()}, scratch.folder()));
+  const auto entries = history(scope_of(system_files(), scratch.folder(), scratch.folder()));
   REQUIRE(entries.size() == 2);
   CHECK(entries[0].number == 1);
   CHECK(entries[0].folder == scratch.folder());
@@ -192,7 +192,7 @@ TEST_CASE("history tells what was edited, when, from what to what, and what was 
   CHECK(entries[1].state == HistoryState::undone);
   CHECK(entries[1].undone_when >= entries[1].when);
   CHECK(entries[1].fields.at(0).after == "2.0");
-  CHECK(history(Scope(system_files(), {scratch.write("other.pt", noise(9, 9))}, scratch.folder())).empty());
+  CHECK(history(scope_of(system_files(), scratch.write("other.pt", noise(9, 9)), scratch.folder())).empty());
 }
 
 TEST_CASE("moments are written in UTC") {
@@ -206,11 +206,11 @@ TEST_CASE("pruning ends undo, and takes the records of other files for nothing")
   const std::string b = scratch.write("b.pt", noise(100, 2));
   edit(a, 8, noise(8, 3));
   edit(b, 8, noise(8, 3));
-  CHECK(prune(Scope(system_files(), {a}, scratch.folder())) == 1);
+  CHECK(prune(scope_of(system_files(), a, scratch.folder())) == 1);
   CHECK(refusal(scratch, a).status == Status::refused);
   undo_at(scratch, b);
   CHECK(bytes_of(b) == noise(100, 2));
-  CHECK(prune(Scope(system_files(), {scratch.folder()}, scratch.folder())) == 1);
+  CHECK(prune(scope_of(system_files(), scratch.folder(), scratch.folder())) == 1);
   CHECK(names_in(scratch.folder()) == std::vector<std::string>{"a.pt", "b.pt"});
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("a damaged record is listed as such, and the others still work") {
   edit(path, 8, noise(8, 3));
   undo_at(scratch, path);
   fs::resize_file(scratch.path(".tare/000002.undone"), 50);
-  const auto entries = history(Scope(system_files(), {path}, scratch.folder()));
+  const auto entries = history(scope_of(system_files(), path, scratch.folder()));
   REQUIRE(entries.size() == 2);
   CHECK(entries[0].state == HistoryState::damaged);
   CHECK(entries[0].number == 2);
@@ -236,7 +236,7 @@ TEST_CASE("a file that got a second name since is not undone unless that is mean
   CHECK(refusal(scratch, path).status == Status::refused);
   UndoOptions options;
   options.allow_hard_links = true;
-  undo(Scope(system_files(), {path}, scratch.folder()), options);
+  undo(scope_of(system_files(), path, scratch.folder()), options);
   CHECK(bytes_of(scratch.path("snapshot.pt")) == noise(100, 1));
 }
 

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Journals and records that came with a download: shown, not believed, and no danger to anything outside their folder.
+
+    journal.py --tare TARE
+"""
+import argparse
+import json
+import os
+import pathlib
+import pickle
+import stat
+import struct
+import tempfile
+import zlib
+
+from command import Tare
+
+SCALER = {"scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 3}
+MOST_KIB = 64 * 1024
+
+
+# ---- journals as tare 0.1 wrote them ----------------------------------------------------------------------------------
+def text(value):
+    return struct.pack("<Q", len(value)) + value
+
+
+def moment(seconds, nanoseconds):
+    return struct.pack("<qI", seconds, nanoseconds)
+
+
+def frame(tag, payload):
+    whole = struct.pack("<I", tag) + text(payload)
+    return whole + struct.pack("<I", zlib.crc32(whole))
+
+
+def file_record(name, way, mode, before, after, swaps):
+    whole = text(name) + struct.pack("<IIQQQ", way, mode, 1, before, after) + moment(1, 0) + moment(2, 0)
+    whole += struct.pack("<Q", len(swaps)) + b"".join(struct.pack("<Q", at) + text(old) + text(new) for at, old, new in swaps)
+    return whole + text(b"") + struct.pack("<QQQQI", 0, 0, 0, 0, 0)
+
+
+def journal(number, when, files):
+    whole = b"TAREJNL\n" + frame(1, struct.pack("<IIQ", 1, 1, number) + moment(*when) + moment(*when))
+    whole += b"".join(frame(3, file) for file in files)
+    return whole + frame(4, struct.pack("<QQ", 0, len(files)))
+
+
+class Scene:
+    """A home with a checkpoint in it, of which a journal may say what it likes."""
+
+    def __init__(self, tare, scratch):
+        self.tare, self.home = tare, pathlib.Path(scratch)
+        self.folder = self.home / "Downloads/ckpt"
+        self.store = self.folder / ".tare"
+        self.store.mkdir(parents=True)
+        self.scaler = self.folder / "scaler.pkl"
+        self.scaler.write_bytes(pickle.dumps(SCALER, 4))
+
+    def run(self, verb, *arguments):
+        answer = self.tare(verb, self.folder, *arguments)
+        assert answer.code >= 0, f"{answer} (killed)"
+        assert answer.peak_kib <= MOST_KIB, f"{answer}: {answer.peak_kib} KiB"
+        return answer
+
+    def expect(self, code, verb, *arguments):
+        answer = self.run(verb, *arguments)
+        assert answer.code == code, f"expected exit {code}: {answer} {answer.out!r}"
+        return answer
+
+    def edit(self):
+        return self.expect(0, "edit", "scale=1024", "--yes", "--json").json()
+
+    def swapped(self):
+        """A journal whose "old" bytes would replace the scaler by others of the same size."""
+        good = self.scaler.read_bytes()
+        bad = b"\x80\x04" + b"N0" * ((len(good) - 4) // 2) + b"N" * (len(good) % 2 + 1) + b"."
+        bad = bad[:len(good)].ljust(len(good), b".")
+        return journal(1, (100, 1), [file_record(b"scaler.pkl", 0, 0o644, len(good), len(good), [(0, bad, good)])])
+
+
+def a_pending_journal_creates_no_file_outside_its_folder(scene):
+    """Its target stands behind a link, and is absent; its content waits in `.tare`, with the mode of a program."""
+    target = scene.home / ".config/autostart"
+    target.mkdir(parents=True)
+    (scene.folder / "cache").symlink_to("../../.config/autostart")
+    record = file_record(b"cache/evil.desktop", 1, 0o755, 10, 11, [(0, b"", b"x")])
+    (scene.store / "pending").write_bytes(journal(7, (0x65, 1), [record]))
+    part = scene.store / "7-65-1.old.0"
+    part.write_bytes(b"#!/bin/sh\n")
+    part.chmod(0o755)
+    for verb in (["edit", "scale=1024", "--yes"], ["undo", "--yes"], ["undo", "--yes", "--trust-journal"],
+                 ["edit", "scale=1024", "--yes", "--trust-journal"]):
+        scene.expect(4, *verb)
+        assert not list(target.iterdir()), verb
+    scene.expect(0, "history", "--prune", "--yes")
+    assert not list(target.iterdir())
+    scene.edit()
+
+
+def a_pending_journal_swaps_no_bytes_in(scene):
+    before = scene.scaler.read_bytes()
+    (scene.store / "pending").write_bytes(scene.swapped())
+    for verb in ("inspect", "attest"):
+        answer = scene.run(verb)
+        assert "not sealed with your key" in answer.reason, answer
+    assert scene.expect(0, "inspect", "--json").json()["pending"]["sealed"] is False
+    answer = scene.expect(4, "edit", "scale=1024", "--yes")
+    assert "--trust-journal" in answer.reason and "--prune" in answer.reason, answer
+    scene.expect(4, "undo", "--yes")
+    assert scene.scaler.read_bytes() == before
+    scene.expect(0, "history", "--prune", "--yes")
+    assert scene.scaler.read_bytes() == before
+    scene.edit()
+
+
+def a_trusted_journal_says_first_what_it_writes(scene):
+    before = scene.scaler.read_bytes()
+    (scene.store / "pending").write_bytes(scene.swapped())
+    answer = scene.expect(0, "undo", "--yes", "--trust-journal")
+    assert f"{len(before)} bytes at offset 0" in answer.reason, answer
+    assert scene.scaler.read_bytes() != before
+
+
+def a_record_swaps_no_bytes_in_and_does_not_hide_the_users_own(scene):
+    before = scene.scaler.read_bytes()
+    forged = scene.swapped()
+    (scene.store / "000001.edit").write_bytes(forged)
+    scene.expect(4, "undo", "--yes")
+    assert scene.scaler.read_bytes() == before
+    assert scene.expect(0, "history", "--json").json()["edits"][0]["sealed"] is False
+    done = scene.edit()
+    for name in ("18446744073709551615.edit", "999999999.edit", "1.edit", "000000.edit"):
+        (scene.store / name).write_bytes(forged)
+    own = [edit for edit in scene.expect(0, "history", "--json").json()["edits"] if edit["sealed"]]
+    assert [edit["id"] for edit in own] == [done["id"]], own
+    undone = scene.expect(0, "undo", "--yes", "--json").json()
+    assert undone["id"] == done["id"], undone
+    assert scene.scaler.read_bytes() == before
+    scene.edit()
+    scene.expect(0, "undo", "--yes")
+    assert scene.scaler.read_bytes() == before
+
+
+def pipes_and_folders_in_the_store_keep_nobody_waiting(scene):
+    os.mkfifo(scene.store / "000001.edit")
+    os.mkdir(scene.store / "000002.edit")
+    os.mkdir(scene.store / "3.old.0")
+    scene.expect(4, "undo", "--yes")
+    scene.expect(0, "history")
+    scene.edit()
+    scene.expect(0, "undo", "--yes")
+    os.mkfifo(scene.store / "pending")
+    for verb in ("inspect", "history", "attest"):
+        scene.run(verb)
+    for verb in (["edit", "scale=1024", "--yes"], ["undo", "--yes"]):
+        assert "remove it" in scene.expect(4, *verb).reason
+
+
+def a_sparse_journal_costs_no_memory(scene):
+    for name in ("pending", "000001.edit"):
+        with open(scene.store / name, "wb") as file:
+            file.write(b"TAREJNL\n")
+            file.truncate(2**32 - 1)
+    for verb in (["inspect"], ["history"], ["edit", "scale=1024", "--yes"], ["undo", "--yes"], ["attest"]):
+        scene.run(*verb)
+    scene.expect(0, "history", "--prune", "--yes")
+    scene.edit()
+
+
+def a_store_that_is_a_link_is_refused(scene):
+    scene.store.rmdir()
+    elsewhere = scene.home / "elsewhere"
+    elsewhere.mkdir()
+    scene.store.symlink_to(elsewhere)
+    scene.expect(4, "edit", "scale=1024", "--yes")
+    assert not list(elsewhere.iterdir())
+
+
+def an_edit_says_who_made_it_and_is_found_by_its_id(scene):
+    (scene.folder / "more").mkdir()
+    other = scene.folder / "more/scaler.pkl"
+    other.write_bytes(scene.scaler.read_bytes())
+    old = scene.scaler.read_bytes()
+    first = scene.tare("edit", scene.scaler, "scale=1024", "--yes", "--json").json()
+    second = scene.tare("edit", other, "scale=2048", "--yes", "--json").json()
+    assert first["number"] == second["number"] == 1 and first["id"] != second["id"]
+    edits = {edit["id"]: edit for edit in scene.expect(0, "history", "--json").json()["edits"]}
+    assert edits[first["id"]]["command"].endswith("scale=1024 --yes --json"), edits
+    assert edits[first["id"]]["user"] and edits[first["id"]]["host"]
+    answer = scene.tare("undo", scene.folder, "--yes", "--id", first["id"], "--json").json()
+    assert answer["id"] == first["id"] and answer["folder"] == str(scene.folder), answer
+    assert scene.scaler.read_bytes() == old and other.read_bytes() != old
+    assert scene.tare("undo", scene.folder, "--yes", "--id", first["id"]).code == 4
+
+
+def a_journal_of_another_home_is_not_believed(scene):
+    scene.edit()
+    edited = scene.scaler.read_bytes()
+    own = os.environ["XDG_STATE_HOME"]
+    try:
+        os.environ["XDG_STATE_HOME"] = str(scene.home / "state")
+        assert "sealed with your key" in scene.expect(4, "undo", "--yes").reason
+        assert scene.scaler.read_bytes() == edited
+        assert "restored" in scene.expect(0, "undo", "--yes", "--trust-journal").out.decode()
+        key = scene.home / "state/tare/journal.key"
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600 and stat.S_IMODE(key.parent.stat().st_mode) == 0o700
+        key.chmod(0o644)
+        assert "others may read it" in scene.expect(4, "edit", "scale=8", "--yes").reason
+        scene.expect(0, "inspect")
+    finally:
+        os.environ["XDG_STATE_HOME"] = own
+
+
+def without_a_place_for_a_key_edits_work_and_say_so(scene):
+    own = os.environ["XDG_STATE_HOME"]
+    old = scene.scaler.read_bytes()
+    try:
+        os.environ["XDG_STATE_HOME"] = "/proc/nowhere"
+        done = scene.edit()
+        assert "journal-unsealed" in [finding["code"] for finding in done["findings"]], done
+        scene.expect(4, "undo", "--yes")
+        scene.expect(0, "undo", "--yes", "--trust-journal")
+        assert scene.scaler.read_bytes() == old
+    finally:
+        os.environ["XDG_STATE_HOME"] = own
+
+
+SCENES = [
+    a_pending_journal_creates_no_file_outside_its_folder,
+    a_pending_journal_swaps_no_bytes_in,
+    a_trusted_journal_says_first_what_it_writes,
+    a_record_swaps_no_bytes_in_and_does_not_hide_the_users_own,
+    pipes_and_folders_in_the_store_keep_nobody_waiting,
+    a_sparse_journal_costs_no_memory,
+    a_store_that_is_a_link_is_refused,
+    an_edit_says_who_made_it_and_is_found_by_its_id,
+    a_journal_of_another_home_is_not_believed,
+    without_a_place_for_a_key_edits_work_and_say_so,
+]
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    tare = Tare(ask.parse_args().tare)
+    for play in SCENES:
+        with tempfile.TemporaryDirectory() as scratch:
+            play(Scene(tare, pathlib.Path(scratch).resolve()))
+        print(play.__name__.replace("_", " "))
+
+
+if __name__ == "__main__":
+    main()

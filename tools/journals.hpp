@@ -1,0 +1,26 @@
+// The user's key, and which journals a verb may act upon.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "lib/transaction/recover.hpp"
+#include "tools/terminal.hpp"
+
+/// What belongs to a checkpoint, looked at with the user's key, if he has one: reading makes none.
+tare::Scope scope_for_reading(const std::string& path);
+
+/// The same for a verb that writes. Throws `refused` where the key is not the user's alone.
+tare::Scope scope_for_writing(const std::string& path);
+
+/// To seal a journal with; made where there is none yet.
+tare::JournalKey sealing_key();
+
+/// Who runs this command, and how.
+tare::Origin origin_of_command();
+
+/// --trust-journal
+void add_trust_option(CLI::App& verb, tare::RecoverOptions& recovery);
+
+/// `recovery`, which tells on stderr what a trusted journal writes.
+tare::RecoverOptions announced(const Terminal& terminal, tare::RecoverOptions recovery);
