@@ -9,6 +9,7 @@ strace may not trace.
 """
 import argparse
 import collections
+import os
 import pathlib
 import re
 import resource
@@ -64,6 +65,7 @@ def main():
 
     failed = []
     with tempfile.TemporaryDirectory() as scratch:
+        os.environ["XDG_STATE_HOME"] = scratch  # where tare keeps its key
         folder = pathlib.Path(scratch, "step")
         folder.mkdir()
         for rank in range(RANKS):
