@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "lib/attest/attest.hpp"
+#include "tests/catch.hpp"
 
 using namespace tare;
 using namespace std::string_literals;

@@ -1,8 +1,7 @@
-// Bytes of any kind, as CPython's unpicklers would take them: tried against both of them by tests/cli/pickle_probe.py.
+// Bytes of any kind, as CPython's unpicklers would take them: tried against both of them by tests/fuzz/loaders.py.
 #include "lib/container/pickle_probe.hpp"
 
-#include <catch2/catch.hpp>
-
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

@@ -1,12 +1,12 @@
 // Archives in which one reader finds more than another.
 #include "lib/container/zip_hidden.hpp"
 
-#include <catch2/catch.hpp>
 #include <iterator>
 
 #include "lib/base/crc32.hpp"
 #include "lib/container/new_zip.hpp"
 #include "lib/container/zip_layout.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;
