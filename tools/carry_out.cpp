@@ -8,6 +8,7 @@
 #include "tools/journals.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
+#include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -42,9 +43,10 @@ int show_plan(const Terminal& terminal, const ChangeOptions& options, const Chan
   return exit_done;
 }
 
-void show_receipt(const Terminal& terminal, const ChangeOptions& options, const Change& change,
-                  const Checkpoint& checkpoint, const EditPlan& plan, const Receipt& receipt) {
-  terminal.answer(changes_of(terminal, checkpoint, change, plan));
+int show_receipt(const Terminal& terminal, const ChangeOptions& options, const Change& change,
+                 const Checkpoint& checkpoint, const EditPlan& plan, const Receipt& receipt) {
+  if (options.json) return tell_made(terminal, [&] { return change.json(checkpoint, plan, receipt); });
+  const int code = tell_made(terminal, [&] { return changes_of(terminal, checkpoint, change, plan); });
   tell_findings(terminal, receipt.findings);
   if (receipt.files.empty()) {
     terminal.note("nothing had to be written");
@@ -53,6 +55,7 @@ void show_receipt(const Terminal& terminal, const ChangeOptions& options, const 
   } else {
     terminal.note(fmt::format("{}; no history is kept, so it cannot be undone", change.done));
   }
+  return code;
 }
 
 }  // namespace
@@ -82,12 +85,7 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
   options.transaction.key = sealing_key();
   options.transaction.origin = origin_of_command();
   const Receipt receipt = commit(system_files(), plan.files, plan.for_history, options.transaction);
-  if (options.json) {
-    terminal.answer(change.json(checkpoint, plan, receipt));
-  } else {
-    show_receipt(terminal, options, change, checkpoint, plan, receipt);
-  }
-  return exit_done;
+  return show_receipt(terminal, options, change, checkpoint, plan, receipt);
 }
 
 int carry_out(const Terminal& terminal, ChangeOptions& options) {

@@ -4,12 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "lib/base/nearest.hpp"
 #include "lib/base/text.hpp"
+#include "tools/standard_streams.hpp"
 #include "tools/verb.hpp"
 
 namespace {
@@ -63,6 +67,20 @@ std::string usage_message(const CLI::App*, const CLI::Error& error) {
   return fmt::format("tare: {}\nhint: run with --help for more information\n", tare::escaped(error.what()));
 }
 
+/// What --help and --version ask for, or what is wrong. Returns the exit code.
+int tell_of_words(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = app.exit(error, out, err);
+  if (code != 0) {
+    write_to(stderr, err.str());
+    return exit_usage;
+  }
+  if (write_to(stdout, out.str())) return exit_done;
+  Terminal().say(fmt::format("tare: standard output: {}", std::generic_category().message(errno)));
+  return exit_failed;
+}
+
 }  // namespace
 
 void add_terminal_options(CLI::App& app, TerminalOptions& options) {
@@ -85,7 +103,7 @@ std::optional<int> parse_words(CLI::App& app, std::span<char* const> words) {
   try {
     app.parse(rest);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_done : exit_usage;
+    return tell_of_words(app, error);
   }
   return std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include "lib/base/text.hpp"
 #include "tools/command_line.hpp"
 #include "tools/network.hpp"
+#include "tools/standard_streams.hpp"
 #include "tools/verb.hpp"
 
 namespace {
@@ -39,7 +40,7 @@ constexpr const char* closing_words =
     "  tare inspect s3://bucket/run/step100\n"
     "  tare help edit\n\n"
     "Exit codes: 0 done; 1 the answer is no (copies disagree, something differs); 2 wrong usage;\n"
-    "3 cannot be read, written or locked; 4 valid but refused.";
+    "3 cannot be read, written or locked; 4 valid but refused; 5 the change is made, but its answer cannot be written.";
 
 int run_verb(const Run& run, const Terminal& terminal) {
   try {
@@ -77,7 +78,8 @@ void prepare_heap() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (const auto exit_code_elsewhere = hand_over(argv)) return *exit_code_elsewhere;
+  if (!secure_standard_streams()) return exit_failed;
+  keep_arguments(argv);
   prepare_heap();
   CLI::App app("tare: inspect, edit and undo loss-scaler state inside checkpoints, in place and without Python",
                "tare");

@@ -1,15 +1,21 @@
-// Where files are read from. The command is built twice: `tare`, static and without a network, and `tare-remote`, which
-// takes over where an argument is a URL, or a file in HDF5 that may be a state.
+// What `tare`, static and without a network, leaves to `tare-remote`, the same command with libcurl and a loader: which
+// takes over where a URL is read, or a state in HDF5 is written or read.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "lib/base/files.hpp"
 
-/// In `tare`: replaces this process by `tare-remote` where an argument is a URL or ends in .h5; the exit code where
-/// that is not to be had for a URL, else nothing. In `tare-remote`: nothing.
-std::optional<int> hand_over(char** arguments);
+/// Before anything else: what a take-over passes on.
+void keep_arguments(char** arguments);
+
+/// Where a verb that reads `path` needs a network: in `tare` runs the whole command in `tare-remote` instead, and comes
+/// back only to throw `io` where that cannot be started. In `tare-remote`: nothing.
+void reach(const std::string& path);
+/// The same where a state goes to `path` and is HDF5 by its name.
+void reach_output(const std::string& path);
+/// The same where `path` is a state in HDF5 by its content. A checkpoint in HDF5 is read by both.
+void reach_state(const std::string& path);
 
 /// The storage that `path` is in. Borrowed, for the life of the process.
 const tare::Files& files_of(const std::string& path);

@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "lib/base/error.hpp"
+#include "tools/standard_streams.hpp"
 
 namespace {
 
@@ -53,25 +54,23 @@ std::string Terminal::styled(Style style, std::string_view text) const {
 
 void Terminal::progress(std::string_view line) const {
   if (options_.is_quiet || ::isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r\x1b[K{}", line);
-  std::fflush(stderr);
+  write_to(stderr, fmt::format("\r\x1b[K{}", line));
   shows_progress_ = true;
 }
 
 void Terminal::end_progress() const {
-  if (shows_progress_) fmt::print(stderr, "\r\x1b[K");
+  if (shows_progress_) write_to(stderr, "\r\x1b[K");
   shows_progress_ = false;
 }
 
 void Terminal::answer(std::string_view text) const {
   end_progress();
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!is_written) tare::throw_io("standard output", errno);
+  if (!write_to(stdout, text)) tare::throw_io("standard output", errno);
 }
 
 void Terminal::say(std::string_view line) const {
   end_progress();
-  fmt::print(stderr, "{}\n", line);
+  write_to(stderr, fmt::format("{}\n", line));
 }
 
 void Terminal::note(std::string_view line) const {
@@ -89,8 +88,7 @@ void Terminal::require_yes(std::string_view question, std::string_view instead) 
                       fmt::format("{} does it without asking", instead));
   }
   end_progress();
-  fmt::print(screen, "{} [y/N] ", question);
-  std::fflush(screen);
+  write_to(screen, fmt::format("{} [y/N] ", question));
   if (screen != stderr) std::fclose(screen);
   std::string line;
   std::getline(std::cin, line);

@@ -26,7 +26,7 @@ class Terminal {
   [[nodiscard]] std::string styled(Style style, std::string_view text) const;
   /// Writes to stdout. Throws `io` where it cannot be written.
   void answer(std::string_view text) const;
-  /// Writes a line to stderr: an error or a warning.
+  /// Writes a line to stderr: an error or a warning. Where it cannot be written it is lost, and nothing else is.
   void say(std::string_view line) const;
   /// The same for what is good to know, unless --quiet.
   void note(std::string_view line) const;

@@ -14,6 +14,7 @@ enum ExitCode : int {
   exit_usage = 2,    ///< malformed command line, unknown KEY
   exit_failed = 3,   ///< cannot be read, written or locked; unknown format
   exit_refused = 4,  ///< valid but refused: ambiguous, not stored, nothing to undo, declined
+  exit_untold = 5,   ///< the change is made, but its answer cannot be written
 };
 
 using Run = std::function<int(const Terminal&)>;

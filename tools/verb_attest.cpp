@@ -5,6 +5,7 @@
 #include "lib/checkpoint/plain_states.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/report/report.hpp"
+#include "tools/network.hpp"
 #include "tools/open.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
@@ -31,14 +32,17 @@ int attest_checkpoint(const Terminal& terminal, const Options& options) {
     throw Error(Status::refused, options.path + ": attest reads files of this machine",
                 "download the checkpoint first");
   }
+  reach_output(options.plain);
   if (!options.plain.empty()) require_replaceable(terminal, options.plain, options.force);
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
   const Attestation attestation = attest(checkpoint, release, scope);
-  if (!options.plain.empty()) write_state_files(plain_states(checkpoint, options.at), options.plain);
+  std::vector<NamedState> states;
+  if (!options.plain.empty()) states = plain_states(checkpoint, options.at);
   terminal.answer(options.json ? attest_json(checkpoint, attestation)
                                : render_attestation(terminal, checkpoint, attestation));
+  if (!options.plain.empty()) write_state_files(states, options.plain);
   return attestation.is_plain() ? exit_done : exit_no;
 }
 

@@ -1,6 +1,8 @@
 #include <memory>
 
 #include "lib/report/report.hpp"
+#include "tools/network.hpp"
+#include "tools/network_options.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
@@ -16,6 +18,7 @@ struct Options {
 };
 
 int diff(const Terminal& terminal, const Options& options) {
+  for (const std::string* path : {&options.a, &options.b}) reach(*path);
   const Opened a = open_for_reading(terminal, options.a, {});
   const Opened b = open_for_reading(terminal, options.b, {});
   for (const Opened* opened : {&a, &b}) {
@@ -34,6 +37,7 @@ void add_diff(CLI::App& app, Run& run) {
   verb->add_option("A", options->a, "As for inspect")->required();
   verb->add_option("B", options->b, "As for inspect")->required();
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.diff/1)");
+  add_network_options(*verb);
   verb->footer("Exit 0: no difference. 1: some.\nExample:\n  tare diff run/global_step4100 run/global_step4200");
   verb->callback([options, &run] { run = [options](const Terminal& t) { return diff(t, *options); }; });
 }

@@ -2,6 +2,7 @@
 
 #include "lib/codec/state_file.hpp"
 #include "tools/carry_out.hpp"
+#include "tools/network.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -56,6 +57,7 @@ CLI::App* add_verb(CLI::App& fp8, Run& run, Fp8Verb which, const char* name, con
     run = [options, layer](const Terminal& terminal) {
       EditRequest& request = options->change.request;
       if (!options->release.empty()) options->fp8.release = parse_te_release(options->release);
+      if (!options->state.empty()) reach_state(options->state);
       if (!options->state.empty()) options->fp8.state = read_state_file(options->state);
       request.fp8 = options->fp8;
       request.all = true;

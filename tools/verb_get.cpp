@@ -2,6 +2,7 @@
 
 #include "lib/checkpoint/choose.hpp"
 #include "lib/edit/field_key.hpp"
+#include "tools/network_options.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
@@ -38,6 +39,7 @@ void add_get(CLI::App& app, Run& run) {
   verb->add_option("KEY", options->key, "A role (scale, window ...) or a native name; native:NAME forces the latter")
       ->required();
   const CLI::Option* at = verb->add_option("--at", options->at, "Which scaler, by the place that inspect prints");
+  add_network_options(*verb);
   verb->footer("Example:\n  tare get run/global_step4200 scale");
   verb->callback(
       [options, at, &run] { run = [options, at](const Terminal& t) { return get(t, *options, at->count() > 0); }; });

@@ -7,6 +7,7 @@
 #include "tools/journals.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
+#include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -26,9 +27,10 @@ int show_history(const Terminal& terminal, const Options& options) {
   if (options.prune) {
     if (!options.yes) terminal.require_yes("Forget every edit of " + escaped(options.path) + "?", "--yes");
     const std::size_t count = prune(scope_for_writing(options.path), announced(terminal, options.recovery));
-    terminal.answer(fmt::format("forgot {} edit{}: {} cannot be undone any more\n", count, count == 1 ? "" : "s",
-                                count == 1 ? "it" : "they"));
-    return exit_done;
+    return tell_made(terminal, [&] {
+      return fmt::format("forgot {} edit{}: {} cannot be undone any more\n", count, count == 1 ? "" : "s",
+                         count == 1 ? "it" : "they");
+    });
   }
   const auto entries = history(scope_for_reading(options.path));
   const auto pending = find_pending(scope_for_reading(options.path));

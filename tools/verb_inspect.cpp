@@ -5,6 +5,8 @@
 #include "lib/dialect/fp8_state.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/report/report.hpp"
+#include "tools/network.hpp"
+#include "tools/network_options.hpp"
 #include "tools/open.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
@@ -41,6 +43,8 @@ ScalerState state_to_save(const Checkpoint& checkpoint, const std::string& layer
 }
 
 int inspect(const Terminal& terminal, const Options& options) {
+  reach(options.path);
+  reach_output(options.save);
   if (!options.save.empty()) require_replaceable(terminal, options.save, options.force);
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {.list_globals = options.globals});
   if (options.json) {
@@ -69,6 +73,7 @@ void add_inspect(CLI::App& app, Run& run) {
       "Write the state to a file, .json or .h5, that tare's scalers load: the FP8 state, else the scaler's");
   verb->add_flag("--force", options->force, "Replace the file of --save");
   verb->add_flag("--globals", options->globals, "List every class and function that the pickles name");
+  add_network_options(*verb);
   verb->footer(
       "Examples:\n"
       "  tare inspect checkpoint.pt              one file\n"

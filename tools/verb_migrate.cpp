@@ -7,8 +7,10 @@
 #include "lib/codec/new_file.hpp"
 #include "lib/report/report.hpp"
 #include "tools/carry_out.hpp"
+#include "tools/network.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
+#include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -77,10 +79,16 @@ int new_file(const Terminal& terminal, const Options& options, const ScalerState
     write_whole_file(options.out, plan.contents);
   }
   const MigrationOutcome outcome{options.source, options.out, nullptr, nullptr, {}, !options.change.dry_run};
-  terminal.answer(options.change.json ? migrate_json(plan.migration, outcome)
-                                      : render_migration(terminal, plan.migration));
-  if (!options.change.dry_run) terminal.note(fmt::format("wrote {}", escaped(options.out)));
-  return exit_done;
+  const auto answer = [&] {
+    return options.change.json ? migrate_json(plan.migration, outcome) : render_migration(terminal, plan.migration);
+  };
+  if (options.change.dry_run) {
+    terminal.answer(answer());
+    return exit_done;
+  }
+  const int code = tell_made(terminal, answer);
+  terminal.note(fmt::format("wrote {}", escaped(options.out)));
+  return code;
 }
 
 }  // namespace
@@ -130,6 +138,8 @@ void add_migrate(CLI::App& app, Run& run) {
         throw Error(Status::invalid_argument, "nothing says where to",
                     "--to FRAMEWORK -o FILE, --into CHECKPOINT, or --rename TRAINER:VERSION");
       }
+      reach_output(options->out);
+      reach_state(options->source);
       const ScalerState source = migration_source(options->source, options->at);
       return into->count() > 0 ? into_checkpoint(terminal, *options, source) : new_file(terminal, *options, source);
     };

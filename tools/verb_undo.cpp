@@ -7,6 +7,7 @@
 #include "tools/journals.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
+#include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -20,6 +21,13 @@ struct Options {
   bool json = false;
 };
 
+std::string render_undo(const UndoResult& result) {
+  const std::size_t count = result.files.size();
+  return fmt::format("{} #{} ({}): {} file{} restored, byte for byte\n{}\n",
+                     result.kind == UndoKind::undone ? "undid edit" : "rolled back the interrupted edit", result.number,
+                     escaped(result.id), count, count == 1 ? "" : "s", render_files(result.folder, result.files));
+}
+
 int run_undo(const Terminal& terminal, const Options& options) {
   require_local(options.path);
   if (!options.yes) terminal.require_yes("Take back the last edit of " + escaped(options.path) + "?", "--yes");
@@ -27,16 +35,7 @@ int run_undo(const Terminal& terminal, const Options& options) {
   wanted.recovery = announced(terminal, wanted.recovery);
   sealing_key();  // so that the record of this undo is sealed, too
   const UndoResult result = undo(scope_for_writing(options.path), wanted);
-  if (options.json) {
-    terminal.answer(undo_json(options.path, result));
-    return exit_done;
-  }
-  const std::size_t count = result.files.size();
-  terminal.answer(fmt::format("{} #{} ({}): {} file{} restored, byte for byte\n{}\n",
-                              result.kind == UndoKind::undone ? "undid edit" : "rolled back the interrupted edit",
-                              result.number, escaped(result.id), count, count == 1 ? "" : "s",
-                              render_files(result.folder, result.files)));
-  return exit_done;
+  return tell_made(terminal, [&] { return options.json ? undo_json(options.path, result) : render_undo(result); });
 }
 
 }  // namespace

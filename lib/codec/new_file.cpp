@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/local_paths.hpp"
+#include "lib/base/standard_streams.hpp"
 
 namespace tare {
 namespace {
@@ -31,7 +32,7 @@ class Temporary {
   explicit Temporary(const std::string& target) {
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
       path_ = folder_of(target) + ".tare-" + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".tmp";
-      descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      descriptor_ = above_standard_streams(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
       if (descriptor_ >= 0) return;
       if (errno != EEXIST) break;
     }

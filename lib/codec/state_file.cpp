@@ -6,10 +6,13 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/source.hpp"
+#include "lib/codec/hdf5_checksum.hpp"
 #include "lib/codec/new_file.hpp"
 
 namespace tare {
 namespace {
+
+constexpr std::uint64_t first_bytes = 512;  ///< enough to tell HDF5 by
 
 template <class Choice>
 using Words = std::initializer_list<std::pair<std::string_view, Choice>>;
@@ -54,6 +57,22 @@ StateFileOptions parse_state_file_options(const char* text) {
   return options;
 }
 
+bool is_hdf5_name(std::string_view path) {
+  return path.ends_with(".h5") || path.ends_with(".hdf5");
+}
+
+bool is_hdf5_state(const std::string& path) {
+  try {
+    const FileSource file(path);
+    if (file.size() > limits::max_state_bytes || !is_hdf5(file.read({0, std::min(file.size(), first_bytes)})))
+      return false;
+    require_hdf5_checksum(file.read({0, file.size()}), path);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 ScalerState read_state_file(const std::string& path) {
   const FileSource file(path);
   if (file.size() > limits::max_state_bytes) {
@@ -78,7 +97,7 @@ void write_state_file(const ScalerState& state, const std::string& path, const S
     if (options.compression) refuse_option(path, "compression", "HDF5", "name the file .h5 or .hdf5");
     const std::string text = state_to_json(state, options.shape.value_or(JsonShape::tare));
     write_whole_file(path, as_bytes(text));
-  } else if (path.ends_with(".h5") || path.ends_with(".hdf5")) {
+  } else if (is_hdf5_name(path)) {
     if (options.shape) refuse_option(path, "shape", "JSON", "name the file .json");
     write_whole_file(path, state_to_hdf5(state, options.compression.value_or(Compression::zstd)));
   } else {

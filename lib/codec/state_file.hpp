@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/json.hpp"
@@ -19,6 +20,11 @@ struct StateFileOptions {
 /// {"shape": "tare"|"lerobot", "compression": "none"|"gzip"|"zstd"}; empty text or null: the defaults. Throws
 /// `invalid_argument` for anything else.
 StateFileOptions parse_state_file_options(const char* text);
+
+/// Does the name say that a state in it is HDF5: .h5, .hdf5?
+bool is_hdf5_name(std::string_view path);
+/// Is `path` a file in HDF5 that tare wrote? No, where it cannot be read.
+bool is_hdf5_state(const std::string& path);
 
 /// Reads either kind, by content. Throws `io`, `corrupt`, `unsupported` or `mismatch`.
 ScalerState read_state_file(const std::string& path);

@@ -9,7 +9,7 @@ namespace tare {
 namespace {
 
 bool is_own_format(const std::string& path) {
-  return path.ends_with(".json") || path.ends_with(".h5") || path.ends_with(".hdf5");
+  return path.ends_with(".json") || is_hdf5_name(path);
 }
 
 Bytes own_contents(const ScalerState& state, const std::string& path) {

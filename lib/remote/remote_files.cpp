@@ -30,6 +30,9 @@ constexpr auto other_files = std::to_array<std::string_view>({
 });
 constexpr auto folders = std::to_array<std::string_view>({"mp_rank_00"});
 
+/// What nobody keeps. A server that has it answers to any name, with a page of its own or for ever.
+constexpr std::string_view name_of_nothing = "tare-asks-for-what-is-not-there";
+
 /// Files that are numbered from 0 on: the first that is not there is the end.
 struct Series {
   std::string_view before, after;
@@ -43,7 +46,8 @@ constexpr auto series = std::to_array<Series>({
 
 }  // namespace
 
-RemoteFiles::RemoteFiles(S3Settings settings) : settings_(std::move(settings)) {}
+RemoteFiles::RemoteFiles(S3Settings settings, const RemoteLimits& limits)
+    : settings_(std::move(settings)), client_(std::make_shared<const HttpClient>(limits)) {}
 
 HttpObject RemoteFiles::object(const std::string& path) const {
   HttpObject object{shown_url(path), path, {}, {}};
@@ -97,7 +101,16 @@ FileType RemoteFiles::type(const std::string& path) const {
   return !has_query && is_folder(folder) ? FileType::folder : FileType::absent;
 }
 
+void RemoteFiles::require_choosy(const std::string& folder) const {
+  if (find(fmt::format("{}/{}", folder, name_of_nothing)) == nullptr) return;
+  throw Error(Status::unsupported,
+              fmt::format("{}: the server has every name that it is asked for, so that nobody can tell what is there",
+                          shown_url(folder)),
+              "give the URL of one file, or download the checkpoint");
+}
+
 std::vector<FileEntry> RemoteFiles::list(const std::string& folder) const {
+  require_choosy(folder);
   std::vector<FileEntry> entries;
   const auto add = [&](std::string name) {
     if (find(folder + "/" + name) == nullptr) return false;

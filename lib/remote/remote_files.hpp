@@ -9,13 +9,14 @@
 
 #include "lib/base/files.hpp"
 #include "lib/remote/http_client.hpp"
+#include "lib/remote/remote_limits.hpp"
 #include "lib/remote/s3_settings.hpp"
 
 namespace tare {
 
 class RemoteFiles final : public Files {
  public:
-  explicit RemoteFiles(S3Settings settings);
+  explicit RemoteFiles(S3Settings settings, const RemoteLimits& limits = {});
 
   [[nodiscard]] FileType type(const std::string& path) const override;
   [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override;
@@ -25,10 +26,12 @@ class RemoteFiles final : public Files {
   /// Null where the server has no such object, or does not say.
   std::shared_ptr<const Source> find(const std::string& path) const;
   [[nodiscard]] HttpObject object(const std::string& path) const;
+  /// Throws `unsupported` for a server that has whatever it is asked for.
+  void require_choosy(const std::string& folder) const;
   [[nodiscard]] bool is_folder(const std::string& path) const;
 
   S3Settings settings_;
-  std::shared_ptr<const HttpClient> client_ = std::make_shared<const HttpClient>();
+  std::shared_ptr<const HttpClient> client_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<const Source>> known_;
 };

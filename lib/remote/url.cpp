@@ -15,7 +15,45 @@ bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Between "://" and the path, without the user.
+std::string authority_of(std::string_view url) {
+  url.remove_prefix(std::min(std::min(url.find("://"), url.size()) + 3, url.size()));
+  url = url.substr(0, url.find_first_of("/?#\\"));
+  const std::size_t at = url.rfind('@');
+  if (at != url.npos) url.remove_prefix(at + 1);
+  std::string authority(url);
+  std::transform(authority.begin(), authority.end(), authority.begin(), lower);
+  return authority;
+}
+
+bool has_scheme(std::string_view url, std::string_view scheme) {
+  return url.size() > scheme.size() && std::equal(scheme.begin(), scheme.end(), url.begin(),
+                                                  [](char wanted, char given) { return wanted == lower(given); });
+}
+
 }  // namespace
+
+bool is_http(std::string_view url) {
+  return has_scheme(url, "http://");
+}
+
+bool is_https(std::string_view url) {
+  return has_scheme(url, "https://");
+}
+
+std::string host_of(std::string_view url) {
+  const std::string authority = authority_of(url);
+  const std::size_t bracket = authority.find(']');
+  return authority.substr(0, authority.find(':', bracket == authority.npos ? 0 : bracket));
+}
+
+std::string origin_of(std::string_view url) {
+  return fmt::format("{}://{}", is_https(url) ? "https" : "http", authority_of(url));
+}
 
 bool is_s3(std::string_view url) {
   return url.size() >= s3_scheme.size() && (url[0] == 's' || url[0] == 'S') &&

@@ -9,6 +9,14 @@ namespace tare {
 /// As messages show it: without the user's name and password before '@', without the query, which may hold a signature.
 std::string shown_url(std::string_view url);
 
+bool is_http(std::string_view url);
+bool is_https(std::string_view url);
+
+/// The host alone, in small letters: without user, port, and path; of IPv6 with its brackets.
+std::string host_of(std::string_view url);
+/// Scheme, host and port, as written.
+std::string origin_of(std::string_view url);
+
 struct S3Object {
   std::string bucket;
   std::string key;

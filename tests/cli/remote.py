@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 CASES = ["torch/scaler-file-t2.15/scaler.pt", "torch/legacy-t1.13/model.pt", "deepspeed/zero2_4ranks_tags/ckpt",
          "torch/dcp-plain-1rank-t2.15/step_20", "megatron/dist_1rank/ckpt", "megatron/torch_1rank/ckpt"]
@@ -52,7 +53,7 @@ class Server:
                     return
                 self.serve(self.path)
 
-            def serve(self, path, etag='"1"'):
+            def serve(self, path, etag='"1"', more=0):
                 file = outer.folder / path.lstrip("/")
                 if not file.is_file():
                     return self.answer(404)
@@ -63,7 +64,7 @@ class Server:
                 with file.open("rb") as opened:
                     opened.seek(first)
                     body = opened.read(min(last, size - 1) - first + 1)
-                self.answer(206, body, ETag=etag, Content_Range=f"bytes {first}-{first + len(body) - 1}/{size}")
+                self.answer(206, body, ETag=etag, Content_Range=f"bytes {first}-{first + len(body) - 1}/{size + more}")
 
         class Quiet(http.server.ThreadingHTTPServer):
             def handle_error(self, *_):
@@ -200,6 +201,148 @@ class Checks:
             done = self.run("get", f"{server.url}/{case}", "scale")
             self.expect(done.returncode == code and words in done.stdout + done.stderr, f"{behaviour.__name__}: {done}")
 
+    def wrong_ranges(self):
+        """Bytes of another place than was asked for, or words that contradict the bytes."""
+        case = CASES[1]
+        data = (self.corpus / case).read_bytes()
+        size = len(data)
+
+        def answering(content_range, body=data, status=206):
+            def behaviour(request):
+                headers = {"Content_Range": content_range} if content_range else {}
+                return request.answer(status, body, ETag='"1"', **headers) or True
+            return behaviour
+
+        for name, behaviour in {
+                "another start": answering(f"bytes 16-{size - 1}/{size}", data[16:]),
+                "no range": answering(None), "another unit": answering(f"octets 0-{size - 1}/{size}"),
+                "no total": answering(f"bytes 0-{size - 1}/*"),
+                "a total that is too small": answering(f"bytes 0-{size - 1}/{size - 1}"),
+                "fewer bytes": answering(f"bytes 0-{size - 1}/{size}", data[:-1]),
+                "an end too soon": answering(f"bytes 0-{size - 2}/{size}", data[:-1]),
+                "an object without end": answering(f"bytes 0-{size - 1}/18446744073709551615"),
+                "a negative start": answering(f"bytes -1-{size - 1}/{size}")}.items():
+            server = Server(self.corpus, behaviour)
+            done = self.run("inspect", f"{server.url}/{case}")
+            self.expect(done.returncode == 3 and "asked for" in done.stderr, f"range with {name}: {done}")
+
+        def growing(request):
+            request.serve(request.path, etag='"1"', more=len(server.requests))
+            return True
+
+        with tempfile.TemporaryDirectory() as folder:
+            big = pathlib.Path(folder) / "big.pt"
+            subprocess.run([sys.executable, self.options.make_checkpoint, big], check=True)
+            server = Server(folder, growing)
+            done = self.run("get", f"{server.url}/big.pt", "scale")
+            told = "changed while it was read" in done.stderr or "asked for" in done.stderr
+            self.expect(done.returncode == 3 and told, f"growing: {done}")
+
+    def leads_on(self):
+        """Servers that have whatever they are asked for."""
+        data = (self.corpus / CASES[0]).read_bytes()
+
+        def anything(request):
+            return request.answer(206, data, Content_Range=f"bytes 0-{len(data) - 1}/{len(data)}") or True
+
+        def sly(request):
+            """Any file that frameworks would write, and no folder itself."""
+            is_known = re.search(r"_states\.pt$", request.path)
+            return anything(request) if is_known else (request.answer(404) or True)
+
+        server = Server(self.corpus, lambda request: not request.path.endswith("/run") and anything(request))
+        done = self.run("inspect", f"{server.url}/run")
+        self.expect(done.returncode == 3 and "every name" in done.stderr, f"any name: {done}")
+        self.expect(len(server.requests) < 20, f"any name: {len(server.requests)} requests")
+        server = Server(self.corpus, sly)
+        done = self.run("inspect", f"{server.url}/run", "--max-requests", "50")
+        self.expect(done.returncode == 3 and "--max-requests" in done.stderr, f"many names: {done}")
+        self.expect(len(server.requests) <= 50, f"many names: {len(server.requests)} requests")
+
+        def circle(request):
+            return request.answer(302, Location=request.path + "x") or True
+
+        server = Server(self.corpus, circle)
+        done = self.run("inspect", f"{server.url}/{CASES[0]}")
+        self.expect(done.returncode == 3 and "redirects" in done.stderr, f"redirects: {done}")
+        self.expect(len(server.requests) <= 6, f"redirects: {len(server.requests)} requests")
+
+    def slow_servers(self):
+        def drip(request, head):
+            for byte in head + b"x" * 100_000:
+                request.wfile.write(bytes([byte]))
+                request.wfile.flush()
+                time.sleep(0.1)
+            return True
+
+        def body(request):
+            return drip(request, b"HTTP/1.1 206 X\r\nContent-Range: bytes 0-65535/65536\r\nContent-Length: 65536\r\n\r\n")
+
+        def header(request):
+            return drip(request, b"HTTP/1.1 206 X\r\nA: ")
+
+        def silence(_):
+            return time.sleep(30) or True
+
+        def busy(request):
+            return request.answer(503) or True
+
+        def headers(request):
+            request.wfile.write(b"HTTP/1.1 206 X\r\n" + b"A: b\r\n" * 1_000_000)
+            return True
+
+        for behaviour in (body, header, silence, busy):
+            server = Server(self.corpus, behaviour)
+            begun = time.monotonic()
+            done = self.run("get", f"{server.url}/{CASES[0]}", "scale", "--max-seconds", "1")
+            took = time.monotonic() - begun
+            self.expect(done.returncode == 3 and "--max-seconds" in done.stderr, f"slow {behaviour.__name__}: {done}")
+            self.expect(took < 6, f"slow {behaviour.__name__}: {took:.1f} s")
+        server = Server(self.corpus, headers)
+        done = self.run("get", f"{server.url}/{CASES[0]}", "scale")
+        self.expect(done.returncode == 3, f"endless headers: {done}")
+
+    def redirects_inside(self):
+        """What a server leads to is asked only where that is not inside, whatever it is called."""
+        case = CASES[0]
+        wanted = self.run("get", str(self.corpus / case), "scale").stdout
+        inner = Server(self.corpus)
+        port = inner.http.server_port
+        for host in ("127.0.0.1", "localhost", "0.0.0.0", "2130706433", "0x7f.1", "127.1", "[::ffff:127.0.0.1]"):
+            outer = Server(self.corpus, lambda r, host=host: r.answer(302, Location=f"http://{host}:{port}{r.path}") or True)
+            done = self.run("get", f"{outer.url}/{case}", "scale")
+            self.expect(done.returncode == 4 and "--allow-private-redirect" in done.stderr, f"redirect to {host}: {done}")
+            self.expect(not inner.requests, f"redirect to {host}: {inner.requests}")
+        for elsewhere in ("http://169.254.169.254/latest", "http://10.0.0.1/x", "http://[fe80::1]/x", "http://[fd00::1]/x"):
+            outer = Server(self.corpus, lambda r, to=elsewhere: r.answer(302, Location=to) or True)
+            done = self.run("get", f"{outer.url}/{case}", "scale")
+            self.expect(done.returncode == 4 and "leads to" in done.stderr, f"redirect to {elsewhere}: {done}")
+        for other in (f"file://{self.corpus}/{case}", "ftp://127.0.0.1/x", "gopher://127.0.0.1/x", "s3://bucket/key"):
+            outer = Server(self.corpus, lambda r, to=other: r.answer(302, Location=to) or True)
+            done = self.run("get", f"{outer.url}/{case}", "scale", "--allow-private-redirect")
+            self.expect(done.returncode == 4 and "not of the web" in done.stderr, f"redirect to {other}: {done}")
+        outer = Server(self.corpus, lambda r: r.answer(302, Location=f"http://localhost:{port}{r.path}") or True)
+        done = self.run("get", f"{outer.url}/{case}", "scale", "--allow-private-redirect")
+        self.expect(done.stdout == wanted and inner.requests, f"redirect that is allowed: {done}")
+
+    def keeps_passwords(self):
+        """A password is for the host that it was given for, also where the other one is in ~/.netrc."""
+        seen = []
+
+        def inner_sees(request):
+            seen.append(request.headers.get("Authorization"))
+            return False
+
+        inner = Server(self.corpus, inner_sees)
+        port = inner.http.server_port
+        outer = Server(self.corpus, lambda r: r.answer(302, Location=f"http://localhost:{port}{r.path}") or True)
+        netrc = pathlib.Path(self.home.name, ".netrc")
+        netrc.write_text("machine localhost login me password netrc-secret\n")
+        url = outer.url.replace("://", "://me:secret@") + "/" + CASES[0]
+        done = self.run("get", url, "scale", "--allow-private-redirect")
+        netrc.unlink()
+        self.expect(done.returncode == 0 and seen and set(seen) == {None}, f"passwords: {seen}, {done}")
+
     def changes_meanwhile(self):
         with tempfile.TemporaryDirectory() as folder:
             big = pathlib.Path(folder) / "big.pt"
@@ -235,7 +378,9 @@ def main():
     ask.add_argument("--corpus", required=True)
     ask.add_argument("--make-checkpoint", required=True)
     checks = Checks(ask.parse_args())
-    for check in (checks.same_as_local, checks.reads_little, checks.odd_servers, checks.changes_meanwhile, checks.s3):
+    for check in (checks.same_as_local, checks.reads_little, checks.odd_servers, checks.wrong_ranges,
+                  checks.leads_on, checks.slow_servers, checks.redirects_inside, checks.keeps_passwords,
+                  checks.changes_meanwhile, checks.s3):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")
     sys.exit(checks.failed > 0)

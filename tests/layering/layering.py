@@ -58,13 +58,13 @@ OWNERS = [
     *((header, DEVICE) for header in DEVICE_HEADERS),
 ]
 # The language's and the system's own: anything without a dot or a slash, and these.
-SYSTEM = ["sys/*", "linux/*", "*intrin.h", "assert.h", "cpuid.h", "ctype.h", "dirent.h", "dlfcn.h", "elf.h", "errno.h",
-          "fcntl.h", "float.h", "inttypes.h", "limits.h", "link.h", "malloc.h", "math.h", "poll.h", "pthread.h", "pwd.h",
-          "signal.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "termios.h", "time.h",
-          "unistd.h"]
+SYSTEM = ["sys/*", "linux/*", "*intrin.h", "arpa/inet.h", "assert.h", "cpuid.h", "ctype.h", "dirent.h", "dlfcn.h",
+          "elf.h", "errno.h", "fcntl.h", "float.h", "inttypes.h", "limits.h", "link.h", "malloc.h", "math.h",
+          "netinet/in.h", "poll.h", "pthread.h", "pwd.h", "signal.h", "spawn.h", "stdbool.h", "stddef.h", "stdint.h",
+          "stdio.h", "stdlib.h", "string.h", "termios.h", "time.h", "unistd.h"]
 
 TOP_LEVEL = {"lib", "capi", "kernels", "tools", "tests", "build", "CMakeLists.txt", "CMakePresets.json", "README.md",
-             "LICENSE"}
+             "CHANGELOG.md", "SECURITY.md", "LICENSE"}
 LINES_MAX = 600
 CODE = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp"}
 COUNTED = CODE | {".py", ".sh", ".txt", ".cmake"}

@@ -4,42 +4,57 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <string_view>
 
 #include "lib/base/companion.hpp"
-#include "lib/base/text.hpp"
-#include "tools/verb.hpp"
+#include "lib/base/error.hpp"
+#include "lib/codec/state_file.hpp"
+#include "tools/local/probe.hpp"
+
+using namespace tare;
 
 namespace {
 
 /// Beside this program, or where an installation has it.
 constexpr const char* folders[] = {".", TARE_LIBEXEC_FROM_BIN, "../libexec/tare"};
 
-/// Checkpoints in HDF5 are read here, too; states are written and read by libhdf5, in a module.
-bool is_hdf5(const char* argument) {
-  return std::string_view(argument).ends_with(".h5");
+char** kept_arguments = nullptr;
+
+/// For what only tare-remote does, in words, and what to do where it cannot be had.
+[[noreturn]] void hand_over(const char* what, const char* instead) {
+  const Companion remote = find_companion("tare-remote", folders, TARE_RELEASE);
+  std::string reason = remote.path.empty() ? remote.reason : why_not_runnable(remote.path);
+  if (reason.empty()) {
+    ::execv(remote.path.c_str(), kept_arguments);
+    reason = remote.path + ": " + std::strerror(errno);
+  }
+  throw Error(Status::io, fmt::format("tare-remote, which {}, cannot be run: {}", what, reason), instead);
 }
+
+constexpr const char* keeps_hdf5 = "reads and writes states in HDF5";
+constexpr const char* json_instead = "install all of tare and what tare-remote needs, or keep the state as .json";
 
 }  // namespace
 
-std::optional<int> hand_over(char** arguments) {
-  char** end = arguments;
-  while (*end != nullptr) ++end;
-  const bool has_url = std::any_of(arguments, end, [](const char* argument) { return tare::is_url(argument); });
-  if (!has_url && std::none_of(arguments, end, is_hdf5)) return std::nullopt;
-  const tare::Companion remote = tare::find_companion("tare-remote", folders, TARE_RELEASE);
-  if (!remote.path.empty()) execv(remote.path.c_str(), arguments);
-  if (!has_url) return std::nullopt;
-  const std::string reason = remote.path.empty() ? remote.reason : remote.path + ": " + std::strerror(errno);
-  fmt::print(stderr, "tare: tare-remote, which reads URLs, cannot be run: {}\n", tare::escaped(reason));
-  fmt::print(stderr, "hint: install all of tare, or download the checkpoint\n");
-  return exit_failed;
+void keep_arguments(char** arguments) {
+  kept_arguments = arguments;
 }
 
-const tare::Files& files_of(const std::string&) {
-  return tare::local_files();
+void reach(const std::string& path) {
+  if (is_url(path))
+    hand_over("reads URLs", "install all of tare and what tare-remote needs, or download the checkpoint");
+}
+
+void reach_output(const std::string& path) {
+  if (is_hdf5_name(path)) hand_over(keeps_hdf5, json_instead);
+}
+
+void reach_state(const std::string& path) {
+  if (is_hdf5_state(path)) hand_over(keeps_hdf5, json_instead);
+}
+
+const Files& files_of(const std::string& path) {
+  reach(path);
+  return local_files();
 }

@@ -1,0 +1,152 @@
+#include "lib/remote/http_connection.hpp"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/error.hpp"
+#include "lib/remote/inside.hpp"
+
+namespace tare {
+namespace {
+
+constexpr long connect_seconds = 10;
+constexpr long stalled_seconds = 30;  ///< with fewer bytes in each than:
+constexpr long least_bytes_a_second = 1024;
+constexpr std::size_t most_header_bytes = std::size_t{256} << 10;
+
+/// The body of a GET, which S3 wants to see signed.
+constexpr std::string_view sha256_of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+struct HeaderField {
+  std::string_view name;
+  std::string HttpAnswer::*value;
+};
+
+constexpr HeaderField header_fields[] = {
+    {"content-range", &HttpAnswer::content_range},
+    {"etag", &HttpAnswer::etag},
+    {"last-modified", &HttpAnswer::date},
+    {"x-amz-bucket-region", &HttpAnswer::region},
+};
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+std::size_t on_header(const char* text, std::size_t size, std::size_t count, void* data) {
+  auto& answer = *static_cast<HttpAnswer*>(data);
+  std::string_view line(text, size * count);
+  answer.header_bytes += line.size();
+  if (answer.header_bytes > most_header_bytes) return 0;  // ends the transfer
+  if (line.starts_with("HTTP/")) {
+    for (const HeaderField& field : header_fields) (answer.*field.value).clear();
+    answer.body.clear();
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == line.npos) return size * count;
+  const std::string_view name = line.substr(0, colon);
+  std::string_view value = line.substr(colon + 1);
+  value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+  value = value.substr(0, value.find_last_not_of(" \t\r\n") + 1);
+  for (const HeaderField& field : header_fields) {
+    const bool is_it = std::equal(name.begin(), name.end(), field.name.begin(), field.name.end(),
+                                  [](char a, char b) { return lower(a) == b; });
+    if (is_it) answer.*field.value = value;
+  }
+  return size * count;
+}
+
+std::size_t on_body(const char* text, std::size_t size, std::size_t count, void* data) {
+  auto& answer = *static_cast<HttpAnswer*>(data);
+  const ByteView bytes = as_bytes({text, size * count});
+  const std::size_t room = answer.wanted - answer.body.size();
+  const std::size_t taken = std::min(room, bytes.size());
+  answer.body.insert(answer.body.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(taken));
+  answer.is_cut = taken < bytes.size();
+  return answer.is_cut ? 0 : bytes.size();  // another count than it was given ends the transfer
+}
+
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+
+/// Before a connection is made.
+curl_socket_t on_open(void* data, curlsocktype, curl_sockaddr* to) {
+  const auto address = address_of(to->addr);
+  if (!address || !static_cast<Route*>(data)->allows(*address)) return CURL_SOCKET_BAD;
+  return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
+/// Before a request is sent, also over a connection that was made for another one.
+int on_request(void* data, char* address_text, char*, int port, int) {
+  const auto address = address_of(address_text, static_cast<std::uint16_t>(port));
+  const bool is_allowed = address && static_cast<Route*>(data)->takes(*address);
+  return is_allowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection() {
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (ready != CURLE_OK) throw Error(Status::io, fmt::format("libcurl: {}", curl_easy_strerror(ready)));
+  handle_.reset(curl_easy_init());
+  if (handle_ == nullptr) throw Error(Status::io, "libcurl cannot be started");
+}
+
+void HttpConnection::Close::operator()(void* opened) const {
+  curl_easy_cleanup(opened);
+}
+
+std::string HttpConnection::ask(const HttpObject& object, Span range, std::chrono::milliseconds time, Route& route,
+                                HttpAnswer& answer) const {
+  CURL* const curl = handle_.get();
+  curl_easy_reset(curl);
+  answer.wanted = range.size;
+  const std::string wanted = fmt::format("{}-{}", range.offset, range.end() - 1);
+  std::unique_ptr<curl_slist, FreeList> headers;
+  curl_easy_setopt(curl, CURLOPT_URL, route.url().c_str());
+  curl_easy_setopt(curl, CURLOPT_RANGE, wanted.c_str());
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);  // each step is judged by Route
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, connect_seconds);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(time.count()));
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, least_bytes_a_second);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, stalled_seconds);
+  curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, on_open);
+  curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, &route);
+  curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, on_request);
+  curl_easy_setopt(curl, CURLOPT_PREREQDATA, &route);
+  // A password goes to the host that the user named, and to no other that it leads to.
+  const long netrc = route.is_at_home() ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED;
+  curl_easy_setopt(curl, CURLOPT_NETRC, netrc);
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "tare");
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &answer);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
+  if (!object.settings.access_key.empty()) {
+    curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", object.settings.region).c_str());
+    curl_easy_setopt(curl, CURLOPT_USERNAME, object.settings.access_key.c_str());
+    curl_easy_setopt(curl, CURLOPT_PASSWORD, object.settings.secret_key.c_str());
+    std::vector<std::string> lines = {fmt::format("x-amz-content-sha256: {}", sha256_of_nothing)};
+    const std::string& token = object.settings.session_token;
+    if (!token.empty()) lines.push_back(fmt::format("x-amz-security-token: {}", token));
+    for (const std::string& line : lines) headers.reset(curl_slist_append(headers.release(), line.c_str()));
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+  }
+  const CURLcode result = curl_easy_perform(curl);
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
+  const char* redirect = nullptr;
+  curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &redirect);
+  if (redirect != nullptr && object.s3.bucket.empty()) answer.redirect = redirect;
+  if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && answer.is_cut)) return {};
+  return curl_easy_strerror(result);
+}
+
+}  // namespace tare

@@ -1,0 +1,43 @@
+// One connection to a server. The only thing here that knows libcurl.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lib/base/bytes.hpp"
+#include "lib/remote/http_object.hpp"
+#include "lib/remote/route.hpp"
+
+namespace tare {
+
+/// What comes back: the headers of the last answer, and the body.
+struct HttpAnswer {
+  std::uint64_t wanted = 0;
+  Bytes body;
+  std::string content_range, etag, date, region;
+  std::size_t header_bytes = 0;
+  bool is_cut = false;  ///< the body is longer than what was wanted, and was not read further
+  long status = 0;
+  std::string redirect;  ///< where the server sends us instead; empty where it does not
+};
+
+/// Kept and used again for other requests, by one thread at a time.
+class HttpConnection {
+ public:
+  HttpConnection();
+
+  /// Asks for the range of what `route` leads to, signed as `object` says, and follows nothing. Why no answer came;
+  /// empty where one did.
+  std::string ask(const HttpObject& object, Span range, std::chrono::milliseconds time, Route& route,
+                  HttpAnswer& answer) const;
+
+ private:
+  struct Close {
+    void operator()(void* opened) const;
+  };
+  std::unique_ptr<void, Close> handle_;
+};
+
+}  // namespace tare

@@ -1,0 +1,19 @@
+// What is asked for.
+#pragma once
+
+#include <string>
+
+#include "lib/remote/s3_settings.hpp"
+#include "lib/remote/url.hpp"
+
+namespace tare {
+
+/// One object: where it is, and how a request for it is signed.
+struct HttpObject {
+  std::string name;     ///< what messages call it
+  std::string url;      ///< http or https
+  S3Object s3;          ///< what `url` leads to, if it is in S3; else of no bucket
+  S3Settings settings;  ///< for S3
+};
+
+}  // namespace tare
