@@ -15,10 +15,12 @@
 #include "lib/attest/other_nature.hpp"
 #include "lib/attest/whole_items.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/reading.hpp"
 #include "lib/checkpoint/several_files.hpp"
+#include "lib/container/nested.hpp"
 #include "lib/container/pickle_opcode.hpp"
 
 namespace tare {
@@ -26,8 +28,6 @@ namespace {
 
 /// Byte tensors without an extra state's key are data of all kinds: only small ones are looked into.
 constexpr std::uint64_t small_tensor_bytes = std::uint64_t{1} << 16;
-constexpr std::uint64_t most_nested_bytes = std::uint64_t{32} << 20;
-constexpr std::size_t most_nested_levels = 8;
 
 /// Formats that hold pickles, which are read here, or nothing but data. Others may hold code for a loader of their own
 /// (Keras's layers, NumPy's object arrays).
@@ -285,14 +285,16 @@ class Attester {
     place.inside += (outer.inside.empty() ? "" : " > ") + (bytes.path.empty() ? std::string("(bytes)") : bytes.path);
     try {
       const Bytes contents = contents_of(tree, bytes);
+      tree.take_steps(contents.size());
       if (bytes.is_extra_state) {
         found_.extra_states.push_back({place, bytes.is_stream ? fate_of_stream() : fate_of_pickle(contents)});
       }
       if (contents.empty() || bytes.is_again || (!bytes.is_extra_state && !looks_like_document(contents))) return;
-      if (level == most_nested_levels) throw Error(Status::refused, "documents nested too deeply");
-      const auto source = std::make_shared<MemorySource>(found_.files[outer.file].path, contents);
+      if (level == limits::max_nested_depth) throw Error(Status::refused, "documents nested too deeply");
+      const auto source = nested_source(tree, found_.files[outer.file].path, contents);
       look_into(*open_container(source), source, place, level + 1);
     } catch (const Error& error) {
+      if (tree.budget() != nullptr && tree.budget()->is_spent()) throw;  // nothing more of the file can be read
       leave(place, error.what());
     }
   }
@@ -305,7 +307,7 @@ class Attester {
     }
     const std::uint64_t size = tree.tensor(bytes.node).count();
     if (size == 0 || (!bytes.is_extra_state && size > small_tensor_bytes)) return {};
-    if (size > most_nested_bytes)
+    if (size > limits::max_nested_bytes)
       throw Error(Status::refused, fmt::format("{} bytes are more than are looked into", size));
     return tree.reader()->elements(bytes.node);
   }

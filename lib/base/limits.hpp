@@ -6,11 +6,21 @@
 
 namespace tare::limits {
 
+/// What reading one file may ask for in all (lib/base/budget.hpp): `least` for any file, so much more for every KiB
+/// beyond small_file_bytes, and never more than `most`. Real checkpoints take 2 bytes of memory for one of theirs,
+/// lists of small numbers 12; what takes 24 and more is lists of empty lists.
+struct Share {
+  std::uint64_t least, a_kib, most;
+};
+inline constexpr std::uint64_t small_file_bytes = std::uint64_t{4} << 20;
+inline constexpr Share tree_bytes{std::uint64_t{60} << 20, 24 << 10, std::uint64_t{1} << 32};
+inline constexpr Share unpacked_bytes{std::uint64_t{48} << 20, 32 << 10, std::uint64_t{1} << 32};
+inline constexpr Share documents{std::uint64_t{1} << 16, 16, std::uint64_t{1} << 24};
+inline constexpr Share steps{std::uint64_t{1} << 28, 64 << 10, std::uint64_t{1} << 40};
+
 inline constexpr std::uint64_t max_pickle_bytes = std::uint64_t{1} << 30;
 /// A deflated pickle may not claim more than this: real ones are stored, or small.
 inline constexpr std::uint64_t max_inflated_bytes = std::uint64_t{16} << 20;
-inline constexpr std::size_t max_pickle_nodes = std::size_t{1} << 27;
-inline constexpr std::size_t max_memo_index = std::size_t{1} << 26;
 inline constexpr std::size_t max_depth = 1000;
 inline constexpr std::size_t max_integer_digits = 4300;  ///< CPython's own limit on decimal text
 inline constexpr std::size_t max_tensor_dimensions = 64;
@@ -22,7 +32,10 @@ inline constexpr std::uint64_t max_zip_directory_bytes = std::uint64_t{1} << 29;
 inline constexpr std::size_t max_zip_name_bytes = 4096;
 inline constexpr std::size_t max_parameters = std::size_t{1} << 21;  ///< in one file of named tensors
 inline constexpr std::size_t max_parameter_name_bytes = 4096;
-inline constexpr std::size_t max_end_record_distance = 65535;                ///< as miniz and Python's zipfile have it
+inline constexpr std::size_t max_path_bytes = std::size_t{1} << 16;  ///< to a value, from the root
+inline constexpr std::size_t max_text_value_bytes = 4096;      ///< of a field: longer ones are shown by their type
+inline constexpr std::size_t max_alike_findings = 64;          ///< told one by one, of one file and kind
+inline constexpr std::size_t max_end_record_distance = 65535;  ///< as miniz and Python's zipfile have it
 inline constexpr std::uint64_t max_field_elements = std::uint64_t{1} << 22;  ///< elements of one tensor field shown
 inline constexpr std::size_t max_scalers = std::size_t{1} << 14;             ///< in one file
 inline constexpr std::size_t max_files = std::size_t{1} << 17;               ///< files of one checkpoint directory

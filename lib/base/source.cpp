@@ -12,6 +12,14 @@
 #include "lib/base/huge_pages.hpp"
 
 namespace tare {
+
+const std::shared_ptr<Budget>& Source::budget() const {
+  std::call_once(has_budget_, [&] {
+    if (budget_ == nullptr) budget_ = std::make_shared<Budget>(name(), size());
+  });
+  return budget_;
+}
+
 void Source::require_inside(std::uint64_t offset, std::uint64_t wanted) const {
   if (offset <= size() && wanted <= size() - offset) return;
   throw Error(Status::corrupt,
@@ -92,7 +100,7 @@ void MemorySource::read(std::uint64_t offset, std::span<std::byte> to) const {
 }
 
 WindowSource::WindowSource(std::shared_ptr<const Source> whole, Span window, std::string name)
-    : whole_(std::move(whole)), window_(window), name_(std::move(name)) {
+    : Source(whole->budget()), whole_(std::move(whole)), window_(window), name_(std::move(name)) {
   if (window_.offset <= whole_->size() && window_.size <= whole_->size() - window_.offset) return;
   throw Error(Status::corrupt, fmt::format("{}: {} bytes at offset {} pass the end of {}", name_, window_.size,
                                            window_.offset, whole_->name()));

@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
+#include "lib/base/budget.hpp"
 #include "lib/base/bytes.hpp"
 
 namespace tare {
@@ -23,9 +26,20 @@ class Source {
 
   [[nodiscard]] Bytes read(Span range) const;
 
+  /// What reading it may still cost. What is inside another source has that one's.
+  [[nodiscard]] const std::shared_ptr<Budget>& budget() const;
+
  protected:
+  /// One with a budget of its own, by its size; or with that of what it is a part of, if that is not null.
+  Source() = default;
+  explicit Source(std::shared_ptr<Budget> budget) : budget_(std::move(budget)) {}
+
   /// Throws `corrupt` where the range passes the end.
   void require_inside(std::uint64_t offset, std::uint64_t wanted) const;
+
+ private:
+  mutable std::once_flag has_budget_;
+  mutable std::shared_ptr<Budget> budget_;
 };
 
 /// A regular file, opened read-only. Opening a pipe, socket, device or folder is refused at once.
@@ -56,7 +70,9 @@ class FileSource final : public Source {
 
 class MemorySource final : public Source {
  public:
-  MemorySource(std::string name, Bytes bytes) : name_(std::move(name)), bytes_(std::move(bytes)) {}
+  /// `budget`: of the file that they come from.
+  MemorySource(std::string name, Bytes bytes, std::shared_ptr<Budget> budget = nullptr)
+      : Source(std::move(budget)), name_(std::move(name)), bytes_(std::move(bytes)) {}
 
   [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
   [[nodiscard]] const std::string& name() const override { return name_; }

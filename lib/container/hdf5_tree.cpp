@@ -15,7 +15,7 @@ constexpr std::size_t max_links = std::size_t{1} << 20;  ///< between the object
 
 class TreeReader {
  public:
-  explicit TreeReader(Hdf5File& file) : file_(file) {}
+  explicit TreeReader(Hdf5File& file) : file_(file) { tree_ = Tree(file.source().budget()); }
 
   Hdf5Tree read(std::uint64_t root) {
     tree_.root = object(root, "");

@@ -35,7 +35,7 @@ std::string json_text(const NodeChange& change) {
 class Json final : public Container {
  public:
   explicit Json(std::shared_ptr<const Source> source)
-      : source_(std::move(source)), contents_(read_json(whole(*source_), source_->name())) {}
+      : source_(std::move(source)), contents_(read_json(whole(*source_), source_->name(), source_->budget())) {}
 
   [[nodiscard]] std::string_view format() const override { return "json"; }
   [[nodiscard]] const Tree& tree() const override { return contents_.tree(); }

@@ -9,8 +9,9 @@
 namespace tare {
 
 /// The values of `text`, as Python's json reads them (NaN and Infinity are numbers). `source` names it in messages.
-/// Throws `corrupt` for what is no JSON, `refused` where it is nested beyond lib/base/limits.hpp.
-PlainTree read_json(ByteView text, const std::string& source);
+/// Throws `corrupt` for what is no JSON, `refused` where it asks for more than lib/base/limits.hpp allows, or for more
+/// than is left of `budget`: that of the file that it stands in; null: of the text alone.
+PlainTree read_json(ByteView text, const std::string& source, std::shared_ptr<Budget> budget = nullptr);
 
 /// Throws `refused` for more than limits::max_small_text_bytes, and what read_json throws.
 std::unique_ptr<Container> open_json(const std::shared_ptr<const Source>& source);

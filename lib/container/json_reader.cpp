@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
@@ -49,7 +50,8 @@ constexpr auto words = std::to_array<Word>({
 
 class JsonReader {
  public:
-  JsonReader(std::string_view text, const std::string& source) : text_(text), source_(source), tree_(source) {}
+  JsonReader(std::string_view text, const std::string& source, std::shared_ptr<Budget> budget)
+      : text_(text), source_(source), tree_(source, std::move(budget)) {}
 
   PlainTree read() {
     bool is_whole = value();
@@ -247,8 +249,9 @@ class JsonReader {
 
 }  // namespace
 
-PlainTree read_json(ByteView text, const std::string& source) {
-  return JsonReader(as_text(text), source).read();
+PlainTree read_json(ByteView text, const std::string& source, std::shared_ptr<Budget> budget) {
+  if (budget == nullptr) budget = std::make_shared<Budget>(source, text.size());
+  return JsonReader(as_text(text), source, std::move(budget)).read();
 }
 
 }  // namespace tare

@@ -86,11 +86,11 @@ class Mindspore final : public Container {
         records_(read_mindspore_records(*source_)),
         tensors_(std::make_shared<MindsporeTensors>(tree_, *source_, records_.parameters)) {
     tree_.install(tensors_);
-    NestedKeys keys;
+    NestedKeys keys(tree_);
     for (std::size_t i = 0; i < records_.parameters.size(); ++i) {
       keys.add(records_.parameters[i].name, add_parameter(i));
     }
-    tree_.root = keys.write(tree_);
+    tree_.root = keys.write();
     if (records_.checksum && source_->size() <= most_verified) verify(*records_.checksum);
   }
 
@@ -162,7 +162,7 @@ class Mindspore final : public Container {
 
   std::shared_ptr<const Source> source_;
   MindsporeRecords records_;
-  Tree tree_;
+  Tree tree_{source_->budget()};
   std::shared_ptr<MindsporeTensors> tensors_;
   std::vector<Finding> findings_;
 };

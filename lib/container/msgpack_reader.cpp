@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <limits>
 #include <optional>
 
@@ -37,7 +38,7 @@ struct Item {
 class MsgpackReader {
  public:
   explicit MsgpackReader(const std::shared_ptr<const Source>& source)
-      : source_(source), result_{PlainTree(source->name())} {}
+      : source_(source), result_{PlainTree(source->name(), source->budget())} {}
 
   MsgpackContents read() {
     std::vector<std::uint64_t> left = {1};
@@ -212,14 +213,31 @@ class MsgpackReader {
     }
   }
 
+  /// A map's values by their keys "0", "1" ...: nowhere for a number that is not there.
+  static std::vector<NodeId> numbered(const Tree& tree, NodeId map) {
+    const auto pairs = tree.items(map);
+    std::vector<NodeId> values(pairs.size() / 2, nowhere);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      if (tree.kind(pairs[i]) != Kind::string) continue;
+      const std::string_view key = tree.text(pairs[i]);
+      std::size_t number = 0;
+      const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
+      const bool is_number =
+          error == std::errc() && end == key.data() + key.size() && (key.size() == 1 || key[0] != '0');
+      if (is_number && number < values.size()) values[number] = pairs[i + 1];
+    }
+    return values;
+  }
+
   /// flax puts the chunks "0", "1", ... together and gives the whole the shape, {"0": rows, "1": columns ...}.
   std::optional<StoredTensor> joined(const Tree& tree, NodeId map) {
     const NodeId chunks = tree.find(map, "chunks");
     const NodeId shape = tree.find(map, "shape");
     StoredTensor whole;
     std::uint64_t size = 0;
-    for (std::size_t i = 0; i < tree.items(chunks).size() / 2; ++i) {
-      const NodeId chunk = tree.find(chunks, std::to_string(i));
+    const std::vector<NodeId> in_order = numbered(tree, chunks);
+    for (std::size_t i = 0; i < in_order.size(); ++i) {
+      const NodeId chunk = in_order[i];
       if (chunk == nowhere || tree.kind(chunk) != Kind::array) return std::nullopt;
       const StoredTensor& stored = result_.arrays->of(tree[chunk]);
       if (i > 0 && stored.tensor.type.name != whole.tensor.type.name) return std::nullopt;
@@ -227,8 +245,7 @@ class MsgpackReader {
       i == 0 ? static_cast<void>(whole = stored) : whole.more.push_back(stored.place);
     }
     whole.tensor.shape.clear();
-    for (std::size_t i = 0; i < tree.items(shape).size() / 2; ++i) {
-      const NodeId count = tree.find(shape, std::to_string(i));
+    for (const NodeId count : numbered(tree, shape)) {
       if (count == nowhere || tree.kind(count) != Kind::integer) return std::nullopt;
       whole.tensor.shape.push_back(tree[count].as.integer);
     }
@@ -236,11 +253,13 @@ class MsgpackReader {
   }
 
   void warn(std::string_view code, std::string message) {
+    if (++warned_ > limits::max_alike_findings) return;
     result_.values.findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
   }
 
   const std::shared_ptr<const Source>& source_;
   MsgpackContents result_;
+  std::size_t warned_ = 0;
   Bytes window_;
   std::uint64_t start_ = 0;
 };

@@ -32,6 +32,11 @@ NodeId bytes_of_stream(const Tree& tree, NodeId node) {
 
 }  // namespace
 
+std::shared_ptr<const Source> nested_source(const Tree& tree, const std::string& file, Bytes contents) {
+  if (tree.budget() != nullptr) tree.budget()->take_document(contents.size());
+  return std::make_shared<const MemorySource>(file + " (nested)", std::move(contents), tree.budget());
+}
+
 NodeId bytes_node(const Tree& tree, NodeId node) {
   const NodeId bytes = tree.kind(node) == Kind::opaque ? bytes_of_stream(tree, node) : node;
   return bytes != nowhere && tree.kind(bytes) == Kind::bytes ? bytes : nowhere;
@@ -55,7 +60,7 @@ std::optional<Bytes> contents_of(const Tree& tree, NodeId node) {
 std::unique_ptr<Container> open_nested(const Tree& tree, NodeId node, const std::string& file) {
   std::optional<Bytes> contents = contents_of(tree, node);
   if (!contents || contents->empty()) return nullptr;
-  return open_container(std::make_shared<MemorySource>(file + " (nested)", *std::move(contents)));
+  return open_container(nested_source(tree, file, *std::move(contents)));
 }
 
 std::shared_ptr<const Tree> open_nested_tree(const Tree& tree, NodeId node, const std::string& file) {
@@ -78,7 +83,7 @@ std::vector<NodeChange> without_nesting(const Tree& tree, std::span<const NodeCh
   for (const auto& [node, inner] : nested) {
     std::optional<Bytes> contents = contents_of(tree, node);
     if (!contents) throw Error(Status::internal, "a change inside a node that holds no document");
-    const auto source = std::make_shared<const MemorySource>(file + " (nested)", *std::move(contents));
+    const auto source = nested_source(tree, file, *std::move(contents));
     const PreviewSource after(source, open_container(source)->change(inner));
     direct.push_back({node, NewContents{after.read(Span{0, after.size()})}, joined_meaning(inner)});
   }

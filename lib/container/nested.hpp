@@ -19,6 +19,10 @@ NodeId bytes_node(const Tree& tree, NodeId node);
 /// Throws `refused` for more than limits::max_nested_bytes, and what reading throws.
 std::optional<Bytes> contents_of(const Tree& tree, NodeId node);
 
+/// `contents` as a file of its own, whose reading costs the one that `tree` was read from. Throws `refused` where that
+/// has had its share.
+std::shared_ptr<const Source> nested_source(const Tree& tree, const std::string& file, Bytes contents);
+
 /// The document in a node; null where it holds no bytes, or none at all. `file` names the file in messages. Throws what
 /// open_container throws.
 std::unique_ptr<Container> open_nested(const Tree& tree, NodeId node, const std::string& file);

@@ -12,11 +12,13 @@ namespace tare {
 
 class NestedKeys {
  public:
+  /// For maps in `tree`, whose budget pays for them.
+  explicit NestedKeys(Tree& tree) : tree_(tree) {}
   /// Borrows `key`. A value whose key is the beginning of others' stands beside their map, under the same name. Dots
   /// behind a slash are none of the state's: Megatron-core writes a shard's place there ("rng_state/shard_0.1_1.2").
   void add(std::string_view key, NodeId value);
   /// The maps, as nodes; the outermost one.
-  NodeId write(Tree& tree) const;
+  NodeId write() const;
 
  private:
   struct Map {
@@ -26,6 +28,7 @@ class NestedKeys {
 
   std::size_t below(std::size_t map, std::string_view key);
 
+  Tree& tree_;
   std::vector<Map> maps_ = std::vector<Map>(1);
   std::map<std::pair<std::size_t, std::string_view>, std::size_t> number_;
 };

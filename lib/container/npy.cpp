@@ -47,7 +47,7 @@ class NpyArrays final : public Container {
 
  private:
   std::shared_ptr<const Source> source_;
-  Tree tree_;
+  Tree tree_{source_->budget()};
   std::shared_ptr<StoredTensors> arrays_ = std::make_shared<StoredTensors>();
   std::vector<Finding> findings_;
   bool is_stream_ = false;

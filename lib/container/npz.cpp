@@ -30,12 +30,12 @@ class Npz final : public Container {
  public:
   explicit Npz(std::unique_ptr<const ZipArchive> archive)
       : archive_(std::move(archive)), findings_(check_members(*archive_)) {
-    NestedKeys values;
+    NestedKeys values(tree_);
     std::deque<std::string> names;
     for (const ZipEntry& entry : archive_->entries()) {
       values.add(names.emplace_back(key_of(entry.name)), member(entry));
     }
-    tree_.root = values.write(tree_);
+    tree_.root = values.write();
     StoredTensors::install(arrays_, tree_);
   }
 
@@ -82,7 +82,7 @@ class Npz final : public Container {
 
   std::unique_ptr<const ZipArchive> archive_;
   std::vector<Finding> findings_;
-  Tree tree_;
+  Tree tree_{archive_->source().budget()};
   std::shared_ptr<StoredTensors> arrays_ = std::make_shared<StoredTensors>();
   std::vector<const ZipEntry*> members_;  ///< of the arrays, in their order
 };

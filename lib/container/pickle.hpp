@@ -34,8 +34,9 @@ struct Pickle {
 };
 
 /// Reads the pickle that starts at `begin`. `source` names the file (and record) in messages. Throws `corrupt` where no
-/// Python could load it, and where it asks for more than lib/base/limits.hpp allows.
+/// Python could load it, `refused` where it asks for more than lib/base/limits.hpp allows, or for more than is left of
+/// `budget`: that of the file that it stands in; null: of the text alone.
 Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin = 0,
-                   const PickleHints& hints = {});
+                   const PickleHints& hints = {}, std::shared_ptr<Budget> budget = nullptr);
 
 }  // namespace tare

@@ -17,12 +17,13 @@ NodeId PickleMachine::add_name(const PickleOp& op, NodeId id) {
   tree_.edit(id).detail = static_cast<std::uint16_t>(callee);
   if (callee == Callee::tensor) tensor_function_ = id;
   if (name == left_unread_) unread_type_ = id;
-  GlobalName global{std::string(name.module), std::string(name.name), op.begin};
-  const auto is_same = [&](const GlobalName& g) { return g.name == global.name && g.module == global.module; };
-  // Names are memoised, so a pickle mentions few; one that repeats thousands is not worth a list of its own.
-  const auto& globals = result_.globals;
-  const auto last = globals.end() - static_cast<std::ptrdiff_t>(std::min<std::size_t>(globals.size(), 256));
-  if (std::none_of(last, globals.end(), is_same)) result_.globals.push_back(std::move(global));
+  const std::size_t length = name.module.size() + name.name.size();
+  tree_.take_steps(length);
+  if (named_.insert(fmt::format("{}\n{}", name.module, name.name)).second) {
+    constexpr std::size_t bytes_a_name = 512;  // here, in the answer and in what it is judged by
+    tree_.take_memory(bytes_a_name + 3 * length);
+    result_.globals.push_back({std::string(name.module), std::string(name.name), op.begin});
+  }
   return id;
 }
 
@@ -46,6 +47,7 @@ NodeId PickleMachine::add_call(const PickleOp& op, Kind kind, NodeId callee, Nod
 /// A copy: the item store may move while it is read.
 std::vector<NodeId> PickleMachine::items_of(NodeId id) const {
   const auto items = tree_.items(id);
+  tree_.take_steps(items.size());
   return {items.begin(), items.end()};
 }
 
@@ -86,6 +88,7 @@ NodeId PickleMachine::as_bytes_of(const PickleOp& op, NodeId callee, NodeId argu
   if (tree_.kind(from) == Kind::bytes) return from;
   if (tree_.kind(from) != Kind::string) return add_call(op, Kind::opaque, callee, arguments);
   const std::string_view text = tree_.text(from);
+  tree_.take_steps(text.size());
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto lead = static_cast<unsigned char>(text[i]);
@@ -105,7 +108,10 @@ NodeId PickleMachine::as_tensor(const PickleOp& op, NodeId callee, NodeId argume
   if (tree_[callee].detail == static_cast<std::uint16_t>(Callee::tensor_subclass)) {
     const NodeId function = argument(arguments, 0);
     const NodeId inner = argument(arguments, 2);
-    if (function == nowhere || inner == nowhere || tree_.kind(function) != Kind::name) {
+    // One that is made of another of its kind is none of torch's: no call goes deeper than this one.
+    const bool is_plain = function != nowhere && tree_.kind(function) == Kind::name &&
+                          tree_[function].detail != static_cast<std::uint16_t>(Callee::tensor_subclass);
+    if (!is_plain || inner == nowhere) {
       return add_call(op, Kind::opaque, callee, arguments);
     }
     const NodeId made = called(op, function, inner);

@@ -36,7 +36,7 @@ class PickleFile final : public Container {
         begin_(begin),
         format_(format),
         gist_(gist_of(*source_, begin_)),
-        pickle_(read_pickle(gist_.text(), source_->name(), begin_)),
+        pickle_(read_pickle(gist_.text(), source_->name(), begin_, {}, source_->budget())),
         tensors_(std::make_shared<PickleTensors>(pickle_.tree, nullptr)) {
     pickle_.tree.install(tensors_);
     check_rest();
@@ -98,7 +98,8 @@ bool is_old_pickle(const Source& source, ByteView head) {
   if (end != source.size() || window.bytes()[end - 1] != static_cast<std::byte>(Opcode::stop)) return false;
   try {
     const ByteView text = window.bytes();
-    const Pickle pickle = read_pickle(std::make_shared<const Bytes>(text.begin(), text.end()), source.name());
+    const Pickle pickle = read_pickle(std::make_shared<const Bytes>(text.begin(), text.end()), source.name(), 0, {},
+                                      std::make_shared<Budget>(source.name(), source.size()));
     return pickle.tree.kind(pickle.tree.root) >= Kind::list;
   } catch (const Error&) {
     return false;  // Text that happens to be made of opcodes.

@@ -69,12 +69,14 @@ class KeyMerger {
     const auto pairs = tree_.items(map);
     const bool are_few = pairs.size() <= 2 * few;
     if (are_few && are_known(pairs)) return;
+    if (pairs.size() / 2 > keys_.capacity()) tree_.take_memory((pairs.size() / 2 - keys_.capacity()) * bytes_a_key);
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
-      if (tree_.kind(pairs[i]) == Kind::string && has_control_character(tree_.text(pairs[i]))) {
-        report_unprintable(pairs[i]);
-      }
+      if (tree_.kind(pairs[i]) != Kind::string) continue;
+      tree_.take_steps(tree_[pairs[i]].as.run.count);
+      if (has_control_character(tree_.text(pairs[i]))) report_unprintable(pairs[i]);
     }
     keys_.clear();
+    keys_.reserve(pairs.size() / 2);
     for (std::uint32_t i = 0; i < pairs.size(); i += 2) keys_.push_back({identity(tree_, pairs[i]), i});
     if (have_own_hashes()) {
       if (are_few) learn(pairs);
@@ -94,6 +96,7 @@ class KeyMerger {
     KeyIdentity identity;
     std::uint32_t index;
   };
+  static constexpr std::size_t bytes_a_key = sizeof(Key) + 4 * sizeof(std::uint64_t);  // itself, and hashes
   static constexpr std::size_t few = 8;
   using FewKeys = std::array<NodeId, few>;
 

@@ -92,11 +92,11 @@ constexpr std::size_t slots_ahead = 256;
 }  // namespace
 
 PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin,
-                             TensorReading reading, const PickleHints& hints)
+                             TensorReading reading, const PickleHints& hints, std::shared_ptr<Budget> budget)
     : text_(std::move(text)),
       source_(source),
       scanner_(*text_, source_, begin),
-      result_{Tree(text_), {}, {}, 0, 0},
+      result_{Tree(text_, std::move(budget)), {}, {}, 0, 0},
       reading_(reading),
       left_unread_(hints.left_unread) {
   const std::size_t size = text_->size() - begin;
@@ -150,6 +150,7 @@ std::span<const NodeId> PickleMachine::take_marked(const PickleOp& op) {
 }
 
 void PickleMachine::mark(const PickleOp&) {
+  make_room(marks_);
   marks_.push_back(static_cast<std::uint32_t>(stack_.size()));
 }
 
@@ -200,14 +201,21 @@ void PickleMachine::remember(std::uint64_t index, NodeId id) {
   }
 }
 
+void PickleMachine::grow_memo(std::uint64_t size) {
+  tree_.take_memory((size - memo_.size()) * sizeof(NodeId));
+  memo_.resize(size, nowhere);
+}
+
 void PickleMachine::remember_beyond(std::uint64_t index, NodeId id) {
   if (index <= text_->size()) {
-    memo_.resize(index + slots_ahead, nowhere);
+    grow_memo(index + slots_ahead);
     memo_[index] = id;
     ++memo_size_;
     return;
   }
   note_once("memo-index", fmt::format("uses memo number {}, which no pickler would give", index));
+  constexpr std::size_t bytes_a_far_slot = 64;
+  tree_.take_memory(bytes_a_far_slot);
   memo_size_ += far_memo_.insert_or_assign(index, id).second;
 }
 
@@ -308,7 +316,7 @@ bool PickleMachine::take_whole_tensor(const PickleOp& op, NodeId function) {
 /// The next `count` slots are of values that are not read.
 void PickleMachine::leave_unread(std::uint64_t count) {
   const std::uint64_t end = memo_size_ + count;
-  if (end > memo_.size()) memo_.resize(end + slots_ahead, nowhere);
+  if (end > memo_.size()) grow_memo(end + slots_ahead);
   const auto first = memo_.begin() + static_cast<std::ptrdiff_t>(memo_size_);
   const auto last = memo_.begin() + static_cast<std::ptrdiff_t>(end);
   if (std::any_of(first, last, [](NodeId id) { return id != nowhere; })) throw NeedsEveryOpcode();
@@ -355,12 +363,13 @@ void PickleMachine::note_once(std::string_view code, std::string message) {
 }
 
 Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin,
-                   const PickleHints& hints) {
+                   const PickleHints& hints, std::shared_ptr<Budget> budget) {
+  if (budget == nullptr) budget = std::make_shared<Budget>(std::string(source), text->size());
   Pickle pickle;
   try {
-    pickle = PickleMachine(text, source, begin, TensorReading::whole, hints).run();
+    pickle = PickleMachine(text, source, begin, TensorReading::whole, hints, budget).run();
   } catch (const NeedsEveryOpcode&) {
-    pickle = PickleMachine(std::move(text), source, begin, TensorReading::by_opcode, hints).run();
+    pickle = PickleMachine(std::move(text), source, begin, TensorReading::by_opcode, hints, budget).run();
   }
   finish_pickle(pickle);
   return pickle;

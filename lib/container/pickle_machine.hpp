@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "lib/container/pickle.hpp"
@@ -29,7 +30,7 @@ struct NeedsEveryOpcode {};
 class PickleMachine {
  public:
   PickleMachine(std::shared_ptr<const Bytes> text, std::string_view source, std::uint64_t begin, TensorReading reading,
-                const PickleHints& hints = {});
+                const PickleHints& hints = {}, std::shared_ptr<Budget> budget = nullptr);
   Pickle run();
 
   // ---- handlers, public for the opcode table
@@ -91,7 +92,16 @@ class PickleMachine {
 
  private:
   [[noreturn]] void fail(const PickleOp& op, std::string_view problem) const { scanner_.fail(op.begin, problem); }
-  void push(NodeId id) { stack_.push_back(id); }
+  void push(NodeId id) {
+    make_room(stack_);
+    stack_.push_back(id);
+  }
+  /// Takes what a vector is about to grow by from the budget.
+  template <typename T>
+  void make_room(const std::vector<T>& vector) const {
+    if (vector.size() == vector.capacity()) tree_.take_memory((vector.size() + 1) * sizeof(T));
+  }
+  void grow_memo(std::uint64_t size);
   NodeId take(const PickleOp& op);  ///< pops; never past the last mark
   [[nodiscard]] NodeId top(const PickleOp& op) const;
   /// What stands above the last mark, which goes with it. Valid until the next call.
@@ -134,6 +144,7 @@ class PickleMachine {
   std::vector<std::uint32_t> marks_;
   std::vector<NodeId> taken_;
   std::vector<NodeId> memo_;
+  std::unordered_set<std::string> named_;               ///< "module\nname" of every name in the result
   std::unordered_map<std::uint64_t, NodeId> far_memo_;  ///< indices that no pickler gives: one entry each, no room
   TensorReading reading_;
   QualifiedName left_unread_;

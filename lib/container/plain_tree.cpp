@@ -11,7 +11,7 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t max_values = std::size_t{1} << 23;  ///< in one file
+constexpr std::size_t most_told = 8;
 
 }  // namespace
 
@@ -45,9 +45,7 @@ void PlainTree::text(Kind kind, std::string_view text, Span place) {
 }
 
 void PlainTree::node(NodeId id, Span place) {
-  if (tree_.size() > max_values) {
-    throw Error(Status::refused, fmt::format("{}: more than {} values", source_, max_values));
-  }
+  tree_.take_memory(sizeof(Span));
   places_.resize(tree_.size());
   places_[id] = place;
   if (open_.empty()) {
@@ -79,17 +77,27 @@ bool PlainTree::wants_key() const {
 }
 
 void PlainTree::drop_doubles(Open& map) {
-  std::unordered_map<std::string, std::size_t> first;  // key: where in `kept`
+  const std::size_t count = map.items.size() / 2;
+  if (count < 2) return;
+  constexpr std::size_t bytes_a_key = 64;  // text, place and slot in what follows
+  tree_.take_memory(count * bytes_a_key);
+  std::vector<std::string> texts;  // of keys that are no text
+  texts.reserve(count);
+  std::unordered_map<std::string_view, std::size_t> first;  // key: where in `kept`
+  first.reserve(count);
   std::vector<NodeId> kept;
   for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
-    const std::string key = tree_.key_text(map.items[i]);
+    const NodeId node = map.items[i];
+    const std::string_view key =
+        tree_.kind(node) == Kind::string ? tree_.text(node) : texts.emplace_back(tree_.key_text(node));
     const auto [known, is_new] = first.try_emplace(key, kept.size());
     if (is_new) {
-      kept.push_back(map.items[i]);
+      kept.push_back(node);
       kept.push_back(map.items[i + 1]);
       continue;
     }
     kept[known->second + 1] = map.items[i + 1];
+    if (doubles_++ >= most_told) continue;
     findings.push_back({Severity::warning,
                         "duplicate-key",
                         fmt::format("'{}' is in a map twice: Python keeps the last value", key),

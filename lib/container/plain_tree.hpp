@@ -16,7 +16,8 @@ namespace tare {
 class PlainTree {
  public:
   /// `source` names the file in messages.
-  explicit PlainTree(std::string source) : source_(std::move(source)) {}
+  PlainTree(std::string source, std::shared_ptr<Budget> budget)
+      : source_(std::move(source)), tree_(std::move(budget)) {}
 
   void none(Span place) { add(Node{}, place); }
   void boolean(bool value, Span place);
@@ -53,6 +54,7 @@ class PlainTree {
   std::string source_;
   Tree tree_;
   std::vector<Span> places_;  ///< by node
+  std::size_t doubles_ = 0;   ///< keys that were there before
   std::vector<Open> open_;
 };
 

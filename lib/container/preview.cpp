@@ -17,7 +17,7 @@ void lay_over(ByteView from, std::uint64_t at, std::span<std::byte> to, std::uin
 }  // namespace
 
 PreviewSource::PreviewSource(std::shared_ptr<const Source> file, const FileChange& change)
-    : file_(std::move(file)), change_(change), size_(file_->size()) {
+    : Source(file->budget()), file_(std::move(file)), change_(change), size_(file_->size()) {
   if (change_.append) {
     appended_ = change_.append->body;
     appended_.insert(appended_.end(), change_.append->commit.begin(), change_.append->commit.end());

@@ -50,10 +50,10 @@ class Safetensors final : public Container {
   /// The tree of all, by their names.
   void plant(const SafetensorsHeader& header) {
     header_ = header;
-    NestedKeys keys;
+    NestedKeys keys(tree_);
     for (std::size_t i = 0; i < entries_->size(); ++i) keys.add((*entries_)[i].name, add_tensor(i));
     if (!header.metadata.empty()) keys.add("__metadata__", add_metadata(header));
-    tree_.root = keys.write(tree_);
+    tree_.root = keys.write();
     install();
     if (!has_checksum() || mindspore_checksum_holds(*image_, header_)) return;
     findings_.push_back({Severity::warning,
@@ -109,7 +109,7 @@ class Safetensors final : public Container {
   std::shared_ptr<const Source> image_;
   std::shared_ptr<const std::vector<SafetensorsEntry>> entries_;
   SafetensorsHeader header_;  ///< of an image of several
-  Tree tree_;
+  Tree tree_{image_->budget()};
   std::vector<Finding> findings_;
 };
 

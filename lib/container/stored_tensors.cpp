@@ -34,6 +34,7 @@ Bytes row_major(const Tensor& tensor, const Bytes& column_major) {
 
 NodeId StoredTensors::add(Tree& tree, Kind kind, StoredTensor stored) {
   Node node;
+  tree.take_memory(sizeof(StoredTensor) + stored.tensor.shape.size() * sizeof(std::int64_t));
   put(node, kind, std::move(stored));
   return tree.add(node);
 }

@@ -30,14 +30,14 @@ class TensorBundle final : public Container {
   TensorBundle(const SourceFolder& folder, const std::string& name, const BundleChoice& choose)
       : index_(read_bundle_index(*folder.open(name))), parts_{name}, sources_{nullptr} {
     const std::vector<bool> chosen = choose(index_);
-    NestedKeys keys;
+    NestedKeys keys(tree_);
     auto tensors = std::make_shared<HeldTensors>();
     for (std::size_t i = 0; i < index_.items.size(); ++i) {
       if (!chosen[i] || index_.items[i].is_sliced || index_.items[i].type.size == 0) continue;
       const auto part = opened_part(folder, index_.items[i].shard);
       if (part) read(index_.items[i], *part, keys, *tensors);
     }
-    tree_.root = keys.write(tree_);
+    tree_.root = keys.write();
     tree_.install(std::move(tensors));
   }
 

@@ -127,13 +127,13 @@ class TorchDcp final : public Container {
       : source_(folder.open(name)),
         metadata_(read_dcp_metadata(*source_)),
         blobs_(read_dcp_blobs(folder, name, *metadata_, choose(*metadata_))) {
-    NestedKeys keys;
+    NestedKeys keys(tree_);
     for (DcpBlob& blob : blobs_.blobs) {
       const Tree& tree = blob.container->tree();
       blob.first = tree_.graft(tree);
       keys.add(blob.item->key, blob.first + tree.root);
     }
-    tree_.root = keys.write(tree_);
+    tree_.root = keys.write();
     tree_.install(std::make_shared<BlobTensors>(blobs_.blobs));
     collect_findings();
   }

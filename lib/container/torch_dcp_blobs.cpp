@@ -21,7 +21,7 @@ constexpr std::uint64_t widest_gap = std::uint64_t{16} << 10;
 /// A file of which some runs are in memory already.
 class ReadAhead final : public Source {
  public:
-  explicit ReadAhead(std::shared_ptr<const Source> file) : file_(std::move(file)) {}
+  explicit ReadAhead(std::shared_ptr<const Source> file) : Source(file->budget()), file_(std::move(file)) {}
 
   void read_ahead(Span run) { runs_.emplace_back(run.offset, file_->read(run)); }
 

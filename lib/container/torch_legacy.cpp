@@ -147,7 +147,7 @@ Pickle read_part(const Source& source, const Layout& layout, Layout::Part part, 
   const auto from = layout.text.begin() + static_cast<std::ptrdiff_t>(span.offset);
   auto text = part == Layout::keys ? std::make_shared<const Bytes>(layout.key_text)
                                    : std::make_shared<const Bytes>(from, from + static_cast<std::ptrdiff_t>(span.size));
-  return read_pickle(std::move(text), fmt::format("{} ({})", source.name(), what));
+  return read_pickle(std::move(text), fmt::format("{} ({})", source.name(), what), 0, {}, source.budget());
 }
 
 /// Checks the first three pickles. Returns the byte order of the machine that wrote the file.
@@ -180,7 +180,7 @@ class TorchLegacy final : public Container {
         object_(layout.parts[Layout::object]),
         keys_(read_part(*source_, layout, Layout::keys, "storage keys")),
         text_(std::make_shared<const Bytes>(std::move(layout.text))),
-        pickle_(read_pickle(text_, source_->name(), object_.offset)),
+        pickle_(read_pickle(text_, source_->name(), object_.offset, {}, source_->budget())),
         tensors_(std::make_shared<PickleTensors>(pickle_.tree, &storages_)) {
     pickle_.tree.install(tensors_);
     storages_.name_all(pickle_.tree);

@@ -159,7 +159,7 @@ class TorchZip final : public Container {
         object_(require_object(records_)),
         text_(std::make_shared<const Bytes>(records_.archive().read(object_, limits::max_pickle_bytes))),
         true_crc_(crc32(*text_)),
-        pickle_(read_pickle(text_, records_.archive().label(object_))),
+        pickle_(read_pickle(text_, records_.archive().label(object_), 0, {}, records_.archive().source().budget())),
         tensors_(std::make_shared<PickleTensors>(pickle_.tree, &records_)) {
     pickle_.tree.install(tensors_);
     findings_ = records_.archive().findings();

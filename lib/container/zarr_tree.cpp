@@ -59,7 +59,7 @@ Node number_node(ElementType type, const Bytes& elements) {
 
 ZarrTree::ZarrTree(ZarrStore& store, std::vector<std::string> names, const PythonNumbers& python_numbers)
     : names_(std::move(names)) {
-  NestedKeys keys;
+  NestedKeys keys(tree_);
   auto tensors = std::make_shared<HeldTensors>();
   std::optional<std::set<std::string>> numbers;
   for (const std::string& name : names_) {
@@ -79,7 +79,7 @@ ZarrTree::ZarrTree(ZarrStore& store, std::vector<std::string> names, const Pytho
       findings_.push_back({Severity::error, "item-not-read", error.what(), "", name});
     }
   }
-  tree_.root = keys.write(tree_);
+  tree_.root = keys.write();
   tree_.install(std::move(tensors));
 }
 

@@ -183,6 +183,7 @@ Bytes ZipArchive::read(const ZipEntry& entry, std::uint64_t limit) const {
   if (const std::uint64_t size = std::max(entry.size, entry.stored_size); size > limit) {
     fail(Status::refused, *source_, entry.name, fmt::format("has {} bytes; the limit is {}", size, limit));
   }
+  if (!entry.is_stored()) source_->budget()->take_unpacked(entry.size);
   const Span payload = record(entry).payload;
   Bytes bytes = source_->read(payload);
   return entry.is_stored() ? bytes : inflate(entry, bytes);

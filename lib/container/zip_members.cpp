@@ -25,6 +25,7 @@ void check_size(const ZipArchive& archive, const ZipEntry& entry) {
 std::vector<Finding> check_members(const ZipArchive& archive) {
   std::vector<Finding> findings = archive.findings();
   const auto warn = [&](std::string_view code, std::string message) {
+    if (findings.size() > limits::max_alike_findings) return;
     findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
   };
   std::uint64_t checked = 0;
@@ -49,7 +50,8 @@ std::shared_ptr<const Source> open_member(const ZipArchive& archive, const ZipEn
   if (entry.is_stored()) {
     return std::make_shared<WindowSource>(archive.shared_source(), archive.record(entry).payload, archive.label(entry));
   }
-  return std::make_shared<MemorySource>(archive.label(entry), archive.read(entry, limits::max_inflated_bytes));
+  return std::make_shared<MemorySource>(archive.label(entry), archive.read(entry, limits::max_inflated_bytes),
+                                        archive.source().budget());
 }
 
 void change_member(ZipChange& change, const ZipArchive& archive, const ZipEntry& entry, const FileChange& inner,

@@ -88,7 +88,7 @@ class Finder {
     static const Telltales telltales;
     while (walk_.next()) {
       const NodeId node = walk_.step(walk_.current()).node;
-      if (tree_.kind(node) != Kind::map) continue;
+      if (tree_.items(node).empty() || tree_.kind(node) != Kind::map) continue;
       if (telltales.has_one(tree_, node)) try_tables(node);
       try_finders(node);
     }
@@ -167,6 +167,7 @@ class Finder {
       try {
         read_document(sighting, scaler.fields);
       } catch (const Error& error) {
+        if (tree_.budget() != nullptr && tree_.budget()->is_spent()) throw;
         problem = error.what();
       }
     }

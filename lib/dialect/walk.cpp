@@ -1,8 +1,12 @@
 #include "lib/dialect/walk.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/tree/path.hpp"
 
 namespace tare {
@@ -88,14 +92,19 @@ bool TreeWalk::next() {
 std::string TreeWalk::joined(const std::string& parent, std::uint32_t parent_step, std::uint32_t slot) const {
   const NodeId node = steps_[parent_step].node;
   const Kind kind = tree_.kind(node);
-  if (kind == Kind::map) return key_path(parent, tree_.key_text(tree_.items(node)[2 * slot]));
   if (kind == Kind::opaque) return parent;
-  return item_path(parent, slot);
+  tree_.take_steps(parent.size());
+  std::string path =
+      kind == Kind::map ? key_path(parent, tree_.key_text(tree_.items(node)[2 * slot])) : item_path(parent, slot);
+  if (path.size() <= limits::max_path_bytes) return path;
+  throw Error(Status::refused, fmt::format("a path of more than {} bytes leads to a value", limits::max_path_bytes),
+              "no framework nests like that");
 }
 
 std::vector<std::uint32_t> TreeWalk::chain(std::uint32_t number) const {
   std::vector<std::uint32_t> steps;
   for (; number != 0; number = steps_[number].parent) steps.push_back(number);
+  tree_.take_steps(steps.size());
   std::reverse(steps.begin(), steps.end());
   return steps;
 }
@@ -123,7 +132,9 @@ std::string TreeWalk::last_key(std::uint32_t number) const {
 }
 
 bool TreeWalk::is_inside(std::uint32_t number, std::uint32_t of) const {
-  while (number > of) number = steps_[number].parent;
+  std::uint64_t looked_at = 0;
+  for (; number > of; ++looked_at) number = steps_[number].parent;
+  tree_.take_steps(looked_at);
   return number == of;
 }
 
@@ -135,6 +146,7 @@ std::vector<std::string> TreeWalk::other_paths(std::uint32_t number, std::size_t
 
   for (std::uint32_t from = 0; from < steps_.size() && paths.size() < most; ++from) {
     const Children children(tree_, steps_[from].node);
+    tree_.take_steps(1 + children.size());
     for (std::uint32_t slot = 0; slot < children.size() && paths.size() < most; ++slot) {
       const NodeId node = children[slot];
       const auto to =

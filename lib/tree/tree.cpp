@@ -6,6 +6,13 @@
 #include "lib/base/text.hpp"
 
 namespace tare {
+namespace {
+
+// What a walk keeps beside a node is counted with it: the size of what it holds, its place in the walk.
+constexpr std::size_t bytes_a_node = sizeof(Node) + sizeof(float);
+constexpr std::size_t bytes_a_collection = 16;
+
+}  // namespace
 
 std::span<const NodeId> Tree::parts(NodeId opaque) const {
   if (opaque == nowhere || nodes_[opaque].store != RunIn::items) return {};
@@ -83,6 +90,7 @@ std::string Tree::key_text(NodeId key) const {
   switch (node.kind) {
     case Kind::string:
     case Kind::bytes:
+      take_steps(node.as.run.count);
       return std::string(run_text(node));
     case Kind::integer:
       return integer(key).text();
@@ -110,6 +118,7 @@ void Tree::reserve(std::size_t nodes, std::size_t items) {
 }
 
 NodeId Tree::add(const Node& node) {
+  take_memory(bytes_a_node);
   nodes_.push_back(node);
   return static_cast<NodeId>(nodes_.size() - 1);
 }
@@ -121,6 +130,7 @@ NodeId Tree::add_side_text(Kind kind, std::string_view text, Span span) {
   node.kind = kind;
   node.store = RunIn::side;
   node.as.run = {static_cast<std::uint32_t>(side_text_.size()), static_cast<std::uint32_t>(text.size())};
+  take_memory(text.size());
   side_text_ += text;
   return add(node);
 }
@@ -135,11 +145,13 @@ NodeId Tree::add_items(Kind kind, std::span<const NodeId> items, Span span) {
   node.size = node_size(span.size);
   node.kind = kind;
   node.store = RunIn::items;
+  take_memory(bytes_a_collection);
   node.as.run = open_run(items, items.size());
   return add(node);
 }
 
 std::size_t Tree::extend_items(std::size_t count) {
+  take_memory(count * sizeof(NodeId));
   const std::size_t at = items_used_;
   items_used_ += count;
   if (items_used_ > items_.size()) items_.resize(items_used_ + items_used_ / 2);
@@ -175,6 +187,7 @@ void Tree::replace_item(NodeId id, std::size_t index, NodeId item) {
 }
 
 NodeId Tree::graft(const Tree& other) {
+  take_memory(other.size() * bytes_a_node + other.text_->size() + other.side_text_.size());
   const auto first = static_cast<NodeId>(nodes_.size());
   const auto text_at = static_cast<std::uint32_t>(side_text_.size());
   side_text_ += as_text(*other.text_);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/budget.hpp"
 #include "lib/base/bytes.hpp"
 #include "lib/base/default_init.hpp"
 #include "lib/tree/integer.hpp"
@@ -80,10 +81,22 @@ class Tree {
   /// The document in a node, as TensorReader::open says. It outlives this tree.
   [[nodiscard]] std::shared_ptr<const Tree> open(NodeId id) const { return reader_ ? reader_->open(id) : nullptr; }
 
+  /// Of the file that it was read from; null where nobody counts. Whoever looks at a part of it again and again, and
+  /// whoever keeps something for every node, takes that from here.
+  [[nodiscard]] const std::shared_ptr<Budget>& budget() const { return budget_; }
+  void take_steps(std::uint64_t count) const {
+    if (budget_ != nullptr) budget_->take_steps(count);
+  }
+  void take_memory(std::uint64_t bytes) const {
+    if (budget_ != nullptr) budget_->take_memory(bytes);
+  }
+
   // ---- building: containers only
   Tree() : text_(std::make_shared<const Bytes>()) {}
-  /// `text` is what spans and runs of RunIn::text point into.
-  explicit Tree(std::shared_ptr<const Bytes> text) : text_(std::move(text)) {}
+  /// `text` is what spans and runs of RunIn::text point into. Everything added is taken from `budget`, if there is one.
+  explicit Tree(std::shared_ptr<const Bytes> text, std::shared_ptr<Budget> budget = nullptr)
+      : text_(std::move(text)), budget_(std::move(budget)) {}
+  explicit Tree(std::shared_ptr<Budget> budget) : Tree(std::make_shared<const Bytes>(), std::move(budget)) {}
   void reserve(std::size_t nodes, std::size_t items);
   NodeId add(const Node& node);
   Node& edit(NodeId id) { return nodes_[id]; }
@@ -113,6 +126,7 @@ class Tree {
   Node::Run open_run(std::span<const NodeId> items, std::size_t room);
 
   std::shared_ptr<const Bytes> text_;
+  std::shared_ptr<Budget> budget_;
   std::vector<Node> nodes_;
   UnwrittenVector<NodeId> items_;  ///< runs; what lies beyond items_used_ is room that grew ahead
   std::size_t items_used_ = 0;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "lib/base/limits.hpp"
 #include "lib/tree/tree.hpp"
 
 namespace tare {
@@ -18,11 +19,15 @@ Value nested(Value element, std::size_t dimensions) {
   return element;
 }
 
+/// What an element costs that is kept, written out and printed.
+constexpr std::uint64_t bytes_an_element = 24;
+
 Value tensor_value(const Tree& tree, NodeId id, const TensorReader& reader, std::uint64_t max_elements) {
   Tensor tensor = tree.tensor(id);
   Value value{{}, tensor.type_text()};
   const std::uint64_t count = tensor.count();
   if (tensor.type.size == 0 || count > max_elements) return value;
+  tree.take_memory(count * bytes_an_element);
   Bytes elements = reader.elements(id);
   if (count == 1) {
     value.data = nested(element_value(tensor.type, elements.data()), tensor.shape.size()).data;
@@ -48,6 +53,7 @@ std::string object_type(const Tree& tree, NodeId id) {
 
 Value Tree::value(NodeId id, std::uint64_t max_elements) const {
   const Node& node = nodes_[id];
+  take_memory(sizeof(Value));
   switch (node.kind) {
     case Kind::none:
       return {{}, "None"};
@@ -58,6 +64,8 @@ Value Tree::value(NodeId id, std::uint64_t max_elements) const {
     case Kind::floating:
       return {node.as.floating, "float"};
     case Kind::string:
+      if (node.as.run.count > limits::max_text_value_bytes) return {{}, "str"};
+      take_memory(node.as.run.count);
       return {std::string(text(id)), "str"};
     case Kind::bytes:
       return {{}, "bytes"};

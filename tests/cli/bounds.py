@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Holds every verb that reads to what a file of at most 5 MB may cost: 128 MiB and 2 s of processor time.
+
+    bounds.py --tare TARE [--all] [--table] [NAME...]
+
+The files are those of tests/bounds/bombs.py, shapes that ask for as much as they can. Without --all a few of them, of
+every kind, are held against two verbs each; with it all of them against all verbs, which takes some minutes. --table
+prints what each shape cost at most. Exit 1 where a bound is passed, a verb dies, or an answer is larger than the bound
+on what a file may have printed.
+"""
+import argparse
+import pathlib
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "bounds"))
+import bombs
+import command
+
+MOST_KIB = 128 << 10
+MOST_CPU_S = 2.0
+MOST_PRINTED = 64 << 20
+command.WALL_LIMIT_S = 120  # of a busy machine
+
+#: What a run prints that refuses is short; a run may end in any of these.
+ENDINGS = {0, 1, 3, 4}
+
+SAMPLE = ["pickle_dicts.pkl", "pickle_dict_wide.pkl", "pickle_shared_key.pkl", "pickle_shared_name.pkl",
+          "pickle_subclasses.pkl", "nested_zip_bombs.pkl", "nested_shared.pkl", "zip_dicts.pt", "msgpack_same_key.msgpack",
+          "msgpack_chunks.msgpack", "json_maps.json", "st_dots.safetensors"]
+
+
+def verbs(file, scratch):
+    """By name: the arguments of each verb that reads."""
+    return {
+        "attest": ["attest", file],
+        "inspect": ["inspect", file],
+        "inspect --json": ["inspect", "--json", file],
+        "attest --json": ["attest", "--json", file],
+        "get": ["get", file, "scale"],
+        "diff": ["diff", file, file],
+        "edit": ["edit", file, "scale=2", "--dry-run"],
+        "migrate": ["migrate", file, "--to", "torch", "--dry-run"],
+        "migrate -o": ["migrate", file, "--to", "torch", "-o", scratch / "made.pt"],
+        "fp8": ["fp8", "reset", file, "--dry-run"],
+        "history": ["history", file],
+    }
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    ask.add_argument("--all", action="store_true")
+    ask.add_argument("--table", action="store_true")
+    ask.add_argument("names", nargs="*", metavar="NAME")
+    options = ask.parse_args()
+    tare = command.Tare(options.tare)
+    failed, runs = [], 0
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        for name in options.names or (bombs.shapes if options.all else SAMPLE):
+            bombs.write(scratch, 4_900_000, [name])
+            file = scratch / name
+            worst = []
+            for verb, arguments in verbs(file, scratch).items():
+                if not options.all and verb not in ("attest", "inspect --json"):
+                    continue
+                (scratch / "made.pt").unlink(missing_ok=True)
+                answer = tare(*arguments)
+                runs += 1
+                worst.append((answer.peak_kib / 1024, answer.cpu_s, verb))
+                printed = len(answer.out) + len(answer.err)
+                if (answer.code not in ENDINGS or answer.peak_kib > MOST_KIB or answer.cpu_s > MOST_CPU_S
+                        or printed > MOST_PRINTED):
+                    failed.append(f"{answer.peak_kib / 1024:.0f} MiB, {answer.cpu_s:.1f} s, {printed} bytes printed: {answer}")
+            if options.table:
+                peak, seconds = max(worst), max(worst, key=lambda row: row[1])
+                print(f"{name:34} {peak[0]:5.0f} MiB {peak[2]:15} {seconds[1]:5.2f} s {seconds[2]}", flush=True)
+            file.unlink()
+    print("\n".join(failed))
+    print(f"{runs} runs, {len(failed)} beyond 128 MiB, 2 s or {MOST_PRINTED >> 20} MiB of answer")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
