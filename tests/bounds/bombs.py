@@ -1,6 +1,7 @@
 """Files of at most SIZE bytes that ask for as much of a reader as they can: one function a shape, all deterministic.
 
-    tests/bounds/bombs.py FOLDER [--size BYTES] [NAME...]     writes them; a small size gives seeds for fuzzers
+    tests/bounds/bombs.py FOLDER [--size BYTES] [NAME...]     writes them, or those named
+    tests/bounds/bombs.py FOLDER --fuzz TARGET                small ones, as seeds of a fuzz target
     tests/bounds/bombs.py --list
 """
 
@@ -14,8 +15,11 @@ import zipfile
 PROTO = b"\x80\x04"
 STATE = {"scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 1}
 SCALER = pickle.dumps(STATE, 2)[2:-1]
-#: A deflated record may unpack to so much, whatever the file's size.
-UNPACKED = 16 << 20
+#: What seeds of a fuzz target are called like, and how large they are.
+FUZZED = {"pickle": ("pickle_", "nested_"), "gist": ("pickle_",), "nested": ("nested_",), "legacy": ("legacy_",),
+          "zip": ("zip_", "npz_", "keras_"), "msgpack": ("msgpack_",), "json": ("json_",), "npy": ("npy_",),
+          "safetensors": ("st_",), "mindspore": ("mindspore_",), "torch_tar": ("tar_",)}
+SEED_SIZE = 1500
 
 shapes = {}
 
@@ -32,6 +36,11 @@ def shape(name):
 
 def times(unit, size):
     return unit * max(1, size // len(unit))
+
+
+def unpacked(size):
+    """What a deflated record of a file of that size can unpack to, and may."""
+    return min(16 << 20, 1000 * size) - 200
 
 
 def many(make, size):
@@ -242,13 +251,13 @@ def nested_deep(size):
 
 @shape("nested_zip_bombs.pkl")
 def nested_zip_bombs(size):
-    one = archive([("a/data.pkl", listed(b"}" * (UNPACKED - 100)))])
+    one = archive([("a/data.pkl", listed(b"}" * (unpacked(size))))])
     return listed(times(b"B" + struct.pack("<I", len(one)) + one, size - 5))
 
 
 @shape("nested_small_zips.pkl")
 def nested_small_zips(size):
-    one = archive([("a/data.pkl", listed(b"}" * 60000))])
+    one = archive([("a/data.pkl", listed(b"}" * min(60000, unpacked(size))))])
     return listed(times(b"B" + struct.pack("<I", len(one)) + one, size - 5))
 
 
@@ -269,21 +278,21 @@ def nested_streams(size):
 
 # ---- zips
 
-shapes["zip_dicts.pt"] = lambda size: archive([("a/data.pkl", listed(b"}" * (UNPACKED - 100)))])
-shapes["zip_marks.pt"] = lambda size: archive([("a/data.pkl", PROTO + b"(" * (UNPACKED - 100) + b".")])
-shapes["zip_dup.pt"] = lambda size: archive([("a/data.pkl", listed(b"]" + b"2" * (UNPACKED - 100)))])
-shapes["zip_memo.pt"] = lambda size: archive([("a/data.pkl", listed(b"]\x94" * (UNPACKED // 2 - 100)))])
-shapes["zip_memo_far.pt"] = lambda size: archive([("a/data.pkl", PROTO + b"]" + put(UNPACKED - 100) + b"." +
-                                                   bytes(UNPACKED - 200))])
+shapes["zip_dicts.pt"] = lambda size: archive([("a/data.pkl", listed(b"}" * (unpacked(size))))])
+shapes["zip_marks.pt"] = lambda size: archive([("a/data.pkl", PROTO + b"(" * (unpacked(size)) + b".")])
+shapes["zip_dup.pt"] = lambda size: archive([("a/data.pkl", listed(b"]" + b"2" * (unpacked(size))))])
+shapes["zip_memo.pt"] = lambda size: archive([("a/data.pkl", listed(b"]\x94" * (unpacked(size) // 2)))])
+shapes["zip_memo_far.pt"] = lambda size: archive([("a/data.pkl", PROTO + b"]" + put(unpacked(size)) + b"." +
+                                                   bytes(unpacked(size) - 200))])
 shapes["zip_long.pt"] = lambda size: archive([("a/data.pkl", listed(times(
-    b"\x8b" + struct.pack("<i", 2100) + b"\x7f" * 2100, UNPACKED - 100)))])
+    b"\x8b" + struct.pack("<i", 2100) + b"\x7f" * 2100, unpacked(size))))])
 shapes["zip_claims.pt"] = lambda size: archive([("a/data.pkl", b"x" * 10)]).replace(
-    struct.pack("<I", 10), struct.pack("<I", UNPACKED))
+    struct.pack("<I", 10), struct.pack("<I", unpacked(size)))
 shapes["zip_members.pt"] = lambda size: archive(
     [("a/data.pkl", PROTO + SCALER + b".")] + [("a/%x" % i, b"") for i in range(size // 100)], zipfile.ZIP_STORED)
 shapes["zip_unsafe_names.npz"] = lambda size: archive(
     [("../%x.npy" % i, b"") for i in range(size // 110)], zipfile.ZIP_STORED)
-shapes["zip_nested.pt"] = lambda size: archive([("a/data.pkl", archive([("a/data.pkl", listed(b"}" * (UNPACKED >> 1)))]))])
+shapes["zip_nested.pt"] = lambda size: archive([("a/data.pkl", archive([("a/data.pkl", listed(b"}" * (unpacked(size) >> 1)))]))])
 
 
 @shape("npz_deflated.npz")
@@ -302,7 +311,7 @@ def npz_dots(size):
 @shape("keras_config.keras")
 def keras_config(size):
     return archive([("metadata.json", b'{"keras_version":"3.0.0"}'),
-                    ("config.json", b'{"a":[' + b"[]," * ((15 << 20) // 3) + b"[]]}"),
+                    ("config.json", b'{"a":[' + b"[]," * (unpacked(size) // 3) + b"[]]}"),
                     ("model.weights.h5", b"\x89HDF\r\n\x1a\n" + bytes(200))])
 
 
@@ -429,10 +438,13 @@ def main():
     parser.add_argument("folder", nargs="?", type=pathlib.Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--size", type=int, default=4_900_000, help="about the bytes of each file (4900000)")
+    parser.add_argument("--fuzz", metavar="TARGET")
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     if given.list:
         print("\n".join(shapes))
+    elif given.folder and given.fuzz:
+        write(given.folder, SEED_SIZE, [name for name in shapes if name.startswith(FUZZED.get(given.fuzz, ()))])
     elif given.folder:
         write(given.folder, given.size, given.names)
     else:

@@ -1,4 +1,8 @@
 #include "lib/base/alike.hpp"
+
+#include <string>
+
+#include "lib/base/limits.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;
@@ -36,4 +40,15 @@ TEST_CASE("findings of another kin, of none, or of another severity stand for th
   const auto told = findings.take("rank file");
   CHECK(told.size() == 5);
   for (const Finding& finding : told) CHECK(finding.message == "names numpy.ndarray");
+}
+
+TEST_CASE("of one file and code so many findings are told one by one, the rest as a number") {
+  AlikeFindings findings;
+  for (std::size_t i = 0; i < limits::max_alike_findings + 5; ++i) findings.add(note(std::to_string(i), "a"), {});
+  findings.add(note("of another file", "b"), {});
+  const auto told = findings.take("rank file");
+  REQUIRE(told.size() == limits::max_alike_findings + 1);
+  CHECK(told[limits::max_alike_findings - 1].message ==
+        std::to_string(limits::max_alike_findings - 1) + " (and 5 more like this)");
+  CHECK(told.back().message == "of another file");
 }
