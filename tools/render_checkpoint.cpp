@@ -36,6 +36,13 @@ std::string field_line(const Terminal& terminal, const Field& field) {
   return terminal.styled(field.role ? Style::plain : Style::faint, line + " " + native) + "\n";
 }
 
+/// Not stored with the state: what the run was told.
+std::string configured_line(const Terminal& terminal, const ConfiguredValue& configured) {
+  const std::string line = fmt::format("  {:<19} {:<20} {:<6} {:<17} {}", configured.key, value_text(configured.value),
+                                       power_text(configured.value), "configuration", escaped(configured.from));
+  return terminal.styled(Style::faint, line) + "\n";
+}
+
 std::string scaler_block(const Terminal& terminal, const Checkpoint& checkpoint, const Scaler& scaler) {
   const FoundScaler& state = scaler.state();
   const std::string where = state.path.empty() ? "(the whole file)" : escaped(state.path);
@@ -51,6 +58,7 @@ std::string scaler_block(const Terminal& terminal, const Checkpoint& checkpoint,
                                                  : "",
                       files_text(checkpoint, scaler));
   for (const Field* field : in_reading_order(state)) text += field_line(terminal, *field);
+  for (const ConfiguredValue& configured : state.configuration) text += configured_line(terminal, configured);
   const GrowthOutlook outlook = growth_outlook(state);
   if (!outlook.sentence.empty()) text += fmt::format("  {}\n", outlook.sentence);
   return text;

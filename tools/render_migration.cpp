@@ -30,7 +30,7 @@ std::string text_of(const StateValue& value) {
 }
 
 std::string line(const Terminal& terminal, const ConvertedValue& value) {
-  const bool is_lost = value.fate == Fate::lost;
+  const bool is_lost = value.fate == Fate::lost || value.fate == Fate::implied;
   std::string text =
       fmt::format("  {}  {} = {}", terminal.styled(style_of(value.fate), fmt::format("{:<9}", name(value.fate))),
                   escaped(bare(value.key)), text_of(is_lost ? value.before : value.after));
@@ -41,6 +41,18 @@ std::string line(const Terminal& terminal, const ConvertedValue& value) {
   return text + "\n";
 }
 
+std::string closing(const Terminal& terminal, const Conversion& conversion) {
+  if (!conversion.divergence) return "the two rules go on alike on all steps that were tried\n";
+  if (!conversion.usual_divergence) {
+    return fmt::format("the two rules part only on the way to a bound: {}\n",
+                       escaped(sentence(*conversion.divergence)));
+  }
+  const std::string title = terminal.styled(Style::warning, "the two rules part");
+  const std::string usual = fmt::format("{}: {}\n", title, escaped(sentence(*conversion.usual_divergence)));
+  if (conversion.divergence->step >= conversion.usual_divergence->step) return usual;
+  return usual + fmt::format("at the earliest: {}\n", escaped(sentence(*conversion.divergence)));
+}
+
 }  // namespace
 
 std::string render_migration(const Terminal& terminal, const Migration& migration) {
@@ -49,7 +61,8 @@ std::string render_migration(const Terminal& terminal, const Migration& migratio
   for (const ConvertedValue& value : conversion.values) text += line(terminal, value);
   for (const Configured& configured : migration.configured) {
     text += fmt::format("  {}  {} = {}: not stored there. {}\n", terminal.styled(Style::warning, "configure"),
-                        name(configured.role), text_of(configured.value), configured.sentence);
+                        configured.role ? name(*configured.role) : std::string_view(configured.name),
+                        text_of(configured.value), configured.sentence);
   }
   if (!migration.flags.empty()) {
     text += fmt::format("  {}  {}\n", terminal.styled(Style::warning, "pass     "), migration.flags);
@@ -57,9 +70,5 @@ std::string render_migration(const Terminal& terminal, const Migration& migratio
   for (const std::string& warning : conversion.warnings) {
     text += fmt::format("{}: {}\n", terminal.styled(Style::warning, "warning"), escaped(warning));
   }
-  if (!conversion.divergence) return text + "the two rules go on alike on all steps that were tried\n";
-  return text + fmt::format("{}: {}\n",
-                            conversion.divergence->is_usual ? terminal.styled(Style::warning, "the two rules part")
-                                                            : "the two rules part only on the way to a bound",
-                            sentence(*conversion.divergence));
+  return text + closing(terminal, conversion);
 }

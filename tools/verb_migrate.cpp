@@ -37,13 +37,16 @@ StateValue given_value(const Assignment& assignment) {
               "write a number (65536, 2^16, 0.5), or true or false");
 }
 
-void require_nothing_lost(const Options& options, const Conversion& conversion) {
+void require_the_same(const Options& options, const Conversion& conversion) {
   if (!options.strict) return;
   for (const ConvertedValue& value : conversion.values) {
     if (value.fate != Fate::lost) continue;
     throw Error(Status::refused, fmt::format("--strict: {} would be lost: {}", value.source_key, value.why),
                 "without --strict it is left behind, and said so");
   }
+  if (!conversion.divergence) return;
+  throw Error(Status::refused, fmt::format("--strict: the two rules part: {}", sentence(*conversion.divergence)),
+              "without --strict that is said, and the state carried");
 }
 
 int into_checkpoint(const Terminal& terminal, Options& options, const ScalerState& source) {
@@ -51,7 +54,7 @@ int into_checkpoint(const Terminal& terminal, Options& options, const ScalerStat
   Change change;
   change.plan = [&](const Checkpoint& checkpoint) {
     IntoPlan plan = plan_migration(source, checkpoint, options.request);
-    require_nothing_lost(options, plan.migration.conversion);
+    require_the_same(options, plan.migration.conversion);
     migration = std::move(plan.migration);
     return std::move(plan.edit);
   };
@@ -73,7 +76,7 @@ int rename(const Terminal& terminal, Options& options) {
 int new_file(const Terminal& terminal, const Options& options, const ScalerState& source) {
   if (options.out.empty()) throw Error(Status::invalid_argument, "--to needs -o FILE", "or --into CHECKPOINT");
   const NewFilePlan plan = plan_new_file(source, options.framework, options.out, options.request.given);
-  require_nothing_lost(options, plan.migration.conversion);
+  require_the_same(options, plan.migration.conversion);
   if (!options.change.dry_run) {
     require_replaceable(terminal, options.out, options.request.force);
     write_whole_file(options.out, plan.contents);
@@ -111,7 +114,7 @@ void add_migrate(CLI::App& app, Run& run) {
   verb->add_option("--into-at", options->request.at, "Which scaler of that checkpoint");
   verb->add_option("--set", options->given,
                    "KEY=VALUE for what SOURCE does not hold: a role or a native name, and a number or true, false");
-  verb->add_flag("--strict", options->strict, "Refuse (exit 4) where anything is lost");
+  verb->add_flag("--strict", options->strict, "Refuse (exit 4) where anything is lost, or the two rules part");
   verb->add_flag("--align", options->request.align, "Where the target's copies disagree: give all of them the state");
   verb->add_flag("--force", options->request.force,
                  "Write values that the framework could not use, and replace the file of -o");

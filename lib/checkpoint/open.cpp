@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -224,7 +225,29 @@ class Opener {
       for (std::size_t& place : copy.places) place += first;
       copies_.add(std::move(state), std::move(copy), path);
     }
+    for (SavedConfiguration& configuration : reading.configurations) keep(std::move(configuration), path);
     tell_all(reading.findings);
+  }
+
+  /// The first of each framework: what ranks were told is the same for all.
+  void keep(SavedConfiguration configuration, const std::string& path) {
+    const auto is_same = [&](const SavedConfiguration& other) { return other.dialect == configuration.dialect; };
+    if (std::any_of(configurations_.begin(), configurations_.end(), is_same)) return;
+    for (ConfiguredValue& value : configuration.values) value.from = path + ": " + value.from;
+    configurations_.push_back(std::move(configuration));
+  }
+
+  /// Megatron's distributed format keeps the state in one file and its arguments in another.
+  void configure(FoundScaler& scaler) const {
+    if (!scaler.configuration.empty()) return;
+    for (const SavedConfiguration& configuration : configurations_) {
+      if (configuration.dialect != scaler.dialect->name) continue;
+      std::copy_if(configuration.values.begin(), configuration.values.end(), std::back_inserter(scaler.configuration),
+                   [&](const ConfiguredValue& value) {
+                     const auto role = parse_role(value.key);
+                     return !role || scaler.find(*role) == nullptr;
+                   });
+    }
   }
 
   [[noreturn]] void throw_nothing_read(const Listing& listing) const {
@@ -245,6 +268,7 @@ class Opener {
     auto& findings = checkpoint_.findings;
     findings = findings_.take("rank file");
     checkpoint_.scalers = copies_.take(checkpoint_.files, findings);
+    for (Scaler& scaler : checkpoint_.scalers) configure(scaler.found);
     settle_authority(checkpoint_.scalers, checkpoint_.files, findings);
     tell_of_incomplete_ranks(checkpoint_.scalers, checkpoint_.files, findings);
     for (const Scaler& scaler : checkpoint_.scalers) {
@@ -266,6 +290,7 @@ class Opener {
   Checkpoint checkpoint_;
   CopyGroups copies_;
   AlikeFindings findings_;
+  std::vector<SavedConfiguration> configurations_;
   std::vector<std::string> contents_;  ///< of the first files without a scaler
   std::optional<Error> first_error_;
   bool has_scaler_ = false;

@@ -9,6 +9,7 @@
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
+#include "lib/container/keras_config.hpp"
 
 namespace tare {
 namespace {
@@ -31,7 +32,9 @@ Reading read_single(const std::string& relative, const std::string& location, co
   const std::shared_ptr<const Source> source = options.files->open(location);
   const std::unique_ptr<const Container> container = open_single_file(source);
   reading.findings = container->findings();
-  std::vector<FoundScaler> scalers = find_scalers(container->tree(), {relative}, reading.findings);
+  std::vector<FoundScaler> scalers =
+      find_scalers(container->tree(), {relative, configuration_of(*container)}, reading.findings);
+  reading.configurations = find_configurations(container->tree());
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
                                       [](const Finding& finding) { return finding.code == "state-not-read"; });
   if (scalers.empty() && !reading.may_hold_more) reading.contents = describe_contents(container->tree());
@@ -67,7 +70,9 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   OpenedWhole opened = format.open(directory, name);
   const Container& container = *opened.container;
   reading.findings = container.findings();
-  std::vector<FoundScaler> scalers = find_scalers(container.tree(), {relative}, reading.findings);
+  std::vector<FoundScaler> scalers =
+      find_scalers(container.tree(), {relative, configuration_of(container)}, reading.findings);
+  reading.configurations = find_configurations(container.tree());
   tell_of_missing(*directory, opened.all_files, format.framework, reading.findings);
   std::move(opened.findings.begin(), opened.findings.end(), std::back_inserter(reading.findings));
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),

@@ -18,6 +18,7 @@ struct ReadScaler {
 struct Reading {
   std::vector<CheckpointFile> files;
   std::vector<ReadScaler> scalers;
+  std::vector<SavedConfiguration> configurations;
   std::vector<Finding> findings;  ///< each with its file
   std::string contents;           ///< what is there instead, where there is no scaler
   bool may_hold_more = false;     ///< it is of a format that nobody can read yet

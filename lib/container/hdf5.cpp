@@ -10,12 +10,13 @@
 #include "lib/container/element_patch.hpp"
 #include "lib/container/hdf5_checksum.hpp"
 #include "lib/container/hdf5_tree.hpp"
+#include "lib/container/keras_config.hpp"
 #include "lib/container/preview.hpp"
 
 namespace tare {
 namespace {
 
-class Hdf5 final : public Container {
+class Hdf5 final : public Container, public WithConfiguration {
  public:
   explicit Hdf5(std::shared_ptr<const Source> source) : source_(std::move(source)) {
     Hdf5File file(source_);
@@ -23,12 +24,14 @@ class Hdf5 final : public Container {
     contents_ = read_hdf5_tree(file, root);
     StoredTensors::install(contents_.tensors, contents_.tree);
     findings_ = file.findings();
+    read_configuration();
     metadata_ = file.read_so_far();
   }
 
   [[nodiscard]] std::string_view format() const override { return "hdf5"; }
   [[nodiscard]] const Tree& tree() const override { return contents_.tree; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] const Tree* configuration() const override { return configuration_ ? &*configuration_ : nullptr; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     FileChange all;
     std::map<std::uint64_t, std::uint64_t> covered;  // blocks whose checksums change: offset, size
@@ -45,6 +48,15 @@ class Hdf5 final : public Container {
   }
 
  private:
+  /// Keras' legacy format has it as JSON in an attribute of the root.
+  void read_configuration() {
+    const NodeId text = contents_.tree.find(contents_.tree.root, "@training_config");
+    if (text == nowhere || contents_.tree.kind(text) != Kind::string) return;
+    KerasConfig config = read_keras_config(as_bytes(contents_.tree.text(text)), source_->name());
+    configuration_ = std::move(config.tree);
+    findings_.insert(findings_.end(), config.findings.begin(), config.findings.end());
+  }
+
   /// HDF5 itself never lets two things share bytes; a file that was made can.
   void require_own_bytes(const NodeChange& change, Span place, bool is_in_header) const {
     const auto shares = [&](Span other) { return other.offset < place.end() && place.offset < other.end(); };
@@ -68,6 +80,7 @@ class Hdf5 final : public Container {
   Hdf5Tree contents_;
   std::vector<Span> metadata_;
   std::vector<Finding> findings_;
+  std::optional<Tree> configuration_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Weights {
   std::unique_ptr<Container> (*open)(const std::shared_ptr<const Source>& source);
 };
 
-constexpr std::string_view configuration = "config.json";
+constexpr std::string_view configuration_name = "config.json";
 
 // Keras looks for them in this order.
 constexpr auto weights = std::to_array<Weights>({
@@ -38,20 +38,20 @@ const Weights* weights_of(const ZipArchive& archive) {
   return nullptr;
 }
 
-std::vector<Finding> check_configuration(const Source& source) {
+KerasConfig read_configuration(const Source& source) {
   const std::uint64_t size = std::min<std::uint64_t>(source.size(), limits::max_small_text_bytes);
-  return check_keras_config(source.read({0, size}), source.name());
+  return read_keras_config(source.read({0, size}), source.name());
 }
 
-class Keras final : public Container {
+class Keras final : public Container, public WithConfiguration {
  public:
   explicit Keras(std::unique_ptr<const ZipArchive> archive)
       : archive_(std::move(archive)), findings_(check_members(*archive_)) {
     const Weights& row = *weights_of(*archive_);
     member_ = archive_->find(row.member);
     weights_ = row.open(open_member(*archive_, *member_));
-    const auto source = open_member(*archive_, *archive_->find(configuration));
-    for (const auto& more : {weights_->findings(), check_configuration(*source)}) {
+    config_ = read_configuration(*open_member(*archive_, *archive_->find(configuration_name)));
+    for (const auto& more : {weights_->findings(), config_.findings}) {
       findings_.insert(findings_.end(), more.begin(), more.end());
     }
   }
@@ -59,6 +59,7 @@ class Keras final : public Container {
   [[nodiscard]] std::string_view format() const override { return "keras"; }
   [[nodiscard]] const Tree& tree() const override { return weights_->tree(); }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] const Tree* configuration() const override { return config_.tree ? &*config_.tree : nullptr; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     ZipChange change(*archive_);
     change_member(change, *archive_, *member_, weights_->change(changes), joined_meaning(changes));
@@ -68,6 +69,7 @@ class Keras final : public Container {
  private:
   std::unique_ptr<const ZipArchive> archive_;
   std::vector<Finding> findings_;
+  KerasConfig config_;
   const ZipEntry* member_ = nullptr;
   std::unique_ptr<const Container> weights_;
 };
@@ -75,7 +77,7 @@ class Keras final : public Container {
 }  // namespace
 
 bool is_keras(const ZipArchive& archive) {
-  return archive.find(configuration) != nullptr && weights_of(archive) != nullptr;
+  return archive.find(configuration_name) != nullptr && weights_of(archive) != nullptr;
 }
 
 std::unique_ptr<Container> open_keras(std::unique_ptr<const ZipArchive> archive) {

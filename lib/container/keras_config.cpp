@@ -34,16 +34,21 @@ std::string problem_of(const Tree& tree, NodeId map) {
 
 }  // namespace
 
-std::vector<Finding> check_keras_config(ByteView config, const std::string& source) {
-  std::vector<Finding> findings;
+const Tree* configuration_of(const Container& container) {
+  const auto* with = dynamic_cast<const WithConfiguration*>(&container);
+  return with == nullptr ? nullptr : with->configuration();
+}
+
+KerasConfig read_keras_config(ByteView text, const std::string& source) {
+  KerasConfig config;
   const auto warn = [&](std::string_view code, std::string message) {
     const auto is_same = [&](const Finding& finding) { return finding.message == message; };
-    if (findings.size() == most_told || std::any_of(findings.begin(), findings.end(), is_same)) return;
-    findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
+    if (config.findings.size() == most_told || std::ranges::any_of(config.findings, is_same)) return;
+    config.findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
   };
   try {
-    const PlainTree contents = read_json(config, source);
-    const Tree& tree = contents.tree();
+    PlainTree contents = read_json(text, source);
+    const Tree& tree = config.tree.emplace(std::move(contents.tree()));
     for (NodeId node = 0; node < tree.size(); ++node) {
       if (tree.kind(node) != Kind::map) continue;
       if (std::string problem = problem_of(tree, node); !problem.empty()) warn("opaque-class", std::move(problem));
@@ -51,7 +56,7 @@ std::vector<Finding> check_keras_config(ByteView config, const std::string& sour
   } catch (const Error& error) {
     warn("config-not-read", error.what());
   }
-  return findings;
+  return config;
 }
 
 }  // namespace tare

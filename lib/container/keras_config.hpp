@@ -1,16 +1,34 @@
 // What a `.keras` archive's config.json asks of whoever loads it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/base/bytes.hpp"
 #include "lib/base/finding.hpp"
+#include "lib/container/container.hpp"
 
 namespace tare {
 
-/// Warnings about code and classes that no Keras ships, and about a configuration that cannot be read. `source` names
-/// it.
-std::vector<Finding> check_keras_config(ByteView config, const std::string& source);
+/// A container that holds a configuration beside its values: Keras says in JSON how what it saved is run.
+class WithConfiguration {
+ public:
+  virtual ~WithConfiguration() = default;
+  /// Null where it cannot be read.
+  [[nodiscard]] virtual const Tree* configuration() const = 0;
+};
+
+/// The configuration that a container holds; null for those that hold none.
+const Tree* configuration_of(const Container& container);
+
+struct KerasConfig {
+  std::optional<Tree> tree;  ///< nothing where it cannot be read
+  std::vector<Finding> findings;
+};
+
+/// The configuration, with warnings about code and classes that no Keras ships, and where it cannot be read. `source`
+/// names it.
+KerasConfig read_keras_config(ByteView config, const std::string& source);
 
 }  // namespace tare

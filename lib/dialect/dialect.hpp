@@ -47,6 +47,13 @@ struct Setting {
   std::string_view sentence;  ///< "Megatron takes its window from --loss-scale-window."
 };
 
+/// A field that is saved, and that its framework sets anew when it loads.
+struct Reset {
+  std::string_view name;  ///< native
+  std::int64_t value;
+  std::string_view sentence;  ///< why
+};
+
 /// A state that a dialect's own finder saw in a map: for shapes that no table of keys describes (keys with a module's
 /// name in front, positions that stand for names).
 struct Sighting {
@@ -78,6 +85,7 @@ struct Dialect {
   FindIn find_in = nullptr;                ///< instead of `fields`
   Growth growth = Growth::not_stored;
   std::span<const Setting> settings = {};
+  std::span<const Reset> resets = {};
   std::string_view under = {};  ///< the key that it must stand under; empty: any
   /// Parts: keys beside the fields whose presence tells which of the framework's classes wrote them.
   std::span<const std::string_view> telling_keys = {};
@@ -106,6 +114,13 @@ struct Field {
   std::vector<NodeId> inside = {};  ///< where `node` holds a document of its own: the field's node in that
 };
 
+/// A value that a framework is told, from a configuration that was saved with the state.
+struct ConfiguredValue {
+  std::string_view key;  ///< a role's name, or the rule's own where there is none
+  std::string from;      ///< where it stands: "args.loss_scale_window"
+  Value value;           ///< a number
+};
+
 /// Which ranks load a copy when its framework resumes.
 enum class Authority : std::uint8_t {
   unknown,
@@ -126,17 +141,27 @@ struct FoundScaler {
   std::vector<std::string> also_at;  ///< other paths to the very same one
   std::string place;                 ///< who keeps it there: "Lightning 2.1 or newer"; empty where nothing tells
   Authority authority = Authority::unknown;
-  std::vector<Field> fields;             ///< in file order
-  std::vector<std::string_view> beside;  ///< those of the dialect's telling keys that are there
+  std::vector<Field> fields;                   ///< in file order
+  std::vector<ConfiguredValue> configuration;  ///< of what no field says
+  std::vector<std::string_view> beside;        ///< those of the dialect's telling keys that are there
   NodeId node = nowhere;
 
   [[nodiscard]] const Field* find(Role role) const;              ///< with a number; null where none is stored
   [[nodiscard]] const Field* find(std::string_view name) const;  ///< by native name
+  /// The number of that role: a field's, else the configuration's; null where there is none.
+  [[nodiscard]] const Value* known(Role role) const;
 };
 
 /// What a dialect may know of the file beside its tree.
 struct FileContext {
-  std::string_view name;  ///< relative to the checkpoint: "mp_rank_00/model_optim_rng.pt"
+  std::string_view name;                ///< relative to the checkpoint: "mp_rank_00/model_optim_rng.pt"
+  const Tree* configuration = nullptr;  ///< saved beside the tree's values; null: none
+};
+
+/// A configuration that stands in a file of its own, for the scalers of other files.
+struct SavedConfiguration {
+  std::string_view dialect;
+  std::vector<ConfiguredValue> values;
 };
 
 /// Told of each scaler when it is found and before the next one is read, so that it can let go of what need not be
@@ -147,6 +172,9 @@ using OnFound = std::function<void(FoundScaler&)>;
 /// told in `findings`, with its path. Throws what Tree::value throws, and `refused` for more than limits::max_scalers.
 std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings,
                                       const OnFound& on_found = {});
+
+/// What the file's root holds of the configurations of frameworks.
+std::vector<SavedConfiguration> find_configurations(const Tree& tree);
 
 /// Same dialect, path and fields, value by value: copies of one scaler.
 bool same_state(const FoundScaler& a, const FoundScaler& b);

@@ -6,6 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/dialect/configuration.hpp"
 #include "lib/dialect/place.hpp"
 #include "lib/dialect/shapes.hpp"
 #include "lib/dialect/walk.hpp"
@@ -154,6 +155,7 @@ class Finder {
     const KnownPlace place = place_of(scaler, file_, tree_);
     scaler.place = place.trainer;
     scaler.authority = place.authority;
+    scaler.configuration = configuration_of(scaler, walk_, walk_.current(), tree_, file_);
     if (on_found_) on_found_(scaler);
     found_.push_back(std::move(scaler));
     steps_.push_back(walk_.current());

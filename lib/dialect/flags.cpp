@@ -36,8 +36,9 @@ constexpr auto configurations = std::to_array<Configuration>({
 
 struct Flag {
   std::string_view dialect;
-  Role role;
-  std::string_view text;  ///< before the value
+  std::optional<Role> role;
+  std::string_view text;       ///< before the value
+  std::string_view name = {};  ///< the rule's, of what has no role
 };
 
 // As each framework's own command line, configuration or constructor spells it; the settings of its dialect name the
@@ -48,12 +49,15 @@ constexpr auto flags = std::to_array<Flag>({
     {"megatron", Role::min_scale, "--min-loss-scale "},
     {"fairseq", Role::growth_interval, "--fp16-scale-window "},
     {"fairseq", Role::min_scale, "--min-loss-scale "},
+    {"fairseq", {}, "--fp16-scale-tolerance ", "tolerance"},
+    {"fairseq", {}, "--threshold-loss-scale ", "threshold"},
     {"nemo", Role::hysteresis, "model.hysteresis="},
     {"deepspeed", Role::growth_interval, "\"loss_scale_window\": "},
     {"deepspeed", Role::hysteresis, "\"hysteresis\": "},
     {"deepspeed", Role::min_scale, "\"min_loss_scale\": "},
     {"apex", Role::min_scale, "min_loss_scale="},
     {"apex", Role::max_scale, "max_loss_scale="},
+    {"apex", {}, "loss_scale=", "loss_scale"},
     {"colossalai", Role::growth_interval, "growth_interval="},
     {"colossalai", Role::min_scale, "min_scale="},
     {"colossalai", Role::max_scale, "max_scale="},
@@ -62,6 +66,8 @@ constexpr auto flags = std::to_array<Flag>({
     {"mindspore_amp", Role::growth_interval, "scale_window="},
     {"mindspore_amp", Role::growth_factor, "scale_factor="},
     {"mindformers_adaptive", Role::growth_factor, "scale_factor="},
+    {"mindformers_adaptive", {}, "max_scale_window=", "max_scale_window"},
+    {"mindformers_adaptive", {}, "min_scale_window=", "min_scale_window"},
     {"paddle_static", Role::growth_interval, "incr_every_n_steps="},
     {"paddle_static", Role::growth_factor, "incr_ratio="},
     {"paddle_static", Role::backoff_factor, "decr_ratio="},
@@ -87,18 +93,28 @@ std::optional<std::string> text_of(const StateValue& value) {
   return std::nullopt;
 }
 
+const Flag* flag_of(const Dialect& dialect, const ToldValue& value) {
+  const auto flag = std::find_if(flags.begin(), flags.end(), [&](const Flag& row) {
+    const bool is_it = row.role ? row.role == value.role : row.name == value.name;
+    return row.dialect == dialect.name && is_it;
+  });
+  return flag == flags.end() ? nullptr : &*flag;
+}
+
 }  // namespace
 
-std::string flags_for(const Dialect& dialect, std::span<const std::pair<Role, StateValue>> values) {
+bool is_told(const Dialect& dialect, const ToldValue& value) {
+  return flag_of(dialect, value) != nullptr;
+}
+
+std::string flags_for(const Dialect& dialect, std::span<const ToldValue> values) {
   const auto configuration = std::find_if(configurations.begin(), configurations.end(),
                                           [&](const Configuration& c) { return c.dialect == dialect.name; });
   std::string all;
-  for (const auto& [role, value] : values) {
-    const auto flag = std::find_if(flags.begin(), flags.end(), [&, wanted = role](const Flag& f) {
-      return f.dialect == dialect.name && f.role == wanted;
-    });
-    const auto text = text_of(value);
-    if (flag == flags.end() || !text) continue;
+  for (const ToldValue& value : values) {
+    const Flag* flag = flag_of(dialect, value);
+    const auto text = text_of(value.value);
+    if (flag == nullptr || !text) continue;
     if (!all.empty()) all += configuration->between;
     all.append(flag->text).append(*text);
   }

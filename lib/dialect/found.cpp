@@ -17,6 +17,13 @@ const Field* FoundScaler::find(std::string_view name) const {
   return field == fields.end() ? nullptr : &*field;
 }
 
+const Value* FoundScaler::known(Role role) const {
+  if (const Field* field = find(role)) return &field->value;
+  const auto is_it = [&](const ConfiguredValue& configured) { return configured.key == tare::name(role); };
+  const auto configured = std::find_if(configuration.begin(), configuration.end(), is_it);
+  return configured == configuration.end() ? nullptr : &configured->value;
+}
+
 bool same_state(const FoundScaler& a, const FoundScaler& b) {
   const auto is_same = [](const Field& x, const Field& y) { return x.name == y.name && same(x.value, y.value); };
   return a.dialect->name == b.dialect->name && a.path == b.path && a.fields.size() == b.fields.size() &&

@@ -14,9 +14,9 @@ namespace {
 constexpr double largest_counter = 0x1p53;
 
 std::optional<std::int64_t> counter(const FoundScaler& scaler, Role role) {
-  const Field* field = scaler.find(role);
-  if (field == nullptr) return std::nullopt;
-  const double value = field->value.as_double();
+  const Value* known = scaler.known(role);
+  if (known == nullptr) return std::nullopt;
+  const double value = known->as_double();
   if (!(std::fabs(value) < largest_counter) || value != std::floor(value)) return std::nullopt;
   return static_cast<std::int64_t>(value);
 }
@@ -35,7 +35,7 @@ GrowthOutlook by_tracker(const FoundScaler& scaler) {
   const auto interval = counter(scaler, Role::growth_interval);
   if (!tracker) return {};
   if (!interval) {
-    if (scaler.find(Role::growth_interval) != nullptr) return {};
+    if (scaler.known(Role::growth_interval) != nullptr) return {};
     return {{}, counted_text(scaler, *tracker)};
   }
   if (*tracker < *interval) return {*interval - *tracker, steps_text(*interval - *tracker)};
@@ -79,11 +79,18 @@ GrowthOutlook by_steps(const FoundScaler& scaler) {
   }
 }
 
+/// A pickled scaler that counts steps is one of a class that moves the scale, whatever its attribute `dynamic` says:
+/// DeepSpeed's update_scale never looks at it.
+bool is_static(const FoundScaler& scaler) {
+  const Field* dynamic = scaler.find(Role::dynamic);
+  if (dynamic == nullptr || dynamic->value.as_double() != 0) return false;
+  return scaler.dialect->form != Form::object || scaler.find(Role::step) == nullptr;
+}
+
 }  // namespace
 
 GrowthOutlook growth_outlook(const FoundScaler& scaler) {
-  const Field* dynamic = scaler.find(Role::dynamic);
-  if (dynamic != nullptr && dynamic->value.as_double() == 0) return {{}, "static: the scale does not move"};
+  if (is_static(scaler)) return {{}, "static: the scale does not move"};
   switch (scaler.dialect->growth) {
     case Growth::when_equal:
       return by_tracker(scaler);

@@ -53,24 +53,24 @@ std::optional<Symptom> of_bounds(const FoundScaler& scaler, double scale) {
 }
 
 /// As the file has it: an int without a point.
-std::string number_text(const Field& field) {
-  const auto* integer = std::get_if<Integer>(&field.value.number()->data);
-  return integer == nullptr ? float_text(field.value.as_double()) : integer->text();
+std::string number_text(const Value& value) {
+  const auto* integer = std::get_if<Integer>(&value.number()->data);
+  return integer == nullptr ? float_text(value.as_double()) : integer->text();
 }
 
 std::optional<Symptom> of_tracker(const FoundScaler& scaler, const Field& tracker) {
-  const Field* interval = scaler.find(Role::growth_interval);
+  const Value* interval = scaler.known(Role::growth_interval);
   if (scaler.dialect->growth != Growth::when_equal || interval == nullptr) return std::nullopt;
-  if (!(tracker.value.as_double() >= interval->value.as_double())) return std::nullopt;
+  if (!(tracker.value.as_double() >= interval->as_double())) return std::nullopt;
   return Symptom{"tracker-past-interval",
                  fmt::format("growth tracker {} has reached the interval {}: {} compares with ==, so the scale cannot "
                              "grow before the next overflow",
-                             number_text(tracker), number_text(*interval), scaler.dialect->framework)};
+                             number_text(tracker.value), number_text(*interval), scaler.dialect->framework)};
 }
 
 std::optional<Symptom> of_interval(const Field& interval) {
   if (interval.value.as_double() >= 1) return std::nullopt;
-  return Symptom{"interval-not-positive", fmt::format("growth interval {} is below 1", number_text(interval))};
+  return Symptom{"interval-not-positive", fmt::format("growth interval {} is below 1", number_text(interval.value))};
 }
 
 std::optional<Symptom> of_growth_factor(double factor) {
@@ -108,8 +108,8 @@ std::optional<Symptom> of_twins(const FoundScaler& scaler, Role role, const Fiel
   for (const Field& other : scaler.fields) {
     if (other.role != role || same(other.value, first.value) || other.value.number() == nullptr) continue;
     return Symptom{"fields-disagree",
-                   fmt::format("{} is {} in {} and {} in {}: an edit of {} sets both", name(role), number_text(first),
-                               first.name, number_text(other), other.name, name(role))};
+                   fmt::format("{} is {} in {} and {} in {}: an edit of {} sets both", name(role),
+                               number_text(first.value), first.name, number_text(other.value), other.name, name(role))};
   }
   return std::nullopt;
 }

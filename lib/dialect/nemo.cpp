@@ -24,6 +24,11 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::overflow_tracker, "NeMo counts down instead: edit hysteresis_tracker."},
 });
 
+// nemo/collections/nlp/parts/nlp_overrides.py: load_state_dict asks for "_hysterisis_tracker".
+constexpr auto resets = std::to_array<Reset>({
+    {"_hysteresis_tracker", 1, "NeMo loads it by a misspelt key: a resumed run backs off at the next overflow."},
+});
+
 }  // namespace
 
 constinit const Dialect nemo_state = {
@@ -33,6 +38,7 @@ constinit const Dialect nemo_state = {
     .fields = fields,
     .growth = Growth::when_equal,
     .settings = settings,
+    .resets = resets,
 };
 
 }  // namespace tare

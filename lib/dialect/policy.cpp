@@ -121,6 +121,17 @@ bool put_by_role(ScalerState& state, const rule::PolicySpec& spec, std::string_v
   return true;
 }
 
+/// What the state says of itself comes first; a number that its framework could not use is left out.
+void put_configured(ScalerState& state, const rule::PolicySpec& spec, const ConfiguredValue& configured) {
+  const rule::ParameterSpec* parameter = parameter_for(spec, configured.key);
+  if (parameter == nullptr || state.params.find(parameter->name) != nullptr) return;
+  try {
+    state.params.set(parameter->name, converted(*parameter, value_of(configured.value), configured.from));
+  } catch (const Error& error) {
+    if (error.status != Status::mismatch) throw;
+  }
+}
+
 }  // namespace
 
 ScalerState to_state(const FoundScaler& scaler) {
@@ -141,6 +152,7 @@ ScalerState to_state(const FoundScaler& scaler) {
     if (has_role && put_by_role(state, spec, name(*field->role), value)) continue;
     state.other.set(field->name, value);
   }
+  for (const ConfiguredValue& configured : scaler.configuration) put_configured(state, spec, configured);
   normalise(state);
   return state;
 }

@@ -6,8 +6,9 @@
 
 namespace tare {
 
-/// The state under its policy's own names, values exact; what the policy has no place for is kept in `other`. Nothing
-/// is made up: what the file does not hold is not in it. Throws `unsupported` where no policy runs that dialect's
+/// The state under its policy's own names, values exact, with what the configuration that was saved with it says of the
+/// parameters; what the policy has no place for is kept in `other`. Nothing is made up: what the checkpoint does not
+/// hold is not in it. Throws `unsupported` where no policy runs that dialect's
 /// state.
 ScalerState to_state(const FoundScaler& scaler);
 

@@ -1,42 +1,15 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "lib/base/error.hpp"
-#include "lib/base/text.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/edit/fill.hpp"
+#include "lib/migrate/keeper.hpp"
 #include "lib/migrate/migrate.hpp"
-#include "lib/migrate/stored.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
 namespace {
-
-/// What a field of the checkpoint is to hold; null where the policy has nothing for it.
-const StateValue* value_for(const ScalerState& state, const Field& field) {
-  if (const StateValue* value = find(state, field.name)) return value;
-  return field.role ? find(state, name(*field.role)) : nullptr;
-}
-
-std::optional<std::string> text_of(const StateValue& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return float_text(*real);
-  return std::nullopt;
-}
-
-std::vector<Assignment> assignments(const ScalerState& state, const FoundScaler& scaler) {
-  std::vector<Assignment> all;
-  for (const Field& field : scaler.fields) {
-    if (!field.editable) continue;
-    const StateValue* value = value_for(state, field);
-    const auto text = value == nullptr ? std::nullopt : text_of(*value);
-    if (text) all.push_back({"native:" + field.name, *text});
-  }
-  return all;
-}
 
 bool is_loss_scaler(const Scaler& scaler) {
   return scaler.state().dialect->kind == "loss_scale";
@@ -53,12 +26,11 @@ const Blank* blank_to_fill(const Checkpoint& into, const std::optional<std::stri
 
 IntoPlan plan_filling(const ScalerState& source, const Checkpoint& into, const Blank& blank,
                       const IntoRequest& request) {
-  const ConversionTarget target{std::string(blank.policy), std::string(blank.variant), request.given};
+  BlankKeeper keeper(blank);
+  const ConversionTarget target{std::string(blank.policy), std::string(blank.variant), request.given, {}, &keeper};
   IntoPlan plan{{convert(source, target), {}}, {}};
-  const ScalerState& state = plan.migration.conversion.state;
-  tell_of_unstored(plan.migration, *blank.dialect,
-                   [&](std::string_view native, std::optional<Role>) { return holds(blank, native); });
-  plan.edit = plan_fill(into, request.at, scaler_of(blank, state));
+  tell_of_configuration(plan.migration, *blank.dialect, keeper, {});
+  plan.edit = plan_fill(into, request.at, scaler_of(blank, plan.migration.conversion.state));
   return plan;
 }
 
@@ -74,17 +46,12 @@ IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const
       chosen_scalers(into, {.at = request.at, .align = request.align, .ways = "--into-at PLACE"}).front()->state();
   const ScalerState before = to_state(scaler);
   const rule::PolicySpec& policy = *policy_of(before);
-  const ConversionTarget target{std::string(policy.name), std::string(policy.variant), request.given, before.params};
+  CheckpointKeeper keeper(into, scaler, policy, request);
+  const ConversionTarget target{std::string(policy.name), std::string(policy.variant), request.given, before.params,
+                                &keeper};
   IntoPlan plan{{convert(source, target), {}}, {}};
-  tell_of_unstored(plan.migration, *scaler.dialect, [&](std::string_view native, std::optional<Role> role) {
-    return scaler.find(native) != nullptr || (role && scaler.find(*role) != nullptr);
-  });
-  EditRequest edit;
-  edit.set = assignments(plan.migration.conversion.state, scaler);
-  edit.at = request.at;
-  edit.align = request.align;
-  edit.force = request.force;
-  plan.edit = plan_edit(into, edit);
+  tell_of_configuration(plan.migration, *scaler.dialect, keeper, before.params);
+  plan.edit = std::move(keeper.plan());
   return plan;
 }
 

@@ -15,7 +15,8 @@ namespace tare {
 /// Something that the target framework takes from its configuration, not from the file, and that must be other than its
 /// default for the state to go on as before.
 struct Configured {
-  Role role = Role::scale;
+  std::optional<Role> role;
+  std::string name;  ///< the target's rule's
   StateValue value;
   std::string sentence;  ///< how that framework is told: "Megatron takes its window from --loss-scale-window."
 };

@@ -1,8 +1,8 @@
 #include "lib/codec/state_file.hpp"
 #include "lib/container/new_container.hpp"
 #include "lib/dialect/blank.hpp"
+#include "lib/migrate/keeper.hpp"
 #include "lib/migrate/migrate.hpp"
-#include "lib/migrate/stored.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
@@ -41,11 +41,11 @@ NewFilePlan plan_new_file(const ScalerState& source, const std::string& framewor
     return plan;
   }
   const Blank& blank = blank_for(framework, path);
-  NewFilePlan plan{{convert(source, {std::string(blank.policy), std::string(blank.variant), given}), {}}, {}};
-  const ScalerState& state = plan.migration.conversion.state;
-  plan.contents = new_container(blank.format, filled(blank, state), stem_of(path));
-  tell_of_unstored(plan.migration, *blank.dialect,
-                   [&](std::string_view native, std::optional<Role>) { return holds(blank, native); });
+  BlankKeeper keeper(blank);
+  NewFilePlan plan{{convert(source, {std::string(blank.policy), std::string(blank.variant), given, {}, &keeper}), {}},
+                   {}};
+  plan.contents = new_container(blank.format, filled(blank, plan.migration.conversion.state), stem_of(path));
+  tell_of_configuration(plan.migration, *blank.dialect, keeper, {});
   return plan;
 }
 

@@ -38,6 +38,14 @@ void add_fields(Members& members, const FoundScaler& scaler) {
   members.add("editable", std::move(editable));
 }
 
+/// What was saved with the state and says how it goes on.
+Json configured_json(const ConfiguredValue& configured) {
+  Members members;
+  members.add("key", configured.key).add("value", report::number(configured.value));
+  report::add_text(members, "from", configured.from);
+  return members.take();
+}
+
 /// FP8 state tensor by tensor, in one form for all frameworks.
 Json slots_json(const FoundScaler& scaler) {
   const auto slot_of = [](const Fp8Slot& slot) {
@@ -67,6 +75,7 @@ Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
   members.add("files", report::list_of(files_of(scaler), path_of));
   members.add("agree", scaler.agree);
   add_fields(members, state);
+  if (state.dialect->kind != "fp8") members.add("configuration", report::list_of(state.configuration, configured_json));
   if (state.dialect->kind == "fp8") members.add("slots", slots_json(state));
   return members.take();
 }

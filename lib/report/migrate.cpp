@@ -33,6 +33,7 @@ Json divergence_json(const std::optional<Divergence>& divergence) {
   members.add("usual", divergence->is_usual).add("sentence", sentence(*divergence));
   members.add("sequence", divergence->sequence).add("step", divergence->step);
   members.add("source_scale", divergence->scale).add("target_scale", divergence->other);
+  members.add("why", divergence->why);
   return members.take();
 }
 
@@ -41,11 +42,13 @@ void add_conversion(Members& members, const Conversion& conversion) {
   members.add("values", report::list_of(conversion.values, converted_json));
   members.add("warnings", report::list_of(conversion.warnings, report::safe_text));
   members.add("divergence", divergence_json(conversion.divergence));
+  members.add("usual_divergence", divergence_json(conversion.usual_divergence));
 }
 
 Json configured_json(const Configured& configured) {
   Members members;
-  members.add("role", name(configured.role)).add("value", value_json(configured.value));
+  members.add("role", role_json(configured.role)).add("name", configured.name);
+  members.add("value", value_json(configured.value));
   members.add("how", configured.sentence);
   return members.take();
 }

@@ -10,6 +10,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/state/behaviour.hpp"
 #include "lib/state/conversion_source.hpp"
 #include "lib/state/phase.hpp"
 #include "lib/state/policy_state.hpp"
@@ -28,12 +29,29 @@ constexpr auto fate_names = std::to_array<std::pair<Fate, std::string_view>>({
     {Fate::kept, "kept"},
     {Fate::defaulted, "defaulted"},
     {Fate::clamped, "clamped"},
+    {Fate::implied, "implied"},
     {Fate::lost, "lost"},
 });
 
 /// Counters that say how far the next growth or back-off is. They are set together, after everything else.
 constexpr auto phase_roles = std::to_array<Role>(
     {Role::growth_tracker, Role::step, Role::last_overflow_step, Role::hysteresis_tracker, Role::overflow_tracker});
+
+/// Counters of two kinds of frameworks: the second says in its own way what the first does.
+constexpr auto twin_counters = std::to_array<std::pair<Role, Role>>({
+    {Role::growth_tracker, Role::last_overflow_step},
+    {Role::last_overflow_step, Role::growth_tracker},
+    {Role::hysteresis_tracker, Role::overflow_tracker},
+    {Role::overflow_tracker, Role::hysteresis_tracker},
+});
+
+/// What a fresh scaler needs of what such a counter counts.
+constexpr auto whole_of_counter = std::to_array<std::pair<Role, Role>>({
+    {Role::growth_tracker, Role::growth_interval},
+    {Role::last_overflow_step, Role::growth_interval},
+    {Role::hysteresis_tracker, Role::hysteresis},
+    {Role::overflow_tracker, Role::hysteresis},
+});
 
 bool is_phase(std::optional<Role> role) {
   return role && std::find(phase_roles.begin(), phase_roles.end(), *role) != phase_roles.end();
@@ -54,12 +72,15 @@ class Converter {
       : target_spec_(require_policy(target.policy, target.variant)),
         source_(source, target_spec_, target),
         given_(target.given),
-        existing_(target.existing) {}
+        existing_(target.existing),
+        keeper_(target.keeper) {}
 
   Conversion run() {
     to_.policy = rule::make_policy(target_spec_);
     for (const auto& parameter : target_spec_.parameters) set_parameter(parameter);
+    leave_fixed_parameters();
     rule::prepare(to_.policy);
+    choose_level();
     adjust_interval();
     to_.state = rule::initial_state(to_.policy);
     for (const auto& field : target_spec_.fields) {
@@ -68,8 +89,11 @@ class Converter {
     set_phase();
     require_given_used();
     list_fields();
-    list_lost();
-    result_.divergence = first_divergence(source_.running(), to_);
+    resume();
+    list_left();
+    Comparison comparison = compare_rules(source_.running(), resumed_);
+    result_.divergence = std::move(comparison.first);
+    result_.usual_divergence = std::move(comparison.usual);
     return std::move(result_);
   }
 
@@ -107,16 +131,89 @@ class Converter {
     note(Fate::defaulted, key, {}, parameter.role, {}, default_of_target());
   }
 
+  /// What the file does not hold and the framework cannot be told is as its code has it, whatever it was to be: the
+  /// counters are set for that.
+  void leave_fixed_parameters() {
+    if (keeper_ == nullptr) return;
+    const rule::RuleParams fixed = rule::make_policy(target_spec_).params;
+    for (const auto& parameter : target_spec_.parameters) {
+      if (is_kept(parameter) || is_start(target_spec_, parameter)) continue;
+      const StateValue own = value_of(fixed, parameter);
+      const StateValue wanted = value_of(to_.policy.params, parameter);
+      if (same_number(own, wanted)) continue;
+      assign(to_.policy.params, parameter, own, parameter.name);
+      lose_converted("params." + std::string(parameter.name), wanted);
+    }
+  }
+
+  [[nodiscard]] bool is_kept(const rule::ParameterSpec& parameter) const {
+    return keeper_ == nullptr || keeper_->holds(parameter) || keeper_->is_told(parameter);
+  }
+
+  /// A parameter that only tells where a fresh scaler starts: a field goes on from there.
+  static bool is_start(const rule::PolicySpec& policy, const rule::ParameterSpec& parameter) {
+    if (parameter.role == name(Role::initial_scale)) return true;
+    const auto* field = rule::find_field(policy, parameter.role);
+    return field != nullptr && field->role == parameter.role;
+  }
+
+  /// What was to be at `key` of the target is not: the source's value, or the user's, is lost.
+  void lose_converted(const std::string& key, const StateValue& wanted) {
+    for (ConvertedValue& value : result_.values) {
+      if (value.key != key || value.fate == Fate::lost) continue;
+      const bool has_source = !value.source_key.empty();
+      const auto role = has_source ? role_in_source(value.source_key) : value.role;
+      const std::string& lost = has_source ? value.source_key : key;
+      value = {Fate::lost,
+               lost,
+               value.source_key,
+               role,
+               has_source ? value.before : wanted,
+               {},
+               keeper_->why_not(lost.substr(lost.find('.') + 1), role)};
+      return;
+    }
+  }
+
+  [[nodiscard]] std::optional<Role> role_in_source(std::string_view key) const {
+    const std::string_view native = key.substr(key.find('.') + 1);
+    if (key.starts_with("fields.")) return parse_role(rule::find_field(source_.policy(), native)->role);
+    return parse_role(rule::find_parameter(source_.policy(), native)->role);
+  }
+
   /// What the source does where none of its values says so by that role's name.
   [[nodiscard]] std::optional<double> behaviour_for(std::string_view name) const {
     const auto role = parse_role(name);
     return role ? measured(*role, source_.running()) : std::nullopt;
   }
 
+  /// mindformers' window is a level of a list: the nearest one, and growths come as often as that says.
+  void choose_level() {
+    const auto* levels = rule::find_parameter(target_spec_, name(Role::window_list));
+    const auto* window = rule::find_parameter(target_spec_, name(Role::growth_interval));
+    const auto wanted = clean_steps_between_growths(source_.running());
+    if (levels == nullptr || window == nullptr || !wanted || is_same_rule()) return;
+    const StateValue list = value_of(to_.policy.params, *levels);
+    const auto& windows = std::get<std::vector<std::int64_t>>(std::get<StateArray>(list).values);
+    const std::int64_t nearest = *std::min_element(
+        windows.begin(), windows.end(), [&](auto a, auto b) { return std::abs(a - *wanted) < std::abs(b - *wanted); });
+    assign(to_.policy.params, *window, StateValue(nearest), window->name);
+    if (nearest != *wanted) {
+      level_why_ = fmt::format("the level of {} that is nearest to {}: growths come every {} clean steps at first",
+                               fmt::join(windows, ", "), *wanted, nearest);
+    }
+    for (ConvertedValue& value : result_.values) {
+      if (value.key != "params." + std::string(window->name) || level_why_.empty()) continue;
+      value.fate = Fate::converted;
+      value.why = level_why_;
+    }
+  }
+
   /// flax grows one clean step later than its interval says: equal periods, not equal numbers, mean the same.
   void adjust_interval() {
     const auto* parameter = rule::find_parameter(target_spec_, name(Role::growth_interval));
-    if (parameter == nullptr || parameter->role != name(Role::growth_interval)) return;
+    if (parameter == nullptr || parameter->role != name(Role::growth_interval) || !is_kept(*parameter)) return;
+    if (is_start(target_spec_, *parameter)) return;
     RunningState fresh = to_;
     fresh.state = rule::initial_state(fresh.policy);
     const auto wanted = clean_steps_between_growths(source_.running());
@@ -151,8 +248,21 @@ class Converter {
       assign(to_.state, field, own->value, key);
       return note(own->fate, key, key, field.role, own->value, "");
     }
-    if (is_phase(parse_role(field.role))) return;
+    const auto role = parse_role(field.role);
+    if (is_phase(role)) return;
+    if (role == Role::growth_interval) return set_window(field, key);
     note(Fate::defaulted, key, {}, field.role, {}, "as in a fresh scaler");
+  }
+
+  /// A window that changes stands among the fields; its level was chosen with the parameters.
+  void set_window(const rule::FieldSpec& field, const std::string& key) {
+    const auto source = source_.value(field.role);
+    if (!source) return note(Fate::defaulted, key, {}, field.role, {}, "as in a fresh scaler");
+    const bool is_equal = same_number(source->value, value_of(to_.state, field));
+    note(is_equal ? source->fate : Fate::converted, key, source->key, field.role, source->value,
+         is_equal             ? ""
+         : level_why_.empty() ? fmt::format("as {} acts", source_.policy().framework)
+                              : level_why_);
   }
 
   /// A scale that does not move has no counters.
@@ -197,8 +307,8 @@ class Converter {
       const auto role = parse_role(field.role);
       if (!is_phase(role) || !is_present(field) || given(field.name, field.role) != nullptr) continue;
       const StateValue after = value_of(to_.state, field);
-      const auto source = source_.value(field.role);
-      const bool is_equal = source && same_number(source->value, after);
+      const auto source = source_of_counter(*role);
+      const bool is_equal = source && has_role(*source, *role) && same_number(source->value, after);
       const auto why = phase.why.find(*role);
       const Fate fate = is_equal ? Fate::carried : why == phase.why.end() ? Fate::defaulted : Fate::converted;
       note(fate, "fields." + std::string(field.name), source ? source->key : "", field.role,
@@ -207,6 +317,16 @@ class Converter {
            : why == phase.why.end() ? "as in a fresh scaler"
                                     : why->second);
     }
+  }
+
+  /// The source's counter of that role, or of another that says the same in its own way.
+  [[nodiscard]] std::optional<SourceValue> source_of_counter(Role role) const {
+    if (auto own = source_.value(name(role))) return own;
+    for (const auto& [one, other] : twin_counters) {
+      if (one != role) continue;
+      if (auto twin = source_.value(name(other))) return twin;
+    }
+    return std::nullopt;
   }
 
   [[nodiscard]] std::optional<std::int64_t> source_integer(Role role) const {
@@ -245,47 +365,123 @@ class Converter {
 
   void note(Fate fate, std::string key, std::string source_key, std::string_view role, StateValue before,
             std::string why) {
-    if (!source_key.empty()) consumed_.insert(source_key);
     result_.values.push_back(
         {fate, std::move(key), std::move(source_key), parse_role(role), std::move(before), {}, std::move(why)});
   }
 
   void list_fields() {
     result_.state = to_state(to_);
-    for (ConvertedValue& value : result_.values) value.after = get(result_.state, value.key);
+    for (ConvertedValue& value : result_.values) {
+      if (value.fate != Fate::lost) value.after = get(result_.state, value.key);
+    }
     std::stable_partition(result_.values.begin(), result_.values.end(),
                           [](const ConvertedValue& value) { return value.key.starts_with("fields."); });
   }
 
-  [[nodiscard]] bool has_field(std::string_view role) const {
-    const auto* field = rule::find_field(source_.policy(), role);
-    return field != nullptr && field->role == role;
+  // ---- what comes back
+
+  /// The scaler as the target's framework has it after a resume: what is in the file, what it is told, its defaults.
+  void resume() {
+    resumed_ = to_;
+    result_.resumed = result_.state;
+    if (keeper_ == nullptr) return;
+    ScalerState saved = keeper_->saved(result_.state);
+    for (const auto& parameter : target_spec_.parameters) {
+      const StateValue* value = result_.state.params.find(parameter.name);
+      if (!keeper_->holds(parameter) && is_kept(parameter)) saved.params.set(parameter.name, *value);
+    }
+    resumed_ = start_from(saved);
+    result_.resumed = to_state(resumed_);
+    const std::vector<ConvertedValue> wanted = result_.values;
+    for (const ConvertedValue& value : wanted) {
+      if (value.fate != Fate::lost) settle(value, saved);
+    }
   }
 
-  void list_lost() {
-    const auto lose = [&](const std::string& key, std::string_view role, const StateValue& value) {
-      if (consumed_.contains(key) || std::holds_alternative<std::monostate>(value)) return;
-      const auto known = parse_role(role);
-      if (known == Role::initial_scale) return;
-      // A parameter that only tells where a fresh scaler starts: a field goes on from there.
-      const bool is_start = key.starts_with("params.") && has_field(role);
-      const auto meaning = known && !is_start ? measured(*known, source_.running()) : std::nullopt;
-      if (meaning && meaning == measured(*known, to_)) return;  // under other names
-      std::string why = fmt::format("{} has nothing of the kind", target_spec_.framework);
-      result_.values.push_back({Fate::lost, key, key, known, value, {}, std::move(why)});
-    };
+  /// A value that does not come back is lost, or is what a fresh scaler starts with.
+  void settle(const ConvertedValue& wanted, const ScalerState& saved) {
+    const StateValue& now = get(result_.resumed, wanted.key);
+    const bool is_there = find(saved, wanted.key) != nullptr;
+    if (!same_number(now, wanted.after)) {
+      const bool is_new = wanted.source_key.empty() && wanted.fate != Fate::given;
+      return is_new ? replace(wanted.key, Fate::defaulted, now) : lose_converted(wanted.key, wanted.after);
+    }
+    if (!is_there && wanted.key.starts_with("fields.")) replace(wanted.key, Fate::defaulted, now);
+  }
+
+  void replace(const std::string& key, Fate fate, const StateValue& now) {
+    for (ConvertedValue& value : result_.values) {
+      if (value.key != key || value.fate == Fate::lost) continue;
+      value = {fate, key, {}, value.role, {}, now, "not stored there: as a resumed scaler starts"};
+    }
+  }
+
+  // ---- what stays behind
+
+  /// Every value of the source that none of the target's came from.
+  void list_left() {
+    forget_twins();
+    std::set<std::string, std::less<>> used;
+    for (const ConvertedValue& value : result_.values) used.insert(value.source_key);
     for (const auto& field : source_.policy().fields) {
-      if (const StateValue* value = source_.stored().fields.find(field.name))
-        lose("fields." + std::string(field.name), field.role, *value);
+      const std::string key = "fields." + std::string(field.name);
+      const auto value = source_.at("fields", field.name);
+      if (value && !used.contains(key) && source_.stored().fields.find(field.name))
+        leave_field(key, field, value->value);
     }
     for (const auto& parameter : source_.policy().parameters) {
-      if (const StateValue* value = source_.stored().params.find(parameter.name)) {
-        lose("params." + std::string(parameter.name), parameter.role, *value);
-      }
+      const std::string key = "params." + std::string(parameter.name);
+      const auto value = source_.at("params", parameter.name);
+      if (value && !used.contains(key)) leave_parameter(key, parameter, *value);
     }
     for (const auto& [key, value] : source_.stored().fields) {
       if (rule::find_field(source_.policy(), key) == nullptr) lose("fields." + key, {}, value);
     }
+  }
+
+  /// One value of the source that two of the target's came from is lost once.
+  void forget_twins() {
+    std::set<std::string, std::less<>> lost;
+    std::erase_if(result_.values, [&](const ConvertedValue& value) {
+      return value.fate == Fate::lost && !lost.insert(value.key).second;
+    });
+  }
+
+  void lose(const std::string& key, std::optional<Role> role, const StateValue& value) {
+    if (std::holds_alternative<std::monostate>(value)) return;
+    result_.values.push_back(
+        {Fate::lost, key, key, role, value, {}, fmt::format("{} has nothing of the kind", target_spec_.framework)});
+  }
+
+  /// A counter is implied where the target acts as it says, now and after the next change of the scale.
+  void leave_field(const std::string& key, const rule::FieldSpec& field, const StateValue& value) {
+    const auto role = parse_role(field.role);
+    const auto whole = std::find_if(whole_of_counter.begin(), whole_of_counter.end(),
+                                    [&](const auto& row) { return row.first == role; });
+    if (whole == whole_of_counter.end() || !acts_alike(*role) || !acts_alike(whole->second)) {
+      return lose(key, role, value);
+    }
+    result_.values.push_back(
+        {Fate::implied, key, key, role, value, {}, fmt::format("{} goes on alike without it", target_spec_.framework)});
+  }
+
+  void leave_parameter(const std::string& key, const rule::ParameterSpec& parameter, const SourceValue& value) {
+    const auto role = parse_role(parameter.role);
+    if (is_start(source_.policy(), parameter)) return;
+    const auto meaning = role ? measured(*role, source_.running()) : std::nullopt;
+    const bool is_stored = source_.stored().params.find(parameter.name) != nullptr;
+    if (meaning ? acts_alike(*role) : !is_stored) return;
+    lose(key, role, value.value);
+  }
+
+  /// Whether a role comes to the same in both, under whatever names.
+  [[nodiscard]] bool acts_alike(Role role) const {
+    return measured(role, source_.running()) == measured(role, resumed_);
+  }
+
+  [[nodiscard]] bool has_role(const SourceValue& value, Role role) const {
+    const auto own = source_.value(name(role));
+    return own && own->key == value.key;
   }
 
   [[nodiscard]] bool is_same_rule() const { return &source_.policy() == &target_spec_; }
@@ -294,9 +490,11 @@ class Converter {
   ConversionSource source_;
   const StateSection& given_;
   const StateSection& existing_;
-  std::set<std::string, std::less<>> used_;      ///< of given_
-  std::set<std::string, std::less<>> consumed_;  ///< source keys with a place in the target
-  RunningState to_;
+  Keeper* keeper_;
+  std::set<std::string, std::less<>> used_;  ///< of given_
+  std::string level_why_;                    ///< how the window of a list came about; empty where it is the source's
+  RunningState to_;                          ///< as it is saved
+  RunningState resumed_;                     ///< as the target's framework loads it
   Conversion result_;
 };
 
@@ -316,8 +514,8 @@ std::string sentence(const Divergence& divergence) {
     return fmt::format("{}: the {} stops ({})", where, divergence.other_raised ? "target" : "source",
                        divergence.raised);
   }
-  return fmt::format("{}: the source's scale is {}, the target's {}", where, float_text(divergence.scale),
-                     float_text(divergence.other));
+  return fmt::format("{}: the source's scale is {}, the target's {} ({})", where, float_text(divergence.scale),
+                     float_text(divergence.other), divergence.why);
 }
 
 }  // namespace tare

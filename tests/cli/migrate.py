@@ -66,7 +66,7 @@ def unlike(answer, scaler):
         if section == "params" and f"fields.{name}" in keys:
             continue  # what a fresh scaler starts with
         held = scaler["fields"].get(name, scaler["roles"].get(value["role"]))
-        if value["fate"] == "lost" or held is None:
+        if value["fate"] in ("lost", "implied") or held is None:
             continue
         if not equal(bare(value["after"]), bare(held), "float32"):
             yield f"{name}: said {value['after']!r}, found {held!r}"
@@ -118,7 +118,7 @@ def new_file(tare, source, framework, name):
         wrong = list(unlike(answer, scaler))
         if wrong:
             return "; ".join(wrong[:3])
-        is_lost = any(value["fate"] == "lost" for value in answer["values"])
+        is_lost = answer["divergence"] is not None or any(value["fate"] == "lost" for value in answer["values"])
         strict = tare("migrate", source, "--to", framework, "-o", path, "--force", "--strict")
         if strict.code != (REFUSED if is_lost else DONE):
             return f"--strict: {strict}"

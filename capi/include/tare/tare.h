@@ -400,8 +400,9 @@ TARE_API int32_t tare_state_set_array(tare_state* state, const char* key, const 
 
 /* The state in another policy's terms: "torch", "megatron", "deepspeed", "deepspeed fused" ... Counters are set so that
  * the next growth and the next back-off come at the same step. *report, unless `report` is NULL: JSON
- * "tare.conversion/1", what became of every value (carried, converted, assumed, defaulted, clamped, lost), traps, and
- * where the two rules part if both go on. *out and *report are owned. TARE_E_UNSUPPORTED: a state that no rule runs. */
+ * "tare.conversion/1", what became of every value (carried, converted, assumed, defaulted, clamped, implied, lost),
+ * traps, and where the two rules part if both go on. *out and *report are owned. TARE_E_UNSUPPORTED: a state that no
+ * rule runs. */
 TARE_API int32_t tare_state_convert(tare_state** out, const tare_state* state, const char* policy, tare_text** report,
                                     tare_error* error);
 TARE_API void tare_state_destroy(tare_state* state);
@@ -451,8 +452,10 @@ TARE_API int32_t tare_checkpoint_edit(tare_text** out, const char* path, const c
 TARE_API int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* options_json, tare_error* error);
 
 /* The state of one scaler of a checkpoint, ready for tare_scaler_create_from_state or tare_scaler_load: fields that the
- * file does not hold are as the framework starts them, as in its own resume; parameters that it does not hold are left
- * out. `at` is its path as inspect shows it; NULL: the only one, else TARE_E_REFUSED with the list. *out is owned. */
+ * file does not hold are as the framework starts them, as in its own resume; parameters that it does not hold are those
+ * of the configuration that was saved in the same checkpoint (Megatron's args, DeepSpeed's ds_config, fairseq's cfg,
+ * Keras' config.json), else left out. `at` is its path as inspect shows it; NULL: the only one, else TARE_E_REFUSED
+ * with the list. *out is owned. */
 TARE_API int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error);
 
 /* The JSON of `tare attest --json` ("tare.attest/1"): every class and function that the checkpoint's pickles name,

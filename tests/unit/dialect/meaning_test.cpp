@@ -101,6 +101,25 @@ TEST_CASE("a static scale does not grow, and an interval that is not stored is n
   CHECK(growth_outlook(scaler_of(fairseq_part, {{Role::scale, 128}})).sentence.empty());
 }
 
+TEST_CASE("a pickled scaler that counts steps moves, whatever its attribute says; one without counters does not") {
+  const auto moving =
+      scaler_of(deepspeed_object,
+                {{Role::dynamic, 0}, {Role::step, 9}, {Role::last_overflow_step, 3}, {Role::growth_interval, 4}});
+  CHECK(growth_outlook(moving).clean_steps == 4);
+  CHECK(growth_outlook(scaler_of(deepspeed_object, {{Role::scale, 8}, {Role::dynamic, 0}})).sentence ==
+        "static: the scale does not move");
+}
+
+TEST_CASE("an interval that was saved as configuration counts as one that is stored") {
+  FoundScaler scaler = scaler_of(megatron_state, {{Role::growth_tracker, 12}});
+  scaler.configuration.push_back({"growth_interval", "args.loss_scale_window", Value{40.0, "float"}});
+  CHECK(growth_outlook(scaler).clean_steps == 28);
+  CHECK(codes(scaler).empty());
+  scaler.configuration.front().value = Value{12.0, "float"};
+  CHECK_FALSE(growth_outlook(scaler).clean_steps);
+  CHECK(codes(scaler) == Codes{"tracker-past-interval"});
+}
+
 TEST_CASE("a window that no framework could use gives no outlook, and no trap") {
   for (const double interval : {0.0, -3.0, 0x1p60, std::numeric_limits<double>::quiet_NaN()}) {
     const auto state =

@@ -8,6 +8,7 @@
 
 #include "kernels/rule/policy.hpp"
 #include "lib/base/error.hpp"
+#include "lib/state/behaviour.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
 #include "tests/catch.hpp"
@@ -144,6 +145,7 @@ TEST_CASE("Rules of one family part at their bounds alone; a hysteresis that the
   const Conversion apex = convert(torch_state(4096.0, 42), {"apex", "", {}});
   REQUIRE(apex.divergence);
   CHECK_FALSE(apex.divergence->is_usual);
+  CHECK_FALSE(apex.usual_divergence);
   ScalerState megatron;
   megatron.policy = "megatron";
   megatron.fields.set("scale", 4096.0);
@@ -203,6 +205,20 @@ TEST_CASE("What the source does not hold is assumed and named, unless the user g
   CHECK(value_of(told, "params.growth_interval").fate == Fate::given);
   CHECK(get(told.state, "growth_interval") == StateValue(std::int64_t{500}));
   CHECK(told.divergence);  // torch backs off at the first overflow
+}
+
+TEST_CASE("Into mindformers' adaptive window goes the nearest level, with the period that it truly has") {
+  const Conversion conversion = convert(torch_state(4096.0, 42), {"mindformers_adaptive", "", {}});
+  CHECK(get(conversion.state, "fields.scale_window") == StateValue(std::int64_t{1000}));
+  CHECK(get(conversion.state, "params.scale_window") == StateValue(std::int64_t{1000}));
+  CHECK(get(conversion.state, "list_index") == StateValue(std::int64_t{7}));
+  CHECK_THAT(value_of(conversion, "fields.scale_window").why, Catch::Contains("nearest to 2000"));
+  CHECK(clean_steps_to_growth(start_from(conversion.state)) == 1958);
+  ScalerState exact = torch_state(4096.0, 42);
+  exact.params.set("growth_interval", std::int64_t{100});
+  const Conversion carried = convert(exact, {"mindformers_adaptive", "", {}});
+  CHECK(value_of(carried, "fields.scale_window").fate == Fate::carried);
+  CHECK(get(carried.state, "list_index") == StateValue(std::int64_t{4}));
 }
 
 TEST_CASE("A name that neither side knows, and a policy that follows statistics, are refused") {

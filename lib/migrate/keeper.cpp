@@ -1,0 +1,145 @@
+#include "lib/migrate/keeper.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "lib/base/error.hpp"
+#include "lib/base/source.hpp"
+#include "lib/base/text.hpp"
+#include "lib/container/container.hpp"
+#include "lib/container/new_container.hpp"
+#include "lib/dialect/flags.hpp"
+#include "lib/dialect/policy.hpp"
+#include "lib/state/policy_value.hpp"
+
+namespace tare {
+namespace {
+
+/// What a field of the checkpoint is to hold; null where the policy has nothing for it.
+const StateValue* value_for(const ScalerState& state, const Field& field) {
+  if (const StateValue* value = find(state, field.name)) return value;
+  return field.role ? find(state, name(*field.role)) : nullptr;
+}
+
+std::optional<std::string> text_of(const StateValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return float_text(*real);
+  return std::nullopt;
+}
+
+std::vector<Assignment> assignments(const ScalerState& state, const FoundScaler& scaler) {
+  std::vector<Assignment> all;
+  for (const Field& field : scaler.fields) {
+    if (!field.editable) continue;
+    const StateValue* value = value_for(state, field);
+    const auto text = value == nullptr ? std::nullopt : text_of(*value);
+    if (text) all.push_back({"native:" + field.name, *text});
+  }
+  return all;
+}
+
+ToldValue told(const rule::ParameterSpec& parameter) {
+  return {parse_role(parameter.role), parameter.name};
+}
+
+}  // namespace
+
+bool DialectKeeper::is_told(const rule::ParameterSpec& parameter) const {
+  return tare::is_told(dialect_, told(parameter));
+}
+
+std::string DialectKeeper::why_not(std::string_view native, std::optional<Role> role) const {
+  for (const Reset& reset : dialect_.resets) {
+    const rule::FieldSpec* field = rule::find_field(policy_, reset.name);
+    if (field != nullptr && (field->name == native || (role && field->role == name(*role)))) {
+      return std::string(reset.sentence);
+    }
+  }
+  return role ? how_it_is_set(dialect_, *role) : fmt::format("{} does not save it.", dialect_.framework);
+}
+
+ScalerState DialectKeeper::loaded(FoundScaler scaler) const {
+  scaler.configuration.clear();  // a run is told anew
+  ScalerState state = to_state(scaler);
+  state.policy = policy_.name;  // a file may say less: DeepSpeed's unfused optimizer is told by its weights
+  if (!policy_.variant_key.empty()) state.params.set(policy_.variant_key, std::string(policy_.variant));
+  for (const Reset& reset : dialect_.resets) {
+    const rule::FieldSpec* field = rule::find_field(policy_, reset.name);
+    if (field != nullptr) state.fields.set(field->name, reset.value);
+  }
+  return state;
+}
+
+bool DialectKeeper::is_field(std::string_view name) const {
+  return std::any_of(policy_.fields.begin(), policy_.fields.end(),
+                     [&](const rule::FieldSpec& field) { return field.name == name || field.stored == name; });
+}
+
+BlankKeeper::BlankKeeper(const Blank& blank)
+    : DialectKeeper(*blank.dialect, require_policy(blank.policy, blank.variant)), blank_(blank) {}
+
+bool BlankKeeper::holds(const rule::ParameterSpec& parameter) const {
+  return !is_field(parameter.name) && tare::holds(blank_, parameter.name);
+}
+
+ScalerState BlankKeeper::saved(const ScalerState& state) {
+  const std::string name(blank_.name);
+  const auto file = open_container(
+      std::make_shared<const MemorySource>(name, new_container(blank_.format, filled(blank_, state), "scaler")));
+  std::vector<Finding> findings;
+  const std::vector<FoundScaler> scalers = find_scalers(file->tree(), {name}, findings);
+  if (scalers.size() != 1) throw Error(Status::internal, name + ": the scaler that was written is not found again");
+  return loaded(scalers.front());
+}
+
+CheckpointKeeper::CheckpointKeeper(const Checkpoint& checkpoint, const FoundScaler& scaler,
+                                   const rule::PolicySpec& policy, const IntoRequest& request)
+    : DialectKeeper(*scaler.dialect, policy), checkpoint_(checkpoint), scaler_(scaler), request_(request) {}
+
+bool CheckpointKeeper::holds(const rule::ParameterSpec& parameter) const {
+  if (is_field(parameter.name)) return false;
+  if (scaler_.find(parameter.name) != nullptr) return true;
+  const auto role = parse_role(parameter.role);
+  return role && scaler_.find(*role) != nullptr;
+}
+
+ScalerState CheckpointKeeper::saved(const ScalerState& state) {
+  EditRequest edit;
+  edit.set = assignments(state, scaler_);
+  edit.at = request_.at;
+  edit.align = request_.align;
+  edit.force = request_.force;
+  plan_ = plan_edit(checkpoint_, edit);
+  FoundScaler after = scaler_;
+  for (const PlannedField& planned : plan_.fields) {
+    if (planned.path != after.path || planned.dialect != after.dialect->name) continue;
+    for (Field& field : after.fields) {
+      if (field.name == planned.field) field.value = planned.after;
+    }
+  }
+  return loaded(after);
+}
+
+void tell_of_configuration(Migration& migration, const Dialect& dialect, const Keeper& keeper,
+                           const StateSection& told_before) {
+  const ScalerState& state = migration.conversion.resumed;
+  const rule::PolicySpec& spec = *policy_of(state);
+  const rule::RuleParams defaults = rule::make_policy(spec).params;
+  std::vector<ToldValue> values;
+  for (const rule::ParameterSpec& parameter : spec.parameters) {
+    const auto role = parse_role(parameter.role);
+    if (role == Role::initial_scale || keeper.holds(parameter) || !keeper.is_told(parameter)) continue;
+    const StateValue* value = state.params.find(parameter.name);
+    const StateValue* before = told_before.find(parameter.name);
+    if (value == nullptr || *value == (before != nullptr ? *before : value_of(defaults, parameter))) continue;
+    migration.configured.push_back({role, std::string(parameter.name), *value, keeper.why_not(parameter.name, role)});
+    values.push_back({role, parameter.name, *value});
+  }
+  migration.flags = flags_for(dialect, values);
+}
+
+}  // namespace tare
