@@ -33,9 +33,8 @@ std::optional<Symptom> of_scale(double scale) {
 
 std::optional<Symptom> of_bounds(const FoundScaler& scaler, double scale) {
   const auto bound = [&](Role role) {
-    const Field* field = scaler.find(role);
-    return field == nullptr || field->value.number() == nullptr ? std::nullopt
-                                                                : std::optional(field->value.as_double());
+    const Value* value = scaler.known(role);
+    return value == nullptr ? std::nullopt : std::optional(value->as_double());
   };
   const auto least = bound(Role::min_scale);
   const auto greatest = bound(Role::max_scale);

@@ -137,7 +137,8 @@ class Converter {
     if (keeper_ == nullptr) return;
     const rule::RuleParams fixed = rule::make_policy(target_spec_).params;
     for (const auto& parameter : target_spec_.parameters) {
-      if (is_kept(parameter) || is_start(target_spec_, parameter)) continue;
+      const bool is_derived = parameter.list != nullptr;  // mindformers' levels, from two that are told
+      if (is_kept(parameter) || is_start(target_spec_, parameter) || is_derived) continue;
       const StateValue own = value_of(fixed, parameter);
       const StateValue wanted = value_of(to_.policy.params, parameter);
       if (same_number(own, wanted)) continue;
@@ -400,13 +401,13 @@ class Converter {
 
   /// A value that does not come back is lost, or is what a fresh scaler starts with.
   void settle(const ConvertedValue& wanted, const ScalerState& saved) {
-    const StateValue& now = get(result_.resumed, wanted.key);
+    const StateValue* now = find(result_.resumed, wanted.key);
     const bool is_there = find(saved, wanted.key) != nullptr;
-    if (!same_number(now, wanted.after)) {
-      const bool is_new = wanted.source_key.empty() && wanted.fate != Fate::given;
-      return is_new ? replace(wanted.key, Fate::defaulted, now) : lose_converted(wanted.key, wanted.after);
+    if (now == nullptr || !same_number(*now, wanted.after)) {
+      const bool is_new = now != nullptr && wanted.source_key.empty() && wanted.fate != Fate::given;
+      return is_new ? replace(wanted.key, Fate::defaulted, *now) : lose_converted(wanted.key, wanted.after);
     }
-    if (!is_there && wanted.key.starts_with("fields.")) replace(wanted.key, Fate::defaulted, now);
+    if (!is_there && wanted.key.starts_with("fields.")) replace(wanted.key, Fate::defaulted, *now);
   }
 
   void replace(const std::string& key, Fate fate, const StateValue& now) {

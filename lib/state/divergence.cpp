@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -29,7 +30,7 @@ constexpr std::int64_t most_clean_steps = 300'000;
 /// up.
 constexpr std::int64_t overflow_steps = 1'100;
 /// What may come before a way to a bound: it ends a counter that is stuck, or opens mindformers' window of 1.
-constexpr std::int64_t most_steps_before = 4;
+constexpr auto steps_before = std::to_array<std::int64_t>({0, 1, 3});
 /// More overflows than these are no training any more.
 constexpr std::int64_t most_usual_overflows = 32;
 constexpr std::size_t most_told_runs = 5;
@@ -122,7 +123,7 @@ class RuleComparison {
   Comparison run() {
     try_usual();
     try_own_patterns();
-    for (std::int64_t before = 0; before <= most_steps_before; ++before) {
+    for (const std::int64_t before : steps_before) {
       try_steps(steps_to_bound(true, before, overflow_steps));
       try_steps(steps_to_bound(false, before, std::min(windows_to_ceiling * window_, most_clean_steps)));
     }

@@ -14,8 +14,8 @@ namespace {
 using rule::RunningState;
 using Memory = std::vector<std::int64_t>;
 
-constexpr std::size_t most_own_moments = 20'000;
-constexpr std::size_t most_middle_moments = 60'000;
+constexpr std::size_t most_own_moments = 5'000;
+constexpr std::size_t most_middle_moments = 20'000;
 constexpr double middle = 0x1p10;  // float16 scales end at 2^15
 
 struct MemoryHash {
