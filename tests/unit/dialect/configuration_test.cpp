@@ -2,10 +2,10 @@
 #include "lib/dialect/configuration.hpp"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "lib/dialect/policy.hpp"
 #include "lib/state/policy_value.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 
 using namespace tare;

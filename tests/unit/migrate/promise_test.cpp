@@ -1,7 +1,6 @@
 // What a migration promises holds: what the report says of a step holds for every pattern of overflows before it.
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
 #include <random>
@@ -12,6 +11,7 @@
 #include "lib/migrate/migrate.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
+#include "tests/catch.hpp"
 #include "tests/unit/migrate/random_scaler.hpp"
 
 namespace tare {
