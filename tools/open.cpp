@@ -4,10 +4,13 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/edit/checkpoint_scope.hpp"
+#include "lib/report/report.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/render.hpp"
 #include "tools/standard_input.hpp"
+#include "tools/verb.hpp"
 
 using namespace tare;
 
@@ -72,4 +75,11 @@ Checkpoint open_for_writing(const Terminal& terminal, const std::string& path, c
     terminal.note(fmt::format("rolled back an edit of {} that was interrupted", rolled_back.when));
   }
   return open_checkpoint(path, options);
+}
+
+int exit_of(const Terminal& terminal, const Checkpoint& checkpoint) {
+  for (const Finding& finding : checkpoint.findings) {
+    if (finding.severity == Severity::error) terminal.say(render_finding(terminal, finding));
+  }
+  return is_negative(checkpoint) ? exit_no : exit_done;
 }

@@ -22,3 +22,6 @@ void require_local(const std::string& path);
 /// As open_for_reading, with the trees kept, after what was interrupted has been rolled back.
 tare::Checkpoint open_for_writing(const Terminal& terminal, const std::string& path,
                                   const tare::RecoverOptions& recovery);
+
+/// Tells on stderr what makes a checkpoint's answer a "no", for verbs that do not show its findings; the exit code.
+int exit_of(const Terminal& terminal, const tare::Checkpoint& checkpoint);

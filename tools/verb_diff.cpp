@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "lib/report/report.hpp"
@@ -26,7 +27,8 @@ int diff(const Terminal& terminal, const Options& options) {
   }
   const auto found = differences(a.checkpoint, b.checkpoint);
   terminal.answer(options.json ? diff_json(a.checkpoint, b.checkpoint, found) : render_differences(terminal, found));
-  return found.empty() ? exit_done : exit_no;
+  const int code = std::max(exit_of(terminal, a.checkpoint), exit_of(terminal, b.checkpoint));
+  return found.empty() ? code : exit_no;
 }
 
 }  // namespace

@@ -49,7 +49,9 @@ void add_edit(CLI::App& app, Run& run) {
       "  tare edit run/global_step4200 --align\n"
       "  tare edit model.pt --layer 'layers.3.*' scale.input=2^4 'amax_history.grad_*=0'\n"
       "FP8 state: scale.TENSOR (a multiplier; where the framework divides, the reciprocal is stored) and\n"
-      "amax_history.TENSOR (one number for the whole history); TENSOR as inspect names it, * for all.\n"
+      "amax_history.TENSOR (one number for the whole history); TENSOR as inspect names it, * for all. With a native\n"
+      "name (weight_scale=0.02) the number is what the file will hold. Scales that stored weights were quantised with\n"
+      "need --force: the weights would mean other values.\n"
       "An edit changes the bytes of its fields and their checksums. `tare undo` restores every byte.");
   verb->callback([options, at, layer, &run] {
     run = [options, at, layer](const Terminal& t) { return edit(t, *options, at->count() > 0, layer->count() > 0); };

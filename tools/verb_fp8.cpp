@@ -87,7 +87,9 @@ void add_fp8(CLI::App& app, Run& run) {
       ->footer("A scale whose history holds no finite amax stays. scale_inv follows where it is stored.");
   add_verb(*fp8, run, Fp8Verb::rename, "rename", "Other paths for modules, as other releases call them");
   add_verb(*fp8, run, Fp8Verb::resize, "resize", "Histories of another length, as TransformerEngine makes them")
-      ->footer("Longer ones end with zeros, shorter ones are cut at their end; amax_history_len goes along.");
+      ->footer(
+          "Longer ones end with zeros, shorter ones are cut at their end; amax_history_len goes along. flax's, in\n"
+          "msgpack, keep their newest entries; give its modules the same amax_history_length.");
   add_verb(*fp8, run, Fp8Verb::reencode, "reencode", "The form in which another release of TransformerEngine keeps it")
       ->footer(
           "2.0 and later keep a pickle in a uint8 tensor, recipe included; 1.6 to 1.13 an io.BytesIO without one.\n"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/error.hpp"
 #include "lib/container/torch_dcp.hpp"
 #include "lib/dialect/stored_items.hpp"
 
@@ -10,11 +11,24 @@ namespace tare {
 namespace {
 
 constexpr std::string_view metadata_name = ".metadata";
+constexpr std::string_view note = "metadata.json";
+constexpr std::string_view common_file = "common.pt";
 
 /// Items that every checkpoint of Megatron-core has: the common state, or (beside a common.pt) the ranks' random
 /// states.
 bool is_megatrons(const DcpItem& item) {
   return item.key.starts_with("common_state/") || item.key.starts_with("rng_state/");
+}
+
+/// Whether Megatron's note says that the common state is a file of its own.
+bool names_common_file(const SourceFolder& folder) {
+  if (!folder.has(std::string(note))) return false;
+  try {
+    const auto opened = open_container(folder.open(std::string(note)));
+    return opened->tree().find(opened->tree().root, "common_backend") != nowhere;
+  } catch (const Error&) {
+    return false;  // another program's file of that name
+  }
 }
 
 }  // namespace
@@ -47,10 +61,15 @@ OpenedWhole open_distributed(const std::shared_ptr<const SourceFolder>& folder, 
     opened.contents = describe_items(items);
     return possible_state(items);
   });
-  if (is_megatron && !folder->has("metadata.json")) {
+  if (is_megatron && !folder->has(std::string(note))) {
     opened.findings.push_back({Severity::warning, "incomplete-checkpoint",
                                "without metadata.json, which is written last, Megatron takes this for no checkpoint",
                                "", ""});
+  }
+  if (names_common_file(*folder) && !folder->has(std::string(common_file))) {
+    opened.findings.push_back({Severity::error, "incomplete-checkpoint",
+                               "metadata.json tells of a common.pt, which is not there: Megatron cannot load it", "",
+                               ""});
   }
   return opened;
 }

@@ -11,6 +11,7 @@
 #include "lib/checkpoint/last_saved.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
+#include "lib/container/orbax_metadata.hpp"
 
 namespace tare {
 namespace {
@@ -28,6 +29,9 @@ constexpr auto other_endings = std::to_array<std::string_view>({
 
 /// Files of these names hold none either.
 constexpr auto other_names = std::to_array<std::string_view>({"_CHECKPOINT_METADATA"});  // of an Orbax step
+
+/// What Orbax puts into each item's folder beside the file that it is opened by.
+constexpr std::string_view orbax_note = "_sharding";
 
 /// Files of these names do, whatever their ending: lerobot's scaler, mindformers' counters.
 constexpr auto state_names = std::to_array<std::string_view>({"scaler_state.json", "common.json"});
@@ -73,6 +77,10 @@ class Lister {
     const auto is_zarr = [](const FileEntry& entry) { return entry.name == ".zarray"; };
     if (std::any_of(entries.begin(), entries.end(), is_zarr)) return;  // the chunks of one array
     const bool is_item = std::any_of(entries.begin(), entries.end(), owns_folder);
+    const auto is_note = [](const FileEntry& entry) { return entry.name == orbax_note; };
+    if (!is_item && std::any_of(entries.begin(), entries.end(), is_note)) {
+      formats_of_parts_.insert(format_of_whole(orbax_metadata_name));
+    }
     const auto last = last_saved(files_, folder, entries);
     for (const auto& [name, type] : entries) {
       if (type == FileType::link) tell_of_link(fmt::format("{}/{}", folder, name), prefix + name);

@@ -128,6 +128,7 @@ std::optional<RankName> rank_name(std::string_view path) {
       std::uint64_t number = 0;
       std::from_chars(path.data() + digits, path.data() + at, number);
       name.numbers.push_back(number);
+      name.places.emplace_back(digits, digits_end(path, digits));
     }
   }
   return name.numbers.empty() ? std::nullopt : std::optional(std::move(name));

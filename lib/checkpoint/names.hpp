@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tare {
@@ -16,6 +17,7 @@ bool natural_less(std::string_view a, std::string_view b);
 struct RankName {
   std::string group;
   std::vector<std::uint64_t> numbers;  ///< in the order in which they stand; one word may have several
+  std::vector<std::pair<std::size_t, std::size_t>> places;  ///< of the numbers: from, to
 };
 
 /// Nothing where the path names no rank.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <exception>
 #include <iterator>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "lib/checkpoint/reading.hpp"
 #include "lib/checkpoint/resolve.hpp"
 #include "lib/checkpoint/several_files.hpp"
+#include "lib/dialect/judge_fp8.hpp"
 
 namespace tare {
 namespace {
@@ -35,6 +37,11 @@ constexpr std::size_t most_described = 3;
 bool is_meant_as_checkpoint(std::string_view path) {
   const std::string ending = extension(path);
   return std::find(checkpoint_endings.begin(), checkpoint_endings.end(), ending) != checkpoint_endings.end();
+}
+
+/// S3 answers "forbidden" for what is not there to who may not list the bucket.
+bool is_absence(const Error& error) {
+  return error.status == Status::not_found || error.detail == ENOENT || error.detail == EACCES;
 }
 
 class Opener {
@@ -108,6 +115,7 @@ class Opener {
   }
 
   void open_directory() {
+    is_folder_ = true;
     const Files& files = *options_.files;
     std::vector<Finding> findings;
     std::string inner = resolve_run(files, root_, findings);
@@ -122,6 +130,7 @@ class Opener {
     }
     tell_all(findings);
     if (files.type(checkpoint_.resolved) == FileType::file) {
+      is_folder_ = false;
       take(read_checkpoint_file(inner, checkpoint_.resolved, options_));
       return;
     }
@@ -135,8 +144,9 @@ class Opener {
     try_files(prefix, listing.files);
     if (checkpoint_.files.empty() && !first_error_) try_files(prefix, listing.weights);
     if (checkpoint_.files.empty()) throw_nothing_read(listing);
+    try_expected();
     if (listing.unfinished != nullptr) {
-      tell({Severity::warning, "incomplete-checkpoint",
+      tell({Severity::error, "incomplete-checkpoint",
             fmt::format("{} without {}: the save never finished, and {} loads nothing of them",
                         listing.unfinished->parts_are, listing.unfinished->whole_is, listing.unfinished->framework),
             "", ""});
@@ -170,12 +180,24 @@ class Opener {
 
   [[nodiscard]] std::string location(const std::string& relative) const { return root_ + "/" + relative; }
 
-  using Outcome = std::variant<Reading, Error, std::exception_ptr>;
+  /// What the files that were read say is there as well, asked for by name: not every storage lists its files.
+  void try_expected() {
+    std::vector<std::string> paths = unread_;
+    for (const CheckpointFile& file : checkpoint_.files) {
+      if (!is_of_several_files(file_name(file.path))) paths.push_back(file.path);
+    }
+    is_expected_only_ = true;
+    try_files("", absent_rank_files(paths, sizes_));
+  }
+
+  struct Absent {};
+  using Outcome = std::variant<Reading, Error, std::exception_ptr, Absent>;
 
   Outcome outcome_of(const std::string& relative) {
     try {
       return read_checkpoint_file(relative, location(relative), options_);
     } catch (const Error& error) {
+      if (is_expected_only_ && is_absence(error)) return Absent();
       return error;
     } catch (...) {
       return std::current_exception();
@@ -187,6 +209,7 @@ class Opener {
     InOrder<Outcome> outcomes([&](std::size_t i, Outcome outcome) {
       if (const auto* other = std::get_if<std::exception_ptr>(&outcome)) std::rethrow_exception(*other);
       if (const auto* error = std::get_if<Error>(&outcome)) return tell_of_unread(prefix + names[i], *error);
+      if (std::holds_alternative<Absent>(outcome)) return;
       take(std::get<Reading>(std::move(outcome)));
     });
     const auto read = [&](std::size_t i) { outcomes.give(i, outcome_of(prefix + names[i])); };
@@ -201,6 +224,7 @@ class Opener {
   }
 
   void tell_of_unread(const std::string& relative, const Error& error) {
+    unread_.push_back(relative);
     if (error.status == Status::unsupported && !is_meant_as_checkpoint(relative)) return;
     if (!first_error_) first_error_ = error;
     // SpeechBrain calls a text file counter.ckpt; what is known to be broken, or one rank's, is another matter.
@@ -226,6 +250,7 @@ class Opener {
       copies_.add(std::move(state), std::move(copy), path);
     }
     for (SavedConfiguration& configuration : reading.configurations) keep(std::move(configuration), path);
+    sizes_[rank_folder(path)].merge(reading.sizes);
     tell_all(reading.findings);
   }
 
@@ -270,19 +295,28 @@ class Opener {
     checkpoint_.scalers = copies_.take(checkpoint_.files, findings);
     for (Scaler& scaler : checkpoint_.scalers) configure(scaler.found);
     settle_authority(checkpoint_.scalers, checkpoint_.files, findings);
-    tell_of_incomplete_ranks(checkpoint_.scalers, checkpoint_.files, findings);
-    for (const Scaler& scaler : checkpoint_.scalers) {
-      for (Finding& finding : judge(scaler.state())) {
-        finding.file = checkpoint_.files[scaler.copies.front().places.front()].path;
-        findings.push_back(std::move(finding));
-      }
-    }
+    if (is_folder_) tell_of_incomplete_ranks(checkpoint_.scalers, checkpoint_.files, sizes_, findings);
+    judge_scalers();
     if (has_scaler_ || may_hold_more_) return;
     const std::size_t others = checkpoint_.files.size() - contents_.size();
     findings.push_back({Severity::note, "no-scaler",
                         fmt::format("no loss-scaler state that tare knows; {}{}", fmt::join(contents_, "; "),
                                     others == 0 ? "" : fmt::format("; and {} more", others)),
                         "", ""});
+  }
+
+  /// A model has thousands of layers: what is wrong with many of them alike is told once.
+  void judge_scalers() {
+    AlikeFindings of_layers;
+    for (const Scaler& scaler : checkpoint_.scalers) {
+      const bool is_layer = scaler.state().dialect->kind == "fp8";
+      for (Finding& finding : is_layer ? judge_fp8(scaler.state()) : judge(scaler.state())) {
+        finding.file = checkpoint_.files[scaler.copies.front().places.front()].path;
+        const auto kin = is_layer ? std::optional(finding.code) : std::nullopt;
+        of_layers.add(std::move(finding), kin);
+      }
+    }
+    for (Finding& finding : of_layers.take("layer")) checkpoint_.findings.push_back(std::move(finding));
   }
 
   OpenOptions options_;
@@ -293,6 +327,10 @@ class Opener {
   std::vector<SavedConfiguration> configurations_;
   std::vector<std::string> contents_;  ///< of the first files without a scaler
   std::optional<Error> first_error_;
+  SizesByFolder sizes_;
+  std::vector<std::string> unread_;
+  bool is_folder_ = false;         ///< all files of a checkpoint are looked at, not the one that was asked for
+  bool is_expected_only_ = false;  ///< what is read now need not be there
   bool has_scaler_ = false;
   bool may_hold_more_ = false;  ///< there are files that nobody can read yet
 };

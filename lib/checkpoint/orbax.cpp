@@ -1,5 +1,9 @@
 #include "lib/checkpoint/orbax.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "lib/container/orbax_metadata.hpp"
 #include "lib/container/orbax_ocdbt.hpp"
 #include "lib/dialect/stored_items.hpp"
@@ -12,6 +16,20 @@ std::vector<StoredItem> items_of(const std::vector<std::string>& names) {
   items.reserve(names.size());
   for (const std::string& array : names) items.push_back({array, true, 0});  // how large, its document says
   return items;
+}
+
+/// What lies in an item's folder tells which file it is opened by, and that it had a description.
+void tell_of_missing(const SourceFolder& folder, bool is_database, std::vector<Finding>& findings) {
+  const std::vector<std::string> folders = folder.folders();
+  const auto has_folder = [&](std::string_view beginning) {
+    return std::any_of(folders.begin(), folders.end(), [&](const auto& name) { return name.starts_with(beginning); });
+  };
+  const auto tell = [&](std::string_view name) {
+    findings.push_back({Severity::error, "incomplete-checkpoint",
+                        fmt::format("{} is not there, so Orbax cannot load all of it", name), "", ""});
+  };
+  if (!is_database && has_folder("ocdbt.process_")) tell(ocdbt_manifest_name);
+  if (!folder.has(orbax_metadata_name) && has_folder("array_metadatas")) tell(orbax_metadata_name);
 }
 
 }  // namespace
@@ -50,6 +68,7 @@ OpenedWhole open_orbax_item(const std::shared_ptr<const SourceFolder>& folder, c
   const bool is_database = folder->has(ocdbt_manifest_name);
   opened.container =
       is_database ? open_orbax_ocdbt(folder, ocdbt_manifest_name, choose) : open_orbax_zarr(folder, name, choose);
+  tell_of_missing(*folder, is_database, opened.findings);
   return opened;
 }
 

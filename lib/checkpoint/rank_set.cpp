@@ -3,30 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <string>
 
+#include "lib/base/limits.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/numbered_parts.hpp"
+#include "lib/checkpoint/rank_grid.hpp"
 #include "lib/checkpoint/several_files.hpp"
 
 namespace tare {
 namespace {
 
 constexpr std::size_t most_named = 4;
-
-using Numbers = std::vector<std::uint64_t>;
-
-/// Files whose names differ in ranks alone, by the ranks' numbers.
-using RankGroup = std::map<Numbers, std::string>;
-
-std::map<std::string, RankGroup> groups_of(const std::vector<std::string>& paths) {
-  std::map<std::string, RankGroup> groups;
-  for (const std::string& path : paths) {
-    if (auto name = rank_name(path)) groups[name->group].emplace(std::move(name->numbers), path);
-  }
-  return groups;
-}
+constexpr std::string_view universal_state = "zero/optimizer_state.pt";
 
 /// A checkpoint of several files says itself which it has.
 std::vector<std::string> paths_of(const std::vector<CheckpointFile>& files) {
@@ -35,30 +24,6 @@ std::vector<std::string> paths_of(const std::vector<CheckpointFile>& files) {
     if (!is_of_several_files(file_name(file.path))) paths.push_back(file.path);
   }
   return paths;
-}
-
-/// MindSpore writes a rank twice, into the folder's name and the file's: once is enough.
-RankGroup without_repetition(const RankGroup& group) {
-  const std::size_t dimensions = group.begin()->first.size();
-  const auto repeats = [&](std::size_t column) {
-    const auto equals = [&](std::size_t earlier) {
-      return std::all_of(group.begin(), group.end(),
-                         [&](const auto& file) { return file.first[column] == file.first[earlier]; });
-    };
-    for (std::size_t earlier = 0; earlier < column; ++earlier) {
-      if (equals(earlier)) return true;
-    }
-    return false;
-  };
-  RankGroup shorter;
-  for (const auto& [numbers, path] : group) {
-    Numbers kept;
-    for (std::size_t column = 0; column < dimensions; ++column) {
-      if (!repeats(column)) kept.push_back(numbers[column]);
-    }
-    shorter.emplace(std::move(kept), path);
-  }
-  return shorter;
 }
 
 /// "rank 3", "ranks 0_1, 0_2 and 5 more"
@@ -72,48 +37,72 @@ std::string listed(const std::vector<Numbers>& ranks) {
                      more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
-/// The next combination below `ends`, last number first; false after the last one.
-bool advance(Numbers& numbers, const Numbers& ends) {
-  for (std::size_t i = numbers.size(); i-- > 0;) {
-    if (++numbers[i] < ends[i]) return true;
-    numbers[i] = 0;
-  }
-  return false;
+std::string plural(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{} {}", count, what, count == 1 ? "" : "s", count == 1 ? "is" : "are");
 }
 
-/// Ranks are a grid from 0 on: what it lacks. Empty for names whose numbers are no ranks after all.
-std::vector<Numbers> missing_ranks(const RankGroup& group) {
-  const std::size_t dimensions = group.begin()->first.size();
-  Numbers ends(dimensions, 0);
-  for (const auto& [numbers, path] : group) {
-    for (std::size_t i = 0; i < dimensions; ++i) ends[i] = std::max(ends[i], numbers[i] + 1);
-  }
-  // Numbers far apart would be something else: a step, a date.
-  std::uint64_t all = 1;
-  for (const std::uint64_t end : ends) {
-    if (end > 64 * group.size()) return {};
-    all *= end;
-    if (all > 64 * group.size()) return {};
-  }
-  std::vector<Numbers> missing;
-  Numbers numbers(dimensions, 0);
-  do {
-    if (!group.contains(numbers)) missing.push_back(numbers);
-  } while (advance(numbers, ends));
-  return missing;
+void tell_missing(const std::string& file, std::string message, std::vector<Finding>& findings) {
+  findings.push_back({Severity::error, "rank-missing", std::move(message), file, ""});
 }
 
-void tell_of_gaps(const std::map<std::string, RankGroup>& groups, std::vector<Finding>& findings) {
+void tell_of_gaps(const std::map<std::string, RankGroup>& groups, const SizesByFolder& sizes,
+                  std::vector<Finding>& findings) {
   for (const auto& [name, group] : groups) {
-    const std::size_t dimensions = group.begin()->first.size();
-    const bool is_grid =
-        std::all_of(group.begin(), group.end(), [&](const auto& file) { return file.first.size() == dimensions; });
-    if (group.size() < 2 || !is_grid) continue;
-    const std::vector<Numbers> missing = missing_ranks(without_repetition(group));
-    if (missing.empty()) continue;
-    findings.push_back({Severity::warning, "rank-missing",
-                        fmt::format("{} rank files are there, but not that of {}", group.size(), listed(missing)),
-                        group.begin()->second, ""});
+    const Grid grid = grid_of(name, group, sizes);
+    if (grid.missing.empty()) continue;
+    tell_missing(group.begin()->second,
+                 fmt::format("{} expected and {} there: not that of {}", plural(grid.expected, "rank file"),
+                             grid.expected - grid.missing.size(), listed(grid.missing)),
+                 findings);
+  }
+}
+
+// ---- kinds of files that come together
+
+/// DeepSpeed's files of one folder: which kinds are there.
+struct DeepSpeedFiles {
+  bool has_model = false, has_optimizer = false, is_universal = false;
+  std::string first;
+};
+
+std::map<std::string, DeepSpeedFiles> deepspeed_files(const std::vector<std::string>& paths) {
+  std::map<std::string, DeepSpeedFiles> folders;
+  for (const std::string& path : paths) {
+    const auto group = rank_group(path);
+    if (path.ends_with(universal_state))
+      folders[path.substr(0, path.size() - universal_state.size())].is_universal = true;
+    if (!group) continue;
+    const std::string folder(folder_of_group(*group));
+    const std::string_view name = std::string_view(*group).substr(folder.size());
+    const bool is_model = name == "mp_rank*_model_states.pt" || name == "zero_pp_rank*_mp_rank*_model_states.pt";
+    const bool is_optimizer = name.ends_with("zero_pp_rank*_mp_rank*_optim_states.pt");
+    if (!is_model && !is_optimizer) continue;
+    DeepSpeedFiles& files = folders[folder];
+    if (files.first.empty()) files.first = path;
+    files.has_model = files.has_model || is_model;
+    files.has_optimizer = files.has_optimizer || is_optimizer;
+  }
+  return folders;
+}
+
+bool lacks_optimizer(const DeepSpeedFiles& files, const RankSizes& sizes) {
+  return files.has_model && !files.has_optimizer && !files.is_universal && sizes.zero_stage.value_or(0) > 0;
+}
+
+void tell_of_absent_kinds(const std::vector<std::string>& paths, const SizesByFolder& sizes,
+                          std::vector<Finding>& findings) {
+  for (const auto& [folder, files] : deepspeed_files(paths)) {
+    if (files.has_optimizer && !files.has_model) {
+      tell_missing(files.first, "DeepSpeed's model states, mp_rank_00_model_states.pt and its like, are not there",
+                   findings);
+    }
+    if (lacks_optimizer(files, sizes_of(sizes, folder))) {
+      tell_missing(
+          files.first,
+          fmt::format("{} expected and 0 there: none of zero_pp_rank_0_mp_rank_00_optim_states.pt and its like",
+                      plural(sizes_of(sizes, folder).data.value_or(1), "file of the optimizer's ranks")),
+          findings);
+    }
   }
 }
 
@@ -142,16 +131,43 @@ void tell_of_absence(const std::vector<Scaler>& scalers, const std::vector<Check
   }
 }
 
+/// The names that DeepSpeed gives the optimizer's files.
+void add_optimizer_files(const std::string& folder, const RankSizes& sizes, std::vector<std::string>& names) {
+  const std::uint64_t partitions = std::min<std::uint64_t>(sizes.data.value_or(1), limits::max_files);
+  for (const std::string_view prefix : {"", "bf16_"}) {
+    for (std::uint64_t rank = 0; rank < partitions; ++rank) {
+      names.push_back(fmt::format("{}{}zero_pp_rank_{}_mp_rank_00_optim_states.pt", folder, prefix, rank));
+    }
+  }
+}
+
 }  // namespace
 
+std::vector<std::string> absent_rank_files(const std::vector<std::string>& paths, const SizesByFolder& sizes) {
+  std::vector<std::string> names;
+  for (const auto& [name, group] : groups_of(paths)) {
+    const auto& [numbers, path] = *group.begin();
+    for (const Numbers& missing : grid_of(name, group, sizes).missing) {
+      if (missing.size() == numbers.size()) names.push_back(renumbered(path, missing));
+    }
+  }
+  for (const auto& [folder, files] : deepspeed_files(paths)) {
+    if (lacks_optimizer(files, sizes_of(sizes, folder))) add_optimizer_files(folder, sizes_of(sizes, folder), names);
+    if (files.has_optimizer && !files.has_model) names.push_back(folder + "mp_rank_00_model_states.pt");
+  }
+  return names;
+}
+
 void tell_of_incomplete_ranks(const std::vector<Scaler>& scalers, const std::vector<CheckpointFile>& files,
-                              std::vector<Finding>& findings) {
+                              const SizesByFolder& sizes, std::vector<Finding>& findings) {
   std::vector<std::string> paths = paths_of(files);
   tell_of_absence(scalers, files, groups_of(paths), findings);
   for (const Finding& finding : findings) {
     if (finding.code == "file-not-read") paths.push_back(finding.file);
   }
-  tell_of_gaps(groups_of(paths), findings);
+  tell_of_gaps(groups_of(paths), sizes, findings);
+  tell_of_absent_kinds(paths, sizes, findings);
+  for (Finding& finding : told_of_parts(paths)) findings.push_back(std::move(finding));
 }
 
 }  // namespace tare

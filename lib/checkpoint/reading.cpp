@@ -32,6 +32,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   const std::shared_ptr<const Source> source = options.files->open(location);
   const std::unique_ptr<const Container> container = open_single_file(source);
   reading.findings = container->findings();
+  reading.sizes = rank_sizes(container->tree());
   std::vector<FoundScaler> scalers =
       find_scalers(container->tree(), {relative, configuration_of(*container)}, reading.findings);
   reading.configurations = find_configurations(container->tree());
@@ -53,7 +54,7 @@ void tell_of_missing(const Directory& directory, const std::vector<std::string>&
   if (missing.empty()) return;
   const std::size_t count = missing.size();
   missing.resize(std::min(count, most_missing));
-  findings.push_back({Severity::warning, "incomplete-checkpoint",
+  findings.push_back({Severity::error, "incomplete-checkpoint",
                       fmt::format("{} of its {} file{} {} not there, so {} cannot load all of it: {}{}", count,
                                   files.size(), files.size() == 1 ? "" : "s", count == 1 ? "is" : "are", framework,
                                   fmt::join(missing, ", "), count > missing.size() ? " ..." : ""),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
+#include "lib/dialect/rank_sizes.hpp"
 
 namespace tare {
 
@@ -21,6 +22,7 @@ struct Reading {
   std::vector<SavedConfiguration> configurations;
   std::vector<Finding> findings;  ///< each with its file
   std::string contents;           ///< what is there instead, where there is no scaler
+  RankSizes sizes = {};           ///< what the file says of the ranks that saved with it
   bool may_hold_more = false;     ///< it is of a format that nobody can read yet
 };
 

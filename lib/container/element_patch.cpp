@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 
 namespace tare {
 
@@ -10,12 +13,25 @@ double new_number(const NodeChange& change) {
   return as_double(number_of(change));
 }
 
+Bytes changed_elements(const Tensor& tensor, Bytes stored, std::endian order, const NodeChange& change) {
+  for (const NewElement& element : elements_of(change, tensor)) {
+    const Bytes bytes = element_bytes(tensor.type, element.value, order);
+    std::copy(bytes.begin(), bytes.end(), stored.begin() + static_cast<std::ptrdiff_t>(element.index * bytes.size()));
+  }
+  return stored;
+}
+
 Patch element_patch(const Source& source, Span place, const Tensor& tensor, std::endian order,
                     const NodeChange& change) {
-  if (tensor.type.size == 0 || tensor.count() != 1 || place.size != tensor.type.size) {
-    throw Error(Status::refused, fmt::format("{}: {} is no single number", change.meaning, tensor.type_text()));
+  const bool is_whole = tensor.type.size != 0 && place.size % tensor.type.size == 0 &&
+                        place.size / tensor.type.size == tensor.count() && place.size <= limits::max_tensor_read_bytes;
+  if (!is_whole) {
+    throw Error(Status::refused,
+                fmt::format("{}: {} is not stored as one piece of numbers", change.meaning, tensor.type_text()));
   }
-  return {place.offset, source.read(place), element_bytes(tensor.type, new_number(change), order), change.meaning};
+  Bytes before = source.read(place);
+  Bytes after = changed_elements(tensor, before, order, change);
+  return {place.offset, std::move(before), std::move(after), change.meaning};
 }
 
 }  // namespace tare

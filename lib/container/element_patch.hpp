@@ -1,4 +1,4 @@
-// A tensor's only element, as formats keep it that store numbers plainly.
+// Elements of a tensor, as formats keep them that store numbers plainly, one behind the other.
 #pragma once
 
 #include <bit>
@@ -13,8 +13,12 @@ namespace tare {
 /// The number that a change asks for.
 double new_number(const NodeChange& change);
 
-/// The bytes at `place` in `source`, and those that store the new value there. Throws `refused` where `tensor` is no
-/// single number, or its type cannot hold the new one.
+/// `stored`, all elements of `tensor` in that order of bytes, as `change` makes them. Throws `refused` where there are
+/// no such elements, or the tensor's type cannot hold a new one.
+Bytes changed_elements(const Tensor& tensor, Bytes stored, std::endian order, const NodeChange& change);
+
+/// The bytes at `place` in `source`, which hold all of `tensor`, and what they become. Throws as changed_elements does,
+/// and `refused` where the elements do not stand in one piece.
 Patch element_patch(const Source& source, Span place, const Tensor& tensor, std::endian order,
                     const NodeChange& change);
 

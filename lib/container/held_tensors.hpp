@@ -20,8 +20,4 @@ class HeldTensors final : public TensorReader {
   std::map<NodeId, std::pair<Tensor, Bytes>> held_;
 };
 
-/// The only element of `tensor` as `change` makes it, little-endian. Throws `refused` where there is more than one, or
-/// its type cannot hold the number.
-Bytes changed_element(const Tensor& tensor, const NodeChange& change);
-
 }  // namespace tare

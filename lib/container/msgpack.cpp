@@ -84,6 +84,9 @@ class Msgpack final : public Container {
   [[nodiscard]] ChangedRun changed(const NodeChange& change) const {
     if (tree().kind(change.node) == Kind::array) {
       const StoredTensor& stored = contents_.arrays->at(change.node);
+      if (const auto* anew = std::get_if<NewTensor>(&change.value)) {
+        return {contents_.values.place(change.node), resized(stored, *anew, change.meaning), change.meaning};
+      }
       Patch patch = element_patch(*source_, stored.place, stored.tensor, stored.order, change);
       return {stored.place, std::move(patch.after), change.meaning};
     }
@@ -110,6 +113,13 @@ class Msgpack final : public Container {
       throw Error(Status::refused, fmt::format("{}: msgpack holds integers of 64 bits", change.meaning));
     }
     return {place, encoded_integer(integer.value, place.size), change.meaning};
+  }
+
+  static Bytes resized(const StoredTensor& stored, const NewTensor& anew, const std::string& meaning) {
+    if (stored.order != std::endian::little || !stored.more.empty()) {
+      throw Error(Status::refused, meaning + ": its elements do not stand in one piece");
+    }
+    return new_msgpack({DocumentTensor{stored.tensor.type, anew.shape, anew.elements}});
   }
 
   std::shared_ptr<const Source> source_;

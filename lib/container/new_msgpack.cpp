@@ -26,6 +26,19 @@ class Packer {
   }
   void raw(ByteView bytes) { std::copy(bytes.begin(), bytes.end(), std::back_inserter(bytes_)); }
 
+  /// A lead byte for a size of 8 bits, of which the next two are those for 16 and 32; and the size.
+  void sized(std::uint8_t lead, std::uint64_t size) {
+    const int wider = size < 0x100 ? 0 : size < 0x10000 ? 1 : 2;
+    if (size > 0xffffffff) throw Error(Status::refused, "msgpack holds at most 4 GiB in one piece");
+    byte(static_cast<std::uint64_t>(lead + wider));
+    big_endian(size, 1 << wider);
+  }
+  void natural(std::uint64_t value) {
+    if (value < 0x80) return byte(value);
+    byte(0xcf);
+    big_endian(value, 8);
+  }
+
   void put(std::monostate) { byte(0xc0); }
   void put(bool value) { byte(value ? 0xc3 : 0xc2); }
   void put(std::int64_t value) {
@@ -50,13 +63,11 @@ class Packer {
     Packer inner;
     inner.byte(0x93);
     inner.byte(0x90 | tensor.shape.size());
-    for (const std::int64_t size : tensor.shape) inner.put(size);
+    for (const std::int64_t size : tensor.shape) inner.natural(static_cast<std::uint64_t>(size));
     inner.text(tensor.type.name);
-    inner.byte(0xc4);
-    inner.byte(tensor.elements.size());
+    inner.sized(0xc4, tensor.elements.size());
     inner.raw(tensor.elements);
-    byte(0xc7);
-    byte(inner.bytes_.size());
+    sized(0xc7, inner.bytes_.size());
     byte(1);
     raw(inner.bytes_);
   }

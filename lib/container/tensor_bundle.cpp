@@ -10,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/crc32c.hpp"
+#include "lib/container/element_patch.hpp"
 #include "lib/container/held_tensors.hpp"
 #include "lib/container/nested_keys.hpp"
 #include "lib/container/pickle_patch.hpp"
@@ -138,8 +139,9 @@ std::vector<PartChange> TensorBundle::change_parts(std::span<const NodeChange> c
       throw Error(Status::corrupt, fmt::format("{}: its checksum in the index does not hold", item.key),
                   "an edit would hide the damage: take another copy");
     }
-    const Bytes after = changed_element(tree_.tensor(change.node), change);
-    patch(held.part, item.place, tree_.reader()->elements(change.node), after, change.meaning);
+    const Bytes before = tree_.reader()->elements(change.node);
+    const Bytes after = changed_elements(tree_.tensor(change.node), before, std::endian::little, change);
+    patch(held.part, item.place, before, after, change.meaning);
     const Bytes crc = stored(masked_crc32c(after));
     patch(0, item.crc_place, stored(item.crc), crc, fmt::format("CRC-32C of {}", item.key));
     const Span block = index_.table.blocks[item.block];

@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/element_patch.hpp"
 #include "lib/container/held_tensors.hpp"
 #include "lib/container/nested_keys.hpp"
 
@@ -90,7 +91,10 @@ const ZarrTree::Value* ZarrTree::value(NodeId node) const {
 
 Bytes ZarrTree::changed_chunk(const NodeChange& change) const {
   const ZarrArray& array = values_.at(change.node).array;
-  return zarr_chunk(array, changed_element(array.tensor, change));
+  // A number of Python's own is no tensor of the tree, and needs no bytes of before.
+  Bytes before = tree_.kind(change.node) == Kind::array ? tree_.reader()->elements(change.node)
+                                                        : Bytes(array.tensor.type.size * array.tensor.count());
+  return zarr_chunk(array, changed_elements(array.tensor, std::move(before), std::endian::little, change));
 }
 
 }  // namespace tare

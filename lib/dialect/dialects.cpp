@@ -44,6 +44,11 @@ constexpr auto table = std::to_array<const Dialect*>({
     &msamp_tensor,
     &deepseek_fp8_weight,
     &compressed_tensors_weight,
+    &compressed_tensors_fp4_weight,
+    &modelopt_weight,
+    &mxfp4_weight,
+    &comfyui_weight,
+    &torchao_flat_weight,
 });
 
 }  // namespace

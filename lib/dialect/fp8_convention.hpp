@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,6 +22,13 @@ enum class ScaleMeaning : std::uint8_t {
   divisor,     ///< FP8 = value / scale
 };
 
+/// What hangs on a stored scale, and so what becomes of an edit.
+enum class ScaleUse : std::uint8_t {
+  recomputed,   ///< of a running step: the next one makes it anew, from the history
+  calibrated,   ///< what comes through a layer later is quantised with it: measured once, and never again
+  stored_data,  ///< numbers in the checkpoint were quantised with it: with another scale they mean other values
+};
+
 /// One tensor of a layer: which fields, and which of their columns, are its own.
 struct Fp8Rule {
   std::string_view role;  ///< input, weight, output, grad_output, grad_input
@@ -30,15 +38,21 @@ struct Fp8Rule {
   std::string_view max_field = {};  ///< the field with the format's largest number
   double format_max = 448;          ///< where no field says
   std::uint32_t column = 0;
-  std::uint32_t stride = 0;  ///< columns of each matrix product; 0: all of the field is this tensor's
+  std::uint32_t stride = 0;                  ///< columns of each matrix product; 0: all of the field is this tensor's
+  std::optional<ScaleUse> use = {};          ///< where it is not the convention's
+  std::optional<ScaleMeaning> meaning = {};  ///< likewise
 };
 
 struct Fp8Convention {
   std::string_view dialect;
   AgeOrder order = AgeOrder::first;
   ScaleMeaning meaning = ScaleMeaning::multiplier;
+  ScaleUse use = ScaleUse::recomputed;
   std::span<const Fp8Rule> rules = {};
 };
+
+/// "recomputed" ...
+std::string_view name(ScaleUse use);
 
 /// Of several for one dialect the first that fits the number of columns counts.
 std::span<const Fp8Convention> fp8_conventions();

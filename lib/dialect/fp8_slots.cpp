@@ -11,7 +11,10 @@ namespace tare {
 namespace {
 
 std::uint64_t count_of(const Field& field) {
-  if (const auto* array = std::get_if<PackedArray>(&field.value.data)) return array->count();
+  if (const auto* array = std::get_if<PackedArray>(&field.value.data)) {
+    const bool has_numbers = array->count() > 0 && array->at(0).number() != nullptr;  // complex ones are none
+    return has_numbers ? array->count() : 0;
+  }
   return field.value.number() == nullptr ? 0 : 1;
 }
 
@@ -42,6 +45,27 @@ const Field* numeric(const FoundScaler& scaler, std::string_view name) {
   return field == nullptr || count_of(*field) == 0 ? nullptr : field;
 }
 
+/// Scales, of which some types are powers of two.
+class Scales {
+ public:
+  explicit Scales(const Field& field) : numbers_(field), type_(scale_type(field)) {
+    is_code_ = type_.name == e8m0 && element_type_of(field.value).name != e8m0;
+  }
+
+  [[nodiscard]] double operator[](std::uint64_t index) const {
+    if (!is_code_) return numbers_[index];
+    const auto code = static_cast<std::byte>(numbers_[index]);
+    return element_value(type_, &code).as_double();
+  }
+
+ private:
+  static constexpr std::string_view e8m0 = "float8_e8m0fnu";
+
+  Numbers numbers_;
+  ElementType type_;
+  bool is_code_ = false;
+};
+
 /// How many matrix products the columns are of; nothing where they do not come out even.
 std::optional<std::uint64_t> products(const FoundScaler& scaler, const Fp8Convention& convention) {
   std::optional<std::uint64_t> products;
@@ -57,7 +81,7 @@ std::optional<std::uint64_t> products(const FoundScaler& scaler, const Fp8Conven
 
 double format_max(const FoundScaler& scaler, const Fp8Rule& rule) {
   const Field* field = numeric(scaler, rule.max_field);
-  const double stored = field == nullptr ? 0 : field->value.as_double();
+  const double stored = field == nullptr ? 0 : Numbers(*field)[0];
   return stored > 0 ? stored : rule.format_max;
 }
 
@@ -80,10 +104,33 @@ void add_slots(const FoundScaler& scaler, const Fp8Convention& convention, const
     slot.column = product * rule.stride + rule.column;
     slot.format_max = format_max(scaler, rule);
     slot.order = convention.order;
-    slot.meaning = convention.meaning;
+    slot.meaning = rule.meaning.value_or(convention.meaning);
+    slot.use = rule.use.value_or(convention.use);
     if (!fits(slot)) slot.history = nullptr;
     slots.push_back(std::move(slot));
   }
+}
+
+void take_scales(Fp8Summary& summary, const Fp8Slot& slot) {
+  const Scales scales(*slot.scale);
+  summary.scale_count = slot.scale_count();
+  summary.scale_min = summary.scale_max = stored_scale(slot.meaning, scales[slot.scale_index(0)]);
+  bool is_first = true;
+  for (std::uint64_t i = 0; i < summary.scale_count; ++i) {
+    const double scale = stored_scale(slot.meaning, scales[slot.scale_index(i)]);
+    if (!std::isfinite(scale)) {
+      ++summary.scales_not_finite;
+    } else if (scale == 0) {
+      ++summary.scales_zero;
+    } else if (scale < 0) {
+      ++summary.scales_negative;
+    } else {
+      summary.scale_min = is_first ? scale : std::min(summary.scale_min, scale);
+      summary.scale_max = is_first ? scale : std::max(summary.scale_max, scale);
+      is_first = false;
+    }
+  }
+  summary.not_finite = summary.scales_not_finite;
 }
 
 /// Counts a history of summary.length entries in the type that `amax_of` reads.
@@ -107,7 +154,13 @@ void take_history(Fp8Summary& summary, AmaxOf amax_of) {
 }  // namespace
 
 double stored_scale(ScaleMeaning meaning, double multiplier) {
-  return meaning == ScaleMeaning::divisor ? 1 / multiplier : multiplier;
+  const bool has_inverse = std::isfinite(multiplier) && multiplier != 0;
+  return meaning == ScaleMeaning::divisor && has_inverse ? 1 / multiplier : multiplier;
+}
+
+ElementType scale_type(const Field& field) {
+  const ElementType type = element_type_of(field.value);
+  return type.name == "uint8" ? element_type("float8_e8m0fnu") : type;
 }
 
 std::uint64_t Fp8Slot::scale_count() const {
@@ -119,8 +172,12 @@ std::uint64_t Fp8Slot::history_length() const {
   return columns == 0 ? count_of(*history) : count_of(*history) / columns;
 }
 
+double Fp8Slot::stored(std::uint64_t i) const {
+  return Scales(*scale)[scale_index(i)];
+}
+
 double Fp8Slot::multiplier(std::uint64_t i) const {
-  return stored_scale(meaning, Numbers(*scale)[scale_index(i)]);
+  return stored_scale(meaning, stored(i));
 }
 
 double Fp8Slot::stored_amax(std::uint64_t entry) const {
@@ -165,15 +222,7 @@ bool is_layer(const FoundScaler& scaler, std::string_view pattern) {
 
 Fp8Summary summary_of(const Fp8Slot& slot) {
   Fp8Summary summary;
-  summary.scale_count = slot.scale_count();
-  summary.scale_min = summary.scale_max = slot.multiplier();
-  const Numbers scales(*slot.scale);
-  for (std::uint64_t i = 0; i < summary.scale_count; ++i) {
-    const double scale = stored_scale(slot.meaning, scales[slot.scale_index(i)]);
-    summary.not_finite += std::isfinite(scale) ? 0 : 1;
-    summary.scale_min = std::min(summary.scale_min, scale);
-    summary.scale_max = std::max(summary.scale_max, scale);
-  }
+  take_scales(summary, slot);
   summary.length = slot.history_length();
   if (summary.length == 0) return summary;
   const Numbers amaxes(*slot.history);

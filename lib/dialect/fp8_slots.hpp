@@ -24,6 +24,7 @@ struct Fp8Slot {
   double format_max = 0;
   AgeOrder order = AgeOrder::first;
   ScaleMeaning meaning = ScaleMeaning::multiplier;
+  ScaleUse use = ScaleUse::recomputed;
 
   /// Its elements of the scale field: one, unless it has a scale for each block or channel.
   [[nodiscard]] std::uint64_t scale_count() const;
@@ -34,6 +35,8 @@ struct Fp8Slot {
   [[nodiscard]] std::uint64_t history_index(std::uint64_t entry) const {
     return columns == 0 ? entry : entry * columns + column;
   }
+  /// The i-th scale as the framework means it: of a byte without a type, the power of two that it stands for.
+  [[nodiscard]] double stored(std::uint64_t i = 0) const;
   /// The i-th scale as a multiplier: FP8 = value * scale.
   [[nodiscard]] double multiplier(std::uint64_t i = 0) const;
   /// An entry of the history, by the framework's own index.
@@ -42,8 +45,13 @@ struct Fp8Slot {
   [[nodiscard]] std::vector<double> history_by_age() const;
 };
 
-/// What the field stores for a multiplier, and the other way round.
+/// What the field stores for a multiplier, and the other way round. 0, infinities and NaN have no inverse that would
+/// say what is wrong: they stay what they are.
 double stored_scale(ScaleMeaning meaning, double multiplier);
+
+/// The type in which a field holds its scales. A plain byte is an exponent with 127 added, as in float8_e8m0fnu: what
+/// MXFP8's and MXFP4's writers store where the library that saves them knows no such type.
+ElementType scale_type(const Field& field);
 
 /// The slots of a state of kind "fp8"; none where its fields fit no convention, or hold no numbers.
 std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler);
@@ -56,8 +64,10 @@ bool is_layer(const FoundScaler& scaler, std::string_view pattern);
 
 /// What can be told of a slot at a glance.
 struct Fp8Summary {
-  double scale_min = 0, scale_max = 0;  ///< multipliers
+  /// Multipliers, of the scales that are positive and finite; where there is none, of the first.
+  double scale_min = 0, scale_max = 0;
   std::uint64_t scale_count = 0;
+  std::uint64_t scales_not_finite = 0, scales_zero = 0, scales_negative = 0;
   std::uint64_t length = 0;      ///< of the history, 0: none
   std::uint64_t filled = 0;      ///< entries that are not 0
   std::uint64_t not_finite = 0;  ///< entries and scales that are inf or nan

@@ -5,8 +5,7 @@
 
 namespace tare {
 
-std::vector<Sighting> parts_by_module(const Tree& tree, NodeId map,
-                                      const std::function<bool(const ModuleKey&)>& is_part) {
+std::vector<Sighting> parts_by_module(const Tree& tree, NodeId map, const std::function<bool(ModuleKey&)>& is_part) {
   std::vector<Sighting> found;
   std::unordered_map<std::string_view, std::size_t> number;  // by module
   const auto pairs = tree.items(map);
@@ -14,8 +13,8 @@ std::vector<Sighting> parts_by_module(const Tree& tree, NodeId map,
     if (tree.kind(pairs[i]) != Kind::string) continue;
     const std::string_view key = tree.text(pairs[i]);
     const std::size_t dot = key.rfind('.');
-    ModuleKey part{{}, key, pairs[i + 1]};
-    if (dot != key.npos) part = {key.substr(0, dot), key.substr(dot + 1), pairs[i + 1]};
+    ModuleKey part{{}, key, pairs[i + 1], key};
+    if (dot != key.npos) part = {key.substr(0, dot), key.substr(dot + 1), pairs[i + 1], key};
     if (!is_part(part)) continue;
     const auto [known, is_new] = number.try_emplace(part.module, found.size());
     if (is_new) found.emplace_back().path = part.module;

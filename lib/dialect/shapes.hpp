@@ -39,5 +39,10 @@ extern const Dialect torchao_weight;
 extern const Dialect msamp_tensor;
 extern const Dialect deepseek_fp8_weight;
 extern const Dialect compressed_tensors_weight;
+extern const Dialect compressed_tensors_fp4_weight;
+extern const Dialect modelopt_weight;
+extern const Dialect mxfp4_weight;
+extern const Dialect comfyui_weight;
+extern const Dialect torchao_flat_weight;
 
 }  // namespace tare

@@ -29,14 +29,25 @@ std::vector<Sighting> find_buffers(const Tree& tree, NodeId map, NodeId) {
                          [](const ModuleKey& key) { return key.name.starts_with(buffer_mark) && is_buffer(key.name); });
 }
 
-/// The attributes of a Float8Tensor: its bytes, and what they are multiplied with.
+constexpr auto weight_scales = std::to_array<std::string_view>(
+    {"scale", "per_tensor_scale", "act_per_tensor_scale", "act_quant_scale", "output_act_quant_scale"});
+
+bool is_float8(const Tree& tree, NodeId node) {
+  return node != nowhere && tree.kind(node) == Kind::tensor && tree.tensor(node).type.name.starts_with("float8");
+}
+
+/// The attributes of a Float8Tensor, MXTensor or NVFP4Tensor: its bytes, and what they are multiplied with. 4 bits are
+/// packed to plain bytes, and their blocks' scales are FP8; plain bytes with other scales are integers.
 std::vector<Sighting> find_weight(const Tree& tree, NodeId map, NodeId) {
   const NodeId scale = tree.find(map, "scale");
   const NodeId bytes = tree.find(map, "qdata");
   if (scale == nowhere || bytes == nowhere || tree.kind(scale) != Kind::tensor) return {};
-  if (tree.kind(bytes) != Kind::tensor || !tree.tensor(bytes).type.name.starts_with("float8")) return {};
+  if (!is_float8(tree, bytes) && !is_float8(tree, scale)) return {};
   Sighting weight;
-  weight.parts.push_back({"scale", scale, {}});
+  for (const std::string_view name : weight_scales) {
+    const NodeId node = tree.find(map, name);
+    if (node != nowhere && tree.kind(node) == Kind::tensor) weight.parts.push_back({std::string(name), node, {}});
+  }
   return {std::move(weight)};
 }
 
@@ -54,7 +65,7 @@ const Dialect torchao_delayed_state{
 const Dialect torchao_weight{
     .name = "torchao",
     .kind = "fp8",
-    .framework = "torchao's Float8Tensor",
+    .framework = "torchao's Float8Tensor, MXTensor and NVFP4Tensor",
     .form = Form::object,
     .find_in = find_weight,
     .class_names = rebuilt,

@@ -14,12 +14,12 @@
 #include "lib/base/glob.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
+#include "lib/edit/new_value.hpp"
 
 namespace tare {
 namespace {
 
-constexpr std::string_view scale_key = "scale.";
-constexpr std::string_view history_key = "amax_history.";
+using What = Fp8Key::What;
 
 double parsed(const std::string& text) {
   const auto number = parse_number(text);
@@ -28,12 +28,12 @@ double parsed(const std::string& text) {
               "write a number (65536, 2^16, 0x1p16, 0.5)");
 }
 
-void require_useful(const Fp8Key& key, double value) {
-  const bool is_useful = key.is_scale ? value > 0 && value <= std::numeric_limits<float>::max() : value >= 0;
+void require_useful(bool is_scale, double value) {
+  const bool is_useful = is_scale ? value > 0 && value <= std::numeric_limits<float>::max() : value >= 0;
   if (is_useful && std::isfinite(value)) return;
   throw Error(Status::refused,
               fmt::format("{} is no {}", float_text(value),
-                          key.is_scale ? "scale: a positive number of float32's range" : "amax: a number from 0 on"),
+                          is_scale ? "scale: a positive number of float32's range" : "amax: a number from 0 on"),
               "--force writes it all the same");
 }
 
@@ -64,27 +64,63 @@ class Changes {
       array->bytes = std::make_shared<const Bytes>(std::move(bytes));
       return;
     }
+    const ElementType element = element_type_of(field.after);
     Value* one = &field.after;
     while (auto* list = std::get_if<ValueList>(&one->data)) one = &list->front();
-    // A framework's scale of one element is a tensor: float32, unless the type says otherwise.
-    const std::string& type = field.after.type;
-    const std::size_t from = type.find(':') + 1;
-    const ElementType element = element_type(type.substr(from, type.find('[') - from));
     const double value = elements.back().value;
     one->data = element.size == 0
-                    ? value
-                    : element_value(element, element_bytes(element, value, std::endian::little).data()).as_double();
+                    ? Value{value, {}}.data
+                    : element_value(element, element_bytes(element, value, std::endian::little).data()).data;
   }
 
   std::vector<NewField> fields_;
   std::map<const Field*, std::size_t> numbers_;
 };
 
-void set_scale(Changes& changes, const Fp8Slot& slot, double multiplier) {
+/// What the element of a scale's field is for `scale`: of a byte that stands for a power of two, the byte.
+double element_for(const Field& field, double scale) {
+  const ElementType type = scale_type(field);
+  const bool is_code = type.name != element_type_of(field.value).name && type.size != 0;
+  if (!is_code) return scale;
+  return std::to_integer<int>(element_bytes(type, scale, std::endian::little).front());
+}
+
+/// One scale in both of its forms.
+struct NewScale {
+  double multiplier = 1, stored = 1;
+};
+
+NewScale scale_from(const Fp8Slot& slot, double multiplier) {
+  return {multiplier, stored_scale(slot.meaning, multiplier)};
+}
+
+void set_scale(Changes& changes, const Fp8Slot& slot, const NewScale& scale) {
+  const auto& [multiplier, stored] = scale;
   for (std::uint64_t i = 0; i < slot.scale_count(); ++i) {
-    changes.set(*slot.scale, slot.scale_index(i), stored_scale(slot.meaning, multiplier));
+    changes.set(*slot.scale, slot.scale_index(i), element_for(*slot.scale, stored));
     if (slot.scale_inv != nullptr) changes.set(*slot.scale_inv, slot.scale_index(i), 1 / multiplier);
   }
+}
+
+/// "4 times what they are"
+std::string effect_on_data(const Fp8Slot& slot, double multiplier) {
+  const Fp8Summary summary = summary_of(slot);
+  const std::string least = fmt::format("{:.6g}", summary.scale_min / multiplier);
+  const std::string most = fmt::format("{:.6g}", summary.scale_max / multiplier);
+  return least == most ? fmt::format("{} times what they are", least)
+                       : fmt::format("between {} and {} times what they are", least, most);
+}
+
+/// Stored numbers mean other values with another scale.
+void require_no_data(const FoundScaler& state, const Fp8Slot& slot, double multiplier) {
+  if (slot.use != ScaleUse::stored_data) return;
+  bool is_there = true;
+  for (std::uint64_t i = 0; i < slot.scale_count(); ++i) is_there = is_there && slot.multiplier(i) == multiplier;
+  if (is_there) return;
+  throw Error(Status::refused,
+              fmt::format("'{}': {} goes with tensors of the file, whose values would become {}", state.path,
+                          slot.scale->name, effect_on_data(slot, multiplier)),
+              "quantise the tensor anew to give it another scale; --force changes the scale, and with it the model");
 }
 
 void set_history(Changes& changes, const Fp8Slot& slot, double amax) {
@@ -150,46 +186,128 @@ float two_to_margin(const FoundScaler& state) {
   return is_number ? std::exp2(static_cast<float>(margin->value.as_double())) : 1.0F;
 }
 
+/// One value for all slots that a key means.
+struct GivenValue {
+  const FoundScaler& state;
+  double value;
+  bool force;
+  Changes changes = {};
+
+  /// False where the key does not mean the slot.
+  bool give(const Fp8Slot& slot, const Fp8Key& key) {
+    const auto is_named = [&](const Field* field) {
+      return key.what == What::native && field != nullptr && field->name == key.name;
+    };
+    const bool fits = key.what != What::native && glob_matches(key.name, slot.role);
+    if (fits && key.what == What::scale) {
+      give_scale(slot, scale_from(slot, value));
+    } else if (is_named(slot.scale)) {
+      give_scale(slot, {stored_scale(slot.meaning, value), value});
+    } else if (is_named(slot.scale_inv)) {
+      give_scale(slot, scale_from(slot, stored_scale(ScaleMeaning::divisor, value)));
+    } else if (slot.history != nullptr && (fits || is_named(slot.history))) {
+      if (!force) require_useful(false, value);
+      set_history(changes, slot, value);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void give_scale(const Fp8Slot& slot, const NewScale& scale) {
+    if (!force) require_useful(true, scale.multiplier);
+    if (!force) require_no_data(state, slot, scale.multiplier);
+    set_scale(changes, slot, scale);
+  }
+};
+
+/// A number that is no slot's: of a recipe, a counter.
+std::vector<NewField> plain_value(const FoundScaler& state, const std::string& name, const std::string& text,
+                                  bool force) {
+  const Field& field = *state.find(std::string_view(name));
+  NewValue value = new_value(field, text, force);
+  return {{name, std::move(value.after), std::visit([](const auto& data) -> NodeValue { return data; }, value.data)}};
+}
+
 std::string known_tensors(const std::vector<Fp8Slot>& slots) {
   std::string names;
   for (const Fp8Slot& slot : slots) names += (names.empty() ? "" : ", ") + slot.role;
   return names;
 }
 
-}  // namespace
-
-std::optional<Fp8Key> parse_fp8_key(std::string_view key) {
-  for (const std::string_view beginning : {scale_key, history_key}) {
-    if (!key.starts_with(beginning) || key.size() == beginning.size()) continue;
-    return Fp8Key{beginning == scale_key, std::string(key.substr(beginning.size()))};
-  }
-  return std::nullopt;
+NewField with_elements(const Field& field, std::vector<std::int64_t> shape, Bytes elements) {
+  const auto& array = std::get<PackedArray>(field.value.data);
+  const PackedArray after{array.type, shape, std::make_shared<const Bytes>(elements)};
+  const std::string type =
+      fmt::format("{}[{}]", field.value.type.substr(0, field.value.type.find('[')), fmt::join(shape, ","));
+  return {field.name, {after, type}, NewTensor{std::move(shape), std::move(elements)}};
 }
+
+/// Rows from the front, and zeros behind them; the recipe's own number goes along.
+std::vector<NewField> resized_rows(const FoundScaler& state, std::int64_t length) {
+  std::vector<NewField> fields;
+  for (const Field& field : state.fields) {
+    if (field.name == "recipe.amax_history_len") {
+      fields.push_back({field.name, {Integer{length, {}}, "int"}, Integer{length, {}}});
+    }
+    const auto* array = std::get_if<PackedArray>(&field.value.data);
+    if (array == nullptr || array->shape.size() != 2 || !field.name.starts_with("amax_history_")) continue;
+    Bytes elements = *array->bytes;
+    elements.resize(static_cast<std::size_t>(length * array->shape[1]) * array->type.size);
+    fields.push_back(with_elements(field, {length, array->shape[1]}, std::move(elements)));
+  }
+  return fields;
+}
+
+/// Each entry where the rule looks for one of its age, as many as there is room for; zeros for those that never were.
+std::vector<NewField> resized_by_age(const FoundScaler& state, std::int64_t length) {
+  std::vector<NewField> fields;
+  const auto wanted = static_cast<std::uint64_t>(length);
+  for (const Fp8Slot& slot : fp8_slots(state)) {
+    const auto* array = slot.history == nullptr ? nullptr : std::get_if<PackedArray>(&slot.history->value.data);
+    if (array == nullptr || slot.columns != 0) continue;
+    const std::uint64_t before = slot.history_length();
+    const std::size_t size = array->type.size;
+    Bytes elements(wanted * size);
+    for (std::uint64_t age = 0; age < std::min(before, wanted); ++age) {
+      const auto from =
+          array->bytes->begin() + static_cast<std::ptrdiff_t>(entry_of_age(slot.order, before, age) * size);
+      std::copy_n(from, size,
+                  elements.begin() + static_cast<std::ptrdiff_t>(entry_of_age(slot.order, wanted, age) * size));
+    }
+    fields.push_back(with_elements(*slot.history, {length}, std::move(elements)));
+  }
+  return fields;
+}
+
+/// Keras' layers have the length of their configuration, and refuse weights of another.
+constexpr auto resizings =
+    std::to_array<std::pair<std::string_view, std::vector<NewField> (*)(const FoundScaler&, std::int64_t)>>({
+        {"transformer_engine", resized_rows},
+        {"flax", resized_by_age},
+    });
+
+}  // namespace
 
 std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const std::string& text, bool force) {
   const double value = parsed(text);
-  if (!force) require_useful(key, value);
-  Changes changes;
   const std::vector<Fp8Slot> slots = fp8_slots(state);
+  GivenValue given{state, value, force};
   bool is_meant = false;
-  for (const Fp8Slot& slot : slots) {
-    if (!glob_matches(key.tensor, slot.role) || (!key.is_scale && slot.history == nullptr)) continue;
-    is_meant = true;
-    key.is_scale ? set_scale(changes, slot, value) : set_history(changes, slot, value);
-  }
-  if (!is_meant) {
-    throw Error(Status::refused,
-                fmt::format("'{}' stores no {} of '{}'", state.path, key.is_scale ? "scale" : "history", key.tensor),
-                "its tensors are: " + known_tensors(slots));
-  }
-  return std::move(changes).take();
+  for (const Fp8Slot& slot : slots) is_meant = given.give(slot, key) || is_meant;
+  if (is_meant) return std::move(given.changes).take();
+  if (key.what == What::native) return plain_value(state, key.name, text, force);
+  throw Error(
+      Status::refused,
+      fmt::format("'{}' stores no {} of '{}'", state.path, key.what == What::scale ? "scale" : "history", key.name),
+      "its tensors are: " + known_tensors(slots));
 }
 
 std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length) {
   rule_of(state);
   Changes changes;
   for (const Fp8Slot& slot : fp8_slots(state)) {
-    set_scale(changes, slot, 1);
+    set_scale(changes, slot, {});
     if (length == 0) set_history(changes, slot, 0);
   }
   std::vector<NewField> fields = std::move(changes).take();
@@ -214,29 +332,19 @@ std::vector<NewField> recomputed_fp8(const FoundScaler& state) {
     if (!(amax > 0) || !std::isfinite(amax)) continue;
     const auto stored = static_cast<float>(stored_scale(slot.meaning, slot.multiplier()));
     const float next = rule.next(stored, amax, static_cast<float>(slot.format_max), margin);
-    set_scale(changes, slot, stored_scale(slot.meaning, next));
+    set_scale(changes, slot, {stored_scale(slot.meaning, next), next});
   }
   return std::move(changes).take();
 }
 
 std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length) {
+  const auto dialect = std::find_if(resizings.begin(), resizings.end(),
+                                    [&](const auto& row) { return row.first == state.dialect->name; });
   std::vector<NewField> fields;
-  for (const Field& field : state.fields) {
-    if (field.name == "recipe.amax_history_len") {
-      fields.push_back({field.name, {Integer{length, {}}, "int"}, Integer{length, {}}});
-    }
-    const auto* array = std::get_if<PackedArray>(&field.value.data);
-    if (array == nullptr || array->shape.size() != 2 || !field.name.starts_with("amax_history_")) continue;
-    NewTensor anew{{length, array->shape[1]}, *array->bytes};
-    anew.elements.resize(static_cast<std::size_t>(length * array->shape[1]) * array->type.size);
-    const PackedArray after{array->type, anew.shape, std::make_shared<const Bytes>(anew.elements)};
-    const std::string type =
-        fmt::format("{}[{},{}]", field.value.type.substr(0, field.value.type.find('[')), length, array->shape[1]);
-    fields.push_back({field.name, {after, type}, std::move(anew)});
-  }
+  if (dialect != resizings.end()) fields = dialect->second(state, length);
   if (!fields.empty()) return fields;
-  throw Error(Status::refused, fmt::format("'{}': has no history of rows to make longer or shorter", state.path),
-              "only TransformerEngine's is resized");
+  throw Error(Status::refused, fmt::format("'{}': has no history that can be made longer or shorter", state.path),
+              "TransformerEngine's and flax's are resized; others' length is that of a configuration");
 }
 
 std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release) {

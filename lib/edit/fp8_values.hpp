@@ -1,25 +1,16 @@
 // Values of FP8 state that a user gives: scale.input=2^4, amax_history.grad_output=0.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lib/container/node_change.hpp"
 #include "lib/dialect/dialect.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/edit/fp8_key.hpp"
 
 namespace tare {
-
-/// WHAT.TENSOR: `scale` or `amax_history`, and a slot's role, in which * and ? are wildcards.
-struct Fp8Key {
-  bool is_scale = false;
-  std::string tensor;
-};
-
-/// Nothing where `key` is no such key.
-std::optional<Fp8Key> parse_fp8_key(std::string_view key);
 
 /// One field of a state as it becomes.
 struct NewField {
@@ -30,8 +21,9 @@ struct NewField {
 
 /// What `text` makes of the slots that the key means. A scale is a multiplier, as inspect shows it: it is stored as the
 /// framework stores it, and its reciprocal goes along where there is one. An amax is given to all entries of a history.
-/// Throws `refused` where no slot is meant, or the value is of no use (unless `force`), `invalid_argument` where it is
-/// no number.
+/// With a native name the number is what the field will hold. Throws `refused` where no slot is meant, or (unless
+/// `force`) the value is of no use or the scale is one that tensors in the checkpoint were quantised with: their values
+/// would change. Throws `invalid_argument` where it is no number.
 std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const std::string& text, bool force);
 
 /// As the framework starts: every scale 1, every history 0, of `length` entries where that is not 0. Throws `refused`
@@ -42,8 +34,9 @@ std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length);
 /// whose history says nothing stays. Throws as reset_fp8 does.
 std::vector<NewField> recomputed_fp8(const FoundScaler& state);
 
-/// Histories of `length` entries, as TransformerEngine makes them of loaded ones: zeros at the end, or a cut there; the
-/// recipe's own number goes along. Throws `refused` for state of other frameworks.
+/// Histories of `length` entries. TransformerEngine's as it makes them of loaded ones: zeros at the end, or a cut
+/// there; the recipe's own number goes along. flax's keep their newest entries where its rule looks for them. Throws
+/// `refused` for state of frameworks that would not load it.
 std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length);
 
 /// The columns of a GroupedLinear as that release orders them: up to 2.2 all inputs, all weights, all outputs; from 2.3

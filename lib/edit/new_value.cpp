@@ -54,14 +54,6 @@ bool is_word(const std::string& text) {
   return text == "true" || text == "false";
 }
 
-/// "float32" of "tensor:float32[1]"; empty for Python's own types.
-std::string element_name(const std::string& type) {
-  const std::size_t colon = type.find(':');
-  if (colon == std::string::npos || type.starts_with("object:")) return {};
-  const std::size_t end = type.find('[', colon);
-  return type.substr(colon + 1, end == std::string::npos ? end : end - colon - 1);
-}
-
 /// The same value with its only number replaced.
 Value with_number(Value value, const Value& number) {
   if (auto* list = std::get_if<ValueList>(&value.data)) {
@@ -78,7 +70,7 @@ Integer whole(double value) {
 }
 
 NewValue for_element(const Field& field, double number) {
-  const ElementType type = element_type(element_name(field.value.type));
+  const ElementType type = element_type_of(field.value);
   const Bytes bytes = element_bytes(type, number, std::endian::little);
   return {number, with_number(field.value, element_value(type, bytes.data())), {}};
 }
@@ -113,7 +105,7 @@ NewValue new_value(const Field& field, const std::string& text, bool force) {
     throw Error(Status::refused, fmt::format("{}={}: {} {}", field.name, text, float_text(number), problem),
                 "--force writes it all the same");
   }
-  if (!element_name(field.value.type).empty()) return for_element(field, number);
+  if (element_type_of(field.value).size != 0) return for_element(field, number);
   return for_python(field, number, is_word(text));
 }
 

@@ -28,11 +28,13 @@ namespace tare {
 namespace {
 
 /// What --align takes note of, and goes on with the files that are there.
-constexpr auto incomplete = std::to_array<std::string_view>({"rank-missing", "copies-missing"});
+constexpr auto incomplete =
+    std::to_array<std::string_view>({"rank-missing", "copies-missing", "incomplete-checkpoint"});
 
 void require_complete(const Checkpoint& checkpoint, const EditRequest& request) {
   for (const Finding& finding : checkpoint.findings) {
-    const bool is_incomplete = std::find(incomplete.begin(), incomplete.end(), finding.code) != incomplete.end();
+    const bool is_incomplete = finding.severity == Severity::error &&
+                               std::find(incomplete.begin(), incomplete.end(), finding.code) != incomplete.end();
     if (is_incomplete && !request.align) {
       throw Error(Status::refused, fmt::format("{}: {}", checkpoint.resolved, finding.message),
                   "--align edits the files that are there all the same");
@@ -81,7 +83,7 @@ class Planner {
       return finished();
     }
     if (request_.fp8 && request_.fp8->remove) plan_places(places_to_remove(checkpoint_, request_.layer));
-    if (request_.fp8 || std::any_of(request_.set.begin(), request_.set.end(), is_fp8)) {
+    if (request_.fp8 || sets_fp8()) {
       if (work_.empty() || has_fp8()) {
         for (const Scaler* scaler : chosen_fp8(checkpoint_, {request_.layer, request_.all})) plan_fp8(*scaler);
       }
@@ -99,7 +101,11 @@ class Planner {
   }
 
  private:
-  static bool is_fp8(const Assignment& assignment) { return parse_fp8_key(assignment.key).has_value(); }
+  [[nodiscard]] bool sets_fp8() const {
+    return std::any_of(request_.set.begin(), request_.set.end(), [this](const Assignment& assignment) {
+      return is_fp8_key(checkpoint_, assignment.key, request_.layer.has_value());
+    });
+  }
 
   EditPlan finished() {
     plan_files();
@@ -147,11 +153,7 @@ class Planner {
   }
 
   [[nodiscard]] std::vector<NewField> assigned_fp8(const FoundScaler& state, const Assignment& assignment) const {
-    const auto key = parse_fp8_key(assignment.key);
-    if (key) return new_fp8_values(state, *key, assignment.value, request_.force);
-    throw Error(Status::invalid_argument,
-                fmt::format("{} is no key of FP8 state, as others of this edit are", assignment.key),
-                "scale.TENSOR or amax_history.TENSOR; edit other state apart");
+    return new_fp8_values(state, fp8_key_of(state, assignment.key), assignment.value, request_.force);
   }
 
   void take(StateWork& state, std::vector<NewField> fields) const {

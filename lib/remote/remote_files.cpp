@@ -28,12 +28,13 @@ constexpr auto other_files = std::to_array<std::string_view>({
     "scaler.pt",           // accelerate, the Hugging Face Trainer
     "model_optim_rng.pt",  // Megatron
 });
-constexpr auto folders = std::to_array<std::string_view>({"mp_rank_00"});
+constexpr auto folders = std::to_array<std::string_view>({"mp_rank_00", "mp_rank_00_000", "mp_rank_00_000_000"});
 
 /// What nobody keeps. A server that has it answers to any name, with a page of its own or for ever.
 constexpr std::string_view name_of_nothing = "tare-asks-for-what-is-not-there";
 
-/// Files that are numbered from 0 on: the first that is not there is the end.
+/// Files that are numbered from 0 on, up to the first that is not there. Those behind a hole are asked for by name once
+/// the others have told how many there are.
 struct Series {
   std::string_view before, after;
   int digits;
@@ -88,8 +89,12 @@ std::shared_ptr<const Source> RemoteFiles::find(const std::string& path) const {
 bool RemoteFiles::is_folder(const std::string& path) const {
   const auto has = [&](std::string_view name) { return find(fmt::format("{}/{}", path, name)) != nullptr; };
   return std::any_of(index_names.begin(), index_names.end(), has) ||
-         std::any_of(other_files.begin(), other_files.end(), has) || has("mp_rank_00_model_states.pt") ||
-         has("mp_rank_00/model_optim_rng.pt");
+         std::any_of(other_files.begin(), other_files.end(), has) ||
+         std::any_of(
+             series.begin(), series.end(),
+             [&](const Series& row) { return has(fmt::format("{}{:0{}}{}", row.before, 0, row.digits, row.after)); }) ||
+         std::any_of(folders.begin(), folders.end(),
+                     [&](std::string_view folder) { return has(fmt::format("{}/model_optim_rng.pt", folder)); });
 }
 
 FileType RemoteFiles::type(const std::string& path) const {

@@ -57,7 +57,9 @@ Json slots_json(const FoundScaler& scaler) {
     members.add("newest_amax", summary.length == 0 ? Json() : Json(summary.newest));
     members.add("largest_amax", summary.length == 0 ? Json() : Json(summary.max));
     members.add("margin_bits", summary.margin_bits ? Json(*summary.margin_bits) : Json());
-    members.add("not_finite", report::size(summary.not_finite));
+    members.add("not_finite", report::size(summary.not_finite)).add("zero", report::size(summary.scales_zero));
+    members.add("stored_as", slot.scale->name).add("stored_scale", slot.stored());
+    members.add("stored_inverse", slot.meaning == ScaleMeaning::divisor).add("use", name(slot.use));
     return Json(members.take());
   };
   return report::list_of(fp8_slots(scaler), slot_of);

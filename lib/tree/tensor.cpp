@@ -70,6 +70,26 @@ bool encode_narrow(double number, std::byte* bytes) {
   return !std::isfinite(number) || std::isfinite(widen<Format>(pattern));
 }
 
+// A power of two and nothing else: its exponent with 127 added. 0xff is NaN; there is no zero and no sign.
+constexpr int e8m0_bias = 127;
+constexpr std::byte e8m0_nan{0xff};
+
+Value decode_e8m0(const std::byte* bytes) {
+  if (*bytes == e8m0_nan) return floating(std::numeric_limits<double>::quiet_NaN());
+  return floating(std::ldexp(1.0, std::to_integer<int>(*bytes) - e8m0_bias));
+}
+
+bool encode_e8m0(double number, std::byte* bytes) {
+  *bytes = e8m0_nan;
+  if (std::isnan(number)) return true;
+  int exponent = 0;
+  if (std::frexp(number, &exponent) != 0.5) return false;
+  const int code = exponent - 1 + e8m0_bias;
+  if (code < 0 || code >= std::to_integer<int>(e8m0_nan)) return false;
+  *bytes = static_cast<std::byte>(code);
+  return true;
+}
+
 Value decode_bool(const std::byte* bytes) {
   return {*bytes != std::byte{0}, "bool"};
 }
@@ -94,6 +114,7 @@ constexpr auto codecs = std::to_array<Codec>({
     {{"bfloat16", 2}, decode_narrow<Bf16>, encode_narrow<Bf16>},
     {{"float8_e4m3fn", 1}, decode_narrow<F8E4m3fn>, encode_narrow<F8E4m3fn>},
     {{"float8_e5m2", 1}, decode_narrow<F8E5m2>, encode_narrow<F8E5m2>},
+    {{"float8_e8m0fnu", 1}, decode_e8m0, encode_e8m0},
     {{"int64", 8}, decode_integer<std::int64_t>, encode_integer<std::int64_t>},
     {{"int32", 4}, decode_integer<std::int32_t>, encode_integer<std::int32_t>},
     {{"int16", 2}, decode_integer<std::int16_t>, encode_integer<std::int16_t>},
@@ -127,7 +148,9 @@ Bytes element_bytes(ElementType type, double number, std::endian order) {
   Bytes bytes(type.size);
   const Codec* codec = codec_of(type.name);
   if (codec == nullptr || !codec->encode(number, bytes.data())) {
-    throw Error(Status::refused, fmt::format("{} cannot hold {}", type.name, float_text(number)));
+    const bool is_power = codec != nullptr && codec->encode == encode_e8m0;
+    throw Error(Status::refused, fmt::format("{} cannot hold {}", type.name, float_text(number)),
+                is_power ? "it holds the powers of two from 2^-127 to 2^127" : "");
   }
   if (order == std::endian::big) std::reverse(bytes.begin(), bytes.end());
   return bytes;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 namespace tare {
@@ -27,6 +28,14 @@ double Value::as_double() const {
   if (const auto* flag = std::get_if<bool>(&one.data)) return *flag ? 1.0 : 0.0;
   if (const auto* integer = std::get_if<Integer>(&one.data)) return integer->as_double();
   return std::get<double>(one.data);
+}
+
+ElementType element_type_of(const Value& value) {
+  if (const auto* array = std::get_if<PackedArray>(&value.data)) return array->type;
+  const std::string_view type = value.type;
+  const std::size_t colon = type.find(':');
+  if (colon == type.npos) return {};
+  return element_type(type.substr(colon + 1, type.find('[', colon) - colon - 1));
 }
 
 Value PackedArray::at(std::uint64_t index) const {

@@ -41,6 +41,9 @@ struct Value {
   [[nodiscard]] double as_double() const;  ///< REQUIRES: number() is not null
 };
 
+/// Of the elements of a tensor, an array or a numpy scalar; size 0 for Python's own types.
+ElementType element_type_of(const Value& value);
+
 /// Same type and same value, bit for bit in meaning: nan equals nan, int 65536 is not float 65536.0, 0.0 is not -0.0.
 bool same(const Value& a, const Value& b);
 

@@ -138,6 +138,22 @@ class Checks:
         done = self.run("inspect", "--json", target, **variables)
         return done.stdout.replace(json.dumps(target)[1:-1], "TARGET"), done
 
+    def holes(self):
+        """Ranks that a server does not give do not agree: what the others say is there is asked for by name."""
+        case = self.corpus / "deepspeed/zero2_4ranks_tags/ckpt/global_step2"
+        names = ["mp_rank_00_model_states.pt"] + [f"zero_pp_rank_{r}_mp_rank_00_optim_states.pt" for r in range(4)]
+        for away in names:
+            def behaviour(request, away=away):
+                return bool(request.path.endswith(away) and (request.answer(404) or True))
+            server = Server(case.parent, behaviour)
+            answer, done = self.answer(f"{server.url}/global_step2")
+            found = json.loads(answer or "{}")
+            read = sorted(f["path"] for f in found.get("files", []))
+            self.expect(read == sorted(set(names) - {away}), f"without {away}: read {read}")
+            codes = [f["code"] for f in found.get("findings", []) if f["severity"] == "error"]
+            self.expect(codes == ["rank-missing"] and done.returncode == 1, f"without {away}: {codes} {done.stderr}")
+            server.http.shutdown()
+
     def same_as_local(self):
         server = Server(self.corpus)
         for case in CASES:
@@ -380,7 +396,7 @@ def main():
     checks = Checks(ask.parse_args())
     for check in (checks.same_as_local, checks.reads_little, checks.odd_servers, checks.wrong_ranges,
                   checks.leads_on, checks.slow_servers, checks.redirects_inside, checks.keeps_passwords,
-                  checks.changes_meanwhile, checks.s3):
+                  checks.changes_meanwhile, checks.s3, checks.holes):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")
     sys.exit(checks.failed > 0)

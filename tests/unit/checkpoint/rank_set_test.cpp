@@ -8,7 +8,8 @@ using namespace tare;
 namespace {
 
 std::vector<Finding> told(const std::vector<std::string>& paths,
-                          const std::vector<std::vector<std::size_t>>& holders = {}, std::vector<Finding> before = {}) {
+                          const std::vector<std::vector<std::size_t>>& holders = {}, std::vector<Finding> before = {},
+                          const SizesByFolder& sizes = {}) {
   std::vector<CheckpointFile> files;
   for (const std::string& path : paths) files.emplace_back().path = path;
   std::vector<Scaler> scalers;
@@ -17,7 +18,7 @@ std::vector<Finding> told(const std::vector<std::string>& paths,
     for (const std::size_t file : holder) scaler.copies.push_back({file, {file}});
   }
   const std::size_t known = before.size();
-  tell_of_incomplete_ranks(scalers, files, before);
+  tell_of_incomplete_ranks(scalers, files, sizes, before);
   return {before.begin() + static_cast<std::ptrdiff_t>(known), before.end()};
 }
 
@@ -26,15 +27,15 @@ std::vector<Finding> told(const std::vector<std::string>& paths,
 TEST_CASE("a gap in the ranks is told, a whole grid is not") {
   CHECK(told({"mp_rank_00/m.pt", "mp_rank_01/m.pt"}).empty());
   CHECK(told({"rank_0_dp_rank_0.pt", "rank_0_dp_rank_1.pt", "rank_1_dp_rank_0.pt", "rank_1_dp_rank_1.pt"}).empty());
-  CHECK(told({"rank3.pt"}).empty());
   CHECK(told({"epoch_3.pt", "epoch_7.pt"}).empty());
   const auto gap = told({"rank0.pt", "rank1.pt", "rank4.pt"});
   REQUIRE(gap.size() == 1);
   CHECK(gap[0].code == "rank-missing");
-  CHECK(gap[0].message == "3 rank files are there, but not that of ranks 2, 3");
+  CHECK(gap[0].severity == Severity::error);
+  CHECK(gap[0].message == "5 rank files are expected and 3 there: not that of ranks 2, 3");
   const auto corner = told({"mp_rank_00_000/m.pt", "mp_rank_00_001/m.pt", "mp_rank_01_001/m.pt"});
   REQUIRE(corner.size() == 1);
-  CHECK(corner[0].message == "3 rank files are there, but not that of rank 1_0");
+  CHECK(corner[0].message == "4 rank files are expected and 3 there: not that of rank 1_0");
 }
 
 TEST_CASE("numbers that are no grid of ranks are left alone") {
@@ -56,4 +57,73 @@ TEST_CASE("a scaler that some ranks lack is told with those ranks, unless one al
   CHECK(absent[0].code == "copies-missing");
   CHECK(absent[0].severity == Severity::error);
   CHECK(absent[0].message == "2 rank files hold it, but not that of ranks 1, 3");
+}
+
+namespace {
+
+/// What is told of files of one folder that says this of its ranks.
+std::vector<std::string> messages(const std::vector<std::string>& paths, const RankSizes& sizes) {
+  std::vector<std::string> texts;
+  for (const Finding& finding : told(paths, {}, {}, {{"", sizes}})) texts.push_back(finding.message);
+  return texts;
+}
+
+const std::vector<std::string> deepspeed = {"mp_rank_00_model_states.pt", "zero_pp_rank_0_mp_rank_00_optim_states.pt",
+                                            "zero_pp_rank_1_mp_rank_00_optim_states.pt"};
+
+}  // namespace
+
+TEST_CASE("the first rank is missed, too") {
+  REQUIRE(told({"rank1.pt"}).size() == 1);
+  CHECK(told({"rank1.pt"})[0].message == "2 rank files are expected and 1 there: not that of rank 0");
+}
+
+TEST_CASE("the last ranks are missed where a file says how many there are") {
+  RankSizes sizes;
+  sizes.partitions = 2, sizes.data = 2, sizes.model = 1, sizes.zero_stage = 2;
+  CHECK(messages(deepspeed, sizes).empty());
+  sizes.partitions = 4;
+  CHECK(messages(deepspeed, sizes) ==
+        std::vector<std::string>{"4 rank files are expected and 2 there: not that of ranks 2_0, 3_0"});
+  RankSizes megatron;
+  megatron.model = 2, megatron.pipeline = 2, megatron.expert = 1;
+  CHECK(messages({"mp_rank_00_000/m.pt", "mp_rank_00_001/m.pt"}, megatron).size() == 1);
+  CHECK(messages({"mp_rank_00/m.pt", "mp_rank_01/m.pt"}, megatron).empty());
+}
+
+TEST_CASE("a kind of files that is not there at all is missed") {
+  RankSizes sizes;
+  sizes.data = 2, sizes.zero_stage = 2;
+  CHECK(messages({deepspeed[0]}, sizes).size() == 1);
+  CHECK(messages({deepspeed[1], deepspeed[2]}, {}).size() == 1);
+  CHECK(messages({deepspeed[0], "zero/optimizer_state.pt"}, sizes).empty());
+  sizes.zero_stage = 0;
+  CHECK(messages({deepspeed[0]}, sizes).empty());
+}
+
+TEST_CASE("numbers that no run has are not believed") {
+  RankSizes sizes;
+  sizes.partitions = std::uint64_t{1} << 62, sizes.model = std::uint64_t{1} << 62;
+  CHECK(messages(deepspeed, sizes).size() <= 1);
+}
+
+TEST_CASE("names say how many files belong together") {
+  CHECK(told({"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"}).empty());
+  const auto one = told({"model-00002-of-00003.safetensors"});
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].message == "its name says that 3 files belong together, and 1 is there");
+  CHECK(told({"state-of-the-art.pt", "-of-5.pt"}).empty());
+}
+
+TEST_CASE("what is expected has a name, of the others' form") {
+  RankSizes sizes;
+  sizes.partitions = 3, sizes.data = 3, sizes.model = 1, sizes.zero_stage = 1;
+  CHECK(absent_rank_files(deepspeed, {{"", sizes}}) ==
+        std::vector<std::string>{"zero_pp_rank_2_mp_rank_00_optim_states.pt"});
+  CHECK(absent_rank_files({"step0/rank_0.pt", "step0/rank_2.pt"}, {}) == std::vector<std::string>{"step0/rank_1.pt"});
+  CHECK(absent_rank_files({"s1/" + deepspeed[1]}, {{"s1/", sizes}}).back() == "s1/mp_rank_00_model_states.pt");
+  RankSizes megatron;
+  megatron.model = 2, megatron.pipeline = 1;
+  CHECK(absent_rank_files({"mp_rank_00/model_optim_rng.pt"}, {{"", megatron}}) ==
+        std::vector<std::string>{"mp_rank_01/model_optim_rng.pt"});
 }

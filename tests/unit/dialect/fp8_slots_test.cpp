@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lib/dialect/fp8_state.hpp"
+#include "lib/dialect/judge_fp8.hpp"
 #include "lib/dialect/shapes.hpp"
 #include "tests/catch.hpp"
 
@@ -133,4 +134,53 @@ TEST_CASE("layers are chosen by their name or their path") {
   CHECK(is_layer(state, "layers.*"));
   CHECK(is_layer(state, "layers.0._extra_state"));
   CHECK_FALSE(is_layer(state, "layers.1*"));
+}
+
+TEST_CASE("what has no inverse is shown as it is stored") {
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK(stored_scale(ScaleMeaning::divisor, 4) == 0.25);
+  CHECK(stored_scale(ScaleMeaning::divisor, inf) == inf);
+  CHECK(stored_scale(ScaleMeaning::divisor, 0) == 0);
+  CHECK(std::isnan(stored_scale(ScaleMeaning::divisor, std::numeric_limits<double>::quiet_NaN())));
+}
+
+TEST_CASE("bytes are powers of two, and the summary leaves out what is no number") {
+  Field scales;
+  scales.name = "scales";
+  const auto bytes = std::make_shared<const Bytes>(Bytes{std::byte{126}, std::byte{0xff}, std::byte{129}});
+  scales.value = {PackedArray{element_type("uint8"), {3}, bytes}, "tensor:uint8[3]"};
+  const FoundScaler state = state_of(mxfp4_weight, {scales});
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].stored(0) == 0.5);
+  CHECK(slots[0].multiplier(2) == 0.25);
+  const Fp8Summary summary = summary_of(slots[0]);
+  CHECK(summary.scale_min == 0.25);
+  CHECK(summary.scale_max == 2);
+  CHECK(summary.scales_not_finite == 1);
+}
+
+TEST_CASE("a global scale multiplies where its blocks' scales divide, and an input's goes with no stored numbers") {
+  const FoundScaler state = state_of(compressed_tensors_fp4_weight,
+                                     {floats("weight_scale", {1}, {4}), floats("weight_global_scale", {1}, {64}),
+                                      floats("input_global_scale", {1}, {32})});
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 3);
+  CHECK(slots[0].multiplier() == 0.25);
+  CHECK(slots[1].multiplier() == 64);
+  CHECK(slots[1].use == ScaleUse::stored_data);
+  CHECK(slots[2].use == ScaleUse::calibrated);
+  CHECK(fp8_slots(transformer_engine())[0].use == ScaleUse::recomputed);
+}
+
+TEST_CASE("scales and histories that are no numbers are told, with the layer") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const FoundScaler state =
+      state_of(transformer_engine_state,
+               {floats("scale_fwd", {3}, {inf, 0, -1}), floats("amax_history_fwd", {2, 3}, {0, 0, 0, 1, inf, 3})});
+  std::vector<std::string> codes;
+  for (const Finding& finding : judge_fp8(state)) codes.push_back(finding.code);
+  CHECK(codes == std::vector<std::string>{"scale-not-finite", "scale-zero", "amax-not-finite", "scale-negative"});
+  CHECK(judge_fp8(state)[0].path == "layers.0");
+  CHECK(judge_fp8(transformer_engine()).empty());
 }

@@ -98,6 +98,51 @@ TEST_CASE("scales are computed from the greatest amax, or the newest, and the ma
   CHECK(numbers(recomputed_fp8(state_of({margin})), "scale_fwd") == Numbers{8, 4, 4});
 }
 
+TEST_CASE("native names set what is stored, and the other form of the same scale goes along") {
+  const FoundScaler state = state_of();
+  CHECK(numbers(new_fp8_values(state, fp8_key_of(state, "scale_fwd"), "8", false), "scale_inv_fwd") ==
+        Numbers(3, 0.125));
+  CHECK(numbers(new_fp8_values(state, fp8_key_of(state, "native:scale_inv_fwd"), "8", false), "scale_fwd") ==
+        Numbers(3, 0.125));
+  CHECK(numbers(new_fp8_values(state, fp8_key_of(state, "amax_history_fwd"), "5", false), "amax_history_fwd") ==
+        Numbers(9, 5.0));
+  CHECK_THROWS_AS(fp8_key_of(state, "weight_scale"), Error);
+}
+
+TEST_CASE("a scale that stored numbers were quantised with changes only where that is forced") {
+  FoundScaler state = state_of();
+  state.dialect = &deepseek_fp8_weight;
+  state.fields = {floats("weight_scale_inv", {0.5F, 0.25F})};
+  const Fp8Key key = fp8_key_of(state, "weight_scale_inv");
+  CHECK_THROWS_WITH(new_fp8_values(state, key, "1", false),
+                    Catch::Contains("whose values would become between 2 and 4 times what they are"));
+  CHECK_THROWS_AS(new_fp8_values(state, *parse_fp8_key("scale.weight"), "1", false), Error);
+  CHECK(numbers(new_fp8_values(state, key, "1", true), "weight_scale_inv") == Numbers{1, 1});
+}
+
+TEST_CASE("bytes that stand for powers of two take nothing else") {
+  FoundScaler state = state_of();
+  state.dialect = &mxfp4_weight;
+  Field scales;
+  scales.name = "scales";
+  scales.value = {PackedArray{element_type("uint8"), {2}, std::make_shared<const Bytes>(2, std::byte{127})},
+                  "a tensor"};
+  state.fields = {scales};
+  CHECK(numbers(new_fp8_values(state, fp8_key_of(state, "scales"), "2^3", true), "scales") == Numbers{130, 130});
+  CHECK(numbers(new_fp8_values(state, *parse_fp8_key("scale.weight"), "2^3", true), "scales") == Numbers{124, 124});
+  CHECK_THROWS_AS(new_fp8_values(state, fp8_key_of(state, "scales"), "3", true), Error);
+}
+
+TEST_CASE("flax's histories keep their newest entries where its rule looks for them") {
+  FoundScaler state = state_of();
+  state.dialect = &flax_fp8;
+  state.fields = {floats("input_scale", {1}), floats("input_amax_history", {5, 2, 3, 4})};  // 5, 4, 3, 2 by age
+  CHECK(numbers(resized_fp8(state, 3), "input_amax_history") == Numbers{5, 3, 4});
+  CHECK(numbers(resized_fp8(state, 6), "input_amax_history") == Numbers{5, 0, 0, 2, 3, 4});
+  state.dialect = &keras_float8;
+  CHECK_THROWS_AS(resized_fp8(state, 3), Error);
+}
+
 TEST_CASE("scales that go with stored tensors are neither reset nor computed") {
   FoundScaler state = state_of();
   state.dialect = &msamp_tensor;

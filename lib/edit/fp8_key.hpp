@@ -1,0 +1,35 @@
+// The keys of FP8 state: scale.TENSOR, amax_history.TENSOR, and the native names of its fields.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/checkpoint/checkpoint.hpp"
+
+namespace tare {
+
+/// WHAT.TENSOR: `scale` or `amax_history`, and a slot's role, in which * and ? are wildcards; or a field's native name.
+struct Fp8Key {
+  enum class What : std::uint8_t { scale, history, native };
+
+  What what = What::native;
+  std::string name;  ///< of the tensor, or the field
+};
+
+/// Nothing where `key` is no WHAT.TENSOR.
+std::optional<Fp8Key> parse_fp8_key(std::string_view key);
+
+/// As parse_fp8_key, or the native name of a field of that state, with or without `native:` in front. Throws
+/// `invalid_argument` for what is neither.
+Fp8Key fp8_key_of(const FoundScaler& state, std::string_view key);
+
+/// Whether a key is meant for FP8 state: a native name is, where layers are chosen or no loss scaler has it.
+bool is_fp8_key(const Checkpoint& checkpoint, const std::string& key, bool has_layers);
+
+/// What the key means in that state: a multiplier or an amax history, or a field as it is stored. Throws `refused`
+/// where that is not the value of one tensor.
+Value fp8_value(const FoundScaler& state, const Fp8Key& key);
+
+}  // namespace tare
