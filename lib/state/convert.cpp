@@ -450,8 +450,9 @@ class Converter {
 
   void lose(const std::string& key, std::optional<Role> role, const StateValue& value) {
     if (std::holds_alternative<std::monostate>(value)) return;
-    result_.values.push_back(
-        {Fate::lost, key, key, role, value, {}, fmt::format("{} has nothing of the kind", target_spec_.framework)});
+    const std::string why = keeper_ != nullptr ? keeper_->why_not(key.substr(key.find('.') + 1), role)
+                                               : fmt::format("{} has nothing of the kind", target_spec_.framework);
+    result_.values.push_back({Fate::lost, key, key, role, value, {}, why});
   }
 
   /// A counter is implied where the target acts as it says, now and after the next change of the scale.
