@@ -4,7 +4,6 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
-#include "lib/edit/checkpoint_scope.hpp"
 #include "lib/report/report.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"

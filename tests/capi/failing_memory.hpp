@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 
 namespace tare::test {
@@ -28,7 +29,9 @@ Attempt attempt(long n, const Call& call);
 /// behind but what a library keeps once for the next time.
 void fail_everywhere(const std::string& name, const Call& call, Whose whose = Whose::everyones);
 
-/// The same for a call that may give `status`, as it does where memory suffices, in spite of the failure.
-void fail_everywhere_or_give(int32_t status, const std::string& name, const Call& call);
+/// The same for a call that may give `status`, as it does where memory suffices, in spite of the failure. Of
+/// a call with more allocations than `most_in_turn` a sample of the others fails.
+void fail_everywhere_or_give(int32_t status, const std::string& name, const Call& call,
+                             long most_in_turn = std::numeric_limits<long>::max());
 
 }  // namespace tare::test

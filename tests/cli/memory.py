@@ -25,13 +25,13 @@ def main():
     ask.add_argument("--corpus", required=True)
     options = ask.parse_args()
     tare = Tare(options.tare)
-    source = next(pathlib.Path(options.corpus, "deepspeed/zero2_2ranks/ckpt").rglob("*zero_pp_rank_0_*"))
+    source = pathlib.Path(options.corpus, "torch/rank-files-t2.15/step100/rank0.pt")
     failed = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch, "step")
         folder.mkdir()
         for rank in range(RANKS):
-            shutil.copy(source, folder / source.name.replace("rank_0_", f"rank_{rank}_", 1))
+            shutil.copy(source, folder / f"rank{rank}.pt")
         for arguments in (["inspect", folder], ["edit", folder, "scale=2048", "--yes"], ["undo", folder, "--yes"]):
             answer = tare(*arguments)
             print(f"{arguments[0]}: {answer.peak_kib} KiB")

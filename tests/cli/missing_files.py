@@ -21,8 +21,7 @@ from corpus import cases_of
 UNTOLD = {
     "the scaler's own file, which runs without one do not have; that there is none is said (no-scaler)": [
         "accelerate/*/scaler.pt", "transformers/*/scaler.pt", "paddle/paddlenlp_trainer/*/scaler.pdparams",
-        "speechbrain/save/*/scaler.ckpt", "mindformers/common_json/*/common.json", "lightning/fsdp_sharded/*/meta.pt",
-        "mindspore/three_ranks_scaler_in_first/rank_0/*"],
+        "speechbrain/save/*/scaler.ckpt", "mindformers/common_json/*/common.json", "lightning/fsdp_sharded/*/meta.pt"],
     "the pointer or the mark of the newest save: the one before it is taken, and named": [
         "*/latest", "tensorflow/checkpoint_legacy/ckpt/checkpoint", "flax/msgpack_checkpoints/run/checkpoint_5",
         "flax/orbax_*/run/*/_CHECKPOINT_METADATA"],
@@ -30,6 +29,8 @@ UNTOLD = {
         "mindspore/four_ranks/rank_3/*", "mindspore/two_ranks_redundancy_removed/rank_1/*",
         "mindformers/checkpoint_monitor/checkpoint/rank_1/*", "nemo/mp_ranks/checkpoints/mp_rank_01/*",
         "torch/rank-files-*/step100/rank1.pt"],
+    "another copy stands in the metadata, or in another file, and which one is read is told": [
+        "megatron/dist_common_beside/ckpt/*/common.pt", "megatron/torch_distributed_optimizer/ckpt/*/mp_rank_00/model_optim_rng.pt"],
 }
 
 

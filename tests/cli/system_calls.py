@@ -20,10 +20,10 @@ import tempfile
 
 RANKS = 300
 PER_FILE = {"openat": 1, "pread64": 1, "newfstatat": 1, "fstat": 1, "close": 1}  # of a small file: each of these, once
-BETWEEN_THREADS = {"futex": 1, "rt_sigprocmask": 1}  # how many there are is the scheduler's choice; no journeys
+BETWEEN_THREADS = {"futex": 3, "rt_sigprocmask": 1}  # how many there are is the scheduler's choice; no journeys
 ANYTHING_ELSE = 60  # calls of the process itself
 ARRAYS = 2000
-FOR_ALL_ARRAYS = 200  # calls of any kind: those of the process, a few listings, the scaler's own files
+FOR_ALL_ARRAYS = 300  # calls of any kind: those of the process, a few listings, the scaler's own files
 
 
 def limit_open_files():
@@ -58,7 +58,7 @@ def main():
     ask.add_argument("--tare", required=True)
     ask.add_argument("--corpus", required=True)
     options = ask.parse_args()
-    source = next(pathlib.Path(options.corpus, "deepspeed/zero2_2ranks/ckpt").rglob("*zero_pp_rank_0_*"))
+    source = pathlib.Path(options.corpus, "torch/rank-files-t2.15/step100/rank0.pt")
 
     def run(*arguments):
         return subprocess.run(arguments, capture_output=True, text=True, preexec_fn=limit_open_files)
@@ -69,7 +69,7 @@ def main():
         folder = pathlib.Path(scratch, "step")
         folder.mkdir()
         for rank in range(RANKS):
-            shutil.copy(source, folder / source.name.replace("rank_0_", f"rank_{rank}_", 1))
+            shutil.copy(source, folder / f"rank{rank}.pt")
         trace = pathlib.Path(scratch, "trace")
         done = run("strace", "-f", "-o", trace, options.tare, "inspect", folder)
         if "ptrace" in done.stderr.lower() or not trace.exists():

@@ -78,7 +78,7 @@ TEST_CASE("only keys with a dot behind their word are of FP8 state") {
   CHECK_FALSE(parse_fp8_key("scale"));
   CHECK_FALSE(parse_fp8_key("scale."));
   CHECK_FALSE(parse_fp8_key("loss.scale"));
-  CHECK(parse_fp8_key("amax_history.input")->tensor == "input");
+  CHECK(parse_fp8_key("amax_history.input")->name == "input");
 }
 
 TEST_CASE("a fresh start is scales of 1 and histories of 0") {
