@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# The main job, on a bare Debian 12: installs what is missing, builds the tare command, and takes two real training runs
+# The main job, on a bare Debian 12 or 13: installs what is missing, builds the tare command, and takes two real training runs
 # through inspect, edit, diff and undo: a Hugging Face Trainer's whose scale collapsed to 0, and DeepSpeed's on four ranks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tools/packages.sh build
-cmake --preset release >/dev/null
-cmake --build --preset release --target tare test_data
+cmake --preset demo >/dev/null
+cmake --build --preset demo --target tare
 
-tare=$PWD/build/release/tools/tare
-cases=$PWD/build/release/tests/data/corpus
+tare=$PWD/build/demo/tools/tare
+cases=$PWD/build/demo/corpus
+python3 tests/data/unpack.py tests/data/corpus.tar.xz "$cases"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cp -a "$cases/transformers/run_collapse/run" "$scratch/broken"

@@ -75,8 +75,12 @@ std::string mapped_file(const char* line, std::uintptr_t address) {
   return unescaped(rest.substr(0, rest.find('\n')));
 }
 
+struct Closed {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
 std::string library_file() {
-  const std::unique_ptr<std::FILE, decltype(&std::fclose)> maps(std::fopen("/proc/self/maps", "re"), &std::fclose);
+  const std::unique_ptr<std::FILE, Closed> maps(std::fopen("/proc/self/maps", "re"));
   if (!maps && errno == ENOMEM) throw std::bad_alloc();
   std::array<char, PATH_MAX + 256> line{};
   std::string path;

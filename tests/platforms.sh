@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Does the README's two commands on bare systems, each in a chroot, and prints a table of what came of it.
+#
+#   tests/platforms.sh [--smoke] [PLATFORM...]     debian12 debian13 ubuntu2204 ubuntu2404; default: the two of Debian
+#
+# --smoke: the demo alone, which builds the command and uses it. The chroots are kept in build/platforms, or where
+# TARE_PLATFORMS says, with what was built in them. Exit 77, and a line that says why, where there can be none: without
+# root, debootstrap or a network.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+smoke=
+if [ "${1:-}" = --smoke ]; then
+  smoke=yes
+  shift
+fi
+platforms=("$@")
+[ ${#platforms[@]} -gt 0 ] || platforms=(debian12 debian13)
+kept=$(realpath -m "${TARE_PLATFORMS:-build/platforms}")
+
+not_run() {
+  echo "platforms: NOT RUN: $*"
+  exit 77
+}
+
+# suite_of PLATFORM: what debootstrap has to be told.
+suite_of() {
+  case $1 in
+    debian12) echo bookworm http://deb.debian.org/debian main ;;
+    debian13) echo trixie http://deb.debian.org/debian main ;;
+    ubuntu2204) echo jammy http://archive.ubuntu.com/ubuntu main,universe ;;
+    ubuntu2404) echo noble http://archive.ubuntu.com/ubuntu main,universe ;;
+    *) echo "platforms: there is no $1" >&2; exit 2 ;;
+  esac
+}
+
+# within ROOT COMMAND...: in the chroot, with /proc and /dev, which are gone with the command.
+within() {
+  local root=$1
+  shift
+  # shellcheck disable=SC2016
+  unshare --mount bash -c '
+    root=$1; shift
+    mount --rbind /proc "$root/proc" && mount --rbind /dev "$root/dev" &&
+      exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"' bash "$root" "$@"
+}
+
+# prepare PLATFORM: a chroot that has the sources of now, and what was built there before.
+prepare() {
+  local root=$kept/$1 suite mirror components
+  if [ ! -f "$root/.complete" ]; then
+    read -r suite mirror components < <(suite_of "$1")
+    rm -rf "$root"
+    debootstrap --variant=minbase --include=ca-certificates --components="$components" "$suite" "$root" "$mirror" \
+      >"$root.log" 2>&1 || return 1
+    touch "$root/.complete"
+  fi
+  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  mkdir -p "$root/tare"
+  find "$root/tare" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+  git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for file; do [ ! -e "$file" ] || printf "%s\0" "$file"; done' sh |
+    tar --null --no-recursion --files-from=- --create | tar --extract --directory "$root/tare"
+}
+
+# timed FILE COMMAND...: runs it with all that it says in FILE; prints the seconds that it took.
+timed() {
+  local log=$1 start=$SECONDS status=0
+  shift
+  "$@" >"$log" 2>&1 || status=$?
+  echo "$((SECONDS - start)) s"
+  return $status
+}
+
+# The highest glibc that any symbol asks for, of all the files that were built for users.
+lowest_glibc() {
+  local file
+  for file in "$@"; do
+    [ ! -f "$file" ] || grep -aoE '\bGLIBC_2\.[0-9]+' "$file"
+  done | sort -V | tail -n 1 | cut -d_ -f2
+}
+
+size_of() {
+  if [ -f "$1" ]; then echo "$(($(stat -Lc %s "$1") / 1024)) KiB"; else echo -; fi
+}
+
+# row PLATFORM DEMO BUILT: a line of the table.
+row() {
+  local root=$kept/$1 built=$kept/$1/tare/build/demo tests=- corpus=-
+  if [ -z "$smoke" ]; then
+    built=$kept/$1/tare/build/release
+    tests=$(tail -n 1 "$root.tests.log")
+    corpus=$(grep -oE '^inspect: [0-9]+ of [0-9]+ cases hold' "$root/tare/build/release/Testing/Temporary/LastTest.log" | cut -d' ' -f2-4)
+  fi
+  printf '%s | %s | %s | %s | %s | %s | %s | tare %s, tare-remote %s, libtare %s, HDF5 module %s | %s\n' \
+    "$(sed -n 's/^PRETTY_NAME="\(.*\)"$/\1/p' "$root/etc/os-release")" \
+    "$(within "$root" c++ --version | head -n 1)" \
+    "$(within "$root" uname -m)" \
+    "$(within "$root" ldd --version | head -n 1)" \
+    "$2" "$tests" "${corpus:--}" \
+    "$(size_of "$built/tools/tare")" "$(size_of "$built/tools/tare-remote")" "$(size_of "$built/lib/libtare.so")" \
+    "$(size_of "$built/lib/libtare_hdf5.so")" \
+    "$(lowest_glibc "$built/tools/tare-remote" "$built/lib/libtare.so" "$built/lib/libtare_hdf5.so")"
+}
+
+[ "$(id -u)" -eq 0 ] || not_run "chroots are root's"
+command -v debootstrap >/dev/null || not_run "there is no debootstrap"
+unshare --mount true 2>/dev/null || not_run "nothing can be mounted here"
+mkdir -p "$kept"
+
+failed=0
+rows=()
+for platform in "${platforms[@]}"; do
+  suite_of "$platform" >/dev/null || exit 2
+  prepare "$platform" || not_run "$platform cannot be fetched: $(tail -n 1 "$kept/$platform.log")"
+  root=$kept/$platform
+  within "$root" /tare/tools/packages.sh build >"$root.packages.log" 2>&1 || not_run "its packages cannot be fetched: $root.packages.log"
+  demo=$(timed "$root.demo.log" within "$root" /tare/tools/demo.sh) || { demo="FAILED after $demo"; failed=1; tail -n 20 "$root.demo.log"; }
+  [ -n "$smoke" ] || timed "$root.tests.log" within "$root" /tare/tests/run.sh >/dev/null || { failed=1; grep -A20 'tests FAILED' "$root.tests.log"; }
+  rows+=("$(row "$platform" "$demo")")
+done
+echo "distribution | compiler | architecture | libc | demo, with its build | tests | corpus | sizes | lowest glibc"
+printf '%s\n' "${rows[@]}"
+exit $failed
