@@ -10,10 +10,9 @@ build=(
   cmake ninja-build g++ python3
   libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libdeflate-dev libzstd-dev libhdf5-dev libhwy-dev
   libcurl4-openssl-dev
-  catch2
 )
 check=(
-  git clang clang-format clang-tidy
+  catch2 git clang clang-format clang-tidy
   pkg-config strace abigail-tools hdf5-tools python3-h5py rustc golang-go luajit gfortran ruby valgrind
 )
 fidelity=(python3-venv python3-dev)

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.."
 here=tests/fidelity
 cache=${TARE_FIDELITY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tare-fidelity}
 
-tools/packages.sh build fidelity
+tools/packages.sh build check fidelity
 cmake --preset release >/dev/null
 cmake --build --preset release --target tare tare_capi tare_hdf5 test_data
 
