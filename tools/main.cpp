@@ -1,34 +1,17 @@
-// The tare command: picks a verb, runs it, and turns what went wrong into a message and an exit code.
-#include <fmt/format.h>
+// The tare command: picks a verb and runs it.
 #include <malloc.h>
 #include <sys/mman.h>
 
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
-#include <new>
 
-#include "lib/base/error.hpp"
-#include "lib/base/text.hpp"
 #include "tools/command_line.hpp"
 #include "tools/network.hpp"
+#include "tools/outcome.hpp"
 #include "tools/standard_streams.hpp"
 #include "tools/verb.hpp"
 
 namespace {
-
-int exit_code(tare::Status status) {
-  switch (status) {
-    case tare::Status::invalid_argument:
-      return exit_usage;
-    case tare::Status::refused:
-    case tare::Status::conflict:
-    case tare::Status::mismatch:
-      return exit_refused;
-    default:
-      return exit_failed;
-  }
-}
 
 constexpr const char* closing_words =
     "KEYs are roles, the same words for every framework (scale, window, growth_tracker, hysteresis ...), or the names\n"
@@ -41,21 +24,6 @@ constexpr const char* closing_words =
     "  tare help edit\n\n"
     "Exit codes: 0 done; 1 the answer is no (copies disagree, something differs); 2 wrong usage;\n"
     "3 cannot be read, written or locked; 4 valid but refused; 5 the change is made, but its answer cannot be written.";
-
-int run_verb(const Run& run, const Terminal& terminal) {
-  try {
-    return run(terminal);
-  } catch (const tare::Error& error) {
-    terminal.say(fmt::format("tare: {}", tare::escaped(error.what())));
-    if (!error.hint.empty()) terminal.say(fmt::format("hint: {}", tare::escaped(error.hint)));
-    return exit_code(error.status);
-  } catch (const std::bad_alloc&) {
-    terminal.say("tare: out of memory");
-  } catch (const std::exception& error) {
-    terminal.say(fmt::format("tare: {}", tare::escaped(error.what())));
-  }
-  return exit_failed;
-}
 
 /// A process that lives for milliseconds spends much of them on page faults: its heap is one piece that starts with
 /// huge pages, where the system has them, so that most runs take a single fault for all their memory.
@@ -93,5 +61,6 @@ int main(int argc, char** argv) {
   TerminalOptions options;
   add_terminal_options(app, options);
   if (const auto exit_code = parse_words(app, {argv, static_cast<std::size_t>(argc)})) return *exit_code;
-  return run_verb(run, Terminal(options));
+  const Terminal terminal(options);
+  return outcome(terminal, [&] { return run(terminal); });
 }

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "lib/base/text.hpp"
 #include "lib/container/pickle_global.hpp"
 #include "tools/render.hpp"
 #include "tools/render_fp8.hpp"
+#include "tools/table.hpp"
 
 using namespace tare;
 
@@ -28,19 +30,27 @@ std::vector<const Field*> in_reading_order(const FoundScaler& scaler) {
   return fields;
 }
 
-std::string field_line(const Terminal& terminal, const Field& field) {
+constexpr std::array field_columns = {Align::left, Align::left, Align::left, Align::left, Align::left};
+
+TableRow field_row(const Field& field) {
   const std::string role(field.role ? name(*field.role) : "-");
   const std::string native = field.editable ? escaped(field.name) : escaped(field.name) + " (not editable)";
-  const std::string line = fmt::format("  {:<19} {:<20} {:<6} {:<17}", role, value_text(field.value),
-                                       power_text(field.value), escaped(field.value.type));
-  return terminal.styled(field.role ? Style::plain : Style::faint, line + " " + native) + "\n";
+  return {{role, value_text(field.value), power_text(field.value), escaped(field.value.type), native},
+          field.role ? Style::plain : Style::faint};
 }
 
 /// Not stored with the state: what the run was told.
-std::string configured_line(const Terminal& terminal, const ConfiguredValue& configured) {
-  const std::string line = fmt::format("  {:<19} {:<20} {:<6} {:<17} {}", configured.key, value_text(configured.value),
-                                       power_text(configured.value), "configuration", escaped(configured.from));
-  return terminal.styled(Style::faint, line) + "\n";
+TableRow configured_row(const ConfiguredValue& configured) {
+  return {{std::string(configured.key), value_text(configured.value), power_text(configured.value), "config",
+           escaped(configured.from)},
+          Style::faint};
+}
+
+std::string fields_table(const Terminal& terminal, const FoundScaler& state) {
+  std::vector<TableRow> rows;
+  for (const Field* field : in_reading_order(state)) rows.push_back(field_row(*field));
+  for (const ConfiguredValue& configured : state.configuration) rows.push_back(configured_row(configured));
+  return table(terminal, 2, field_columns, rows);
 }
 
 std::string scaler_block(const Terminal& terminal, const Checkpoint& checkpoint, const Scaler& scaler) {
@@ -57,8 +67,7 @@ std::string scaler_block(const Terminal& terminal, const Checkpoint& checkpoint,
                       : scaler.copies.size() > 1 ? ", which agree"
                                                  : "",
                       files_text(checkpoint, scaler));
-  for (const Field* field : in_reading_order(state)) text += field_line(terminal, *field);
-  for (const ConfiguredValue& configured : state.configuration) text += configured_line(terminal, configured);
+  text += fields_table(terminal, state);
   const GrowthOutlook outlook = growth_outlook(state);
   if (!outlook.sentence.empty()) text += fmt::format("  {}\n", outlook.sentence);
   return text;

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <vector>
 
 #include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
+#include "tools/table.hpp"
 
 using namespace tare;
 
@@ -44,6 +46,10 @@ std::string number(double value) {
   return fmt::format("{:.6g}", value);
 }
 
+std::string amax(double value) {
+  return fmt::format("{:.4g}", value);
+}
+
 std::string power(double value) {
   return std::isfinite(value) && value > 0 ? fmt::format("2^{:g}", std::log2(value)) : number(value);
 }
@@ -56,7 +62,9 @@ std::string scale_text(const Row& row) {
 }
 
 std::string margin_text(const Fp8Summary& summary) {
-  return summary.margin_bits ? fmt::format("{:+.2f}", *summary.margin_bits) : "-";
+  if (!summary.margin_bits) return "-";
+  const double hundredths = std::round(*summary.margin_bits * 100);
+  return fmt::format("{:+.2f}", (hundredths + 0.0) / 100);  // + 0.0: -0 is 0
 }
 
 /// What is wrong with the scales or the history; empty where nothing is.
@@ -77,39 +85,46 @@ std::string state_text(const Row& row) {
   return row.summary.is_dead() ? row.stored_as + ": no amax yet" : row.stored_as;
 }
 
-/// Weights' scales have no history: their table is narrow.
-constexpr const char* columns = "{:<16} {:<26} {:>12} {:>12} {:>11} {:>8}  {}";
-constexpr const char* narrow_columns = "{:<16} {:<26} {}";
 constexpr const char* last_column = "stored as";
+constexpr std::array columns = {Align::left,  Align::left,  Align::right, Align::right,
+                                Align::right, Align::right, Align::left};
+constexpr std::array summary_columns = {Align::left,  Align::right, Align::left, Align::right,
+                                        Align::right, Align::right, Align::left};
+/// Weights' scales have no history.
+constexpr std::array columns_without_history = {Align::left, Align::left, Align::left};
 
-std::string heading(bool has_histories) {
-  return "  " +
-         (has_histories
-              ? fmt::format(columns, "tensor", "scale", "newest amax", "largest", "filled", "margin", last_column)
-              : fmt::format(narrow_columns, "tensor", "scale", last_column)) +
-         "\n";
+std::vector<std::string> cells_of(const Row& row) {
+  const Fp8Summary& s = row.summary;
+  const bool has_history = s.length > 0;
+  return {escaped(row.role),
+          scale_text(row),
+          has_history ? amax(s.newest) : "-",
+          has_history ? amax(s.max) : "-",
+          has_history ? fmt::format("{}/{}", s.filled, s.length) : "-",
+          margin_text(s),
+          state_text(row)};
 }
 
-std::string line_of(const Row& row, bool has_histories) {
-  const Fp8Summary& s = row.summary;
-  if (!has_histories) return fmt::format(narrow_columns, escaped(row.role), scale_text(row), state_text(row));
-  const bool has_history = s.length > 0;
-  return fmt::format(columns, escaped(row.role), scale_text(row), has_history ? number(s.newest) : "-",
-                     has_history ? number(s.max) : "-", has_history ? fmt::format("{}/{}", s.filled, s.length) : "-",
-                     margin_text(s), state_text(row));
+bool has_histories(const std::vector<Row>& rows) {
+  return std::ranges::any_of(rows, [](const Row& row) { return row.summary.length > 0; });
 }
 
 std::string all_rows(const Terminal& terminal, const std::vector<Row>& rows) {
-  const bool has_histories = std::ranges::any_of(rows, [](const Row& row) { return row.summary.length > 0; });
-  std::string text = heading(has_histories);
+  const bool is_wide = has_histories(rows);
+  std::vector<TableRow> lines;
+  lines.push_back(
+      {is_wide ? std::vector<std::string>{"tensor", "scale", "newest", "largest", "filled", "margin", last_column}
+               : std::vector<std::string>{"tensor", "scale", last_column}});
   std::string layer;
   for (const Row& row : rows) {
-    if (row.layer != layer) text += "  " + terminal.styled(Style::strong, escaped(row.layer)) + "\n";
+    if (row.layer != layer) lines.push_back({{escaped(row.layer)}, Style::strong});
     layer = row.layer;
     const Style style = illness(row.summary).empty() ? Style::plain : Style::bad;
-    text += "    " + terminal.styled(style, line_of(row, has_histories)) + "\n";
+    lines.push_back(
+        {is_wide ? cells_of(row) : std::vector<std::string>{escaped(row.role), scale_text(row), state_text(row)},
+         style});
   }
-  return text;
+  return is_wide ? table(terminal, 4, columns, lines) : table(terminal, 4, columns_without_history, lines);
 }
 
 struct Spread {
@@ -122,8 +137,14 @@ Spread spread_of(std::vector<double> values) {
   return {values.front(), values[values.size() / 2], values.back()};
 }
 
-std::string spread_text(const Spread& spread) {
-  return fmt::format("{} .. {} .. {}", number(spread.min), number(spread.median), number(spread.max));
+/// A line of what the tensors of one role hold; `values` may be none.
+TableRow spread_row(std::string role, std::string count, std::string what, const std::vector<double>& values,
+                    std::string stored_as) {
+  if (values.empty())
+    return {{std::move(role), std::move(count), std::move(what), "-", "-", "-", std::move(stored_as)}};
+  const Spread spread = spread_of(values);
+  return {{std::move(role), std::move(count), std::move(what), number(spread.min), number(spread.median),
+           number(spread.max), std::move(stored_as)}};
 }
 
 /// What is wrong, or unusual, with a tensor; empty where nothing is.
@@ -137,11 +158,20 @@ std::string remark_on(const Row& row, double usual_scale) {
   return {};
 }
 
+std::string outliers_text(const Terminal& terminal, const std::vector<std::string>& outliers) {
+  if (outliers.empty()) return {};
+  std::string text = fmt::format("  {} stand out:\n", outliers.size());
+  for (std::size_t i = 0; i < std::min(outliers.size(), most_outliers); ++i) {
+    text += "    " + terminal.styled(Style::warning, outliers[i]) + "\n";
+  }
+  if (outliers.size() > most_outliers) text += fmt::format("    and {} more\n", outliers.size() - most_outliers);
+  return text;
+}
+
 std::string summarised(const Terminal& terminal, const std::vector<Row>& rows) {
   std::map<std::string, std::vector<const Row*>> roles;
   for (const Row& row : rows) roles[row.role].push_back(&row);
-  std::string text = fmt::format("  {:<16} {:>6}  {:<36} {:<36} {:<30} {}\n", "tensor", "count",
-                                 "scale: least .. median .. most", "largest amax", "margin in bits", last_column);
+  std::vector<TableRow> lines{{{"tensor", "count", "", "least", "median", "most", last_column}}};
   std::vector<std::string> outliers;
   for (const auto& [role, members] : roles) {
     std::vector<double> scales;
@@ -152,21 +182,18 @@ std::string summarised(const Terminal& terminal, const std::vector<Row>& rows) {
       if (row->summary.length > 0) amaxes.push_back(row->summary.max);
       if (row->summary.margin_bits) margins.push_back(*row->summary.margin_bits);
     }
-    const Spread usual = spread_of(std::move(scales));
-    text += fmt::format("  {:<16} {:>6}  {:<36} {:<36} {:<30} {}\n", escaped(role), members.size(), spread_text(usual),
-                        amaxes.empty() ? "-" : spread_text(spread_of(std::move(amaxes))),
-                        margins.empty() ? "-" : spread_text(spread_of(std::move(margins))), members.front()->stored_as);
+    lines.push_back(
+        spread_row(escaped(role), fmt::to_string(members.size()), "scale", scales, members.front()->stored_as));
+    if (!amaxes.empty()) lines.push_back(spread_row("", "", "largest amax", amaxes, ""));
+    if (!margins.empty()) lines.push_back(spread_row("", "", "margin in bits", margins, ""));
+    const double usual_scale = spread_of(scales).median;
     for (const Row* row : members) {
-      const std::string remark = remark_on(*row, usual.median);
+      const std::string remark = remark_on(*row, usual_scale);
       if (!remark.empty()) outliers.push_back(fmt::format("{} {}: {}", escaped(row->layer), escaped(role), remark));
     }
   }
-  if (!outliers.empty()) text += fmt::format("  {} stand out:\n", outliers.size());
-  for (std::size_t i = 0; i < std::min(outliers.size(), most_outliers); ++i) {
-    text += "    " + terminal.styled(Style::warning, outliers[i]) + "\n";
-  }
-  if (outliers.size() > most_outliers) text += fmt::format("    and {} more\n", outliers.size() - most_outliers);
-  return text + "  --layer GLOB shows every tensor of the layers that match, --json everything\n";
+  return table(terminal, 2, summary_columns, lines) + outliers_text(terminal, outliers) +
+         "  --layer GLOB shows every tensor of the layers that match, --json everything\n";
 }
 
 }  // namespace
@@ -187,9 +214,10 @@ std::string render_fp8(const Terminal& terminal, const Checkpoint& checkpoint, c
       }
     }
     const bool is_whole = !layers.empty() || scalers.size() <= most_shown;
-    text += fmt::format("\n{}  {}: {} layer{}, {} tensor{}; FP8 = value x scale\n",
-                        terminal.styled(Style::strong, name), scalers.front()->state().dialect->framework,
-                        scalers.size(), scalers.size() == 1 ? "" : "s", rows.size(), rows.size() == 1 ? "" : "s");
+    text +=
+        fmt::format("\n{}  {}: {} layer{}, {} tensor{}; FP8 = value x scale{}\n", terminal.styled(Style::strong, name),
+                    scalers.front()->state().dialect->framework, scalers.size(), scalers.size() == 1 ? "" : "s",
+                    rows.size(), rows.size() == 1 ? "" : "s", has_histories(rows) ? "; newest and largest amax" : "");
     text += is_whole ? all_rows(terminal, rows) : summarised(terminal, rows);
   }
   return text;

@@ -1,4 +1,5 @@
 #include <memory>
+#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/base/files.hpp"
@@ -7,6 +8,7 @@
 #include "lib/report/report.hpp"
 #include "tools/network.hpp"
 #include "tools/open.hpp"
+#include "tools/outcome.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
 #include "tools/standard_input.hpp"
@@ -17,7 +19,7 @@ using namespace tare;
 namespace {
 
 struct Options {
-  std::string path;
+  std::vector<std::string> paths;
   std::string torch;
   std::string plain;
   std::optional<std::string> at;
@@ -26,15 +28,14 @@ struct Options {
   bool force = false;
 };
 
-int attest_checkpoint(const Terminal& terminal, const Options& options) {
-  const TorchRelease release = options.torch.empty() ? newest_torch_release() : require_torch_release(options.torch);
-  if (is_url(options.path) || options.path == standard_input_path) {
-    throw Error(Status::refused, options.path + ": attest reads files of this machine",
-                "download the checkpoint first");
-  }
-  reach_output(options.plain);
-  if (!options.plain.empty()) require_replaceable(terminal, options.plain, options.force);
-  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
+void require_this_machine(const std::string& path) {
+  if (!is_url(path) && path != standard_input_path) return;
+  throw Error(Status::refused, path + ": attest reads files of this machine", "download the checkpoint first");
+}
+
+int attest_path(const Terminal& terminal, const Options& options, TorchRelease release, const std::string& path) {
+  require_this_machine(path);
+  const auto [checkpoint, pending] = open_for_reading(terminal, path, {});
   if (pending) terminal.say(render_pending(*pending));
   const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
   const Attestation attestation = attest(checkpoint, release, scope);
@@ -46,12 +47,23 @@ int attest_checkpoint(const Terminal& terminal, const Options& options) {
   return attestation.is_plain() ? exit_done : exit_no;
 }
 
+int attest_all(const Terminal& terminal, const Options& options) {
+  const TorchRelease release = options.torch.empty() ? newest_torch_release() : require_torch_release(options.torch);
+  if (!options.plain.empty() && options.paths.size() > 1) {
+    throw Error(Status::invalid_argument, "--write-plain takes the state of one PATH", "attest them one by one");
+  }
+  reach_output(options.plain);
+  if (!options.plain.empty()) require_replaceable(terminal, options.plain, options.force);
+  return outcome_of_each(terminal, options.paths,
+                         [&](const std::string& path) { return attest_path(terminal, options, release, path); });
+}
+
 }  // namespace
 
 void add_attest(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("attest", "Prove what a checkpoint can do to whoever loads it");
-  verb->add_option("PATH", options->path, "As for inspect")->required();
+  verb->add_option("PATH", options->paths, "As for inspect")->required();
   verb->add_option("--torch", options->torch,
                    "The torch release whose weights_only counts (default: the newest known)");
   verb->add_option("--write-plain", options->plain,
@@ -60,7 +72,7 @@ void add_attest(CLI::App& app, Run& run) {
                    "Which scaler to write, by its path; of FP8 state, which layers (* and ? are wildcards)");
   verb->add_flag("--force", options->force, "Replace the file of --write-plain");
   verb->add_flag("--all", options->all, "Of a run folder every checkpoint, and not that alone which it leads to");
-  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.attest/1)");
+  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.attest/1): a document a PATH");
   verb->footer(
       "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"
       "TransformerEngine's extra state: allowed (by weights_only), framework, unknown, or dangerous (os.system ...).\n"
@@ -75,5 +87,5 @@ void add_attest(CLI::App& app, Run& run) {
       "  tare attest checkpoint.pt --torch 2.5\n"
       "  tare attest run --all\n"
       "  tare attest checkpoint.pt --write-plain scaler.json");
-  verb->callback([options, &run] { run = [options](const Terminal& t) { return attest_checkpoint(t, *options); }; });
+  verb->callback([options, &run] { run = [options](const Terminal& t) { return attest_all(t, *options); }; });
 }

@@ -1,5 +1,7 @@
 #include <memory>
+#include <vector>
 
+#include "lib/base/error.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/fp8_state.hpp"
@@ -8,6 +10,7 @@
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
+#include "tools/outcome.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
@@ -17,7 +20,7 @@ using namespace tare;
 namespace {
 
 struct Options {
-  std::string path;
+  std::vector<std::string> paths;
   std::string layers;
   std::string save;
   bool json = false;
@@ -42,11 +45,10 @@ ScalerState state_to_save(const Checkpoint& checkpoint, const std::string& layer
   return fp8_state_of(fp8);
 }
 
-int inspect(const Terminal& terminal, const Options& options) {
-  reach(options.path);
-  reach_output(options.save);
-  if (!options.save.empty()) require_replaceable(terminal, options.save, options.force);
-  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {.list_globals = options.globals});
+int inspect_path(const Terminal& terminal, const Options& options, const std::string& path, bool& has_answered) {
+  const auto [checkpoint, pending] = open_for_reading(terminal, path, {.list_globals = options.globals});
+  if (has_answered && !options.json) terminal.answer("\n");
+  has_answered = true;
   if (options.json) {
     terminal.answer(inspect_json(checkpoint, pending, {.globals = options.globals}));
   } else {
@@ -58,15 +60,27 @@ int inspect(const Terminal& terminal, const Options& options) {
   return is_negative(checkpoint) ? exit_no : exit_done;
 }
 
+int inspect(const Terminal& terminal, const Options& options) {
+  for (const std::string& path : options.paths) reach(path);
+  reach_output(options.save);
+  if (!options.save.empty() && options.paths.size() > 1) {
+    throw Error(Status::invalid_argument, "--save takes the state of one PATH", "inspect them one by one");
+  }
+  if (!options.save.empty()) require_replaceable(terminal, options.save, options.force);
+  bool has_answered = false;
+  return outcome_of_each(terminal, options.paths,
+                         [&](const std::string& path) { return inspect_path(terminal, options, path, has_answered); });
+}
+
 }  // namespace
 
 void add_inspect(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("inspect", "Show the scaler state of a checkpoint");
-  verb->add_option("PATH", options->path,
-                   "A checkpoint file, a folder of rank files, or a run folder; - for standard input")
+  verb->add_option("PATH", options->paths,
+                   "Checkpoint files, folders of rank files, or run folders; - for standard input")
       ->required();
-  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.inspect/1)");
+  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.inspect/1): a document a PATH");
   verb->add_option("--layer", options->layers, "Show every FP8 tensor of the layers that match: * and ? are wildcards");
   verb->add_option(
       "--save", options->save,
@@ -79,6 +93,7 @@ void add_inspect(CLI::App& app, Run& run) {
       "  tare inspect checkpoint.pt              one file\n"
       "  tare inspect run/global_step4200        all rank files of a step, compared\n"
       "  tare inspect run                        the step that the framework would resume from\n"
+      "  tare inspect run/checkpoint-*           each of them\n"
       "  tare inspect model.pt --layer 'layers.1?.*'   the FP8 state of these layers, tensor by tensor\n"
       "  tare inspect checkpoint.pt --globals    what could run if it were loaded without weights_only");
   verb->callback([options, &run] { run = [options](const Terminal& t) { return inspect(t, *options); }; });

@@ -151,6 +151,21 @@ TEST_CASE("a compact dataset is in its header, whose checksum follows") {
   }
 }
 
+TEST_CASE("a block of the user's in front of the superblock moves all that follows, and no other byte") {
+  const auto size = GENERATE(std::size_t{512}, std::size_t{1024}, std::size_t{65536});
+  Bytes image(size, std::byte{'u'});
+  const Bytes file = corpus_bytes("keras/weights_jax/model.weights.h5");
+  image.insert(image.end(), file.begin(), file.end());
+  CHECK(differing(open_image(file)->tree(), open_image(image)->tree()).empty());
+  const auto plain = change_value(file, {"optimizer", "vars", "3"}, 8192.0);
+  const auto moved = change_value(image, {"optimizer", "vars", "3"}, 8192.0);
+  CHECK(number_at(*moved.container, {"optimizer", "vars", "3"}) == 8192.0);
+  std::vector<std::uint64_t> expected = changed_offsets(file, plain.image);
+  for (std::uint64_t& offset : expected) offset += size;
+  CHECK(changed_offsets(image, moved.image) == expected);
+  CHECK_FALSE(expected.empty());
+}
+
 TEST_CASE("numbers of the other byte order are read and written") {
   const Bytes image = seed("big_endian");
   CHECK(number_at(*open_image(image), {"optimizer", "vars", "2"}) == 3);

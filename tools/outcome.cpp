@@ -1,0 +1,51 @@
+#include "tools/outcome.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+
+#include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
+#include "tools/verb.hpp"
+
+namespace {
+
+int exit_code(tare::Status status) {
+  switch (status) {
+    case tare::Status::invalid_argument:
+      return exit_usage;
+    case tare::Status::refused:
+    case tare::Status::conflict:
+    case tare::Status::mismatch:
+      return exit_refused;
+    default:
+      return exit_failed;
+  }
+}
+
+}  // namespace
+
+int outcome(const Terminal& terminal, const std::function<int()>& verb) {
+  try {
+    return verb();
+  } catch (const tare::Error& error) {
+    terminal.say(fmt::format("tare: {}", tare::escaped(error.what())));
+    if (!error.hint.empty()) terminal.say(fmt::format("hint: {}", tare::escaped(error.hint)));
+    return exit_code(error.status);
+  } catch (const std::bad_alloc&) {
+    terminal.say("tare: out of memory");
+  } catch (const std::exception& error) {
+    terminal.say(fmt::format("tare: {}", tare::escaped(error.what())));
+  }
+  return exit_failed;
+}
+
+int outcome_of_each(const Terminal& terminal, const std::vector<std::string>& paths,
+                    const std::function<int(const std::string&)>& verb) {
+  if (paths.size() == 1) return verb(paths.front());
+  int worst = exit_done;
+  for (const std::string& path : paths) worst = std::max(worst, outcome(terminal, [&] { return verb(path); }));
+  return worst;
+}
