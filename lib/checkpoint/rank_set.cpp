@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "lib/base/limits.hpp"
@@ -106,6 +107,36 @@ void tell_of_absent_kinds(const std::vector<std::string>& paths, const SizesByFo
   }
 }
 
+/// Files that a framework always writes beside others, in one folder.
+struct FilePair {
+  std::string_view file, beside, what;
+};
+
+constexpr std::array pairs = {
+    FilePair{"distrib_optim.pt", "model_optim_rng.pt", "where Megatron keeps its grad scaler"},
+};
+
+std::string beside(const std::string& path, const FilePair& pair) {
+  return path.substr(0, path.size() - pair.file.size()).append(pair.beside);
+}
+
+/// `tell(pair, path of what it should stand beside)`
+template <class Tell>
+void for_each_lonely(const std::vector<std::string>& paths, const Tell& tell) {
+  const std::set<std::string> there(paths.begin(), paths.end());
+  for (const std::string& path : paths) {
+    for (const FilePair& pair : pairs) {
+      if (file_name(path) == pair.file && !there.contains(beside(path, pair))) tell(pair, path);
+    }
+  }
+}
+
+void tell_of_lonely(const std::vector<std::string>& paths, std::vector<Finding>& findings) {
+  for_each_lonely(paths, [&](const FilePair& pair, const std::string& path) {
+    tell_missing(path, fmt::format("{}, {}, is not there", pair.beside, pair.what), findings);
+  });
+}
+
 void tell_of_absence(const std::vector<Scaler>& scalers, const std::vector<CheckpointFile>& files,
                      const std::map<std::string, RankGroup>& groups, std::vector<Finding>& findings) {
   std::map<std::size_t, std::set<std::string>> holders;  // by the scalers' group
@@ -155,6 +186,7 @@ std::vector<std::string> absent_rank_files(const std::vector<std::string>& paths
     if (lacks_optimizer(files, sizes_of(sizes, folder))) add_optimizer_files(folder, sizes_of(sizes, folder), names);
     if (files.has_optimizer && !files.has_model) names.push_back(folder + "mp_rank_00_model_states.pt");
   }
+  for_each_lonely(paths, [&](const FilePair& pair, const std::string& path) { names.push_back(beside(path, pair)); });
   return names;
 }
 
@@ -167,6 +199,7 @@ void tell_of_incomplete_ranks(const std::vector<Scaler>& scalers, const std::vec
   }
   tell_of_gaps(groups_of(paths), sizes, findings);
   tell_of_absent_kinds(paths, sizes, findings);
+  tell_of_lonely(paths, findings);
   for (Finding& finding : told_of_parts(paths)) findings.push_back(std::move(finding));
 }
 

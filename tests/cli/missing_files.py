@@ -29,8 +29,8 @@ UNTOLD = {
         "mindspore/four_ranks/rank_3/*", "mindspore/two_ranks_redundancy_removed/rank_1/*",
         "mindformers/checkpoint_monitor/checkpoint/rank_1/*", "nemo/mp_ranks/checkpoints/mp_rank_01/*",
         "torch/rank-files-*/step100/rank1.pt"],
-    "another copy stands in the metadata, or in another file, and which one is read is told": [
-        "megatron/dist_common_beside/ckpt/*/common.pt", "megatron/torch_distributed_optimizer/ckpt/*/mp_rank_00/model_optim_rng.pt"],
+    "metadata.json does not tell of it, and Megatron itself then loads the copy beside the tensors, which is shown": [
+        "megatron/dist_common_beside/ckpt/*/common.pt"],
 }
 
 
