@@ -8,7 +8,7 @@ set -euo pipefail
 
 build=(
   cmake ninja-build g++ python3
-  libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libdeflate-dev libzstd-dev libhdf5-dev libhwy-dev
+  libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libdeflate-dev libzstd-dev liblzma-dev libhdf5-dev libhwy-dev
   libcurl4-openssl-dev
 )
 check=(

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/container/compressed.hpp"
 #include "lib/container/container.hpp"
 #include "lib/container/hdf5.hpp"
 #include "lib/container/json.hpp"
@@ -72,6 +73,7 @@ constexpr auto formats = std::to_array<Format>({
     {[](const Source& source, ByteView) { return has_hdf5_behind(source); }, open_hdf5},
     {is_old_pickle, open_pickle_file},
     {[](const Source&, ByteView head) { return starts_like_json(head); }, open_json},
+    {[](const Source&, ByteView head) { return starts_like_compressed(head); }, open_compressed},
 });
 
 }  // namespace

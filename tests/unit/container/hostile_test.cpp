@@ -35,7 +35,7 @@ constexpr Refused refused[] = {
     {"deep-marks", "evil.pt", Status::corrupt},
     {"empty", "evil.pt", Status::unsupported},
     {"frame-long", "evil.pt", Status::corrupt},
-    {"gzip", "evil.pt", Status::unsupported},
+    {"gzip", "evil.pt", Status::corrupt},
     {"html", "evil.pt", Status::unsupported},
     {"int-digits", "evil.pt", Status::corrupt},
     {"legacy-count", "evil.pt", Status::corrupt},

@@ -47,7 +47,7 @@ TEST_CASE("formats with no magic number are told by their structure") {
 
 TEST_CASE("a message says what a file looks like") {
   CHECK(message_of({}).find("an empty file") != std::string::npos);
-  CHECK(message_of(bytes_of("\x1f\x8b\x08"sv)).find("a gzip file") != std::string::npos);
+  CHECK(message_of(bytes_of("\x28\xb5\x2f\xfd"sv)).find("a zstd file") != std::string::npos);
   CHECK(message_of(bytes_of("<html>"sv)).find("a web page") != std::string::npos);
   CHECK(message_of(bytes_of("just words"sv)).find("a text file") != std::string::npos);
   CHECK(message_of(Bytes(100)).find("zero bytes") != std::string::npos);
