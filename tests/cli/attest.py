@@ -62,7 +62,7 @@ DOUBTFUL = (
     ("model.safetensors", safetensors_and_pickle(), b"raw control character"),
     ("two.pkl", b"\x80\x02}q\0." + b"\x80\x02" + CALL, b"behind the end of the pickle"),
     (".state", gzip.compress(CALL), b"gzip"),
-    ("state.joblib", zlib.compress(CALL), b"nothing that tare knows"),
+    ("state.joblib", zlib.compress(CALL), b"zlib"),
     ("state.bz2", bz2.compress(CALL), b"bzip2"),
     ("state.xz", lzma.compress(CALL), b"xz"),
     ("modeling.py", b"import os\n", b"is code"),
