@@ -133,7 +133,7 @@ TEST_CASE("what is packed, code, or of no known kind is told, hidden or not, how
     fs::remove_all(folder.path() / name);
   };
   is_told("state.joblib", "\x1f\x8b\x08\0\0\0\0\0"s, "gzip");
-  is_told("state.pkl", "\x78\x9c\x4b\x01"s, "nothing that tare knows");
+  is_told("state.pkl", "\x78\x9c\x4b\x01"s, "zlib");
   is_told("state.xz", "\xfd\x37zXZ\0\0"s, "xz");
   is_told("state.bz2", "BZh91AY&SY\x80", "bzip2");
   is_told("a/b/c/d/e/f/.g", "\x01\x02\x03"s, "nothing that tare knows");
