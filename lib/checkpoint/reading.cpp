@@ -10,6 +10,7 @@
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
 #include "lib/container/keras_config.hpp"
+#include "lib/dialect/quantised_optimizer.hpp"
 
 namespace tare {
 namespace {
@@ -36,6 +37,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   std::vector<FoundScaler> scalers =
       find_scalers(container->tree(), {relative, configuration_of(*container)}, reading.findings);
   reading.configurations = find_configurations(container->tree());
+  if (auto told = told_of_quantised_optimizer(container->tree())) reading.findings.push_back(std::move(*told));
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
                                       [](const Finding& finding) { return finding.code == "state-not-read"; });
   if (scalers.empty() && !reading.may_hold_more) reading.contents = describe_contents(container->tree());
@@ -74,6 +76,7 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   std::vector<FoundScaler> scalers =
       find_scalers(container.tree(), {relative, configuration_of(container)}, reading.findings);
   reading.configurations = find_configurations(container.tree());
+  if (auto told = told_of_quantised_optimizer(container.tree())) reading.findings.push_back(std::move(*told));
   tell_of_missing(*directory, opened.all_files, format.framework, reading.findings);
   std::move(opened.findings.begin(), opened.findings.end(), std::back_inserter(reading.findings));
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
