@@ -3,11 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 
 namespace tare {
+
+namespace {
+
+std::ptrdiff_t at(std::size_t index) {
+  return static_cast<std::ptrdiff_t>(index);
+}
+
+}  // namespace
 
 double new_number(const NodeChange& change) {
   return as_double(number_of(change));
@@ -16,22 +25,42 @@ double new_number(const NodeChange& change) {
 Bytes changed_elements(const Tensor& tensor, Bytes stored, std::endian order, const NodeChange& change) {
   for (const NewElement& element : elements_of(change, tensor)) {
     const Bytes bytes = element_bytes(tensor.type, element.value, order);
-    std::copy(bytes.begin(), bytes.end(), stored.begin() + static_cast<std::ptrdiff_t>(element.index * bytes.size()));
+    std::copy(bytes.begin(), bytes.end(), stored.begin() + at(element.index * bytes.size()));
   }
   return stored;
 }
 
-Patch element_patch(const Source& source, Span place, const Tensor& tensor, std::endian order,
-                    const NodeChange& change) {
-  const bool is_whole = tensor.type.size != 0 && place.size % tensor.type.size == 0 &&
-                        place.size / tensor.type.size == tensor.count() && place.size <= limits::max_tensor_read_bytes;
+std::vector<Patch> element_patches(const Source& source, std::span<const Span> places, const Tensor& tensor,
+                                   std::endian order, const NodeChange& change) {
+  std::uint64_t size = 0;
+  for (const Span place : places) size += place.size;
+  const bool is_whole = tensor.type.size != 0 && size % tensor.type.size == 0 &&
+                        size / tensor.type.size == tensor.count() && size <= limits::max_tensor_read_bytes;
   if (!is_whole) {
     throw Error(Status::refused,
                 fmt::format("{}: {} is not stored as one piece of numbers", change.meaning, tensor.type_text()));
   }
-  Bytes before = source.read(place);
-  Bytes after = changed_elements(tensor, before, order, change);
-  return {place.offset, std::move(before), std::move(after), change.meaning};
+  Bytes stored;
+  for (const Span place : places) {
+    const Bytes piece = source.read(place);
+    stored.insert(stored.end(), piece.begin(), piece.end());
+  }
+  const Bytes changed = changed_elements(tensor, stored, order, change);
+  std::vector<Patch> patches;
+  std::size_t begin = 0;
+  for (const Span place : places) {
+    const auto part = [&](const Bytes& all) {
+      return Bytes(all.begin() + at(begin), all.begin() + at(begin + place.size));
+    };
+    patches.push_back({place.offset, part(stored), part(changed), change.meaning});
+    begin += place.size;
+  }
+  return patches;
+}
+
+Patch element_patch(const Source& source, Span place, const Tensor& tensor, std::endian order,
+                    const NodeChange& change) {
+  return std::move(element_patches(source, {&place, 1}, tensor, order, change).front());
 }
 
 }  // namespace tare

@@ -76,21 +76,39 @@ class Msgpack final : public Container {
   [[nodiscard]] bool can_add() const override { return true; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     std::vector<ChangedRun> runs;
-    for (const NodeChange& change : changes) runs.push_back(changed(change));
+    for (const NodeChange& change : changes) {
+      if (is_elements(change)) {
+        add_elements(change, runs);
+      } else {
+        runs.push_back(changed(change));
+      }
+    }
     return change_runs(*source_, std::move(runs));
   }
 
  private:
-  [[nodiscard]] ChangedRun changed(const NodeChange& change) const {
-    if (tree().kind(change.node) == Kind::array) {
-      const StoredTensor& stored = contents_.arrays->at(change.node);
-      if (const auto* anew = std::get_if<NewTensor>(&change.value)) {
-        return {contents_.values.place(change.node), resized(stored, *anew, change.meaning), change.meaning};
-      }
-      Patch patch = element_patch(*source_, stored.place, stored.tensor, stored.order, change);
-      return {stored.place, std::move(patch.after), change.meaning};
+  /// Whether elements of an array change, and not its size.
+  [[nodiscard]] bool is_elements(const NodeChange& change) const {
+    return tree().kind(change.node) == Kind::array && !std::holds_alternative<NewTensor>(change.value);
+  }
+
+  /// flax cuts what is large into chunks, each with its own place.
+  void add_elements(const NodeChange& change, std::vector<ChangedRun>& runs) const {
+    const StoredTensor& stored = contents_.arrays->at(change.node);
+    std::vector<Span> places = {stored.place};
+    places.insert(places.end(), stored.more.begin(), stored.more.end());
+    for (Patch& patch : element_patches(*source_, places, stored.tensor, stored.order, change)) {
+      if (patch.before == patch.after && places.size() > 1) continue;
+      runs.push_back({{patch.offset, patch.before.size()}, std::move(patch.after), change.meaning});
     }
+  }
+
+  [[nodiscard]] ChangedRun changed(const NodeChange& change) const {
     const Span place = contents_.values.place(change.node);
+    if (tree().kind(change.node) == Kind::array) {
+      const auto& anew = std::get<NewTensor>(change.value);
+      return {place, resized(contents_.arrays->at(change.node), anew, change.meaning), change.meaning};
+    }
     if (const auto* anew = std::get_if<NewDocument>(&change.value)) {
       if (tree().kind(change.node) != Kind::none) throw Error(Status::refused, change.meaning + ": a value is there");
       return {place, new_msgpack(anew->document), change.meaning};

@@ -64,6 +64,8 @@ for arrays in tensorflow orbax keras; do
   "$cache/$arrays/bin/python" $here/arrays.py "${common[@]}" 2>"$cache/$arrays.log" ||
     { cat "$cache/$arrays.log" >&2; status=1; }
 done
+"$cache/keras/bin/python" $here/fp8_arrays.py "${common[@]}" 2>"$cache/fp8_arrays.log" ||
+  { cat "$cache/fp8_arrays.log" >&2; status=1; }
 for frameworks in new mindspore paddle keras; do
   "$cache/$frameworks/bin/python" $here/new_files.py --tare build/release/tools/tare || status=1
 done

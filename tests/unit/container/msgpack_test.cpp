@@ -53,6 +53,23 @@ TEST_CASE("a chunked array is one array") {
   CHECK(load_le<float>(elements.data() + 44) == -0x1.7edd24p-3f);  // of the second
 }
 
+TEST_CASE("elements of a chunked array change in the chunks that hold them, and nowhere else") {
+  const Bytes image = corpus_bytes("flax/msgpack_chunked/state.msgpack");
+  const auto container = open_image(image);
+  const NodeId kernel = node_at(container->tree(), {"params", "kernel"});
+  const NodeChange both{kernel, NewElements{{0, 1.5}, {11, -2.5}}, "two elements"};
+  const Bytes changed = applied(image, container->change({&both, 1}));
+  const auto reopened = open_image(changed);
+  const Bytes before = container->tree().reader()->elements(kernel);
+  const Bytes after = reopened->tree().reader()->elements(node_at(reopened->tree(), {"params", "kernel"}));
+  CHECK(load_le<float>(after.data()) == 1.5F);
+  CHECK(load_le<float>(after.data() + 44) == -2.5F);
+  CHECK(Bytes(after.begin() + 4, after.begin() + 44) == Bytes(before.begin() + 4, before.begin() + 44));
+  CHECK(changed.size() == image.size());
+  const NodeChange last{kernel, NewElements{{11, -2.5}}, "one element"};
+  CHECK(changed_offsets(image, applied(image, container->change({&last, 1}))).size() <= 4);
+}
+
 TEST_CASE("a float or an array's element is patched in place") {
   for (const auto* file : {"flax/to_bytes_stepped/state.msgpack", "flax/to_bytes_fresh/state.msgpack"}) {
     const Changed changed = change_value(corpus_bytes(file), {"dynamic_scale", "scale"}, 48.5);
