@@ -142,7 +142,7 @@ class Attester {
     const std::string name(file_name(path));
     const SeveralFiles* format = format_of_whole(name);
     if (format == nullptr || is_owned(path) || is_overruled(*format, where)) return false;
-    const auto folder = directory_of(files_, where);
+    const auto folder = directory_of(files_, where, budget_);
     const std::string prefix = path.substr(0, path.size() - name.size());
     WholeItems opened;
     try {
@@ -155,7 +155,7 @@ class Attester {
     const AttestedPlace place = place_of(path, source->size());
     look_into(*opened.container, source, place, 0);
     for (const std::string& part : opened.parts) accounted_.insert(prefix + part);
-    if (format->owns_folders) owned_.push_back(prefix);
+    if (format->owns_folders) owned_.insert(prefix);
     for (const WholeItem& item : opened.items) judge_item(item, place);
     for (const std::string& doubt : opened.doubts) leave(place, doubt);
     return true;
@@ -182,7 +182,11 @@ class Attester {
   }
 
   [[nodiscard]] bool is_owned(const std::string& path) const {
-    return std::ranges::any_of(owned_, [&](const std::string& folder) { return path.starts_with(folder); });
+    if (owned_.contains("")) return true;
+    for (std::size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
+      if (owned_.contains(path.substr(0, slash + 1))) return true;
+    }
+    return false;
   }
   /// Elements that another file speaks of: a part, or (in a folder that belongs to a database) what is called as such
   /// are, by numbers, and the lists of it.
@@ -194,6 +198,7 @@ class Attester {
 
   void judge_single(const std::string& path, const std::string& where) {
     const auto source = files_.open(where);
+    source->count_in(budget_);
     const AttestedPlace place = place_of(path, source->size());
     if (is_raw(path)) return tell_if(other_nature(*source, raw_format), place);
     if (is_code(path)) return leave(place, "is code, which is not judged");
@@ -213,10 +218,10 @@ class Attester {
 
   /// What the opening of the checkpoint found, where this did not: ranks that cannot be read ...
   void tell_of_checkpoint() {
+    std::set<std::string> told;
+    for (const Unread& unread : found_.unread) told.insert(found_.files[unread.place.file].path);
     for (const Finding& finding : checkpoint_.findings) {
-      if (finding.severity != Severity::error || finding.file.empty()) continue;
-      const auto is_told = [&](const Unread& unread) { return found_.files[unread.place.file].path == finding.file; };
-      if (std::ranges::any_of(found_.unread, is_told)) continue;
+      if (finding.severity != Severity::error || finding.file.empty() || !told.insert(finding.file).second) continue;
       AttestedPlace place = place_named(finding.file);
       place.inside = finding.path;
       leave(place, finding.message);
@@ -224,14 +229,14 @@ class Attester {
   }
 
   AttestedPlace place_of(const std::string& path, std::uint64_t size) {
+    file_numbers_.try_emplace(path, found_.files.size());
     found_.files.push_back({path, size});
     found_.bytes += size;
     return {found_.files.size() - 1, "", 0};
   }
   AttestedPlace place_named(const std::string& path) {
-    const auto known = std::ranges::find(found_.files, path, &AttestedFile::path);
-    if (known == found_.files.end()) return place_of(path, 0);
-    return {static_cast<std::size_t>(known - found_.files.begin()), "", 0};
+    const auto known = file_numbers_.find(path);
+    return known == file_numbers_.end() ? place_of(path, 0) : AttestedPlace{known->second, "", 0};
   }
 
   void leave(const AttestedPlace& place, const std::string& why) {
@@ -314,9 +319,11 @@ class Attester {
 
   const Checkpoint& checkpoint_;
   const Files& files_ = local_files();
+  std::shared_ptr<Budget> budget_ = Budget::of_files(checkpoint_.target);
   Attestation found_;
-  std::set<std::string> accounted_;  ///< paths of parts
-  std::vector<std::string> owned_;   ///< folders of which all belongs to one database, with a slash
+  std::set<std::string> accounted_;                  ///< paths of parts
+  std::set<std::string> owned_;                      ///< folders of which all belongs to one database, with a slash
+  std::map<std::string, std::size_t> file_numbers_;  ///< the first in found_.files of each path
   std::size_t left_in_file_ = 0;
   std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
 };

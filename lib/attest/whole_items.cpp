@@ -39,15 +39,16 @@ void tell_of_gaps(std::vector<Span> places, std::uint64_t size, const std::strin
 
 void add_items(const DcpMetadata& metadata, const SourceFolder& folder, WholeItems& whole) {
   const std::vector<bool> is_read = objects(metadata);
+  std::vector<std::vector<std::size_t>> in_file(metadata.files.size());
+  for (std::size_t i = 0; i < metadata.items.size(); ++i) in_file[metadata.items[i].file].push_back(i);
   for (std::size_t file = 0; file < metadata.files.size(); ++file) {
     const std::string& name = metadata.files[file];
     if (stands_alone(name)) continue;
     whole.parts.push_back(name);
     std::vector<Span> places;
     const auto source = folder.open(name);
-    for (std::size_t i = 0; i < metadata.items.size(); ++i) {
+    for (const std::size_t i : in_file[file]) {
       const DcpItem& item = metadata.items[i];
-      if (item.file != file) continue;
       places.push_back(item.place);
       if (const std::string transforms = transform_names(metadata, item); !transforms.empty()) {
         whole.doubts.push_back(fmt::format("{} went through {}, which is not undone", item.key, transforms));

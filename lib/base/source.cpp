@@ -20,6 +20,14 @@ const std::shared_ptr<Budget>& Source::budget() const {
   return budget_;
 }
 
+void Source::count_in(const std::shared_ptr<Budget>& whole) const {
+  std::call_once(has_budget_, [&] {
+    if (budget_ != nullptr) return;
+    whole->grow(size());
+    budget_ = std::make_shared<Budget>(name(), size(), whole);
+  });
+}
+
 void Source::require_inside(std::uint64_t offset, std::uint64_t wanted) const {
   if (offset <= size() && wanted <= size() - offset) return;
   throw Error(Status::corrupt,

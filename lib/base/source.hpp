@@ -28,6 +28,9 @@ class Source {
 
   /// What reading it may still cost. What is inside another source has that one's.
   [[nodiscard]] const std::shared_ptr<Budget>& budget() const;
+  /// Lets all that reading it costs count in `whole`, the budget of the files that it is read with. The first rules,
+  /// and only before budget() is asked for.
+  void count_in(const std::shared_ptr<Budget>& whole) const;
 
  protected:
   /// One with a budget of its own, by its size; or with that of what it is a part of, if that is not null.

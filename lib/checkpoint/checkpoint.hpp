@@ -20,6 +20,7 @@ namespace tare {
 struct OpenOptions {
   bool list_globals = false;            ///< fill CheckpointFile::globals
   const Files* files = &local_files();  ///< borrowed; edits need the file system
+  std::shared_ptr<Budget> budget = {};  ///< of all files together; open_checkpoint makes one where there is none
   /// Told now and then how many files are read, where it takes long.
   std::function<void(std::size_t done, std::size_t count)> on_progress = {};
 };

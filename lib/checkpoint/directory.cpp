@@ -28,10 +28,15 @@ std::shared_ptr<const Source> Directory::open(const std::string& name) const {
     throw Error(Status::refused, fmt::format("{}: is a link out of the checkpoint", path),
                 "give a copy that holds the file itself");
   }
-  std::shared_ptr<const Source> source = opened_.try_emplace(name, files_.open(path)).first->second;
+  std::shared_ptr<const Source> source = files_.open(path);
   const auto* file = dynamic_cast<const FileSource*>(source.get());
-  if (file != nullptr && opened_.size() > most_open) file->park();
-  return source;
+  if (file != nullptr) {
+    const auto [same, is_new] = by_identity_.try_emplace({file->status().st_dev, file->status().st_ino}, source);
+    if (!is_new) return opened_[name] = same->second;
+    if (opened_.size() > most_open) file->park();
+  }
+  source->count_in(budget());
+  return opened_[name] = source;
 }
 
 bool Directory::has(const std::string& name) const {
@@ -47,9 +52,10 @@ std::vector<std::string> Directory::folders() const {
   return names;
 }
 
-std::shared_ptr<const Directory> directory_of(const Files& files, const std::string& location) {
+std::shared_ptr<const Directory> directory_of(const Files& files, const std::string& location,
+                                              std::shared_ptr<Budget> whole) {
   const std::size_t name = location.size() - file_name(location).size();
-  return std::make_shared<const Directory>(files, name == 0 ? "." : location.substr(0, name - 1));
+  return std::make_shared<const Directory>(files, name == 0 ? "." : location.substr(0, name - 1), std::move(whole));
 }
 
 }  // namespace tare

@@ -3,13 +3,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <utility>
 
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/names.hpp"
 
 namespace tare {
 namespace {
+
+/// Up to so many states of one scaler are held against a new one without more ado.
+constexpr std::size_t few_variants = 16;
+
+void append(std::string& to, double number) {
+  if (std::isnan(number)) number = std::numeric_limits<double>::quiet_NaN();  // all are the same
+  const auto bytes = std::bit_cast<std::array<char, sizeof number>>(number);
+  to.append(bytes.data(), bytes.size());
+}
+
+void append(std::string& to, const Value& value) {
+  to += value.type;
+  if (value.number() != nullptr) {
+    append(to, value.as_double());
+  } else if (const auto* text = std::get_if<std::string>(&value.data)) {
+    to += *text;
+  } else if (const auto* list = std::get_if<ValueList>(&value.data)) {
+    for (const Value& item : *list) append(to, item);
+  } else if (const auto* array = std::get_if<PackedArray>(&value.data)) {
+    for (std::uint64_t i = 0; i < array->count(); ++i) append(to, array->number_at(i));
+  }
+}
+
+/// The same for states that same_state takes for one.
+std::size_t hash_of(const FoundScaler& scaler) {
+  std::string all;
+  for (const Field& field : scaler.fields) append(all, field.value);
+  return KeyedHash()(all);
+}
 
 std::string scale_text(const FoundScaler& scaler) {
   const Field* scale = scaler.find(Role::scale);
@@ -54,22 +88,36 @@ std::string differing_field(const FoundScaler& a, const FoundScaler& b) {
 
 }  // namespace
 
-void CopyGroups::add(FoundScaler state, ScalerCopy copy, const std::string& path) {
+bool CopyGroups::add(FoundScaler state, ScalerCopy copy, const std::string& path) {
   auto& alike = variants_[{rank_group(path).value_or(path), state.dialect->name, state.path}];
-  const auto same_one =
-      std::find_if(alike.begin(), alike.end(), [&](std::size_t i) { return same_state(scalers_[i].found, state); });
-  if (same_one == alike.end()) {
-    alike.push_back(scalers_.size());
-    scalers_.push_back({std::move(state), {std::move(copy)}, true, alike.front()});
-  } else {
-    scalers_[*same_one].copies.push_back(std::move(copy));
+  if (Scaler* same_one = find(alike, state)) {
+    same_one->copies.push_back(std::move(copy));
+    return false;
   }
+  if (!alike.by_hash.empty()) alike.by_hash.emplace(hash_of(state), scalers_.size());
+  alike.all.push_back(scalers_.size());
+  scalers_.push_back({std::move(state), {std::move(copy)}, true, alike.all.front()});
+  return true;
+}
+
+Scaler* CopyGroups::find(Variants& alike, const FoundScaler& state) {
+  const auto is_it = [&](std::size_t i) { return same_state(scalers_[i].found, state); };
+  if (alike.all.size() <= few_variants) {
+    const auto found = std::find_if(alike.all.begin(), alike.all.end(), is_it);
+    return found == alike.all.end() ? nullptr : &scalers_[*found];
+  }
+  if (alike.by_hash.empty()) {
+    for (const std::size_t i : alike.all) alike.by_hash.emplace(hash_of(scalers_[i].found), i);
+  }
+  const auto [first, last] = alike.by_hash.equal_range(hash_of(state));
+  const auto found = std::find_if(first, last, [&](const auto& entry) { return is_it(entry.second); });
+  return found == last ? nullptr : &scalers_[found->second];
 }
 
 std::vector<Scaler> CopyGroups::take(const std::vector<CheckpointFile>& files, std::vector<Finding>& findings) {
   std::map<std::size_t, const std::vector<std::size_t>*> in_file_order;
   for (const auto& [which, alike] : variants_) {
-    if (alike.size() > 1) in_file_order[alike.front()] = &alike;
+    if (alike.all.size() > 1) in_file_order[alike.all.front()] = &alike.all;
   }
   for (const auto& [group, alike] : in_file_order) {
     std::vector<const Scaler*> states;

@@ -126,10 +126,11 @@ class Lister {
   /// As torch loads: where there is one metadata file of all ranks, those of single ranks do not count.
   void drop_overruled() {
     auto& found = listing_.wholes;
+    const std::set<std::string_view> all(found.begin(), found.end());
     const auto is_overruled = [&](const std::string& path) {
       const std::string_view overruling = format_of_whole(file_name(path))->overruling;
       const std::string other = path.substr(0, path.size() - file_name(path).size()).append(overruling);
-      return path != other && std::find(found.begin(), found.end(), other) != found.end();
+      return path != other && all.contains(other);
     };
     std::vector<std::string> kept;
     std::copy_if(found.begin(), found.end(), std::back_inserter(kept),
@@ -139,6 +140,7 @@ class Lister {
 
   /// Files that could stand alone, but belong to a whole that is there.
   void drop_parts() {
+    const std::set<std::string_view> all(listing_.wholes.begin(), listing_.wholes.end());
     std::erase_if(listing_.files, [&](const std::string& path) {
       const std::string_view name = file_name(path);
       const SeveralFiles* format = format_of_part(name);
@@ -146,7 +148,7 @@ class Lister {
       const std::string folder = path.substr(0, path.size() - name.size());
       const std::vector<std::string> wholes = format->wholes_of(name);
       return std::any_of(wholes.begin(), wholes.end(),
-                         [&](const std::string& whole) { return holds(listing_.wholes, folder + whole); });
+                         [&](const std::string& whole) { return all.contains(folder + whole); });
     });
   }
 

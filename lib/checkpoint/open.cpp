@@ -31,6 +31,8 @@ namespace {
 
 /// A file with one of these endings is meant to be a checkpoint: if it is in no known format, something is wrong.
 constexpr auto checkpoint_endings = std::to_array<std::string_view>({".pt", ".pth", ".ckpt", ".tar"});
+/// What a scaler takes beside itself until it is told: findings, rows of a report.
+constexpr std::size_t bytes_told = 4608;
 /// How many files are described where no scaler is found.
 constexpr std::size_t most_described = 3;
 
@@ -49,6 +51,7 @@ class Opener {
   Opener(const std::string& target, const OpenOptions& options) : options_(options), root_(target) {
     checkpoint_.target = checkpoint_.resolved = target;
     while (root_.size() > 1 && root_.back() == '/') root_.pop_back();
+    if (options_.budget == nullptr) options_.budget = Budget::of_files(target);
   }
 
   Checkpoint open() {
@@ -247,7 +250,7 @@ class Opener {
     for (auto& [state, copy] : reading.scalers) {
       copy.file += first;
       for (std::size_t& place : copy.places) place += first;
-      copies_.add(std::move(state), std::move(copy), path);
+      if (copies_.add(std::move(state), std::move(copy), path)) options_.budget->take_memory(bytes_told);
     }
     for (SavedConfiguration& configuration : reading.configurations) keep(std::move(configuration), path);
     sizes_[rank_folder(path)].merge(reading.sizes);

@@ -31,6 +31,7 @@ constexpr std::uint64_t small_bytes = 16 << 10;
 Reading read_single(const std::string& relative, const std::string& location, const OpenOptions& options) {
   Reading reading;
   const std::shared_ptr<const Source> source = options.files->open(location);
+  if (options.budget != nullptr) source->count_in(options.budget);
   const std::unique_ptr<const Container> container = open_single_file(source);
   reading.findings = container->findings();
   reading.sizes = rank_sizes(container->tree());
@@ -69,7 +70,7 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   const std::string name(file_name(relative));
   const std::string prefix = relative.substr(0, relative.size() - name.size());
   const std::string folder = location.substr(0, location.size() - name.size());
-  const auto directory = directory_of(*options.files, location);
+  const auto directory = directory_of(*options.files, location, options.budget);
   OpenedWhole opened = format.open(directory, name);
   const Container& container = *opened.container;
   reading.findings = container.findings();
@@ -101,7 +102,8 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
 
 std::unique_ptr<Container> open_single_file(const std::shared_ptr<const Source>& source) {
   if (source->size() > small_bytes) return open_container(source);
-  return open_container(std::make_shared<const MemorySource>(source->name(), source->read({0, source->size()})));
+  return open_container(
+      std::make_shared<const MemorySource>(source->name(), source->read({0, source->size()}), source->budget()));
 }
 
 Reading read_checkpoint_file(const std::string& relative, const std::string& location, const OpenOptions& options) {

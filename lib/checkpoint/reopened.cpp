@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_identity.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/reading.hpp"
@@ -20,7 +21,10 @@ namespace {
 /// The parts of one container, as they are or as they would be.
 class ChangedFolder final : public SourceFolder {
  public:
-  void add(const std::string& name, std::shared_ptr<const Source> source) { sources_[name] = std::move(source); }
+  void add(const std::string& name, std::shared_ptr<const Source> source) {
+    budget()->grow(source->size());
+    sources_[name] = std::move(source);
+  }
   [[nodiscard]] std::shared_ptr<const Source> open(const std::string& name) const override {
     const auto found = sources_.find(name);
     if (found == sources_.end()) throw Error(Status::internal, name + ": was not read before");
@@ -59,7 +63,7 @@ Reopened::Reopened(const Checkpoint& checkpoint, std::size_t file, std::span<con
   } else {
     open_several(checkpoint.files[file]);
   }
-  std::unordered_multimap<std::string_view, const FoundScaler*> by_path;
+  std::unordered_multimap<std::string_view, const FoundScaler*, KeyedHash> by_path;
   for (const FoundScaler* scaler : known) by_path.emplace(scaler->path, scaler);
   each_scaler_in(*container_, [&](const FoundScaler& scaler) {
     const auto [first, last] = by_path.equal_range(scaler.path);

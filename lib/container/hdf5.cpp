@@ -52,7 +52,7 @@ class Hdf5 final : public Container, public WithConfiguration {
   void read_configuration() {
     const NodeId text = contents_.tree.find(contents_.tree.root, "@training_config");
     if (text == nowhere || contents_.tree.kind(text) != Kind::string) return;
-    KerasConfig config = read_keras_config(as_bytes(contents_.tree.text(text)), source_->name());
+    KerasConfig config = read_keras_config(as_bytes(contents_.tree.text(text)), source_->name(), source_->budget());
     configuration_ = std::move(config.tree);
     findings_.insert(findings_.end(), config.findings.begin(), config.findings.end());
   }

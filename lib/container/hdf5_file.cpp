@@ -15,6 +15,7 @@ constexpr std::size_t checksum_size = 4;
 constexpr std::size_t most_findings = 12;
 /// Of metadata, in addition to the file's own size.
 constexpr std::uint64_t free_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t steps_a_block = 64;
 
 }  // namespace
 
@@ -50,11 +51,12 @@ Bytes Hdf5File::read(std::uint64_t address, std::uint64_t size) {
   if (size > max_block) fail(fmt::format("metadata of {} bytes at address {}", size, address));
   taken_ += size;
   if (taken_ > source_->size() + free_bytes) fail("its metadata refer to the same blocks over and over");
+  source_->budget()->take_steps(steps_a_block + size);
   if (size > left(address)) {
     fail(fmt::format("{} bytes of metadata at address {} pass the end of the file", size, address));
   }
   const std::uint64_t start = base_ + address;
-  blocks_.push_back({start, size});
+  note_block({start, size});
   Bytes bytes;
   bytes.reserve(size);
   while (bytes.size() < size) {
@@ -64,6 +66,15 @@ Bytes Hdf5File::read(std::uint64_t address, std::uint64_t size) {
     bytes.insert(bytes.end(), part.begin(), part.end());
   }
   return bytes;
+}
+
+void Hdf5File::note_block(Span block) {
+  if (!blocks_.empty() && blocks_.back().end() == block.offset) {
+    blocks_.back().size += block.size;
+    return;
+  }
+  source_->budget()->take_memory(sizeof(Span));
+  blocks_.push_back(block);
 }
 
 void Hdf5File::fail(const std::string& problem) const {

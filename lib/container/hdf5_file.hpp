@@ -80,6 +80,7 @@ class Hdf5File {
     Bytes bytes;
   };
   const Bytes& page(std::uint64_t number);
+  void note_block(Span block);
 
   std::shared_ptr<const Source> source_;
   std::uint64_t base_ = 0;

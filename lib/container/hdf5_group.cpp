@@ -73,6 +73,7 @@ class SymbolTables {
     const Bytes entries = file_.read(address + head_size, count * entry_size);
     for (std::uint64_t i = 0; i < count; ++i) {
       Hdf5Fields entry(ByteView(entries).subspan(i * entry_size, entry_size), "symbol table");
+      file_.source().budget()->take_memory(sizeof(Hdf5Link));
       Hdf5Link link;
       link.name = names_.text(entry.number(8));
       link.header = entry.address();

@@ -80,6 +80,7 @@ class HeaderReader {
   }
 
   void add_block(Hdf5Block block, std::size_t begin, std::size_t behind) {
+    file_.source().budget()->take_memory(block.bytes.size());
     header_.blocks.push_back(std::move(block));
     const ByteView bytes = header_.blocks.back().bytes;
     read_messages(bytes.subspan(begin, bytes.size() - begin - behind), begin);
@@ -102,6 +103,7 @@ class HeaderReader {
         const std::uint64_t address = place.address();
         continuations_.push({address, place.length()});
       } else {
+        file_.source().budget()->take_memory(sizeof message);
         header_.messages.push_back(message);
       }
       at += size;

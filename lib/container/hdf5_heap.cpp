@@ -4,7 +4,7 @@
 
 namespace tare {
 
-Hdf5LocalHeap::Hdf5LocalHeap(Hdf5File& file, std::uint64_t address) {
+Hdf5LocalHeap::Hdf5LocalHeap(Hdf5File& file, std::uint64_t address) : budget_(file.source().budget()) {
   const Bytes block = file.read(address, 32);
   Hdf5Fields fields(block, "local heap");
   fields.require_signature("HEAP");
@@ -18,6 +18,7 @@ std::string Hdf5LocalHeap::text(std::uint64_t offset) const {
   const std::string_view all = as_text(data_);
   const std::size_t end = offset < all.size() ? all.find('\0', offset) : all.npos;
   if (end == all.npos) throw Hdf5NotRead{fmt::format("a name at {} of a local heap of {} bytes", offset, all.size())};
+  budget_->take_memory(end - offset);  // any number of names may lead there
   return std::string(all.substr(offset, end - offset));
 }
 

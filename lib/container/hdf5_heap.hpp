@@ -16,6 +16,7 @@ class Hdf5LocalHeap {
   [[nodiscard]] std::string text(std::uint64_t offset) const;
 
  private:
+  std::shared_ptr<Budget> budget_;
   Bytes data_;
 };
 

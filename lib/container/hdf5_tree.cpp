@@ -67,6 +67,7 @@ class TreeReader {
     Hdf5Header header = read_hdf5_header(file_, address);
     if (is_hdf5_group(header)) {
       const NodeId node = tree_.add_items(Kind::map, {}, {});
+      tree_.take_memory(sizeof(Group) + path.size());
       groups_.push_back({node, path, std::move(header)});
       return node;
     }
@@ -88,6 +89,7 @@ class TreeReader {
           throw Error(Status::refused, fmt::format("{}: more than {} links", file_.source().name(), max_links));
         }
         const std::string path = key_path(group.path, link.name);
+        tree_.take_steps(path.size());
         pairs.push_back(tree_.add_side_text(Kind::string, link.name, {}));
         pairs.push_back(link.by_name.empty() ? object(link.header, path)
                                              : unread(path, fmt::format("a {}: not followed", link.by_name)));

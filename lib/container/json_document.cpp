@@ -18,8 +18,9 @@ ByteView small_enough(ByteView text, const std::string& name) {
 
 }  // namespace
 
-JsonDocument::JsonDocument(ByteView text, std::string name)
-    : name_(std::move(name)), contents_(read_json(small_enough(text, name_), name_)) {}
+JsonDocument::JsonDocument(ByteView text, std::string name, const std::shared_ptr<Budget>& budget)
+    : name_(std::move(name)),
+      contents_(read_json(small_enough(text, name_), name_, std::make_shared<Budget>(name_, text.size(), budget))) {}
 
 Kind JsonValue::kind() const {
   if (node_ == nowhere) fail("is missing");

@@ -44,8 +44,9 @@ class JsonValue {
 class JsonDocument {
  public:
   /// Throws `corrupt`, naming `name`, where `text` is no JSON, and `refused` where it is larger or nested deeper than
-  /// lib/base/limits.hpp allows.
-  JsonDocument(ByteView text, std::string name);
+  /// lib/base/limits.hpp allows, or asks for more than is left of `budget`: that of what it stands in, which has back
+  /// what the document took when that is gone.
+  JsonDocument(ByteView text, std::string name, const std::shared_ptr<Budget>& budget = nullptr);
 
   /// Valid as long as the document.
   [[nodiscard]] JsonValue root() const { return {*this, tree().root, "the document"}; }

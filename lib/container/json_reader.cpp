@@ -251,6 +251,8 @@ class JsonReader {
 
 PlainTree read_json(ByteView text, const std::string& source, std::shared_ptr<Budget> budget) {
   if (budget == nullptr) budget = std::make_shared<Budget>(source, text.size());
+  constexpr std::uint64_t steps_a_byte = 4;
+  budget->take_steps(steps_a_byte * text.size());
   return JsonReader(as_text(text), source, std::move(budget)).read();
 }
 

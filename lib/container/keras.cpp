@@ -40,7 +40,7 @@ const Weights* weights_of(const ZipArchive& archive) {
 
 KerasConfig read_configuration(const Source& source) {
   const std::uint64_t size = std::min<std::uint64_t>(source.size(), limits::max_small_text_bytes);
-  return read_keras_config(source.read({0, size}), source.name());
+  return read_keras_config(source.read({0, size}), source.name(), source.budget());
 }
 
 class Keras final : public Container, public WithConfiguration {

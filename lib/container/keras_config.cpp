@@ -39,7 +39,7 @@ const Tree* configuration_of(const Container& container) {
   return with == nullptr ? nullptr : with->configuration();
 }
 
-KerasConfig read_keras_config(ByteView text, const std::string& source) {
+KerasConfig read_keras_config(ByteView text, const std::string& source, const std::shared_ptr<Budget>& budget) {
   KerasConfig config;
   const auto warn = [&](std::string_view code, std::string message) {
     const auto is_same = [&](const Finding& finding) { return finding.message == message; };
@@ -47,7 +47,7 @@ KerasConfig read_keras_config(ByteView text, const std::string& source) {
     config.findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
   };
   try {
-    PlainTree contents = read_json(text, source);
+    PlainTree contents = read_json(text, source, budget);
     const Tree& tree = config.tree.emplace(std::move(contents.tree()));
     for (NodeId node = 0; node < tree.size(); ++node) {
       if (tree.kind(node) != Kind::map) continue;

@@ -28,7 +28,7 @@ struct KerasConfig {
 };
 
 /// The configuration, with warnings about code and classes that no Keras ships, and where it cannot be read. `source`
-/// names it.
-KerasConfig read_keras_config(ByteView config, const std::string& source);
+/// names it, `budget` is that of the file that it stands in.
+KerasConfig read_keras_config(ByteView config, const std::string& source, const std::shared_ptr<Budget>& budget);
 
 }  // namespace tare

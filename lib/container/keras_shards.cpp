@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/hdf5.hpp"
 #include "lib/container/json.hpp"
@@ -44,31 +47,66 @@ class ShardedTensors final : public TensorReader {
   const std::vector<Shard>& shards_;
 };
 
-/// What `from` holds goes into `into`; maps under one key are one.
-void merge(Tree& tree, NodeId into, NodeId from) {
-  std::vector<std::pair<NodeId, NodeId>> open = {{into, from}};
-  std::set<std::pair<NodeId, NodeId>> seen;
-  while (!open.empty()) {
-    const auto [target, source] = open.back();
-    open.pop_back();
-    if (target == source || !seen.insert({target, source}).second) continue;
-    const auto items = tree.items(source);
-    const std::vector<NodeId> pairs(items.begin(), items.end());
-    for (std::size_t i = 0; i < pairs.size(); i += 2) {
-      const NodeId known = tree.find(target, tree.key_text(pairs[i]));
-      if (known == nowhere) {
-        tree.append_items(target, std::span(pairs).subspan(i, 2));
-      } else if (tree.kind(known) == Kind::map && tree.kind(pairs[i + 1]) == Kind::map) {
-        open.emplace_back(known, pairs[i + 1]);
-      }
+/// Makes maps under one key one. Remembers which keys those have that others were merged into.
+class Merger {
+ public:
+  explicit Merger(Tree& tree) : tree_(tree) {}
+
+  /// What `from` holds goes into `into`.
+  void merge(NodeId into, NodeId from) {
+    open_ = {{into, from}};
+    while (!open_.empty()) {
+      const auto [target, source] = open_.back();
+      open_.pop_back();
+      if (target != source && seen_.insert({target, source}).second) merge_pairs(target, source);
     }
   }
-}
+
+ private:
+  using Values = std::unordered_map<std::string, NodeId, KeyedHash>;  ///< by key
+
+  void merge_pairs(NodeId target, NodeId source) {
+    const auto items = tree_.items(source);
+    tree_.take_steps(items.size());
+    Values& known = values_of(target);
+    std::vector<NodeId> added;
+    for (std::size_t i = 0; i < items.size(); i += 2) {
+      const auto [same, is_new] = insert(known, items[i], items[i + 1]);
+      if (is_new) {
+        added.insert(added.end(), {items[i], items[i + 1]});
+      } else if (tree_.kind(same->second) == Kind::map && tree_.kind(items[i + 1]) == Kind::map) {
+        open_.emplace_back(same->second, items[i + 1]);
+      }
+    }
+    tree_.append_items(target, added);
+  }
+
+  Values& values_of(NodeId map) {
+    const auto [values, is_new] = values_.try_emplace(map);
+    if (!is_new) return values->second;
+    const auto items = tree_.items(map);
+    for (std::size_t i = 0; i < items.size(); i += 2) insert(values->second, items[i], items[i + 1]);
+    return values->second;
+  }
+
+  std::pair<Values::iterator, bool> insert(Values& values, NodeId key, NodeId value) {
+    constexpr std::size_t bytes_a_key = 96;
+    std::string text = tree_.key_text(key);
+    tree_.take_memory(bytes_a_key + text.size());
+    return values.try_emplace(std::move(text), value);
+  }
+
+  Tree& tree_;
+  std::vector<std::pair<NodeId, NodeId>> open_;
+  std::set<std::pair<NodeId, NodeId>> seen_;
+  std::unordered_map<NodeId, Values> values_;
+};
 
 class KerasShards final : public Container {
  public:
-  KerasShards(const SourceFolder& folder, const std::string& name) : parts_{name} {
+  KerasShards(const SourceFolder& folder, const std::string& name) : parts_{name}, tree_(folder.budget()) {
     tree_.root = tree_.add_items(Kind::map, {}, {});
+    Merger merger(tree_);
     for (const std::string& shard : keras_shards_of(folder, name)) {
       if (!folder.has(shard)) continue;
       auto container = open_hdf5(folder.open(shard));
@@ -78,7 +116,7 @@ class KerasShards final : public Container {
       }
       const NodeId first = tree_.graft(container->tree());
       if (tree_.kind(first + container->tree().root) == Kind::map) {
-        merge(tree_, tree_.root, first + container->tree().root);
+        merger.merge(tree_.root, first + container->tree().root);
       }
       parts_.push_back(shard);
       shards_.push_back({std::move(container), first});
@@ -122,16 +160,19 @@ class KerasShards final : public Container {
 std::vector<std::string> keras_shards_of(const SourceFolder& folder, const std::string& name) {
   const auto source = folder.open(name);
   const std::uint64_t size = std::min<std::uint64_t>(source->size(), limits::max_small_text_bytes);
-  const PlainTree contents = read_json(source->read({0, size}), source->name());
+  const PlainTree contents = read_json(source->read({0, size}), source->name(), source->budget());
   const Tree& tree = contents.tree();
   const NodeId map = tree.find(tree.root, "weight_map");
   std::vector<std::string> shards;
+  std::unordered_set<std::string_view, KeyedHash> known;
   for (const NodeId value : tree.items(map)) {
     for (const NodeId shard : tree.items(value)) {
       if (tree.kind(shard) != Kind::string) continue;
-      std::string file(tree.text(shard));
-      if (std::find(shards.begin(), shards.end(), file) == shards.end()) shards.push_back(std::move(file));
+      if (known.insert(tree.text(shard)).second) shards.emplace_back(tree.text(shard));
     }
+  }
+  if (shards.size() > limits::max_files) {
+    throw Error(Status::refused, fmt::format("{}: names {} files", source->name(), shards.size()));
   }
   if (!shards.empty()) return shards;
   throw Error(Status::corrupt, fmt::format("{}: has no weight_map that names files", source->name()),

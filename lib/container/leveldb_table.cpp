@@ -22,12 +22,10 @@ constexpr std::uint64_t trailer_size = type_size + sizeof(std::uint32_t);
 constexpr std::uint64_t magic = 0xdb4775248b80fb57;
 /// As large as any directory may be.
 constexpr std::uint64_t max_table_bytes = limits::max_zip_directory_bytes;
-/// Keys that share their beginnings are longer than what is stored of them; so much longer are no real ones.
-constexpr std::uint64_t most_key_bytes_per_byte = 64;
 
 class TableReader {
  public:
-  explicit TableReader(const Source& source) : name_(source.name()) {
+  explicit TableReader(const Source& source) : name_(source.name()), budget_(source.budget()) {
     if (!ends_like_leveldb_table(source)) fail("it does not end like one");
     if (source.size() > max_table_bytes) fail(fmt::format("{} bytes are more than any index has", source.size()));
     all_ = source.read({0, source.size()});
@@ -49,7 +47,7 @@ class TableReader {
       table_.blocks.push_back({block.offset, block.size + type_size});
       read_rows(block, table_.rows);
     }
-    table_.file = std::make_shared<const MemorySource>(name_, std::move(all_));
+    table_.file = std::make_shared<const MemorySource>(name_, std::move(all_), budget_);
     return std::move(table_);
   }
 
@@ -106,8 +104,7 @@ class TableReader {
       }
       key.resize(*shared);
       key += as_text(rest.first(*own));
-      key_bytes_ += key.size();
-      if (key_bytes_ > most_key_bytes_per_byte * bytes_.size()) fail("keys longer than any are");
+      budget_->take_memory(sizeof(Row) + key.size());  // longer than what is stored: keys share their beginnings
       if (!into.empty() && key <= into.back().key) fail("keys that are not in order");
       into.push_back({key, {end - rest.size() + *own, *size}, table_.blocks.empty() ? 0 : table_.blocks.size() - 1});
       rest = rest.subspan(*own + *size);
@@ -115,10 +112,10 @@ class TableReader {
   }
 
   std::string name_;
+  std::shared_ptr<Budget> budget_;
   Bytes all_;
   ByteView bytes_;         ///< the same
   std::uint64_t end_ = 0;  ///< of all blocks: where the footer starts
-  std::uint64_t key_bytes_ = 0;
   LeveldbTable table_;
 };
 

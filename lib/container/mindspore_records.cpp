@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/protobuf.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t checksum_size = 10;
 constexpr std::uint64_t longest_type = 64;
+constexpr std::uint64_t bytes_a_parameter = sizeof(MindsporeParameter) + 64;  // with its name among the others
 
 /// Field numbers of checkpoint.proto.
 namespace checkpoint_field {
@@ -122,6 +124,8 @@ class RecordReader {
     if (parameters.size() == limits::max_parameters) {
       throw Error(Status::refused, fmt::format("{}: more than {} parameters", source_.name(), limits::max_parameters));
     }
+    source_.budget()->take_memory(bytes_a_parameter + 2 * next.name.size() +
+                                  next.shape.size() * sizeof(next.shape.front()));
     if (!names_.insert(next.name).second) fail(fmt::format("{} is there twice", next.name));
     parameters.push_back(std::move(next));
   }
@@ -144,7 +148,7 @@ class RecordReader {
   const Source& source_;
   ProtobufReader protobuf_;
   MindsporeRecords records_;
-  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string, KeyedHash> names_;
   std::uint64_t at_ = 0;  ///< of the record that is read
 };
 

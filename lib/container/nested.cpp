@@ -33,8 +33,13 @@ NodeId bytes_of_stream(const Tree& tree, NodeId node) {
 }  // namespace
 
 std::shared_ptr<const Source> nested_source(const Tree& tree, const std::string& file, Bytes contents) {
-  if (tree.budget() != nullptr) tree.budget()->take_document(contents.size());
-  return std::make_shared<const MemorySource>(file + " (nested)", std::move(contents), tree.budget());
+  std::string name = file + " (nested)";
+  std::shared_ptr<Budget> budget;  // a part, so that there is memory for the next one when this is done with
+  if (tree.budget() != nullptr) {
+    tree.budget()->take_document(contents.size());
+    budget = std::make_shared<Budget>(name, contents.size(), tree.budget());
+  }
+  return std::make_shared<const MemorySource>(std::move(name), std::move(contents), std::move(budget));
 }
 
 NodeId bytes_node(const Tree& tree, NodeId node) {

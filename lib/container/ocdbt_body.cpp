@@ -34,7 +34,7 @@ Bytes big_endian(std::uint32_t number) {
 
 }  // namespace
 
-Bytes ocdbt_body(ByteView envelope, std::uint32_t magic, std::uint64_t most, const std::string& name) {
+Bytes ocdbt_body(ByteView envelope, std::uint32_t magic, std::uint64_t most, const std::string& name, Budget& budget) {
   if (envelope.size() < fixed_head + crc_size) fail_at(name, "too short");
   if (Bytes(envelope.begin(), envelope.begin() + sizeof magic) != big_endian(magic)) {
     fail_at(name, fmt::format("does not begin with {:08x}", magic));
@@ -52,7 +52,7 @@ Bytes ocdbt_body(ByteView envelope, std::uint32_t magic, std::uint64_t most, con
     throw Error(Status::unsupported, fmt::format("{}: OCDBT version {}, compression {}, which tare does not know", name,
                                                  *its_version, *compression));
   }
-  if (*compression == Compression::zstd) return zstd_content(rest, most, name);
+  if (*compression == Compression::zstd) return zstd_content(rest, most, name, &budget);
   if (rest.size() > most) fail_at(name, "holds more than it may");
   return {rest.begin(), rest.end()};
 }
@@ -89,6 +89,7 @@ std::uint64_t OcdbtColumns::byte() {
 
 std::vector<OcdbtColumns::Number> OcdbtColumns::column(std::uint64_t rows) {
   if (rows > body_.size() - at_) fail("a column that passes the end");
+  budget_.take_memory(rows * sizeof(Number));
   std::vector<Number> numbers;
   numbers.reserve(rows);
   for (std::uint64_t i = 0; i < rows; ++i) numbers.push_back(number());
@@ -120,6 +121,7 @@ std::vector<OcdbtFile> ocdbt_files(OcdbtColumns& columns, const std::string& bas
     path.resize(kept);
     path += as_text(columns.bytes(columns.run(own[i].value)));
     if (path.size() + base.size() > max_path_bytes || base_size[i].value > path.size()) columns.fail("a bad path");
+    columns.budget().take_memory(sizeof(OcdbtFile) + 2 * (base.size() + path.size()));
     files.push_back({base + path, base + path.substr(0, base_size[i].value)});
   }
   return files;

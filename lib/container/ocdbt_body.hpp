@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/budget.hpp"
 #include "lib/base/bytes.hpp"
 
 namespace tare {
@@ -15,15 +16,16 @@ inline constexpr std::uint32_t ocdbt_manifest_magic = 0x0cdb3a2a;
 inline constexpr std::uint32_t ocdbt_node_magic = 0x0cdb20de;
 
 /// What an envelope holds. Throws `corrupt` where it is none of that kind, its length or checksum is wrong, or it holds
-/// more than `most` bytes; `unsupported` for one of a later version. `name` is whose it is.
-Bytes ocdbt_body(ByteView envelope, std::uint32_t magic, std::uint64_t most, const std::string& name);
+/// more than `most` bytes; `unsupported` for one of a later version. `name` is whose it is. Taken from `budget`.
+Bytes ocdbt_body(ByteView envelope, std::uint32_t magic, std::uint64_t most, const std::string& name, Budget& budget);
 /// An envelope for `body`; of Zstandard's `level`, or plain where there is none.
 Bytes ocdbt_envelope(std::uint32_t magic, ByteView body, std::optional<int> level);
 
-/// Reads a body from its front. Every function throws `corrupt` where the body ends before.
+/// Reads a body from its front. Every function throws `corrupt` where the body ends before. What it hands out is taken
+/// from `budget`.
 class OcdbtColumns {
  public:
-  OcdbtColumns(ByteView body, const std::string& name) : body_(body), name_(name) {}
+  OcdbtColumns(ByteView body, const std::string& name, Budget& budget) : body_(body), name_(name), budget_(budget) {}
 
   struct Number {
     std::uint64_t value = 0;
@@ -39,12 +41,14 @@ class OcdbtColumns {
   std::uint64_t rows();
   [[nodiscard]] std::uint64_t at() const { return at_; }
   [[nodiscard]] ByteView bytes(Span place) const { return body_.subspan(place.offset, place.size); }
+  [[nodiscard]] Budget& budget() const { return budget_; }
   [[noreturn]] void fail(const std::string& problem) const;
 
  private:
   ByteView body_;
   std::uint64_t at_ = 0;
   const std::string& name_;
+  Budget& budget_;
 };
 
 /// A data file that a body names.

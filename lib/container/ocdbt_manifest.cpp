@@ -34,7 +34,9 @@ void read_configuration(OcdbtColumns& columns, OcdbtManifest& manifest, const st
 
 void read_versions(OcdbtColumns& columns, OcdbtManifest& manifest) {
   auto& versions = manifest.versions;
-  versions.resize(columns.rows());
+  const std::uint64_t count = columns.rows();
+  columns.budget().take_memory(count * sizeof(OcdbtVersion));
+  versions.resize(count);
   if (versions.empty()) columns.fail("no version");
   const auto column = [&](std::uint64_t OcdbtVersion::*member) {
     for (OcdbtVersion& version : versions) version.*member = columns.number().value;
@@ -72,9 +74,9 @@ Bytes encoded(const std::vector<OcdbtVersion>& versions) {
 
 }  // namespace
 
-OcdbtManifest read_ocdbt_manifest(ByteView file, const std::string& name) {
-  const Bytes body = ocdbt_body(file, ocdbt_manifest_magic, limits::max_small_text_bytes, name);
-  OcdbtColumns columns(body, name);
+OcdbtManifest read_ocdbt_manifest(ByteView file, const std::string& name, Budget& budget) {
+  const Bytes body = ocdbt_body(file, ocdbt_manifest_magic, limits::max_small_text_bytes, name, budget);
+  OcdbtColumns columns(body, name, budget);
   OcdbtManifest manifest;
   read_configuration(columns, manifest, name);
   manifest.files = ocdbt_files(columns, {});

@@ -32,7 +32,7 @@ struct OcdbtManifest {
 
 /// Throws what ocdbt_body throws, `corrupt` where it is no manifest, and `unsupported` for one whose versions are in
 /// files of their own ("numbered").
-OcdbtManifest read_ocdbt_manifest(ByteView file, const std::string& name);
+OcdbtManifest read_ocdbt_manifest(ByteView file, const std::string& name, Budget& budget);
 
 /// The manifest with a version behind the others, which become its history. Where the next generation opens another
 /// node of the tree of versions, the manifest keeps none of those before: they are history, and need not be there.

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 
 namespace tare {
@@ -36,6 +39,9 @@ class OcdbtTree::Reader {
   }
 
  private:
+  static constexpr std::size_t bytes_an_entry = sizeof(Entry) + 64;
+  static constexpr std::size_t names_a_key = 3;  ///< with what is made of them: lists, arrays
+
   void add(Node node) {
     // Heights fall on every way down, so no node leads back to itself. One that two lead to could double at every
     // level, and would change in two places at once.
@@ -43,8 +49,11 @@ class OcdbtTree::Reader {
       throw Error(Status::unsupported, fmt::format("{}: OCDBT: two ways lead to one node", tree_.name_),
                   "save the checkpoint again with Orbax, which gives each its own");
     }
+    budget().take_memory(2 * sizeof(Node) + 3 * node.file.path.size() + 2 * node.prefix.size());
     tree_.nodes_.push_back(std::move(node));
   }
+
+  [[nodiscard]] Budget& budget() const { return *tree_.folder_->budget(); }
 
   [[noreturn]] void fail(const std::string& file, const std::string& problem) const {
     throw Error(Status::corrupt, fmt::format("{}: OCDBT, {}: {}", tree_.name_, file, problem),
@@ -57,15 +66,19 @@ class OcdbtTree::Reader {
         node.place.size > most_tree_bytes - read_) {
       fail(node.file.path, fmt::format("a node of {} bytes at offset {}", node.place.size, node.place.offset));
     }
-    Bytes body = ocdbt_body(file->read(node.place), ocdbt_node_magic, most_tree_bytes - read_, node.file.path);
+    budget().take_document(node.place.size);
+    Bytes body =
+        ocdbt_body(file->read(node.place), ocdbt_node_magic, most_tree_bytes - read_, node.file.path, budget());
+    budget().take_memory(body.size());
     read_ += body.size();
     return body;
   }
 
   void read_node(std::size_t number) {
     tree_.nodes_[number].body = body_of(tree_.nodes_[number]);
-    const Node node = tree_.nodes_[number];  // a copy: nodes below are added
-    OcdbtColumns columns(node.body, node.file.path);
+    const Node node = tree_.nodes_[number];                                     // a copy: nodes below are added
+    Budget scratch(node.file.path, node.body.size(), tree_.folder_->budget());  // given back behind the node
+    OcdbtColumns columns(node.body, node.file.path, scratch);
     if (columns.byte() != node.height) columns.fail("a node of another height");
     const auto files = ocdbt_files(columns, node.file.base);
     const std::uint64_t rows = columns.rows();
@@ -87,8 +100,7 @@ class OcdbtTree::Reader {
       key += as_text(columns.bytes(columns.run(own[i].value)));
       if (node.prefix.size() + key.size() > longest_key) columns.fail("a key that is too long");
       keys.push_back(node.prefix + key);
-      read_ += keys.back().size();
-      if (read_ > most_tree_bytes) columns.fail("more keys than any checkpoint has");
+      columns.budget().take_memory(sizeof key + keys.back().size());
     }
     return keys;
   }
@@ -141,11 +153,13 @@ class OcdbtTree::Reader {
     const auto offset = columns.column(count);
     std::size_t outer = 0;
     for (std::uint64_t i = 0; i < rows; ++i) {
+      budget().take_memory(bytes_an_entry + names_a_key * keys[i].size());
       Entry entry{number, size[i].place, {}, {}, {}};
       if (kind[i] == in_leaf) {
         entry.value = columns.run(size[i].value);
       } else {
         entry.file = file_of(columns, files, file[outer].value).path;
+        budget().take_memory(entry.file.size());
         entry.value = {offset[outer].value, size[i].value};
         entry.offset_field = offset[outer].place;
         ++outer;
@@ -180,8 +194,9 @@ Bytes OcdbtTree::value(const std::string& key) const {
 
 std::vector<std::string> OcdbtTree::node_files() const {
   std::vector<std::string> files;
+  std::unordered_set<std::string_view, KeyedHash> known;
   for (const Node& node : nodes_) {
-    if (std::find(files.begin(), files.end(), node.file.path) == files.end()) files.push_back(node.file.path);
+    if (known.insert(node.file.path).second) files.push_back(node.file.path);
   }
   return files;
 }

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/ocdbt_tree.hpp"
 #include "lib/container/orbax_metadata.hpp"
@@ -33,15 +35,15 @@ class DatabaseStore final : public ZarrStore {
     if (database_.value_size(key) > most) {
       throw Error(Status::refused, fmt::format("{}: {} bytes are too many", key, database_.value_size(key)));
     }
-    files_.push_back(database_.value_file(key));
+    files_.insert(database_.value_file(key));
     return database_.value(key);
   }
   /// Those that values were read from; empty for one in a leaf.
-  [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
+  [[nodiscard]] const std::set<std::string>& files() const { return files_; }
 
  private:
   const OcdbtTree& database_;
-  std::vector<std::string> files_;
+  std::set<std::string> files_;
 };
 
 /// Keys are "<name>/<document>" and "<name>/<chunk>".
@@ -65,11 +67,14 @@ class OrbaxOcdbt final : public Container {
   OrbaxOcdbt(const std::shared_ptr<const SourceFolder>& folder, const std::string& name, const ArrayChoice& choose)
       : folder_(folder),
         manifest_file_(content(*folder, name)),
-        manifest_(read_ocdbt_manifest(manifest_file_, folder->open(name)->name())),
+        manifest_(read_ocdbt_manifest(manifest_file_, folder->open(name)->name(), *folder->budget())),
         database_(folder, manifest_, folder->open(name)->name()),
         store_(database_),
-        arrays_(store_, choose(array_names(database_.keys())), [&] { return orbax_python_numbers(*folder); }),
-        parts_{name} {
+        arrays_(
+            store_, choose(array_names(database_.keys())), [&] { return orbax_python_numbers(*folder); },
+            folder->budget()),
+        parts_{name},
+        part_numbers_{{name, 0}} {
     if (folder->has(orbax_metadata_name)) add_part(orbax_metadata_name);
     for (const std::string& file : database_.node_files()) add_part(file);
     for (const std::string& file : store_.files()) add_part(file);
@@ -94,7 +99,7 @@ class OrbaxOcdbt final : public Container {
     std::vector<PartChange> parts;
     for (auto& [file, added] : commit.added) {
       PartChange& part = parts.emplace_back();
-      part.part = part_of_file(file);
+      part.part = part_numbers_.at(file);
       part.change.append = Append{folder_->open(file)->size(), std::move(added), {}, meaning};
     }
     PartChange& manifest = parts.emplace_back();
@@ -104,10 +109,7 @@ class OrbaxOcdbt final : public Container {
 
  private:
   void add_part(const std::string& file) {
-    if (!file.empty() && std::find(parts_.begin(), parts_.end(), file) == parts_.end()) parts_.push_back(file);
-  }
-  [[nodiscard]] std::size_t part_of_file(const std::string& file) const {
-    return static_cast<std::size_t>(std::find(parts_.begin(), parts_.end(), file) - parts_.begin());
+    if (!file.empty() && part_numbers_.try_emplace(file, parts_.size()).second) parts_.push_back(file);
   }
 
   std::shared_ptr<const SourceFolder> folder_;
@@ -117,6 +119,7 @@ class OrbaxOcdbt final : public Container {
   DatabaseStore store_;
   ZarrTree arrays_;
   std::vector<std::string> parts_;
+  std::unordered_map<std::string, std::size_t, KeyedHash> part_numbers_;
 };
 
 }  // namespace

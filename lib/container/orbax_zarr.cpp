@@ -43,7 +43,7 @@ std::vector<std::string> array_folders(const SourceFolder& folder) {
 /// Notes what it reads in `parts`.
 ZarrTree read_arrays(const SourceFolder& folder, const ArrayChoice& choose, std::vector<std::string>& parts) {
   FolderStore store(folder, parts);
-  return {store, choose(array_folders(folder)), [&] { return orbax_python_numbers(folder); }};
+  return {store, choose(array_folders(folder)), [&] { return orbax_python_numbers(folder); }, folder.budget()};
 }
 
 class OrbaxZarr final : public Container {

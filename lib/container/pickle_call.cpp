@@ -48,6 +48,7 @@ NodeId PickleMachine::add_call(const PickleOp& op, Kind kind, NodeId callee, Nod
 std::vector<NodeId> PickleMachine::items_of(NodeId id) const {
   const auto items = tree_.items(id);
   tree_.take_steps(items.size());
+  tree_.take_memory(items.size() * sizeof(NodeId));
   return {items.begin(), items.end()};
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "lib/base/keyed_hash.hpp"
 #include "lib/container/pickle.hpp"
 #include "lib/container/pickle_global.hpp"
 #include "lib/container/pickle_opcode.hpp"
@@ -144,7 +145,7 @@ class PickleMachine {
   std::vector<std::uint32_t> marks_;
   std::vector<NodeId> taken_;
   std::vector<NodeId> memo_;
-  std::unordered_set<std::string> named_;               ///< "module\nname" of every name in the result
+  std::unordered_set<std::string, KeyedHash> named_;    ///< "module\nname" of every name in the result
   std::unordered_map<std::uint64_t, NodeId> far_memo_;  ///< indices that no pickler gives: one entry each, no room
   TensorReading reading_;
   QualifiedName left_unread_;

@@ -34,14 +34,19 @@ bool is_decimal(std::string_view text) {
 std::string decimal(ByteView bytes) {
   const bool negative = !bytes.empty() && (bytes.back() & std::byte{0x80}) != std::byte{0};
   std::vector<std::uint32_t> digits;  // base 10^9, least significant first
-  for (std::size_t i = bytes.size(); i-- > 0;) {
-    std::uint64_t carry = std::to_integer<std::uint8_t>(negative ? ~bytes[i] : bytes[i]);
+  constexpr std::size_t word_size = sizeof(std::uint32_t);
+  for (std::size_t i = (bytes.size() + word_size - 1) / word_size; i-- > 0;) {
+    std::uint64_t carry = 0;
+    for (std::size_t at = word_size * (i + 1); at-- > word_size * i;) {
+      const std::byte byte = at >= bytes.size() ? std::byte{0} : negative ? ~bytes[at] : bytes[at];
+      carry = carry << 8 | std::to_integer<std::uint64_t>(byte);
+    }
     for (std::uint32_t& digit : digits) {
-      carry += std::uint64_t{digit} << 8;
+      carry += std::uint64_t{digit} << 32;
       digit = static_cast<std::uint32_t>(carry % 1'000'000'000);
       carry /= 1'000'000'000;
     }
-    if (carry != 0) digits.push_back(static_cast<std::uint32_t>(carry));
+    for (; carry != 0; carry /= 1'000'000'000) digits.push_back(static_cast<std::uint32_t>(carry % 1'000'000'000));
   }
   // -x is ~x + 1.
   std::uint64_t carry = negative ? 1 : 0;
@@ -169,6 +174,7 @@ void PickleMachine::long_integer(const PickleOp& op) {
     return;
   }
   if (bytes.size() > limits::max_integer_digits / 2) fail(op, fmt::format("an integer of {} bytes", bytes.size()));
+  tree_.take_steps(bytes.size() * bytes.size() / 16);
   push(tree_.add_big_integer(decimal(bytes), op.span()));
 }
 

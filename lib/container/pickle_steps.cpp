@@ -13,13 +13,18 @@ constexpr std::uint64_t line_bytes = 64 << 10;  ///< of a line that is longer th
 }  // namespace
 
 ByteView PickleSteps::ahead(std::uint64_t from, std::uint64_t wanted) {
+  const ByteView read = at_least(from, wanted);
+  return read.first(std::min<std::uint64_t>(wanted, read.size()));
+}
+
+ByteView PickleSteps::at_least(std::uint64_t from, std::uint64_t wanted) {
   from = std::min(from, source_.size());
   wanted = std::min(wanted, source_.size() - from);
   if (from < window_at_ || from + wanted > window_at_ + window_.size()) {
     window_ = source_.read({from, std::min(std::max(wanted, window_bytes), source_.size() - from)});
     window_at_ = from;
   }
-  return ByteView(window_).subspan(from - window_at_, wanted);
+  return ByteView(window_).subspan(from - window_at_);
 }
 
 std::optional<std::uint64_t> PickleSteps::counted(std::uint64_t length_bytes) {
@@ -37,7 +42,7 @@ std::optional<std::uint64_t> PickleSteps::line_end(std::uint64_t from) {
       is_too_long_ = true;
       return std::nullopt;
     }
-    const ByteView part = ahead(at, at == from ? window_bytes : line_bytes);
+    const ByteView part = at_least(at, at == from ? 1 : line_bytes);
     const auto newline = std::find(part.begin(), part.end(), std::byte{'\n'});
     at += static_cast<std::uint64_t>(newline - part.begin());
     if (newline != part.end()) return at + 1;

@@ -36,6 +36,8 @@ class PickleSteps {
  private:
   /// The next bytes from `from` on, `wanted` of them or as many as there are; valid until the next call.
   ByteView ahead(std::uint64_t from, std::uint64_t wanted);
+  /// As ahead(), and all that was read behind them.
+  ByteView at_least(std::uint64_t from, std::uint64_t wanted);
   [[nodiscard]] std::optional<std::uint64_t> counted(std::uint64_t length_bytes);
   /// One behind the newline at or behind `from`; the end of the source where there is none.
   [[nodiscard]] std::optional<std::uint64_t> line_end(std::uint64_t from);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/source.hpp"
 #include "lib/tree/tree.hpp"
 
@@ -59,7 +60,7 @@ class SharedStorages {
     NodeId node;
     Span shown;
   };
-  std::unordered_map<std::string, std::vector<View>> views_;
+  std::unordered_map<std::string, std::vector<View>, KeyedHash> views_;
 };
 
 /// Reads descriptions out of a pickle's tree; `storages` is null for a pickle that stands alone. Both must outlive it.

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 
 namespace tare {
@@ -45,7 +46,7 @@ void PlainTree::text(Kind kind, std::string_view text, Span place) {
 }
 
 void PlainTree::node(NodeId id, Span place) {
-  tree_.take_memory(sizeof(Span));
+  tree_.take_memory(sizeof(Span) + 2 * sizeof(NodeId));  // here, and among the items of what is open
   places_.resize(tree_.size());
   places_[id] = place;
   if (open_.empty()) {
@@ -83,7 +84,7 @@ void PlainTree::drop_doubles(Open& map) {
   tree_.take_memory(count * bytes_a_key);
   std::vector<std::string> texts;  // of keys that are no text
   texts.reserve(count);
-  std::unordered_map<std::string_view, std::size_t> first;  // key: where in `kept`
+  std::unordered_map<std::string_view, std::size_t, KeyedHash> first;  // key: where in `kept`
   first.reserve(count);
   std::vector<NodeId> kept;
   for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
 
@@ -96,7 +97,7 @@ class HeaderText {
   /// The members of an object: `member` reads the value of the name that it is given, which stands there once.
   template <typename Member>
   void object(const Member& member) {
-    std::unordered_set<std::string> names;
+    std::unordered_set<std::string, KeyedHash> names;
     expect('{');
     if (takes('}')) return;
     do {

@@ -29,7 +29,7 @@ Bytes stored(std::uint32_t number) {
 class TensorBundle final : public Container {
  public:
   TensorBundle(const SourceFolder& folder, const std::string& name, const BundleChoice& choose)
-      : index_(read_bundle_index(*folder.open(name))), parts_{name}, sources_{nullptr} {
+      : index_(read_bundle_index(*folder.open(name))), parts_{name}, sources_{nullptr}, tree_(folder.budget()) {
     const std::vector<bool> chosen = choose(index_);
     NestedKeys keys(tree_);
     auto tensors = std::make_shared<HeldTensors>();
@@ -108,6 +108,7 @@ void TensorBundle::read(const BundleItem& item, std::size_t part, NestedKeys& ke
                             item.place.offset, file.size(), tensor.type_text()),
                 parts_[part], item.key);
   }
+  file.budget()->take_memory(item.place.size);  // many may stand in the same bytes
   Bytes elements = file.read(item.place);
   const bool is_sound = masked_crc32c(elements) == item.crc;
   if (!is_sound) {

@@ -87,6 +87,7 @@ class IndexReader {
 
   /// BundleEntryProto
   BundleItem item(const LeveldbTable::Row& row) {
+    index_.table.file->budget()->take_memory(sizeof(BundleItem) + row.key.size());
     BundleItem item;
     item.key = dotted(row.key);
     item.block = row.block;

@@ -126,7 +126,8 @@ class TorchDcp final : public Container {
   TorchDcp(const SourceFolder& folder, const std::string& name, const DcpChoice& choose)
       : source_(folder.open(name)),
         metadata_(read_dcp_metadata(*source_)),
-        blobs_(read_dcp_blobs(folder, name, *metadata_, choose(*metadata_))) {
+        blobs_(read_dcp_blobs(folder, name, *metadata_, choose(*metadata_))),
+        tree_(folder.budget()) {
     NestedKeys keys(tree_);
     for (DcpBlob& blob : blobs_.blobs) {
       const Tree& tree = blob.container->tree();

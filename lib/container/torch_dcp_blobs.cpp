@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/container/torch_dcp_tensor.hpp"
 
 namespace tare {
@@ -91,14 +92,15 @@ class BlobReader {
 
  private:
   static constexpr std::size_t unopened = 0;
+  static constexpr std::size_t bytes_a_blob = 1024;  ///< with the reader of its format
 
   void tell(Severity severity, const char* code, std::string message, std::string file, std::string_view key) {
     result_.findings.push_back({severity, code, std::move(message), std::move(file), std::string(key)});
   }
 
   /// A tensor may be stored in pieces under one key; an object may not.
-  [[nodiscard]] std::unordered_map<std::string_view, std::size_t> last_of_each_key() const {
-    std::unordered_map<std::string_view, std::size_t> last;
+  [[nodiscard]] std::unordered_map<std::string_view, std::size_t, KeyedHash> last_of_each_key() const {
+    std::unordered_map<std::string_view, std::size_t, KeyedHash> last;
     for (std::size_t i = 0; i < metadata_.items.size(); ++i) {
       if (chosen_[i]) last[metadata_.items[i].key] = i;
     }
@@ -152,8 +154,10 @@ class BlobReader {
       return;
     }
     try {
+      folder_.budget()->take_memory(bytes_a_blob + item.key.size());
       result_.blobs.push_back(opened(item, part));
     } catch (const Error& error) {
+      if (folder_.budget()->is_spent() || result_.sources[part]->budget()->is_spent()) throw;
       // An item may be bytes of its maker's own kind: those hold no state that anybody knows.
       if (error.status == Status::unsupported) return;
       tell(Severity::error, "item-not-read", error.what(), result_.parts[part], item.key);
@@ -173,6 +177,7 @@ class BlobReader {
       auto image = std::make_shared<const WindowSource>(file, rest, name);
       auto [header, is_new] = headers_.try_emplace({part, item.place.offset});
       if (is_new) header->second = read_safetensors_header(*image).entries;
+      image->budget()->take_steps(header->second.size());
       return {&item, part, image, open_image_tensor(image, header->second, item.key), 0, true};
     }
     auto window = std::make_shared<const WindowSource>(file, item.place, name);

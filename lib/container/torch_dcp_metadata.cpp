@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/pickle_global.hpp"
 
@@ -23,6 +24,8 @@ constexpr auto expected_modules = std::to_array<std::string_view>({"torch", "pat
 constexpr QualifiedName tensor_shapes{"torch.distributed.checkpoint.metadata", "TensorStorageMetadata"};
 constexpr PickleHints small_objects{12, 3, {}};
 constexpr std::uint64_t most_ahead = std::uint64_t{64} << 20;
+/// How often an item's name is hashed or compared, here and by those who choose. One name can be that of many items.
+constexpr std::uint64_t looks_at_a_key = 8;
 
 bool is_expected(const GlobalName& global) {
   const std::string_view package = std::string_view(global.module).substr(0, global.module.find('.'));
@@ -65,6 +68,7 @@ class MetadataReader {
     if (name == nowhere || tree_.kind(name) != Kind::string) fail("an item has no name");
     DcpItem item;
     item.key = tree_.text(name);
+    tree_.take_steps(looks_at_a_key * item.key.size());
     const NodeId chunk = tree_.find(tree_.fields(index), "offset");
     item.is_tensor = chunk != nowhere && tree_.kind(chunk) != Kind::none;
 
@@ -97,7 +101,7 @@ class MetadataReader {
   const Source& source_;
   DcpMetadata& metadata_;
   const Tree& tree_;
-  std::unordered_map<std::string_view, std::uint32_t> numbers_;
+  std::unordered_map<std::string_view, std::uint32_t, KeyedHash> numbers_;
 };
 
 }  // namespace
@@ -139,6 +143,7 @@ std::string transform_names(const DcpMetadata& metadata, const DcpItem& item) {
   if (item.transforms == nowhere) return {};
   const Tree& tree = metadata.pickle.tree;
   const auto names = tree.items(item.transforms);
+  tree.take_steps(names.size());
   std::string joined;
   for (const NodeId name : names) {
     joined += (joined.empty() ? "" : ", ") +

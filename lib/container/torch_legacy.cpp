@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/container/nested.hpp"
 #include "lib/container/pickle.hpp"
 #include "lib/container/pickle_change.hpp"
@@ -56,7 +57,7 @@ class LegacyStorages final : public StorageTable {
 
   std::shared_ptr<const Source> source_;
   std::endian order_;
-  std::unordered_map<std::string_view, Storage> storages_;  ///< keys are in the object's text
+  std::unordered_map<std::string_view, Storage, KeyedHash> storages_;  ///< keys are in the object's text
 };
 
 void LegacyStorages::name_all(const Tree& tree) {

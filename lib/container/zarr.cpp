@@ -43,7 +43,8 @@ constexpr auto type_names = std::to_array<TypeName>({
 
 class DocumentReader {
  public:
-  DocumentReader(ByteView document, const std::string& name) : document_(document, name), json_(document_.root()) {}
+  DocumentReader(ByteView document, const std::string& name, const std::shared_ptr<Budget>& budget)
+      : document_(document, name, budget), json_(document_.root()) {}
 
   ZarrArray read(std::string_view document_name) {
     array_.tensor.library = "numpy";
@@ -151,7 +152,8 @@ std::uint64_t elements_size(const ZarrArray& array) {
 
 class ChunkDecoder {
  public:
-  ChunkDecoder(std::uint64_t size, const std::string& name) : size_(size), name_(name) {}
+  ChunkDecoder(std::uint64_t size, const std::string& name, Budget* budget)
+      : size_(size), name_(name), budget_(budget) {}
 
   [[noreturn]] void fail(const char* problem) const {
     throw Error(Status::corrupt, fmt::format("{}: chunk: {}", name_, problem),
@@ -161,7 +163,7 @@ class ChunkDecoder {
   [[nodiscard]] Bytes without(ZarrCodec codec, Bytes bytes) const {
     switch (codec) {
       case ZarrCodec::zstd:
-        return zstd_content(bytes, size_ + shard_index_size + 2 * crc_size, name_);
+        return zstd_content(bytes, size_ + shard_index_size + 2 * crc_size, name_, budget_);
       case ZarrCodec::crc32c:
         return checked(std::move(bytes));
       case ZarrCodec::shard_of_one:
@@ -192,6 +194,7 @@ class ChunkDecoder {
 
   std::uint64_t size_;
   const std::string& name_;
+  Budget* budget_;
 };
 
 Bytes with(ZarrCodec codec, Bytes bytes) {
@@ -215,13 +218,14 @@ Bytes with(ZarrCodec codec, Bytes bytes) {
 
 }  // namespace
 
-ZarrArray zarr_array(ByteView document, std::string_view document_name, const std::string& name) {
-  return DocumentReader(document, name).read(document_name);
+ZarrArray zarr_array(ByteView document, std::string_view document_name, const std::string& name,
+                     const std::shared_ptr<Budget>& budget) {
+  return DocumentReader(document, name, budget).read(document_name);
 }
 
-Bytes zarr_elements(const ZarrArray& array, ByteView chunk, const std::string& name) {
+Bytes zarr_elements(const ZarrArray& array, ByteView chunk, const std::string& name, Budget* budget) {
   const std::uint64_t size = elements_size(array);
-  const ChunkDecoder decoder(size, name);
+  const ChunkDecoder decoder(size, name, budget);
   Bytes bytes(chunk.begin(), chunk.end());
   for (std::size_t i = array.codecs.size(); i-- > 0;) bytes = decoder.without(array.codecs[i], std::move(bytes));
   if (bytes.size() != size) decoder.fail("is not as large as the array");

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lib/base/budget.hpp"
 #include "lib/tree/tensor.hpp"
 
 namespace tare {
@@ -28,13 +30,15 @@ struct ZarrArray {
 inline constexpr std::string_view zarr2_document = ".zarray";
 inline constexpr std::string_view zarr3_document = "zarr.json";
 
-/// The array that a document describes. `name` is whose it is. Throws `corrupt` where the document is none, and
-/// `unsupported`, saying of what, for an array of several chunks or one that is encoded another way.
-ZarrArray zarr_array(ByteView document, std::string_view document_name, const std::string& name);
+/// The array that a document describes. `name` is whose it is, `budget` that of what it stands in. Throws `corrupt`
+/// where the document is none, and `unsupported`, saying of what, for an array of several chunks or one that is encoded
+/// another way.
+ZarrArray zarr_array(ByteView document, std::string_view document_name, const std::string& name,
+                     const std::shared_ptr<Budget>& budget = nullptr);
 
 /// The elements in a chunk, and a chunk of elements: row-major, little-endian. Decoding throws `corrupt` where the
-/// chunk is not what the array says.
-Bytes zarr_elements(const ZarrArray& array, ByteView chunk, const std::string& name);
+/// chunk is not what the array says. What it unpacks to is taken from `budget`, if there is one.
+Bytes zarr_elements(const ZarrArray& array, ByteView chunk, const std::string& name, Budget* budget = nullptr);
 Bytes zarr_chunk(const ZarrArray& array, ByteView elements);
 
 }  // namespace tare

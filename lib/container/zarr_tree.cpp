@@ -16,7 +16,7 @@ constexpr std::uint64_t most_document_bytes = std::uint64_t{1} << 20;
 
 class ValueReader {
  public:
-  explicit ValueReader(ZarrStore& store) : store_(store) {}
+  ValueReader(ZarrStore& store, const std::shared_ptr<Budget>& budget) : store_(store), budget_(budget) {}
 
   /// Throws `unsupported` or `corrupt` where there is no array of that name that can be read.
   ZarrTree::Value read(const std::string& name) {
@@ -24,10 +24,11 @@ class ValueReader {
       const auto text = store_.get(name + "/" + std::string(document), most_document_bytes);
       if (!text) continue;
       ZarrTree::Value value;
-      value.array = zarr_array(*text, document, name);
+      value.array = zarr_array(*text, document, name, budget_);
       value.chunk_key = name + "/" + value.array.chunk;
       auto chunk = store_.get(value.chunk_key, limits::max_tensor_read_bytes);
       if (!chunk) throw Error(Status::corrupt, name + ": its chunk is not there");
+      budget_->take_memory(bytes_a_value + name.size() + chunk->size());
       value.chunk = std::move(*chunk);
       return value;
     }
@@ -35,7 +36,11 @@ class ValueReader {
   }
 
  private:
+  /// With its names, here and in the folder or database.
+  static constexpr std::size_t bytes_a_value = sizeof(ZarrTree::Value) + 256;
+
   ZarrStore& store_;
+  const std::shared_ptr<Budget>& budget_;
 };
 
 /// Python's int and float become the widest arrays there are.
@@ -58,16 +63,18 @@ Node number_node(ElementType type, const Bytes& elements) {
 
 }  // namespace
 
-ZarrTree::ZarrTree(ZarrStore& store, std::vector<std::string> names, const PythonNumbers& python_numbers)
-    : names_(std::move(names)) {
+ZarrTree::ZarrTree(ZarrStore& store, std::vector<std::string> names, const PythonNumbers& python_numbers,
+                   std::shared_ptr<Budget> budget)
+    : names_(std::move(names)), tree_(std::move(budget)) {
   NestedKeys keys(tree_);
   auto tensors = std::make_shared<HeldTensors>();
   std::optional<std::set<std::string>> numbers;
   for (const std::string& name : names_) {
     try {
-      Value value = ValueReader(store).read(name);
+      Value value = ValueReader(store, tree_.budget()).read(name);
       const Tensor& tensor = value.array.tensor;
-      Bytes elements = zarr_elements(value.array, value.chunk, name);
+      Bytes elements = zarr_elements(value.array, value.chunk, name, tree_.budget().get());
+      tree_.take_memory(elements.size());
       if (may_be_python_number(tensor) && !numbers) numbers = python_numbers();
       const bool is_number = may_be_python_number(tensor) && numbers->contains(name);
       Node array;
@@ -77,6 +84,7 @@ ZarrTree::ZarrTree(ZarrStore& store, std::vector<std::string> names, const Pytho
       keys.add(name, node);
       values_.emplace(node, std::move(value));
     } catch (const Error& error) {
+      if (tree_.budget()->is_spent()) throw;
       findings_.push_back({Severity::error, "item-not-read", error.what(), "", name});
     }
   }

@@ -27,8 +27,9 @@ using PythonNumbers = std::function<std::set<std::string>()>;
 class ZarrTree {
  public:
   /// Reads the arrays of those names, their documents and chunks. What cannot be read is told in the findings
-  /// (`item-not-read`).
-  ZarrTree(ZarrStore& store, std::vector<std::string> names, const PythonNumbers& python_numbers);
+  /// (`item-not-read`). `budget`: of the files that they are in.
+  ZarrTree(ZarrStore& store, std::vector<std::string> names, const PythonNumbers& python_numbers,
+           std::shared_ptr<Budget> budget);
 
   [[nodiscard]] const Tree& tree() const { return tree_; }
   [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }

@@ -23,7 +23,7 @@ const char* problem_of(std::size_t result) {
 
 }  // namespace
 
-Bytes zstd_content(ByteView frame, std::uint64_t most, const std::string& name) {
+Bytes zstd_content(ByteView frame, std::uint64_t most, const std::string& name, Budget* budget) {
   const auto fail = [&](const char* problem) {
     throw Error(Status::corrupt, fmt::format("{}: Zstandard: {}", name, problem),
                 "the file is damaged; take another copy");
@@ -40,6 +40,7 @@ Bytes zstd_content(ByteView frame, std::uint64_t most, const std::string& name) 
     left = ZSTD_decompressStream(stream.get(), &output, &input);
     content.resize(begin + output.pos);
     if (const char* problem = problem_of(left)) fail(problem);
+    if (budget != nullptr) budget->take_unpacked(output.pos);
     if (left != 0 && output.pos == 0 && input.pos == input.size) fail("ends too early");
   }
   if (content.size() > most) fail("holds more than it may");

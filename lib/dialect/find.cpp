@@ -152,6 +152,7 @@ class Finder {
     if (found_.size() == limits::max_scalers) {
       throw Error(Status::refused, fmt::format("{}: more than {} scalers", file_.name, limits::max_scalers));
     }
+    tree_.keep_memory(sizeof(FoundScaler) + 2 * scaler.path.size() + scaler.fields.size() * sizeof(Field));
     const KnownPlace place = place_of(scaler, file_, tree_);
     scaler.place = place.trainer;
     scaler.authority = place.authority;

@@ -1,4 +1,5 @@
 #include "lib/dialect/parts_by_module.hpp"
+#include "lib/base/keyed_hash.hpp"
 
 #include <string>
 #include <unordered_map>
@@ -7,7 +8,7 @@ namespace tare {
 
 std::vector<Sighting> parts_by_module(const Tree& tree, NodeId map, const std::function<bool(ModuleKey&)>& is_part) {
   std::vector<Sighting> found;
-  std::unordered_map<std::string_view, std::size_t> number;  // by module
+  std::unordered_map<std::string_view, std::size_t, KeyedHash> number;  // by module
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     if (tree.kind(pairs[i]) != Kind::string) continue;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lib/base/keyed_hash.hpp"
 #include "lib/dialect/dialect.hpp"
 #include "lib/dialect/transformer_engine.hpp"
 
@@ -70,9 +71,9 @@ SplitKey split(std::string_view key) {
 }
 
 /// The native names that some dialect cannot do without.
-const std::unordered_set<std::string_view>& required_names() {
+const std::unordered_set<std::string_view, KeyedHash>& required_names() {
   static const auto names = [] {
-    std::unordered_set<std::string_view> all;
+    std::unordered_set<std::string_view, KeyedHash> all;
     for (const Dialect* dialect : dialects()) {
       for (const FieldRule& rule : dialect->fields) {
         if (rule.required) all.insert(rule.name);
@@ -83,7 +84,7 @@ const std::unordered_set<std::string_view>& required_names() {
   return names;
 }
 
-using Names = std::unordered_set<std::string_view>;
+using Names = std::unordered_set<std::string_view, KeyedHash>;
 
 /// Has it all that some dialect of such a form cannot do without?
 template <class IsForm>
@@ -127,12 +128,12 @@ bool is_fp8_state(std::string_view key) {
 }  // namespace
 
 std::vector<bool> possible_state(std::span<const StoredItem> items) {
-  std::unordered_map<std::string_view, Names> seen;  // by parent
+  std::unordered_map<std::string_view, Names, KeyedHash> seen;  // by parent
   for (const StoredItem& item : items) {
     const SplitKey key = split(item.key);
     if (item.size <= largest_field && required_names().contains(key.name)) seen[key.parent].insert(key.name);
   }
-  std::unordered_map<std::string_view, Group> groups;  // by parent
+  std::unordered_map<std::string_view, Group, KeyedHash> groups;  // by parent
   for (const auto& [parent, names] : seen) {
     const Group group{has_all_of_a_dialect(names, [](Form form) { return form != Form::part; }),
                       has_all_of_a_dialect(names, [](Form form) { return form == Form::part; })};

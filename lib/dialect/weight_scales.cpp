@@ -14,6 +14,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "lib/base/keyed_hash.hpp"
 #include "lib/dialect/parts_by_module.hpp"
 #include "lib/dialect/shapes.hpp"
 #include "lib/tree/path.hpp"
@@ -71,7 +72,7 @@ class Keys {
 
  private:
   const Tree& tree_;
-  std::unordered_map<std::string_view, NodeId> nodes_;
+  std::unordered_map<std::string_view, NodeId, KeyedHash> nodes_;
 };
 
 bool is_float8(ElementType type) {

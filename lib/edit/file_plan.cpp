@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/dialect/extra_state.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
 #include "lib/edit/fp8_keys.hpp"
@@ -120,12 +121,12 @@ class FilePlanner {
 
   /// The change must read back as what was asked for, and leave every other field as it is.
   void require_effect(const std::vector<PartChange>& changes) const {
-    std::unordered_multimap<std::string_view, const StateWork*> by_path;  // before and, renamed, after
+    std::unordered_multimap<std::string_view, const StateWork*, KeyedHash> by_path;  // before and, renamed, after
     for (const StateWork* state : work_.states) {
       by_path.emplace(state->scaler->state().path, state);
       if (state->is_renamed()) by_path.emplace(state->after.path, state);
     }
-    std::unordered_map<std::string_view, const ExtraState*> unfilled = to_fill();
+    std::unordered_map<std::string_view, const ExtraState*, KeyedHash> unfilled = to_fill();
     std::set<const StateWork*> there;
     std::set<const StateWork*> left;
     file_.each_scaler_after(changes, [&](const FoundScaler& scaler) {
@@ -150,8 +151,8 @@ class FilePlanner {
   }
 
   /// The places that are filled, by path, and with what.
-  [[nodiscard]] std::unordered_map<std::string_view, const ExtraState*> to_fill() const {
-    std::unordered_map<std::string_view, const ExtraState*> filled;
+  [[nodiscard]] std::unordered_map<std::string_view, const ExtraState*, KeyedHash> to_fill() const {
+    std::unordered_map<std::string_view, const ExtraState*, KeyedHash> filled;
     for (const PlaceWork& work : work_.places) {
       if (work.state) filled.emplace(work.path, &*work.state);
     }

@@ -11,6 +11,9 @@ namespace {
 // What a walk keeps beside a node is counted with it: the size of what it holds, its place in the walk.
 constexpr std::size_t bytes_a_node = sizeof(Node) + sizeof(float);
 constexpr std::size_t bytes_a_collection = 16;
+/// What making a node takes, and looking at it where state may be: documents inside a file have their memory back when
+/// they are done with, and one of them can be there again and again.
+constexpr std::uint64_t steps_a_node = 32;
 
 }  // namespace
 
@@ -51,6 +54,7 @@ std::span<const NodeId> Tree::items(NodeId id) const {
 NodeId Tree::find(NodeId map, std::string_view key) const {
   if (map == nowhere || nodes_[map].kind != Kind::map) return nowhere;
   const auto pairs = items(map);
+  take_steps(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     if (nodes_[pairs[i]].kind == Kind::string && run_text(nodes_[pairs[i]]) == key) return pairs[i + 1];
   }
@@ -119,6 +123,7 @@ void Tree::reserve(std::size_t nodes, std::size_t items) {
 
 NodeId Tree::add(const Node& node) {
   take_memory(bytes_a_node);
+  take_steps(steps_a_node);
   nodes_.push_back(node);
   return static_cast<NodeId>(nodes_.size() - 1);
 }
@@ -187,6 +192,7 @@ void Tree::replace_item(NodeId id, std::size_t index, NodeId item) {
 }
 
 NodeId Tree::graft(const Tree& other) {
+  take_steps(other.size() * steps_a_node);
   take_memory(other.size() * bytes_a_node + other.text_->size() + other.side_text_.size());
   const auto first = static_cast<NodeId>(nodes_.size());
   const auto text_at = static_cast<std::uint32_t>(side_text_.size());

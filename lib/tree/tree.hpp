@@ -91,6 +91,11 @@ class Tree {
     if (budget_ != nullptr) budget_->take_memory(bytes);
   }
 
+  /// For what outlives the file that it was read from.
+  void keep_memory(std::uint64_t bytes) const {
+    if (budget_ != nullptr) budget_->keep_memory(bytes);
+  }
+
   // ---- building: containers only
   Tree() : text_(std::make_shared<const Bytes>()) {}
   /// `text` is what spans and runs of RunIn::text point into. Everything added is taken from `budget`, if there is one.

@@ -27,7 +27,7 @@ Value tensor_value(const Tree& tree, NodeId id, const TensorReader& reader, std:
   Value value{{}, tensor.type_text()};
   const std::uint64_t count = tensor.count();
   if (tensor.type.size == 0 || count > max_elements) return value;
-  tree.take_memory(count * bytes_an_element);
+  tree.keep_memory(count * bytes_an_element);
   Bytes elements = reader.elements(id);
   if (count == 1) {
     value.data = nested(element_value(tensor.type, elements.data()), tensor.shape.size()).data;
@@ -53,7 +53,7 @@ std::string object_type(const Tree& tree, NodeId id) {
 
 Value Tree::value(NodeId id, std::uint64_t max_elements) const {
   const Node& node = nodes_[id];
-  take_memory(sizeof(Value));
+  keep_memory(sizeof(Value));
   switch (node.kind) {
     case Kind::none:
       return {{}, "None"};
@@ -65,7 +65,7 @@ Value Tree::value(NodeId id, std::uint64_t max_elements) const {
       return {node.as.floating, "float"};
     case Kind::string:
       if (node.as.run.count > limits::max_text_value_bytes) return {{}, "str"};
-      take_memory(node.as.run.count);
+      keep_memory(node.as.run.count);
       return {std::string(text(id)), "str"};
     case Kind::bytes:
       return {{}, "bytes"};

@@ -10,82 +10,20 @@ import io
 import pathlib
 import pickle
 import struct
+import sys
 import zipfile
 
-PROTO = b"\x80\x04"
-STATE = {"scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 1}
-SCALER = pickle.dumps(STATE, 2)[2:-1]
+sys.dont_write_bytecode = True
+from blocks import (PROTO, SCALER, archive, commas, get, listed, many, put, safetensors, shape, shapes, text, times,
+                    unpacked, varint)
+import folder_bombs  # noqa: F401: their shapes are in the table, too
+import hdf5_bombs
+
 #: What seeds of a fuzz target are called like, and how large they are.
 FUZZED = {"pickle": ("pickle_", "nested_"), "gist": ("pickle_",), "nested": ("nested_",), "legacy": ("legacy_",),
           "zip": ("zip_", "npz_", "keras_"), "msgpack": ("msgpack_",), "json": ("json_",), "npy": ("npy_",),
-          "safetensors": ("st_",), "mindspore": ("mindspore_",), "torch_tar": ("tar_",)}
+          "safetensors": ("st_",), "mindspore": ("mindspore_",), "torch_tar": ("tar_",), "hdf5": ("h5_",)}
 SEED_SIZE = 1500
-
-shapes = {}
-
-
-def shape(name):
-    """Adds a function of the size to the table, under the name of its file."""
-    def add(function):
-        shapes[name] = function
-        return function
-    return add
-
-
-# ---- building blocks
-
-def times(unit, size):
-    return unit * max(1, size // len(unit))
-
-
-def unpacked(size):
-    """What a deflated record of a file of that size can unpack to, and may."""
-    return min(16 << 20, 1000 * size) - 200
-
-
-def many(make, size):
-    """make(0) + make(1) + ... of about `size` bytes."""
-    parts, length, i = [], 0, 0
-    while length < size:
-        parts.append(make(i))
-        length += len(parts[-1])
-        i += 1
-    return b"".join(parts)
-
-
-def listed(items):
-    return PROTO + b"(" + items + b"l."
-
-
-def text(value):
-    value = value.encode() if isinstance(value, str) else value
-    return b"X" + struct.pack("<I", len(value)) + value
-
-
-def put(i):
-    return b"r" + struct.pack("<I", i)
-
-
-def get(i):
-    return b"j" + struct.pack("<I", i)
-
-
-def archive(members, method=zipfile.ZIP_DEFLATED):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as z:
-        for name, body in members:
-            z.writestr(zipfile.ZipInfo(name), body, method)
-    return out.getvalue()
-
-
-def safetensors(header, data=b""):
-    header = header if isinstance(header, bytes) else header.encode()
-    return struct.pack("<Q", len(header)) + header + data
-
-
-def commas(make, size):
-    return many(lambda i: (b"," if i else b"") + make(i), size)
-
 
 # ---- pickles: one short opcode again and again
 
@@ -160,6 +98,14 @@ def shared_key(size):
     keys = max(1, size // 160)
     body = b"".join(text(b"%02d" % i + b"k" * keys) + put(i) + b"0" for i in range(20))
     return PROTO + body + b"(" + many(lambda i: b"}" + b"h" + bytes([i % 20]) + b"C\0s", size - len(body)) + b"l."
+
+
+@shape("pickle_fields.pkl")
+def fields(size):
+    """Scalers of 60 fields, all met before."""
+    others = b"".join(text("field%02d" % i) + put(1000 + i) + b"0" for i in range(55)) + text("v" * 4000) + put(1055) + b"0"
+    one = SCALER + b"(" + b"".join(get(1000 + i) + get(1055) for i in range(55)) + b"u"
+    return PROTO + others + b"(" + times(one, size - len(others) - 8) + b"l."
 
 
 @shape("pickle_shared_value.pkl")
@@ -269,6 +215,14 @@ def nested_shared(size):
     return PROTO + body + b"}(" + many(lambda i: text("l%x._extra_state" % i) + get(0), size - len(body)) + b"u."
 
 
+@shape("nested_pops.pkl")
+def nested_pops(size):
+    """As nested_shared, of values that are forgotten at once."""
+    inner = PROTO + b"N0" * (size // 4) + b"N."
+    body = b"B" + struct.pack("<I", len(inner)) + inner + put(0) + b"0"
+    return PROTO + body + b"}(" + many(lambda i: text("l%x._extra_state" % i) + get(0), size - len(body)) + b"u."
+
+
 @shape("nested_streams.pkl")
 def nested_streams(size):
     inner = pickle.dumps({"scale_fwd": [1.0], "recipe": None}, 2)
@@ -312,7 +266,7 @@ def npz_dots(size):
 def keras_config(size):
     return archive([("metadata.json", b'{"keras_version":"3.0.0"}'),
                     ("config.json", b'{"a":[' + b"[]," * (unpacked(size) // 3) + b"[]]}"),
-                    ("model.weights.h5", b"\x89HDF\r\n\x1a\n" + bytes(200))])
+                    ("model.weights.h5", hdf5_bombs.empty())])
 
 
 # ---- msgpack
@@ -394,6 +348,31 @@ def mindspore_unknown(size):
     return times(b"\x0a" + bytes([len(one)]) + one, size)
 
 
+def mindspore_record(name):
+    tensor = b"\x0a\x14" + b"\1" * 20 + b"\x12\4Int8" + b"\x1a\1\0"
+    value = b"\x0a" + varint(len(name)) + name + b"\x12" + varint(len(tensor)) + tensor
+    return b"\x0a" + varint(len(value)) + value
+
+
+shapes["mindspore_names.ckpt"] = lambda size: many(lambda i: mindspore_record(b"%06x" % i), size)
+
+
+@shape("mindspore_collisions.ckpt")
+def mindspore_collisions(size):
+    """Names that the hash of libstdc++ (MurmurHash64A) gives one value, whatever its seed: two blocks that differ in
+    what becomes the highest bit of both do not differ together."""
+    factor, mask = 0xC6A4A7935BD1E995, (1 << 64) - 1
+    inverse = pow(factor, -1, 1 << 64)
+
+    def block(mixed):
+        before = mixed * inverse & mask
+        return struct.pack("<Q", (before ^ before >> 47) * inverse & mask)
+
+    def name(number):
+        return b"".join(block(0x0123456789ABCDEF + i ^ (number >> i & 1) << 63) * 2 for i in range(15))
+    return many(lambda i: mindspore_record(name(i)), min(size, 300 << 15))
+
+
 @shape("npy_shape.npy")
 def npy_shape(size):
     head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + times(b"1,", size - 100) + b"), }"
@@ -427,10 +406,12 @@ def legacy_dicts(size):
 
 
 def write(folder, size, names):
-    folder.mkdir(parents=True, exist_ok=True)
     for name in names or shapes:
         body = shapes[name](size)
-        (folder / name).write_bytes(body)
+        for path, part in ({name: body} if isinstance(body, bytes) else
+                           {f"{name}/{inner}": part for inner, part in body.items()}).items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(part)
 
 
 def main():

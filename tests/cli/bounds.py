@@ -3,18 +3,20 @@
 
     bounds.py --tare TARE [--all] [--table] [NAME...]
 
-The files are those of tests/bounds/bombs.py, shapes that ask for as much as they can. Without --all a few of them, of
-every kind, are held against two verbs each; with it all of them against all verbs, which takes some minutes. --table
-prints what each shape cost at most. Exit 1 where a bound is passed, a verb dies, or an answer is larger than the bound
+The files and folders are those of tests/bounds/bombs.py, shapes that ask for as much as they can. Without --all a few
+of them, of every kind, are held against two verbs each; with it all of them against all verbs, which takes some
+minutes. --table prints what each shape cost at most. Exit 1 where a bound is passed, a verb dies, or an answer is larger than the bound
 on what a file may have printed.
 """
 import argparse
 import pathlib
+import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "bounds"))
+BOMBS = pathlib.Path(__file__).parent.parent / "bounds" / "bombs.py"
+sys.path.insert(0, str(BOMBS.parent))
 import bombs
 import command
 
@@ -27,8 +29,11 @@ command.WALL_LIMIT_S = 120  # of a busy machine
 ENDINGS = {0, 1, 3, 4}
 
 SAMPLE = ["pickle_dicts.pkl", "pickle_dict_wide.pkl", "pickle_shared_key.pkl", "pickle_shared_name.pkl",
-          "pickle_subclasses.pkl", "nested_zip_bombs.pkl", "nested_shared.pkl", "zip_dicts.pt", "msgpack_same_key.msgpack",
-          "msgpack_chunks.msgpack", "st_dots.safetensors"]  # json_maps.json still passes the bound: 264 MiB
+          "pickle_floats_text.pkl", "pickle_fields.pkl", "pickle_subclasses.pkl", "nested_zip_bombs.pkl",
+          "nested_shared.pkl", "zip_dicts.pt", "msgpack_same_key.msgpack", "msgpack_chunks.msgpack",
+          "st_dots.safetensors", "json_maps.json", "mindspore_names.ckpt", "h5_long_names.h5", "h5_overlapping_headers.h5",
+          "zarr_unpacking", "ocdbt_paths", "ocdbt_same_document", "tf_keys", "tf_same_bytes", "dcp_items", "dcp_names",
+          "dcp_attributes", "keras_shards", "keras_same_shard", "files_zip_bombs", "files_zip_scalers"]
 
 
 def verbs(file, scratch):
@@ -57,13 +62,13 @@ def main():
     options = ask.parse_args()
     tare = command.Tare(options.tare)
     failed, runs = [], 0
-    with tempfile.TemporaryDirectory() as scratch:
-        scratch = pathlib.Path(scratch)
-        for name in options.names or (bombs.shapes if options.all else SAMPLE):
-            bombs.write(scratch, 4_900_000, [name])
-            file = scratch / name
+    for name in options.names or (bombs.shapes if options.all else SAMPLE):
+        with tempfile.TemporaryDirectory() as scratch:
+            scratch = pathlib.Path(scratch)
+            # By a process of its own: what a run is said to take at most includes what whoever started it had taken.
+            subprocess.run([sys.executable, BOMBS, scratch, name], check=True)
             worst = []
-            for verb, arguments in verbs(file, scratch).items():
+            for verb, arguments in verbs(scratch / name, scratch).items():
                 if not options.all and verb not in ("attest", "inspect --json"):
                     continue
                 (scratch / "made.pt").unlink(missing_ok=True)
@@ -74,10 +79,9 @@ def main():
                 if (answer.code not in ENDINGS or answer.peak_kib > MOST_KIB or answer.cpu_s > MOST_CPU_S
                         or printed > MOST_PRINTED):
                     failed.append(f"{answer.peak_kib / 1024:.0f} MiB, {answer.cpu_s:.1f} s, {printed} bytes printed: {answer}")
-            if options.table:
-                peak, seconds = max(worst), max(worst, key=lambda row: row[1])
-                print(f"{name:34} {peak[0]:5.0f} MiB {peak[2]:15} {seconds[1]:5.2f} s {seconds[2]}", flush=True)
-            file.unlink()
+        if options.table:
+            peak, seconds = max(worst), max(worst, key=lambda row: row[1])
+            print(f"{name:34} {peak[0]:5.0f} MiB {peak[2]:15} {seconds[1]:5.2f} s {seconds[2]}", flush=True)
     print("\n".join(failed))
     print(f"{runs} runs, {len(failed)} beyond 128 MiB, 2 s or {MOST_PRINTED >> 20} MiB of answer")
     sys.exit(bool(failed))

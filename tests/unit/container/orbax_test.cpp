@@ -102,7 +102,9 @@ TEST_CASE("of arrays in folders only the chosen ones are opened") {
 TEST_CASE("a database's edit is a version of its own: what was there stays, and is the history") {
   const auto folder = MemoryFolder::of_corpus("flax/orbax_ocdbt/run/2/default");
   const auto before = folder->images;
-  const auto manifest = [&] { return read_ocdbt_manifest(folder->images.at(ocdbt_manifest_name), "manifest"); };
+  const auto manifest = [&] {
+    return read_ocdbt_manifest(folder->images.at(ocdbt_manifest_name), "manifest", *folder->budget());
+  };
   REQUIRE(manifest().versions.size() == 1);
   for (std::uint64_t generation = 2; generation <= 18; ++generation) {
     const auto opened = open_item(folder, the_scale);
