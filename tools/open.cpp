@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/edit/open_settled.hpp"
 #include "lib/report/report.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
@@ -47,10 +48,9 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
     return {std::move(checkpoint), std::nullopt};
   }
   try {
-    Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));
-    tell_files(terminal, checkpoint);
-    auto pending = find_pending(scope_for_reading(checkpoint.resolved));
-    return {std::move(checkpoint), std::move(pending)};
+    SettledCheckpoint read = open_settled(path, with_progress(terminal, path, options), scope_for_reading);
+    tell_files(terminal, read.checkpoint);
+    return {std::move(read.checkpoint), std::move(read.pending)};
   } catch (const Error&) {
     const auto pending = find_pending(scope_for_reading(path));
     if (pending) terminal.say(render_pending(*pending));
@@ -63,9 +63,9 @@ Checkpoint open_for_writing(const Terminal& terminal, const std::string& path, c
   const OpenOptions options = with_progress(terminal, path, {});
   std::string interrupted = path;
   try {
-    Checkpoint checkpoint = open_checkpoint(path, options);
-    if (!find_pending(scope_for_writing(checkpoint.resolved))) return checkpoint;
-    interrupted = checkpoint.resolved;
+    SettledCheckpoint read = open_settled(path, options, scope_for_writing);
+    if (!read.pending) return std::move(read.checkpoint);
+    interrupted = read.checkpoint.resolved;
   } catch (const Error&) {
     // Half-written files may be why it cannot be read: they come back first.
     if (!find_pending(scope_for_writing(path))) throw;

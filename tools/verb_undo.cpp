@@ -35,6 +35,9 @@ int run_undo(const Terminal& terminal, const Options& options) {
   wanted.recovery = announced(terminal, wanted.recovery);
   sealing_key();  // so that the record of this undo is sealed, too
   const UndoResult result = undo(scope_for_writing(options.path), wanted);
+  if (!options.json) {
+    for (const Finding& finding : result.findings) terminal.say(render_finding(terminal, finding));
+  }
   return tell_made(terminal, [&] { return options.json ? undo_json(options.path, result) : render_undo(result); });
 }
 

@@ -1,3 +1,5 @@
+#include <memory>
+#include <new>
 #include <optional>
 
 #include "capi/src/caller_files.hpp"
@@ -8,6 +10,7 @@
 #include "lib/codec/json.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/edit/checkpoint_scope.hpp"
+#include "lib/edit/open_settled.hpp"
 #include "lib/edit/plan.hpp"
 #include "lib/report/report.hpp"
 #include "lib/state/policy_state.hpp"
@@ -119,7 +122,23 @@ Edit parse_edit(const char* json) {
   return edit;
 }
 
-std::string carry_out(const char* path, Edit edit) {
+/// Where this user's transactions over what lies at a path are looked for.
+ScopeOf scopes_of(const JournalKey& key) {
+  return [key](const std::string& path) { return checkpoint_scope(system_files(), path, key); };
+}
+
+/// The answer of a change that is made. A failure would say that it is not: where there is no memory left to tell of
+/// it, `spare` does, which was made before.
+template <class Render>
+tare_text* told(std::unique_ptr<tare_text> spare, const Render& render) {
+  try {
+    return new_text(render());
+  } catch (const std::bad_alloc&) {
+    return spare.release();
+  }
+}
+
+tare_text* carry_out(const char* path, Edit edit) {
   edit.transaction.recovery = edit.journals.recovery;
   edit.transaction.recovery.allow_hard_links = edit.transaction.allow_hard_links;
   if (!edit.dry_run) {
@@ -127,13 +146,15 @@ std::string carry_out(const char* path, Edit edit) {
     edit.transaction.origin = this_origin("libtare");
     recover(checkpoint_scope(system_files(), path, edit.transaction.key), edit.transaction.recovery);
   }
-  const Checkpoint checkpoint = open_checkpoint(path, {});
+  const Checkpoint checkpoint = open_settled(path, {}, scopes_of(edit.transaction.key)).checkpoint;
   const EditPlan plan = plan_edit(checkpoint, edit.request);
   if (edit.dry_run) {
     require_possible(system_files(), plan.files, edit.transaction);
-    return edit_json(checkpoint, plan, std::nullopt);
+    return new_text(edit_json(checkpoint, plan, std::nullopt));
   }
-  return edit_json(checkpoint, plan, commit(system_files(), plan.files, plan.for_history, edit.transaction));
+  std::unique_ptr<tare_text> spare(new_text(edit_json(checkpoint, plan, Receipt{})));
+  const Receipt receipt = commit(system_files(), plan.files, plan.for_history, edit.transaction);
+  return told(std::move(spare), [&] { return edit_json(checkpoint, plan, receipt); });
 }
 
 InspectParts parse_parts(const char* options_json, Journals& journals) {
@@ -147,18 +168,8 @@ InspectParts parse_parts(const char* options_json, Journals& journals) {
   return parts;
 }
 
-/// Another edit that was interrupted would change what is read here: the state before it rules. What others say of
-/// such does not.
-void require_settled(const char* path) {
-  const auto pending = find_pending(checkpoint_scope(system_files(), path, key_for_reading({})));
-  if (!pending || pending->state == PendingState::unreadable || !pending->is_own) return;
-  throw Error(Status::busy, std::string(path) + ": an edit of " + pending->when + " is not finished",
-              pending->state == PendingState::in_progress ? "Wait for it." : "tare_checkpoint_undo rolls it back.");
-}
-
 ScalerState read_state(const char* path, const char* at) {
-  require_settled(path);
-  const Checkpoint checkpoint = open_checkpoint(path, {});
+  const Checkpoint checkpoint = open_finished(path, {}, scopes_of(key_for_reading({})));
   Choice choice;
   if (at != nullptr) choice.at = at;
   return completed(to_state(chosen_scalers(checkpoint, choice).front()->state()));
@@ -171,9 +182,9 @@ int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* o
     require(path, "path");
     Journals journals;
     const InspectParts parts = parse_parts(options_json, journals);
-    const Checkpoint checkpoint = open_checkpoint(path, {.list_globals = parts.globals});
-    const Scope scope = checkpoint_scope(system_files(), path, key_for_reading(journals));
-    return new_text(inspect_json(checkpoint, find_pending(scope), parts));
+    const ScopeOf scope_of = scopes_of(key_for_reading(journals));
+    const auto [checkpoint, pending] = open_settled(path, {.list_globals = parts.globals}, scope_of);
+    return new_text(inspect_json(checkpoint, pending, parts));
   });
 }
 
@@ -194,7 +205,7 @@ int32_t tare_checkpoint_edit(tare_text** out, const char* path, const char* edit
   return guard_making(out, error, [&] {
     require(path, "path");
     require(edit_json, "edit_json");
-    return new_text(carry_out(path, parse_edit(edit_json)));
+    return carry_out(path, parse_edit(edit_json));
   });
 }
 
@@ -215,7 +226,9 @@ int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* opti
     }
     options.recovery = journals.recovery;
     const Scope scope = checkpoint_scope(system_files(), path, made_journal_key(journals.state_folder));
-    return new_text(undo_json(path, undo(scope, options)));
+    std::unique_ptr<tare_text> spare(new_text(undo_json(path, {})));
+    const UndoResult result = undo(scope, options);
+    return told(std::move(spare), [&] { return undo_json(path, result); });
   });
 }
 
@@ -233,7 +246,7 @@ int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* op
         refuse_key(key, "Options: torch (a release, such as \"2.6\"), all (true or false)");
       }
     }
-    const Checkpoint checkpoint = open_checkpoint(path, {});
+    const Checkpoint checkpoint = open_settled(path, {}, scopes_of(key_for_reading({}))).checkpoint;
     return new_text(attest_json(checkpoint, attest(checkpoint, release, scope)));
   });
 }

@@ -103,6 +103,7 @@ std::string undo_json(const std::string& target, const UndoResult& result) {
   report::add_origin(members, result.origin);
   members.add("files", report::list_of(result.files, report::safe_text));
   members.add("fields", report::list_of(result.fields, report::field_edit));
+  members.add("findings", report::list_of(result.findings, report::finding));
   return report::text_of(members.take());
 }
 

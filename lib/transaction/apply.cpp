@@ -94,7 +94,7 @@ void roll_back_in_place(const Store& store, const FileRecord& record, bool allow
 
 // ---- rewritten ------------------------------------------------------------------------------------------------------
 
-void copy(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t offset) {
+void copy_data(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t offset) {
   while (range.size > 0) {
     const auto count = checked(
         from.files().copy_range(from.descriptor(), range.offset, to.descriptor(), offset, range.size), to.path());
@@ -102,6 +102,16 @@ void copy(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t of
     const auto copied = static_cast<std::uint64_t>(count);
     range = {range.offset + copied, range.size - copied};
     offset += copied;
+  }
+}
+
+/// To behind the end of `to`, where what is not written is a hole, as it was in `from`.
+void copy(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t offset) {
+  while (range.size > 0) {
+    const Span data = from.files().data_in(from.descriptor(), range);
+    copy_data(from, data, to, offset + (data.offset - range.offset));
+    offset += data.end() - range.offset;
+    range = {data.end(), range.end() - data.end()};
   }
 }
 
@@ -125,7 +135,11 @@ void take_over_owner_and_mode(const OpenFile& from, const OpenFile& to) {
 void write_beside(const OpenFile& from, const Place& beside, const FileRecord& record) {
   const Swap& swap = record.swaps[0];
   const OpenFile to = beside.open(O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-  if (from.files().clone(from.descriptor(), to.descriptor()) < 0) copy(from, {0, swap.offset}, to, 0);
+  if (from.files().clone(from.descriptor(), to.descriptor()) < 0) {
+    copy(from, {0, swap.offset}, to, 0);
+  } else {
+    to.resize(swap.offset);
+  }
   to.write(swap.offset, swap.after);
   const std::uint64_t behind = swap.offset + swap.before.size();
   copy(from, {behind, record.size_before - behind}, to, swap.offset + swap.after.size());

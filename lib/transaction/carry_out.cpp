@@ -44,13 +44,14 @@ void take_back(const Claim& claim, const Journal& journal, const FileOutcomes& a
   }
 }
 
-void settle(const Claim& claim) {
+std::vector<Finding> settle(const Claim& claim) {
   try {
     claim.settle();
-  } catch (const Error& problem) {
-    throw Error(Status::io,
-                std::string(problem.what()) + "; the change is made, but a power failure could take it back",
-                problem.hint, problem.detail);
+    return {};
+  } catch (const std::exception& problem) {
+    return {{Severity::warning, "not-durable",
+             std::string(problem.what()) + "; the change is made, but a power failure could take it back",
+             claim.store().folder(), ""}};
   }
 }
 
@@ -59,14 +60,14 @@ void tidy_up(const Claim& claim, const Journal& journal, bool keeps_history) {
   try {
     remove_parts(claim.store(), journal);
     if (!keeps_history) claim.store().remove_if_empty();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return;
   }
 }
 
 }  // namespace
 
-void carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record) {
+std::vector<Finding> carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record) {
   try {
     claim.write(journal);
   } catch (...) {
@@ -85,8 +86,9 @@ void carry_out(const Claim& claim, const Journal& journal, std::optional<StoredR
     take_back(claim, journal, applied, problem);
     throw;
   }
-  settle(claim);
+  std::vector<Finding> findings = settle(claim);
   tidy_up(claim, journal, record.has_value());
+  return findings;
 }
 
 }  // namespace tare

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
 #include <set>
+#include <system_error>
 
+#include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/transaction/folder.hpp"
 #include "lib/transaction/transaction.hpp"
 
 namespace tare {
@@ -17,17 +21,35 @@ constexpr std::array own_suffixes = {".sha256", ".sha256sum", ".sha512", ".sha1"
 constexpr std::array lists = {"SHA256SUMS",  "SHA512SUMS",    "SHA1SUMS",       "MD5SUMS",        "sha256sums.txt",
                               "md5sums.txt", "checksums.txt", "checksums.json", "integrity.json", "manifest.json"};
 
-/// The text of a small regular file, or nothing.
-std::string text_of(FileLayer& files, const std::string& path) {
-  const auto place = place_of(files, path);
-  const auto status = place ? place->status() : std::nullopt;
-  if (!status || !S_ISREG(status->st_mode)) return {};
-  const auto size = static_cast<std::uint64_t>(status->st_size);
-  if (size > limits::max_small_text_bytes) return {};
-  const int opened = place->folder.try_open(place->name, O_RDONLY);
-  if (opened < 0) return {};
-  const Bytes bytes = OpenFile::adopt(files, path, opened).read({0, size});
-  return std::string(as_text(bytes));
+/// What lies under a name of sums: its text, empty where there is nothing; or why it is not known.
+struct Beside {
+  std::string text;
+  std::string unread;
+};
+
+/// A name or a path that is too long for the system is no file's.
+bool is_absent(int looked) {
+  return looked == -ENOENT || looked == -ENOTDIR || looked == -ENAMETOOLONG;
+}
+
+std::string reason_of(int looked) {
+  return std::generic_category().message(-looked);
+}
+
+Beside read_beside(const Folder& folder, const std::string& name) {
+  struct stat status {};
+  const int looked = folder.files().stat_at(folder.descriptor(), name, status);
+  if (is_absent(looked)) return {};
+  if (looked < 0) return {{}, reason_of(looked)};
+  if (S_ISDIR(status.st_mode)) return {};
+  if (!S_ISREG(status.st_mode)) return {{}, "not a regular file"};
+  if (static_cast<std::uint64_t>(status.st_size) > limits::max_small_text_bytes) return {{}, "too large to look into"};
+  try {
+    const OpenFile file = folder.open(name, O_RDONLY);
+    return {std::string(as_text(file.read({0, static_cast<std::uint64_t>(status.st_size)}))), {}};
+  } catch (const Error& error) {
+    return {{}, error.what()};
+  }
 }
 
 /// Is `name` in the text as a whole word, not as the end of another name?
@@ -46,23 +68,48 @@ Finding stale(const std::string& sums, const std::string& path) {
   return {Severity::warning, "stale-checksum", fmt::format("{} no longer holds for {}", sums, path), path, {}};
 }
 
+Finding unread(const std::string& sums, const std::string& path, const std::string& why) {
+  return {Severity::warning,
+          "checksum-not-read",
+          fmt::format("{} may no longer hold for {}: it cannot be read: {}", sums, path, why),
+          path,
+          {}};
+}
+
+/// `name`: of the sums of `path` alone.
+void add_own_sums(const Folder& folder, const std::string& path, const std::string& name,
+                  std::vector<Finding>& findings) {
+  struct stat status {};
+  const int looked = folder.files().stat_at(folder.descriptor(), name, status);
+  const std::string sums = joined(folder.path(), name);
+  if (looked == 0) {
+    findings.push_back(stale(sums, path));
+  } else if (!is_absent(looked)) {
+    findings.push_back(unread(sums, path, reason_of(looked)));
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::string>& paths) {
   std::vector<Finding> findings;
   const std::set<std::string> edited(paths.begin(), paths.end());
-  std::map<std::string, std::string> texts;
+  std::map<std::string, Beside> lists_read;
   for (const std::string& path : paths) {
+    const auto folder = Folder::find(files, folder_of(path));
+    if (!folder) continue;
+    const std::string own = path.substr(path.rfind('/') + 1);
     for (const char* suffix : own_suffixes) {
-      const std::string sums = path + suffix;
-      if (!edited.contains(sums) && status_of(files, sums)) findings.push_back(stale(sums, path));
+      if (!edited.contains(path + suffix)) add_own_sums(*folder, path, own + suffix, findings);
     }
     for (const char* list : lists) {
-      const std::string sums = joined(folder_of(path), list);
+      const std::string sums = joined(folder->path(), list);
       if (edited.contains(sums)) continue;
-      const auto [known, is_new] = texts.try_emplace(sums);
-      if (is_new) known->second = text_of(files, sums);
-      if (names(known->second, path.substr(path.rfind('/') + 1))) findings.push_back(stale(sums, path));
+      const auto [known, is_new] = lists_read.try_emplace(sums);
+      if (is_new) known->second = read_beside(*folder, list);
+      const Beside& beside = known->second;
+      if (!beside.unread.empty()) findings.push_back(unread(sums, path, beside.unread));
+      if (names(beside.text, own)) findings.push_back(stale(sums, path));
     }
   }
   return findings;

@@ -18,12 +18,6 @@ bool has_no_locks(int result) {
   return result == -ENOSYS || result == -ENOLCK || result == -EOPNOTSUPP || result == -EINVAL;
 }
 
-/// Does the name still stand for the file that was opened?
-bool is_current(const Place& place, const OpenFile& file) {
-  const auto named = place.status();
-  return named && named->st_ino == file.status().st_ino;
-}
-
 }  // namespace
 
 std::optional<Claim> Claim::create(const Folder& home, const JournalKey& key, mode_t mode) {
@@ -39,7 +33,7 @@ std::optional<Claim> Claim::create(const Folder& home, const JournalKey& key, mo
     // Without locks the exclusive creation alone keeps others out; they cannot tell that we are alive, and refuse.
     if (locked == -EAGAIN) throw_busy(home.path());
     if (!has_no_locks(locked)) checked(locked, file.path());
-    if (is_current(place, file)) return Claim(store, std::move(file));
+    if (stands_for(place, file)) return Claim(store, std::move(file));
   }
   throw_busy(home.path());
 }
@@ -62,7 +56,7 @@ std::optional<Claim> Claim::adopt(const Store& store, bool assume_abandoned) {
           "end every other tare that edits here, then force the recovery");
     }
     if (!has_no_locks(locked)) checked(locked, file.path());
-    if (is_current(place, file)) return Claim(store, std::move(file));
+    if (stands_for(place, file)) return Claim(store, std::move(file));
   }
   throw_busy(store.folder());
 }
@@ -89,8 +83,12 @@ void Claim::drop() const {
 
 void Claim::withdraw() const {
   drop();
-  settle();
-  store_.remove_if_empty();
+  try {
+    settle();
+    store_.remove_if_empty();
+  } catch (const Error&) {
+    return;  // a journal that comes back finds its files old, or rolls them back again
+  }
 }
 
 }  // namespace tare

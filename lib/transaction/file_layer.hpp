@@ -62,6 +62,9 @@ class FileLayer {
   /// Copies up to `size` bytes, by sharing blocks where the file system can; how many, 0 at the end of `from`.
   virtual std::int64_t copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
                                   std::uint64_t size) = 0;
+  /// The first part of `range` that is no hole, as far as the file system tells holes from data; empty, at the end of
+  /// `range`, where only a hole is left.
+  virtual Span data_in(int /*descriptor*/, Span range) { return range; }
   /// Copies extended attributes (access lists among them), as far as the file system and the rights allow.
   virtual void copy_attributes(int from, int to) = 0;
 

@@ -76,6 +76,11 @@ std::optional<Place> place_of(FileLayer& files, const std::string& path) {
   return Place{std::move(*folder), path == "/" ? "." : path.substr(path.rfind('/') + 1)};
 }
 
+bool stands_for(const Place& place, const OpenFile& file) {
+  const auto named = place.status();
+  return named && named->st_ino == file.status().st_ino;
+}
+
 void rename(const Place& from, const Place& to) {
   checked(from.folder.files().rename_at(from.folder.descriptor(), from.name, to.folder.descriptor(), to.name),
           from.path());

@@ -61,6 +61,9 @@ std::optional<Place> place_below(const Folder& folder, const std::string& relati
 /// The place of an absolute path without symlinks; nothing as above.
 std::optional<Place> place_of(FileLayer& files, const std::string& path);
 
+/// Does the name still stand for the file that was opened?
+bool stands_for(const Place& place, const OpenFile& file);
+
 /// Renames, whatever has the new name. Throws `io` that names the old path.
 void rename(const Place& from, const Place& to);
 

@@ -52,6 +52,8 @@ std::optional<Pending> pending_in(const Store& store, const Scope& scope) {
   try {
     const auto journal = read_journal(file, store.key());
     if (!journal || !scope.touches(store, *journal)) return std::nullopt;
+    // A maker that finished in between holds no lock any more, and was not interrupted.
+    if (!stands_for(place, file)) return std::nullopt;
     return described(store, *journal, is_held ? PendingState::in_progress : PendingState::interrupted);
   } catch (const Error& problem) {
     return unreadable(store, problem.what());

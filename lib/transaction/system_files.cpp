@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "lib/base/local_paths.hpp"
+#include "lib/base/standard_streams.hpp"
 #include "lib/transaction/file_layer.hpp"
 
 namespace tare {
@@ -68,7 +69,8 @@ class SystemFiles final : public FileLayer {
  public:
   int open_folder(int base, const std::string& path) override;
   int open_at(int folder, const std::string& name, int flags, mode_t mode) override {
-    return result_of([&] { return ::openat(folder, name.c_str(), flags | never_elsewhere, mode); });
+    return result_of(
+        [&] { return above_standard_streams(::openat(folder, name.c_str(), flags | never_elsewhere, mode)); });
   }
   void close(int descriptor) noexcept override { ::close(descriptor); }
   std::int64_t pread(int descriptor, std::span<std::byte> to, std::uint64_t offset) override {
@@ -137,6 +139,7 @@ class SystemFiles final : public FileLayer {
   }
   std::int64_t copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
                           std::uint64_t size) override;
+  Span data_in(int descriptor, Span range) override;
   void copy_attributes(int from, int to) override;
   timespec now() override {
     timespec time{};
@@ -163,6 +166,16 @@ std::int64_t SystemFiles::copy_range(int from, std::uint64_t from_offset, int to
   Bytes piece(size < piece_bytes ? static_cast<std::size_t>(size) : piece_bytes);
   const std::int64_t read = pread(from, piece, from_offset);
   return read <= 0 ? read : pwrite(to, ByteView(piece).first(static_cast<std::size_t>(read)), to_offset);
+}
+
+Span SystemFiles::data_in(int descriptor, Span range) {
+  const auto offset = static_cast<off_t>(range.offset);
+  const off_t begin = ::lseek(descriptor, offset, SEEK_DATA);
+  if (begin < 0 && errno != ENXIO) return range;  // this file system knows of no holes
+  if (begin < 0 || static_cast<std::uint64_t>(begin) >= range.end()) return {range.end(), 0};
+  const off_t end = ::lseek(descriptor, begin, SEEK_HOLE);
+  const std::uint64_t until = end > begin ? std::min(static_cast<std::uint64_t>(end), range.end()) : range.end();
+  return {static_cast<std::uint64_t>(begin), until - static_cast<std::uint64_t>(begin)};
 }
 
 void SystemFiles::copy_attributes(int from, int to) {

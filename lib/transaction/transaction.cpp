@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <set>
 
 #include "lib/base/error.hpp"
@@ -76,8 +77,9 @@ std::vector<FieldEdit> relative_fields(std::vector<FieldEdit> fields, const std:
   return fields;
 }
 
-std::vector<Finding> findings_of(FileLayer& files, const std::vector<Target>& targets, const Receipt& receipt) {
-  std::vector<Finding> findings;
+/// What there is to say of a change that is made: nothing here may fail, but for the memory to say it.
+void add_findings(FileLayer& files, const std::vector<Target>& targets, Receipt& receipt) {
+  std::vector<Finding>& findings = receipt.findings;
   for (const Target& target : targets) {
     const auto& path = target.edit->path;
     if (target.is_through_link) {
@@ -97,7 +99,6 @@ std::vector<Finding> findings_of(FileLayer& files, const std::vector<Target>& ta
   }
   auto stale = stale_checksums(files, receipt.files);
   std::move(stale.begin(), stale.end(), std::back_inserter(findings));
-  return findings;
 }
 
 Finding unsealed(const Receipt& receipt) {
@@ -145,16 +146,20 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
     held.withdraw();
     return receipt;
   }
-  if (!options.keep_history) {
-    carry_out(held, journal, std::nullopt);
-  } else {
+  for (const FileRecord& file : journal.files) receipt.files.push_back(held.store().path(file));
+  std::optional<StoredRecord> record;
+  if (options.keep_history) {
     receipt.number = journal.number;
     receipt.id = journal.id;
-    carry_out(held, journal, StoredRecord{journal.number, RecordState::applied});
+    record = StoredRecord{journal.number, RecordState::applied};
   }
-  for (const FileRecord& record : journal.files) receipt.files.push_back(held.store().path(record));
-  receipt.findings = findings_of(files, targets, receipt);
-  if (options.keep_history && !options.key.exists()) receipt.findings.push_back(unsealed(receipt));
+  receipt.findings = carry_out(held, journal, record);
+  try {
+    if (options.keep_history && !options.key.exists()) receipt.findings.push_back(unsealed(receipt));
+    add_findings(files, targets, receipt);
+  } catch (const std::bad_alloc&) {
+    return receipt;  // the change is made: without the memory to say more of it
+  }
   return receipt;
 }
 

@@ -34,7 +34,9 @@ struct Receipt {
   std::string id;                  ///< no other edit has it; empty where no history is kept
   std::string folder;              ///< the deepest one that contains all files: `.tare` is in it
   std::vector<std::string> files;  ///< changed, absolute and without symlinks
-  std::vector<Finding> findings;   ///< `edited-through-link`, `hard-link-parted`, `stale-checksum`, `journal-unsealed`
+  /// `not-durable`, `edited-through-link`, `hard-link-parted`, `stale-checksum`, `checksum-not-read`,
+  /// `journal-unsealed`
+  std::vector<Finding> findings;
 };
 
 /// Carries out all `edits`, or none. `fields` is what history shows of them; a `file` there is the `path` of an edit.
@@ -50,7 +52,8 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
 void require_possible(FileLayer& files, const std::vector<FileEdit>& edits, const TransactionOptions& options);
 
 /// `stale-checksum` for every file of sums beside `paths` (`x.sha256`, `SHA256SUMS`, `integrity.json` ...) that covers
-/// one of them and is not itself among them. `paths` are absolute and without symlinks.
+/// one of them and is not itself among them; `checksum-not-read` for those that cannot be looked at. `paths` are
+/// absolute and without symlinks. Nothing that lies there makes it throw.
 std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::string>& paths);
 
 }  // namespace tare

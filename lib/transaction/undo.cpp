@@ -61,7 +61,8 @@ UndoResult described(UndoKind kind, const Store& store, const Journal& journal) 
                     utc_text(journal.edited),
                     store.folder(),
                     {},
-                    absolute_fields(store.folder(), journal)};
+                    absolute_fields(store.folder(), journal),
+                    {}};
   for (const FileRecord& record : journal.files) result.files.push_back(store.path(record));
   return result;
 }
@@ -79,15 +80,15 @@ std::optional<UndoResult> rolled_back(const Scope& scope, const UndoOptions& opt
   recovery.trust_journals = recovery.trust_journals && pending && scope.encloses(pending->folder);
   const auto done = store ? recover(*store, recovery) : std::nullopt;
   if (!done) return std::nullopt;
-  return UndoResult{UndoKind::rolled_back, done->number, done->id,    done->origin, done->when,
-                    done->folder,          done->files,  done->fields};
+  return UndoResult{UndoKind::rolled_back, done->number, done->id, done->origin, done->when, done->folder,
+                    done->files,           done->fields, {}};
 }
 
 /// The undone record hides the applied one already; the next transaction would sweep it away.
 void remove_replaced(const Place& record) {
   try {
     record.folder.remove_if_there(record.name);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return;
   }
 }
@@ -123,9 +124,11 @@ UndoResult undo(const Scope& scope, const UndoOptions& options) {
     held.withdraw();
     throw;
   }
-  carry_out(held, journal, StoredRecord{found.record.number, RecordState::undone});
+  // What can fail by itself comes before the change is made.
+  UndoResult result = described(UndoKind::undone, held.store(), journal);
+  result.findings = carry_out(held, journal, StoredRecord{found.record.number, RecordState::undone});
   remove_replaced(held.store().record_place(found.record));
-  return described(UndoKind::undone, held.store(), journal);
+  return result;
 }
 
 }  // namespace tare

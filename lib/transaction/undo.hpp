@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/finding.hpp"
 #include "lib/transaction/history.hpp"
 
 namespace tare {
@@ -28,6 +29,7 @@ struct UndoResult {
   std::string folder;
   std::vector<std::string> files;  ///< absolute
   std::vector<FieldEdit> fields;   ///< as they were edited: `after` is what is gone now
+  std::vector<Finding> findings;   ///< `not-durable`
 };
 
 /// Takes back the last edit that touches what is in the scope, in all files of that edit: their bytes, sizes, modes and

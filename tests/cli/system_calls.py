@@ -19,7 +19,8 @@ import sys
 import tempfile
 
 RANKS = 300
-PER_FILE = {"openat": 1, "pread64": 1, "newfstatat": 1, "fstat": 1, "close": 1}  # of a small file: each of these, once
+PER_FILE = {"openat": 1, "pread64": 1, "newfstatat": 2, "fstat": 1, "close": 1}  # of a small file; looked at
+# once more when all are read
 BETWEEN_THREADS = {"futex": 3, "rt_sigprocmask": 1}  # how many there are is the scheduler's choice; no journeys
 ANYTHING_ELSE = 60  # calls of the process itself
 ARRAYS = 2000

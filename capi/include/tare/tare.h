@@ -411,7 +411,8 @@ TARE_API void tare_state_destroy(tare_state* state);
 
 /* The JSON of `tare inspect --json` ("tare.inspect/1"). Nothing stored in the file is run. `options_json` may be NULL:
  * {"globals":false}, true: also what a pickle would import; "state_folder": by whose key pending edits are known
- * ("sealed"), as for tare_checkpoint_edit. *out is owned. */
+ * ("sealed"), as for tare_checkpoint_edit. While somebody edits it waits a second at most, and then "pending" says so;
+ * TARE_E_BUSY: it is written again each time that it is read. *out is owned. */
 TARE_API int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* options_json,
                                          tare_error* error);
 
@@ -442,13 +443,15 @@ TARE_API int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source
  * "hard_links":true: also in files that have other names; "content_addressed":true: also in files that are named by
  * what they hold. "state_folder": where the user's key lies that journals are sealed with, an absolute path; without it
  * .local/state/tare in the home that the system's list of users names. "trust_journal":true: rolls back what an
- * interrupted edit left also where its journal is not sealed with that key: else TARE_E_REFUSED. *out is owned. */
+ * interrupted edit left also where its journal is not sealed with that key: else TARE_E_REFUSED. Any status but
+ * TARE_OK: nothing is changed. What goes wrong once the change is made is a finding ("not-durable", "checksum-not-read"
+ * ...), and where no memory is left to tell of it, "number" is 0. *out is owned. */
 TARE_API int32_t tare_checkpoint_edit(tare_text** out, const char* path, const char* edit_json, tare_error* error);
 
 /* Brings back the exact bytes from before the last edit. `options_json` may be NULL:
  * {"hard_links":false}, true: also in files that have other names; "id": of the edit to take back, as history shows it;
  * "state_folder" and "trust_journal" as for tare_checkpoint_edit: edits whose records are not sealed with the key do
- * not count. *out is owned. */
+ * not count. Statuses and findings as for an edit. *out is owned. */
 TARE_API int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* options_json, tare_error* error);
 
 /* The state of one scaler of a checkpoint, ready for tare_scaler_create_from_state or tare_scaler_load: fields that the

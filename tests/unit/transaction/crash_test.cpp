@@ -248,7 +248,7 @@ bool fails_cleanly(const Scene& scene, std::uint64_t call, int error_number) {
     CHECK(error.status == Status::io);
   }
   CHECK_FALSE(find_pending(scope_of(disk, home)));
-  if (has_failed && !all_new(disk, old, scene.edits)) {
+  if (has_failed) {
     CHECK(all_old(disk, old));
     // Where removing the folder was what failed, an empty one stays.
     CHECK(disk.names_in("/run/ckpt/.tare").empty());
@@ -258,13 +258,40 @@ bool fails_cleanly(const Scene& scene, std::uint64_t call, int error_number) {
   return disk.calls() >= call;
 }
 
-TEST_CASE("a call that fails once leaves all files old and nothing beside them, or all files new") {
+/// The same for the undo of a commit.
+bool undo_fails_cleanly(const Scene& scene, std::uint64_t call, int error_number) {
+  SimulatedDisk disk = scene.disk;
+  const auto old = states(disk, scene.edits);
+  commit(disk, scene.edits, scene.fields(), sealed());
+  const std::uint64_t before = disk.calls();
+  disk.fail_at(call, error_number);
+  try {
+    undo(scope_of(disk, home));
+    CHECK(all_old(disk, old));
+  } catch (const Error& error) {
+    CHECK(error.status == Status::io);
+    CHECK(all_new(disk, old, scene.edits));
+  }
+  CHECK_FALSE(find_pending(scope_of(disk, home)));
+  return disk.calls() - before >= call;
+}
+
+TEST_CASE("a call that fails once leaves all files old and says so, or all files new and says that") {
   for (const Scene& scene : all_scenes()) {
     for (const int error : {EIO, ENOSPC, EROFS}) {
       for (std::uint64_t call = 1;; ++call) {
         INFO(scene.name << ", call " << call << " fails with " << error);
         if (!fails_cleanly(scene, call, error)) break;
       }
+    }
+  }
+}
+
+TEST_CASE("an undo of which a call fails once is not made and says so, or is made and says that") {
+  for (const Scene& scene : all_scenes()) {
+    for (std::uint64_t call = 1;; ++call) {
+      INFO(scene.name << ", call " << call);
+      if (!undo_fails_cleanly(scene, call, EIO)) break;
     }
   }
 }

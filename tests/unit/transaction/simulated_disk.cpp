@@ -399,6 +399,7 @@ timespec SimulatedDisk::now() {
 
 int SimulatedDisk::stat_at(int folder, const std::string& name, struct stat& into) {
   require_alive();
+  if (const auto unseen = unseen_.find(name); unseen != unseen_.end()) return -unseen->second;
   const ino_t inode = named(folder, name);
   if (inode == 0) return -ENOENT;
   fill(inode, into);

@@ -57,6 +57,8 @@ class SimulatedDisk final : public FileLayer {
   void set_owner(const std::string& path, uid_t user) { live_[find(path)].user = durable_[find(path)].user = user; }
   void set_user(uid_t user) { user_ = user; }
   void set_capacity(std::uint64_t bytes) { capacity_ = bytes; }
+  /// Whoever looks at that name, in any folder, gets this error.
+  void make_unseen(const std::string& name, int error_number) { unseen_[name] = error_number; }
   void set_hard_links(bool possible) { hard_links_ = possible; }
 
   // ---- FileLayer
@@ -162,6 +164,7 @@ class SimulatedDisk final : public FileLayer {
   int fail_with_ = 0;
   bool is_dead_ = false;
   bool hard_links_ = true;
+  std::map<std::string, int> unseen_;
   uid_t user_ = 1000;
   std::uint64_t capacity_ = UINT64_MAX;
 };

@@ -1,0 +1,96 @@
+// What lies beside an edited file, however odd it is: the change is made, and the receipt says so.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <filesystem>
+
+#include "lib/transaction/undo.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/transaction/scene.hpp"
+#include "tests/unit/transaction/scratch.hpp"
+
+namespace tare::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> codes(const Receipt& receipt) {
+  std::vector<std::string> codes;
+  for (const Finding& finding : receipt.findings) codes.push_back(finding.code);
+  return codes;
+}
+
+void check_edit_and_undo(const std::string& path, const std::string& upper) {
+  const Bytes before = bytes_of(path);
+  const Receipt receipt = edit(path, 8, noise(8, 2), "1024.0", sealed());
+  CHECK(receipt.findings.empty());
+  CHECK(bytes_of(path) != before);
+  undo(scope_of(system_files(), path, upper));
+  CHECK(bytes_of(path) == before);
+}
+
+TEST_CASE("a file is edited and restored whose name is as long as names can be") {
+  for (std::size_t length = 240; length <= 255; ++length) {
+    INFO(length << " bytes");
+    const Scratch scratch;
+    check_edit_and_undo(scratch.write(std::string(length, 'f'), noise(64, 1)), scratch.folder());
+  }
+}
+
+TEST_CASE("a file is edited and restored where the paths of its checksums would be too long") {
+  constexpr std::size_t folder_bytes = PATH_MAX - 60;
+  const Scratch scratch;
+  std::string folder;
+  while (scratch.folder().size() + folder.size() < folder_bytes - 200) folder += std::string(99, 'd') + "/";
+  folder += std::string(folder_bytes - scratch.folder().size() - folder.size(), 'e') + "/";
+  const std::string name(PATH_MAX - 4 - scratch.folder().size() - 1 - folder.size(), 'f');
+  const std::string path = scratch.write(folder + name, noise(64, 1));
+  REQUIRE(path.size() == PATH_MAX - 4);
+  check_edit_and_undo(path, scratch.folder());
+}
+
+TEST_CASE("checksums that cannot be read are said to be unknown, and fail nothing") {
+  const Scratch scratch;
+  const std::string path = scratch.write("a.pt", noise(64, 1));
+  SECTION("a pipe") {
+    REQUIRE(::mkfifo(scratch.path("SHA256SUMS").c_str(), 0644) == 0);
+  }
+  SECTION("a link to itself") {
+    fs::create_symlink("SHA256SUMS", scratch.path("SHA256SUMS"));
+  }
+  SECTION("a file that nobody may read") {
+    if (::geteuid() == 0) {
+      WARN("root may read everything: not tried");
+      return;
+    }
+    fs::permissions(scratch.write("SHA256SUMS", std::string("00ff a.pt")), fs::perms::none);
+  }
+  SECTION("more than a list of sums") {
+    scratch.write("SHA256SUMS", std::string("00ff a.pt\n"));
+    fs::resize_file(scratch.path("SHA256SUMS"), std::uint64_t{1} << 40);
+  }
+  const Receipt receipt = edit(path, 8, noise(8, 2), "1024.0", sealed());
+  CHECK(codes(receipt) == std::vector<std::string>{"checksum-not-read"});
+  CHECK(receipt.files == std::vector<std::string>{path});
+  undo(scope_of(system_files(), path, scratch.folder()));
+  CHECK(bytes_of(path) == noise(64, 1));
+}
+
+TEST_CASE("a disk that fails where checksums are looked for fails no edit") {
+  for (const int error : {EIO, EACCES, ELOOP, ENAMETOOLONG}) {
+    INFO("error " << error);
+    Scene scene = all_scenes().front();
+    const std::string path = scene.edits[0].path;
+    scene.disk.make_unseen(path.substr(path.rfind('/') + 1) + ".sha256", error);
+    scene.disk.make_unseen("SHA256SUMS", error);
+    const auto old = states(scene.disk, scene.edits);
+    const Receipt receipt = commit(scene.disk, scene.edits, scene.fields(), sealed());
+    CHECK(all_new(scene.disk, old, scene.edits));
+    for (const std::string& code : codes(receipt)) CHECK(code == "checksum-not-read");
+    CHECK(receipt.findings.empty() == (error == ENAMETOOLONG));
+  }
+}
+
+}  // namespace
+}  // namespace tare::test

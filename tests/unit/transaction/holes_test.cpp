@@ -1,0 +1,99 @@
+// Files with holes: what was never stored takes no room after an edit either.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/transaction/undo.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/transaction/scene.hpp"
+#include "tests/unit/transaction/scratch.hpp"
+
+namespace tare::test {
+namespace {
+
+constexpr std::uint64_t sparse_bytes = std::uint64_t{600} << 20;
+constexpr std::uint64_t most_stored = std::uint64_t{1} << 20;
+constexpr std::uint64_t middle = sparse_bytes / 2;
+
+std::uint64_t stored_bytes(const std::string& path) {
+  return static_cast<std::uint64_t>(stat_of(path).st_blocks) * 512;
+}
+
+Bytes read_at(const std::string& path, std::uint64_t offset, std::size_t size) {
+  Bytes bytes(size);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(::pread(file, bytes.data(), size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size));
+  ::close(file);
+  return bytes;
+}
+
+/// Data at the beginning, in the middle and at the end; holes between.
+std::string sparse_file(const Scratch& scratch) {
+  std::string path = scratch.write("sparse.pt", noise(4096, 1));
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  for (const std::uint64_t offset : {middle, sparse_bytes - 4096}) {
+    const Bytes data = noise(4096, static_cast<std::uint32_t>(offset >> 20));
+    REQUIRE(::pwrite(file, data.data(), data.size(), static_cast<off_t>(offset)) == 4096);
+  }
+  ::close(file);
+  return path;
+}
+
+bool has_holes(const std::string& path) {
+  return stored_bytes(path) < most_stored;
+}
+
+FileEdit splice_edit(const std::string& path, std::uint64_t offset, std::size_t size, const Bytes& after) {
+  FileEdit edit{path, {{}, {}, Splice{offset, read_at(path, offset, size), after, {}}}, {}};
+  edit.planned = stat_of(path);
+  return edit;
+}
+
+TEST_CASE("a file that is written anew keeps its holes, and so does its undo") {
+  const Scratch scratch;
+  const std::string path = sparse_file(scratch);
+  if (!has_holes(path)) {
+    WARN("no holes on this file system: not tried");
+    return;
+  }
+  const Bytes at_end = read_at(path, sparse_bytes - 4096, 4096);
+  const Bytes at_middle = read_at(path, middle, 4096);
+  for (const std::size_t size : {std::size_t{9}, std::size_t{8}, std::size_t{3}}) {
+    INFO("8 bytes become " << size);
+    commit(system_files(), {splice_edit(path, 100, 8, noise(size, 7))}, {}, sealed());
+    CHECK(has_holes(path));
+    REQUIRE(static_cast<std::uint64_t>(stat_of(path).st_size) == sparse_bytes - 8 + size);
+    CHECK(read_at(path, 100, size) == noise(size, 7));
+    CHECK(read_at(path, middle - 8 + size, 4096) == at_middle);
+    CHECK(read_at(path, middle / 2, 4096) == Bytes(4096));
+    CHECK(read_at(path, sparse_bytes - 4096 - 8 + size, 4096) == at_end);
+    undo(scope_of(system_files(), path, scratch.folder()));
+    CHECK(has_holes(path));
+    REQUIRE(static_cast<std::uint64_t>(stat_of(path).st_size) == sparse_bytes);
+    CHECK(read_at(path, 0, 4096) == noise(4096, 1));
+    CHECK(read_at(path, middle, 4096) == at_middle);
+    CHECK(read_at(path, sparse_bytes - 4096, 4096) == at_end);
+  }
+}
+
+TEST_CASE("a part of a file that holds data is told from its holes, and one without data is empty") {
+  const Scratch scratch;
+  const std::string path = sparse_file(scratch);
+  if (!has_holes(path)) {
+    WARN("no holes on this file system: not tried");
+    return;
+  }
+  const OpenFile file(system_files(), path, O_RDONLY);
+  const auto data_in = [&](Span range) { return system_files().data_in(file.descriptor(), range); };
+  CHECK(data_in({0, sparse_bytes}).offset == 0);
+  const Span second = data_in({std::uint64_t{1} << 20, sparse_bytes - (std::uint64_t{1} << 20)});
+  CHECK(second.offset <= middle);
+  CHECK(second.end() >= middle + 4096);
+  CHECK(second.size < most_stored);
+  CHECK(data_in({std::uint64_t{1} << 20, 4096}).size == 0);
+  CHECK(data_in({middle, 10}).size == 10);
+  CHECK(data_in({sparse_bytes + 5, 10}).size == 0);
+}
+
+}  // namespace
+}  // namespace tare::test
