@@ -35,6 +35,7 @@ void tell_findings(const Terminal& terminal, const std::vector<Finding>& finding
 int show_plan(const Terminal& terminal, const ChangeOptions& options, const Change& change) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
+  tell_foreign_records(terminal, checkpoint);
   const EditPlan plan = change.plan(checkpoint);
   require_possible(system_files(), plan.files, options.transaction);
   tell_findings(terminal, plan.findings);

@@ -64,6 +64,7 @@ Checkpoint open_for_writing(const Terminal& terminal, const std::string& path, c
   std::string interrupted = path;
   try {
     SettledCheckpoint read = open_settled(path, options, scope_for_writing);
+    tell_foreign_records(terminal, read.checkpoint);
     if (!read.pending) return std::move(read.checkpoint);
     interrupted = read.checkpoint.resolved;
   } catch (const Error&) {
@@ -76,7 +77,14 @@ Checkpoint open_for_writing(const Terminal& terminal, const std::string& path, c
   return open_checkpoint(path, options);
 }
 
+void tell_foreign_records(const Terminal& terminal, const Checkpoint& checkpoint) {
+  for (const Finding& finding : checkpoint.findings) {
+    if (finding.code == "foreign-record") terminal.say(render_finding(terminal, finding));
+  }
+}
+
 int exit_of(const Terminal& terminal, const Checkpoint& checkpoint) {
+  tell_foreign_records(terminal, checkpoint);
   for (const Finding& finding : checkpoint.findings) {
     if (finding.severity == Severity::error) terminal.say(render_finding(terminal, finding));
   }

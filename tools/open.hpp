@@ -23,5 +23,8 @@ void require_local(const std::string& path);
 tare::Checkpoint open_for_writing(const Terminal& terminal, const std::string& path,
                                   const tare::RecoverOptions& recovery);
 
-/// Tells on stderr what makes a checkpoint's answer a "no", for verbs that do not show its findings; the exit code.
+/// Tells on stderr of records of edits that the user's key did not seal, for verbs that do not show the findings.
+void tell_foreign_records(const Terminal& terminal, const tare::Checkpoint& checkpoint);
+
+/// The same, and what makes a checkpoint's answer a "no", for such verbs; the exit code.
 int exit_of(const Terminal& terminal, const tare::Checkpoint& checkpoint);

@@ -37,6 +37,7 @@ int attest_path(const Terminal& terminal, const Options& options, TorchRelease r
   require_this_machine(path);
   const auto [checkpoint, pending] = open_for_reading(terminal, path, {});
   if (pending) terminal.say(render_pending(*pending));
+  tell_foreign_records(terminal, checkpoint);
   const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
   const Attestation attestation = attest(checkpoint, release, scope);
   std::vector<NamedState> states;

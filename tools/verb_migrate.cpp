@@ -6,7 +6,9 @@
 #include "lib/base/text.hpp"
 #include "lib/codec/new_file.hpp"
 #include "lib/report/report.hpp"
+#include "lib/transaction/history.hpp"
 #include "tools/carry_out.hpp"
+#include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
@@ -47,6 +49,13 @@ void require_the_same(const Options& options, const Conversion& conversion) {
   if (!conversion.divergence) return;
   throw Error(Status::refused, fmt::format("--strict: the two rules part: {}", sentence(*conversion.divergence)),
               "without --strict that is said, and the state carried");
+}
+
+/// What others left beside the source; where it is the user's own, the source is not to be had.
+void tell_journals(const Terminal& terminal, const std::string& source) {
+  const Scope scope = scope_for_reading(source);
+  if (const auto pending = find_pending(scope)) terminal.say(render_pending(*pending));
+  if (const auto strangers = foreign_records(scope)) terminal.say(render_finding(terminal, *strangers));
 }
 
 int into_checkpoint(const Terminal& terminal, Options& options, const ScalerState& source) {
@@ -143,7 +152,8 @@ void add_migrate(CLI::App& app, Run& run) {
       }
       reach_output(options->out);
       reach_state(options->source);
-      const ScalerState source = migration_source(options->source, options->at);
+      tell_journals(terminal, options->source);
+      const ScalerState source = migration_source(options->source, options->at, scope_for_reading);
       return into->count() > 0 ? into_checkpoint(terminal, *options, source) : new_file(terminal, *options, source);
     };
   });

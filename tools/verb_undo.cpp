@@ -34,7 +34,9 @@ int run_undo(const Terminal& terminal, const Options& options) {
   UndoOptions wanted = options.undo;
   wanted.recovery = announced(terminal, wanted.recovery);
   sealing_key();  // so that the record of this undo is sealed, too
-  const UndoResult result = undo(scope_for_writing(options.path), wanted);
+  const Scope scope = scope_for_writing(options.path);
+  if (const auto strangers = foreign_records(scope)) terminal.say(render_finding(terminal, *strangers));
+  const UndoResult result = undo(scope, wanted);
   if (!options.json) {
     for (const Finding& finding : result.findings) terminal.say(render_finding(terminal, finding));
   }

@@ -1,5 +1,5 @@
+#include <exception>
 #include <memory>
-#include <new>
 #include <optional>
 
 #include "capi/src/caller_files.hpp"
@@ -127,18 +127,27 @@ ScopeOf scopes_of(const JournalKey& key) {
   return [key](const std::string& path) { return checkpoint_scope(system_files(), path, key); };
 }
 
-/// The answer of a change that is made. A failure would say that it is not: where there is no memory left to tell of
-/// it, `spare` does, which was made before.
+/// What is announced of trusted journals, as findings of the answer.
+void keep_announced(RecoverOptions& recovery, std::vector<Finding>& into) {
+  recovery.announce = [&into](const std::string& line) {
+    into.push_back({Severity::note, "trusted-journal", "a journal that you did not write changed " + line, {}, {}});
+  };
+}
+
+/// The answer of a change that is made. A failure would say that it is not: where the answer cannot be made, `spare`
+/// is one, which was made before.
 template <class Render>
 tare_text* told(std::unique_ptr<tare_text> spare, const Render& render) {
   try {
     return new_text(render());
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return spare.release();
   }
 }
 
 tare_text* carry_out(const char* path, Edit edit) {
+  std::vector<Finding> trusted;
+  keep_announced(edit.journals.recovery, trusted);
   edit.transaction.recovery = edit.journals.recovery;
   edit.transaction.recovery.allow_hard_links = edit.transaction.allow_hard_links;
   if (!edit.dry_run) {
@@ -153,8 +162,11 @@ tare_text* carry_out(const char* path, Edit edit) {
     return new_text(edit_json(checkpoint, plan, std::nullopt));
   }
   std::unique_ptr<tare_text> spare(new_text(edit_json(checkpoint, plan, Receipt{})));
-  const Receipt receipt = commit(system_files(), plan.files, plan.for_history, edit.transaction);
-  return told(std::move(spare), [&] { return edit_json(checkpoint, plan, receipt); });
+  Receipt receipt = commit(system_files(), plan.files, plan.for_history, edit.transaction);
+  return told(std::move(spare), [&] {
+    receipt.findings.insert(receipt.findings.begin(), trusted.begin(), trusted.end());
+    return edit_json(checkpoint, plan, receipt);
+  });
 }
 
 InspectParts parse_parts(const char* options_json, Journals& journals) {
@@ -168,11 +180,26 @@ InspectParts parse_parts(const char* options_json, Journals& journals) {
   return parts;
 }
 
-ScalerState read_state(const char* path, const char* at) {
-  const Checkpoint checkpoint = open_finished(path, {}, scopes_of(key_for_reading({})));
+struct StateOptions {
+  Journals journals;
   Choice choice;
-  if (at != nullptr) choice.at = at;
-  return completed(to_state(chosen_scalers(checkpoint, choice).front()->state()));
+};
+
+StateOptions parse_state_options(const char* options_json) {
+  StateOptions options;
+  for (const auto& [key, value] : options_of(options_json)) {
+    if (key == "state_folder" && take_journal_option(options.journals, key, value)) continue;
+    const auto* text = std::get_if<std::string>(&value);
+    const bool is_none = std::holds_alternative<std::monostate>(value);
+    if (key != "at" || (text == nullptr && !is_none)) refuse_key(key, "Options: at, state_folder");
+    if (text != nullptr) options.choice.at = *text;
+  }
+  return options;
+}
+
+ScalerState read_state(const char* path, const StateOptions& options) {
+  const Checkpoint checkpoint = open_finished(path, {}, scopes_of(key_for_reading(options.journals)));
+  return completed(to_state(chosen_scalers(checkpoint, options.choice).front()->state()));
 }
 
 }  // namespace
@@ -224,11 +251,16 @@ int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* opti
         refuse_key(key, "Options: hard_links (true or false), id, state_folder, trust_journal");
       options.allow_hard_links = std::get<bool>(value);
     }
+    std::vector<Finding> trusted;
+    keep_announced(journals.recovery, trusted);
     options.recovery = journals.recovery;
     const Scope scope = checkpoint_scope(system_files(), path, made_journal_key(journals.state_folder));
     std::unique_ptr<tare_text> spare(new_text(undo_json(path, {})));
-    const UndoResult result = undo(scope, options);
-    return told(std::move(spare), [&] { return undo_json(path, result); });
+    UndoResult result = undo(scope, options);
+    return told(std::move(spare), [&] {
+      result.findings.insert(result.findings.begin(), trusted.begin(), trusted.end());
+      return undo_json(path, result);
+    });
   });
 }
 
@@ -237,16 +269,18 @@ int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* op
     require(path, "path");
     TorchRelease release = newest_torch_release();
     AttestScope scope = AttestScope::checkpoint;
+    Journals journals;
     for (const auto& [key, value] : options_of(options_json)) {
+      if (key == "state_folder" && take_journal_option(journals, key, value)) continue;
       if (const auto* version = std::get_if<std::string>(&value); key == "torch" && version != nullptr) {
         release = require_torch_release(*version);
       } else if (const bool* all = std::get_if<bool>(&value); key == "all" && all != nullptr) {
         scope = *all ? AttestScope::everything : AttestScope::checkpoint;
       } else {
-        refuse_key(key, "Options: torch (a release, such as \"2.6\"), all (true or false)");
+        refuse_key(key, "Options: torch (a release, such as \"2.6\"), all (true or false), state_folder");
       }
     }
-    const Checkpoint checkpoint = open_settled(path, {}, scopes_of(key_for_reading({}))).checkpoint;
+    const Checkpoint checkpoint = open_settled(path, {}, scopes_of(key_for_reading(journals))).checkpoint;
     return new_text(attest_json(checkpoint, attest(checkpoint, release, scope)));
   });
 }
@@ -254,6 +288,15 @@ int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* op
 int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error) {
   return guard_making(out, error, [&] {
     require(path, "path");
-    return new tare_state{read_state(path, at)};
+    StateOptions options;
+    if (at != nullptr) options.choice.at = at;
+    return new tare_state{read_state(path, options)};
+  });
+}
+
+int32_t tare_checkpoint_state_as(tare_state** out, const char* path, const char* options_json, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(path, "path");
+    return new tare_state{read_state(path, parse_state_options(options_json))};
   });
 }

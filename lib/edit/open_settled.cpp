@@ -3,11 +3,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_identity.hpp"
+#include "lib/base/parallel.hpp"
+#include "lib/transaction/history.hpp"
 
 namespace tare {
 namespace {
@@ -26,6 +29,16 @@ bool is_as_read(const CheckpointFile& file) {
   struct stat now {};
   return ::stat(file.location.c_str(), &now) == 0 && is_same_file(now, *file.status) &&
          now.st_ctim.tv_sec == file.status->st_ctim.tv_sec && now.st_ctim.tv_nsec == file.status->st_ctim.tv_nsec;
+}
+
+bool are_as_read(const std::vector<CheckpointFile>& files) {
+  std::atomic<bool> are = true;
+  for_each_parallel(files.size(),
+                    [&](std::size_t index) {
+                      if (!is_as_read(files[index])) are = false;
+                    },
+                    {});
+  return are;
 }
 
 bool is_in_progress(const std::optional<Pending>& pending) {
@@ -68,9 +81,7 @@ class Attempts {
   Clock::time_point began_;
 };
 
-}  // namespace
-
-SettledCheckpoint open_settled(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of) {
+SettledCheckpoint read_settled(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of) {
   for (Attempts attempts(path, scope_of);; attempts.wait()) {
     attempts.begin();
     try {
@@ -78,9 +89,8 @@ SettledCheckpoint open_settled(const std::string& path, const OpenOptions& optio
       // In this order: a transaction that begins after the first look came after all reading, and one that ended before
       // it left its mark on files that were read before.
       read.pending = find_pending(scope_of(read.checkpoint.resolved));
-      const auto& files = read.checkpoint.files;
       const bool is_running = is_in_progress(read.pending);
-      const bool is_still = !is_running && std::all_of(files.begin(), files.end(), is_as_read);
+      const bool is_still = !is_running && are_as_read(read.checkpoint.files);
       if (is_still && (!has_unread(read.checkpoint) || !attempts.is_worth_another())) return read;
       if (is_running && attempts.is_last()) return read;
     } catch (const Error&) {
@@ -90,6 +100,15 @@ SettledCheckpoint open_settled(const std::string& path, const OpenOptions& optio
       throw Error(Status::busy, path + ": is written again each time that it is read", "try again once it is saved");
     }
   }
+}
+
+}  // namespace
+
+SettledCheckpoint open_settled(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of) {
+  SettledCheckpoint read = read_settled(path, options, scope_of);
+  auto strangers = foreign_records(scope_of(read.checkpoint.resolved));
+  if (strangers) read.checkpoint.findings.push_back(*std::move(strangers));
+  return read;
 }
 
 Checkpoint open_finished(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of) {

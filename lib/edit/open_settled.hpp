@@ -20,7 +20,8 @@ using ScopeOf = std::function<Scope(const std::string& path)>;
 
 /// Opens `path`, of this machine's file system, so that no change falls between the reading of one part and of another:
 /// where a transaction is at work, or a file is another when all is read, waits a moment and reads again. After a
-/// second of that it gives what it has with the transaction that still runs. Throws `busy` where there is none and the
+/// second of that it gives what it has with the transaction that still runs. Records of edits that this user's key did
+/// not seal are among the findings (`foreign-record`). Throws `busy` where there is none and the
 /// files change all the same, and what open_checkpoint throws.
 SettledCheckpoint open_settled(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of);
 

@@ -4,8 +4,6 @@
 #include "lib/checkpoint/choose.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/dialect/policy.hpp"
-#include "lib/edit/checkpoint_scope.hpp"
-#include "lib/edit/open_settled.hpp"
 #include "lib/migrate/migrate.hpp"
 
 namespace tare {
@@ -24,10 +22,9 @@ std::optional<ScalerState> own_state(const std::string& path) {
 
 }  // namespace
 
-ScalerState migration_source(const std::string& path, const std::optional<std::string>& at) {
+ScalerState migration_source(const std::string& path, const std::optional<std::string>& at, const ScopeOf& scope_of) {
   if (auto state = own_state(path)) return *std::move(state);
-  const Checkpoint checkpoint = open_finished(
-      path, {}, [](const std::string& at_path) { return checkpoint_scope(system_files(), at_path, JournalKey()); });
+  const Checkpoint checkpoint = open_finished(path, {}, scope_of);
   return to_state(chosen_scalers(checkpoint, {.at = at, .ways = "--at PLACE"}).front()->state());
 }
 

@@ -71,6 +71,15 @@ Json field_json(const PlannedField& field) {
   return members.take();
 }
 
+/// Of an edit that was made; null of one that was only planned.
+void add_maker(Members& members, const std::optional<Receipt>& receipt) {
+  if (receipt) {
+    members.add("when", receipt->when);
+    return report::add_origin(members, receipt->origin);
+  }
+  for (const char* key : {"when", "user", "host", "command"}) members.add(key, Json());
+}
+
 }  // namespace
 
 Json report::edit(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt) {
@@ -81,6 +90,7 @@ Json report::edit(const Checkpoint& checkpoint, const EditPlan& plan, const std:
   members.add("applied", receipt.has_value());
   members.add("number", receipt ? report::size(receipt->number) : Json());
   members.add("id", receipt ? Json(receipt->id) : Json());
+  add_maker(members, receipt);
   members.add("fields", report::list_of(plan.fields, field_json));
   members.add("changes", report::list_of(plan.files, change_json));
   members.add("findings", findings_json(plan, receipt));

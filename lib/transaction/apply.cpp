@@ -11,6 +11,7 @@ namespace tare {
 namespace {
 
 constexpr mode_t mode_bits = 07777;
+constexpr std::size_t hole_bytes = 4096;  ///< what file systems keep no less of
 
 [[noreturn]] void throw_changed(const std::string& path) {
   throw Error(Status::refused, path + ": changed while it was edited",
@@ -115,6 +116,19 @@ void copy(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t of
   }
 }
 
+/// The new bytes of a rewritten file. Where the old ones had holes, pages of zeros become holes, too.
+void write_swapped(const OpenFile& from, const Swap& swap, const OpenFile& to) {
+  const Span old{swap.offset, swap.before.size()};
+  const ByteView bytes = swap.after;
+  if (from.files().data_in(from.descriptor(), old).size == old.size) return to.write(swap.offset, bytes);
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto page = bytes.subspan(at, std::min(hole_bytes - (swap.offset + at) % hole_bytes, bytes.size() - at));
+    const bool is_zero = std::all_of(page.begin(), page.end(), [](std::byte byte) { return byte == std::byte{0}; });
+    if (!is_zero) to.write(swap.offset + at, page);
+    at += page.size();
+  }
+}
+
 void take_over_owner_and_mode(const OpenFile& from, const OpenFile& to) {
   const struct stat old = from.status();
   const struct stat fresh = to.status();
@@ -140,7 +154,7 @@ void write_beside(const OpenFile& from, const Place& beside, const FileRecord& r
   } else {
     to.resize(swap.offset);
   }
-  to.write(swap.offset, swap.after);
+  write_swapped(from, swap, to);
   const std::uint64_t behind = swap.offset + swap.before.size();
   copy(from, {behind, record.size_before - behind}, to, swap.offset + swap.after.size());
   to.resize(record.size_after);

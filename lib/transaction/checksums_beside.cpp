@@ -89,6 +89,16 @@ void add_own_sums(const Folder& folder, const std::string& path, const std::stri
   }
 }
 
+/// Where the folder cannot be opened any more, `findings` says what is not known.
+std::optional<Folder> folder_beside(FileLayer& files, const std::string& path, std::vector<Finding>& findings) {
+  try {
+    return Folder::find(files, folder_of(path));
+  } catch (const Error& error) {
+    findings.push_back(unread("what lies beside it", path, error.what()));
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::string>& paths) {
@@ -96,7 +106,7 @@ std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::st
   const std::set<std::string> edited(paths.begin(), paths.end());
   std::map<std::string, Beside> lists_read;
   for (const std::string& path : paths) {
-    const auto folder = Folder::find(files, folder_of(path));
+    const auto folder = folder_beside(files, path, findings);
     if (!folder) continue;
     const std::string own = path.substr(path.rfind('/') + 1);
     for (const char* suffix : own_suffixes) {

@@ -100,6 +100,23 @@ std::vector<FoundRecord> records_of(const Scope& scope) {
   return found;
 }
 
+std::optional<Finding> foreign_records(const Scope& scope) {
+  std::size_t count = 0;
+  std::string folder;
+  for_each_record(scope, [&](const Store& store, StoredRecord, const std::optional<Journal>& journal) {
+    if (journal && journal->is_own) return;
+    folder = store.folder();
+    ++count;
+  });
+  if (count == 0) return std::nullopt;
+  return Finding{Severity::note,
+                 "foreign-record",
+                 fmt::format("{} record{} of edits in {}/.tare {} not sealed with your key: undo passes {} over", count,
+                             count == 1 ? "" : "s", folder, count == 1 ? "is" : "are", count == 1 ? "it" : "them"),
+                 folder,
+                 {}};
+}
+
 std::vector<HistoryEntry> history(const Scope& scope) {
   std::vector<HistoryEntry> entries;
   for_each_record(scope, [&](const Store& store, StoredRecord record, const std::optional<Journal>& journal) {

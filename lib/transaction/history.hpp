@@ -1,9 +1,11 @@
 // What was edited: the records that `.tare` keeps, for people to read and for undo to use.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lib/base/finding.hpp"
 #include "lib/transaction/recover.hpp"
 
 namespace tare {
@@ -43,6 +45,10 @@ struct FoundRecord {
 
 /// Those that can be read, oldest first, whatever folder they are in.
 std::vector<FoundRecord> records_of(const Scope& scope);
+
+/// What everybody who reads is told of records that this user's key did not seal: `foreign-record`. Nothing where there
+/// are none.
+std::optional<Finding> foreign_records(const Scope& scope);
 
 std::string utc_text(timespec moment);
 

@@ -1,18 +1,16 @@
 #include "lib/transaction/journal_key.hpp"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <new>
-#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/folder.hpp"
+#include "lib/transaction/user_list.hpp"
 
 namespace tare {
 namespace {
@@ -104,14 +102,9 @@ JournalKey made_journal_key(const std::string& state_folder) {
 }
 
 std::string home_state_folder() {
-  std::vector<char> text(1 << 14);
-  passwd entry{};
-  passwd* found = nullptr;
-  const int problem = ::getpwuid_r(::geteuid(), &entry, text.data(), text.size(), &found);
-  if (problem == ENOMEM) throw std::bad_alloc();
-  if (problem != 0 || found == nullptr) return {};
-  const std::string home = found->pw_dir == nullptr ? "" : found->pw_dir;
-  return home.starts_with('/') && home != "/" ? home + "/.local/state/tare" : std::string();
+  const auto user = user_of(::geteuid());
+  if (!user || !user->home.starts_with('/') || user->home == "/") return {};
+  return user->home + "/.local/state/tare";
 }
 
 }  // namespace tare

@@ -33,7 +33,7 @@ JournalKey journal_key(const std::string& state_folder);
 /// there (no home, a disk that cannot be written).
 JournalKey made_journal_key(const std::string& state_folder);
 
-/// `.local/state/tare` in the home that the system's list of users names; empty where it names none.
+/// `.local/state/tare` in the home that /etc/passwd names; empty where it names none.
 std::string home_state_folder();
 
 }  // namespace tare

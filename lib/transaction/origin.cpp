@@ -1,27 +1,23 @@
 #include "lib/transaction/origin.hpp"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <array>
 #include <ctime>
 #include <utility>
-#include <vector>
 
 #include "lib/transaction/journal_limits.hpp"
+#include "lib/transaction/user_list.hpp"
 
 namespace tare {
 namespace {
 
 std::string user_name() {
-  std::vector<char> text(1 << 14);
-  passwd entry{};
-  passwd* found = nullptr;
-  const uid_t user = ::geteuid();
-  const bool is_known = ::getpwuid_r(user, &entry, text.data(), text.size(), &found) == 0 && found != nullptr;
-  return is_known ? std::string(found->pw_name) : std::to_string(user);
+  const uid_t id = ::geteuid();
+  const auto user = user_of(id);
+  return user ? user->name : std::to_string(id);
 }
 
 std::string host_name() {

@@ -1,8 +1,6 @@
 // The file layer that is the operating system.
 #include <linux/fs.h>
-#include <linux/openat2.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include "lib/base/local_paths.hpp"
 #include "lib/base/standard_streams.hpp"
 #include "lib/transaction/file_layer.hpp"
+#include "lib/transaction/walk.hpp"
 
 namespace tare {
 namespace {
@@ -36,34 +35,6 @@ struct flock whole_file_lock() {
 
 /// Of every open of a name: links are not followed, pipes and devices not waited for.
 constexpr int never_elsewhere = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-constexpr int only_to_find = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-
-/// The whole walk in one call; -ENOSYS where the kernel (before Linux 5.6) or a sandbox has no such call.
-int walk_at_once(int base, const std::string& path) {
-  struct open_how how {};
-  how.flags = only_to_find;
-  how.resolve = RESOLVE_NO_SYMLINKS | (base == no_folder ? 0 : RESOLVE_BENEATH);
-  const int from = base == no_folder ? AT_FDCWD : base;
-  return static_cast<int>(result_of([&] { return ::syscall(SYS_openat2, from, path.c_str(), &how, sizeof how); }));
-}
-
-/// The same, one part after the other.
-int walk_by_parts(int base, const std::string& path) {
-  int at = base == no_folder ? ::open("/", only_to_find) : ::openat(base, ".", only_to_find);
-  for (std::size_t start = 0; at >= 0 && start < path.size();) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    const std::string part = path.substr(start, end - start);
-    start = end + 1;
-    if (part.empty()) continue;
-    const int above = at;
-    errno = EXDEV;
-    at = part == ".." ? -1 : ::openat(above, part.c_str(), only_to_find);
-    const int problem = errno;
-    ::close(above);
-    errno = problem;
-  }
-  return at < 0 ? -errno : at;
-}
 
 class SystemFiles final : public FileLayer {
  public:

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
+#include <exception>
 #include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/carry_out.hpp"
+#include "lib/transaction/history.hpp"
 #include "lib/transaction/target.hpp"
 
 namespace tare {
@@ -77,7 +78,7 @@ std::vector<FieldEdit> relative_fields(std::vector<FieldEdit> fields, const std:
   return fields;
 }
 
-/// What there is to say of a change that is made: nothing here may fail, but for the memory to say it.
+/// What there is to say of a change that is made.
 void add_findings(FileLayer& files, const std::vector<Target>& targets, Receipt& receipt) {
   std::vector<Finding>& findings = receipt.findings;
   for (const Target& target : targets) {
@@ -147,6 +148,8 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
     return receipt;
   }
   for (const FileRecord& file : journal.files) receipt.files.push_back(held.store().path(file));
+  receipt.when = utc_text(journal.when);
+  receipt.origin = journal.origin;
   std::optional<StoredRecord> record;
   if (options.keep_history) {
     receipt.number = journal.number;
@@ -157,8 +160,8 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
   try {
     if (options.keep_history && !options.key.exists()) receipt.findings.push_back(unsealed(receipt));
     add_findings(files, targets, receipt);
-  } catch (const std::bad_alloc&) {
-    return receipt;  // the change is made: without the memory to say more of it
+  } catch (const std::exception&) {
+    return receipt;  // the change is made, whatever else there would be to say of it
   }
   return receipt;
 }

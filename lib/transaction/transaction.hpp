@@ -32,6 +32,8 @@ struct TransactionOptions {
 struct Receipt {
   std::uint64_t number = 0;        ///< in the history of `folder`; 0 where no history is kept
   std::string id;                  ///< no other edit has it; empty where no history is kept
+  std::string when;                ///< ISO 8601, UTC; empty where nothing had to be written
+  Origin origin;                   ///< who made it
   std::string folder;              ///< the deepest one that contains all files: `.tare` is in it
   std::vector<std::string> files;  ///< changed, absolute and without symlinks
   /// `not-durable`, `edited-through-link`, `hard-link-parted`, `stale-checksum`, `checksum-not-read`,

@@ -107,7 +107,9 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
                               tare_checkpoint_edit(&text, "x", nullptr, &error),
                               tare_checkpoint_undo(&text, nullptr, nullptr, &error),
                               tare_checkpoint_state(&made, nullptr, nullptr, &error),
-                              tare_checkpoint_state(nullptr, "x", nullptr, &error)};
+                              tare_checkpoint_state(nullptr, "x", nullptr, &error),
+                              tare_checkpoint_state_as(&made, nullptr, nullptr, &error),
+                              tare_checkpoint_state_as(nullptr, "x", nullptr, &error)};
   for (const int32_t status : statuses) CHECK(status == TARE_E_INVALID_ARGUMENT);
   CHECK(text == nullptr);
   CHECK(made == nullptr);

@@ -2,6 +2,7 @@
 // undo brings back every byte.
 #include <tare/tare.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -43,6 +44,16 @@ class Copy {
     }
     return all;
   }
+  /// Where a user of that name keeps his key.
+  std::string home(const char* name) const { return homes_.path(name); }
+  /// The last edit, as if a power failure had come before its end.
+  void interrupt() const {
+    for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+      if (entry.path().filename() != "000001.edit") continue;
+      return fs::rename(entry.path(), entry.path().parent_path() / "pending");
+    }
+    FAIL("no edit was made");
+  }
   bool has_journal() const {
     return fs::exists(folder_ / ".tare") || fs::exists(fs::path(target_) / ".tare") ||
            fs::exists(fs::path(target_).parent_path() / ".tare");
@@ -50,6 +61,7 @@ class Copy {
 
  private:
   tare::test::Scratch scratch_;
+  tare::test::Scratch homes_;
   fs::path folder_;
   std::string target_;
 };
@@ -182,6 +194,60 @@ TEST_CASE("undo brings back every byte, one edit after the other") {
     CHECK(nothing.status == TARE_E_REFUSED);
     CHECK(copy.contents() == before);
   }
+}
+
+namespace {
+
+/// Options with the key of that home, which lies beside the copy.
+std::string of_home(const Copy& copy, const char* name, const char* others = "") {
+  return std::string(R"({"state_folder":")") + copy.home(name) + "\"" + others + "}";
+}
+
+}  // namespace
+
+TEST_CASE("what another home's journal changed is told with the answer, and its edit rules over no reader") {
+  const Copy copy("torch/train-t2.15");
+  const Contents before = copy.contents();
+  const std::string edit_of_another = of_home(copy, "other", R"(,"set":{"scale":24})");
+  const Answer made = ask(tare_checkpoint_edit, copy.path(), edit_of_another.c_str());
+  REQUIRE(made.status == TARE_OK);
+  for (const char* key : {"when", "user", "host", "command"}) CHECK(made.json.at(key) != "");
+  copy.interrupt();
+  const std::string mine = of_home(copy, "mine");
+  const auto state_as = [&](const std::string& options) {
+    tare_state* state = nullptr;
+    const int32_t status = tare_checkpoint_state_as(&state, copy.path(), options.c_str(), nullptr);
+    tare_state_destroy(state);
+    return status;
+  };
+  CHECK(state_as(mine) == TARE_OK);
+  CHECK(state_as(of_home(copy, "other")) == TARE_E_BUSY);
+  CHECK(state_as(R"({"at":"absent"})") == TARE_E_NOT_FOUND);
+  CHECK(state_as(R"({"key":1})") == TARE_E_INVALID_ARGUMENT);
+  CHECK(ask(tare_checkpoint_undo, copy.path(), mine.c_str()).status == TARE_E_REFUSED);
+  const Answer undone =
+      ask(tare_checkpoint_undo, copy.path(), of_home(copy, "mine", R"(,"trust_journal":true)").c_str());
+  REQUIRE(undone.status == TARE_OK);
+  CHECK(copy.contents() == before);
+  const Json& finding = undone.json.at("findings").at(0);
+  CHECK(finding.at("code") == "trusted-journal");
+  CHECK_THAT(finding.at("message").get<std::string>(), Contains("bytes at offset"));
+}
+
+TEST_CASE("an edit that had to trust another home's journal tells what that changed") {
+  const Copy copy("torch/train-t2.15");
+  const std::string edit_of_another = of_home(copy, "other", R"(,"set":{"scale":24})");
+  REQUIRE(ask(tare_checkpoint_edit, copy.path(), edit_of_another.c_str()).status == TARE_OK);
+  const Json found = ask(tare_checkpoint_inspect, copy.path(), of_home(copy, "mine").c_str()).json.at("findings");
+  CHECK(std::any_of(found.begin(), found.end(), [](const Json& it) { return it.at("code") == "foreign-record"; }));
+  const Json own = ask(tare_checkpoint_inspect, copy.path(), of_home(copy, "other").c_str()).json.at("findings");
+  CHECK(std::none_of(own.begin(), own.end(), [](const Json& it) { return it.at("code") == "foreign-record"; }));
+  copy.interrupt();
+  const std::string trusting = of_home(copy, "mine", R"(,"trust_journal":true,"set":{"scale":48})");
+  const Answer done = ask(tare_checkpoint_edit, copy.path(), trusting.c_str());
+  REQUIRE(done.status == TARE_OK);
+  CHECK(done.json.at("findings").at(0).at("code") == "trusted-journal");
+  CHECK(state_scale(copy.path()).json == 48);
 }
 
 TEST_CASE("an edit without history leaves nothing to undo") {

@@ -128,7 +128,16 @@ def a_record_swaps_no_bytes_in_and_does_not_hide_the_users_own(scene):
     scene.expect(4, "undo", "--yes")
     assert scene.scaler.read_bytes() == before
     assert scene.expect(0, "history", "--json").json()["edits"][0]["sealed"] is False
+    out = scene.home / "out.pt"
+    for verb in (["inspect"], ["inspect", "--json"], ["attest"], ["get", "scale"], ["diff", scene.folder],
+                 ["edit", "scale=2", "--dry-run"], ["undo", "--yes"],
+                 ["migrate", "--to", "megatron", "-o", out]):
+        answer = scene.run(*verb)
+        assert b"1 record of edits in" in answer.out + answer.err, answer
+    findings = scene.expect(0, "inspect", "--json").json()["findings"]
+    assert "foreign-record" in [finding["code"] for finding in findings], findings
     done = scene.edit()
+    assert {"when", "user", "host", "command"} <= {key for key in done if done[key]}, done
     for name in ("18446744073709551615.edit", "999999999.edit", "1.edit", "000000.edit"):
         (scene.store / name).write_bytes(forged)
     own = [edit for edit in scene.expect(0, "history", "--json").json()["edits"] if edit["sealed"]]
@@ -139,6 +148,18 @@ def a_record_swaps_no_bytes_in_and_does_not_hide_the_users_own(scene):
     scene.edit()
     scene.expect(0, "undo", "--yes")
     assert scene.scaler.read_bytes() == before
+
+
+def what_the_user_left_half_done_is_told_by_every_verb_and_migrated_by_none(scene):
+    scene.edit()
+    (scene.store / "000001.edit").rename(scene.store / "pending")
+    for verb in (["inspect"], ["attest"], ["get", "scale"], ["diff", scene.folder], ["history"],
+                 ["edit", "scale=2", "--dry-run"], ["migrate", "--to", "megatron", "-o", scene.home / "out.pt"]):
+        answer = scene.run(*verb)
+        assert "interrupted" in answer.reason or "not finished" in answer.reason, answer
+    assert answer.code == 3 and not (scene.home / "out.pt").exists(), answer
+    scene.expect(0, "undo", "--yes")
+    scene.expect(0, "migrate", "--to", "megatron", "-o", scene.home / "out.pt")
 
 
 def pipes_and_folders_in_the_store_keep_nobody_waiting(scene):
@@ -230,6 +251,7 @@ SCENES = [
     a_pending_journal_swaps_no_bytes_in,
     a_trusted_journal_says_first_what_it_writes,
     a_record_swaps_no_bytes_in_and_does_not_hide_the_users_own,
+    what_the_user_left_half_done_is_told_by_every_verb_and_migrated_by_none,
     pipes_and_folders_in_the_store_keep_nobody_waiting,
     a_sparse_journal_costs_no_memory,
     a_store_that_is_a_link_is_refused,

@@ -9,6 +9,8 @@ import pathlib
 import subprocess
 import sys
 
+import command  # sets XDG_STATE_HOME: no key in the home of whoever runs this
+
 CASES = ["torch/scaler-file-t2.15/scaler.pt", "torch/legacy-t2.4/model.pt", "torch/protocol3-t2.15/p.pt"]
 REFUSED = 4
 

@@ -442,10 +442,12 @@ TARE_API int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source
  * "align":true: copies that disagree first get the state that most of them have; "set" may then be empty.
  * "hard_links":true: also in files that have other names; "content_addressed":true: also in files that are named by
  * what they hold. "state_folder": where the user's key lies that journals are sealed with, an absolute path; without it
- * .local/state/tare in the home that the system's list of users names. "trust_journal":true: rolls back what an
- * interrupted edit left also where its journal is not sealed with that key: else TARE_E_REFUSED. Any status but
- * TARE_OK: nothing is changed. What goes wrong once the change is made is a finding ("not-durable", "checksum-not-read"
- * ...), and where no memory is left to tell of it, "number" is 0. *out is owned. */
+ * .local/state/tare in the home that /etc/passwd names; where that is none, no edit is sealed ("journal-unsealed").
+ * "trust_journal":true: rolls back what an interrupted edit left also where its journal is not sealed with that key
+ * (the finding "trusted-journal" tells what was written where): else TARE_E_REFUSED. Any status but TARE_OK: nothing is
+ * changed, or what is left to roll back is said, here and as "pending" by inspect. What goes wrong once the change is
+ * made is a finding ("not-durable", "checksum-not-read" ...), and where no memory is left to tell of it, "number" is 0.
+ * *out is owned. */
 TARE_API int32_t tare_checkpoint_edit(tare_text** out, const char* path, const char* edit_json, tare_error* error);
 
 /* Brings back the exact bytes from before the last edit. `options_json` may be NULL:
@@ -461,11 +463,17 @@ TARE_API int32_t tare_checkpoint_undo(tare_text** out, const char* path, const c
  * with the list. *out is owned. */
 TARE_API int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error);
 
+/* The same with options, which may be NULL: {"at":null,"state_folder":"/..."}: by whose key pending edits are known, as
+ * for tare_checkpoint_edit. TARE_E_BUSY: one of the user's own is not finished. *out is owned. */
+TARE_API int32_t tare_checkpoint_state_as(tare_state** out, const char* path, const char* options_json,
+                                          tare_error* error);
+
 /* The JSON of `tare attest --json` ("tare.attest/1"): every class and function that the checkpoint's pickles name,
  * those inside other pickles included, with place and verdict, and what of its files is not accounted for; "plain" is
  * true where every byte of every file is, and loading it runs nothing but torch's own code. Nothing is imported or run.
  * `options_json` may be NULL: {"torch":"2.6","all":true}, the release whose weights_only counts (the newest known), and
  * whether of a run folder all checkpoints are read (false: what it leads to, and "unread" tells the other folders).
+ * "state_folder" as for tare_checkpoint_inspect.
  * *out is owned. */
 TARE_API int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* options_json, tare_error* error);
 

@@ -6,6 +6,7 @@
 #include "lib/edit/checkpoint_scope.hpp"
 #include "lib/edit/open_settled.hpp"
 #include "lib/edit/plan.hpp"
+#include "lib/transaction/folder.hpp"
 #include "lib/transaction/undo.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
@@ -101,14 +102,27 @@ TEST_CASE("a file that cannot be read because somebody is writing it is looked a
 TEST_CASE("a transaction that does not end is told after a moment, and a settled state is not to be had") {
   const Ranks ranks;
   ranks.set_scale("512");
-  const std::string pending = ranks.path("step/.tare/pending");
-  std::filesystem::rename(ranks.path("step/.tare/000001.edit"), pending);
-  const OpenFile held(system_files(), pending, O_RDWR);
+  std::filesystem::rename(ranks.path("step/.tare/000001.edit"), ranks.path("step/.tare/pending"));
+  const OpenFile held = Folder::at(system_files(), ranks.path("step/.tare")).open("pending", O_RDWR);
   REQUIRE(system_files().try_lock(held.descriptor()) == 0);
   const SettledCheckpoint read = open_settled(ranks.path("step"), {}, scopes);
   REQUIRE(read.pending);
   CHECK(read.pending->state == PendingState::in_progress);
   CHECK_THROWS_AS(open_finished(ranks.path("step"), {}, scopes), Error);
+}
+
+TEST_CASE("where this user's own transaction was interrupted, a settled state is not to be had") {
+  const Ranks ranks;
+  ranks.set_scale("512");
+  std::filesystem::rename(ranks.path("step/.tare/000001.edit"), ranks.path("step/.tare/pending"));
+  const SettledCheckpoint read = open_settled(ranks.path("step"), {}, scopes);
+  REQUIRE(read.pending);
+  CHECK(read.pending->state == PendingState::interrupted);
+  CHECK_THROWS_AS(open_finished(ranks.path("step"), {}, scopes), Error);
+  const auto of_a_stranger = [](const std::string& path) {
+    return checkpoint_scope(system_files(), path, JournalKey());
+  };
+  CHECK(only_scale(open_finished(ranks.path("step"), {}, of_a_stranger)) == 512);
 }
 
 TEST_CASE("files that change each time that they are read are no answer") {

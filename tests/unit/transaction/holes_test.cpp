@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/transaction/folder.hpp"
 #include "lib/transaction/undo.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
@@ -76,6 +77,34 @@ TEST_CASE("a file that is written anew keeps its holes, and so does its undo") {
   }
 }
 
+TEST_CASE("holes that lie in the part which is exchanged stay holes, there and back") {
+  const Scratch scratch;
+  const std::string path = sparse_file(scratch);
+  if (!has_holes(path)) {
+    WARN("no holes on this file system: not tried");
+    return;
+  }
+  constexpr std::size_t exchanged = std::size_t{16} << 20;
+  const std::uint64_t stored = stored_bytes(path);
+  Bytes after = read_at(path, 100, exchanged);
+  after.insert(after.begin(), 3, std::byte{7});
+  commit(system_files(), {splice_edit(path, 100, exchanged, after)}, {}, sealed());
+  CHECK(stored_bytes(path) <= stored + 3 * 4096);
+  CHECK(read_at(path, 100, after.size()) == after);
+  undo(scope_of(system_files(), path, scratch.folder()));
+  CHECK(stored_bytes(path) <= stored + 3 * 4096);
+  CHECK(read_at(path, 0, 4096) == noise(4096, 1));
+  CHECK(read_at(path, 100, exchanged) == Bytes(after.begin() + 3, after.end()));
+}
+
+TEST_CASE("zeros that are stored stay stored") {
+  const Scratch scratch;
+  const std::string path = scratch.write("dense.pt", Bytes(1 << 20));
+  const std::uint64_t stored = stored_bytes(path);
+  commit(system_files(), {splice_edit(path, 100, 1 << 19, Bytes((1 << 19) + 9))}, {}, sealed());
+  CHECK(stored_bytes(path) >= stored);
+}
+
 TEST_CASE("a part of a file that holds data is told from its holes, and one without data is empty") {
   const Scratch scratch;
   const std::string path = sparse_file(scratch);
@@ -83,7 +112,7 @@ TEST_CASE("a part of a file that holds data is told from its holes, and one with
     WARN("no holes on this file system: not tried");
     return;
   }
-  const OpenFile file(system_files(), path, O_RDONLY);
+  const OpenFile file = Folder::at(system_files(), scratch.folder()).open("sparse.pt", O_RDONLY);
   const auto data_in = [&](Span range) { return system_files().data_in(file.descriptor(), range); };
   CHECK(data_in({0, sparse_bytes}).offset == 0);
   const Span second = data_in({std::uint64_t{1} << 20, sparse_bytes - (std::uint64_t{1} << 20)});

@@ -2,10 +2,10 @@
 // with them, nothing outside the folder changes, nothing inside gets rights that it had not, and nothing waits for
 // ever.
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
-
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -20,6 +20,9 @@ namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
+
+const dev_t endless_zeros = ::makedev(1, 5);  // /dev/zero; only who may make devices has it among the files
+constexpr std::uint64_t sparse_bytes = 0xffffffff;
 
 struct Seen {
   mode_t mode = 0;
@@ -65,6 +68,7 @@ class Jail {
     scratch_.write("outside/hard.pt", noise(100, 2));
     scratch_.write("outside/folder/deep.pt", noise(100, 3));
     ::chmod(scratch_.path("outside/secret.pt").c_str(), 04755);
+    plant_outside();
     build();
     outside_ = sight_of(scratch_.folder(), ckpt());
   }
@@ -93,11 +97,30 @@ class Jail {
     fs::create_symlink("../outside/secret.pt", scratch_.path("ckpt/link.pt"));
     fs::create_hard_link(scratch_.path("outside/hard.pt"), scratch_.path("ckpt/hard.pt"));
     ::mkfifo(scratch_.path("ckpt/pipe.pt").c_str(), 0644);
+    ::mknod(scratch_.path("ckpt/socket.pt").c_str(), S_IFSOCK | 0644, 0);
+    ::mknod(scratch_.path("ckpt/device.pt").c_str(), S_IFCHR | 0644, endless_zeros);
     fs::create_directory(scratch_.path("ckpt/.tare"));
     inside_ = sight_of(ckpt(), ckpt() + "/.tare");
   }
 
  private:
+  /// A store that only a link leads to, with a journal that would count in the folder.
+  void plant_outside() const {
+    const Bytes now = noise(100, 4);
+    Journal journal;
+    journal.number = 1;
+    journal.id = "outside";
+    FileRecord file;
+    file.name = "scaler.pt";
+    file.mode = 0644;
+    file.size_before = file.size_after = 100;
+    file.swaps = {{0, noise(8, 9), Bytes(now.begin(), now.begin() + 8)}};
+    journal.files = {file};
+    for (const char* name : {"pending", "000001.edit"}) {
+      scratch_.write(std::string("outside/store/") + name, encoded(journal, own_key()));
+    }
+  }
+
   static std::string inside(const std::string& name) { return "ckpt/" + name; }
 
   Scratch scratch_{"/dev/shm"};
@@ -111,6 +134,8 @@ constexpr std::array names = {"scaler.pt",
                               "hard.pt",
                               "link.pt",
                               "pipe.pt",
+                              "socket.pt",
+                              "device.pt",
                               "absent.pt",
                               "side/absent.desktop",
                               "side/secret.pt",
@@ -137,8 +162,10 @@ class Enemy {
   std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
   bool sometimes() { return below(3) == 0; }
 
-  /// Plants a journal, and what goes with it.
+  /// Plants a journal, and what goes with it; or something else under its name.
   void plant() {
+    if (fs::is_symlink(store())) return;  // by which the enemy, too, would reach out
+    if (below(6) == 0) return plant_oddity();
     Journal journal;
     journal.kind = sometimes() ? JournalKind::undo : JournalKind::edit;
     journal.number = sometimes() ? UINT64_MAX : below(9);
@@ -173,9 +200,48 @@ class Enemy {
     return places[below(places.size())];
   }
 
+  [[nodiscard]] std::string store() const { return jail_.ckpt() + "/.tare"; }
+
+  /// What is no file, or more than one would read, where a journal is looked for.
+  void plant_oddity() {
+    const std::string name = place();
+    if (name.find("..") != std::string::npos) return;
+    const std::string at = store() + "/" + name;
+    fs::create_directories(store());
+    fs::remove_all(at);
+    switch (below(8)) {
+      case 0:
+        ::mkfifo(at.c_str(), 0644);
+        return;
+      case 1:
+        ::mknod(at.c_str(), S_IFSOCK | 0644, 0);
+        return;
+      case 2:
+        ::mknod(at.c_str(), S_IFCHR | 0644, endless_zeros);
+        return;
+      case 3:
+        put(".tare/" + name, bytes_of(jail_.scratch().path("outside/store/pending")), 0644);
+        fs::resize_file(at, sparse_bytes);
+        return;
+      case 4:
+        fs::create_symlink("../../outside/store/pending", at);
+        return;
+      case 5:
+        ::link(jail_.scratch().path("ckpt/setuid.pt").c_str(), at.c_str());
+        return;
+      case 6:
+        fs::create_directory(at);
+        return;
+      default:
+        fs::remove_all(store());
+        fs::create_directory_symlink("../outside/store", store());
+    }
+  }
+
   void put(const std::string& name, const Bytes& bytes, mode_t mode) {
     const std::string path = jail_.scratch().path("ckpt/" + name);
-    if (name.find("..") != std::string::npos || fs::is_directory(path)) return;
+    if (name.find("..") != std::string::npos || fs::is_directory(fs::symlink_status(path))) return;
+    fs::remove(path);  // not into a pipe, nor by a link
     jail_.scratch().write("ckpt/" + name, bytes);
     ::chmod(path.c_str(), mode);
   }
