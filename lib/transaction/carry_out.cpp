@@ -68,18 +68,18 @@ void tidy_up(const Claim& claim, const Journal& journal, bool keeps_history) {
 }  // namespace
 
 std::vector<Finding> carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record) {
+  std::vector<std::size_t> numbers(journal.files.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
   try {
     claim.write(journal);
   } catch (...) {
     claim.withdraw();
     throw;
   }
-  std::vector<std::size_t> numbers(journal.files.size());
-  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-  const FileOutcomes applied =
-      for_each_in_turn(claim.store(), journal, numbers, Direction::forth,
-                       [&](std::size_t number) { apply_file(claim.store(), journal, number); });
+  FileOutcomes applied;
   try {
+    applied = for_each_in_turn(claim.store(), journal, numbers, Direction::forth,
+                               [&](std::size_t number) { apply_file(claim.store(), journal, number); });
     applied.rethrow();
     record ? claim.commit_as(*record) : claim.drop();
   } catch (const std::exception& problem) {

@@ -24,7 +24,7 @@ enum class Direction { forth, back };
 /// Calls `task` for each of `numbers` of the journal's files as for_each_file does, in two turns. A file that is
 /// rewritten may say where something is in the others (a distributed checkpoint's metadata): going forth it comes after
 /// them, going back before, so that it never points to what is not there. Outcomes are those of `numbers`, in their
-/// order.
+/// order. Once the first task is called nothing is thrown.
 FileOutcomes for_each_in_turn(const Store& store, const Journal& journal, const std::vector<std::size_t>& numbers,
                               Direction direction, const std::function<void(std::size_t number)>& task);
 

@@ -222,7 +222,7 @@ TEST_CASE("what another home's journal changed is told with the answer, and its 
   };
   CHECK(state_as(mine) == TARE_OK);
   CHECK(state_as(of_home(copy, "other")) == TARE_E_BUSY);
-  CHECK(state_as(R"({"at":"absent"})") == TARE_E_NOT_FOUND);
+  CHECK(state_as(R"({"at":"absent"})") == TARE_E_REFUSED);
   CHECK(state_as(R"({"key":1})") == TARE_E_INVALID_ARGUMENT);
   CHECK(ask(tare_checkpoint_undo, copy.path(), mine.c_str()).status == TARE_E_REFUSED);
   const Answer undone =

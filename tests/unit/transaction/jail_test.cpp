@@ -255,7 +255,7 @@ class Enemy {
     file.size_before = file.size_after = 100;
     file.mtime_before = file.mtime_after = {5, 6};
     const std::string at = jail_.scratch().path("ckpt/" + file.name);
-    const bool is_file = !file.name.empty() && fs::is_regular_file(at) && !sometimes();
+    const bool is_file = !file.name.empty() && fs::is_regular_file(at) && fs::file_size(at) == 100 && !sometimes();
     const Bytes now = is_file ? bytes_of(at) : noise(100, 4);
     const std::uint32_t offset = below(80);
     const auto from = now.begin() + offset;
