@@ -33,11 +33,11 @@ const Scaler& chosen_layer(const Checkpoint& checkpoint, const Options& options,
 
 int get(const Terminal& terminal, const Options& options, bool has_place, bool has_layer) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
+  if (pending) terminal.say(render_pending(*pending));  // first: it may be why copies disagree
   const Choice choice{.at = has_place ? std::optional(options.at) : std::nullopt, .ways = "--at PLACE"};
   const bool is_fp8 = is_fp8_key(checkpoint, options.key, has_layer);
   const Scaler* scaler =
       is_fp8 ? &chosen_layer(checkpoint, options, has_layer) : chosen_scalers(checkpoint, choice).front();
-  if (pending) terminal.say(render_pending(*pending));
   std::vector<std::string> files;
   for (const std::size_t file : files_of(*scaler)) files.push_back(checkpoint.files[file].location);
   const FoundScaler& state = scaler->state();

@@ -155,7 +155,9 @@ tare_text* carry_out(const char* path, Edit edit) {
     edit.transaction.origin = this_origin("libtare");
     recover(checkpoint_scope(system_files(), path, edit.transaction.key), edit.transaction.recovery);
   }
-  const Checkpoint checkpoint = open_settled(path, {}, scopes_of(edit.transaction.key)).checkpoint;
+  const ScopeOf scope_of = scopes_of(edit.transaction.key);
+  const Checkpoint checkpoint =
+      edit.dry_run ? open_settled(path, {}, scope_of).checkpoint : open_finished(path, {}, scope_of);
   const EditPlan plan = plan_edit(checkpoint, edit.request);
   if (edit.dry_run) {
     require_possible(system_files(), plan.files, edit.transaction);

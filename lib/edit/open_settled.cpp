@@ -81,18 +81,29 @@ class Attempts {
   Clock::time_point began_;
 };
 
-SettledCheckpoint read_settled(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of) {
+SettledCheckpoint with_foreign_records(SettledCheckpoint read, const Scope& scope) {
+  auto strangers = foreign_records(scope);
+  if (strangers) read.checkpoint.findings.push_back(*std::move(strangers));
+  return read;
+}
+
+}  // namespace
+
+SettledCheckpoint open_settled(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of) {
   for (Attempts attempts(path, scope_of);; attempts.wait()) {
     attempts.begin();
     try {
       SettledCheckpoint read{open_checkpoint(path, options), std::nullopt};
       // In this order: a transaction that begins after the first look came after all reading, and one that ended before
       // it left its mark on files that were read before.
-      read.pending = find_pending(scope_of(read.checkpoint.resolved));
+      const Scope scope = scope_of(read.checkpoint.resolved);
+      read.pending = find_pending(scope);
       const bool is_running = is_in_progress(read.pending);
       const bool is_still = !is_running && are_as_read(read.checkpoint.files);
-      if (is_still && (!has_unread(read.checkpoint) || !attempts.is_worth_another())) return read;
-      if (is_running && attempts.is_last()) return read;
+      if (is_still && (!has_unread(read.checkpoint) || !attempts.is_worth_another())) {
+        return with_foreign_records(std::move(read), scope);
+      }
+      if (is_running && attempts.is_last()) return with_foreign_records(std::move(read), scope);
     } catch (const Error&) {
       if (!attempts.is_worth_another()) throw;
     }
@@ -100,15 +111,6 @@ SettledCheckpoint read_settled(const std::string& path, const OpenOptions& optio
       throw Error(Status::busy, path + ": is written again each time that it is read", "try again once it is saved");
     }
   }
-}
-
-}  // namespace
-
-SettledCheckpoint open_settled(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of) {
-  SettledCheckpoint read = read_settled(path, options, scope_of);
-  auto strangers = foreign_records(scope_of(read.checkpoint.resolved));
-  if (strangers) read.checkpoint.findings.push_back(*std::move(strangers));
-  return read;
 }
 
 Checkpoint open_finished(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of) {

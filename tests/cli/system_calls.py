@@ -24,7 +24,8 @@ PER_FILE = {"openat": 1, "pread64": 1, "newfstatat": 2, "fstat": 1, "close": 1} 
 BETWEEN_THREADS = {"futex": 3, "rt_sigprocmask": 1}  # how many there are is the scheduler's choice; no journeys
 ANYTHING_ELSE = 60  # calls of the process itself
 ARRAYS = 2000
-FOR_ALL_ARRAYS = 300  # calls of any kind: those of the process, a few listings, the scaler's own files
+FOR_ALL_ARRAYS = 400  # calls of any kind: those of the process, a few listings, the scaler's own files, a look for
+# journals and records in each folder above
 
 
 def limit_open_files():
