@@ -30,10 +30,11 @@ namespace {
 constexpr std::uint64_t small_tensor_bytes = std::uint64_t{1} << 16;
 
 /// Formats that hold pickles, which are read here, or nothing but data. Others may hold code for a loader of their own
-/// (Keras's layers, NumPy's object arrays).
-constexpr std::string_view judged_formats[] = {"torch_zip",   "torch_legacy", "torch_dcp",     "pickle",
-                                               "safetensors", "mindspore",    "tensor_bundle", "paddle_lod_tensor",
-                                               "msgpack",     "zarr",         "ocdbt",         "json"};
+/// (Keras's layers).
+constexpr std::string_view judged_formats[] = {
+    "torch_zip",     "torch_legacy",      "torch_dcp", "pickle", "safetensors", "mindspore",
+    "tensor_bundle", "paddle_lod_tensor", "msgpack",   "zarr",   "ocdbt",       "json",
+    "npy",           "npy_stream",        "npz"};
 
 constexpr std::string_view raw_names = "0123456789abcdef._";
 
@@ -263,9 +264,16 @@ class Attester {
     }
     tell_account(source, container, place);
     for (const GlobalName& global : container.globals()) add(global, place);
+    for (const InnerDocument& inner : container.inner_documents()) look_at(inner, place, level);
     if (container.tree().root == nowhere) return;
     each_nested_bytes(container.tree(),
                       [&](const NestedBytes& bytes) { look_at(container.tree(), bytes, place, level); });
+  }
+
+  void look_at(const InnerDocument& inner, AttestedPlace place, std::size_t level) {
+    place.inside += (place.inside.empty() ? "" : " > ") + inner.inside;
+    if (inner.container == nullptr) return leave(place, inner.problem);
+    look_into(*inner.container, inner.source, place, level + 1);
   }
 
   void add(const GlobalName& global, AttestedPlace place) {

@@ -29,6 +29,17 @@ struct GlobalName {
   friend bool operator==(const GlobalName&, const GlobalName&) = default;
 };
 
+class Container;
+
+/// A document in the file that its framework reads along with it; or a part that nobody can vouch for, because it was
+/// not read, or leads out of the file.
+struct InnerDocument {
+  std::string inside;                          ///< where it stands, in the format's own words
+  std::shared_ptr<const Source> source;        ///< what `container` was opened from
+  std::shared_ptr<const Container> container;  ///< null where nothing is known of it
+  std::string problem;                         ///< then: why
+};
+
 class Container {
  public:
   virtual ~Container() = default;
@@ -38,6 +49,8 @@ class Container {
   [[nodiscard]] virtual const Tree& tree() const = 0;
   [[nodiscard]] virtual const std::vector<Finding>& findings() const = 0;
   [[nodiscard]] virtual std::vector<GlobalName> globals() const { return {}; }
+  /// Those that `tree` does not show: looked for when they are asked for. Bytes in the tree are not among them.
+  [[nodiscard]] virtual std::vector<InnerDocument> inner_documents() const { return {}; }
   /// The bytes that make `changes` true: the values, their checksums, nothing else. Throws `refused` where a value
   /// cannot be written without touching another place, or cannot be represented; `corrupt` where what would be touched
   /// does not check out.

@@ -11,12 +11,16 @@
 namespace tare {
 namespace {
 
+constexpr const char* not_data_type = "its type may hold Python objects, which are a pickle: not read";
+
 class NpyArrays final : public Container {
  public:
   explicit NpyArrays(const std::shared_ptr<const Source>& source) : source_(source) {
     std::vector<NodeId> nodes;
     for (std::uint64_t at = 0; at < source->size();) {
       NpyHeader header = read_npy(source, at);
+      if (!header.is_data)
+        not_judged_.push_back({fmt::format("the array at offset {}", at), nullptr, nullptr, not_data_type});
       at = header.array.place.end();
       nodes.push_back(arrays_->add(tree_, Kind::array, std::move(header.array)));
     }
@@ -36,6 +40,7 @@ class NpyArrays final : public Container {
   [[nodiscard]] std::string_view format() const override { return is_stream_ ? "npy_stream" : "npy"; }
   [[nodiscard]] const Tree& tree() const override { return tree_; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] std::vector<InnerDocument> inner_documents() const override { return not_judged_; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     FileChange all;
     for (const NodeChange& change : changes) {
@@ -50,6 +55,7 @@ class NpyArrays final : public Container {
   Tree tree_{source_->budget()};
   std::shared_ptr<StoredTensors> arrays_ = std::make_shared<StoredTensors>();
   std::vector<Finding> findings_;
+  std::vector<InnerDocument> not_judged_;
   bool is_stream_ = false;
 };
 
@@ -67,9 +73,13 @@ NodeId elements_of(const Tree& tree, NodeId array) {
 
 }  // namespace
 
+std::unique_ptr<Container> open_npy_objects(const std::shared_ptr<const Source>& source, const NpyHeader& header) {
+  return open_pickle_behind(source, header.array.place.offset, "npy", elements_of);
+}
+
 std::unique_ptr<Container> open_npy(const std::shared_ptr<const Source>& source) {
   const NpyHeader header = read_npy(source);
-  if (header.is_object) return open_pickle_behind(source, header.array.place.offset, "npy", elements_of);
+  if (header.is_object) return open_npy_objects(source, header);
   return std::make_unique<NpyArrays>(source);
 }
 

@@ -20,6 +20,7 @@ constexpr std::uint64_t longest_header = 10000;
 
 struct Described {
   std::optional<std::string> type;
+  std::vector<std::string> fields;  ///< types of a structured one's, in the order of their text
   std::optional<bool> is_fortran;
   std::optional<std::vector<std::int64_t>> shape;
 };
@@ -74,17 +75,31 @@ class HeaderText {
     return std::nullopt;
   }
 
-  /// A structured type is a list of pairs: it has no one number.
+  /// A structured type is a list of pairs, names and types, which may be lists again: it has no one number.
   bool type(Described& described) {
-    if (peek("[")) {
-      const std::size_t end = text_.find("],");
-      if (end == text_.npos) return false;
-      text_.remove_prefix(end + 1);
-      described.type = "";
-      return true;
-    }
-    described.type = string();
+    described.fields.clear();
+    described.type = peek("[") ? fields(described.fields) : string();
     return described.type.has_value();
+  }
+
+  /// What stands behind an opening parenthesis is a name; any other text is taken for a type.
+  std::optional<std::string> fields(std::vector<std::string>& types) {
+    std::size_t depth = 0;
+    for (char before = 0; !text_.empty();) {
+      const char c = text_.front();
+      if (c == '\'' || c == '"') {
+        const auto text = string();
+        if (!text) return std::nullopt;
+        if (before != '(') types.push_back(*text);
+        before = c;
+        continue;
+      }
+      text_.remove_prefix(1);
+      if (c == '[') ++depth;
+      if (c == ']' && --depth == 0) return "";
+      if (c != ' ') before = c;
+    }
+    return std::nullopt;
   }
 
   bool shape(Described& described) {
@@ -104,6 +119,24 @@ class HeaderText {
 
   std::string_view text_;
 };
+
+bool is_object_type(std::string_view type) {
+  return type.find('O') != type.npos;
+}
+
+/// Whether numpy takes `type` for numbers, text or times: nothing that is a pickle. "<f4", "|S12", "<M8[ns]", "V2".
+bool is_data_type(std::string_view type) {
+  constexpr std::string_view orders = "<>|=";
+  constexpr std::string_view kinds = "?biufcmMSUVa";
+  constexpr std::string_view digits = "0123456789";
+  if (!type.empty() && orders.find(type.front()) != orders.npos) type.remove_prefix(1);
+  if (type.empty() || kinds.find(type.front()) == kinds.npos) return false;
+  const bool is_time = type.front() == 'm' || type.front() == 'M';
+  type.remove_prefix(1);
+  type.remove_prefix(std::min(type.find_first_not_of(digits), type.size()));
+  if (is_time && type.starts_with('[')) return type.find_first_of("]O") == type.size() - 1 && type.back() == ']';
+  return type.empty();
+}
 
 [[noreturn]] void fail(const Source& source, std::uint64_t begin, std::string_view problem) {
   throw Error(Status::corrupt, fmt::format("{}: the array at offset {}: {}", source.name(), begin, problem),
@@ -131,7 +164,7 @@ NpyHeader read_npy(const std::shared_ptr<const Source>& source, std::uint64_t be
     fail(*source, begin, fmt::format("its header says it is {} bytes long", length));
   }
   const Bytes text = source->read({begin + prefix_size + length_size, length});
-  const auto described = HeaderText(as_text(text)).read();
+  auto described = HeaderText(as_text(text)).read();
   if (!described) fail(*source, begin, "its header is no description of an array");
 
   NpyHeader header;
@@ -143,7 +176,10 @@ NpyHeader read_npy(const std::shared_ptr<const Source>& source, std::uint64_t be
   array.order = numpy_order(*described->type);
   array.is_fortran = *described->is_fortran && array.tensor.shape.size() > 1;
   array.place.offset = begin + head;
-  header.is_object = described->type->find('O') != std::string::npos;
+  const bool is_structured = !described->fields.empty();
+  if (!is_structured) described->fields.push_back(*described->type);
+  header.is_object = !is_structured && is_object_type(*described->type);
+  header.is_data = std::ranges::all_of(described->fields, is_data_type);
   if (array.tensor.type.size == 0) {
     array.place.size = left - head;  // how long is not known
     return header;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/container/element_patch.hpp"
 #include "lib/container/nested_keys.hpp"
 #include "lib/container/npy.hpp"
@@ -42,6 +44,13 @@ class Npz final : public Container {
   [[nodiscard]] std::string_view format() const override { return "npz"; }
   [[nodiscard]] const Tree& tree() const override { return tree_; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] std::vector<InnerDocument> inner_documents() const override {
+    std::vector<InnerDocument> all;
+    for (const ZipEntry& entry : archive_->entries()) {
+      if (auto document = inner_document(entry)) all.push_back(std::move(*document));
+    }
+    return all;
+  }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     ZipChange zip(*archive_);
     for (const NodeChange& change : changes) {
@@ -68,6 +77,26 @@ class Npz final : public Container {
       tell(entry, error.what());
     }
     return opaque();
+  }
+
+  /// What numpy unpickles of a member, where its caller allows pickles; nothing for plain arrays.
+  [[nodiscard]] std::optional<InnerDocument> inner_document(const ZipEntry& entry) const {
+    const std::string name(entry.name);
+    const auto not_read = [&](std::string why) { return InnerDocument{name, nullptr, nullptr, std::move(why)}; };
+    if (!entry.is_stored() && entry.size > limits::max_nested_bytes) {
+      return not_read(fmt::format("{} bytes are more than are unpacked", entry.size));
+    }
+    try {
+      const auto source = open_member(*archive_, entry);
+      const NpyHeader header = read_npy(source);
+      if (header.is_object) return InnerDocument{name, source, open_npy_objects(source, header), {}};
+      if (!header.is_data) return not_read("its type may hold Python objects, which are a pickle: not read");
+      if (header.array.place.end() == source->size()) return std::nullopt;
+      return not_read(fmt::format("holds {} bytes behind its array", source->size() - header.array.place.end()));
+    } catch (const Error& error) {
+      if (archive_->source().budget()->is_spent()) throw;
+      return not_read(error.what());
+    }
   }
 
   NodeId opaque() {

@@ -172,6 +172,12 @@ TEST_CASE("data that is a pickle, a tar archive or a zip as well is told") {
   std::string npy("\x93NUMPY\1\0\x76\0{'descr': '<f8', 'fortran_order': False, 'shape': (64,), }"s);
   npy.append(127 - npy.size(), ' ').append("\n");
   const std::string elements(512 - 22, '\0');
+  const auto typed = [](const std::string& type) {
+    std::string made("\x93NUMPY\1\0\x76\0{'descr': "s + type + ", 'fortran_order': False, 'shape': (1,), }");
+    return made.append(127 - made.size(), ' ').append("\n") + std::string(64, '\0');
+  };
+  is_told("objects.npy", typed("[('a', '<f4'), ('b', 'O')]"), "may hold Python objects");
+  is_told("deeper.npy", typed("[('a', [('b', '|O')])]"), "may hold Python objects");
   is_told("array.npy", npy + elements + "PK\5\6"s + std::string(18, '\0'), "ends with a zip");
   std::string both = tar_block(npy) + std::string(128, '\0');
   is_told("tar.npy", both, "tar");

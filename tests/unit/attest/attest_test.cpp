@@ -125,6 +125,14 @@ TEST_CASE("extra states in a distributed checkpoint and in Megatron's rank files
   CHECK(megatron.global("argparse", "Namespace")->verdict == Verdict::framework);
 }
 
+TEST_CASE("NumPy's arrays of numbers are plain data") {
+  for (const char* file :
+       {"numpy/npz_flat/state.npz", "numpy/npz_compressed/state.npz", "numpy/npz_no_scaler/state.npz"}) {
+    INFO(file);
+    CHECK(attested(file).found.is_plain());
+  }
+}
+
 TEST_CASE("what a large pickle leaves in the file is not vouched for, and neither is another loader's format") {
   const std::string path = (std::filesystem::temp_directory_path() / "tare-attest-large.pkl").string();
   const std::uint32_t size = 2 << 20;
