@@ -49,6 +49,7 @@ OWNERS = [
     ("zlib.h", ["lib/base/*", "lib/container/*", "lib/codec/hdf5_module/*"]),
     ("libdeflate.h", ["lib/base/*"]),
     ("curl/*", ["lib/remote/*"]),
+    ("lzma.h", ["lib/container/compressed.cpp"]),
     ("zstd*.h", ["lib/codec/*", "lib/container/zstd_frame.cpp"]),
     ("protozero/*", ["lib/container/*"]),
     ("leveldb/*", ["lib/container/*"]),
