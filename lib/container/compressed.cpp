@@ -18,7 +18,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::size_t chunk_bytes = 64 << 10;
-/// What `xz -9` needs to unpack, and a little.
+/// What the highest preset needs to unpack, and a little.
 constexpr std::uint64_t lzma_memory = std::uint64_t{72} << 20;
 
 enum class Progress : std::uint8_t { more, end, broken };
@@ -60,10 +60,12 @@ class Inflate final : public Unpacker {
   z_stream stream_{};
 };
 
+/// The old format alone: xz brings checksums that choose their instructions while a library is loaded, and libtare runs
+/// nothing then.
 class Lzma final : public Unpacker {
  public:
   Lzma() {
-    if (lzma_auto_decoder(&stream_, lzma_memory, 0) != LZMA_OK) throw std::bad_alloc();
+    if (lzma_alone_decoder(&stream_, lzma_memory) != LZMA_OK) throw std::bad_alloc();
   }
   Lzma(const Lzma&) = delete;
   Lzma& operator=(const Lzma&) = delete;
@@ -109,8 +111,6 @@ constexpr auto compressions = std::to_array<Compression>({
     {"gzip", [](std::string_view head) { return head.starts_with("\x1f\x8b\x08"); },
      []() -> std::unique_ptr<Unpacker> { return std::make_unique<Inflate>(); }},
     {"zlib", is_zlib, []() -> std::unique_ptr<Unpacker> { return std::make_unique<Inflate>(); }},
-    {"xz", [](std::string_view head) { return head.starts_with("\xfd\x37zXZ\0"sv); },
-     []() -> std::unique_ptr<Unpacker> { return std::make_unique<Lzma>(); }},
     {"lzma", is_lzma, []() -> std::unique_ptr<Unpacker> { return std::make_unique<Lzma>(); }},
 });
 

@@ -1,4 +1,4 @@
-// Files that are compressed as a whole: gzip, zlib, xz and lzma, as joblib and others write them. They are unpacked
+// Files that are compressed as a whole: gzip, zlib and lzma, as joblib and others write them. They are unpacked
 // into memory to be read; nothing in them has bytes of its own that an edit could change.
 #pragma once
 

@@ -21,6 +21,7 @@ constexpr auto fetch = "the download did not give the file itself: fetch it agai
 constexpr auto signatures = std::to_array<Signature>({
     {"\x28\xb5\x2f\xfd"sv, "a zstd file", unpack},
     {"BZh"sv, "a bzip2 file", unpack},
+    {"\xfd\x37zXZ\0"sv, "an xz file", unpack},
     {"\x04\x22\x4d\x18"sv, "an lz4 file", unpack},
     {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive", unpack},
     {"Rar!\x1a\x07"sv, "a rar archive", unpack},

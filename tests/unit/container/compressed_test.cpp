@@ -35,7 +35,11 @@ Bytes gzip(const Bytes& bytes) {
   return deflated(bytes, MAX_WBITS + 16);
 }
 
-Bytes coded(lzma_stream stream, const Bytes& bytes) {
+Bytes lzma(const Bytes& bytes) {
+  lzma_stream stream = LZMA_STREAM_INIT;
+  lzma_options_lzma options{};
+  REQUIRE_FALSE(lzma_lzma_preset(&options, 6));
+  REQUIRE(lzma_alone_encoder(&stream, &options) == LZMA_OK);
   Bytes packed(bytes.size() + 1024);
   stream.next_in = reinterpret_cast<const std::uint8_t*>(bytes.data());
   stream.avail_in = bytes.size();
@@ -47,26 +51,12 @@ Bytes coded(lzma_stream stream, const Bytes& bytes) {
   return packed;
 }
 
-Bytes xz(const Bytes& bytes) {
-  lzma_stream stream = LZMA_STREAM_INIT;
-  REQUIRE(lzma_easy_encoder(&stream, 6, LZMA_CHECK_CRC64) == LZMA_OK);
-  return coded(stream, bytes);
-}
-
-Bytes lzma(const Bytes& bytes) {
-  lzma_stream stream = LZMA_STREAM_INIT;
-  lzma_options_lzma options{};
-  REQUIRE_FALSE(lzma_lzma_preset(&options, 6));
-  REQUIRE(lzma_alone_encoder(&stream, &options) == LZMA_OK);
-  return coded(stream, bytes);
-}
-
 struct Packer {
   const char* name;
   Bytes (*pack)(const Bytes&);
 };
 
-constexpr Packer packers[] = {{"zlib", zlib}, {"gzip", gzip}, {"xz", xz}, {"lzma", lzma}};
+constexpr Packer packers[] = {{"zlib", zlib}, {"gzip", gzip}, {"lzma", lzma}};
 
 Status status_of(const Bytes& image) {
   try {
