@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "lib/base/text.hpp"
 #include "tools/render.hpp"
@@ -65,6 +66,29 @@ std::string extra_state_lines(const Attestation& attestation) {
   return text;
 }
 
+/// What to paste, imports and all. Names of frameworks are dotted identifiers.
+std::string advice(const std::vector<std::string>& needed) {
+  if (needed.empty()) return {};
+  std::set<std::string> modules;
+  std::string names;
+  for (const std::string& global : needed) {
+    modules.insert(escaped(global.substr(0, global.rfind('.'))));
+    names += fmt::format("      {},\n", escaped(global));
+  }
+  // An array's element type is a class of its own, which no pickle names.
+  if (std::ranges::find(needed, "numpy.dtype") != needed.end()) {
+    names +=
+        "      *{type(numpy.dtype(t)) for t in \"?\" + numpy.typecodes[\"AllInteger\"] + "
+        "numpy.typecodes[\"AllFloat\"]},\n";
+  }
+  std::string text =
+      "\nweights_only refuses these names until it is told of them (and may have other reasons):\n  import torch\n";
+  for (const std::string& module : modules) {
+    if (module != "torch") text += fmt::format("  import {}\n", module);
+  }
+  return text + "  torch.serialization.add_safe_globals([\n" + names + "  ])\n";
+}
+
 }  // namespace
 
 std::string render_attestation(const Terminal& terminal, const Checkpoint& checkpoint, const Attestation& attestation) {
@@ -88,14 +112,11 @@ std::string render_attestation(const Terminal& terminal, const Checkpoint& check
   for (const Unread& unread : attestation.unread) {
     text += fmt::format("  {}: {}\n", place_text(attestation, unread.place), escaped(unread.why));
   }
-  const std::vector<std::string> needed = needed_safe_globals(attestation);
-  if (!needed.empty()) {
-    text += "\nweights_only loads it after torch.serialization.add_safe_globals of\n";
-    for (const std::string& global : needed) text += fmt::format("  {}\n", escaped(global));
-  }
+  text += advice(needed_safe_globals(attestation));
   const bool plain = attestation.is_plain();
   return text +
-         fmt::format("\n{}\n",
-                     plain ? terminal.styled(Style::good, "plain data: loading it runs nothing but torch's own code")
-                           : terminal.styled(Style::bad, "not plain data: loading it needs trust in who wrote it"));
+         fmt::format(
+             "\n{}\n",
+             plain ? terminal.styled(Style::good, "plain data: loading it runs nothing but its framework's own code")
+                   : terminal.styled(Style::bad, "not plain data: loading it needs trust in who wrote it"));
 }

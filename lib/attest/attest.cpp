@@ -36,6 +36,9 @@ constexpr std::string_view judged_formats[] = {
     "tensor_bundle", "paddle_lod_tensor", "msgpack",   "zarr",   "ocdbt",       "json",
     "npy",           "npy_stream",        "npz"};
 
+/// What torch.load reads, and weights_only with it.
+constexpr std::string_view torch_formats[] = {"torch_zip", "torch_legacy", "torch_tar"};
+
 constexpr std::string_view raw_names = "0123456789abcdef._";
 
 /// Whether bytes begin as a pickle with a protocol, or a zip, does.
@@ -259,6 +262,8 @@ class Attester {
   void look_into(const Container& container, const std::shared_ptr<const Source>& source, const AttestedPlace& place,
                  std::size_t level) {
     ++found_.documents;
+    const bool is_torch = std::ranges::find(torch_formats, container.format()) != std::end(torch_formats);
+    if (level == 0 && is_torch) found_.files[place.file].is_torch = true;
     if (std::ranges::find(judged_formats, container.format()) == std::end(judged_formats)) {
       leave(place, fmt::format("what the loader of {} files would run is not judged", container.format()));
     }
@@ -348,11 +353,20 @@ Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestSco
 }
 
 std::vector<std::string> needed_safe_globals(const Attestation& attestation) {
+  std::set<std::size_t> hopeless;
+  for (const AttestedGlobal& global : attestation.globals) {
+    if (global.verdict == Verdict::allowed || global.verdict == Verdict::framework) continue;
+    for (const AttestedPlace& place : global.places) {
+      if (place.inside.empty()) hopeless.insert(place.file);
+    }
+  }
+  const auto has_a_say = [&](const AttestedPlace& place) {
+    return place.inside.empty() && attestation.files[place.file].is_torch && !hopeless.contains(place.file);
+  };
   std::set<std::string> names;
   for (const AttestedGlobal& global : attestation.globals) {
-    const bool is_outer = std::ranges::any_of(global.places, [](const AttestedPlace& p) { return p.inside.empty(); });
-    const bool is_needed = global.verdict == Verdict::framework || global.verdict == Verdict::unknown;
-    if (is_outer && is_needed) names.insert(global.module + "." + global.name);
+    const bool is_needed = global.verdict == Verdict::framework && std::ranges::any_of(global.places, has_a_say);
+    if (is_needed) names.insert(global.module + "." + global.name);
   }
   return {names.begin(), names.end()};
 }

@@ -36,6 +36,7 @@ struct AttestedExtraState {
 struct AttestedFile {
   std::string path;  ///< as CheckpointFile has it
   std::uint64_t size = 0;
+  bool is_torch = false;  ///< torch.load reads it by itself, so that weights_only has a say
 };
 
 /// Which files are meant.
@@ -69,8 +70,10 @@ struct Attestation {
 /// state, or are small; nothing is run. Throws `io` where a folder cannot be listed; what cannot be read is told.
 Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope = AttestScope::checkpoint);
 
-/// "module.name" of every global that add_safe_globals would have to be told for weights_only to load the file, each
-/// once: all that is refused and not dangerous. Those inside nested documents are left out: torch does not look there.
+/// "module.name" of every global that add_safe_globals has to be told for weights_only to load a file, each once. Only
+/// of files that torch.load reads and that name nothing but what it allows and classes of frameworks: nobody is told to
+/// trust what is dangerous or unknown, and beside it the rest would not do. What nested documents name is left out:
+/// torch does not look there.
 std::vector<std::string> needed_safe_globals(const Attestation& attestation);
 
 }  // namespace tare

@@ -64,8 +64,9 @@ class GistReader {
   };
 
   [[noreturn]] void fail(std::string_view problem) const {
-    throw Error(Status::corrupt, fmt::format("{}: pickle at offset {}: {}", source_.name(), at_, problem),
-                "the pickle is damaged or cut short; no Python could load it");
+    throw Error(
+        Status::corrupt, fmt::format("{}: pickle at offset {}: {}", source_.name(), at_, problem),
+        "the pickle is damaged or cut short, or made so: Python runs what stands before that place, and then fails");
   }
 
   /// The next `size` bytes, fewer at the end of the file; more are kept for the next call. Valid until that.

@@ -75,8 +75,9 @@ Argument argument_of(std::uint8_t opcode) {
 }
 
 void PickleScanner::fail(std::uint64_t offset, std::string_view problem) const {
-  throw Error(Status::corrupt, fmt::format("{}: pickle at offset {}: {}", source_, offset, problem),
-              "the pickle is damaged or cut short; no Python could load it");
+  throw Error(
+      Status::corrupt, fmt::format("{}: pickle at offset {}: {}", source_, offset, problem),
+      "the pickle is damaged or cut short, or made so: Python runs what stands before that place, and then fails");
 }
 
 ByteView PickleScanner::counted(std::size_t length_bytes) const {
