@@ -63,7 +63,7 @@ int attest_all(const Terminal& terminal, const Options& options) {
 
 void add_attest(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("attest", "Prove what a checkpoint can do to whoever loads it");
+  CLI::App* verb = app.add_subcommand("attest", "Show what a checkpoint can do to whoever loads it");
   verb->add_option("PATH", options->paths, "As for inspect")->required();
   verb->add_option("--torch", options->torch,
                    "The torch release whose weights_only counts (default: the newest known)");

@@ -70,10 +70,11 @@ constexpr auto formats = std::to_array<Format>({
     {[](const Source&, ByteView head) { return starts_like_paddle_variable(head); }, open_paddle_variable},
     {[](const Source&, ByteView head) { return starts_like_msgpack(head); }, open_msgpack},
     {[](const Source& source, ByteView) { return ends_like_leveldb_table(source); }, open_lone_table},
-    {[](const Source& source, ByteView) { return has_hdf5_behind(source); }, open_hdf5},
     {is_old_pickle, open_pickle_file},
     {[](const Source&, ByteView head) { return starts_like_json(head); }, open_json},
     {[](const Source&, ByteView head) { return starts_like_compressed(head); }, open_compressed},
+    // Last: it looks at many places, each of which may be asked of a server.
+    {[](const Source& source, ByteView) { return has_hdf5_behind(source); }, open_hdf5},
 });
 
 }  // namespace
