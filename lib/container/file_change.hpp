@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/bytes.hpp"
@@ -40,5 +41,12 @@ struct FileChange {
   std::optional<Append> append;
   std::optional<Splice> splice;
 };
+
+/// The runs in which `after` differs from `before` (of the same size), as patches at `offset` in the file.
+std::vector<Patch> differing_runs(ByteView before, ByteView after, std::uint64_t offset, std::string_view meaning);
+
+/// What differs between two versions of a run of bytes at `offset`, as one splice: from the first byte that differs to
+/// the last.
+Splice changed_run(std::uint64_t offset, ByteView before, ByteView after, std::string_view meaning);
 
 }  // namespace tare

@@ -7,8 +7,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/container/pickle_encode.hpp"
+#include "lib/container/pickle_new_stream.hpp"
 #include "lib/container/pickle_opcode.hpp"
-#include "lib/container/torch_stream.hpp"
 
 namespace tare {
 namespace {

@@ -23,7 +23,7 @@ TorchPickle new_torch_pickle(const Document& document);
 /// `new_key` takes the data of a storage and says under which key they will stand.
 Bytes torch_value(const Document& document, const std::function<std::string(Bytes)>& new_key);
 
-/// What pickle.dumps makes of torch's tensors: protocol 4, each storage a stream in the text (torch_stream.hpp).
+/// What pickle.dumps makes of torch's tensors: protocol 4, each storage a stream in the text (storage_stream.hpp).
 Bytes new_streamed_pickle(const Document& document);
 
 /// How numpy's arrays go into a plain pickle: protocol 4, data in the text. A tensor without dimensions is an array

@@ -40,4 +40,14 @@ NewElements elements_of(const NodeChange& change, const Tensor& tensor) {
   return *elements;
 }
 
+std::string joined_meaning(std::span<const NodeChange> changes) {
+  constexpr std::size_t most_named = 4;
+  std::string joined;
+  for (const NodeChange& change : changes.first(std::min(changes.size(), most_named))) {
+    joined += (joined.empty() ? "" : ", ") + change.meaning;
+  }
+  if (changes.size() > most_named) joined += fmt::format(" and {} more", changes.size() - most_named);
+  return joined;
+}
+
 }  // namespace tare

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -72,5 +73,8 @@ NewNumber number_of(const NodeChange& change);
 double as_double(const NewNumber& number);
 /// The elements that are asked for, a number being the only one. Throws `refused` where the tensor does not have them.
 NewElements elements_of(const NodeChange& change, const Tensor& tensor);
+
+/// The meanings of the changes in one line: the first few, and how many more there are.
+std::string joined_meaning(std::span<const NodeChange> changes);
 
 }  // namespace tare

@@ -18,6 +18,7 @@
 #include "lib/container/npz.hpp"
 #include "lib/container/paddle_variables.hpp"
 #include "lib/container/pickle_file.hpp"
+#include "lib/container/pickle_legacy_stream.hpp"
 #include "lib/container/safetensors.hpp"
 #include "lib/container/sniff.hpp"
 #include "lib/container/torch_legacy.hpp"
@@ -60,7 +61,7 @@ struct Format {
 /// The first that matches rules.
 constexpr auto formats = std::to_array<Format>({
     {starts_like_zip, open_zip},
-    {[](const Source&, ByteView head) { return starts_like_torch_legacy(head); }, open_torch_legacy},
+    {[](const Source&, ByteView head) { return starts_like_legacy_stream(head); }, open_torch_legacy},
     {[](const Source&, ByteView head) { return starts_like_pickle(head); }, open_pickle_file},
     {[](const Source&, ByteView head) { return starts_like_hdf5(head); }, open_hdf5},
     {[](const Source&, ByteView head) { return starts_like_tar(head); }, open_torch_tar},

@@ -32,18 +32,6 @@ void reach_elements(const Source& source, std::span<const ElementPatch> elements
 
 }  // namespace
 
-Splice changed_run(std::uint64_t offset, ByteView before, ByteView after, std::string_view meaning) {
-  const std::size_t shorter = std::min(before.size(), after.size());
-  std::size_t head = 0;
-  while (head < shorter && before[head] == after[head]) ++head;
-  std::size_t tail = 0;
-  while (tail < shorter - head && before[before.size() - 1 - tail] == after[after.size() - 1 - tail]) ++tail;
-  const ByteView old_run = before.subspan(head, before.size() - head - tail);
-  const ByteView new_run = after.subspan(head, after.size() - head - tail);
-  return {offset + head, Bytes(old_run.begin(), old_run.end()), Bytes(new_run.begin(), new_run.end()),
-          std::string(meaning)};
-}
-
 FileChange change_plain_file(const Source& source, std::uint64_t offset, ByteView old_pickle,
                              const PickleRewrite& rewrite, std::string_view meaning) {
   FileChange change;
@@ -58,16 +46,6 @@ FileChange change_plain_file(const Source& source, std::uint64_t offset, ByteVie
     std::move(runs.begin(), runs.end(), std::back_inserter(change.patches));
   }
   return change;
-}
-
-std::string joined_meaning(std::span<const NodeChange> changes) {
-  constexpr std::size_t most_named = 4;
-  std::string joined;
-  for (const NodeChange& change : changes.first(std::min(changes.size(), most_named))) {
-    joined += (joined.empty() ? "" : ", ") + change.meaning;
-  }
-  if (changes.size() > most_named) joined += fmt::format(" and {} more", changes.size() - most_named);
-  return joined;
 }
 
 }  // namespace tare

@@ -16,11 +16,4 @@ namespace tare {
 FileChange change_plain_file(const Source& source, std::uint64_t offset, ByteView old_pickle,
                              const PickleRewrite& rewrite, std::string_view meaning);
 
-/// What differs between two versions of a run of bytes at `offset`, as one splice: from the first byte that differs to
-/// the last.
-Splice changed_run(std::uint64_t offset, ByteView before, ByteView after, std::string_view meaning);
-
-/// The meanings of the changes in one line: the first few, and how many more there are.
-std::string joined_meaning(std::span<const NodeChange> changes);
-
 }  // namespace tare

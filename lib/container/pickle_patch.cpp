@@ -13,11 +13,11 @@
 #include "lib/container/pickle_encode.hpp"
 #include "lib/container/pickle_frame.hpp"
 #include "lib/container/pickle_memo.hpp"
+#include "lib/container/pickle_new_stream.hpp"
 #include "lib/container/pickle_outline.hpp"
 #include "lib/container/pickle_recipe.hpp"
 #include "lib/container/pickle_slack.hpp"
 #include "lib/container/pickle_unshare.hpp"
-#include "lib/container/torch_stream.hpp"
 
 namespace tare {
 namespace {
@@ -435,29 +435,6 @@ PickleRewrite rewrite_pickle(const Pickle& pickle, std::uint64_t begin, const Pi
   Rewriter rewriter(pickle, begin, tensors);
   for (const NodeChange& change : changes) rewriter.add(change);
   return std::move(rewriter).finish();
-}
-
-std::vector<Patch> differing_runs(ByteView before, ByteView after, std::uint64_t offset, std::string_view meaning) {
-  // Runs that are this near to each other are one patch: fewer writes, and easier to read.
-  static constexpr std::size_t gap = 8;
-  std::vector<Patch> runs;
-  std::size_t at = 0;
-  while (at < before.size()) {
-    if (before[at] == after[at]) {
-      ++at;
-      continue;
-    }
-    std::size_t end = at + 1;
-    for (std::size_t i = end; i < before.size() && i < end + gap; ++i) {
-      if (before[i] != after[i]) end = i + 1;
-    }
-    const auto slice = [&](ByteView bytes) {
-      return Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(end));
-    };
-    runs.push_back({offset + at, slice(before), slice(after), std::string(meaning)});
-    at = end;
-  }
-  return runs;
 }
 
 }  // namespace tare

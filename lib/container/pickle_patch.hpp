@@ -41,7 +41,4 @@ struct PickleRewrite {
 PickleRewrite rewrite_pickle(const Pickle& pickle, std::uint64_t begin, const PickleTensors& tensors,
                              std::span<const NodeChange> changes);
 
-/// The runs in which `after` differs from `before` (of the same size), as patches at `offset` in the file.
-std::vector<Patch> differing_runs(ByteView before, ByteView after, std::uint64_t offset, std::string_view meaning);
-
 }  // namespace tare

@@ -12,7 +12,7 @@
 #include "lib/container/numpy_type.hpp"
 #include "lib/container/pickle_global.hpp"
 #include "lib/container/pickle_recipe.hpp"
-#include "lib/container/torch_stream.hpp"
+#include "lib/container/pickle_storage_stream.hpp"
 
 namespace tare {
 namespace {

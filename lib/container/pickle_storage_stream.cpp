@@ -1,29 +1,26 @@
-#include "lib/container/torch_stream.hpp"
+#include "lib/container/pickle_storage_stream.hpp"
 
-#include <algorithm>
-#include <array>
-#include <iterator>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "lib/base/error.hpp"
-#include "lib/container/pickle_encode.hpp"
+#include "lib/container/pickle_legacy_stream.hpp"
 #include "lib/container/pickle_opcode.hpp"
 #include "lib/container/pickle_tensor.hpp"
-#include "lib/container/torch_legacy.hpp"
 
 namespace tare {
-namespace {
 
 using namespace std::string_view_literals;
 
-/// The first three pickles as every little-endian torch writes them: magic number, protocol, system.
-constexpr std::string_view usual_beginning =
+const std::string_view usual_stream_beginning =
     "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
     "\x80\x02M\xe9\x03."
     "\x80\x02}q\x00(X\x10\x00\x00\x00protocol_versionq\x01M\xe9\x03X\x0d\x00\x00\x00little_endianq\x02\x88"
     "X\x0a\x00\x00\x00type_sizesq\x03}q\x04(X\x05\x00\x00\x00shortq\x05K\x02X\x03\x00\x00\x00intq\x06K\x04"
     "X\x04\x00\x00\x00longq\x07K\x04uu."sv;
+
+namespace {
 
 /// Takes opcodes one after the other as long as they are the expected ones; what fills memo slots is passed over.
 class UsualPickle {
@@ -66,16 +63,25 @@ class UsualPickle {
   PickleScanner scanner_;
 };
 
-struct UsualStream {
-  StreamedStorage storage;
-  Span count_op;  ///< in the object's pickle
-};
+/// Reads a stream of any pickler. Throws `corrupt` where its object is no storage alone.
+StreamedStorage read_any_stream(ByteView stream) {
+  const auto source = std::make_shared<const MemorySource>("a storage's stream", Bytes(stream.begin(), stream.end()));
+  const LegacyLayout layout = read_legacy_layout(*source);
+  LegacyStorages storages(source, read_legacy_header(*source, layout));
+  const Pickle object = read_legacy_part(*source, layout, LegacyLayout::object, "object");
+  const auto named = storage_of(object.tree, object.tree.root);
+  if (!named) throw Error(Status::corrupt, source->name() + " holds no storage");
+  storages.name_all(object.tree);
+  const Pickle keys = read_legacy_part(*source, layout, LegacyLayout::keys, "storage keys");
+  storages.place_all(keys.tree, layout.parts[LegacyLayout::keys].end());
+  return {named->type, named->storage_count, storages.order(), storages.find(named->storage, 0)};
+}
 
-/// The stream as torch's own pickler writes it; nothing where an opcode differs. Throws `corrupt` where it is cut
-/// short.
+}  // namespace
+
 std::optional<UsualStream> read_usual_stream(ByteView stream) {
-  if (!as_text(stream).starts_with(usual_beginning)) return std::nullopt;
-  UsualPickle pickle(stream, usual_beginning.size());
+  if (!as_text(stream).starts_with(usual_stream_beginning)) return std::nullopt;
+  UsualPickle pickle(stream, usual_stream_beginning.size());
   StreamedStorage storage;
   if (!pickle.takes(Opcode::proto) || !pickle.takes(Opcode::mark)) return std::nullopt;
   if (pickle.text(Opcode::binunicode) != "storage") return std::nullopt;
@@ -104,55 +110,9 @@ std::optional<UsualStream> read_usual_stream(ByteView stream) {
   return UsualStream{storage, pickle.count_op};
 }
 
-}  // namespace
-
 StreamedStorage read_streamed_storage(ByteView stream) {
   const auto usual = read_usual_stream(stream);
   return usual ? usual->storage : read_any_stream(stream);
-}
-
-Bytes new_stream(std::string_view storage_class, ByteView elements) {
-  const std::size_t size = storage_element(storage_class).size;
-  const auto count = static_cast<std::uint32_t>(elements.size() / size);
-  Bytes stream;
-  const auto append = [&](std::string_view text) {
-    const ByteView bytes = as_bytes(text);
-    std::copy(bytes.begin(), bytes.end(), std::back_inserter(stream));
-  };
-  append(usual_beginning);
-  append(
-      "\x80\x02(X\x07\x00\x00\x00storageq\x00"
-      "ctorch\n"sv);
-  append(storage_class);
-  append(
-      "\nq\x01X\x01\x00\x00\x00"
-      "0q\x02X\x03\x00\x00\x00"
-      "cpuq\x03J"sv);
-  append_le(stream, count);
-  append(
-      "Ntq\x04Q.\x80\x02]q\x00X\x01\x00\x00\x00"
-      "0q\x01"
-      "a."sv);
-  append_le(stream, std::uint64_t{count});
-  std::copy(elements.begin(), elements.end(), std::back_inserter(stream));
-  return stream;
-}
-
-Bytes stream_with_elements(ByteView stream, std::int64_t count, ByteView elements) {
-  const auto usual = read_usual_stream(stream);
-  if (!usual) throw Error(Status::refused, "a tensor that is not written as torch does keeps its size");
-  PickleScanner scanner(stream, "", usual->count_op.offset);
-  const Bytes count_op = encode_like(scanner.next(), Integer{count, {}});
-  constexpr std::uint64_t count_size = 8;
-  const std::uint64_t count_at = usual->storage.data.offset - count_size;
-  Bytes result;
-  const auto append = [&](ByteView part) { result.insert(result.end(), part.begin(), part.end()); };
-  append(stream.first(usual->count_op.offset));
-  append(count_op);
-  append(stream.subspan(usual->count_op.end(), count_at - usual->count_op.end()));
-  append_le(result, static_cast<std::uint64_t>(count));
-  append(elements);
-  return result;
 }
 
 }  // namespace tare
