@@ -8,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
+#include "lib/container/json_reader.hpp"
 #include "lib/container/plain_change.hpp"
 
 namespace tare {

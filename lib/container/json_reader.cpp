@@ -11,7 +11,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
-#include "lib/container/json.hpp"
+#include "lib/container/json_reader.hpp"
 
 namespace tare {
 namespace {

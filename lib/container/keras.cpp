@@ -7,8 +7,8 @@
 #include "lib/base/limits.hpp"
 #include "lib/container/hdf5.hpp"
 #include "lib/container/keras_config.hpp"
+#include "lib/container/node_change.hpp"
 #include "lib/container/npz.hpp"
-#include "lib/container/pickle_change.hpp"
 #include "lib/container/zip_members.hpp"
 
 namespace tare {

@@ -13,7 +13,7 @@
 #include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/hdf5.hpp"
-#include "lib/container/json.hpp"
+#include "lib/container/json_reader.hpp"
 
 namespace tare {
 namespace {

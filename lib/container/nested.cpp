@@ -7,7 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/container/pickle_change.hpp"
+#include "lib/container/node_change.hpp"
 #include "lib/container/preview.hpp"
 
 namespace tare {

@@ -10,9 +10,10 @@
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/file_change.hpp"
+#include "lib/container/node_change.hpp"
 #include "lib/container/ocdbt_tree.hpp"
 #include "lib/container/orbax_metadata.hpp"
-#include "lib/container/pickle_change.hpp"
 #include "lib/container/zarr_tree.hpp"
 
 namespace tare {

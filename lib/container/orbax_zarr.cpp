@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/container/file_change.hpp"
 #include "lib/container/orbax_metadata.hpp"
-#include "lib/container/pickle_change.hpp"
 #include "lib/container/zarr_tree.hpp"
 
 namespace tare {

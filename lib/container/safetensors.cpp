@@ -7,11 +7,11 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/file_change.hpp"
 #include "lib/container/mindspore_checksum.hpp"
 #include "lib/container/nested.hpp"
 #include "lib/container/nested_keys.hpp"
-#include "lib/container/pickle_change.hpp"
-#include "lib/container/pickle_patch.hpp"
+#include "lib/container/node_change.hpp"
 #include "lib/container/safetensors_layout.hpp"
 
 namespace tare {

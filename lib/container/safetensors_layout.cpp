@@ -7,7 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/container/pickle_patch.hpp"
+#include "lib/container/file_change.hpp"
 
 namespace tare {
 namespace {

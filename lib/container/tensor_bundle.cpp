@@ -11,9 +11,9 @@
 #include "lib/base/limits.hpp"
 #include "lib/container/crc32c.hpp"
 #include "lib/container/element_patch.hpp"
+#include "lib/container/file_change.hpp"
 #include "lib/container/held_tensors.hpp"
 #include "lib/container/nested_keys.hpp"
-#include "lib/container/pickle_patch.hpp"
 
 namespace tare {
 namespace {

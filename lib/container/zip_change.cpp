@@ -2,6 +2,7 @@
 // and rolling back is cutting the file at its old end. Offsets of `data/N` do not change, on which torch's loader
 // relies when it predicts them.
 #include "lib/container/zip_change.hpp"
+#include "lib/container/file_change.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +11,6 @@
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
-#include "lib/container/pickle_patch.hpp"
 #include "lib/container/zip_layout.hpp"
 
 namespace tare {

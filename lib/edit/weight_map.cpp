@@ -11,7 +11,7 @@
 
 #include "lib/base/limits.hpp"
 #include "lib/base/source.hpp"
-#include "lib/container/pickle_change.hpp"
+#include "lib/container/file_change.hpp"
 #include "lib/container/preview.hpp"
 #include "lib/container/safetensors_header.hpp"
 
