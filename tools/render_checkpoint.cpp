@@ -4,7 +4,7 @@
 #include <array>
 
 #include "lib/base/text.hpp"
-#include "lib/container/pickle_global.hpp"
+#include "lib/container/pickle/read/global.hpp"
 #include "tools/render.hpp"
 #include "tools/render_fp8.hpp"
 #include "tools/table.hpp"

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/container/npy.hpp"
-#include "lib/container/pickle_probe.hpp"
-#include "lib/container/zip_hidden.hpp"
-#include "lib/container/zip_members.hpp"
+#include "lib/container/numpy/npy.hpp"
+#include "lib/container/pickle/read/probe.hpp"
+#include "lib/container/zip/hidden.hpp"
+#include "lib/container/zip/members.hpp"
 
 namespace tare {
 namespace {

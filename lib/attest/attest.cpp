@@ -21,7 +21,7 @@
 #include "lib/checkpoint/reading.hpp"
 #include "lib/checkpoint/several_files.hpp"
 #include "lib/container/nested.hpp"
-#include "lib/container/pickle_opcode.hpp"
+#include "lib/container/pickle/read/opcode.hpp"
 
 namespace tare {
 namespace {

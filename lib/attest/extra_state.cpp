@@ -7,7 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
-#include "lib/container/pickle_opcode.hpp"
+#include "lib/container/pickle/read/opcode.hpp"
 
 namespace tare {
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 #include <charconv>
 
-#include "lib/container/pickle_probe.hpp"
-#include "lib/container/zip_layout.hpp"
+#include "lib/container/pickle/read/probe.hpp"
+#include "lib/container/zip/layout.hpp"
 
 namespace tare {
 namespace {

@@ -1,7 +1,7 @@
 #include "lib/attest/verdict.hpp"
 
 #include "lib/attest/framework_class.hpp"
-#include "lib/container/pickle_global.hpp"
+#include "lib/container/pickle/read/global.hpp"
 
 namespace tare {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "lib/container/torch_globals.hpp"
+#include "lib/container/pickle/globals/torch_globals.hpp"
 
 namespace tare {
 

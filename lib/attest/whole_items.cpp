@@ -7,7 +7,7 @@
 #include "lib/attest/extra_state.hpp"
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/distributed.hpp"
-#include "lib/container/torch_dcp.hpp"
+#include "lib/container/torch/dcp.hpp"
 
 namespace tare {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/error.hpp"
-#include "lib/container/tensor_bundle.hpp"
+#include "lib/container/tensorflow/tensor_bundle.hpp"
 #include "lib/dialect/stored_items.hpp"
 
 namespace tare {

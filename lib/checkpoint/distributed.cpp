@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
-#include "lib/container/torch_dcp.hpp"
+#include "lib/container/torch/dcp.hpp"
 #include "lib/dialect/stored_items.hpp"
 
 namespace tare {

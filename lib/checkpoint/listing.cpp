@@ -11,7 +11,7 @@
 #include "lib/checkpoint/last_saved.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
-#include "lib/container/orbax_metadata.hpp"
+#include "lib/container/orbax/metadata.hpp"
 
 namespace tare {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "lib/container/orbax_metadata.hpp"
-#include "lib/container/orbax_ocdbt.hpp"
+#include "lib/container/orbax/metadata.hpp"
+#include "lib/container/orbax/ocdbt_item.hpp"
 #include "lib/dialect/stored_items.hpp"
 
 namespace tare {

@@ -1,6 +1,6 @@
 #include "lib/checkpoint/sharded_weights.hpp"
 
-#include "lib/container/keras_shards.hpp"
+#include "lib/container/keras/shards.hpp"
 #include "lib/dialect/dialect.hpp"
 
 namespace tare {

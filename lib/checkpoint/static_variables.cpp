@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "lib/container/paddle_variables.hpp"
+#include "lib/container/paddle/variables.hpp"
 #include "lib/dialect/paddle_static.hpp"
 
 namespace tare {

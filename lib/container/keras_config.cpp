@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
-#include "lib/container/json_reader.hpp"
+#include "lib/json/reader.hpp"
 
 namespace tare {
 namespace {

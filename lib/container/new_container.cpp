@@ -6,11 +6,11 @@
 #include <string>
 
 #include "lib/base/error.hpp"
-#include "lib/container/new_mindspore.hpp"
-#include "lib/container/new_msgpack.hpp"
-#include "lib/container/new_npz.hpp"
-#include "lib/container/new_pickle.hpp"
-#include "lib/container/new_zip.hpp"
+#include "lib/container/mindspore/new_mindspore.hpp"
+#include "lib/container/msgpack/new_msgpack.hpp"
+#include "lib/container/numpy/new_npz.hpp"
+#include "lib/container/pickle/write/new_pickle.hpp"
+#include "lib/container/zip/new_zip.hpp"
 
 namespace tare {
 namespace {

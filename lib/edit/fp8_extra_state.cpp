@@ -1,7 +1,7 @@
 #include "lib/edit/fp8_extra_state.hpp"
 
 #include "lib/container/new_container.hpp"
-#include "lib/container/new_pickle.hpp"
+#include "lib/container/pickle/write/new_pickle.hpp"
 
 namespace tare {
 namespace {

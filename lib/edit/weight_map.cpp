@@ -13,7 +13,7 @@
 #include "lib/base/source.hpp"
 #include "lib/container/file_change.hpp"
 #include "lib/container/preview.hpp"
-#include "lib/container/safetensors_header.hpp"
+#include "lib/container/safetensors/header.hpp"
 
 namespace tare {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "lib/container/pickle_global.hpp"
+#include "lib/container/pickle/read/global.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/report/json.hpp"
 #include "lib/report/report.hpp"

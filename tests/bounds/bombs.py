@@ -20,7 +20,7 @@ import folder_bombs  # noqa: F401: their shapes are in the table, too
 import hdf5_bombs
 
 #: What seeds of a fuzz target are called like, and how large they are.
-FUZZED = {"pickle": ("pickle_", "nested_"), "gist": ("pickle_",), "nested": ("nested_",), "legacy": ("legacy_",),
+FUZZED = {"pickle": ("pickle_", "nested_"), "elided_text": ("pickle_",), "nested": ("nested_",), "legacy": ("legacy_",),
           "zip": ("zip_", "npz_", "keras_"), "msgpack": ("msgpack_",), "json": ("json_",), "npy": ("npy_",),
           "safetensors": ("st_",), "mindspore": ("mindspore_",), "torch_tar": ("tar_",), "hdf5": ("h5_",)}
 SEED_SIZE = 1500

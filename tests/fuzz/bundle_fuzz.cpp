@@ -6,7 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/container/crc32c.hpp"
-#include "lib/container/tensor_bundle.hpp"
+#include "lib/container/tensorflow/tensor_bundle.hpp"
 #include "lib/container/varint.hpp"
 #include "tests/fuzz/two_files.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "lib/base/error.hpp"
-#include "lib/container/torch_dcp.hpp"
+#include "lib/container/torch/dcp.hpp"
 #include "tests/fuzz/two_files.hpp"
 
 using namespace tare;

@@ -3,11 +3,11 @@
 #include <cstdint>
 
 #include "lib/base/error.hpp"
-#include "lib/container/hdf5.hpp"
-#include "lib/container/json.hpp"
-#include "lib/container/msgpack.hpp"
-#include "lib/container/npy.hpp"
-#include "lib/container/torch_tar.hpp"
+#include "lib/container/hdf5/hdf5.hpp"
+#include "lib/container/json/json.hpp"
+#include "lib/container/msgpack/msgpack.hpp"
+#include "lib/container/numpy/npy.hpp"
+#include "lib/container/torch/tar.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "lib/base/error.hpp"
-#include "lib/container/torch_legacy.hpp"
+#include "lib/container/torch/legacy.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

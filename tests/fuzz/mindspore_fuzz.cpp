@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "lib/base/error.hpp"
-#include "lib/container/mindspore.hpp"
+#include "lib/container/mindspore/mindspore.hpp"
 
 using namespace tare;
 

@@ -6,7 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/nested.hpp"
-#include "lib/container/pickle_file.hpp"
+#include "lib/container/pickle/pickle_file.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "lib/base/error.hpp"
-#include "lib/container/ocdbt_body.hpp"
-#include "lib/container/orbax_ocdbt.hpp"
+#include "lib/container/orbax/ocdbt_body.hpp"
+#include "lib/container/orbax/ocdbt_item.hpp"
 #include "tests/unit/container/image.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "lib/base/error.hpp"
-#include "lib/container/paddle_variables.hpp"
+#include "lib/container/paddle/variables.hpp"
 
 using namespace tare;
 

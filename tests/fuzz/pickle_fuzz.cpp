@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "lib/base/error.hpp"
-#include "lib/container/pickle.hpp"
-#include "lib/container/pickle_tensor.hpp"
+#include "lib/container/pickle/read/pickle.hpp"
+#include "lib/container/pickle/read/tensor.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

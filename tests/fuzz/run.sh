@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore paddle gist bundle ocdbt zarr nested config state
+[ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore paddle elided_text bundle ocdbt zarr nested config state
   state_hdf5 hdf5 json msgpack npy torch_tar safetensors)
 build=${TARE_FUZZ_BUILD:-build/fuzz}
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
-#include "lib/container/safetensors.hpp"
+#include "lib/container/safetensors/safetensors.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;

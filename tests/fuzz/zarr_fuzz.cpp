@@ -4,7 +4,7 @@
 #include <span>
 
 #include "lib/base/error.hpp"
-#include "lib/container/zarr.hpp"
+#include "lib/container/orbax/zarr.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tare;

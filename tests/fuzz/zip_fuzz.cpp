@@ -3,7 +3,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/container/container.hpp"
-#include "lib/container/zip.hpp"
+#include "lib/container/zip/zip.hpp"
 
 using namespace tare;
 

@@ -18,7 +18,8 @@ BELOW = {
     "lib/base": ["kernels"],
     "lib/remote": ["lib/base", "kernels"],
     "lib/tree": ["lib/base", "kernels"],
-    "lib/container": ["lib/tree", "lib/base", "kernels"],
+    "lib/json": ["lib/tree", "lib/base", "kernels"],
+    "lib/container": ["lib/json", "lib/tree", "lib/base", "kernels"],
     "lib/state": ["lib/tree", "lib/base", "kernels"],
     "lib/dialect": ["lib/state", "lib/tree", "lib/base", "kernels"],
     "lib/codec": ["lib/state", "lib/tree", "lib/base", "kernels"],
@@ -34,8 +35,26 @@ BELOW["lib/report"] = ["lib/migrate", "lib/attest", *BELOW["lib/migrate"]]
 BELOW["lib/health"] = ["lib/report", *BELOW["lib/report"]]
 BELOW["tools"] = BELOW["capi"] = [*BELOW]
 
+# What folders inside a room may include, besides themselves and what lies in the room's own folder, which includes none
+# of them but through its DOORS.
+INSIDE = {
+    "lib/container": {
+        "hdf5": [], "json": [], "mindspore": [], "msgpack": [], "orbax": [], "paddle": [], "safetensors": [],
+        "tensorflow": [], "zip": [],
+        "pickle/globals/dangerous": [],
+        "pickle/globals": ["pickle/globals/dangerous"],
+        "pickle/read": ["pickle/globals"],
+        "pickle/write": ["pickle/read"],
+        "pickle": ["pickle/read", "pickle/write"],
+        "numpy": ["pickle", "zip"],
+        "keras": ["hdf5", "numpy", "zip"],
+        "torch": ["pickle", "pickle/read", "pickle/write", "safetensors", "zip"],
+    },
+}
+DOORS = ["lib/container/open.cpp", "lib/container/new_container.cpp"]
+
 # These run on machines without a GPU: nothing that they reach through any chain of includes may be of it.
-HOST_ONLY = ["lib/base", "lib/tree", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/attest",
+HOST_ONLY = ["lib/base", "lib/tree", "lib/json", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/attest",
              "lib/transaction", "lib/edit", "lib/health", "lib/codec", "lib/report", "tools"]
 DEVICE = ["lib/device/*", "kernels/cuda/*"]
 DEVICE_HEADERS = ["cuda*", "cub/*", "thrust/*", "nccl*", "nv/*"]
@@ -109,6 +128,7 @@ def include_offences(source):
         target = room_of(name)
         if target != room and target not in BELOW[room]:
             yield f"{source.path}: {room} may not include {name}"
+    yield from folder_offences(source)
     for name in source.others:
         if ("." not in name and "/" not in name) or matches(name, SYSTEM):
             continue
@@ -117,6 +137,27 @@ def include_offences(source):
             yield f"{source.path}: <{name}> has no owner: give it one in {pathlib.Path(__file__).name}"
         elif not matches(source.path, owners):
             yield f"{source.path}: <{name}> belongs to {', '.join(owners)}"
+
+
+def folder_offences(source):
+    """Arrows inside a room whose folders have some."""
+    room = room_of(source.path)
+    folders = INSIDE.get(room)
+    if folders is None or source.path in DOORS:
+        return
+    here = folder_of(source.path, room)
+    if here and here not in folders:
+        yield f"{source.path}: its folder has no arrows: give it some in {pathlib.Path(__file__).name}"
+        return
+    for name in source.ours:
+        there = folder_of(name, room)
+        if room_of(name) == room and there not in ("", here, *folders.get(here, [])):
+            yield f"{source.path}: {room}/{here} may not include {name}"
+
+
+def folder_of(path, room):
+    """"pickle/read" for lib/container/pickle/read/machine.hpp; "" for what lies in the room's own folder."""
+    return posixpath.dirname(path)[len(room) + 1:]
 
 
 def device_offences(sources):

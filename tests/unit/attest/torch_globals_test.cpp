@@ -1,5 +1,5 @@
 // What each torch release's weights_only allows, at the borders where releases differ.
-#include "lib/container/torch_globals.hpp"
+#include "lib/container/pickle/globals/torch_globals.hpp"
 
 #include "lib/attest/verdict.hpp"
 #include "lib/base/error.hpp"

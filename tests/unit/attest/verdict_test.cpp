@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/attest/framework_class.hpp"
-#include "lib/container/dangerous_global.hpp"
+#include "lib/container/pickle/globals/dangerous_global.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;

@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 #include "lib/base/crc32.hpp"
-#include "lib/container/zip_layout.hpp"
+#include "lib/container/zip/layout.hpp"
 
 namespace tare::test {
 namespace {

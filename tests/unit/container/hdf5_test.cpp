@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/container/hdf5_checksum.hpp"
+#include "lib/container/hdf5/checksum.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/crc32.hpp"
-#include "lib/container/zip.hpp"
+#include "lib/container/zip/zip.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
 

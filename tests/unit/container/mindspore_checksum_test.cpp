@@ -1,5 +1,5 @@
 // The checksum in MindSpore's safetensors, held against MindSpore's own rule, computed plainly.
-#include "lib/container/mindspore_checksum.hpp"
+#include "lib/container/safetensors/mindspore_checksum.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
-#include "lib/container/safetensors.hpp"
+#include "lib/container/safetensors/safetensors.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 

@@ -1,5 +1,5 @@
 
-#include "lib/container/mindspore.hpp"
+#include "lib/container/mindspore/mindspore.hpp"
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"

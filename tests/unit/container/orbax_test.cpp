@@ -1,8 +1,8 @@
 // Orbax's items: arrays in folders (zarr 2 and 3) and in a database (OCDBT), read and edited.
 
-#include "lib/container/ocdbt_manifest.hpp"
-#include "lib/container/orbax_ocdbt.hpp"
-#include "lib/container/zarr.hpp"
+#include "lib/container/orbax/ocdbt_item.hpp"
+#include "lib/container/orbax/ocdbt_manifest.hpp"
+#include "lib/container/orbax/zarr.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/memory_folder.hpp"
 

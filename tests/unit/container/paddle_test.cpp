@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
-#include "lib/container/paddle_variables.hpp"
+#include "lib/container/paddle/variables.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 #include "tests/unit/container/protobuf_writer.hpp"

@@ -1,5 +1,5 @@
 // Bytes of any kind, as CPython's unpicklers would take them: tried against both of them by tests/fuzz/loaders.py.
-#include "lib/container/pickle_probe.hpp"
+#include "lib/container/pickle/read/probe.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"

@@ -1,4 +1,4 @@
-#include "lib/container/pickle.hpp"
+#include "lib/container/pickle/read/pickle.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "lib/container/safetensors.hpp"
+#include "lib/container/safetensors/safetensors.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
 // TensorFlow's checkpoints: what is read of them, and that an edit is the value and its checksums.
-#include "lib/container/tensor_bundle.hpp"
+#include "lib/container/tensorflow/tensor_bundle.hpp"
 
 #include "lib/base/bytes.hpp"
 #include "lib/container/crc32c.hpp"

@@ -1,5 +1,5 @@
 // Distributed checkpoints as containers: every part read by range, changed in place where that can be, else appended.
-#include "lib/container/torch_dcp.hpp"
+#include "lib/container/torch/dcp.hpp"
 
 #include <map>
 

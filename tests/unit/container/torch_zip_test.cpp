@@ -1,8 +1,8 @@
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
-#include "lib/container/zip.hpp"
-#include "lib/container/zip_layout.hpp"
+#include "lib/container/zip/layout.hpp"
+#include "lib/container/zip/zip.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"

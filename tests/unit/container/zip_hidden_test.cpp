@@ -1,11 +1,11 @@
 // Archives in which one reader finds more than another.
-#include "lib/container/zip_hidden.hpp"
+#include "lib/container/zip/hidden.hpp"
 
 #include <iterator>
 
 #include "lib/base/crc32.hpp"
-#include "lib/container/new_zip.hpp"
-#include "lib/container/zip_layout.hpp"
+#include "lib/container/zip/layout.hpp"
+#include "lib/container/zip/new_zip.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 

@@ -1,0 +1,151 @@
+#include "lib/container/hdf5/dataset.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tare {
+namespace {
+
+/// Classes of layouts, by number.
+enum class Layout : std::uint8_t { compact, contiguous, chunked, virtual_data };
+
+constexpr auto layout_names = std::to_array<std::string_view>({
+    "compact",
+    "contiguous",
+    "a chunked dataset, whose data may be compressed",
+    "a virtual dataset, whose data are in other files",
+});
+
+/// Where a layout message says that the data are: in the message itself or in the file. How many bytes follows from the
+/// dataspace and the type.
+struct Place {
+  bool in_message = false;
+  std::uint64_t begin = 0;  ///< in the message; or an address
+};
+
+Layout layout_of(std::uint64_t number) {
+  if (number >= layout_names.size()) throw Hdf5NotRead{fmt::format("a layout of unknown class {}", number)};
+  const auto layout = static_cast<Layout>(number);
+  if (layout == Layout::chunked || layout == Layout::virtual_data) {
+    throw Hdf5NotRead{std::string(layout_names[number])};
+  }
+  return layout;
+}
+
+/// Versions 1 and 2, of HDF5 before 1.6.3.
+Place read_old_layout(Hdf5Fields fields, std::size_t message_size) {
+  const std::uint64_t dimensions = fields.number(1);
+  const Layout layout = layout_of(fields.number(1));
+  fields.skip(5);
+  if (layout == Layout::contiguous) return {false, fields.address()};
+  fields.skip(4 * dimensions + 4);
+  return {true, message_size - fields.rest().size()};
+}
+
+Place read_layout(ByteView message) {
+  Hdf5Fields fields(message, "layout message");
+  const std::uint64_t version = fields.number(1);
+  if (version < 1 || version > 5) throw Hdf5NotRead{fmt::format("a layout message of version {}", version)};
+  if (version < 3) return read_old_layout(fields, message.size());
+  if (layout_of(fields.number(1)) == Layout::compact) {
+    fields.skip(2);
+    return {true, message.size() - fields.rest().size()};
+  }
+  return {false, fields.address()};
+}
+
+const Hdf5Message& require_message(const Hdf5Header& header, Hdf5MessageType type, std::string_view what) {
+  const Hdf5Message* message = header.find(type);
+  if (message == nullptr) throw Hdf5NotRead{fmt::format("a dataset without {}", what)};
+  if (message->is_shared) throw Hdf5NotRead{fmt::format("a dataset whose {} stands elsewhere", what)};
+  return *message;
+}
+
+/// Keras says in an attribute what it stored as bytes without a type.
+ElementType element_of(const Hdf5Type& type, Hdf5File& file, const Hdf5Header& header,
+                       const std::vector<Hdf5Attribute>& attributes) {
+  if (type.form == Hdf5Type::Form::number) return type.element;
+  const auto says = std::find_if(attributes.begin(), attributes.end(),
+                                 [](const Hdf5Attribute& attribute) { return attribute.name == "dtype"; });
+  if (type.form == Hdf5Type::Form::blob && says != attributes.end()) {
+    const auto texts = hdf5_texts(file, header, *says);
+    const ElementType element = texts && texts->size() == 1 ? element_type(texts->front()) : ElementType{};
+    if (element.size == type.size) return element;
+  }
+  throw Hdf5NotRead{fmt::format("a dataset of {} elements", type.name)};
+}
+
+std::uint64_t require_size(const Tensor& tensor) {
+  const auto size = stored_size(tensor);
+  if (!size) throw Hdf5NotRead{fmt::format("a shape of [{}]", fmt::join(tensor.shape, ", "))};
+  return *size;
+}
+
+std::optional<Span> covered_by(const Hdf5File& file, const Hdf5Block& block) {
+  constexpr std::size_t checksum_size = 4;
+  if (!block.has_checksum) return std::nullopt;
+  return Span{file.offset(block.address), block.bytes.size() - checksum_size};
+}
+
+Hdf5Dataset in_header(const Hdf5File& file, const Hdf5Header& header, const Hdf5Message& message, std::uint64_t begin,
+                      StoredTensor stored) {
+  const Hdf5Block& block = header.blocks[message.block];
+  stored.place.offset = file.offset(block.address) + message.begin + begin;
+  return {std::move(stored), true, covered_by(file, block)};
+}
+
+}  // namespace
+
+bool is_hdf5_dataset(const Hdf5Header& header) {
+  return header.find(Hdf5MessageType::layout) != nullptr || header.find(Hdf5MessageType::dataspace) != nullptr;
+}
+
+Hdf5Dataset read_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const std::vector<Hdf5Attribute>& attributes) {
+  if (header.find(Hdf5MessageType::external_files) != nullptr) {
+    throw Hdf5NotRead{"a dataset whose data are in other files (external storage)"};
+  }
+  const Hdf5Message& layout = require_message(header, Hdf5MessageType::layout, "layout");
+  StoredTensor stored;
+  stored.source = file.shared_source();
+  stored.tensor.library = "tensor";
+  stored.tensor.shape = read_hdf5_shape(header.data(require_message(header, Hdf5MessageType::dataspace, "dataspace")));
+  const Hdf5Type type = read_hdf5_type(header.data(require_message(header, Hdf5MessageType::datatype, "datatype")));
+  // First how it is stored: that is the better reason.
+  const Place place = read_layout(header.data(layout));
+  stored.tensor.type = element_of(type, file, header, attributes);
+  stored.order = type.order;
+  const std::uint64_t size = require_size(stored.tensor);
+  stored.place.size = size;
+  if (size == 0) return {std::move(stored), false, std::nullopt};
+  if (place.in_message) {
+    if (place.begin > layout.size || size > layout.size - place.begin) {
+      throw Hdf5NotRead{fmt::format("{} bytes of data, which its header has not", size)};
+    }
+    return in_header(file, header, layout, place.begin, std::move(stored));
+  }
+  if (place.begin == hdf5_no_address) throw Hdf5NotRead{"a dataset whose data were never written"};
+  stored.place.offset = file.offset(place.begin);
+  const std::uint64_t all = file.source().size();
+  if (stored.place.offset > all || size > all - stored.place.offset) {
+    throw Hdf5NotRead{
+        fmt::format("{} bytes of data at offset {}, beyond the end of the file", size, stored.place.offset)};
+  }
+  return {std::move(stored), false, std::nullopt};
+}
+
+Hdf5Dataset hdf5_attribute_tensor(const Hdf5File& file, const Hdf5Header& header, const Hdf5Attribute& attribute) {
+  StoredTensor stored;
+  stored.source = file.shared_source();
+  stored.tensor.library = "tensor";
+  stored.tensor.shape = attribute.shape;
+  stored.tensor.type = attribute.type.element;
+  stored.order = attribute.type.order;
+  stored.place.size = require_size(stored.tensor);
+  if (stored.place.size > attribute.value.size) throw Hdf5NotRead{"an attribute that is cut short"};
+  return in_header(file, header, attribute.value, 0, std::move(stored));
+}
+
+}  // namespace tare

@@ -1,0 +1,27 @@
+// HDF5: where a dataset's elements are: contiguous, or compact in its own header (specification IV.A.2.i).
+#pragma once
+
+#include <vector>
+
+#include "lib/container/hdf5/attribute.hpp"
+#include "lib/container/hdf5/header.hpp"
+#include "lib/container/stored_tensors.hpp"
+
+namespace tare {
+
+struct Hdf5Dataset {
+  StoredTensor stored;
+  bool is_in_header = false;
+  std::optional<Span> covered;  ///< the block in the file that the elements stand in, where a checksum follows it
+};
+
+bool is_hdf5_dataset(const Hdf5Header& header);
+
+/// Throws Hdf5NotRead for chunked, filtered, virtual and external storage, for elements that are no numbers, and for
+/// data that are not in the file.
+Hdf5Dataset read_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const std::vector<Hdf5Attribute>& attributes);
+
+/// An attribute's value as a tensor. REQUIRES: a number type. Throws Hdf5NotRead where it is cut short.
+Hdf5Dataset hdf5_attribute_tensor(const Hdf5File& file, const Hdf5Header& header, const Hdf5Attribute& attribute);
+
+}  // namespace tare

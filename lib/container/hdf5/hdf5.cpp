@@ -1,0 +1,92 @@
+#include "lib/container/hdf5/hdf5.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/container/element_patch.hpp"
+#include "lib/container/hdf5/checksum.hpp"
+#include "lib/container/hdf5/tree.hpp"
+#include "lib/container/keras_config.hpp"
+#include "lib/container/preview.hpp"
+
+namespace tare {
+namespace {
+
+class Hdf5 final : public Container, public WithConfiguration {
+ public:
+  explicit Hdf5(std::shared_ptr<const Source> source) : source_(std::move(source)) {
+    Hdf5File file(source_);
+    const std::uint64_t root = read_hdf5_superblock(file);
+    contents_ = read_hdf5_tree(file, root);
+    StoredTensors::install(contents_.tensors, contents_.tree);
+    findings_ = file.findings();
+    read_configuration();
+    metadata_ = file.read_so_far();
+  }
+
+  [[nodiscard]] std::string_view format() const override { return "hdf5"; }
+  [[nodiscard]] const Tree& tree() const override { return contents_.tree; }
+  [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] const Tree* configuration() const override { return configuration_ ? &*configuration_ : nullptr; }
+  [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
+    FileChange all;
+    std::map<std::uint64_t, std::uint64_t> covered;  // blocks whose checksums change: offset, size
+    for (const NodeChange& change : changes) {
+      const StoredTensor& stored = contents_.tensors->at(change.node);
+      all.patches.push_back(element_patch(*source_, stored.place, stored.tensor, stored.order, change));
+      const auto header = contents_.in_headers.find(change.node);
+      require_own_bytes(change, stored.place, header != contents_.in_headers.end());
+      if (header == contents_.in_headers.end() || !header->second) continue;
+      covered[header->second->offset] = header->second->size;
+    }
+    for (const auto& [offset, size] : covered) mend_checksum(all, {offset, size});
+    return all;
+  }
+
+ private:
+  /// Keras' legacy format has it as JSON in an attribute of the root.
+  void read_configuration() {
+    const NodeId text = contents_.tree.find(contents_.tree.root, "@training_config");
+    if (text == nowhere || contents_.tree.kind(text) != Kind::string) return;
+    KerasConfig config = read_keras_config(as_bytes(contents_.tree.text(text)), source_->name(), source_->budget());
+    configuration_ = std::move(config.tree);
+    findings_.insert(findings_.end(), config.findings.begin(), config.findings.end());
+  }
+
+  /// HDF5 itself never lets two things share bytes; a file that was made can.
+  void require_own_bytes(const NodeChange& change, Span place, bool is_in_header) const {
+    const auto shares = [&](Span other) { return other.offset < place.end() && place.offset < other.end(); };
+    const bool is_metadata = !is_in_header && std::any_of(metadata_.begin(), metadata_.end(), shares);
+    if (!is_metadata && contents_.tensors->count_if(shares) == 1) return;
+    throw Error(
+        Status::refused,
+        fmt::format("{}: its bytes at offset {} are those of something else, too", change.meaning, place.offset),
+        "no HDF5 library writes such a file; find out who did before you load it");
+  }
+
+  void mend_checksum(FileChange& change, Span block) const {
+    constexpr std::uint64_t checksum_size = 4;
+    const Bytes changed = PreviewSource(source_, change).read(block);
+    Patch patch{block.end(), source_->read({block.end(), checksum_size}), {}, "checksum of the object header"};
+    append_le(patch.after, hdf5_checksum(changed));
+    change.patches.push_back(std::move(patch));
+  }
+
+  std::shared_ptr<const Source> source_;
+  Hdf5Tree contents_;
+  std::vector<Span> metadata_;
+  std::vector<Finding> findings_;
+  std::optional<Tree> configuration_;
+};
+
+}  // namespace
+
+std::unique_ptr<Container> open_hdf5(const std::shared_ptr<const Source>& source) {
+  return std::make_unique<Hdf5>(source);
+}
+
+}  // namespace tare

@@ -1,0 +1,36 @@
+// HDF5: the heaps that names and texts stand in (specification III.D, III.E).
+#pragma once
+
+#include <string>
+
+#include "lib/base/bytes.hpp"
+#include "lib/container/hdf5/file.hpp"
+
+namespace tare {
+
+/// The names of one group of the old kind.
+class Hdf5LocalHeap {
+ public:
+  Hdf5LocalHeap(Hdf5File& file, std::uint64_t address);
+  /// The text that starts there. Throws Hdf5NotRead where it does not end.
+  [[nodiscard]] std::string text(std::uint64_t offset) const;
+
+ private:
+  std::shared_ptr<Budget> budget_;
+  Bytes data_;
+};
+
+/// The place of an object of a global heap, as an element of variable length names it: length, heap, number.
+struct Hdf5HeapId {
+  std::uint64_t length = 0;
+  std::uint64_t heap = 0;
+  std::uint64_t number = 0;
+};
+
+Hdf5HeapId read_hdf5_heap_id(ByteView element);
+
+/// Where the first `id.length` bytes of that object stand (an address). Throws Hdf5NotRead where it is shorter, or
+/// there is none.
+Span find_hdf5_global(Hdf5File& file, const Hdf5HeapId& id);
+
+}  // namespace tare

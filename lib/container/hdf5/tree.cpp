@@ -1,0 +1,137 @@
+#include "lib/container/hdf5/tree.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+
+#include "lib/base/error.hpp"
+#include "lib/container/hdf5/group.hpp"
+#include "lib/tree/path.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::size_t max_links = std::size_t{1} << 20;  ///< between the objects of one file
+
+class TreeReader {
+ public:
+  explicit TreeReader(Hdf5File& file) : file_(file) { tree_ = Tree(file.source().budget()); }
+
+  Hdf5Tree read(std::uint64_t root) {
+    tree_.root = object(root, "");
+    while (!groups_.empty()) {
+      const Group group = std::move(groups_.front());
+      groups_.pop_front();
+      fill(group);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Group {
+    NodeId node;
+    std::string path;
+    Hdf5Header header;
+  };
+
+  NodeId opaque() {
+    Node node;
+    node.kind = Kind::opaque;
+    return tree_.add(node);
+  }
+
+  NodeId unread(const std::string& path, const std::string& why) {
+    file_.warn("object-not-read", why, path);
+    return opaque();
+  }
+
+  /// The node of the object whose header is at `address`; groups are filled later.
+  NodeId object(std::uint64_t address, const std::string& path) {
+    if (const auto known = nodes_.find(address); known != nodes_.end()) {
+      if (tree_.kind(known->second) == Kind::map) {
+        file_.warn("several-links", "this link leads to a group that another one leads to, too", path);
+      }
+      return known->second;
+    }
+    NodeId node = nowhere;
+    try {
+      node = new_object(address, path);
+    } catch (const Hdf5NotRead& problem) {
+      node = unread(path, problem.why);
+    }
+    nodes_[address] = node;
+    return node;
+  }
+
+  NodeId new_object(std::uint64_t address, const std::string& path) {
+    Hdf5Header header = read_hdf5_header(file_, address);
+    if (is_hdf5_group(header)) {
+      const NodeId node = tree_.add_items(Kind::map, {}, {});
+      tree_.take_memory(sizeof(Group) + path.size());
+      groups_.push_back({node, path, std::move(header)});
+      return node;
+    }
+    if (!is_hdf5_dataset(header)) return unread(path, "neither a group nor a dataset");
+    return add(read_hdf5_dataset(file_, header, read_hdf5_attributes(file_, header, path)));
+  }
+
+  NodeId add(Hdf5Dataset dataset) {
+    const NodeId node = result_.tensors->add(tree_, Kind::tensor, std::move(dataset.stored));
+    if (dataset.is_in_header) result_.in_headers[node] = dataset.covered;
+    return node;
+  }
+
+  void fill(const Group& group) {
+    std::vector<NodeId> pairs;
+    try {
+      for (const Hdf5Link& link : read_hdf5_links(file_, group.header, group.path)) {
+        if (++links_ > max_links) {
+          throw Error(Status::refused, fmt::format("{}: more than {} links", file_.source().name(), max_links));
+        }
+        const std::string path = key_path(group.path, link.name);
+        tree_.take_steps(path.size());
+        pairs.push_back(tree_.add_side_text(Kind::string, link.name, {}));
+        pairs.push_back(link.by_name.empty() ? object(link.header, path)
+                                             : unread(path, fmt::format("a {}: not followed", link.by_name)));
+      }
+    } catch (const Hdf5NotRead& problem) {
+      file_.warn("object-not-read", problem.why, group.path);
+    }
+    for (const Hdf5Attribute& attribute : read_hdf5_attributes(file_, group.header, group.path)) {
+      pairs.push_back(tree_.add_side_text(Kind::string, "@" + attribute.name, {}));
+      pairs.push_back(value_of(attribute, group));
+    }
+    tree_.append_items(group.node, pairs);
+  }
+
+  NodeId value_of(const Hdf5Attribute& attribute, const Group& group) {
+    try {
+      if (attribute.type.form == Hdf5Type::Form::number) {
+        return add(hdf5_attribute_tensor(file_, group.header, attribute));
+      }
+      const auto texts = hdf5_texts(file_, group.header, attribute);
+      if (!texts) return opaque();
+      std::vector<NodeId> nodes;
+      for (const std::string& text : *texts) nodes.push_back(tree_.add_side_text(Kind::string, text, {}));
+      return attribute.shape.empty() ? nodes.front() : tree_.add_items(Kind::list, nodes, {});
+    } catch (const Hdf5NotRead& problem) {
+      file_.warn("attribute-not-read", fmt::format("{}: {}", attribute.name, problem.why), group.path);
+      return opaque();
+    }
+  }
+
+  Hdf5File& file_;
+  Hdf5Tree result_;
+  Tree& tree_ = result_.tree;
+  std::unordered_map<std::uint64_t, NodeId> nodes_;  ///< by the header's address
+  std::deque<Group> groups_;
+  std::size_t links_ = 0;
+};
+
+}  // namespace
+
+Hdf5Tree read_hdf5_tree(Hdf5File& file, std::uint64_t root) {
+  return TreeReader(file).read(root);
+}
+
+}  // namespace tare

@@ -1,0 +1,25 @@
+// HDF5: all groups of a file as maps, datasets as tensors, a group's attributes under their names with an @ in front.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+
+#include "lib/container/hdf5/dataset.hpp"
+#include "lib/container/hdf5/file.hpp"
+#include "lib/container/stored_tensors.hpp"
+
+namespace tare {
+
+struct Hdf5Tree {
+  Tree tree;  ///< without a reader: its tensors are in `tensors`
+  std::shared_ptr<StoredTensors> tensors = std::make_shared<StoredTensors>();
+  /// Tensors that stand in object headers, and the blocks of those where a checksum stands behind it.
+  std::unordered_map<NodeId, std::optional<Span>> in_headers;
+};
+
+/// Follows every link of the group at `root`, each object once. Objects that cannot be read are opaque nodes, and told
+/// as findings of `file`. Throws `corrupt` where a checksum is wrong, `refused` for more links than any
+/// real file has.
+Hdf5Tree read_hdf5_tree(Hdf5File& file, std::uint64_t root);
+
+}  // namespace tare

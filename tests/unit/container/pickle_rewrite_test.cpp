@@ -1,0 +1,159 @@
+#include "lib/container/pickle/write/rewrite.hpp"
+
+#include <string>
+
+#include "lib/base/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/container/python_pickles.hpp"
+
+using namespace tare;
+using namespace std::string_literals;
+
+namespace {
+
+/// A pickle as Python's protocol 2 writes {"scale": ..., "n": ...}: each string is put into the memo and never fetched.
+struct Written {
+  explicit Written(const std::string& text)
+      : pickle(read_pickle(std::make_shared<const Bytes>(as_bytes(text).begin(), as_bytes(text).end()), "test")),
+        tensors(pickle.tree, nullptr) {}
+
+  [[nodiscard]] NodeId find(std::string_view key) const { return pickle.tree.find(pickle.tree.root, key); }
+  [[nodiscard]] Bytes changed(std::string_view key, NodeValue value) const {
+    const NodeChange change{find(key), std::move(value), std::string(key)};
+    return rewrite_pickle(pickle, 0, tensors, std::span(&change, 1)).pickle;
+  }
+
+  Pickle pickle;
+  PickleTensors tensors;
+};
+
+Pickle reread(const Bytes& bytes) {
+  return read_pickle(std::make_shared<const Bytes>(bytes), "test");
+}
+
+Value value_at(const Pickle& pickle, std::string_view key) {
+  return pickle.tree.value(pickle.tree.find(pickle.tree.root, key), 1);
+}
+
+const std::string two_ints = "\x80\x02}q\0(X\x05\0\0\0scaleq\x01J\0\0\x01\0X\x01\0\0\0nq\x02K\x03u."s;
+
+}  // namespace
+
+TEST_CASE("an int that still fits its opcode changes its bytes alone") {
+  const Bytes after = Written(two_ints).changed("scale", Integer{1024, {}});
+  CHECK(as_text(after) == "\x80\x02}q\0(X\x05\0\0\0scaleq\x01J\0\x04\0\0X\x01\0\0\0nq\x02K\x03u."s);
+}
+
+TEST_CASE("room for a larger int comes from memo slots that nothing fetches") {
+  const Bytes after = Written(two_ints).changed("n", Integer{300, {}});
+  CHECK(after.size() == two_ints.size());
+  CHECK(std::get<Integer>(value_at(reread(after), "n").data).value == 300);
+  CHECK(std::get<Integer>(value_at(reread(after), "scale").data).value == 65536);
+}
+
+TEST_CASE("an int becomes a float in the same room where the memo has it") {
+  const Bytes after = Written(two_ints).changed("scale", 0.5);
+  CHECK(after.size() == two_ints.size());
+  CHECK(std::get<double>(value_at(reread(after), "scale").data) == 0.5);
+}
+
+TEST_CASE("a memo slot that is fetched stays, and the pickle grows instead") {
+  // Both strings and the dict are fetched once more, into a tuple that is thrown away.
+  const std::string all_fetched =
+      "\x80\x02}q\0(X\x05\0\0\0scaleq\x01J\0\0\x01\0X\x01\0\0\0nq\x02K\x03uh\0h\x01h\x02\x87"
+      "0."s;
+  const Bytes after = Written(all_fetched).changed("n", Integer{70000, {}});
+  CHECK(after.size() == all_fetched.size() + 3);
+  CHECK(std::get<Integer>(value_at(reread(after), "n").data).value == 70000);
+}
+
+TEST_CASE("the length of a frame follows what is in it") {
+  // Protocol 4: MEMOIZE numbers slots by counting, so nothing may go; the frame grows.
+  const std::string framed = "\x80\x04\x95\x13\0\0\0\0\0\0\0}\x94(\x8c\x05scale\x94K\x03\x8c\x01nNu."s;
+  const Bytes after = Written(framed).changed("scale", Integer{70000, {}});
+  CHECK(after.size() == framed.size() + 3);
+  CHECK(std::to_integer<int>(after[3]) == 0x16);
+  CHECK(std::get<Integer>(value_at(reread(after), "scale").data).value == 70000);
+}
+
+TEST_CASE("a value that another place shows too is refused") {
+  const std::string shared = "\x80\x02}q\0(X\x05\0\0\0scaleJ\0\0\x01\0q\x01X\x01\0\0\0nh\x01u."s;
+  CHECK_THROWS_AS(Written(shared).changed("scale", Integer{5, {}}), Error);
+}
+
+TEST_CASE("numbers written as text stay text") {
+  const std::string text = "(dp0\nVscale\np1\nF1024.5\nsVn\np2\nI7\ns."s;
+  const Bytes after = Written(text).changed("scale", 0.125);
+  CHECK(as_text(after).find("F0.125\n") != std::string_view::npos);
+  CHECK(std::get<double>(value_at(reread(after), "scale").data) == 0.125);
+  CHECK(std::get<Integer>(value_at(reread(Written(text).changed("n", Integer{12345, {}})), "n").data).value == 12345);
+}
+
+TEST_CASE("every size of int finds its way, up and down") {
+  for (const std::int64_t value : {0LL, 1LL, -1LL, 255LL, 256LL, 65535LL, 65536LL, -40000LL, 2147483647LL, 4294967296LL,
+                                   -9223372036854775807LL - 1}) {
+    CAPTURE(value);
+    const Bytes after = Written(two_ints).changed("n", Integer{value, {}});
+    CHECK(std::get<Integer>(value_at(reread(after), "n").data).value == value);
+    CHECK(std::get<Integer>(value_at(reread(after), "scale").data).value == 65536);
+  }
+}
+
+TEST_CASE("runs that differ are patches of their own unless they are close") {
+  const Bytes before(40, std::byte{1});
+  Bytes after = before;
+  after[2] = after[5] = after[30] = std::byte{9};
+  const auto runs = differing_runs(before, after, 100, "x");
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].offset == 102);
+  CHECK(runs[0].after.size() == 4);
+  CHECK(runs[1].offset == 130);
+  CHECK(runs[1].after.size() == 1);
+}
+
+namespace {
+
+const DocumentMap entries = {{"scale", {512.0}}, {"steps", {std::int64_t{-3}}}, {"on", {true}}};
+
+Bytes with(const Written& written, NodeId node, NodeValue value) {
+  const NodeChange change{node, std::move(value), "a scaler"};
+  return rewrite_pickle(written.pickle, 0, written.tensors, std::span(&change, 1)).pickle;
+}
+
+void check_entries(const Tree& tree, NodeId map) {
+  REQUIRE(tree.kind(map) == Kind::map);
+  CHECK(tree.items(map).size() == 2 * entries.size());
+  CHECK(std::get<double>(tree.value(tree.find(map, "scale"), 1).data) == 512.0);
+  CHECK(tree.integer(tree.find(map, "steps")).value == -3);
+  CHECK(tree.kind(tree.find(map, "on")) == Kind::boolean);
+}
+
+}  // namespace
+
+TEST_CASE("an empty dict takes entries, and None a dict, in every protocol") {
+  for (const std::string_view text : test::python_pickles) {
+    const Written written{std::string(text)};
+    const Tree& tree = written.pickle.tree;
+    const Pickle filled = reread(with(written, tree.items(written.find("empty"))[0], NewEntries{entries}));
+    check_entries(filled.tree, filled.tree.items(filled.tree.find(filled.tree.root, "empty"))[0]);
+    const Pickle replaced = reread(with(written, tree.items(written.find("fixed"))[2], NewDocument{{entries}}));
+    check_entries(replaced.tree, replaced.tree.items(replaced.tree.find(replaced.tree.root, "fixed"))[2]);
+    CHECK(replaced.tree.items(replaced.tree.root).size() == tree.items(tree.root).size());
+  }
+}
+
+TEST_CASE("entries go in front of those that a dict has") {
+  const Written written(two_ints);
+  const Pickle after = reread(with(written, written.pickle.tree.root, NewEntries{{{"more", {1.0}}}}));
+  CHECK(std::get<double>(value_at(after, "more").data) == 1.0);
+  CHECK(std::get<Integer>(value_at(after, "n").data).value == 3);
+  CHECK(after.tree.key_text(after.tree.items(after.tree.root)[0]) == "more");
+}
+
+TEST_CASE("no entries are put into what is no dict, or into a dict that stands in two places") {
+  const Written written(two_ints);
+  CHECK_THROWS_AS(written.changed("n", NewEntries{entries}), Error);
+  const Written twice("\x80\x02(}q\0h\0t."s);
+  const Tree& tree = twice.pickle.tree;
+  CHECK_THROWS_AS(with(twice, tree.items(tree.root)[0], NewEntries{entries}), Error);
+}
