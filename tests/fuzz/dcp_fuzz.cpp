@@ -40,7 +40,7 @@ void change(const TwoFiles& files, const Container& container, NodeId node) {
 
 /// What is stepped over has no say in where items are.
 void require_same_places(const Source& metadata) {
-  const auto skimmed = read_dcp_metadata(metadata);
+  const auto without_shapes = read_dcp_metadata(metadata);
   std::unique_ptr<const DcpMetadata> whole;
   try {
     whole = read_dcp_metadata(metadata, DcpShapes::read);
@@ -51,8 +51,8 @@ void require_same_places(const Source& metadata) {
     return a.key == b.key && a.file == b.file && a.is_tensor == b.is_tensor && a.place.offset == b.place.offset &&
            a.place.size == b.place.size;
   };
-  if (skimmed->files != whole->files ||
-      !std::equal(skimmed->items.begin(), skimmed->items.end(), whole->items.begin(), whole->items.end(), is_same)) {
+  if (without_shapes->files != whole->files || !std::equal(without_shapes->items.begin(), without_shapes->items.end(),
+                                                           whole->items.begin(), whole->items.end(), is_same)) {
     __builtin_trap();
   }
 }

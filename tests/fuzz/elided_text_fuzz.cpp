@@ -11,11 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteView bytes = std::as_bytes(std::span(data, size));
   const MemorySource source("fuzz", Bytes(bytes.begin(), bytes.end()));
   try {
-    const PickleGist gist(source, 0, {.most_whole = 0, .left_out_from = 4});
+    const ElidedText elided(source, 0, {.most_whole = 0, .left_out_from = 4});
     std::uint64_t least = 0;
-    for (std::uint64_t i = 0; i < gist.text()->size(); ++i) {
-      const std::uint64_t place = gist.in_file(i);
-      const std::byte kept = (*gist.text())[i];
+    for (std::uint64_t i = 0; i < elided.text()->size(); ++i) {
+      const std::uint64_t place = elided.in_file(i);
+      const std::byte kept = (*elided.text())[i];
       if (place < least || place >= size || (kept != bytes[place] && kept != std::byte{0})) __builtin_trap();
       least = place + 1;
     }

@@ -20,12 +20,12 @@ namespace {
 
 /// joblib writes arrays between opcodes, where only the machine that follows them knows how long they are: such files
 /// are read whole, and so are damaged ones, of which the machine says more.
-PickleGist gist_of(const Source& source, std::uint64_t begin) {
+ElidedText elided_text_of(const Source& source, std::uint64_t begin) {
   try {
-    return PickleGist(source, begin);
+    return ElidedText(source, begin);
   } catch (const Error& error) {
     if (error.status != Status::corrupt || source.size() > limits::max_pickle_bytes) throw;
-    return PickleGist(source, begin, {.most_whole = limits::max_pickle_bytes});
+    return ElidedText(source, begin, {.most_whole = limits::max_pickle_bytes});
   }
 }
 
@@ -35,8 +35,8 @@ class PickleFile final : public Container {
       : source_(std::move(source)),
         begin_(begin),
         format_(format),
-        gist_(gist_of(*source_, begin_)),
-        pickle_(read_pickle(gist_.text(), source_->name(), begin_, {}, source_->budget())),
+        elided_(elided_text_of(*source_, begin_)),
+        pickle_(read_pickle(elided_.text(), source_->name(), begin_, {}, source_->budget())),
         tensors_(std::make_shared<PickleTensors>(pickle_.tree, nullptr)) {
     pickle_.tree.install(tensors_);
     check_rest();
@@ -53,13 +53,13 @@ class PickleFile final : public Container {
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     const auto direct = without_nesting(tree(), changes, source_->name());
     const PickleRewrite rewrite = rewrite_pickle(pickle_, begin_, *tensors_, direct);
-    const ByteView old = ByteView(*gist_.text()).subspan(begin_, pickle_.end - begin_);
-    return gist_.placed(change_plain_file(*source_, begin_, old, rewrite, joined_meaning(changes)));
+    const ByteView old = ByteView(*elided_.text()).subspan(begin_, pickle_.end - begin_);
+    return elided_.placed(change_plain_file(*source_, begin_, old, rewrite, joined_meaning(changes)));
   }
 
  private:
   void check_rest() {
-    const std::uint64_t behind = source_->size() - gist_.in_file(pickle_.end);
+    const std::uint64_t behind = source_->size() - elided_.in_file(pickle_.end);
     if (behind == 0) return;
     // A call alone, and a checkpoint behind it: a loader would run the call and read no more.
     if (pickle_.tree.kind(pickle_.tree.root) == Kind::opaque) {
@@ -78,7 +78,7 @@ class PickleFile final : public Container {
   std::shared_ptr<const Source> source_;
   std::uint64_t begin_;
   std::string_view format_;
-  PickleGist gist_;
+  ElidedText elided_;
   Pickle pickle_;
   std::shared_ptr<PickleTensors> tensors_;
 };
@@ -93,11 +93,11 @@ bool starts_like_pickle(ByteView head) {
 bool is_old_pickle(const Source& source, ByteView head) {
   // Collections start with MARK or as empty ones, objects with their class.
   if (head.empty() || std::string_view("(]}c").find(as_text(head).front()) == std::string_view::npos) return false;
-  PickleWindow window(source);
-  const std::uint64_t end = window.end_of(0);
-  if (end != source.size() || window.bytes()[end - 1] != static_cast<std::byte>(Opcode::stop)) return false;
+  ScanAhead ahead(source);
+  const std::uint64_t end = ahead.end_of(0);
+  if (end != source.size() || ahead.bytes()[end - 1] != static_cast<std::byte>(Opcode::stop)) return false;
   try {
-    const ByteView text = window.bytes();
+    const ByteView text = ahead.bytes();
     const Pickle pickle = read_pickle(std::make_shared<const Bytes>(text.begin(), text.end()), source.name(), 0, {},
                                       std::make_shared<Budget>(source.name(), source.size()));
     return pickle.tree.kind(pickle.tree.root) >= Kind::list;

@@ -113,7 +113,7 @@ std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source, DcpSh
   auto metadata = std::make_unique<DcpMetadata>();
   metadata->text = std::make_shared<const Bytes>(source.read({0, source.size()}));
   PickleHints hints = source.size() <= most_ahead ? small_objects : PickleHints();
-  hints.left_unread = shapes == DcpShapes::skimmed ? tensor_shapes : QualifiedName();
+  hints.left_unread = shapes == DcpShapes::skipped ? tensor_shapes : QualifiedName();
   metadata->pickle = read_pickle(metadata->text, source.name(), 0, hints, source.budget());
   MetadataReader(source, *metadata).read();
   const auto& globals = metadata->pickle.globals;

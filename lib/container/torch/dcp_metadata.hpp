@@ -32,10 +32,10 @@ struct DcpMetadata {
 };
 
 /// Where items are is always read. What shape tensors have, several times as much, is of use to few.
-enum class DcpShapes : std::uint8_t { skimmed, read };
+enum class DcpShapes : std::uint8_t { skipped, read };
 
 /// Throws `corrupt` where it is no such pickle or contradicts itself. Not to be moved: items point into it.
-std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source, DcpShapes shapes = DcpShapes::skimmed);
+std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source, DcpShapes shapes = DcpShapes::skipped);
 
 /// The names of an item's transforms, joined; empty where there are none.
 std::string transform_names(const DcpMetadata& metadata, const DcpItem& item);

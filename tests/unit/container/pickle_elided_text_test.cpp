@@ -47,7 +47,7 @@ NodeChange to(const Container& container, std::string_view key, NodeValue value)
 
 std::string problem_of(const std::shared_ptr<const Source>& source) {
   try {
-    static_cast<void>(PickleGist(*source));
+    static_cast<void>(ElidedText(*source));
   } catch (const Error& error) {
     CHECK(error.status == Status::corrupt);
     return error.what();
@@ -122,8 +122,8 @@ TEST_CASE("arguments inside a frame are read, as the frame's length counts them"
   add(*image, "]");
   add_large(*image);
   add(*image, "a.");
-  const PickleGist gist(*image);
-  CHECK(gist.text()->size() == image->size());
+  const ElidedText elided(*image);
+  CHECK(elided.text()->size() == image->size());
 }
 
 TEST_CASE("a large pickle that is damaged is refused with the place in the file") {

@@ -56,7 +56,7 @@ TEST_CASE("what is fetched out of an object that was stepped over makes the mach
 }
 
 TEST_CASE("an object is stepped over as far as its BUILD, and memoises as often as it says") {
-  const auto object = skim_object(as_bytes(second + text_twice), 0, memo_before_second);
+  const auto object = skip_object(as_bytes(second + text_twice), 0, memo_before_second);
   REQUIRE(object);
   CHECK(object->end == second.size());
   CHECK(object->memoized == 3);
@@ -66,7 +66,7 @@ TEST_CASE("an object that is made in another way is left to the machine") {
   const auto changed = [](std::string_view from, std::string_view to) {
     std::string text = second;
     text.replace(text.find(from), from.size(), to);
-    return skim_object(as_bytes(text), 0, memo_before_second);
+    return skip_object(as_bytes(text), 0, memo_before_second);
   };
   CHECK(changed("K\x02", "K\x07"));
   CHECK_FALSE(changed(")\x81", "(t\x81"));                            // arguments of its own
@@ -82,6 +82,6 @@ TEST_CASE("an object that is made in another way is left to the machine") {
 TEST_CASE("an object that is cut off anywhere is not stepped over, and nothing behind the end is read") {
   for (std::size_t size = 0; size < second.size(); ++size) {
     const Bytes cut(as_bytes(second).begin(), as_bytes(second).begin() + static_cast<std::ptrdiff_t>(size));
-    CHECK_FALSE(skim_object(cut, 0, memo_before_second).has_value());
+    CHECK_FALSE(skip_object(cut, 0, memo_before_second).has_value());
   }
 }

@@ -95,12 +95,12 @@ TEST_CASE("a reference into a tensor that was left unread makes the machine read
   CHECK(pickle.tree.items(pickle.tree.items(pickle.tree.root)[2]).size() == 4);
 }
 
-TEST_CASE("a run that is cut off anywhere is no recipe and never reads past the end") {
+TEST_CASE("a run that is cut off anywhere is no pattern and never reads past the end") {
   for (std::size_t size = 0; size < second_tensor.size() - 2; ++size) {
     const std::string cut = second_tensor.substr(0, size);
-    CHECK_FALSE(read_recipe(as_bytes(cut), 2).has_value());
+    CHECK_FALSE(read_tensor_pattern(as_bytes(cut), 2).has_value());
   }
-  // The last opcode stores the result; without it the recipe is whole.
+  // The last opcode stores the result; without it the pattern is whole.
   const std::string unstored = second_tensor.substr(0, second_tensor.size() - 2);
-  CHECK(read_recipe(as_bytes(unstored), 2).has_value());
+  CHECK(read_tensor_pattern(as_bytes(unstored), 2).has_value());
 }

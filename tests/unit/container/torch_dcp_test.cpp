@@ -343,19 +343,19 @@ TEST_CASE("an item that shares its bytes with another one is not changed") {
 TEST_CASE("where items are is read alike whether tensors' shapes are read or stepped over") {
   const Images images = four_rank_images();
   const MemorySource source(".metadata", images.images.at(".metadata"));
-  const auto skimmed = read_dcp_metadata(source);
+  const auto without_shapes = read_dcp_metadata(source);
   const auto whole = read_dcp_metadata(source, DcpShapes::read);
-  CHECK(skimmed->files == whole->files);
-  REQUIRE(skimmed->items.size() == whole->items.size());
+  CHECK(without_shapes->files == whole->files);
+  REQUIRE(without_shapes->items.size() == whole->items.size());
   for (std::size_t i = 0; i < whole->items.size(); ++i) {
-    CHECK(skimmed->items[i].key == whole->items[i].key);
-    CHECK(skimmed->items[i].file == whole->items[i].file);
-    CHECK(skimmed->items[i].is_tensor == whole->items[i].is_tensor);
-    CHECK(skimmed->items[i].place.offset == whole->items[i].place.offset);
-    CHECK(skimmed->items[i].place.size == whole->items[i].place.size);
+    CHECK(without_shapes->items[i].key == whole->items[i].key);
+    CHECK(without_shapes->items[i].file == whole->items[i].file);
+    CHECK(without_shapes->items[i].is_tensor == whole->items[i].is_tensor);
+    CHECK(without_shapes->items[i].place.offset == whole->items[i].place.offset);
+    CHECK(without_shapes->items[i].place.size == whole->items[i].place.size);
   }
   // A tensor's shape is some twenty values, of which one is left.
-  CHECK(skimmed->pickle.tree.size() < whole->pickle.tree.size() * 2 / 3);
+  CHECK(without_shapes->pickle.tree.size() < whole->pickle.tree.size() * 2 / 3);
 }
 
 TEST_CASE("items that overlap, or are compressed, are refused: they could ask for any amount of work") {

@@ -1,16 +1,16 @@
 // Documents beside a checkpoint's values: what is asked of them, and what they are refused for.
 
 #include "lib/json/document.hpp"
+#include "lib/base/bytes.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "tests/catch.hpp"
-#include "tests/unit/container/image.hpp"
 
 namespace tare {
 namespace {
 
 JsonDocument document_of(std::string_view text) {
-  return {test::bytes_of(text), "zarr.json"};
+  return {as_bytes(text), "zarr.json"};
 }
 
 /// The message of what `ask` throws at the root of `text`.

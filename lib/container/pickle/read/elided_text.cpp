@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::uint64_t window_bytes = 4096;
 
-class GistReader {
+class ElidedTextReader {
  public:
-  GistReader(const Source& source, std::uint64_t left_out_from, Bytes& text)
+  ElidedTextReader(const Source& source, std::uint64_t left_out_from, Bytes& text)
       : source_(source), left_out_from_(left_out_from), text_(text) {}
 
   void copy(std::uint64_t size) {
@@ -136,13 +136,13 @@ class GistReader {
 
 }  // namespace
 
-PickleGist::PickleGist(const Source& source, std::uint64_t begin, GistSizes sizes) {
+ElidedText::ElidedText(const Source& source, std::uint64_t begin, ElidedTextSizes sizes) {
   if (source.size() <= sizes.most_whole) {
     text_ = std::make_shared<const Bytes>(source.read({0, source.size()}));
     return;
   }
   auto text = std::make_shared<Bytes>();
-  GistReader reader(source, sizes.left_out_from, *text);
+  ElidedTextReader reader(source, sizes.left_out_from, *text);
   reader.copy(begin);
   for (auto left_out = reader.take(); left_out; left_out = reader.take()) {
     if (*left_out > 0) gaps_.push_back({text->size(), *left_out});
@@ -150,7 +150,7 @@ PickleGist::PickleGist(const Source& source, std::uint64_t begin, GistSizes size
   text_ = std::move(text);
 }
 
-std::uint64_t PickleGist::in_file(std::uint64_t offset) const {
+std::uint64_t ElidedText::in_file(std::uint64_t offset) const {
   std::uint64_t shift = 0;
   for (const Gap& gap : gaps_) {
     if (gap.offset > offset) break;
@@ -159,7 +159,7 @@ std::uint64_t PickleGist::in_file(std::uint64_t offset) const {
   return offset + shift;
 }
 
-FileChange PickleGist::placed(FileChange change) const {
+FileChange ElidedText::placed(FileChange change) const {
   std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t end = 0;
   const auto place = [&](auto& run) {

@@ -12,16 +12,16 @@
 namespace tare {
 
 /// In bytes. Nobody asks for the values of an array as large as those that are left out.
-struct GistSizes {
+struct ElidedTextSizes {
   std::uint64_t most_whole = std::uint64_t{1} << 20;       ///< files up to this are read whole
   std::uint64_t left_out_from = std::uint64_t{128} << 10;  ///< arguments of so many bytes are left out
 };
 
-class PickleGist {
+class ElidedText {
  public:
   /// Reads the pickle at `begin` of `source`, and what stands in front of it; small files whole. Throws `corrupt` where
   /// an opcode is none or passes the end, and `refused` for more text than lib/base/limits.hpp allows.
-  explicit PickleGist(const Source& source, std::uint64_t begin = 0, GistSizes sizes = {});
+  explicit ElidedText(const Source& source, std::uint64_t begin = 0, ElidedTextSizes sizes = {});
 
   [[nodiscard]] const std::shared_ptr<const Bytes>& text() const { return text_; }
   /// Where in the file that byte of the text stands.

@@ -96,14 +96,14 @@ Span LegacyStorages::find(std::string_view key, std::uint64_t size) const {
 
 LegacyLayout read_legacy_layout(const Source& source) {
   LegacyLayout layout;
-  PickleWindow window(source);
+  ScanAhead ahead(source);
   std::uint64_t at = 0;
   for (Span& part : layout.parts) {
-    const std::uint64_t end = window.end_of(at);
+    const std::uint64_t end = ahead.end_of(at);
     part = {at, end - at};
     at = end;
   }
-  const ByteView bytes = window.bytes();
+  const ByteView bytes = ahead.bytes();
   const Span keys = layout.parts[LegacyLayout::keys];
   const ByteView text = bytes.first(keys.offset);
   const ByteView key_text = bytes.subspan(keys.offset, keys.size);

@@ -260,56 +260,56 @@ void PickleMachine::fetch(const PickleOp& op, std::uint64_t index) {
   push(id);
 }
 
-/// Are the slots that a recipe fetches from what it takes them for?
-bool PickleMachine::is_plain(const TensorRecipe& recipe) {
+/// Are the slots that a pattern fetches from what it takes them for?
+bool PickleMachine::is_plain(const TensorPattern& pattern) {
   const auto holds = [&](std::uint32_t index, Kind kind) {
     const NodeId id = slot(index);
     return id < tree_.size() && tree_.kind(id) == kind;
   };
   const auto holds_if_any = [&](std::uint32_t index, Kind kind) {
-    return index == TensorRecipe::no_slot || holds(index, kind);
+    return index == TensorPattern::no_slot || holds(index, kind);
   };
   // No slot is filled twice while tensors are taken whole: what held for the last tensor holds for this one.
-  const std::array common{recipe.word_slot, recipe.class_slot, recipe.device_slot, recipe.hooks_slot};
+  const std::array common{pattern.word_slot, pattern.class_slot, pattern.device_slot, pattern.hooks_slot};
   if (common != plain_slots_) {
-    if (!holds(recipe.word_slot, Kind::string) || tree_.text(slot(recipe.word_slot)) != "storage" ||
-        !holds(recipe.class_slot, Kind::name) || !holds(recipe.device_slot, Kind::string) ||
-        !holds(recipe.hooks_slot, Kind::name) ||
-        tree_[slot(recipe.hooks_slot)].detail != static_cast<std::uint16_t>(Callee::dictionary)) {
+    if (!holds(pattern.word_slot, Kind::string) || tree_.text(slot(pattern.word_slot)) != "storage" ||
+        !holds(pattern.class_slot, Kind::name) || !holds(pattern.device_slot, Kind::string) ||
+        !holds(pattern.hooks_slot, Kind::name) ||
+        tree_[slot(pattern.hooks_slot)].detail != static_cast<std::uint16_t>(Callee::dictionary)) {
       return false;
     }
     plain_slots_ = common;
   }
-  return holds_if_any(recipe.key_slot, Kind::string) && holds_if_any(recipe.sizes.slot, Kind::tuple) &&
-         holds_if_any(recipe.strides.slot, Kind::tuple);
+  return holds_if_any(pattern.key_slot, Kind::string) && holds_if_any(pattern.sizes.slot, Kind::tuple) &&
+         holds_if_any(pattern.strides.slot, Kind::tuple);
 }
 
 bool PickleMachine::take_whole_tensor(const PickleOp& op, NodeId function) {
-  const auto recipe = read_recipe(*text_, scanner_.position());
-  if (!recipe || !is_plain(*recipe)) return false;
-  const auto fetched = [&](std::uint32_t index) { return index == TensorRecipe::no_slot ? nowhere : slot(index); };
-  NodeId key = fetched(recipe->key_slot);
+  const auto pattern = read_tensor_pattern(*text_, scanner_.position());
+  if (!pattern || !is_plain(*pattern)) return false;
+  const auto fetched = [&](std::uint32_t index) { return index == TensorPattern::no_slot ? nowhere : slot(index); };
+  NodeId key = fetched(pattern->key_slot);
   if (key == nowhere) {
-    scanner_.go_to(recipe->key_op.offset);
+    scanner_.go_to(pattern->key_op.offset);
     unicode(scanner_.next());
     key = take(op);
-    if (recipe->key_stored != TensorRecipe::no_slot) remember(recipe->key_stored, key);
+    if (pattern->key_stored != TensorPattern::no_slot) remember(pattern->key_stored, key);
   }
-  for (std::size_t i = 0; i < recipe->stored_count; ++i) remember(recipe->stored[i], unread);
+  for (std::size_t i = 0; i < pattern->stored_count; ++i) remember(pattern->stored[i], unread);
   const UnreadParts parts{function,
                           nowhere,
                           nowhere,
                           nowhere,
-                          slot(recipe->class_slot),
+                          slot(pattern->class_slot),
                           key,
-                          slot(recipe->device_slot),
-                          fetched(recipe->sizes.slot),
-                          fetched(recipe->strides.slot)};
-  const NodeId tensor = tree_.add_items(Kind::tensor, parts, {recipe->begin, 0});
+                          slot(pattern->device_slot),
+                          fetched(pattern->sizes.slot),
+                          fetched(pattern->strides.slot)};
+  const NodeId tensor = tree_.add_items(Kind::tensor, parts, {pattern->begin, 0});
   tree_.edit(tensor).detail = static_cast<std::uint16_t>(Callee::tensor);
   push(tensor);
-  if (recipe->result_stored != TensorRecipe::no_slot) remember(recipe->result_stored, tensor);
-  scanner_.go_to(recipe->end);
+  if (pattern->result_stored != TensorPattern::no_slot) remember(pattern->result_stored, tensor);
+  scanner_.go_to(pattern->end);
   return true;
 }
 
@@ -325,7 +325,7 @@ void PickleMachine::leave_unread(std::uint64_t count) {
 }
 
 bool PickleMachine::step_over_object(const PickleOp& op, NodeId type) {
-  const auto object = skim_object(*text_, scanner_.position(), memo_size_);
+  const auto object = skip_object(*text_, scanner_.position(), memo_size_);
   if (!object) return false;
   leave_unread(object->memoized);
   push(add_call(op, Kind::opaque, type, nowhere));

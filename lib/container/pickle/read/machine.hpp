@@ -128,7 +128,7 @@ class PickleMachine {
   bool take_whole_tensor(const PickleOp& op, NodeId function);
   bool step_over_object(const PickleOp& op, NodeId type);
   void leave_unread(std::uint64_t count);
-  bool is_plain(const TensorRecipe& recipe);
+  bool is_plain(const TensorPattern& pattern);
   [[nodiscard]] NodeId slot(std::uint32_t index) const { return index < memo_.size() ? memo_[index] : nowhere; }
   void remember(std::uint64_t index, NodeId id);
   void remember_beyond(std::uint64_t index, NodeId id);
@@ -152,7 +152,7 @@ class PickleMachine {
   NodeId unread_type_ = nowhere;      ///< the name node of that class
   NodeId tensor_function_ = nowhere;  ///< the last name node of torch's function for tensors
   /// What the last whole tensor fetched its storage's word, class and device and its hooks from.
-  std::array<std::uint32_t, 4> plain_slots_{TensorRecipe::no_slot};
+  std::array<std::uint32_t, 4> plain_slots_{TensorPattern::no_slot};
   std::uint64_t memo_size_ = 0;  ///< entries set, which MEMOIZE counts on
 };
 

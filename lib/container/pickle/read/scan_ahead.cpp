@@ -17,7 +17,7 @@ constexpr std::uint64_t stuck = 0;
 
 }  // namespace
 
-bool PickleWindow::reach(std::uint64_t size) {
+bool ScanAhead::reach(std::uint64_t size) {
   if (size <= bytes_.size()) return true;
   if (size > source_.size()) return false;
   if (size > limits::max_pickle_bytes) {
@@ -31,7 +31,7 @@ bool PickleWindow::reach(std::uint64_t size) {
   return true;
 }
 
-std::uint64_t PickleWindow::counted(std::uint64_t at, std::uint64_t length_bytes) {
+std::uint64_t ScanAhead::counted(std::uint64_t at, std::uint64_t length_bytes) {
   const std::uint64_t from = at + 1 + length_bytes;
   if (!reach(from)) return stuck;
   std::uint64_t length = 0;
@@ -40,7 +40,7 @@ std::uint64_t PickleWindow::counted(std::uint64_t at, std::uint64_t length_bytes
   return length <= source_.size() && reach(from + length) ? from + length : stuck;
 }
 
-std::uint64_t PickleWindow::line(std::uint64_t at) {
+std::uint64_t ScanAhead::line(std::uint64_t at) {
   for (std::uint64_t from = at; reach(from + 1);) {
     const auto newline = std::find(bytes_.begin() + static_cast<std::ptrdiff_t>(from), bytes_.end(), std::byte{'\n'});
     if (newline != bytes_.end()) return static_cast<std::uint64_t>(newline - bytes_.begin()) + 1;
@@ -51,7 +51,7 @@ std::uint64_t PickleWindow::line(std::uint64_t at) {
 }
 
 /// Where the opcode behind the one at `at` starts.
-std::uint64_t PickleWindow::step(std::uint64_t at) {
+std::uint64_t ScanAhead::step(std::uint64_t at) {
   const auto fixed = [&](std::uint64_t size) { return reach(at + 1 + size) ? at + 1 + size : stuck; };
   switch (argument_of(std::to_integer<std::uint8_t>(bytes_[at]))) {
     case Argument::invalid:
@@ -82,7 +82,7 @@ std::uint64_t PickleWindow::step(std::uint64_t at) {
   return stuck;
 }
 
-std::uint64_t PickleWindow::end_of(std::uint64_t begin) {
+std::uint64_t ScanAhead::end_of(std::uint64_t begin) {
   std::uint64_t at = begin;
   while (reach(at + 1)) {
     const bool is_stop = bytes_[at] == static_cast<std::byte>(Opcode::stop);

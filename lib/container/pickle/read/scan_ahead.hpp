@@ -1,5 +1,5 @@
-// Pickles that stand in a file of unknown layout: nothing says how long they are, and gigabytes may follow. The window
-// grows only as far as their opcodes reach.
+// Pickles that stand in a file of unknown layout: nothing says how long they are, and gigabytes may follow. What is
+// loaded grows only as far as their opcodes reach.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace tare {
 
-class PickleWindow {
+class ScanAhead {
  public:
   /// REQUIRES: `source` outlives it.
-  explicit PickleWindow(const Source& source) : source_(source) {}
+  explicit ScanAhead(const Source& source) : source_(source) {}
 
   /// Where the pickle that starts at `begin` ends, one behind STOP; loads all of it. Where it is damaged: how far it
   /// can be followed, so that whoever reads it says what is wrong. Throws `refused` for one beyond lib/base/limits.hpp.

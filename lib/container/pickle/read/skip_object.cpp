@@ -61,11 +61,12 @@ constexpr auto steps = [] {
   return table;
 }();
 
-class Skimmer {
+class ObjectSkipper {
  public:
-  Skimmer(ByteView text, std::uint64_t at, std::uint64_t memo_size) : text_(text), at_(at), memo_size_(memo_size) {}
+  ObjectSkipper(ByteView text, std::uint64_t at, std::uint64_t memo_size)
+      : text_(text), at_(at), memo_size_(memo_size) {}
 
-  std::optional<SkimmedObject> object() {
+  std::optional<SkippedObject> object() {
     if (!sees(at_, Opcode::empty_tuple) || !sees(at_ + 1, Opcode::newobj)) return std::nullopt;
     while (at_ < text_.size()) {
       const Step step = steps[std::to_integer<std::uint8_t>(text_[at_])];
@@ -75,7 +76,7 @@ class Skimmer {
       depth_ = depth_ - step.stack.takes + step.stack.puts;
       if (step.top != Top::kept && !cover(step.top)) return std::nullopt;
       at_ += 1 + step.argument;
-      if (step.act == Act::build && depth_ == 1 && at_ <= text_.size()) return SkimmedObject{at_, memoized_};
+      if (step.act == Act::build && depth_ == 1 && at_ <= text_.size()) return SkippedObject{at_, memoized_};
     }
     return std::nullopt;
   }
@@ -146,8 +147,8 @@ class Skimmer {
 
 }  // namespace
 
-std::optional<SkimmedObject> skim_object(ByteView text, std::uint64_t begin, std::uint64_t memo_size) {
-  return Skimmer(text, begin, memo_size).object();
+std::optional<SkippedObject> skip_object(ByteView text, std::uint64_t begin, std::uint64_t memo_size) {
+  return ObjectSkipper(text, begin, memo_size).object();
 }
 
 }  // namespace tare

@@ -10,7 +10,7 @@
 namespace tare {
 
 /// The opcodes that instantiate a fetched class and give the object its state.
-struct SkimmedObject {
+struct SkippedObject {
   std::uint64_t end = 0;       ///< one behind BUILD
   std::uint64_t memoized = 0;  ///< how many values MEMOIZE stored
 };
@@ -18,6 +18,6 @@ struct SkimmedObject {
 /// The object whose EMPTY_TUPLE and NEWOBJ start at `begin`, behind its class. Nothing where it is made otherwise,
 /// names a class or function that was not named before, stores under memo numbers of its own, or fetches one that is
 /// not below `memo_size`: all that is left to the machine.
-std::optional<SkimmedObject> skim_object(ByteView text, std::uint64_t begin, std::uint64_t memo_size);
+std::optional<SkippedObject> skip_object(ByteView text, std::uint64_t begin, std::uint64_t memo_size);
 
 }  // namespace tare

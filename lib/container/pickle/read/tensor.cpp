@@ -101,20 +101,20 @@ NodeId stream_of_tensor(const Tree& tree, NodeId tensor) {
 /// A tensor whose opcodes were left unread (tensor_pattern.hpp): its node starts where they do.
 Tensor describe_unread(const Tree& tree, NodeId node) {
   const auto parts = tree.parts(node);
-  const auto recipe = read_recipe(tree.bytes(), tree.span(node).offset);
+  const auto pattern = read_tensor_pattern(tree.bytes(), tree.span(node).offset);
   Tensor tensor;
   tensor.library = "tensor";
-  const auto numbers_of = [&](const TensorRecipe::Numbers& written, NodeId fetched) {
-    const bool is_fetched = written.slot != TensorRecipe::no_slot;
+  const auto numbers_of = [&](const TensorPattern::Numbers& written, NodeId fetched) {
+    const bool is_fetched = written.slot != TensorPattern::no_slot;
     return is_fetched ? numbers(tree, fetched) : recipe_numbers(tree.bytes(), written.ops);
   };
   tensor.type = storage_type(tree, parts[unread_part::storage_class]);
   tensor.storage = tree.text(parts[unread_part::key]);
   tensor.device = tree.text(parts[unread_part::device]);
-  tensor.storage_count = recipe->storage_count;
-  tensor.offset = recipe->offset;
-  tensor.shape = numbers_of(recipe->sizes, parts[unread_part::sizes]);
-  tensor.strides = numbers_of(recipe->strides, parts[unread_part::strides]);
+  tensor.storage_count = pattern->storage_count;
+  tensor.offset = pattern->offset;
+  tensor.shape = numbers_of(pattern->sizes, parts[unread_part::sizes]);
+  tensor.strides = numbers_of(pattern->strides, parts[unread_part::strides]);
   if (tensor.shape.size() > limits::max_tensor_dimensions) reject(fmt::format("of {} dimensions", tensor.shape.size()));
   return tensor;
 }

@@ -17,10 +17,10 @@ constexpr auto number_sizes = [] {
   return sizes;
 }();
 
-/// Reads on as long as everything is as the recipe has it; afterwards `is_fitting` is false, and stays so.
-class RecipeReader {
+/// Reads on as long as everything is as the pattern has it; afterwards `is_fitting` is false, and stays so.
+class PatternReader {
  public:
-  RecipeReader(ByteView text, std::uint64_t at) : text_(text), at_(at) {}
+  PatternReader(ByteView text, std::uint64_t at) : text_(text), at_(at) {}
 
   [[nodiscard]] bool is_fitting() const { return fits_; }
   [[nodiscard]] std::uint64_t position() const { return at_; }
@@ -36,7 +36,7 @@ class RecipeReader {
 
   std::uint32_t fetched_slot() {
     const std::uint32_t slot = slot_of(Opcode::binget, Opcode::long_binget);
-    fits_ = fits_ && slot != TensorRecipe::no_slot;
+    fits_ = fits_ && slot != TensorPattern::no_slot;
     return slot;
   }
 
@@ -74,7 +74,7 @@ class RecipeReader {
   std::uint32_t slot_of(Opcode near, Opcode far) {
     if (sees(near)) return argument<std::uint8_t>();
     if (sees(far)) return argument<std::uint32_t>();
-    return TensorRecipe::no_slot;
+    return TensorPattern::no_slot;
   }
 
   template <Plain T>
@@ -109,13 +109,13 @@ class RecipeReader {
   bool fits_ = true;
 };
 
-void store(TensorRecipe& recipe, RecipeReader& reader) {
+void store(TensorPattern& pattern, PatternReader& reader) {
   const std::uint32_t slot = reader.stored_slot();
-  if (slot != TensorRecipe::no_slot) recipe.stored[recipe.stored_count++] = slot;
+  if (slot != TensorPattern::no_slot) pattern.stored[pattern.stored_count++] = slot;
 }
 
 /// (), (n,), (n, n), (n, n, n) or a longer one.
-TensorRecipe::Numbers read_numbers(TensorRecipe& recipe, RecipeReader& reader) {
+TensorPattern::Numbers read_numbers(TensorPattern& pattern, PatternReader& reader) {
   const std::uint64_t from = reader.position();
   if (reader.sees(Opcode::binget) || reader.sees(Opcode::long_binget)) return {{}, reader.fetched_slot()};
   if (reader.sees(Opcode::empty_tuple)) {
@@ -134,66 +134,66 @@ TensorRecipe::Numbers read_numbers(TensorRecipe& recipe, RecipeReader& reader) {
     reader.expect(Opcode::stop);  // no tuple of this kind: STOP never stands here
   }
   const Span ops{from, reader.position() - from};
-  store(recipe, reader);
+  store(pattern, reader);
   return {ops};
 }
 
-void read_storage(TensorRecipe& recipe, RecipeReader& reader) {
+void read_storage(TensorPattern& pattern, PatternReader& reader) {
   const std::uint64_t from = reader.position();
   reader.expect(Opcode::mark);
-  recipe.word_slot = reader.fetched_slot();
-  recipe.class_slot = reader.fetched_slot();
+  pattern.word_slot = reader.fetched_slot();
+  pattern.class_slot = reader.fetched_slot();
   if (reader.sees(Opcode::binunicode)) {
-    recipe.key_op = reader.unicode();
-    recipe.key_stored = reader.stored_slot();
+    pattern.key_op = reader.unicode();
+    pattern.key_stored = reader.stored_slot();
   } else {
-    recipe.key_slot = reader.fetched_slot();
+    pattern.key_slot = reader.fetched_slot();
   }
-  recipe.device_slot = reader.fetched_slot();
-  recipe.storage_count = reader.number();
+  pattern.device_slot = reader.fetched_slot();
+  pattern.storage_count = reader.number();
   if (reader.sees(Opcode::none)) reader.expect(Opcode::none);
   reader.expect(Opcode::tuple);
-  recipe.storage_id = {from, reader.position() - from};
-  store(recipe, reader);
+  pattern.storage_id = {from, reader.position() - from};
+  store(pattern, reader);
   reader.expect(Opcode::binpersid);
 }
 
 /// What follows the storage: where in it the tensor lies.
-void read_view(TensorRecipe& recipe, RecipeReader& reader) {
-  recipe.offset_op.offset = reader.position();
-  recipe.offset = reader.number();
-  recipe.offset_op.size = reader.position() - recipe.offset_op.offset;
-  recipe.sizes = read_numbers(recipe, reader);
-  recipe.strides = read_numbers(recipe, reader);
+void read_view(TensorPattern& pattern, PatternReader& reader) {
+  pattern.offset_op.offset = reader.position();
+  pattern.offset = reader.number();
+  pattern.offset_op.size = reader.position() - pattern.offset_op.offset;
+  pattern.sizes = read_numbers(pattern, reader);
+  pattern.strides = read_numbers(pattern, reader);
   reader.expect(reader.sees(Opcode::newtrue) ? Opcode::newtrue : Opcode::newfalse);
-  recipe.hooks_slot = reader.fetched_slot();
+  pattern.hooks_slot = reader.fetched_slot();
   reader.expect(Opcode::empty_tuple);
   reader.expect(Opcode::reduce);
-  store(recipe, reader);
+  store(pattern, reader);
   reader.expect(Opcode::tuple);
-  store(recipe, reader);
+  store(pattern, reader);
   reader.expect(Opcode::reduce);
-  recipe.result_stored = reader.stored_slot();
+  pattern.result_stored = reader.stored_slot();
 }
 
 }  // namespace
 
-std::optional<TensorRecipe> read_recipe(ByteView text, std::uint64_t begin) {
-  std::optional<TensorRecipe> found(std::in_place);
-  TensorRecipe& recipe = *found;
-  recipe.begin = begin;
-  RecipeReader reader(text, begin);
+std::optional<TensorPattern> read_tensor_pattern(ByteView text, std::uint64_t begin) {
+  std::optional<TensorPattern> found(std::in_place);
+  TensorPattern& pattern = *found;
+  pattern.begin = begin;
+  PatternReader reader(text, begin);
   reader.expect(Opcode::mark);
-  if (reader.is_fitting()) read_storage(recipe, reader);
-  if (reader.is_fitting()) read_view(recipe, reader);
-  recipe.end = reader.position();
-  if (!reader.is_fitting() || recipe.end > text.size()) found.reset();
+  if (reader.is_fitting()) read_storage(pattern, reader);
+  if (reader.is_fitting()) read_view(pattern, reader);
+  pattern.end = reader.position();
+  if (!reader.is_fitting() || pattern.end > text.size()) found.reset();
   return found;
 }
 
 std::vector<std::int64_t> recipe_numbers(ByteView text, Span ops) {
   std::vector<std::int64_t> numbers;
-  RecipeReader reader(text, ops.offset);
+  PatternReader reader(text, ops.offset);
   if (reader.sees(Opcode::mark)) reader.expect(Opcode::mark);
   while (reader.position() < ops.end() && reader.sees_number()) numbers.push_back(reader.number());
   return numbers;

@@ -15,7 +15,7 @@ namespace tare {
 /// ( ("storage", class, key, device, count[, None]) BINPERSID, offset, sizes, strides, flag, OrderedDict() ) REDUCE
 /// with "storage", class, device and OrderedDict fetched from the memo, and the rest written out (key and tuples: or
 /// fetched). Slots are numbers in the memo, no_slot where there is none.
-struct TensorRecipe {
+struct TensorPattern {
   static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
   static constexpr std::size_t most_slots = 8;
 
@@ -47,10 +47,10 @@ namespace unread_part {
 inline constexpr std::size_t storage_class = 4, key = 5, device = 6, sizes = 7, strides = 8;
 }
 
-/// The recipe that starts at `begin`, or nothing where the opcodes there are any others.
-std::optional<TensorRecipe> read_recipe(ByteView text, std::uint64_t begin);
+/// The pattern that starts at `begin`, or nothing where the opcodes there are any others.
+std::optional<TensorPattern> read_tensor_pattern(ByteView text, std::uint64_t begin);
 
-/// The numbers of a tuple that is written out. REQUIRES: opcodes that read_recipe gave.
+/// The numbers of a tuple that is written out. REQUIRES: opcodes that read_tensor_pattern gave.
 std::vector<std::int64_t> recipe_numbers(ByteView text, Span ops);
 
 }  // namespace tare

@@ -8,9 +8,9 @@
 namespace tare {
 namespace {
 
-class Outline final : public PickleStack {
+class ValueExtents final : public PickleStack {
  public:
-  explicit Outline(std::span<const std::uint64_t> wanted) : wanted_(wanted), found_(wanted.size()) {}
+  explicit ValueExtents(std::span<const std::uint64_t> wanted) : wanted_(wanted), found_(wanted.size()) {}
 
   void read(const PickleOp& op) {
     follow(op);
@@ -40,10 +40,10 @@ class Outline final : public PickleStack {
 
 std::vector<WrittenItem> written_items(ByteView text, std::uint64_t begin, std::uint64_t end,
                                        std::span<const std::uint64_t> wanted) {
-  Outline outline(wanted);
+  ValueExtents extents(wanted);
   PickleScanner scanner(text, "", begin);
-  while (scanner.position() < end) outline.read(scanner.next());
-  return std::move(outline).items();
+  while (scanner.position() < end) extents.read(scanner.next());
+  return std::move(extents).items();
 }
 
 }  // namespace tare

@@ -104,8 +104,8 @@ Description description_of(const Pickle& pickle, std::uint64_t begin, NodeId ten
   const Tree& tree = pickle.tree;
   if (tree.arguments(tensor) == nowhere) {
     const auto parts = tree.parts(tensor);
-    const auto recipe = read_recipe(tree.bytes(), tree.span(tensor).offset);
-    return {recipe->storage_id, recipe->offset_op, parts[unread_part::storage_class]};
+    const auto pattern = read_tensor_pattern(tree.bytes(), tree.span(tensor).offset);
+    return {pattern->storage_id, pattern->offset_op, parts[unread_part::storage_class]};
   }
   const auto arguments = tree.items(tree.arguments(tensor));
   const NodeId id = tree.arguments(arguments[0]);
@@ -117,8 +117,8 @@ Description description_of(const Pickle& pickle, std::uint64_t begin, NodeId ten
 
 }  // namespace
 
-std::vector<Replacement> own_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key,
-                                     std::uint64_t size) {
+std::vector<Replacement> detach_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key,
+                                        std::uint64_t size) {
   const Tree& tree = pickle.tree;
   const Description old = description_of(pickle, begin, tensor);
   const StorageId id = storage_id(tree.bytes(), old.storage_id);

@@ -12,7 +12,7 @@ namespace tare {
 
 /// What changes in the pickle so that the tensor starts storage `key`, of `size` bytes. Throws `refused` where the
 /// description is written so that other places of the pickle refer back into it.
-std::vector<Replacement> own_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key,
-                                     std::uint64_t size);
+std::vector<Replacement> detach_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key,
+                                        std::uint64_t size);
 
 }  // namespace tare

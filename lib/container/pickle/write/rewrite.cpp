@@ -242,7 +242,7 @@ class Rewriter {
   void move(const NodeChange& change, Bytes elements) {
     const std::uint64_t size = elements.size();
     const std::string key = new_storage(std::move(elements), change.meaning);
-    for (Replacement& replacement : own_storage(pickle_, begin_, change.node, key, size)) {
+    for (Replacement& replacement : detach_storage(pickle_, begin_, change.node, key, size)) {
       in_place_.push_back(std::move(replacement));
     }
   }
@@ -302,13 +302,13 @@ class Rewriter {
       holders_.require_one(shape, change);
       return tree_.span(tree_.items(shape)[0]).offset;
     }
-    const auto recipe = read_recipe(tree_.bytes(), tree_.span(change.node).offset);
-    if (recipe->sizes.slot != TensorRecipe::no_slot) {
+    const auto pattern = read_tensor_pattern(tree_.bytes(), tree_.span(change.node).offset);
+    if (pattern->sizes.slot != TensorPattern::no_slot) {
       throw Error(Status::refused, change.meaning + ": another tensor of the file shares its shape",
                   "load the checkpoint with its framework and save it anew");
     }
-    const bool is_marked = tree_.bytes()[recipe->sizes.ops.offset] == static_cast<std::byte>(Opcode::mark);
-    return recipe->sizes.ops.offset + (is_marked ? 1 : 0);
+    const bool is_marked = tree_.bytes()[pattern->sizes.ops.offset] == static_cast<std::byte>(Opcode::mark);
+    return pattern->sizes.ops.offset + (is_marked ? 1 : 0);
   }
 
   /// None where an object stood that was made and filled: it is taken from the stack again.
