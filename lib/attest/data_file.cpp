@@ -4,8 +4,11 @@
 #include <array>
 
 #include "lib/attest/other_nature.hpp"
+#include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/container/crc32c.hpp"
+#include "lib/container/protobuf.hpp"
 
 namespace tare {
 namespace {
@@ -38,6 +41,40 @@ bool is_text(std::string_view text) {
   return is_utf8(text) && std::none_of(text.begin(), text.end(), is_control);
 }
 
+/// SentencePiece's tokenizer: a message of pieces, each with its text, and of the trainer's and normaliser's settings.
+bool is_sentence_pieces(const Source& source) {
+  constexpr std::uint64_t piece = 1, last_known = 5;
+  ProtobufReader reader(source);
+  try {
+    for (Span left{0, source.size()}; left.size > 0;) {
+      const ProtobufField field = reader.take(left);
+      if (!field.is_run || field.number < piece || field.number > last_known) return false;
+      if (field.number != piece || field.run.size == 0) continue;
+      Span inner = field.run;
+      const ProtobufField text = reader.take(inner);
+      if (text.number != 1 || !text.is_run) return false;
+    }
+    return source.size() > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// TensorBoard's: records, each with a CRC of its length and one of its bytes.
+bool is_event_file(std::string_view bytes) {
+  constexpr std::size_t head = 12, tail = 4;
+  while (!bytes.empty()) {
+    if (bytes.size() < head + tail) return false;
+    const ByteView view = as_bytes(bytes);
+    const auto size = load_le<std::uint64_t>(view.data());
+    if (masked_crc32c(view.first(8)) != load_le<std::uint32_t>(view.data() + 8)) return false;
+    if (size > bytes.size() - head - tail) return false;
+    if (masked_crc32c(view.subspan(head, size)) != load_le<std::uint32_t>(view.data() + head + size)) return false;
+    bytes.remove_prefix(head + size + tail);
+  }
+  return true;
+}
+
 std::string doubt_of_text(const Source& source, std::string_view name, std::string_view text) {
   if (text.starts_with("#!")) return "is a script";
   const std::string ending = extension(name);
@@ -66,7 +103,9 @@ std::string doubt_of_file(const Source& source, std::string_view name, std::stri
   if (std::any_of(harmless.begin(), harmless.end(), begins)) return other_nature(source, picture_format);
   if (source.size() > most_text) return std::string(otherwise);
   const Bytes bytes = source.read({0, source.size()});
-  return is_text(as_text(bytes)) ? doubt_of_text(source, name, as_text(bytes)) : std::string(otherwise);
+  if (is_text(as_text(bytes))) return doubt_of_text(source, name, as_text(bytes));
+  const bool is_known = is_event_file(as_text(bytes)) || is_sentence_pieces(source);
+  return is_known ? other_nature(source, record_format) : std::string(otherwise);
 }
 
 }  // namespace tare

@@ -1,4 +1,4 @@
-// Files beside a checkpoint's own: texts, pictures, code, and what nobody knows.
+// Files beside a checkpoint's own: texts, pictures, tokenizers, TensorBoard's events, code, and what nobody knows.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace tare {
 
-/// What is wrong with a file that is in no container's format, in words; empty for text, pictures and nothing at all,
-/// which no loader runs. `otherwise` is what is said of bytes that are none of these.
+/// What is wrong with a file that is in no container's format, in words; empty for text, pictures,
+/// tokenizers, events and nothing at all, which no loader runs. `otherwise` is what is said of bytes that are none of
+/// these.
 std::string doubt_of_file(const Source& source, std::string_view name, std::string_view otherwise);
 
 /// By its ending: scripts, programs, libraries.

@@ -16,7 +16,7 @@ constexpr auto pickles = std::to_array<std::string_view>({"pickle", "torch_legac
 constexpr auto zips = std::to_array<std::string_view>({"torch_zip", "npz", "keras"});
 /// Others may well end with a tensor that holds an archive.
 constexpr auto never_end_with_zip =
-    std::to_array<std::string_view>({text_format, picture_format, "json", "msgpack", "npy", "hdf5"});
+    std::to_array<std::string_view>({text_format, picture_format, record_format, "json", "msgpack", "npy", "hdf5"});
 
 template <typename Names>
 bool holds(const Names& names, std::string_view name) {

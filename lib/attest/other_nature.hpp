@@ -15,6 +15,7 @@ std::string other_nature(const Source& source, std::string_view format);
 /// Formats of files that are no container's.
 inline constexpr std::string_view text_format = "text";
 inline constexpr std::string_view picture_format = "picture";
-inline constexpr std::string_view raw_format = "raw";  ///< elements, packed or not, that another file speaks of
+inline constexpr std::string_view record_format = "records";  ///< of a tokenizer, of events
+inline constexpr std::string_view raw_format = "raw";         ///< elements, packed or not, that another file speaks of
 
 }  // namespace tare

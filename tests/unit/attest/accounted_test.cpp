@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "lib/attest/attest.hpp"
+#include "lib/container/crc32c.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;
@@ -94,6 +95,28 @@ TEST_CASE("what people keep beside checkpoints is data") {
   CHECK(folder.attested().unread.empty());
   CHECK(folder.attested().is_plain());
   CHECK(folder.attested().files.size() == 12);
+}
+
+TEST_CASE("tokenizers and TensorBoard's events are data as long as every byte is one of theirs") {
+  const Folder folder;
+  const std::string pieces = "\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\2"s + "\x12\2\x10\1"s;
+  folder.write("tokenizer.model", pieces);
+  CHECK(folder.told("tokenizer.model").empty());
+  folder.write("tokenizer.model", pieces + "\x0a\x7f");
+  CHECK(!folder.told("tokenizer.model").empty());
+  fs::remove(folder.path() / "tokenizer.model");
+
+  const auto masked = [](const std::string& bytes) {
+    Bytes crc;
+    append_le(crc, masked_crc32c(as_bytes(bytes)));
+    return std::string(as_text(crc));
+  };
+  const std::string size = "\x02\0\0\0\0\0\0\0"s;
+  const std::string record = size + masked(size) + "\1\xff" + masked("\1\xff");
+  folder.write("runs/events.out.tfevents.1", record + record);
+  CHECK(folder.told("runs/events.out.tfevents.1").empty());
+  folder.write("runs/events.out.tfevents.1", record + "\1");
+  CHECK(!folder.told("runs/events.out.tfevents.1").empty());
 }
 
 TEST_CASE("files, bytes and calls are counted") {
