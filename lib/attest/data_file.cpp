@@ -41,20 +41,32 @@ bool is_text(std::string_view text) {
   return is_utf8(text) && std::none_of(text.begin(), text.end(), is_control);
 }
 
-/// SentencePiece's tokenizer: a message of pieces, each with its text, and of the trainer's and normaliser's settings.
+/// A piece is a text, its score and its kind. TensorFlow's graphs, which run, have a text for an operation there.
+bool is_piece(ProtobufReader& reader, Span left) {
+  constexpr std::uint64_t text = 1, kind = 3;
+  bool has_text = false;
+  while (left.size > 0) {
+    const ProtobufField field = reader.take(left);
+    if (field.number > kind || field.is_run != (field.number == text)) return false;
+    has_text |= field.is_run;
+  }
+  return has_text;
+}
+
+/// SentencePiece's tokenizer: a message of pieces, and of the trainer's and normaliser's settings.
 bool is_sentence_pieces(const Source& source) {
   constexpr std::uint64_t piece = 1, last_known = 5;
   ProtobufReader reader(source);
+  bool has_piece = false;
   try {
     for (Span left{0, source.size()}; left.size > 0;) {
       const ProtobufField field = reader.take(left);
       if (!field.is_run || field.number < piece || field.number > last_known) return false;
-      if (field.number != piece || field.run.size == 0) continue;
-      Span inner = field.run;
-      const ProtobufField text = reader.take(inner);
-      if (text.number != 1 || !text.is_run) return false;
+      if (field.number != piece) continue;
+      if (!is_piece(reader, field.run)) return false;
+      has_piece = true;
     }
-    return source.size() > 0;
+    return has_piece;
   } catch (const Error&) {
     return false;
   }

@@ -104,6 +104,9 @@ TEST_CASE("tokenizers and TensorBoard's events are data as long as every byte is
   CHECK(folder.told("tokenizer.model").empty());
   folder.write("tokenizer.model", pieces + "\x0a\x7f");
   CHECK(!folder.told("tokenizer.model").empty());
+  const std::string graph = "\x0a\x0d\x0a\5write\x12\4Save"s + "\x22\2\x08\x09"s;
+  folder.write("tokenizer.model", graph);
+  CHECK(!folder.told("tokenizer.model").empty());
   fs::remove(folder.path() / "tokenizer.model");
 
   const auto masked = [](const std::string& bytes) {
