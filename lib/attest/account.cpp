@@ -16,10 +16,10 @@ namespace {
 /// Findings that say that not all bytes are what they seem, or not to every reader.
 constexpr auto doubtful = std::to_array<std::string_view>(
     {"trailing-bytes", "trailing-data", "duplicate-entry", "crc-mismatch", "size-mismatch", "unsafe-name",
-     "array-not-read", "item-not-read", "pickle-protocol", "record-version"});
+     "array-not-read", "item-not-read", "config-not-read", "pickle-protocol", "record-version"});
 
 /// Of formats whose keys name what is loaded: a reader may take the first one.
-constexpr auto keyed_formats = std::to_array<std::string_view>({"json", "msgpack", "keras"});
+constexpr auto keyed_formats = std::to_array<std::string_view>({"json", "msgpack", "keras_config"});
 
 /// Records that torch.save writes beside its storages.
 constexpr auto torch_records =

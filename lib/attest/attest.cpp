@@ -29,12 +29,12 @@ namespace {
 /// Byte tensors without an extra state's key are data of all kinds: only small ones are looked into.
 constexpr std::uint64_t small_tensor_bytes = std::uint64_t{1} << 16;
 
-/// Formats that hold pickles, which are read here, or nothing but data. Others may hold code for a loader of their own
-/// (Keras's layers).
+/// Formats of which all that a loader would run is read here: pickles, Keras's configurations; or that hold nothing but
+/// data.
 constexpr std::string_view judged_formats[] = {
     "torch_zip",     "torch_legacy",      "torch_dcp", "pickle", "safetensors", "mindspore",
     "tensor_bundle", "paddle_lod_tensor", "msgpack",   "zarr",   "ocdbt",       "json",
-    "npy",           "npy_stream",        "npz"};
+    "npy",           "npy_stream",        "npz",       "hdf5",   "keras",       "keras_config"};
 
 /// What torch.load reads, and weights_only with it.
 constexpr std::string_view torch_formats[] = {"torch_zip", "torch_legacy", "torch_tar"};

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/container/keras_class.hpp"
 #include "lib/json/reader.hpp"
 
 namespace tare {
@@ -19,18 +22,55 @@ std::string_view text_at(const Tree& tree, NodeId map, std::string_view key) {
   return text != nowhere && tree.kind(text) == Kind::string ? tree.text(text) : std::string_view();
 }
 
-bool is_from_keras(std::string_view module) {
-  return module.empty() || module == "keras" || module == "builtins" || module.starts_with("keras.");
+/// Objects that name what they are elsewhere than as their class.
+struct Form {
+  std::string_view class_name;
+  std::string_view named_by;
+};
+constexpr Form forms[] = {{"function", "config"}, {"builtin_function_or_method", "config"}, {"__typespec__", "spec_name"}};
+
+constexpr std::string_view lambda = "__lambda__";
+
+/// Where Keras looks for a class of which the configuration does not say the module.
+constexpr std::string_view own_layers = "keras.layers";
+
+/// What loading `map` makes Keras import or run; nothing where it is one of Keras's own, or no object.
+std::optional<GlobalName> foreign_name(const Tree& tree, NodeId map) {
+  std::string_view name = text_at(tree, map, "class_name");
+  if (name.empty()) return std::nullopt;
+  const std::uint64_t offset = tree.span(map).offset;
+  if (name == lambda) return GlobalName{"marshal", "loads", offset};
+  for (const Form& form : forms) {
+    if (name == form.class_name) name = text_at(tree, map, form.named_by);
+  }
+  const std::string_view module = text_at(tree, map, "module");
+  if (is_keras_class(module, name)) return std::nullopt;
+  return GlobalName{std::string(module.empty() ? own_layers : module), std::string(name), offset};
 }
 
-/// Empty where the object is one of Keras's own.
-std::string problem_of(const Tree& tree, NodeId map) {
-  const std::string_view class_name = text_at(tree, map, "class_name");
-  const std::string_view module = text_at(tree, map, "module");
-  if (class_name == "__lambda__") return "config.json holds marshalled Python code (a lambda): never run";
-  if (class_name.empty() || is_from_keras(module)) return {};
-  return fmt::format("config.json names {}.{}, outside Keras: never imported", module, class_name);
+std::string problem_of(const GlobalName& name) {
+  if (name.module == "marshal") return "config.json holds marshalled Python code (a lambda): never run";
+  return fmt::format("config.json names {}.{}, outside Keras: never imported", name.module, name.name);
 }
+
+/// A configuration by itself, for whoever asks what loading it does.
+class KerasConfiguration final : public Container {
+ public:
+  KerasConfiguration(std::string name, KerasConfig config) : name_(std::move(name)), config_(std::move(config)) {}
+
+  [[nodiscard]] std::string_view format() const override { return "keras_config"; }
+  [[nodiscard]] const Tree& tree() const override { return config_.tree ? *config_.tree : none_; }
+  [[nodiscard]] const std::vector<Finding>& findings() const override { return config_.findings; }
+  [[nodiscard]] std::vector<GlobalName> globals() const override { return config_.foreign; }
+  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
+    throw Error(Status::refused, name_ + ": what a model is made of is only read");
+  }
+
+ private:
+  std::string name_;
+  KerasConfig config_;
+  Tree none_;
+};
 
 }  // namespace
 
@@ -51,12 +91,22 @@ KerasConfig read_keras_config(ByteView text, const std::string& source, const st
     const Tree& tree = config.tree.emplace(std::move(contents.tree()));
     for (NodeId node = 0; node < tree.size(); ++node) {
       if (tree.kind(node) != Kind::map) continue;
-      if (std::string problem = problem_of(tree, node); !problem.empty()) warn("opaque-class", std::move(problem));
+      auto name = foreign_name(tree, node);
+      if (!name) continue;
+      warn("opaque-class", problem_of(*name));
+      tree.take_memory(sizeof *name + name->module.size() + name->name.size());
+      config.foreign.push_back(std::move(*name));
     }
   } catch (const Error& error) {
     warn("config-not-read", error.what());
   }
   return config;
+}
+
+std::unique_ptr<Container> open_keras_config(const std::shared_ptr<const Source>& source) {
+  const std::uint64_t size = std::min<std::uint64_t>(source->size(), limits::max_small_text_bytes);
+  KerasConfig config = read_keras_config(source->read({0, size}), source->name(), source->budget());
+  return std::make_unique<KerasConfiguration>(source->name(), std::move(config));
 }
 
 }  // namespace tare

@@ -39,15 +39,16 @@ BELOW["tools"] = BELOW["capi"] = [*BELOW]
 # of them but through its DOORS.
 INSIDE = {
     "lib/container": {
-        "hdf5": [], "json": [], "mindspore": [], "msgpack": [], "orbax": [], "paddle": [], "safetensors": [],
+        "json": [], "mindspore": [], "msgpack": [], "orbax": [], "paddle": [], "safetensors": [],
         "tensorflow": [], "zip": [],
         "pickle/globals/dangerous": [],
         "pickle/globals": ["pickle/globals/dangerous"],
         "pickle/read": ["pickle/globals"],
         "pickle/write": ["pickle/read"],
         "pickle": ["pickle/read", "pickle/write"],
+        "hdf5": ["pickle", "pickle/read"],
         "numpy": ["pickle", "zip"],
-        "keras": ["hdf5", "numpy", "zip"],
+        "keras": ["hdf5", "json", "numpy", "zip"],
         "torch": ["pickle", "pickle/read", "pickle/write", "safetensors", "zip"],
     },
 }

@@ -8,10 +8,6 @@
 namespace tare {
 namespace {
 
-/// Names are a few, texts short: a model's configuration, which is long, is nothing that a scaler's place needs.
-constexpr std::uint64_t most_texts = 256;
-constexpr std::uint64_t longest_text = 1024;
-
 /// Parts of version 1 are padded to a multiple of 8 bytes.
 std::uint64_t padded(std::uint64_t size, std::uint64_t version) {
   return version == 1 ? (size + 7) / 8 * 8 : size;
@@ -56,14 +52,14 @@ std::vector<Hdf5Attribute> read_hdf5_attributes(Hdf5File& file, const Hdf5Header
 }
 
 std::optional<std::vector<std::string>> hdf5_texts(Hdf5File& file, const Hdf5Header& header,
-                                                   const Hdf5Attribute& attribute) {
+                                                   const Hdf5Attribute& attribute, const Hdf5TextBounds& bounds) {
   const bool is_variable = attribute.type.form == Hdf5Type::Form::variable_text;
   if (!is_variable && attribute.type.form != Hdf5Type::Form::text) return std::nullopt;
   std::uint64_t count = 1;
   for (const std::int64_t size : attribute.shape) {
-    if (size < 0 || static_cast<std::uint64_t>(size) > most_texts) return std::nullopt;
+    if (size < 0 || static_cast<std::uint64_t>(size) > bounds.most) return std::nullopt;
     count *= static_cast<std::uint64_t>(size);
-    if (count > most_texts) return std::nullopt;
+    if (count > bounds.most) return std::nullopt;
   }
   Hdf5Fields elements(header.data(attribute.value), "attribute");
   std::vector<std::string> texts;
@@ -71,10 +67,10 @@ std::optional<std::vector<std::string>> hdf5_texts(Hdf5File& file, const Hdf5Hea
     const ByteView element = elements.take(attribute.type.size);
     if (is_variable) {
       const Span text = find_hdf5_global(file, read_hdf5_heap_id(element));
-      if (text.size > longest_text) return std::nullopt;
+      if (text.size > bounds.longest) return std::nullopt;
       texts.emplace_back(as_text(file.read(text.offset, text.size)));
     } else {
-      const std::string_view text = as_text(element).substr(0, longest_text);
+      const std::string_view text = as_text(element).substr(0, bounds.longest);
       texts.emplace_back(text.substr(0, text.find('\0')));
     }
   }

@@ -3,58 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "lib/container/hdf5/layout.hpp"
 
 namespace tare {
 namespace {
 
-/// Classes of layouts, by number.
-enum class Layout : std::uint8_t { compact, contiguous, chunked, virtual_data };
-
-constexpr auto layout_names = std::to_array<std::string_view>({
-    "compact",
-    "contiguous",
-    "a chunked dataset, whose data may be compressed",
-    "a virtual dataset, whose data are in other files",
-});
-
-/// Where a layout message says that the data are: in the message itself or in the file. How many bytes follows from the
-/// dataspace and the type.
-struct Place {
-  bool in_message = false;
-  std::uint64_t begin = 0;  ///< in the message; or an address
-};
-
-Layout layout_of(std::uint64_t number) {
-  if (number >= layout_names.size()) throw Hdf5NotRead{fmt::format("a layout of unknown class {}", number)};
-  const auto layout = static_cast<Layout>(number);
-  if (layout == Layout::chunked || layout == Layout::virtual_data) {
-    throw Hdf5NotRead{std::string(layout_names[number])};
-  }
+Hdf5Layout require_in_one(const Hdf5Layout& layout) {
+  using enum Hdf5Layout::Form;
+  if (layout.form == chunked) throw Hdf5NotRead{"a chunked dataset, whose data may be compressed"};
+  if (layout.form == virtual_data) throw Hdf5NotRead{"a virtual dataset, whose data are in other files"};
   return layout;
-}
-
-/// Versions 1 and 2, of HDF5 before 1.6.3.
-Place read_old_layout(Hdf5Fields fields, std::size_t message_size) {
-  const std::uint64_t dimensions = fields.number(1);
-  const Layout layout = layout_of(fields.number(1));
-  fields.skip(5);
-  if (layout == Layout::contiguous) return {false, fields.address()};
-  fields.skip(4 * dimensions + 4);
-  return {true, message_size - fields.rest().size()};
-}
-
-Place read_layout(ByteView message) {
-  Hdf5Fields fields(message, "layout message");
-  const std::uint64_t version = fields.number(1);
-  if (version < 1 || version > 5) throw Hdf5NotRead{fmt::format("a layout message of version {}", version)};
-  if (version < 3) return read_old_layout(fields, message.size());
-  if (layout_of(fields.number(1)) == Layout::compact) {
-    fields.skip(2);
-    return {true, message.size() - fields.rest().size()};
-  }
-  return {false, fields.address()};
 }
 
 const Hdf5Message& require_message(const Hdf5Header& header, Hdf5MessageType type, std::string_view what) {
@@ -114,13 +74,13 @@ Hdf5Dataset read_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const st
   stored.tensor.shape = read_hdf5_shape(header.data(require_message(header, Hdf5MessageType::dataspace, "dataspace")));
   const Hdf5Type type = read_hdf5_type(header.data(require_message(header, Hdf5MessageType::datatype, "datatype")));
   // First how it is stored: that is the better reason.
-  const Place place = read_layout(header.data(layout));
+  const Hdf5Layout place = require_in_one(read_hdf5_layout(header.data(layout)));
   stored.tensor.type = element_of(type, file, header, attributes);
   stored.order = type.order;
   const std::uint64_t size = require_size(stored.tensor);
   stored.place.size = size;
   if (size == 0) return {std::move(stored), false, std::nullopt};
-  if (place.in_message) {
+  if (place.form == Hdf5Layout::Form::compact) {
     if (place.begin > layout.size || size > layout.size - place.begin) {
       throw Hdf5NotRead{fmt::format("{} bytes of data, which its header has not", size)};
     }

@@ -48,6 +48,12 @@ const Bytes& Hdf5File::page(std::uint64_t number) {
 }
 
 Bytes Hdf5File::read(std::uint64_t address, std::uint64_t size) {
+  Bytes bytes = look(address, size);
+  note(address, size);
+  return bytes;
+}
+
+Bytes Hdf5File::look(std::uint64_t address, std::uint64_t size) {
   if (size > max_block) fail(fmt::format("metadata of {} bytes at address {}", size, address));
   taken_ += size;
   if (taken_ > source_->size() + free_bytes) fail("its metadata refer to the same blocks over and over");
@@ -56,7 +62,6 @@ Bytes Hdf5File::read(std::uint64_t address, std::uint64_t size) {
     fail(fmt::format("{} bytes of metadata at address {} pass the end of the file", size, address));
   }
   const std::uint64_t start = base_ + address;
-  note_block({start, size});
   Bytes bytes;
   bytes.reserve(size);
   while (bytes.size() < size) {
@@ -68,7 +73,8 @@ Bytes Hdf5File::read(std::uint64_t address, std::uint64_t size) {
   return bytes;
 }
 
-void Hdf5File::note_block(Span block) {
+void Hdf5File::note(std::uint64_t address, std::uint64_t size) {
+  const Span block{base_ + address, std::min(size, left(address))};
   if (!blocks_.empty() && blocks_.back().end() == block.offset) {
     blocks_.back().size += block.size;
     return;

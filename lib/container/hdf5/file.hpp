@@ -59,8 +59,12 @@ class Hdf5File {
   /// A block of metadata. Throws `corrupt` where it passes the end of the file or is larger than any real one.
   /// All reads together are limited, too: a small file can refer to one block many times.
   [[nodiscard]] Bytes read(std::uint64_t address, std::uint64_t size);
+  /// The same, of bytes of which some may mean nothing: those that do are for the caller to note.
+  [[nodiscard]] Bytes look(std::uint64_t address, std::uint64_t size);
+  /// Bytes that mean something: what of them lies in the file.
+  void note(std::uint64_t address, std::uint64_t size);
 
-  /// Everything that was read, in the file: metadata that no value may stand in.
+  /// Everything that was read or noted, in the file: metadata that no value may stand in.
   [[nodiscard]] const std::vector<Span>& read_so_far() const { return blocks_; }
 
   /// Throws `corrupt`: the whole file is not to be trusted.
@@ -80,7 +84,6 @@ class Hdf5File {
     Bytes bytes;
   };
   const Bytes& page(std::uint64_t number);
-  void note_block(Span block);
 
   std::shared_ptr<const Source> source_;
   std::uint64_t base_ = 0;

@@ -53,6 +53,7 @@ class SymbolTables {
     fields.skip(1);
     const std::uint64_t count = fields.number(2);
     const Bytes entries = file_.read(address + head_size, count * entry_size);
+    file_.note(address + head_size + count * entry_size, 8);  // one key more than children
     Hdf5Fields entry(entries, "B-tree");
     std::vector<std::uint64_t> children;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -79,7 +80,9 @@ class SymbolTables {
       link.header = entry.address();
       if (entry.number(4) == soft_link) {
         link.header = hdf5_no_address;
-        link.by_name = "soft link";
+        link.by_name = hdf5_soft_link;
+        entry.skip(4);
+        names_.text(entry.number(4));  // where it leads
       }
       links_.push_back(std::move(link));
     }
@@ -111,7 +114,7 @@ Hdf5Link read_hdf5_link(ByteView message) {
   if (type == hard) {
     link.header = fields.address();
   } else {
-    link.by_name = type == soft ? "soft link" : type == external ? "link to another file" : "user-defined link";
+    link.by_name = type == soft ? hdf5_soft_link : type == external ? "link to another file" : "user-defined link";
   }
   return link;
 }

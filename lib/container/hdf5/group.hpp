@@ -9,6 +9,9 @@
 
 namespace tare {
 
+/// What a link by a path inside the file is called.
+inline constexpr std::string_view hdf5_soft_link = "soft link";
+
 struct Hdf5Link {
   std::string name;
   std::uint64_t header = hdf5_no_address;  ///< address of the object's header; none for a link by name

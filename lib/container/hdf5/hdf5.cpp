@@ -9,6 +9,7 @@
 #include "lib/base/error.hpp"
 #include "lib/container/element_patch.hpp"
 #include "lib/container/hdf5/checksum.hpp"
+#include "lib/container/hdf5/reach.hpp"
 #include "lib/container/hdf5/tree.hpp"
 #include "lib/container/keras_config.hpp"
 #include "lib/container/preview.hpp"
@@ -20,8 +21,7 @@ class Hdf5 final : public Container, public WithConfiguration {
  public:
   explicit Hdf5(std::shared_ptr<const Source> source) : source_(std::move(source)) {
     Hdf5File file(source_);
-    const std::uint64_t root = read_hdf5_superblock(file);
-    contents_ = read_hdf5_tree(file, root);
+    contents_ = read_hdf5_tree(file, read_hdf5_superblock(file).root);
     StoredTensors::install(contents_.tensors, contents_.tree);
     findings_ = file.findings();
     read_configuration();
@@ -32,6 +32,7 @@ class Hdf5 final : public Container, public WithConfiguration {
   [[nodiscard]] const Tree& tree() const override { return contents_.tree; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
   [[nodiscard]] const Tree* configuration() const override { return configuration_ ? &*configuration_ : nullptr; }
+  [[nodiscard]] std::vector<InnerDocument> inner_documents() const override { return hdf5_inner_documents(source_); }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     FileChange all;
     std::map<std::uint64_t, std::uint64_t> covered;  // blocks whose checksums change: offset, size

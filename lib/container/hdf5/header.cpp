@@ -20,7 +20,7 @@ class HeaderReader {
   HeaderReader(Hdf5File& file, std::uint64_t address) : file_(file), address_(address) {}
 
   Hdf5Header read() {
-    const Bytes start = file_.read(address_, std::min(old_prefix, file_.left(address_)));
+    const Bytes start = file_.look(address_, std::min(old_prefix, file_.left(address_)));
     is_new_ = as_text(start).starts_with(header_signature);
     is_new_ ? read_new() : read_old(start);
     while (!continuations_.empty()) {
@@ -42,7 +42,7 @@ class HeaderReader {
 
   void read_new() {
     constexpr std::uint64_t longest_prefix = 34;  // times, phase change values, 8 bytes of size
-    const Bytes start = file_.read(address_, std::min(longest_prefix, file_.left(address_)));
+    const Bytes start = file_.look(address_, std::min(longest_prefix, file_.left(address_)));
     Hdf5Fields fields(start, "object header");
     fields.skip(header_signature.size());
     if (fields.number(1) != 2) throw Hdf5NotRead{"an object header of an unknown version"};

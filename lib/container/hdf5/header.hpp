@@ -9,6 +9,7 @@ namespace tare {
 
 /// Types of the messages that are looked at.
 enum class Hdf5MessageType : std::uint16_t {
+  nothing = 0x00,  ///< room that was left, or became free
   dataspace = 0x01,
   link_info = 0x02,
   datatype = 0x03,
@@ -17,9 +18,11 @@ enum class Hdf5MessageType : std::uint16_t {
   layout = 0x08,
   filters = 0x0b,
   attribute = 0x0c,
+  shared_messages = 0x0f,
   continuation = 0x10,
   symbol_table = 0x11,
   attribute_info = 0x15,
+  last_known = 0x18,
 };
 
 /// A header, or one of its continuations. Blocks of version 2 end with a checksum.

@@ -16,7 +16,10 @@ class Hdf5LocalHeap {
   [[nodiscard]] std::string text(std::uint64_t offset) const;
 
  private:
-  std::shared_ptr<Budget> budget_;
+  void note_free_blocks(std::uint64_t first) const;
+
+  Hdf5File& file_;
+  std::uint64_t data_at_ = 0;
   Bytes data_;
 };
 
@@ -32,5 +35,11 @@ Hdf5HeapId read_hdf5_heap_id(ByteView element);
 /// Where the first `id.length` bytes of that object stand (an address). Throws Hdf5NotRead where it is shorter, or
 /// there is none.
 Span find_hdf5_global(Hdf5File& file, const Hdf5HeapId& id);
+
+/// The whole object, whatever length the element says.
+Span find_hdf5_global_object(Hdf5File& file, const Hdf5HeapId& id);
+
+/// Notes what a global heap is beside its objects' bytes: where each begins, and how long it is.
+void note_hdf5_global_heap(Hdf5File& file, std::uint64_t address);
 
 }  // namespace tare

@@ -36,15 +36,15 @@ void require_wide_addresses(const Hdf5File& file, std::uint64_t offsets, std::ui
 }
 
 /// `end` counts from the file's start as it was when the superblock stood at `base`. Where it stands elsewhere now,
-/// somebody has put a block in front or taken one away: HDF5 goes by where it stands.
-void require_end(const Hdf5File& file, std::uint64_t base, std::uint64_t end) {
+/// somebody has put a block in front or taken one away: HDF5 goes by where it stands. Returns it counted from there.
+std::uint64_t require_end(const Hdf5File& file, std::uint64_t base, std::uint64_t end) {
   const std::uint64_t length = end - std::min(end, base);
-  if (length <= file.left(0)) return;
+  if (length <= file.left(0)) return length;
   file.fail(fmt::format("the superblock says {} bytes, there are {}", length, file.left(0)));
 }
 
 /// Versions 0 and 1: the root group stands in a symbol table entry at the end.
-std::uint64_t read_old(Hdf5File& file, std::uint64_t version) {
+Hdf5Superblock read_old(Hdf5File& file, std::uint64_t version) {
   const std::uint64_t more = version == 0 ? 0 : 4;
   const Bytes block = file.read(0, 96 + more);
   Hdf5Fields fields(block, "superblock");
@@ -53,15 +53,17 @@ std::uint64_t read_old(Hdf5File& file, std::uint64_t version) {
   const std::uint64_t lengths = fields.number(1);
   require_wide_addresses(file, offsets, lengths);
   fields.skip(9 + more);  // sizes of tree nodes, flags
+  Hdf5Superblock found;
   const std::uint64_t base = fields.address();
+  found.free_space = fields.address();
+  found.end = require_end(file, base, fields.address());
+  found.driver = fields.address();
   fields.skip(8);
-  const std::uint64_t end = fields.address();
-  fields.skip(8 + 8);
-  require_end(file, base, end);
-  return fields.address();
+  found.root = fields.address();
+  return found;
 }
 
-std::uint64_t read_new(Hdf5File& file) {
+Hdf5Superblock read_new(Hdf5File& file) {
   const Bytes block = file.read(0, 48);
   Hdf5Fields fields(block, "superblock");
   fields.skip(signature.size() + 1);
@@ -69,9 +71,10 @@ std::uint64_t read_new(Hdf5File& file) {
   const std::uint64_t lengths = fields.number(1);
   require_wide_addresses(file, offsets, lengths);
   const std::uint64_t flags = fields.number(1);
+  Hdf5Superblock found;
   const std::uint64_t base = fields.address();
-  fields.skip(8);
-  require_end(file, base, fields.address());
+  found.extension = fields.address();
+  found.end = require_end(file, base, fields.address());
   file.require_checksum(block, 0, "superblock");
   constexpr std::uint64_t open_for_writing = 1;
   if ((flags & open_for_writing) != 0) {
@@ -79,7 +82,8 @@ std::uint64_t read_new(Hdf5File& file) {
               "the superblock says that a program has the file open for writing, or died so: HDF5 "
               "itself opens it only after `h5clear -s`");
   }
-  return fields.address();
+  found.root = fields.address();
+  return found;
 }
 
 }  // namespace
@@ -92,7 +96,7 @@ bool has_hdf5_behind(const Source& source) {
   return superblock_offset(source).has_value();
 }
 
-std::uint64_t read_hdf5_superblock(Hdf5File& file) {
+Hdf5Superblock read_hdf5_superblock(Hdf5File& file) {
   const auto offset = superblock_offset(file.source());
   if (!offset) file.fail("it has no superblock");
   file.set_base(*offset);

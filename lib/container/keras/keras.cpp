@@ -6,6 +6,7 @@
 
 #include "lib/base/limits.hpp"
 #include "lib/container/hdf5/hdf5.hpp"
+#include "lib/container/json/json.hpp"
 #include "lib/container/keras_config.hpp"
 #include "lib/container/node_change.hpp"
 #include "lib/container/numpy/npz.hpp"
@@ -24,6 +25,7 @@ struct Weights {
 };
 
 constexpr std::string_view configuration_name = "config.json";
+constexpr std::string_view metadata_name = "metadata.json";
 
 // Keras looks for them in this order.
 constexpr auto weights = std::to_array<Weights>({
@@ -38,11 +40,6 @@ const Weights* weights_of(const ZipArchive& archive) {
   return nullptr;
 }
 
-KerasConfig read_configuration(const Source& source) {
-  const std::uint64_t size = std::min<std::uint64_t>(source.size(), limits::max_small_text_bytes);
-  return read_keras_config(source.read({0, size}), source.name(), source.budget());
-}
-
 class Keras final : public Container, public WithConfiguration {
  public:
   explicit Keras(std::unique_ptr<const ZipArchive> archive)
@@ -50,7 +47,9 @@ class Keras final : public Container, public WithConfiguration {
     const Weights& row = *weights_of(*archive_);
     member_ = archive_->find(row.member);
     weights_ = row.open(open_member(*archive_, *member_));
-    config_ = read_configuration(*open_member(*archive_, *archive_->find(configuration_name)));
+    const auto config = open_member(*archive_, *archive_->find(configuration_name));
+    const std::uint64_t size = std::min<std::uint64_t>(config->size(), limits::max_small_text_bytes);
+    config_ = read_keras_config(config->read({0, size}), config->name(), config->budget());
     for (const auto& more : {weights_->findings(), config_.findings}) {
       findings_.insert(findings_.end(), more.begin(), more.end());
     }
@@ -60,6 +59,11 @@ class Keras final : public Container, public WithConfiguration {
   [[nodiscard]] const Tree& tree() const override { return weights_->tree(); }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
   [[nodiscard]] const Tree* configuration() const override { return config_.tree ? &*config_.tree : nullptr; }
+  [[nodiscard]] std::vector<InnerDocument> inner_documents() const override {
+    std::vector<InnerDocument> all;
+    for (const ZipEntry& entry : archive_->entries()) all.push_back(inner_document(entry));
+    return all;
+  }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     ZipChange change(*archive_);
     change_member(change, *archive_, *member_, weights_->change(changes), joined_meaning(changes));
@@ -67,11 +71,20 @@ class Keras final : public Container, public WithConfiguration {
   }
 
  private:
+  [[nodiscard]] InnerDocument inner_document(const ZipEntry& entry) const {
+    const std::string name(entry.name);
+    const auto source = open_member(*archive_, entry);
+    if (&entry == member_) return {name, source, weights_, {}};
+    if (name == configuration_name) return {name, source, open_keras_config(source), {}};
+    if (name == metadata_name) return {name, source, open_json(source), {}};
+    return {name, nullptr, nullptr, "is a member that is not Keras's own: not read"};
+  }
+
   std::unique_ptr<const ZipArchive> archive_;
   std::vector<Finding> findings_;
   KerasConfig config_;
   const ZipEntry* member_ = nullptr;
-  std::unique_ptr<const Container> weights_;
+  std::shared_ptr<const Container> weights_;
 };
 
 }  // namespace

@@ -128,6 +128,16 @@ class KerasShards final : public Container {
   [[nodiscard]] std::string_view format() const override { return "hdf5"; }
   [[nodiscard]] const Tree& tree() const override { return tree_; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
+  [[nodiscard]] std::vector<InnerDocument> inner_documents() const override {
+    std::vector<InnerDocument> all;
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      for (InnerDocument& inner : shards_[i].container->inner_documents()) {
+        inner.inside = parts_[1 + i] + (inner.inside.empty() ? "" : " > ") + inner.inside;
+        all.push_back(std::move(inner));
+      }
+    }
+    return all;
+  }
   [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
     throw Error(Status::internal, "sharded weights are several files");
   }
