@@ -1,5 +1,5 @@
-// Classes and functions that Keras ships and that a configuration may name: layers, optimizers, losses ... Listed one by
-// one, as Keras also has some that run code (Lambda), load files (TFSMLayer, vocabularies) or fetch them.
+// Classes and functions that Keras ships and that a configuration may name: layers, optimizers, losses ... Listed one
+// by one, as Keras also has some that run code (Lambda), load files (TFSMLayer, vocabularies) or fetch them.
 #pragma once
 
 #include <string_view>

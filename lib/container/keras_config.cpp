@@ -27,7 +27,8 @@ struct Form {
   std::string_view class_name;
   std::string_view named_by;
 };
-constexpr Form forms[] = {{"function", "config"}, {"builtin_function_or_method", "config"}, {"__typespec__", "spec_name"}};
+constexpr Form forms[] = {
+    {"function", "config"}, {"builtin_function_or_method", "config"}, {"__typespec__", "spec_name"}};
 
 constexpr std::string_view lambda = "__lambda__";
 

@@ -41,7 +41,8 @@ std::vector<std::string> hdf5_unused_bytes(const Source& source, std::vector<Spa
     at = std::max(at, span.end());
   }
   at = std::max(at, end);
-  if (at < source.size()) told.push_back(fmt::format("{} bytes stand behind its end at offset {}", source.size() - at, at));
+  if (at < source.size())
+    told.push_back(fmt::format("{} bytes stand behind its end at offset {}", source.size() - at, at));
   return told;
 }
 

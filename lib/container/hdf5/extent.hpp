@@ -9,8 +9,8 @@
 
 namespace tare {
 
-/// In words, at most a few: runs of bytes between `used` that are not zeros (which is room that HDF5 left), and all that
-/// stand behind `end`. Reads what is between.
+/// In words, at most a few: runs of bytes between `used` that are not zeros (which is room that HDF5 left), and all
+/// that stand behind `end`. Reads what is between.
 std::vector<std::string> hdf5_unused_bytes(const Source& source, std::vector<Span> used, std::uint64_t end);
 
 }  // namespace tare

@@ -82,7 +82,7 @@ class SymbolTables {
         link.header = hdf5_no_address;
         link.by_name = hdf5_soft_link;
         entry.skip(4);
-        names_.text(entry.number(4));  // where it leads
+        link.target = names_.text(entry.number(4));
       }
       links_.push_back(std::move(link));
     }

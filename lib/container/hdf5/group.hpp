@@ -16,6 +16,7 @@ struct Hdf5Link {
   std::string name;
   std::uint64_t header = hdf5_no_address;  ///< address of the object's header; none for a link by name
   std::string_view by_name = {};           ///< what kind of link leads by name: "soft link" ...; static
+  std::string target = {};                 ///< of a soft link in a symbol table: the path that it leads to
 };
 
 bool is_hdf5_group(const Hdf5Header& header);

@@ -49,7 +49,6 @@ class GlobalHeap {
 
 }  // namespace
 
-
 Hdf5LocalHeap::Hdf5LocalHeap(Hdf5File& file, std::uint64_t address) : file_(file) {
   const Bytes block = file.read(address, 32);
   Hdf5Fields fields(block, "local heap");
@@ -88,26 +87,27 @@ Hdf5HeapId read_hdf5_heap_id(ByteView element) {
   return {length, heap, fields.number(4)};
 }
 
-Span find_hdf5_global_object(Hdf5File& file, const Hdf5HeapId& id) {
+Span find_hdf5_global(Hdf5File& file, const Hdf5HeapId& id) {
+  if (id.length == 0) return {};
   GlobalHeap heap(file, id.heap);
   while (const auto object = heap.next()) {
-    if (object->number == id.number) return object->place;
+    if (object->number != id.number) continue;
+    if (id.length <= object->place.size) return {object->place.offset, id.length};
+    throw Hdf5NotRead{fmt::format("a text that says it is {} bytes long stands in {}", id.length, object->place.size)};
   }
   throw Hdf5NotRead{
       fmt::format("a text that is not in its heap (object {} at offset {})", id.number, file.offset(id.heap))};
 }
 
-Span find_hdf5_global(Hdf5File& file, const Hdf5HeapId& id) {
-  if (id.length == 0) return {};
-  const Span object = find_hdf5_global_object(file, id);
-  if (id.length <= object.size) return {object.offset, id.length};
-  throw Hdf5NotRead{fmt::format("a text that says it is {} bytes long stands in {}", id.length, object.size)};
-}
-
-void note_hdf5_global_heap(Hdf5File& file, std::uint64_t address) {
+std::unordered_map<std::uint64_t, Span> read_hdf5_global_heap(Hdf5File& file, std::uint64_t address) {
+  constexpr std::uint64_t bytes_an_object = 64;
+  std::unordered_map<std::uint64_t, Span> objects;
   GlobalHeap heap(file, address);
-  while (heap.next()) {
+  while (const auto object = heap.next()) {
+    file.source().budget()->take_memory(bytes_an_object);
+    objects.try_emplace(object->number, object->place);
   }
+  return objects;
 }
 
 }  // namespace tare

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "lib/base/bytes.hpp"
 #include "lib/container/hdf5/file.hpp"
@@ -36,10 +37,7 @@ Hdf5HeapId read_hdf5_heap_id(ByteView element);
 /// there is none.
 Span find_hdf5_global(Hdf5File& file, const Hdf5HeapId& id);
 
-/// The whole object, whatever length the element says.
-Span find_hdf5_global_object(Hdf5File& file, const Hdf5HeapId& id);
-
-/// Notes what a global heap is beside its objects' bytes: where each begins, and how long it is.
-void note_hdf5_global_heap(Hdf5File& file, std::uint64_t address);
+/// All objects of a global heap by their numbers, by address.
+std::unordered_map<std::uint64_t, Span> read_hdf5_global_heap(Hdf5File& file, std::uint64_t address);
 
 }  // namespace tare

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -104,12 +105,16 @@ class Reach {
   }
 
   void open(std::uint64_t address, const std::string& path) {
-    if (!seen_.insert(address).second) return;
+    if (!seen_.insert(address).second) {
+      if (group_headers_.contains(address)) tell(path, "a link to a group that another one leads to, too");
+      return;
+    }
     try_at(path, [&] {
       Hdf5Header header = read_hdf5_header(file_, address);
       look_at(header, path);
       if (!is_hdf5_group(header)) return;
       file_.source().budget()->take_memory(sizeof header + path.size());
+      group_headers_.insert(address);
       groups_.emplace_back(path, std::move(header));
     });
   }
@@ -186,19 +191,21 @@ class Reach {
     if (message == nullptr) return;
     const Hdf5Type type = read_hdf5_type(header.data(*message));
     if (!is_variable(type)) return;
-    const bool is_text = type.form == Hdf5Type::Form::variable_text;
     if (header.find(Hdf5MessageType::filters) != nullptr) throw Hdf5NotRead{"packed data of variable length"};
-    for (const Span block : blocks) note_heap_objects(file_.read(block.offset, block.size), is_text);
+    for (const Span block : blocks) note_heap_objects(file_.read(block.offset, block.size), type);
   }
 
-  /// Elements of variable length stand in global heaps.
-  void note_heap_objects(ByteView elements, bool is_text) {
+  /// Elements of variable length stand in global heaps: texts by their bytes, others by their number.
+  void note_heap_objects(ByteView elements, const Hdf5Type& type) {
     for (; elements.size() >= heap_id_size; elements = elements.subspan(heap_id_size)) {
       const Hdf5HeapId id = read_hdf5_heap_id(elements.first(heap_id_size));
       if (id.length == 0) continue;
-      if (heaps_.insert(id.heap).second) note_hdf5_global_heap(file_, id.heap);
-      const Span object = is_text ? find_hdf5_global(file_, id) : find_hdf5_global_object(file_, id);
-      file_.note(object.offset, object.size);
+      if (!heaps_.contains(id.heap)) heaps_.emplace(id.heap, read_hdf5_global_heap(file_, id.heap));
+      const auto& objects = heaps_.at(id.heap);
+      const auto object = objects.find(id.number);
+      if (object == objects.end()) throw Hdf5NotRead{fmt::format("an element that is not in its heap ({})", id.number)};
+      const bool is_text = type.form == Hdf5Type::Form::variable_text;
+      file_.note(object->second.offset, is_text ? std::min(id.length, object->second.size) : object->second.size);
     }
   }
 
@@ -209,8 +216,7 @@ class Reach {
     for (const std::int64_t length : attribute.shape) size *= static_cast<std::uint64_t>(length);
     if (size < value.size() && !is_zero(value.subspan(size))) tell(place, "bytes behind its value");
     if (is_variable(attribute.type)) {
-      note_heap_objects(value.first(std::min<std::size_t>(size, value.size())),
-                        attribute.type.form == Hdf5Type::Form::variable_text);
+      note_heap_objects(value.first(std::min<std::size_t>(size, value.size())), attribute.type);
     }
     if (attribute.type.form == Hdf5Type::Form::blob) {
       look_at(std::string(as_text(value)), place);
@@ -245,9 +251,10 @@ class Reach {
   }
 
   Hdf5File file_;
-  std::unordered_set<std::uint64_t> seen_;   ///< headers, by address
-  std::unordered_set<std::uint64_t> heaps_;  ///< global ones, by address
-  std::vector<Span> data_;                   ///< of datasets, in the file
+  std::unordered_set<std::uint64_t> seen_;  ///< headers, by address
+  std::unordered_set<std::uint64_t> group_headers_;
+  std::unordered_map<std::uint64_t, std::unordered_map<std::uint64_t, Span>> heaps_;  ///< global ones, by address
+  std::vector<Span> data_;                                                            ///< of datasets, in the file
   std::deque<std::pair<std::string, Hdf5Header>> groups_;
   std::vector<InnerDocument> found_;
 };
