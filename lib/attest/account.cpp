@@ -75,12 +75,18 @@ class Accountant {
 
   void look_at_zip(std::string_view format) {
     const ZipArchive archive(source_);
-    for (std::string& hidden : hidden_in_zip(archive)) doubt(std::move(hidden));
+    HiddenInZip hidden = hidden_in_zip(archive);
+    for (std::string& told : hidden.told) doubt(std::move(told));
+    for (const FormerMember& former : hidden.former) {
+      if (format == "torch_zip") look_at_record(record_name(*former.entry));
+    }
     for (const ZipEntry& entry : archive.entries()) {
       if (entry.name.ends_with(".pkl")) follow(*open_member(archive, entry), 0, 1);
-      if (format == "torch_zip") look_at_record(entry.name.substr(entry.name.find('/') + 1));
+      if (format == "torch_zip") look_at_record(record_name(entry));
     }
   }
+
+  static std::string_view record_name(const ZipEntry& entry) { return entry.name.substr(entry.name.find('/') + 1); }
 
   void look_at_record(std::string_view name) {
     if (name.starts_with("data/") || holds(torch_records, name)) return;

@@ -269,16 +269,19 @@ class Attester {
     }
     tell_account(source, container, place);
     for (const GlobalName& global : container.globals()) add(global, place);
+    if (container.tree().root != nowhere) {
+      each_nested_bytes(container.tree(),
+                        [&](const NestedBytes& bytes) { look_at(container.tree(), bytes, place, level); });
+    }
     for (const InnerDocument& inner : container.inner_documents()) look_at(inner, place, level);
-    if (container.tree().root == nowhere) return;
-    each_nested_bytes(container.tree(),
-                      [&](const NestedBytes& bytes) { look_at(container.tree(), bytes, place, level); });
   }
 
   void look_at(const InnerDocument& inner, AttestedPlace place, std::size_t level) {
     place.inside += (place.inside.empty() ? "" : " > ") + inner.inside;
     if (inner.container == nullptr) return leave(place, inner.problem);
+    const auto loaded = static_cast<std::ptrdiff_t>(found_.extra_states.size());
     look_into(*inner.container, inner.source, place, level + 1);
+    if (inner.is_former) found_.extra_states.erase(found_.extra_states.begin() + loaded, found_.extra_states.end());
   }
 
   void add(const GlobalName& global, AttestedPlace place) {

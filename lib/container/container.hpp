@@ -38,6 +38,7 @@ struct InnerDocument {
   std::shared_ptr<const Source> source;        ///< what `container` was opened from
   std::shared_ptr<const Container> container;  ///< null where nothing is known of it
   std::string problem;                         ///< then: why
+  bool is_former = false;                      ///< an edit left it behind: no loader takes it any more
 };
 
 class Container {

@@ -20,6 +20,7 @@ from command import Tare
 
 DELAYED = "transformer_engine/te2.20_delayed/model.pt"
 PLAIN = "torch/train-t2.15/checkpoint.pth"
+PACKED = "numpy/npz_compressed/state.npz"
 BOTH = "transformer_engine/te2.20_megatron_torch/ckpt"
 EVIL = "hostile/call-os-system/evil.pt"
 
@@ -67,6 +68,18 @@ DOUBTFUL = (
     ("state.xz", lzma.compress(CALL), b"xz"),
     ("modeling.py", b"import os\n", b"is code"),
 )
+
+
+def check_edited(tare, packed, hold):
+    """An edit of a packed array appends it anew: what it leaves behind is judged like the rest."""
+    with tempfile.TemporaryDirectory() as name:
+        edited = pathlib.Path(name) / "edited.npz"
+        edited.write_bytes(packed.read_bytes())
+        size = edited.stat().st_size
+        for scale in ("64", "32"):
+            hold("a packed array is edited", tare("edit", str(edited), f"scale={scale}", "--yes").code == 0)
+        hold("the edit appended", edited.stat().st_size > size)
+        hold("what it left behind is plain data", tare("attest", str(edited)).code == 0)
 
 
 def check_folder(tare, real, hold):
@@ -157,6 +170,7 @@ def main():
         hold("HDF5 holds one", run(BOTH, "--write-plain", "both.h5").code == 4)
 
     check_folder(tare, options.corpus / PLAIN, hold)
+    check_edited(tare, options.corpus / PACKED, hold)
     print("\n".join(f"short: {what}" for what in short) or "attest: as promised")
     return 1 if short else 0
 

@@ -10,6 +10,7 @@
 #include "lib/container/keras_config.hpp"
 #include "lib/container/node_change.hpp"
 #include "lib/container/numpy/npz.hpp"
+#include "lib/container/zip/hidden.hpp"
 #include "lib/container/zip/members.hpp"
 
 namespace tare {
@@ -62,6 +63,7 @@ class Keras final : public Container, public WithConfiguration {
   [[nodiscard]] std::vector<InnerDocument> inner_documents() const override {
     std::vector<InnerDocument> all;
     for (const ZipEntry& entry : archive_->entries()) all.push_back(inner_document(entry));
+    for (const FormerMember& former : hidden_in_zip(*archive_).former) all.push_back(former_document(former));
     return all;
   }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
@@ -77,6 +79,19 @@ class Keras final : public Container, public WithConfiguration {
     if (&entry == member_) return {name, source, weights_, {}};
     if (name == configuration_name) return {name, source, open_keras_config(source), {}};
     if (name == metadata_name) return {name, source, open_json(source), {}};
+    return not_own(name);
+  }
+
+  /// Edits change weights alone.
+  static InnerDocument former_document(const FormerMember& former) {
+    const std::string name = former_name(*former.entry);
+    const auto row = std::ranges::find(weights, former.entry->name, &Weights::member);
+    if (row == weights.end()) return not_own(name);
+    const auto source = open_member(*former.archive, *former.entry);
+    return {name, source, row->open(source), {}, true};
+  }
+
+  static InnerDocument not_own(const std::string& name) {
     return {name, nullptr, nullptr, "is a member that is not Keras's own: not read"};
   }
 

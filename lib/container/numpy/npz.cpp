@@ -12,6 +12,7 @@
 #include "lib/container/element_patch.hpp"
 #include "lib/container/nested_keys.hpp"
 #include "lib/container/numpy/npy.hpp"
+#include "lib/container/zip/hidden.hpp"
 #include "lib/container/zip/members.hpp"
 
 namespace tare {
@@ -47,7 +48,14 @@ class Npz final : public Container {
   [[nodiscard]] std::vector<InnerDocument> inner_documents() const override {
     std::vector<InnerDocument> all;
     for (const ZipEntry& entry : archive_->entries()) {
-      if (auto document = inner_document(entry)) all.push_back(std::move(*document));
+      if (auto document = inner_document(*archive_, entry)) all.push_back(std::move(*document));
+    }
+    for (const FormerMember& former : hidden_in_zip(*archive_).former) {
+      auto document = inner_document(*former.archive, *former.entry);
+      if (!document) continue;
+      document->inside = former_name(*former.entry);
+      document->is_former = true;
+      all.push_back(std::move(*document));
     }
     return all;
   }
@@ -80,21 +88,21 @@ class Npz final : public Container {
   }
 
   /// What numpy unpickles of a member, where its caller allows pickles; nothing for plain arrays.
-  [[nodiscard]] std::optional<InnerDocument> inner_document(const ZipEntry& entry) const {
+  [[nodiscard]] std::optional<InnerDocument> inner_document(const ZipArchive& archive, const ZipEntry& entry) const {
     const std::string name(entry.name);
     const auto not_read = [&](std::string why) { return InnerDocument{name, nullptr, nullptr, std::move(why)}; };
     if (!entry.is_stored() && entry.size > limits::max_nested_bytes) {
       return not_read(fmt::format("{} bytes are more than are unpacked", entry.size));
     }
     try {
-      const auto source = open_member(*archive_, entry);
+      const auto source = open_member(archive, entry);
       const NpyHeader header = read_npy(source);
       if (header.is_object) return InnerDocument{name, source, open_npy_objects(source, header), {}};
       if (!header.is_data) return not_read("its type may hold Python objects, which are a pickle: not read");
       if (header.array.place.end() == source->size()) return std::nullopt;
       return not_read(fmt::format("holds {} bytes behind its array", source->size() - header.array.place.end()));
     } catch (const Error& error) {
-      if (archive_->source().budget()->is_spent()) throw;
+      if (archive.source().budget()->is_spent()) throw;
       return not_read(error.what());
     }
   }

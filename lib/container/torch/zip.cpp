@@ -15,6 +15,8 @@
 #include "lib/container/pickle/write/plain_file.hpp"
 #include "lib/container/pickle/write/rewrite.hpp"
 #include "lib/container/zip/change.hpp"
+#include "lib/container/zip/hidden.hpp"
+#include "lib/container/zip/members.hpp"
 
 namespace tare {
 namespace {
@@ -31,7 +33,7 @@ constexpr const char* made_hint = "torch.save never writes such a file; find out
 
 class TorchRecords final : public StorageTable {
  public:
-  explicit TorchRecords(std::unique_ptr<const ZipArchive> archive)
+  explicit TorchRecords(std::shared_ptr<const ZipArchive> archive)
       : archive_(std::move(archive)), prefix_(prefix_of(*archive_)) {
     check_names();
     if (entry("constants.pkl") != nullptr) {
@@ -70,7 +72,7 @@ class TorchRecords final : public StorageTable {
   void read_version();
   [[nodiscard]] std::optional<std::string> small_text(std::string_view name) const;
 
-  std::unique_ptr<const ZipArchive> archive_;
+  std::shared_ptr<const ZipArchive> archive_;
   std::string_view prefix_;
   std::endian order_ = std::endian::little;
 };
@@ -154,7 +156,7 @@ void TorchRecords::forget_order(ZipChange& change) const {
 
 class TorchZip final : public Container {
  public:
-  explicit TorchZip(std::unique_ptr<const ZipArchive> archive)
+  explicit TorchZip(std::shared_ptr<const ZipArchive> archive)
       : records_(std::move(archive)),
         object_(require_object(records_)),
         text_(std::make_shared<const Bytes>(records_.archive().read(object_, limits::max_pickle_bytes))),
@@ -172,6 +174,7 @@ class TorchZip final : public Container {
   [[nodiscard]] const Tree& tree() const override { return pickle_.tree; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
   [[nodiscard]] std::vector<GlobalName> globals() const override { return pickle_.globals; }
+  [[nodiscard]] std::vector<InnerDocument> inner_documents() const override;
   [[nodiscard]] bool can_add() const override { return true; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override;
 
@@ -226,6 +229,39 @@ void TorchZip::check_object() {
     warn("trailing-data", fmt::format("{}: {} bytes stand behind the end of the pickle, which no loader reads",
                                       object_.name, behind.size()));
   }
+}
+
+/// The object as it was before an edit, with the storages of then: a pickle, of which no more is read.
+class FormerObject final : public Container {
+ public:
+  explicit FormerObject(std::shared_ptr<const ZipArchive> archive) : then_(std::move(archive)) {}
+
+  [[nodiscard]] std::string_view format() const override { return "pickle"; }
+  [[nodiscard]] const Tree& tree() const override { return then_.tree(); }
+  [[nodiscard]] const std::vector<Finding>& findings() const override { return then_.findings(); }
+  [[nodiscard]] std::vector<GlobalName> globals() const override { return then_.globals(); }
+  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
+    throw Error(Status::internal, "an earlier version is not changed");
+  }
+
+ private:
+  TorchZip then_;
+};
+
+std::vector<InnerDocument> TorchZip::inner_documents() const {
+  std::vector<InnerDocument> all;
+  for (const FormerMember& former : hidden_in_zip(records_.archive()).former) {
+    if (former.entry->name != object_.name) continue;  // storages are numbers
+    const std::string name = former_name(*former.entry);
+    try {
+      const auto source = open_member(*former.archive, *former.entry);
+      all.push_back({name, source, std::make_shared<FormerObject>(former.archive), {}, true});
+    } catch (const Error& error) {
+      if (records_.source().budget()->is_spent()) throw;
+      all.push_back({name, nullptr, nullptr, error.what(), true});
+    }
+  }
+  return all;
 }
 
 FileChange TorchZip::change(std::span<const NodeChange> changes) const {

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
+#include "lib/base/error.hpp"
 #include "lib/container/zip/layout.hpp"
 
 namespace tare {
@@ -20,33 +24,120 @@ class Search {
  public:
   explicit Search(const ZipArchive& archive) : archive_(archive) {}
 
-  std::vector<std::string> run() {
-    std::vector<const ZipEntry*> order;
-    for (const ZipEntry& entry : archive_.entries()) order.push_back(&entry);
-    std::sort(order.begin(), order.end(), [](const ZipEntry* a, const ZipEntry* b) { return a->header < b->header; });
-    const std::uint64_t first = order.empty() ? archive_.directory_offset() : order.front()->header;
-    if (first > 0) tell(fmt::format("{} bytes stand before its first record", first));
-    for (const ZipEntry* entry : order) look_at(*entry);
+  HiddenInZip run() {
+    look_at_rows(archive_);
+    for (const ZipEntry& entry : archive_.entries()) look_at(archive_, entry);
+    while (older_.size() < most_older && find_older()) {
+    }
+    for (const Gap& gap : gaps()) tell_of(gap);
     if (!archive_.comment().empty()) tell(fmt::format("has a comment of {} bytes", archive_.comment().size()));
-    return std::move(told_);
+    return std::move(found_);
   }
 
  private:
+  /// Of the file: a record, or an older directory with its end records.
+  struct Piece {
+    Span place;
+    std::string_view name;
+  };
+  struct Gap {
+    Span place;
+    std::string_view behind;  ///< the piece in front of it; empty: none
+  };
+
   void tell(std::string what) {
-    if (told_.size() < most_told) told_.push_back("zip: " + std::move(what));
+    if (found_.told.size() < most_told) found_.told.push_back("zip: " + std::move(what));
   }
 
-  void look_at(const ZipEntry& entry) {
-    const ZipRecord record = archive_.record(entry);
+  void tell_of(const Gap& gap) {
+    if (gap.place.offset == 0) return tell(fmt::format("{} bytes stand before its first record", gap.place.size));
+    tell(fmt::format("{} bytes at offset {}, behind '{}', are in no record", gap.place.size, gap.place.offset,
+                     gap.behind));
+  }
+
+  std::vector<Gap> gaps() {
+    std::sort(pieces_.begin(), pieces_.end(),
+              [](const Piece& a, const Piece& b) { return a.place.offset < b.place.offset; });
+    std::vector<Gap> found;
+    std::uint64_t at = 0;
+    std::string_view behind;
+    const auto go_to = [&](std::uint64_t begin) {
+      if (begin > at) found.push_back({{at, begin - at}, behind});
+    };
+    for (const Piece& piece : pieces_) {
+      go_to(piece.place.offset);
+      if (piece.place.end() < at) continue;
+      at = piece.place.end();
+      behind = piece.name;
+    }
+    go_to(archive_.directory_offset());
+    return found;
+  }
+
+  /// An append starts where the file ended: what it left behind is a whole archive from the file's start.
+  bool find_older() {
+    const std::vector<Gap> all = gaps();
+    return std::any_of(all.rbegin(), all.rend(), [&](const Gap& gap) {
+      return tried_.insert(gap.place.end()).second && ends_with_directory(gap.place) && take_older(gap.place);
+    });
+  }
+
+  [[nodiscard]] bool ends_with_directory(Span gap) const {
+    if (gap.size < zip::end_size) return false;
+    const Bytes end = archive_.source().read({gap.end() - zip::end_size, zip::end_size});
+    return load_le<std::uint32_t>(end.data()) == zip::end_signature && load_le<std::uint16_t>(end.data() + 20) == 0;
+  }
+
+  bool take_older(Span gap) {
+    const auto& whole = archive_.shared_source();
+    try {
+      const auto before = std::make_shared<const WindowSource>(whole, Span{0, gap.end()}, whole->name());
+      const auto older = std::make_shared<const ZipArchive>(before);
+      if (older->directory_offset() < gap.offset || !agrees(*older)) return false;
+      look_at_rows(*older);
+      for (const ZipEntry& entry : older->entries()) {
+        if (names_.contains(entry.header)) continue;
+        look_at(*older, entry);
+        found_.former.push_back({older, &entry});
+      }
+      const std::uint64_t directory = older->directory_offset();
+      pieces_.push_back({{directory, gap.end() - directory}, "an older directory"});
+      older_.push_back(older);
+      return true;
+    } catch (const Error&) {
+      if (whole->budget()->is_spent()) throw;
+      return false;
+    }
+  }
+
+  /// Whether it calls the records that both have by the same names.
+  [[nodiscard]] bool agrees(const ZipArchive& older) const {
+    return std::all_of(older.entries().begin(), older.entries().end(), [&](const ZipEntry& entry) {
+      const auto known = names_.find(entry.header);
+      return known == names_.end() || known->second == entry.name;
+    });
+  }
+
+  void look_at_rows(const ZipArchive& archive) {
+    for (const ZipEntry& entry : archive.entries()) {
+      const ByteView row = archive.directory().subspan(entry.row);
+      const std::size_t extra_size = load_le<std::uint16_t>(row.data() + zip::row::extra_size);
+      look_at_extras(entry, row.subspan(zip::row_size + entry.name.size(), extra_size));
+      const std::size_t comment_size = load_le<std::uint16_t>(row.data() + zip::row::comment_size);
+      if (comment_size > 0) tell(fmt::format("'{}': has a comment of {} bytes", entry.name, comment_size));
+    }
+  }
+
+  void look_at(const ZipArchive& archive, const ZipEntry& entry) {
+    const ZipRecord record = archive.record(entry);
     const std::uint64_t header_end = entry.header + zip::local_size + entry.name.size();
-    look_at_extras(entry, archive_.source().read({header_end, record.payload.offset - header_end}));
-    const Bytes behind = archive_.source().read({record.payload.end(), std::min(rest_of(entry, record), most_behind)});
-    const std::uint64_t descriptor = record.has_descriptor ? descriptor_size(entry, behind) : 0;
+    look_at_extras(entry, archive.source().read({header_end, record.payload.offset - header_end}));
+    const std::uint64_t rest = entry.limit - record.payload.end();
+    const Bytes behind = archive.source().read({record.payload.end(), std::min(rest, most_behind)});
+    std::uint64_t descriptor = record.has_descriptor ? descriptor_size(entry, behind) : 0;
     if (record.has_descriptor && descriptor == 0) {
       tell(fmt::format("'{}': what stands behind its data contradicts the directory", entry.name));
-    } else if (const std::uint64_t hidden = rest_of(entry, record) - descriptor; hidden > 0) {
-      tell(fmt::format("{} bytes at offset {}, behind '{}', are in no record", hidden,
-                       record.payload.end() + descriptor, entry.name));
+      descriptor = rest;
     }
     const bool has_local_crc = !record.has_descriptor || record.local_crc != 0;
     const bool has_local_size = !record.has_descriptor || record.local_stored_size != 0;
@@ -55,10 +146,8 @@ class Search {
         has_local_size && record.local_stored_size != entry.stored_size && record.local_stored_size != zip::full32;
     if (is_crc_other || is_size_other)
       tell(fmt::format("'{}': its local header contradicts the directory", entry.name));
-  }
-
-  static std::uint64_t rest_of(const ZipEntry& entry, const ZipRecord& record) {
-    return entry.limit - record.payload.end();
+    pieces_.push_back({{entry.header, record.payload.end() + descriptor - entry.header}, entry.name});
+    names_.emplace(entry.header, entry.name);
   }
 
   void look_at_extras(const ZipEntry& entry, ByteView extras) {
@@ -93,13 +182,19 @@ class Search {
 
   static constexpr std::uint64_t most_behind = 24;  ///< the longest descriptor
 
+  static constexpr std::size_t most_older = 64;
+
   const ZipArchive& archive_;
-  std::vector<std::string> told_;
+  std::vector<Piece> pieces_;
+  std::unordered_map<std::uint64_t, std::string_view> names_;  ///< of the records, by offset
+  std::set<std::uint64_t> tried_;                              ///< ends of gaps
+  std::vector<std::shared_ptr<const ZipArchive>> older_;
+  HiddenInZip found_;
 };
 
 }  // namespace
 
-std::vector<std::string> hidden_in_zip(const ZipArchive& archive) {
+HiddenInZip hidden_in_zip(const ZipArchive& archive) {
   return Search(archive).run();
 }
 

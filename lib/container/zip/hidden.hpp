@@ -2,6 +2,7 @@
 // reader that goes from record to record sees another archive than one that asks the directory.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,20 @@
 
 namespace tare {
 
-/// In words, at most a few of each kind. Empty where every byte is a record's, the directory's or an end record's.
-/// Reads all local headers. Throws as ZipArchive::record does.
-std::vector<std::string> hidden_in_zip(const ZipArchive& archive);
+/// A record that only an older directory names, which still lies in the file: an edit that needs more room appends the
+/// record anew, and a directory behind it.
+struct FormerMember {
+  std::shared_ptr<const ZipArchive> archive;  ///< as it was then
+  const ZipEntry* entry;                      ///< of that
+};
+
+struct HiddenInZip {
+  std::vector<std::string> told;  ///< in words, at most a few
+  std::vector<FormerMember> former;
+};
+
+/// Nothing is told where every byte is a record's, a directory's or an end record's; what stands in `former` is for the
+/// caller to judge. Reads all local headers. Throws as ZipArchive::record does.
+HiddenInZip hidden_in_zip(const ZipArchive& archive);
 
 }  // namespace tare

@@ -54,6 +54,10 @@ std::shared_ptr<const Source> open_member(const ZipArchive& archive, const ZipEn
                                         archive.source().budget());
 }
 
+std::string former_name(const ZipEntry& entry) {
+  return fmt::format("{} (an earlier version)", entry.name);
+}
+
 void change_member(ZipChange& change, const ZipArchive& archive, const ZipEntry& entry, const FileChange& inner,
                    std::string_view meaning) {
   if (archive.duplicate() != nullptr) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,9 @@ std::vector<Finding> check_members(const ZipArchive& archive);
 /// A member as a source of its own: a stored one where it lies, a deflated one unpacked. Throws `refused` for a
 /// deflated one beyond limits::max_inflated_bytes.
 std::shared_ptr<const Source> open_member(const ZipArchive& archive, const ZipEntry& entry);
+
+/// What a document calls a record that only an older directory names.
+std::string former_name(const ZipEntry& entry);
 
 /// Makes `inner`, which is meant for the member that open_member gave: bytes that keep their number are patched where
 /// they lie, anything else is a new copy of the member.

@@ -4,6 +4,8 @@
 #include <iterator>
 
 #include "lib/base/crc32.hpp"
+#include "lib/container/container.hpp"
+#include "lib/container/zip/change.hpp"
 #include "lib/container/zip/layout.hpp"
 #include "lib/container/zip/new_zip.hpp"
 #include "tests/catch.hpp"
@@ -15,7 +17,7 @@ using namespace tare::test;
 namespace {
 
 std::vector<std::string> hidden_in(Bytes image) {
-  return hidden_in_zip(ZipArchive(std::make_shared<MemorySource>("a.zip", std::move(image))));
+  return hidden_in_zip(ZipArchive(std::make_shared<MemorySource>("a.zip", std::move(image)))).told;
 }
 
 void add_at(Bytes& image, std::size_t at, std::uint32_t number) {
@@ -33,6 +35,26 @@ struct Archive {
     return directory + ZipArchive(source).entries()[number].row;
   }
 };
+
+/// `name` with another content, as an edit that needs room for it.
+Bytes replaced(const Bytes& image, std::string_view name, const Bytes& content) {
+  const ZipArchive archive(std::make_shared<MemorySource>("a.zip", image));
+  ZipChange change(archive);
+  change.replace(*archive.find(name), content, "a value");
+  return applied(image, std::move(change).finish());
+}
+
+/// What an earlier version of a pickle names.
+std::string former_names(const Bytes& image) {
+  std::string all;
+  for (const InnerDocument& inner : open_image(image)->inner_documents()) {
+    CHECK(inner.inside == "a/data.pkl (an earlier version)");
+    CHECK(inner.is_former);
+    if (inner.container == nullptr) return inner.problem;
+    for (const GlobalName& global : inner.container->globals()) all += global.module + "." + global.name + " ";
+  }
+  return all;
+}
 
 bool tells(const std::vector<std::string>& told, std::string_view what) {
   return told.size() == 1 && told.front().find(what) != std::string::npos;
@@ -99,4 +121,46 @@ TEST_CASE("what stands behind the data of a record that promises a descriptor ha
   CHECK(hidden_in(archive.image).empty());
   archive.image[second + 8] = std::byte{3};
   CHECK(tells(hidden_in(archive.image), "contradicts the directory"));
+}
+
+TEST_CASE("what an edit leaves behind when it appends is an earlier version, and hides nothing") {
+  Bytes image = Archive().image;
+  for (const std::size_t edits : {1u, 2u, 3u}) {
+    INFO(edits);
+    image = replaced(image, "a/data.pkl", bytes_of(std::string(edits, 'N') + std::string(edits - 1, '0') + "."));
+    const ZipArchive archive(std::make_shared<MemorySource>("a.zip", image));
+    const HiddenInZip found = hidden_in_zip(archive);
+    CHECK(found.told.empty());
+    REQUIRE(found.former.size() == edits);
+    for (const FormerMember& former : found.former) CHECK(former.entry->name == "a/data.pkl");
+  }
+  image = replaced(image, "a/version", bytes_of("30"));
+  CHECK(hidden_in(image).empty());
+}
+
+TEST_CASE("a record that is patched after an edit does not make the older directory a lie") {
+  Bytes image = replaced(Archive().image, "a/data.pkl", bytes_of("NN0."));
+  const ZipArchive archive(std::make_shared<MemorySource>("a.zip", image));
+  ZipChange change(archive);
+  change.patch(archive.record(*archive.find("a/version")).payload, bytes_of("4"), "a value");
+  CHECK(hidden_in(applied(image, std::move(change).finish())).empty());
+}
+
+TEST_CASE("an earlier version that no whole archive speaks of is told") {
+  const Bytes before = Archive().image;
+  Bytes image = replaced(before, "a/data.pkl", bytes_of("NN0."));
+  image[before.size() - zip::end_size] = std::byte{'x'};
+  const std::vector<std::string> told = hidden_in(image);
+  REQUIRE(told.size() == 2);
+  CHECK(told.front().find("stand before its first record") != std::string::npos);
+  CHECK(told.back().find("are in no record") != std::string::npos);
+}
+
+TEST_CASE("an earlier version of a pickle is judged as the one of now") {
+  const Bytes harmless = new_zip({{"a/data.pkl", bytes_of("}.")}, {"a/version", bytes_of("3")}}, 64);
+  CHECK(former_names(replaced(harmless, "a/data.pkl", bytes_of("}}0."))).empty());
+  const Bytes call = new_zip({{"a/data.pkl", bytes_of("cos\nsystem\n(S'id'\ntR.")}, {"a/version", bytes_of("3")}}, 64);
+  CHECK(former_names(replaced(call, "a/data.pkl", bytes_of("}."))) == "os.system ");
+  const Bytes broken = new_zip({{"a/data.pkl", bytes_of("}}}")}, {"a/version", bytes_of("3")}}, 64);
+  CHECK_FALSE(former_names(replaced(broken, "a/data.pkl", bytes_of("}."))).empty());
 }
