@@ -70,7 +70,7 @@ Reopened::Reopened(const Checkpoint& checkpoint, std::size_t file, std::span<con
     const auto same = std::find_if(first, last, [&](const auto& entry) { return same_state(*entry.second, scaler); });
     if (same == last) return;
     std::vector<FieldNode>& nodes = nodes_[same->second];
-    for (const Field& field : scaler.fields) nodes.push_back({field.node, field.inside});
+    for (const Field& field : scaler.fields) nodes.push_back({field.node, field.inside, field.mirror});
     by_path.erase(same);
   });
 }

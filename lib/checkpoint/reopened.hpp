@@ -16,6 +16,7 @@ namespace tare {
 struct FieldNode {
   NodeId node = nowhere;
   std::vector<NodeId> inside;
+  NodeId mirror = nowhere;  ///< of the field
 };
 
 class Reopened {

@@ -99,7 +99,7 @@ void write_state_file(const ScalerState& state, const std::string& path, const S
     write_whole_file(path, as_bytes(text));
   } else if (is_hdf5_name(path)) {
     if (options.shape) refuse_option(path, "shape", "JSON", "name the file .json");
-    write_whole_file(path, state_to_hdf5(state, options.compression.value_or(Compression::zstd)));
+    write_whole_file(path, state_to_hdf5(state, options.compression.value_or(Compression::gzip)));
   } else {
     throw Error(Status::invalid_argument, path + ": the ending tells no format", "Name it .json, .h5 or .hdf5.");
   }

@@ -14,7 +14,7 @@ namespace tare {
 
 struct StateFileOptions {
   std::optional<JsonShape> shape = std::nullopt;          ///< of JSON; tare's own if not given
-  std::optional<Compression> compression = std::nullopt;  ///< of HDF5; zstd if not given
+  std::optional<Compression> compression = std::nullopt;  ///< of HDF5; gzip if not given: any reader has it
 };
 
 /// {"shape": "tare"|"lerobot", "compression": "none"|"gzip"|"zstd"}; empty text or null: the defaults. Throws

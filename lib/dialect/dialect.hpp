@@ -54,6 +54,8 @@ struct Reset {
   std::string_view sentence;  ///< why
 };
 
+struct Dialect;
+
 /// A state that a dialect's own finder saw in a map: for shapes that no table of keys describes (keys with a module's
 /// name in front, positions that stand for names).
 struct Sighting {
@@ -61,10 +63,13 @@ struct Sighting {
     std::string name;  ///< native
     NodeId node = nowhere;
     std::optional<Role> role = {};
+    NodeId mirror = nowhere;          ///< another node that says the same: it changes along
+    std::optional<Value> value = {};  ///< where it is more than the tree says of the node
   };
 
-  std::string path;         ///< below the map's own; empty: the map itself
-  std::vector<Part> parts;  ///< in file order
+  const Dialect* dialect = nullptr;  ///< where it is not the finder's own
+  std::string path;                  ///< below the map's own; empty: the map itself
+  std::vector<Part> parts;           ///< in file order
   /// Where the state is a document of its own inside `holder` (Tree::open): what finds the parts in it once it is open.
   /// None found: there is no such state.
   NodeId holder = nowhere;
@@ -95,6 +100,7 @@ struct Dialect {
   std::span<const std::string_view> module_parts = {};
   std::span<const std::string_view> class_names = {};
   std::span<const std::string_view> left_out = {};  ///< attributes that are no state
+  bool is_whole_file = false;                       ///< what it sees is all that there is: nothing else is looked for
 };
 
 /// Every dialect, in the order in which they are tried: the first that fits counts.
@@ -112,6 +118,7 @@ struct Field {
   NodeId node = nowhere;
   bool editable = false;            ///< a number in a node of its own that a container can be asked to change
   std::vector<NodeId> inside = {};  ///< where `node` holds a document of its own: the field's node in that
+  NodeId mirror = nowhere;          ///< another node that says the same: it changes along
 };
 
 /// A value that a framework is told, from a configuration that was saved with the state.

@@ -10,6 +10,7 @@ namespace {
 
 // A shape that has another one's keys and more stands before it.
 constexpr auto table = std::to_array<const Dialect*>({
+    &tare_state,
     &nemo_state,
     &torch_state,
     &torch_object,

@@ -92,6 +92,7 @@ class Finder {
       if (tree_.items(node).empty() || tree_.kind(node) != Kind::map) continue;
       if (telltales.has_one(tree_, node)) try_tables(node);
       try_finders(node);
+      if (has_whole_file_) break;
     }
     for (std::size_t i = 0; i < std::min(found_.size(), max_with_other_paths); ++i) {
       found_[i].also_at = walk_.other_paths(steps_[i], max_other_paths);
@@ -111,7 +112,9 @@ class Finder {
   void try_finders(NodeId map) {
     for (const Dialect* dialect : dialects()) {
       if (dialect->find_in == nullptr || !stands_right(*dialect)) continue;
-      for (const Sighting& sighting : dialect->find_in(tree_, map, root_)) take(*dialect, map, sighting);
+      for (const Sighting& sighting : dialect->find_in(tree_, map, root_)) {
+        take(sighting.dialect != nullptr ? *sighting.dialect : *dialect, map, sighting);
+      }
     }
   }
 
@@ -163,6 +166,7 @@ class Finder {
   }
 
   void take(const Dialect& dialect, NodeId map, const Sighting& sighting) {
+    has_whole_file_ = has_whole_file_ || dialect.is_whole_file;
     FoundScaler scaler = begun(dialect, map);
     if (!sighting.path.empty()) scaler.path = key_path(scaler.path, sighting.path);
     std::string problem = sighting.problem;
@@ -195,8 +199,11 @@ class Finder {
   }
 
   static Field seen(const Tree& tree, const Sighting::Part& part) {
-    Field field{part.name, part.role, tree.value(part.node, limits::max_field_elements), part.node, false};
-    field.editable = field.value.number() != nullptr || std::holds_alternative<PackedArray>(field.value.data);
+    const auto stored = [&] { return tree.value(part.node, limits::max_field_elements); };
+    Field field{part.name, part.role, part.value ? *part.value : stored(), part.node, false};
+    field.mirror = part.mirror;
+    const bool has_number = field.value.number() != nullptr && tree.kind(part.node) != Kind::list;
+    field.editable = has_number || std::holds_alternative<PackedArray>(field.value.data);
     return field;
   }
 
@@ -236,6 +243,7 @@ class Finder {
   const OnFound& on_found_;
   TreeWalk walk_;
   NodeId root_;
+  bool has_whole_file_ = false;
   std::vector<FoundScaler> found_;
   std::vector<std::uint32_t> steps_;  ///< of found_, in the walk
 };

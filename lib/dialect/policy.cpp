@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
+#include "lib/dialect/own_state.hpp"
+#include "lib/dialect/state_value.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
@@ -81,19 +83,6 @@ const Row& row_of(const FoundScaler& scaler) {
               "tare_policies lists those that run");
 }
 
-StateValue value_of(const Value& whole) {
-  const Value* one = whole.number();
-  if (one == nullptr) {
-    const auto* text = std::get_if<std::string>(&whole.data);
-    return text == nullptr ? StateValue() : StateValue(*text);
-  }
-  if (const auto* flag = std::get_if<bool>(&one->data)) return *flag;
-  if (const auto* integer = std::get_if<Integer>(&one->data)) {
-    return integer->is_big() ? StateValue(integer->as_double()) : StateValue(integer->value);
-  }
-  return one->as_double();
-}
-
 /// Whether the policy calls something by that very name.
 bool put_by_name(ScalerState& state, const rule::PolicySpec& spec, std::string_view name, const StateValue& value) {
   for (const rule::FieldSpec& field : spec.fields) {
@@ -126,7 +115,7 @@ void put_configured(ScalerState& state, const rule::PolicySpec& spec, const Conf
   const rule::ParameterSpec* parameter = parameter_for(spec, configured.key);
   if (parameter == nullptr || state.params.find(parameter->name) != nullptr) return;
   try {
-    state.params.set(parameter->name, converted(*parameter, value_of(configured.value), configured.from));
+    state.params.set(parameter->name, converted(*parameter, state_value(configured.value), configured.from));
   } catch (const Error& error) {
     if (error.status != Status::mismatch) throw;
   }
@@ -135,6 +124,7 @@ void put_configured(ScalerState& state, const rule::PolicySpec& spec, const Conf
 }  // namespace
 
 ScalerState to_state(const FoundScaler& scaler) {
+  if (is_own(scaler)) return own_state(scaler);
   const Row& row = row_of(scaler);
   const rule::PolicySpec& spec = require_policy(row.policy, row.variant);
   ScalerState state;
@@ -142,12 +132,12 @@ ScalerState to_state(const FoundScaler& scaler) {
   if (!spec.variant_key.empty()) state.params.set(spec.variant_key, std::string(spec.variant));
   std::vector<const Field*> left;
   for (const Field& field : scaler.fields) {
-    const StateValue value = value_of(field.value);
+    const StateValue value = state_value(field.value);
     const bool is_null = std::holds_alternative<std::monostate>(value);
     if (is_null || !put_by_name(state, spec, field.name, value)) left.push_back(&field);
   }
   for (const Field* field : left) {
-    const StateValue value = value_of(field->value);
+    const StateValue value = state_value(field->value);
     const bool has_role = field->role.has_value() && !std::holds_alternative<std::monostate>(value);
     if (has_role && put_by_role(state, spec, name(*field->role), value)) continue;
     state.other.set(field->name, value);

@@ -5,6 +5,7 @@
 
 namespace tare {
 
+extern const Dialect tare_state;
 extern const Dialect torch_state;
 extern const Dialect torch_object;
 extern const Dialect nemo_state;

@@ -78,12 +78,14 @@ class FilePlanner {
       for (const auto& [index, replacement] : state->fields) {
         const Field& before = fields[index];
         const Value& after = state->after.fields[index].value;
-        const auto& [node, inside] = nodes[index];
+        const auto& [node, inside, mirror] = nodes[index];
         hold(state->entries.at(index), node);
         if (same(before.value, after)) continue;
         changes.push_back({node, replacement.data,
                            fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after)),
                            inside});
+        if (mirror == nowhere) continue;
+        changes.push_back({mirror, replacement.data, fmt::format("what repeats {}", before.name)});
       }
     }
     return changes;

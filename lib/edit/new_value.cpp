@@ -94,7 +94,7 @@ NewValue new_value(const Field& field, const std::string& text, bool force) {
                 fmt::format("{} holds no number that can be changed (its type is {})", field.name, field.value.type));
   }
   const double number = parsed(field, text);
-  const bool is_flag = field.value.type == "bool";
+  const bool is_flag = field.value.type == "bool" || element_type_of(field.value).name == "bool";
   const bool wants_flag = field.role ? facts(*field.role).quantity == Quantity::flag : is_flag;
   if (is_word(text) != wants_flag && !force) {
     throw Error(Status::refused,

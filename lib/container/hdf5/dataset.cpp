@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/limits.hpp"
 #include "lib/container/hdf5/layout.hpp"
 
 namespace tare {
@@ -61,6 +62,32 @@ Hdf5Dataset in_header(const Hdf5File& file, const Hdf5Header& header, const Hdf5
 
 bool is_hdf5_dataset(const Hdf5Header& header) {
   return header.find(Hdf5MessageType::layout) != nullptr || header.find(Hdf5MessageType::dataspace) != nullptr;
+}
+
+bool is_hdf5_null(const Hdf5Header& header) {
+  constexpr std::uint64_t null_space = 2;
+  const Hdf5Message* message = header.find(Hdf5MessageType::dataspace);
+  if (message == nullptr || message->is_shared) return false;
+  Hdf5Fields fields(header.data(*message), "dataspace");
+  if (fields.number(1) != 2) return false;
+  fields.skip(2);
+  return fields.number(1) == null_space;
+}
+
+std::optional<std::string> hdf5_dataset_text(Hdf5File& file, const Hdf5Header& header) {
+  const Hdf5Type type = read_hdf5_type(header.data(require_message(header, Hdf5MessageType::datatype, "datatype")));
+  if (type.form != Hdf5Type::Form::text || type.size > limits::max_text_value_bytes) return std::nullopt;
+  const Hdf5Message& space = require_message(header, Hdf5MessageType::dataspace, "dataspace");
+  if (!read_hdf5_shape(header.data(space)).empty()) return std::nullopt;
+  const Hdf5Message& layout = require_message(header, Hdf5MessageType::layout, "layout");
+  const Hdf5Layout place = require_in_one(read_hdf5_layout(header.data(layout)));
+  const bool is_compact = place.form == Hdf5Layout::Form::compact;
+  if (!is_compact && place.begin == hdf5_no_address) return std::nullopt;
+  Hdf5Fields message(header.data(layout), "text");
+  if (is_compact) message.skip(place.begin);
+  const Bytes stored = is_compact ? Bytes() : file.read(place.begin, type.size);
+  const std::string_view text = as_text(is_compact ? message.take(type.size) : ByteView(stored));
+  return std::string(text.substr(0, text.find('\0')));
 }
 
 Hdf5Dataset read_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const std::vector<Hdf5Attribute>& attributes) {

@@ -6,7 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "lib/base/attribute_checksum.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/container/element_patch.hpp"
 #include "lib/container/hdf5/checksum.hpp"
 #include "lib/container/hdf5/reach.hpp"
@@ -45,6 +47,7 @@ class Hdf5 final : public Container, public WithConfiguration {
       covered[header->second->offset] = header->second->size;
     }
     for (const auto& [offset, size] : covered) mend_checksum(all, {offset, size});
+    mend_own_checksum(all);
     return all;
   }
 
@@ -75,6 +78,27 @@ class Hdf5 final : public Container, public WithConfiguration {
     Patch patch{block.end(), source_->read({block.end(), checksum_size}), {}, "checksum of the object header"};
     append_le(patch.after, hdf5_checksum(changed));
     change.patches.push_back(std::move(patch));
+  }
+
+  /// Of the whole file, in an attribute of its root: tare's own states have one.
+  void mend_own_checksum(FileChange& change) const {
+    const std::uint64_t size = source_->size();
+    const auto at =
+        find_attribute_checksum(source_->read({0, std::min<std::uint64_t>(size, attribute_checksum_head_bytes)}));
+    if (!at || size > limits::max_state_bytes) return;
+    const Span digits{*at, attribute_checksum_digits};
+    const Bytes before = source_->read(digits);
+    if (attribute_checksum(source_->read({0, size}), *at) != as_text(before)) {
+      throw Error(
+          Status::corrupt,
+          fmt::format("{}: the checksum in its root is not that of the file: it was cut off, damaged or changed "
+                      "by another program",
+                      source_->name()),
+          "have tare write the state anew");
+    }
+    const std::string after = attribute_checksum(PreviewSource(source_, change).read({0, size}), *at);
+    const ByteView bytes = as_bytes(after);
+    change.patches.push_back({*at, before, Bytes(bytes.begin(), bytes.end()), "checksum of the file"});
   }
 
   std::shared_ptr<const Source> source_;

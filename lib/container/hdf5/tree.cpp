@@ -72,6 +72,8 @@ class TreeReader {
       return node;
     }
     if (!is_hdf5_dataset(header)) return unread(path, "neither a group nor a dataset");
+    if (is_hdf5_null(header)) return tree_.add(Node{});
+    if (const auto text = hdf5_dataset_text(file_, header)) return tree_.add_side_text(Kind::string, *text, {});
     return add(read_hdf5_dataset(file_, header, read_hdf5_attributes(file_, header, path)));
   }
 

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""tare's own states are checkpoints like others: a state of every policy, as JSON and as HDF5, goes through every verb,
+loads as the library reads it, and runs on as the state that nobody edited.
+
+    states.py --tare TARE --library LIBTARE --bindings FOLDER
+"""
+import argparse
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+from command import Tare
+from corpus import require
+
+DONE, NO, FAILED, REFUSED = 0, 1, 3, 4
+STEPS = 1000
+BY_STATISTICS = {"layerwise"}  # whose scale overflows alone do not move
+NOT_MIGRATED = {"layerwise"}
+
+
+def with_window(tare, config):
+    """A scaler that grows about as often as it backs off in run(), where its policy has a window."""
+    try:
+        return tare.Scaler(json.dumps({**config, "window": 40}))
+    except tare.TareError:
+        return tare.Scaler(json.dumps(config))
+
+
+def scalers(tare):
+    """-> (name, scaler) of every policy and variant, after steps that leave nothing at its start."""
+    for policy in json.loads(tare._text("policies"))["policies"]:
+        config = {"policy": policy["policy"], "variant": policy["variant"]}
+        config = {key: word for key, word in config.items() if word}
+        scaler = with_window(tare, config)
+        run(scaler, random.Random(str(config)), 300)
+        yield "-".join(config.values()), scaler
+
+
+def run(scaler, chance, steps=STEPS):
+    """-> the scale after each step."""
+    scales = []
+    for _ in range(steps):
+        scaler.report_overflow(chance.random() < 0.02)
+        scaler.update()
+        scales.append(scaler.scale)
+    return scales
+
+
+def runs_alike(tare, a, b):
+    return run(tare.Scaler(state=a), random.Random(24)) == run(tare.Scaler(state=b), random.Random(24))
+
+
+def try_verbs(tare, command, folder, name, ending, scaler):
+    path = folder / f"{name}.{ending}"
+    saved = scaler.save()
+    saved.write(str(path))
+    original = path.read_bytes()
+    document = command("inspect", "--json", path).json()
+    require(document and [one["dialect"] for one in document["scalers"]] == ["tare"], name, "is shown as", document)
+    require(float(command("get", path, "scale").out) == saved["scale"], name, "get", command("get", path, "scale"))
+    attested = command("attest", path)  # what other loaders of HDF5 would run is not judged
+    require(attested.code == (DONE if ending == "json" else NO), attested)
+
+    twin = folder / f"twin-{name}.{ending}"
+    twin.write_bytes(original)
+    wanted = saved["scale"] / 2
+    answer = command("edit", twin, f"scale={wanted!r}", "--yes")
+    require(answer.code == DONE, answer)
+    edited, set_by_library = tare.State.read(str(twin)), tare.State.read(str(path))
+    set_by_library["scale"] = wanted
+    require(json.loads(edited.json()) == json.loads(set_by_library.json()), name, "was edited to", edited.json())
+    require(runs_alike(tare, edited, set_by_library), name, "runs otherwise after the edit")
+    require(command("diff", path, twin).code == NO, command("diff", path, twin))
+    require(b"scale" in command("history", twin).out, command("history", twin))
+
+    answer = command("undo", twin, "--yes")
+    require(answer.code == DONE and twin.read_bytes() == original, answer)
+    require(runs_alike(tare, tare.State.read(str(twin)), saved), name, "runs otherwise after the undo")
+    require(command("diff", path, twin).code == DONE, command("diff", path, twin))
+    if name in NOT_MIGRATED:
+        return
+    require(command("edit", twin, f"scale={wanted!r}", "--yes").code == DONE, name)
+    answer = command("migrate", path, "--into", twin, "--yes")
+    require(answer.code == DONE, answer)
+    require(runs_alike(tare, tare.State.read(str(twin)), saved), name, "runs otherwise where it was migrated")
+    answer = command("migrate", path, "--to", "torch", "-o", folder / "scaler.pt", "--force")
+    require(answer.code == DONE, answer)
+
+
+def try_damage(command, folder, path):
+    """A role that says something else than its field, and a file that another program changed, are not edited."""
+    text = path.read_text()
+    role = folder / "role.json"
+    document = json.loads(text)
+    document["roles"]["scale"] *= 2
+    role.write_text(json.dumps(document))
+    answer = command("edit", role, "scale=1024", "--yes")
+    require(answer.code == REFUSED, answer)
+    require("roles.scale" in command("inspect", role).out.decode() + command("inspect", role).reason, command("inspect", role))
+
+
+def try_changed(command, path):
+    changed = bytearray(path.read_bytes())
+    at = changed.rindex(b"crc32:") + 6
+    changed[at] ^= 1
+    path.write_bytes(changed)
+    answer = command("edit", path, "scale=1024", "--yes")
+    require(answer.code == FAILED and "checksum" in answer.reason and path.read_bytes() == changed, answer)
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option in "--tare", "--library", "--bindings":
+        ask.add_argument(option, required=True)
+    options = ask.parse_args()
+    sys.path.insert(0, options.bindings)
+    sys.dont_write_bytecode = True
+    import tare
+
+    tare.open_library(options.library)
+    command, count = Tare(options.tare), 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        for name, scaler in scalers(tare):
+            for ending in "json", "h5":
+                try_verbs(tare, command, folder, name, ending, scaler)
+                count += 1
+        try_damage(command, folder, folder / "torch.json")
+        try_changed(command, folder / "torch.h5")
+    print(f"{count} states of tare's own went through every verb and ran on")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
