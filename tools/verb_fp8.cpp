@@ -58,7 +58,7 @@ CLI::App* add_verb(CLI::App& fp8, Run& run, Fp8Verb which, const char* name, con
       EditRequest& request = options->change.request;
       if (!options->release.empty()) options->fp8.release = parse_te_release(options->release);
       if (!options->state.empty()) reach_state(options->state);
-      if (!options->state.empty()) options->fp8.state = read_state_file(options->state);
+      if (!options->state.empty()) options->fp8.state = read_fp8_state_file(options->state);
       request.fp8 = options->fp8;
       request.all = true;
       if (layer->count() > 0) request.layer = options->layer;

@@ -1,11 +1,10 @@
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/checkpoint/plain_states.hpp"
 #include "lib/codec/state_file.hpp"
-#include "lib/dialect/fp8_slots.hpp"
-#include "lib/dialect/fp8_state.hpp"
-#include "lib/dialect/policy.hpp"
 #include "lib/report/report.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
@@ -28,21 +27,10 @@ struct Options {
   bool force = false;
 };
 
-/// The FP8 state of the layers that are meant; else the only loss scaler's.
-ScalerState state_to_save(const Checkpoint& checkpoint, const std::string& layers) {
-  std::vector<const FoundScaler*> fp8;
-  std::vector<const FoundScaler*> others;
-  for (const Scaler& scaler : checkpoint.scalers) {
-    const FoundScaler& state = scaler.state();
-    const bool is_meant = layers.empty() || is_layer(state, layers);
-    if (state.dialect->kind != "fp8") {
-      others.push_back(&state);
-    } else if (is_meant) {
-      fp8.push_back(&state);
-    }
-  }
-  if (fp8.empty() && others.size() == 1) return to_state(*others.front());
-  return fp8_state_of(fp8);
+/// All state of the checkpoint, or that of the layers that are meant.
+void save(const Checkpoint& checkpoint, const Options& options) {
+  const auto layers = options.layers.empty() ? std::nullopt : std::optional(options.layers);
+  write_state_files(plain_states(checkpoint, layers), options.save);
 }
 
 int inspect_path(const Terminal& terminal, const Options& options, const std::string& path, bool& has_answered) {
@@ -56,7 +44,7 @@ int inspect_path(const Terminal& terminal, const Options& options, const std::st
     terminal.answer(render_checkpoint(terminal, checkpoint, options.layers));
     if (options.globals) terminal.answer(render_globals(terminal, checkpoint));
   }
-  if (!options.save.empty()) write_state_file(state_to_save(checkpoint, options.layers), options.save, {});
+  if (!options.save.empty()) save(checkpoint, options);
   return is_negative(checkpoint) ? exit_no : exit_done;
 }
 
@@ -82,9 +70,9 @@ void add_inspect(CLI::App& app, Run& run) {
       ->required();
   verb->add_flag("--json", options->json, "Answer in JSON (schema tare.inspect/1): a document a PATH");
   verb->add_option("--layer", options->layers, "Show every FP8 tensor of the layers that match: * and ? are wildcards");
-  verb->add_option(
-      "--save", options->save,
-      "Write the state to a file, .json or .h5, that tare's scalers load: the FP8 state, else the scaler's");
+  verb->add_option("--save", options->save,
+                   "Write all state to a file, .json or .h5, that tare's scalers load; several states are JSON (schema "
+                   "tare.states/1)");
   verb->add_flag("--force", options->force, "Replace the file of --save");
   verb->add_flag("--globals", options->globals, "List every class and function that the pickles name");
   add_network_options(*verb);

@@ -263,11 +263,12 @@ std::string states_to_json(std::span<const NamedState> states) {
     Json state = json::parse(state_to_json(named.state), named.path, Status::internal);
     list.emplace_back(json::Members().add("path", named.path).add("state", std::move(state)).take());
   }
-  return json::text_of(json::Members().add("schema", "tare.states/1").add("states", std::move(list)).take());
+  return json::text_of(json::Members().add("schema", states_schema).add("states", std::move(list)).take());
 }
 
-ScalerState state_from_json(std::string_view text, const std::string& name) {
-  const Json json = json::parse(text, name, Status::corrupt);
+namespace {
+
+ScalerState state_of(const Json& json, const std::string& name) {
   const auto* root = json.as<Object>();
   if (root == nullptr) throw Error(Status::corrupt, name + ": not a JSON object");
   if (is_lerobot(*root)) return from_lerobot(*root);
@@ -285,6 +286,44 @@ ScalerState state_from_json(std::string_view text, const std::string& name) {
   normalise(state);
   take_roles(state, section_of(*root, "roles", name));
   return state;
+}
+
+/// Of a document that holds a list of states.
+const Array* list_of(const Json& json, const std::string& name) {
+  const auto* root = json.as<Object>();
+  const Json* schema = root == nullptr ? nullptr : json::find(*root, "schema");
+  const auto* text = schema == nullptr ? nullptr : schema->as<std::string>();
+  if (text == nullptr || *text != states_schema) return nullptr;
+  const Json* states = json::find(*root, "states");
+  const auto* list = states == nullptr ? nullptr : states->as<Array>();
+  if (list == nullptr) throw Error(Status::corrupt, name + ": no list of \"states\"");
+  return list;
+}
+
+NamedState named_state_of(const Json& json, const std::string& name) {
+  const auto* item = json.as<Object>();
+  const Json* state = item == nullptr ? nullptr : json::find(*item, "state");
+  if (state == nullptr) throw Error(Status::corrupt, name + ": an item of \"states\" has no \"state\"");
+  const std::string& path = text_at(*item, "path", name);
+  return {path, state_of(*state, name + ": the state of '" + path + "'")};
+}
+
+}  // namespace
+
+ScalerState state_from_json(std::string_view text, const std::string& name) {
+  return state_of(json::parse(text, name, Status::corrupt), name);
+}
+
+std::vector<NamedState> states_from_json(std::string_view text, const std::string& name) {
+  const Json json = json::parse(text, name, Status::corrupt);
+  const Array* list = list_of(json, name);
+  std::vector<NamedState> states;
+  if (list == nullptr) {
+    states.push_back({{}, state_of(json, name)});
+  } else {
+    for (const Json& item : *list) states.push_back(named_state_of(item, name));
+  }
+  return states;
 }
 
 }  // namespace tare

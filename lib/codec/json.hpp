@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/state/named_state.hpp"
 #include "lib/state/scaler_state.hpp"
@@ -22,6 +23,9 @@ std::string state_to_json(const ScalerState& state, JsonShape shape = JsonShape:
 /// Several states in one text: {"schema": "tare.states/1", "states": [{"path": ..., "state": {...}}, ...]}, each as
 /// state_to_json writes it.
 std::string states_to_json(std::span<const NamedState> states);
+
+/// What states_to_json wrote, or a single state without a path. Throws as state_from_json does.
+std::vector<NamedState> states_from_json(std::string_view text, const std::string& name);
 
 /// Either shape, by what stands in it; `name` is for messages. Throws `corrupt` for what is no JSON or no state,
 /// `unsupported` for a newer schema, `mismatch` for values that their policy cannot hold.

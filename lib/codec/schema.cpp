@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
-#include "lib/state/scaler_state.hpp"
+#include "lib/state/named_state.hpp"
 
 namespace tare {
 
@@ -17,6 +17,10 @@ void require_readable_schema(std::string_view schema, const std::string& file) {
                 file + ": schema \"" + std::string(schema) + "\" is newer than this tare's \"" +
                     std::string(state_schema) + "\"",
                 "Read it with a newer tare.");
+  }
+  if (schema == states_schema) {
+    throw Error(Status::corrupt, file + ": holds several states, and one is wanted",
+                "Take one by its path: tare_checkpoint_state.");
   }
   throw Error(Status::corrupt, file + ": schema \"" + std::string(schema) + "\" is not that of a scaler's state");
 }

@@ -8,6 +8,7 @@
 #include "lib/base/source.hpp"
 #include "lib/codec/hdf5_checksum.hpp"
 #include "lib/codec/new_file.hpp"
+#include "lib/state/fp8_policy.hpp"
 
 namespace tare {
 namespace {
@@ -37,6 +38,15 @@ Choice chosen(const std::string& key, const StateValue& value, Words<Choice> wor
 bool begins_as_json(std::string_view text) {
   const std::size_t at = text.find_first_not_of(" \t\r\n");
   return at != std::string_view::npos && text[at] == '{';
+}
+
+Bytes read_whole(const std::string& path) {
+  const FileSource file(path);
+  if (file.size() > limits::max_state_bytes) {
+    throw Error(Status::corrupt,
+                path + ": " + std::to_string(file.size()) + " bytes are too many for a scaler's state");
+  }
+  return file.read(Span{0, file.size()});
 }
 
 }  // namespace
@@ -74,15 +84,22 @@ bool is_hdf5_state(const std::string& path) {
 }
 
 ScalerState read_state_file(const std::string& path) {
-  const FileSource file(path);
-  if (file.size() > limits::max_state_bytes) {
-    throw Error(Status::corrupt,
-                path + ": " + std::to_string(file.size()) + " bytes are too many for a scaler's state");
-  }
-  const Bytes bytes = file.read(Span{0, file.size()});
+  const Bytes bytes = read_whole(path);
   if (is_hdf5(bytes)) return state_from_hdf5(bytes, path);
   if (begins_as_json(as_text(bytes))) return state_from_json(as_text(bytes), path);
   throw Error(Status::corrupt, path + ": neither JSON nor HDF5", "For a checkpoint, use tare_checkpoint_state.");
+}
+
+ScalerState read_fp8_state_file(const std::string& path) {
+  const Bytes bytes = read_whole(path);
+  if (!begins_as_json(as_text(bytes))) return read_state_file(path);
+  std::vector<NamedState> states = states_from_json(as_text(bytes), path);
+  if (states.size() == 1) return std::move(states.front().state);
+  std::erase_if(states, [](const NamedState& named) { return find_fp8_policy(named.state.policy) == nullptr; });
+  if (states.size() == 1) return std::move(states.front().state);
+  throw Error(Status::refused,
+              path + ": holds " + (states.empty() ? "no" : std::to_string(states.size())) + " FP8 states",
+              "tare inspect CHECKPOINT --layer GLOB --save STATE.json saves that of layers that are alike");
 }
 
 void write_state_files(std::span<const NamedState> states, const std::string& path) {

@@ -8,7 +8,7 @@
 
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/json.hpp"
-#include "lib/state/scaler_state.hpp"
+#include "lib/state/named_state.hpp"
 
 namespace tare {
 
@@ -28,6 +28,10 @@ bool is_hdf5_state(const std::string& path);
 
 /// Reads either kind, by content. Throws `io`, `corrupt`, `unsupported` or `mismatch`.
 ScalerState read_state_file(const std::string& path);
+
+/// The FP8 state in a file of one state or several. Throws as read_state_file does, and `refused` where several hold
+/// none, or more than one.
+ScalerState read_fp8_state_file(const std::string& path);
 
 /// All of `states`: a single one as write_state_file does, several as states_to_json does. Throws `refused` for several
 /// in a format that holds one.

@@ -15,12 +15,12 @@
 #include "lib/base/text.hpp"
 #include "lib/dialect/shapes.hpp"
 #include "lib/dialect/state_value.hpp"
+#include "lib/state/named_state.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
 namespace {
 
-constexpr std::string_view states_schema = "tare.states/1";
 constexpr std::string_view policy_field = "policy";
 
 struct Section {

@@ -2,7 +2,7 @@
 """tare's own states are checkpoints like others: a state of every policy, as JSON and as HDF5, goes through every verb,
 loads as the library reads it, and runs on as the state that nobody edited.
 
-    states.py --tare TARE --library LIBTARE --bindings FOLDER
+    states.py --tare TARE --library LIBTARE --bindings FOLDER --corpus FOLDER
 """
 import argparse
 import json
@@ -90,6 +90,28 @@ def try_verbs(tare, command, folder, name, ending, scaler):
     require(answer.code == DONE, answer)
 
 
+def try_several(tare, command, folder, corpus):
+    """All scalers of a checkpoint in one file: each is known by its path, and changes alone."""
+    checkpoint, path = corpus / "apex/amp-two/amp_checkpoint.pt", folder / "states.json"
+    answer = command("inspect", checkpoint, "--save", path)
+    require(answer.code == DONE, answer)
+    before = {one["path"]: one for one in command("inspect", "--json", path).json()["scalers"]}
+    there = [one["path"] for one in command("inspect", "--json", checkpoint).json()["scalers"]]
+    require(sorted(before) == sorted(there) and len(there) == 2, "paths are", sorted(before))
+    require(command("edit", path, "scale=1024", "--yes").code == REFUSED, "one of several is edited without a word")
+    first, second = there
+    answer = command("edit", path, "--at", second, "scale=1024", "--yes")
+    require(answer.code == DONE, answer)
+    require(float(command("get", path, "--at", second, "scale").out) == 1024, command("get", path, "--at", second, "scale"))
+    after = {one["path"]: one for one in command("inspect", "--json", path).json()["scalers"]}
+    require(after[first] == before[first], first, "has changed, too")
+    require(tare.State.from_checkpoint(str(path), second)["scale"] == 1024, "the library reads another scale")
+    require(runs_alike(tare, tare.State.from_checkpoint(str(path), first), tare.State.from_checkpoint(str(checkpoint), first)),
+            first, "runs otherwise")
+    answer = command("migrate", path, "--at", second, "--to", "torch", "-o", folder / "scaler.pt", "--force")
+    require(answer.code == DONE and float(command("get", folder / "scaler.pt", "scale").out) == 1024, answer)
+
+
 def try_damage(command, folder, path):
     """A role that says something else than its field, and a file that another program changed, are not edited."""
     text = path.read_text()
@@ -115,6 +137,7 @@ def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option in "--tare", "--library", "--bindings":
         ask.add_argument(option, required=True)
+    ask.add_argument("--corpus", required=True, type=pathlib.Path)
     options = ask.parse_args()
     sys.path.insert(0, options.bindings)
     sys.dont_write_bytecode = True
@@ -128,6 +151,7 @@ def main():
             for ending in "json", "h5":
                 try_verbs(tare, command, folder, name, ending, scaler)
                 count += 1
+        try_several(tare, command, folder, options.corpus)
         try_damage(command, folder, folder / "torch.json")
         try_changed(command, folder / "torch.h5")
     print(f"{count} states of tare's own went through every verb and ran on")

@@ -354,7 +354,7 @@ TARE_API int32_t tare_fp8_load(tare_fp8* fp8, const tare_state* state, tare_stre
 TARE_API int32_t tare_state_read(tare_state** out, const char* path, tare_error* error);
 
 /* Writes by the path's ending (.json, .h5, .hdf5); the file appears whole or not at all. `options_json` may be NULL:
- * {"compression":"zstd"|"gzip"|"none"} for HDF5, {"shape":"tare"|"lerobot"} for JSON; the first is the default. An
+ * {"compression":"gzip"|"zstd"|"none"} for HDF5, {"shape":"tare"|"lerobot"} for JSON; the first is the default. An
  * option of the other format is status 1. */
 TARE_API int32_t tare_state_write(const tare_state* state, const char* path, const char* options_json,
                                   tare_error* error);
