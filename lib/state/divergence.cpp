@@ -23,12 +23,11 @@ constexpr std::uint32_t seed = 2391;
 constexpr std::int64_t mixed_steps = 10'000;
 constexpr std::int64_t usual_windows = 12;
 constexpr std::int64_t most_usual_steps = 100'000;
-/// Enough to grow from 1 to beyond float32 under the usual factors and windows.
-constexpr std::int64_t windows_to_ceiling = 300;
-constexpr std::int64_t most_clean_steps = 300'000;
-/// Enough to fall from 2^127 to 0 where no floor is, under the usual hysteresis; and for MindSpore's manager to give
-/// up.
-constexpr std::int64_t overflow_steps = 1'100;
+/// Powers of two from float32's smallest number to beyond its largest: a way to a bound leads through no more.
+constexpr double octaves = 278;
+constexpr std::int64_t most_steps_to_bound = 300'000;
+/// Enough for MindSpore's manager to give up.
+constexpr std::int64_t least_overflow_steps = 1'100;
 /// What may come before a way to a bound: it ends a counter that is stuck, or opens mindformers' window of 1.
 constexpr auto steps_before = std::to_array<std::int64_t>({0, 1, 3});
 /// More overflows than these are no training any more.
@@ -124,8 +123,8 @@ class RuleComparison {
     try_usual();
     try_own_patterns();
     for (const std::int64_t before : steps_before) {
-      try_steps(steps_to_bound(true, before, overflow_steps));
-      try_steps(steps_to_bound(false, before, std::min(windows_to_ceiling * window_, most_clean_steps)));
+      try_steps(steps_to_bound(true, before, overflows_to_floor()));
+      try_steps(steps_to_bound(false, before, steps_for(changes_by(Role::growth_factor), window_)));
     }
     try_steps(random_steps("overflows in a tenth of the steps, at random", 0.1));
     try_steps(random_steps("overflows in half of the steps, at random", 0.5));
@@ -138,6 +137,30 @@ class RuleComparison {
   [[nodiscard]] std::int64_t longest_window() const {
     return std::max({clean_steps_between_growths(scaler_).value_or(0), clean_steps_between_growths(other_).value_or(0),
                      std::int64_t{1}});
+  }
+
+  /// How often the slower of the two changes its scale from one end of float32 to the other.
+  [[nodiscard]] double changes_by(Role factor) const {
+    double changes = octaves;
+    for (const RunningState* one : {&scaler_, &other_}) {
+      const double per_change = std::fabs(std::log2(measured(factor, *one).value_or(2)));
+      if (per_change > 0) changes = std::max(changes, octaves / per_change);
+    }
+    return changes;
+  }
+
+  static std::int64_t steps_for(double changes, std::int64_t steps_a_change) {
+    const double steps = std::ceil(changes) * static_cast<double>(steps_a_change);
+    return static_cast<std::int64_t>(std::min(steps, static_cast<double>(most_steps_to_bound)));
+  }
+
+  [[nodiscard]] std::int64_t overflows_to_floor() const {
+    double hysteresis = 1;
+    for (const RunningState* one : {&scaler_, &other_}) {
+      hysteresis = std::max(hysteresis, measured(Role::hysteresis, *one).value_or(1));
+    }
+    const std::int64_t steps = steps_for(changes_by(Role::backoff_factor) * hysteresis, 1);
+    return std::max(steps, least_overflow_steps);
   }
 
   void try_usual() {
