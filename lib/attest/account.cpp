@@ -7,6 +7,7 @@
 
 #include "lib/container/numpy/npy.hpp"
 #include "lib/container/pickle/read/probe.hpp"
+#include "lib/container/torch/tar.hpp"
 #include "lib/container/zip/hidden.hpp"
 #include "lib/container/zip/members.hpp"
 
@@ -45,6 +46,7 @@ class Accountant {
     if (format == "pickle" || format == "torch_dcp") follow(*source_, 0, 1);
     if (format == "torch_legacy") follow(*source_, 0, legacy_pickles);
     if (format == "npy") look_at_array();
+    if (format == "torch_tar") follow(*source_, torch_tar_object(*source_)->offset, 1);
     if (format == "torch_zip" || format == "npz" || format == "keras") look_at_zip(format);
     return std::move(account_);
   }

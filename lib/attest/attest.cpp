@@ -31,13 +31,14 @@ constexpr std::uint64_t small_tensor_bytes = std::uint64_t{1} << 16;
 
 /// Formats of which all that a loader would run is read here: pickles, Keras's configurations; or that hold nothing but
 /// data.
-constexpr std::string_view judged_formats[] = {
-    "torch_zip",     "torch_legacy",      "torch_dcp", "pickle", "safetensors", "mindspore",
-    "tensor_bundle", "paddle_lod_tensor", "msgpack",   "zarr",   "ocdbt",       "json",
-    "npy",           "npy_stream",        "npz",       "hdf5",   "keras",       "keras_config"};
+constexpr std::string_view judged_formats[] = {"torch_zip",   "torch_legacy", "torch_dcp",     "pickle",
+                                               "safetensors", "mindspore",    "tensor_bundle", "paddle_lod_tensor",
+                                               "msgpack",     "zarr",         "ocdbt",         "json",
+                                               "npy",         "npy_stream",   "npz",           "hdf5",
+                                               "keras",       "keras_config", "torch_tar"};
 
-/// What torch.load reads, and weights_only with it.
-constexpr std::string_view torch_formats[] = {"torch_zip", "torch_legacy", "torch_tar"};
+/// What torch.load reads, and weights_only with it: not its tar archives.
+constexpr std::string_view torch_formats[] = {"torch_zip", "torch_legacy"};
 
 constexpr std::string_view raw_names = "0123456789abcdef._";
 

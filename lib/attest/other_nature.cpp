@@ -15,8 +15,8 @@ namespace {
 constexpr auto pickles = std::to_array<std::string_view>({"pickle", "torch_legacy", "torch_dcp"});
 constexpr auto zips = std::to_array<std::string_view>({"torch_zip", "npz", "keras"});
 /// Others may well end with a tensor that holds an archive.
-constexpr auto never_end_with_zip =
-    std::to_array<std::string_view>({text_format, picture_format, record_format, "json", "msgpack", "npy", "hdf5"});
+constexpr auto never_end_with_zip = std::to_array<std::string_view>(
+    {text_format, picture_format, record_format, "json", "msgpack", "npy", "hdf5", "torch_tar"});
 
 template <typename Names>
 bool holds(const Names& names, std::string_view name) {

@@ -1,57 +1,17 @@
 // HDF5 and Keras's files: plain where every byte is one of something that holds data, told where it is not.
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
-#include "lib/attest/attest.hpp"
-#include "lib/base/error.hpp"
 #include "lib/container/keras_config.hpp"
-#include "tests/catch.hpp"
+#include "tests/unit/attest/told.hpp"
 
 using namespace tare;
+using namespace tare::test;
 using namespace std::string_literals;
-namespace fs = std::filesystem;
 
 namespace {
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string corpus(const std::string& name) {
-  return contents(TARE_TEST_DATA "/corpus/" + name);
-}
-
 std::string seed(const std::string& name) {
   return contents(TARE_TEST_SOURCE "/fuzz/seeds/hdf5/" + name + ".h5");
-}
-
-/// All that is said of a file of these bytes, names with their verdicts too; empty where it is plain data.
-std::string told(const std::string& bytes) {
-  const fs::path path = fs::temp_directory_path() / ("tare-hdf5-" + std::to_string(::getpid()) + ".h5");
-  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  std::string all;
-  try {
-    const Attestation found = attest(open_checkpoint(path.string(), {}), newest_torch_release());
-    for (const Unread& unread : found.unread) all += unread.place.inside + ": " + unread.why + "\n";
-    for (const AttestedGlobal& global : found.globals) {
-      all += std::string(name(global.verdict)) + " " + global.module + "." + global.name + "\n";
-    }
-    CHECK(found.is_plain() == all.empty());
-  } catch (const Error& error) {
-    all = error.what();
-  }
-  fs::remove(path);
-  return all;
-}
-
-bool says(const std::string& all, std::string_view part) {
-  UNSCOPED_INFO(all);
-  return all.find(part) != std::string::npos;
 }
 
 std::string replaced(std::string text, std::string_view from, std::string to) {
