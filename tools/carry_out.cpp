@@ -8,6 +8,7 @@
 #include "tools/journals.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
+#include "tools/tell_copied.hpp"
 #include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
 
@@ -85,6 +86,7 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
   if (!options.yes && !plan.files.empty()) terminal.require_yes(question, "--yes");
   options.transaction.key = sealing_key();
   options.transaction.origin = origin_of_command();
+  options.transaction.on_copied = shown_while_copying(terminal);
   const Receipt receipt = commit(system_files(), plan.files, plan.for_history, options.transaction);
   return show_receipt(terminal, options, change, checkpoint, plan, receipt);
 }

@@ -7,6 +7,7 @@
 #include "tools/journals.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
+#include "tools/tell_copied.hpp"
 #include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
 
@@ -36,6 +37,7 @@ int run_undo(const Terminal& terminal, const Options& options) {
   sealing_key();  // so that the record of this undo is sealed, too
   const Scope scope = scope_for_writing(options.path);
   if (const auto strangers = foreign_records(scope)) terminal.say(render_finding(terminal, *strangers));
+  wanted.on_copied = shown_while_copying(terminal);
   const UndoResult result = undo(scope, wanted);
   if (!options.json) {
     for (const Finding& finding : result.findings) terminal.say(render_finding(terminal, finding));

@@ -95,22 +95,25 @@ void roll_back_in_place(const Store& store, const FileRecord& record, bool allow
 
 // ---- rewritten ------------------------------------------------------------------------------------------------------
 
-void copy_data(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t offset) {
+void copy_data(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t offset, Copied& all) {
   while (range.size > 0) {
-    const auto count = checked(
-        from.files().copy_range(from.descriptor(), range.offset, to.descriptor(), offset, range.size), to.path());
+    const auto count = checked(from.files().copy_range(from.descriptor(), range.offset, to.descriptor(), offset,
+                                                       std::min(range.size, Copied::piece)),
+                               to.path());
     if (count == 0) throw_changed(from.path());
     const auto copied = static_cast<std::uint64_t>(count);
+    all.add(copied);
     range = {range.offset + copied, range.size - copied};
     offset += copied;
   }
 }
 
 /// To behind the end of `to`, where what is not written is a hole, as it was in `from`.
-void copy(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t offset) {
+void copy(const OpenFile& from, Span range, const OpenFile& to, std::uint64_t offset, Copied& all) {
   while (range.size > 0) {
     const Span data = from.files().data_in(from.descriptor(), range);
-    copy_data(from, data, to, offset + (data.offset - range.offset));
+    all.add(data.offset - range.offset);
+    copy_data(from, data, to, offset + (data.offset - range.offset), all);
     offset += data.end() - range.offset;
     range = {data.end(), range.end() - data.end()};
   }
@@ -146,17 +149,18 @@ void take_over_owner_and_mode(const OpenFile& from, const OpenFile& to) {
 }
 
 /// The new content under a name of its own, durable.
-void write_beside(const OpenFile& from, const Place& beside, const FileRecord& record) {
+void write_beside(const OpenFile& from, const Place& beside, const FileRecord& record, Copied& all) {
   const Swap& swap = record.swaps[0];
   const OpenFile to = beside.open(O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (from.files().clone(from.descriptor(), to.descriptor()) < 0) {
-    copy(from, {0, swap.offset}, to, 0);
+    copy(from, {0, swap.offset}, to, 0, all);
   } else {
     to.resize(swap.offset);
+    all.add(swap.offset);
   }
   write_swapped(from, swap, to);
   const std::uint64_t behind = swap.offset + swap.before.size();
-  copy(from, {behind, record.size_before - behind}, to, swap.offset + swap.after.size());
+  copy(from, {behind, record.size_before - behind}, to, swap.offset + swap.after.size(), all);
   to.resize(record.size_after);
   take_over_owner_and_mode(from, to);
   set_mtime(to, record.mtime_after);
@@ -179,13 +183,13 @@ void put_aside(const Place& from, const Place& to) {
   to.folder.sync();
 }
 
-void apply_rewritten(const Store& store, const Journal& journal, std::size_t index) {
+void apply_rewritten(const Store& store, const Journal& journal, std::size_t index, Copied& all) {
   const FileRecord& record = journal.files[index];
   const Place target = target_of(store, record);
   const Place fresh = store.new_place(journal, index);
   const OpenFile from = target.open(O_RDONLY);
   require_still_before(from.status(), target.path(), record);
-  write_beside(from, fresh, record);
+  write_beside(from, fresh, record, all);
   const auto named = target.status();
   if (!named) throw_changed(target.path());
   require_still_before(*named, target.path(), record);
@@ -242,9 +246,9 @@ OpenFile open_for_writing(const Place& place) {
   return file;
 }
 
-void apply_file(const Store& store, const Journal& journal, std::size_t index) {
+void apply_file(const Store& store, const Journal& journal, std::size_t index, Copied& copied) {
   const FileRecord& record = journal.files[index];
-  record.way == Way::in_place ? apply_in_place(store, record) : apply_rewritten(store, journal, index);
+  record.way == Way::in_place ? apply_in_place(store, record) : apply_rewritten(store, journal, index, copied);
 }
 
 void roll_back_file(const Store& store, const Journal& journal, std::size_t index, bool allow_hard_links) {

@@ -5,6 +5,7 @@
 // at the same time.
 #pragma once
 
+#include "lib/transaction/copied.hpp"
 #include "lib/transaction/store.hpp"
 
 namespace tare {
@@ -29,7 +30,8 @@ OpenFile open_for_writing(const Place& place);
 
 /// Brings file number `index` of the journal to its new state, durable and read back. REQUIRES: the journal is durable.
 /// Throws `refused` where the file is not in its old state any more, `io` where anything fails: then roll back.
-void apply_file(const Store& store, const Journal& journal, std::size_t index);
+/// `copied` is that of all files.
+void apply_file(const Store& store, const Journal& journal, std::size_t index, Copied& copied);
 
 /// Where file number `index` stands, seen by its path, old copies put aside included.
 Stand stand_of(const Store& store, const Journal& journal, std::size_t index);

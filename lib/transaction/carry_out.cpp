@@ -67,7 +67,8 @@ void tidy_up(const Claim& claim, const Journal& journal, bool keeps_history) {
 
 }  // namespace
 
-std::vector<Finding> carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record) {
+std::vector<Finding> carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record,
+                               const OnCopied& on_copied) {
   std::vector<std::size_t> numbers(journal.files.size());
   std::iota(numbers.begin(), numbers.end(), std::size_t{0});
   try {
@@ -77,9 +78,10 @@ std::vector<Finding> carry_out(const Claim& claim, const Journal& journal, std::
     throw;
   }
   FileOutcomes applied;
+  Copied copied(journal, on_copied);
   try {
     applied = for_each_in_turn(claim.store(), journal, numbers, Direction::forth,
-                               [&](std::size_t number) { apply_file(claim.store(), journal, number); });
+                               [&](std::size_t number) { apply_file(claim.store(), journal, number, copied); });
     applied.rethrow();
     record ? claim.commit_as(*record) : claim.drop();
   } catch (const std::exception& problem) {

@@ -6,12 +6,14 @@
 
 #include "lib/base/finding.hpp"
 #include "lib/transaction/claim.hpp"
+#include "lib/transaction/copied.hpp"
 
 namespace tare {
 
 /// Carries `journal` out and makes it count: as `record`, or without one. The claim is used up. Throws what went wrong,
 /// after everything was rolled back and nothing left behind; where even that fails, says so and leaves the journal for
 /// recovery. What goes wrong once the change is made is a finding: `not-durable`.
-std::vector<Finding> carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record);
+std::vector<Finding> carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record,
+                               const OnCopied& on_copied = {});
 
 }  // namespace tare

@@ -156,7 +156,7 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
     receipt.id = journal.id;
     record = StoredRecord{journal.number, RecordState::applied};
   }
-  receipt.findings = carry_out(held, journal, record);
+  receipt.findings = carry_out(held, journal, record, options.on_copied);
   try {
     if (options.keep_history && !options.key.exists()) receipt.findings.push_back(unsealed(receipt));
     add_findings(files, targets, receipt);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/base/finding.hpp"
+#include "lib/transaction/copied.hpp"
 #include "lib/transaction/recover.hpp"
 
 namespace tare {
@@ -26,6 +27,7 @@ struct TransactionOptions {
   RecoverOptions recovery = {};
   JournalKey key = {};  ///< to seal the journal with; none: undo will need to be told to trust it
   Origin origin = {};   ///< for the history
+  OnCopied on_copied = {};
 };
 
 /// What was done.

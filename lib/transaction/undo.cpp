@@ -126,7 +126,7 @@ UndoResult undo(const Scope& scope, const UndoOptions& options) {
   }
   // What can fail by itself comes before the change is made.
   UndoResult result = described(UndoKind::undone, held.store(), journal);
-  result.findings = carry_out(held, journal, StoredRecord{found.record.number, RecordState::undone});
+  result.findings = carry_out(held, journal, StoredRecord{found.record.number, RecordState::undone}, options.on_copied);
   remove_replaced(held.store().record_place(found.record));
   return result;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/base/finding.hpp"
+#include "lib/transaction/copied.hpp"
 #include "lib/transaction/history.hpp"
 
 namespace tare {
@@ -13,6 +14,7 @@ struct UndoOptions {
   std::string id;  ///< of the edit to take back; empty: the last one
   bool allow_hard_links = false;
   RecoverOptions recovery = {};
+  OnCopied on_copied = {};
 };
 
 enum class UndoKind {

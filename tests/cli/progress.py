@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Watches stderr while the command scans: a long scan tells how far it is, where somebody looks at it, and nowhere else.
+"""Watches stderr while the command scans, and while it writes a file anew: what takes long tells how far it is, where
+somebody looks at it, and nowhere else.
 
     progress.py --tare TARE --corpus FOLDER
 """
 import argparse
 import os
 import pathlib
+import pickle
 import pty
 import re
 import subprocess
@@ -14,6 +16,8 @@ import tempfile
 
 MANY = 20000  # links to one file: reading them all takes longer than a line of progress waits
 LINE = re.compile(rb"\r\x1b\[K\d+ of 20000 files read")
+COPIED = 200 << 20
+COPYING = re.compile(rb"\r\x1b\[K(\d+) of 200 MiB written anew")
 CLEARED = b"\r\x1b[K"
 
 
@@ -30,6 +34,24 @@ def on_terminal(command):
         pass
     os.close(ours)
     return child.communicate()[0], seen
+
+
+def long_rewrites(tare, scratch, check):
+    """An edit that does not fit where the old value stands, in a file that takes some time to copy."""
+    state = {"scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 1}
+    path = pathlib.Path(scratch, "long.pkl")
+    path.write_bytes(pickle.dumps({"scaler": state, "model": b"\xa5" * COPIED}))
+    for verb, arguments in ("edit", ["growth_tracker=1999"]), ("undo", []):
+        command = [tare, verb, path, *arguments, "--yes"]
+        out, seen = on_terminal(command)
+        lines = [int(done) for done in COPYING.findall(seen)]
+        check(f"a long {verb} on a terminal", lines == [64, 128, 192], seen)
+        check(f"the answer of {verb}", b"long.pkl" in out and not COPYING.search(out), out)
+    for name, options, wanted in ("-q", ["-q"], b""), ("a pipe", [], None):
+        command = [tare, *options, "edit", path, "growth_tracker=1999", "--yes"]
+        seen = on_terminal(command)[1] if options else subprocess.run(command, capture_output=True).stderr
+        check(f"a long edit, {name}", not COPYING.search(seen) and wanted in (None, seen), seen)
+        subprocess.run([tare, "undo", path, "--yes"], check=True, capture_output=True)
 
 
 def main():
@@ -61,6 +83,8 @@ def main():
         done = subprocess.run(command, capture_output=True)
         check("a long scan into a pipe", done.stderr == b"", done.stderr)
         check("the answer", done.stdout == out, done.stdout)
+        os.environ["XDG_STATE_HOME"] = scratch  # where tare keeps its key
+        long_rewrites(options.tare, scratch, check)
     print("\n".join(failed) or f"{len(LINE.findall(seen))} lines of progress")
     sys.exit(bool(failed))
 
