@@ -72,6 +72,8 @@ done
 # A compressed state in HDF5, by the filters that PyPI has.
 "$cache/new/bin/python" $here/sharded.py --tare build/release/tools/tare 2>"$cache/sharded.log" ||
   { cat "$cache/sharded.log" >&2; status=1; }
+"$cache/new/bin/python" $here/quantised_optimizer.py --tare build/release/tools/tare 2>"$cache/quantised_optimizer.log" ||
+  { cat "$cache/quantised_optimizer.log" >&2; status=1; }
 "$cache/new/bin/python" $here/hdf5_plugin.py build/release/lib/libtare.so "$PWD" || status=1
 # The GradScaler of capi/examples beside torch's own.
 "$cache/new/bin/python" tests/bindings/torch_scaler.py build/release/lib/libtare.so "$PWD" cpu 2000 || status=1
