@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/dialect/own_state.hpp"
 #include "lib/edit/field_key.hpp"
 #include "lib/edit/file_plan.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
@@ -325,6 +327,11 @@ class Planner {
   void assign(std::vector<StateWork>& states, const FoundScaler& reference, const Assignment& assignment) const {
     for (const Field* field : fields_of(reference, assignment.key)) {
       const NewValue value = new_value(*field, assignment.value, request_.force);
+      if (is_own(reference) && !std::isfinite(value.after.as_double())) {
+        throw Error(Status::refused,
+                    fmt::format("{}={}: a state of tare's is not loaded with that", field->name, assignment.value),
+                    "give a finite number");
+      }
       for (StateWork& state : states) {
         const std::size_t index = index_of(state, field->name);
         state.after.fields[index].value = value.after;

@@ -123,6 +123,20 @@ def try_damage(command, folder, path):
     require("roles.scale" in command("inspect", role).out.decode() + command("inspect", role).reason, command("inspect", role))
 
 
+def try_not_finite(tare, command, folder, path):
+    """What JSON cannot say is not written, and what it says as text is mended."""
+    for value in "inf", "nan":
+        answer = command("edit", path, f"scale={value}", "--force", "--yes")
+        require(answer.code == REFUSED and tare.State.read(str(path)), answer)
+    sick = folder / "sick.json"
+    document = json.loads(path.read_text())
+    document["fields"]["scale"] = document["roles"]["scale"] = "inf"
+    sick.write_text(json.dumps(document))
+    require(b"scale-not-finite" in command("inspect", sick).out, command("inspect", sick))
+    answer = command("edit", sick, "scale=1024", "--yes")
+    require(answer.code == DONE and tare.State.read(str(sick))["scale"] == 1024, answer)
+
+
 def try_changed(command, path):
     changed = bytearray(path.read_bytes())
     at = changed.rindex(b"crc32:") + 6
@@ -152,6 +166,7 @@ def main():
                 count += 1
         try_several(tare, command, folder, options.corpus)
         try_damage(command, folder, folder / "torch.json")
+        try_not_finite(tare, command, folder, folder / "torch.json")
         try_changed(command, folder / "torch.h5")
     print(f"{count} states of tare's own went through every verb and ran on")
     return 0
