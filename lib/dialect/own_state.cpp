@@ -15,6 +15,7 @@
 #include "lib/base/text.hpp"
 #include "lib/dialect/shapes.hpp"
 #include "lib/dialect/state_value.hpp"
+#include "lib/state/fp8_policy.hpp"
 #include "lib/state/named_state.hpp"
 #include "lib/state/policy_value.hpp"
 
@@ -126,6 +127,10 @@ class Reader {
     sighting.path = std::move(path);
     const std::string policy = text_under(tree_, map_, policy_field);
     sighting.dialect = &dialect_of(policy);
+    if (find_fp8_policy(policy) != nullptr) {
+      sighting.problem = "FP8 state of tare's own is loaded and injected (tare fp8 inject), not shown or edited";
+      return sighting;
+    }
     try {
       spec_ = policy_of(named(policy));
     } catch (const Error& error) {

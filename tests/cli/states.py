@@ -123,6 +123,17 @@ def try_damage(command, folder, path):
     require("roles.scale" in command("inspect", role).out.decode() + command("inspect", role).reason, command("inspect", role))
 
 
+def try_fp8(command, folder, corpus):
+    """FP8 state of tare's own is no loss scale: nothing of it is edited, and what stands beside it is."""
+    path = folder / "fp8.json"
+    answer = command("inspect", corpus / "transformer_engine/te1.13_4layers/model.pt", "--save", path)
+    require(answer.code == DONE, answer)
+    before = path.read_bytes()
+    require("fp8 inject" in command("inspect", path).out.decode() + command("inspect", path).reason, command("inspect", path))
+    answer = command("edit", path, "native:params.amax_history_len=2", "--yes")
+    require(answer.code == REFUSED and path.read_bytes() == before, answer)
+
+
 def try_not_finite(tare, command, folder, path):
     """What JSON cannot say is not written, and what it says as text is mended."""
     for value in "inf", "nan":
@@ -165,6 +176,7 @@ def main():
                 try_verbs(tare, command, folder, name, ending, scaler)
                 count += 1
         try_several(tare, command, folder, options.corpus)
+        try_fp8(command, folder, options.corpus)
         try_damage(command, folder, folder / "torch.json")
         try_not_finite(tare, command, folder, folder / "torch.json")
         try_changed(command, folder / "torch.h5")
