@@ -149,7 +149,7 @@ class Reach {
         tell(path, "a dataset whose data are in other files (external storage)");
         break;
       case Hdf5MessageType::layout:
-        look_at_data(header);
+        look_at_data(header, path);
         break;
       case Hdf5MessageType::filters:
         if (message.is_shared) throw Hdf5NotRead{"a dataset whose filters stand elsewhere"};
@@ -179,7 +179,7 @@ class Reach {
   }
 
   /// External data are told with the message that says so.
-  void look_at_data(const Hdf5Header& header) {
+  void look_at_data(const Hdf5Header& header, const std::string& path) {
     if (header.find(Hdf5MessageType::external_files) != nullptr) return;
     const std::vector<Span> blocks = read_hdf5_raw_data(file_, header);
     for (const Span block : blocks) {
@@ -190,13 +190,26 @@ class Reach {
     const Hdf5Message* message = header.find(Hdf5MessageType::datatype);
     if (message == nullptr) return;
     const Hdf5Type type = read_hdf5_type(header.data(*message));
-    if (!is_variable(type)) return;
-    if (header.find(Hdf5MessageType::filters) != nullptr) throw Hdf5NotRead{"packed data of variable length"};
-    for (const Span block : blocks) note_heap_objects(file_.read(block.offset, block.size), type);
+    const bool is_text = type.form == Hdf5Type::Form::text || type.form == Hdf5Type::Form::blob;
+    if (!is_text && !is_variable(type)) return;
+    if (header.find(Hdf5MessageType::filters) != nullptr) throw Hdf5NotRead{"packed texts"};
+    for (const Span block : blocks) {
+      if (block.size > limits::max_small_text_bytes) throw Hdf5NotRead{"more text than is looked into"};
+      const Bytes elements = file_.read(block.offset, block.size);
+      is_text ? look_at_texts(elements, type, path) : note_heap_objects(elements, type, path);
+    }
+  }
+
+  /// Of fixed length, the rest filled with zeros.
+  void look_at_texts(ByteView elements, const Hdf5Type& type, const std::string& place) {
+    if (type.size == 0) return;
+    for (; elements.size() >= type.size; elements = elements.subspan(type.size)) {
+      look_at(std::string(as_text(elements.first(type.size))), place);
+    }
   }
 
   /// Elements of variable length stand in global heaps: texts by their bytes, others by their number.
-  void note_heap_objects(ByteView elements, const Hdf5Type& type) {
+  void note_heap_objects(ByteView elements, const Hdf5Type& type, const std::string& place) {
     for (; elements.size() >= heap_id_size; elements = elements.subspan(heap_id_size)) {
       const Hdf5HeapId id = read_hdf5_heap_id(elements.first(heap_id_size));
       if (id.length == 0) continue;
@@ -205,7 +218,9 @@ class Reach {
       const auto object = objects.find(id.number);
       if (object == objects.end()) throw Hdf5NotRead{fmt::format("an element that is not in its heap ({})", id.number)};
       const bool is_text = type.form == Hdf5Type::Form::variable_text;
-      file_.note(object->second.offset, is_text ? std::min(id.length, object->second.size) : object->second.size);
+      const std::uint64_t size = is_text ? std::min(id.length, object->second.size) : object->second.size;
+      if (is_text) look_at(std::string(as_text(file_.read(object->second.offset, size))), place);
+      file_.note(object->second.offset, size);
     }
   }
 
@@ -216,16 +231,15 @@ class Reach {
     for (const std::int64_t length : attribute.shape) size *= static_cast<std::uint64_t>(length);
     if (size < value.size() && !is_zero(value.subspan(size))) tell(place, "bytes behind its value");
     if (is_variable(attribute.type)) {
-      note_heap_objects(value.first(std::min<std::size_t>(size, value.size())), attribute.type);
+      note_heap_objects(value.first(std::min<std::size_t>(size, value.size())), attribute.type, place);
     }
-    if (attribute.type.form == Hdf5Type::Form::blob) {
-      look_at(std::string(as_text(value)), place);
-    } else if (const auto texts = hdf5_texts(file_, header, attribute, every_text)) {
-      const bool is_configuration = holds(keras_configurations, attribute.name);
-      for (const std::string& text : *texts) is_configuration ? add_configuration(text, place) : look_at(text, place);
-    } else if (attribute.type.form != Hdf5Type::Form::number && attribute.type.form != Hdf5Type::Form::other) {
-      tell(place, "more text than is looked into");
+    if (attribute.type.form == Hdf5Type::Form::blob || attribute.type.form == Hdf5Type::Form::text) {
+      look_at_texts(value.first(std::min<std::size_t>(size, value.size())), attribute.type, place);
     }
+    if (!holds(keras_configurations, attribute.name)) return;
+    const auto texts = hdf5_texts(file_, header, attribute, every_text);
+    if (!texts) return tell(place, "no text, or more of it than is looked into");
+    for (const std::string& text : *texts) add_configuration(text, place);
   }
 
   [[nodiscard]] std::shared_ptr<const Source> source_of(std::string_view text) {

@@ -34,3 +34,8 @@ def pickled_attribute(f): f.attrs['FILTERS']=np.bytes_(b"cos\ngetcwd\n(tR.")
 def other_text(f):
     f.attrs['old']='a text that is written over'; f.attrs['old']='x'
 for name,fill in [('forms',data_of_many_forms),('virtual',virtual),('plugin',plugin),('deleted',deleted),('pickled_attribute',pickled_attribute),('overwritten',other_text)]: write(name,fill)
+hidden=b"X\x03\0\0\0abc0cos\ngetcwd\n)R."
+def pickled_text(f): f.attrs.create('FILTERS',np.array(hidden,dtype='S40'))
+def pickled_blob(f): f['state']=np.void(b"\x80\x02cos\ngetcwd\n)R.")
+def pickled_variable(f): f.create_dataset('texts',data=["cos\ngetcwd\n)R."],dtype=h5py.string_dtype())
+for name,fill in [('pickled_text',pickled_text),('pickled_blob',pickled_blob),('pickled_variable',pickled_variable)]: write(name,fill)

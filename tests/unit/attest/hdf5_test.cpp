@@ -60,7 +60,11 @@ TEST_CASE("chunks, texts and lists of HDF5's own are plain data") {
 TEST_CASE("an HDF5 file that leads out of itself, or needs code of others, is told") {
   CHECK(says(told(seed("virtual")), "data are in other files"));
   CHECK(says(told(seed("plugin")), "only a plugin decodes (filter 32015)"));
-  CHECK(says(told(seed("pickled_attribute")), "dangerous os.getcwd"));
+  for (const auto* name : {"pickled_attribute", "pickled_blob", "pickled_variable"}) {
+    INFO(name);
+    CHECK(says(told(seed(name)), "dangerous os.getcwd"));
+  }
+  CHECK(says(told(seed("pickled_text")), "a pickle of nothing but a call"));  // behind a zero byte
   CHECK(says(told(corpus("hostile/h5_external_storage/model.weights.h5")), "external storage"));
   CHECK(says(told(corpus("hostile/h5_hard_link_cycle/model.weights.h5")), "another one leads to, too"));
   for (const auto* file : {"h5_bad_checksum", "h5_btree_cycle", "h5_continuation_cycle", "h5_external_link",
