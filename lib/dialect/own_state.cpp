@@ -111,7 +111,7 @@ std::optional<Value> value_in(const Tree& tree, NodeId node) {
   }
   if (tree.kind(node) != Kind::list) return std::nullopt;
   constexpr std::size_t longest = 4096;
-  if (tree.items(node).size() > longest) return std::nullopt;
+  if (tree.items(node).empty() || tree.items(node).size() > longest) return std::nullopt;
   ValueList items;
   for (const NodeId item : tree.items(node)) items.push_back(tree.value(item, 1));
   return Value{std::move(items), "list"};

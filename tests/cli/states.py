@@ -134,6 +134,17 @@ def try_fp8(command, folder, corpus):
     require(answer.code == REFUSED and path.read_bytes() == before, answer)
 
 
+def try_lists(command, folder, path):
+    """A list is shown as one, whatever format it is in, and an empty one harms nobody."""
+    for ending in "json", "h5":
+        require(b"[20, 30, 40, " in command("inspect", path.with_suffix(f".{ending}")).out, "the windows are not shown")
+    document = json.loads(path.read_text())
+    document["params"]["window_list"] = document["roles"]["window_list"] = []
+    empty = folder / "empty.json"
+    empty.write_text(json.dumps(document))
+    require(command("inspect", empty).code == DONE, command("inspect", empty))
+
+
 def try_not_finite(tare, command, folder, path):
     """What JSON cannot say is not written, and what it says as text is mended."""
     for value in "inf", "nan":
@@ -177,6 +188,7 @@ def main():
                 count += 1
         try_several(tare, command, folder, options.corpus)
         try_fp8(command, folder, options.corpus)
+        try_lists(command, folder, folder / "mindformers_adaptive.json")
         try_damage(command, folder, folder / "torch.json")
         try_not_finite(tare, command, folder, folder / "torch.json")
         try_changed(command, folder / "torch.h5")
