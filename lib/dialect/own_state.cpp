@@ -12,6 +12,7 @@
 #include <map>
 
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/shapes.hpp"
 #include "lib/dialect/state_value.hpp"
@@ -127,6 +128,10 @@ class Reader {
     sighting.path = std::move(path);
     const std::string policy = text_under(tree_, map_, policy_field);
     sighting.dialect = &dialect_of(policy);
+    if (policy.empty() || policy.size() > limits::max_text_value_bytes) {
+      sighting.problem = "a state of tare's whose policy is no name";
+      return sighting;
+    }
     if (find_fp8_policy(policy) != nullptr) {
       sighting.problem = "FP8 state of tare's own is loaded and injected (tare fp8 inject), not shown or edited";
       return sighting;

@@ -145,6 +145,17 @@ def try_lists(command, folder, path):
     require(command("inspect", empty).code == DONE, command("inspect", empty))
 
 
+def try_no_policy(command, folder):
+    """A state whose policy is no name is told, and no verb falls over it."""
+    for policy in 5, None, [], "", "x" * 5000:
+        path = folder / "odd.json"
+        path.write_text(json.dumps({"schema": "tare.state/1", "policy": policy, "fields": {"scale": 1.0}}))
+        require("policy" in command("inspect", path).out.decode() + command("inspect", path).reason, command("inspect", path))
+        for verb in ("edit", path, "scale=2", "--yes"), ("migrate", path, "--to", "torch", "-o", folder / "odd.pt", "--force"):
+            answer = command(*verb)
+            require(answer.code in (2, FAILED, REFUSED) and "fault" not in answer.reason, answer)
+
+
 def try_not_finite(tare, command, folder, path):
     """What JSON cannot say is not written, and what it says as text is mended."""
     for value in "inf", "nan":
@@ -189,6 +200,7 @@ def main():
         try_several(tare, command, folder, options.corpus)
         try_fp8(command, folder, options.corpus)
         try_lists(command, folder, folder / "mindformers_adaptive.json")
+        try_no_policy(command, folder)
         try_damage(command, folder, folder / "torch.json")
         try_not_finite(tare, command, folder, folder / "torch.json")
         try_changed(command, folder / "torch.h5")
