@@ -5,12 +5,12 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/report/report.hpp"
+#include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/tell_copied.hpp"
 #include "tools/tell_made.hpp"
-#include "tools/verb.hpp"
 
 using namespace tare;
 
@@ -62,15 +62,18 @@ int show_receipt(const Terminal& terminal, const ChangeOptions& options, const C
 
 }  // namespace
 
-void add_change_options(CLI::App& verb, ChangeOptions& options, const std::string& schema) {
-  verb.add_flag("--dry-run", options.dry_run, "Show what would be written, byte by byte, and write nothing");
-  verb.add_flag("-y,--yes", options.yes, "Do not ask");
-  verb.add_flag("--no-history", options.no_history, "Keep no record: the edit cannot be undone");
-  verb.add_flag("--hard-links", options.transaction.allow_hard_links, "Edit files that have other names too");
-  add_trust_option(verb, options.transaction.recovery);
-  verb.add_flag("--content-addressed", options.transaction.allow_content_addressed,
-                "Edit files that are named by their own hash, as in a model hub's cache");
-  verb.add_flag("--json", options.json, fmt::format("Answer in JSON (schema {})", schema));
+OptionTable change_options(ChangeOptions& options, const std::string& schema) {
+  TransactionOptions& transaction = options.transaction;
+  return {
+      {"--dry-run", &options.dry_run, "Show what would be written, byte by byte, and write nothing"},
+      {"-y,--yes", &options.yes, "Do not ask"},
+      {"--no-history", &options.no_history, "Keep no record: the edit cannot be undone"},
+      {"--hard-links", &transaction.allow_hard_links, "Edit files that have other names too"},
+      trust_option(transaction.recovery),
+      {"--content-addressed", &transaction.allow_content_addressed,
+       "Edit files that are named by their own hash, as in a model hub's cache"},
+      {"--json", &options.json, fmt::format("Answer in JSON (schema {})", schema)},
+  };
 }
 
 int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {

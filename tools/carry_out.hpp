@@ -1,13 +1,13 @@
 // What all verbs that change checkpoints have in common: plan, show, ask, write, tell.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
 #include <string>
 
 #include "lib/edit/plan.hpp"
 #include "lib/transaction/transaction.hpp"
+#include "tools/option.hpp"
 #include "tools/terminal.hpp"
 
 struct ChangeOptions {
@@ -31,7 +31,7 @@ struct Change {
 };
 
 /// The flags that go with every change. `schema` is of its answer in JSON.
-void add_change_options(CLI::App& verb, ChangeOptions& options, const std::string& schema = "tare.edit/1");
+OptionTable change_options(ChangeOptions& options, const std::string& schema = "tare.edit/1");
 
 /// Carries a change of `options.path` out, or shows what it would write. Returns the exit code.
 int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change);

@@ -3,18 +3,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 #include "lib/base/nearest.hpp"
 #include "lib/base/text.hpp"
 #include "tools/standard_streams.hpp"
-#include "tools/verb.hpp"
 
 namespace {
 
@@ -81,22 +83,73 @@ int tell_of_words(const CLI::App& app, const CLI::ParseError& error) {
   return exit_failed;
 }
 
-}  // namespace
+/// An option as CLI11 has it, of a kind for each kind of target.
+struct Adder {
+  CLI::App& app;
+  const Option& option;
 
-void add_terminal_options(CLI::App& app, TerminalOptions& options) {
-  static const std::map<std::string, Colour> colours = {
-      {"auto", Colour::automatic}, {"always", Colour::always}, {"never", Colour::never}};
-  app.add_option_function<std::string>(
-         "--color", [&options](const std::string& when) { options.colour = colours.at(when); },
-         "auto, always or never; auto heeds NO_COLOR and CLICOLOR")
-      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
-      ->type_name("WHEN");
-  app.add_flag("-q,--quiet", options.is_quiet, "Beside the answer, say only what went wrong");
-  app.add_flag("-v,--verbose", options.is_verbose, "Also say which files were read");
-  for (CLI::App* command : app.get_subcommands(any_command)) add_terminal_options(*command, options);
+  CLI::Option* operator()(bool* flag) const { return app.add_flag(option.names, *flag, option.purpose); }
+  CLI::Option* operator()(std::string* text) const { return app.add_option(option.names, *text, option.purpose); }
+  CLI::Option* operator()(std::optional<std::string>* text) const {
+    const auto set = [text](const std::string& given) { *text = given; };
+    return app.add_option_function<std::string>(option.names, set, option.purpose);
+  }
+  CLI::Option* operator()(std::vector<std::string>* texts) const {
+    return app.add_option(option.names, *texts, option.purpose);
+  }
+  CLI::Option* operator()(std::size_t* number) const {
+    return app.add_option(option.names, *number, option.purpose)->check(CLI::PositiveNumber);
+  }
+  CLI::Option* operator()(const Within& number) const {
+    return app.add_option_function<std::int64_t>(option.names, number.set, option.purpose)
+        ->check(CLI::Range(number.least, number.most));
+  }
+  CLI::Option* operator()(const OneOf& word) const {
+    return app.add_option_function<std::string>(option.names, word.set, option.purpose)
+        ->check(CLI::IsMember(word.words).description(""))
+        ->type_name(word.name);
+  }
+};
+
+void add_option(CLI::App& app, const Option& option) {
+  CLI::Option* added = std::visit(Adder{app, option}, option.target);
+  added->required(option.presence == Presence::required);
+  if (*option.heading != '\0') added->group(option.heading);
 }
 
-std::optional<int> parse_words(CLI::App& app, std::span<char* const> words) {
+/// Fills `app` with what `verb` takes; where its words name it, or a verb of its own, `run` becomes that one's.
+void describe(CLI::App& app, const Verb& verb, Run& run) {
+  for (const Option& option : verb.options) add_option(app, option);
+  for (auto one = verb.exclusive.begin(); one != verb.exclusive.end(); ++one) {
+    for (auto other = std::next(one); other != verb.exclusive.end(); ++other) {
+      app.get_option(*one)->excludes(app.get_option(*other));
+    }
+  }
+  if (verb.run) app.callback([&verb, &run] { run = verb.run; });
+  if (!verb.verbs.empty()) app.require_subcommand(1);
+  for (const Verb& inner : verb.verbs) describe(*app.add_subcommand(inner.name, inner.purpose), inner, run);
+  if (*verb.closing_words != '\0') app.footer(verb.closing_words);
+}
+
+}  // namespace
+
+void add_terminal_options(Verb& command, TerminalOptions& options) {
+  static const std::map<std::string, Colour> colours = {
+      {"auto", Colour::automatic}, {"always", Colour::always}, {"never", Colour::never}};
+  const auto set_colour = [&options](const std::string& when) { options.colour = colours.at(when); };
+  command.options = joined({command.options,
+                            {{"--color", OneOf{"WHEN", {"auto", "always", "never"}, set_colour},
+                              "auto, always or never; auto heeds NO_COLOR and CLICOLOR"},
+                             {"-q,--quiet", &options.is_quiet, "Beside the answer, say only what went wrong"},
+                             {"-v,--verbose", &options.is_verbose, "Also say which files were read"}}});
+  for (Verb& verb : command.verbs) add_terminal_options(verb, options);
+}
+
+std::optional<int> parse_words(const Verb& command, const char* version, std::span<char* const> words, Run& run) {
+  CLI::App app(command.purpose, command.name);
+  app.set_version_flag("-V,--version", version);
+  app.footer(command.closing_words);  // of verbs, too, that have none
+  describe(app, command, run);
   app.failure_message(usage_message);
   std::vector<std::string> rest = reversed(words.empty() ? words : words.subspan(1));
   if (!starts_with_command(app, "", rest)) return exit_usage;

@@ -55,9 +55,9 @@ Origin origin_of_command() {
   return this_origin(std::move(words));
 }
 
-void add_trust_option(CLI::App& verb, RecoverOptions& recovery) {
-  verb.add_flag("--trust-journal", recovery.trust_journals,
-                "Act also upon records that your key did not seal; what they write is told first");
+Option trust_option(RecoverOptions& recovery) {
+  return {"--trust-journal", &recovery.trust_journals,
+          "Act also upon records that your key did not seal; what they write is told first"};
 }
 
 RecoverOptions announced(const Terminal& terminal, RecoverOptions recovery) {

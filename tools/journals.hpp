@@ -1,10 +1,10 @@
 // The user's key, and which journals a verb may act upon.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "lib/transaction/recover.hpp"
+#include "tools/option.hpp"
 #include "tools/terminal.hpp"
 
 /// What belongs to a checkpoint, looked at with the user's key, if he has one: reading makes none.
@@ -20,7 +20,7 @@ tare::JournalKey sealing_key();
 tare::Origin origin_of_command();
 
 /// --trust-journal
-void add_trust_option(CLI::App& verb, tare::RecoverOptions& recovery);
+Option trust_option(tare::RecoverOptions& recovery);
 
 /// `recovery`, which tells on stderr what a trusted journal writes.
 tare::RecoverOptions announced(const Terminal& terminal, tare::RecoverOptions recovery);

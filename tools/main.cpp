@@ -49,18 +49,19 @@ int main(int argc, char** argv) {
   if (!secure_standard_streams()) return exit_failed;
   keep_arguments(argv);
   prepare_heap();
-  CLI::App app("tare: inspect, edit and undo loss-scaler state inside checkpoints, in place and without Python",
-               "tare");
-  app.set_version_flag("-V,--version", "tare " TARE_VERSION);
-  app.require_subcommand(1);
-  app.footer(closing_words);
-  Run run;
-  for (const auto add :
-       {add_inspect, add_get, add_edit, add_fp8, add_undo, add_history, add_diff, add_migrate, add_attest})
-    add(app, run);
+  Verb command = {
+      .name = "tare",
+      .purpose = "tare: inspect, edit and undo loss-scaler state inside checkpoints, in place and without Python",
+      .verbs = {inspect_verb(), get_verb(), edit_verb(), fp8_verb(), undo_verb(), history_verb(), diff_verb(),
+                migrate_verb(), attest_verb()},
+      .closing_words = closing_words,
+  };
   TerminalOptions options;
-  add_terminal_options(app, options);
-  if (const auto exit_code = parse_words(app, {argv, static_cast<std::size_t>(argc)})) return *exit_code;
+  add_terminal_options(command, options);
+  Run run;
+  if (const auto exit_code = parse_words(command, "tare " TARE_VERSION, {argv, static_cast<std::size_t>(argc)}, run)) {
+    return *exit_code;
+  }
   const Terminal terminal(options);
   return outcome(terminal, [&] { return run(terminal); });
 }

@@ -11,20 +11,19 @@ tare::RemoteLimits& given() {
 
 }  // namespace
 
-void add_network_options(CLI::App& verb) {
-  constexpr const char* group = "Of URLs";
-  const auto set_time = [](long seconds) { given().time = std::chrono::seconds(seconds); };
-  verb.add_option("--max-requests", given().requests,
-                  fmt::format("How many requests in all (default {})", given().requests))
-      ->check(CLI::PositiveNumber)
-      ->group(group);
-  verb.add_option_function<long>("--max-seconds", set_time,
-                                 fmt::format("How long in all (default {})", given().time.count()))
-      ->check(CLI::Range(1, 1'000'000))
-      ->group(group);
-  verb.add_flag("--allow-private-redirect", given().private_redirects,
-                "Follow a server that leads to this machine or its network, which the URL itself may always name")
-      ->group(group);
+OptionTable network_options() {
+  constexpr const char* heading = "Of URLs";
+  tare::RemoteLimits& limits = given();
+  const auto set_time = [&limits](std::int64_t seconds) { limits.time = std::chrono::seconds(seconds); };
+  return {
+      {"--max-requests", &limits.requests, fmt::format("How many requests in all (default {})", limits.requests),
+       Presence::optional, heading},
+      {"--max-seconds", Within{1, 1'000'000, set_time},
+       fmt::format("How long in all (default {})", limits.time.count()), Presence::optional, heading},
+      {"--allow-private-redirect", &limits.private_redirects,
+       "Follow a server that leads to this machine or its network, which the URL itself may always name",
+       Presence::optional, heading},
+  };
 }
 
 const tare::RemoteLimits& network_limits() {

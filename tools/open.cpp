@@ -6,11 +6,11 @@
 #include "lib/base/text.hpp"
 #include "lib/edit/open_settled.hpp"
 #include "lib/report/report.hpp"
+#include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/render.hpp"
 #include "tools/standard_input.hpp"
-#include "tools/verb.hpp"
 
 using namespace tare;
 

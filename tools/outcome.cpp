@@ -8,7 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
-#include "tools/verb.hpp"
+#include "tools/exit_code.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/text.hpp"
-#include "tools/verb.hpp"
+#include "tools/exit_code.hpp"
 
 int tell_made(const Terminal& terminal, const std::function<std::string()>& answer) {
   try {

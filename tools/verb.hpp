@@ -1,31 +1,32 @@
-// What a verb is to main: a name in the command line, and something to run that gives an exit code.
+// What a verb is to main: how it is called, what it takes, and something to run that gives an exit code.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "tools/exit_code.hpp"
+#include "tools/option.hpp"
 #include "tools/terminal.hpp"
-
-/// The exit codes of every verb, as --help lists them.
-enum ExitCode : int {
-  exit_done = 0,     ///< done, also with warnings and sick values
-  exit_no = 1,       ///< the answer is "no": copies disagree, a rank file cannot be read, diff differs
-  exit_usage = 2,    ///< malformed command line, unknown KEY
-  exit_failed = 3,   ///< cannot be read, written or locked; unknown format
-  exit_refused = 4,  ///< valid but refused: ambiguous, not stored, nothing to undo, declined
-  exit_untold = 5,   ///< the change is made, but its answer cannot be written
-};
 
 using Run = std::function<int(const Terminal&)>;
 
-/// Each adds its verb and what it takes to `app`, and sets `run` where the user chose it.
-void add_inspect(CLI::App& app, Run& run);
-void add_get(CLI::App& app, Run& run);
-void add_edit(CLI::App& app, Run& run);
-void add_undo(CLI::App& app, Run& run);
-void add_history(CLI::App& app, Run& run);
-void add_migrate(CLI::App& app, Run& run);
-void add_diff(CLI::App& app, Run& run);
-void add_attest(CLI::App& app, Run& run);
-void add_fp8(CLI::App& app, Run& run);
+struct Verb {
+  const char* name;
+  const char* purpose;
+  OptionTable options = {};
+  std::vector<const char*> exclusive = {};  ///< options of which only one is given
+  std::vector<Verb> verbs = {};             ///< of which one must follow, where there are some
+  const char* closing_words = "";           ///< of --help
+  Run run = {};                             ///< keeps what the options set; empty where a verb follows
+};
+
+Verb inspect_verb();
+Verb get_verb();
+Verb edit_verb();
+Verb fp8_verb();
+Verb undo_verb();
+Verb history_verb();
+Verb diff_verb();
+Verb migrate_verb();
+Verb attest_verb();

@@ -18,6 +18,21 @@ using namespace tare;
 
 namespace {
 
+constexpr const char* closing_words =
+    "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"
+    "TransformerEngine's extra state: allowed (by weights_only), framework, unknown, or dangerous (os.system ...).\n"
+    "Nothing is imported or run.\n\n"
+    "Every file of a folder counts, hidden ones and those of no known kind, and every byte: what is packed, is\n"
+    "code, leads out of the folder, hides behind or between what a format says, or is a pickle as well, is listed.\n"
+    "Of a run folder the checkpoint that it leads to is read; its other folders are listed; --all reads them.\n\n"
+    "--write-plain writes what `tare inspect --save` does; of several states a list (tare.states/1).\n\n"
+    "Exit 0: plain data. 1: something in it is not, or is not accounted for.\n"
+    "Examples:\n"
+    "  tare attest checkpoint.pt\n"
+    "  tare attest checkpoint.pt --torch 2.5\n"
+    "  tare attest run --all\n"
+    "  tare attest checkpoint.pt --write-plain scaler.json";
+
 struct Options {
   std::vector<std::string> paths;
   std::string torch;
@@ -61,32 +76,24 @@ int attest_all(const Terminal& terminal, const Options& options) {
 
 }  // namespace
 
-void add_attest(CLI::App& app, Run& run) {
+Verb attest_verb() {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("attest", "Show what a checkpoint can do to whoever loads it");
-  verb->add_option("PATH", options->paths, "As for inspect")->required();
-  verb->add_option("--torch", options->torch,
-                   "The torch release whose weights_only counts (default: the newest known)");
-  verb->add_option("--write-plain", options->plain,
-                   "Also write the scalers' and the FP8 state to a .json file (.h5: where HDF5 can be loaded)");
-  verb->add_option("--at", options->at,
-                   "Which scaler to write, by its path; of FP8 state, which layers (* and ? are wildcards)");
-  verb->add_flag("--force", options->force, "Replace the file of --write-plain");
-  verb->add_flag("--all", options->all, "Of a run folder every checkpoint, and not that alone which it leads to");
-  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.attest/1): a document a PATH");
-  verb->footer(
-      "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"
-      "TransformerEngine's extra state: allowed (by weights_only), framework, unknown, or dangerous (os.system ...).\n"
-      "Nothing is imported or run.\n\n"
-      "Every file of a folder counts, hidden ones and those of no known kind, and every byte: what is packed, is\n"
-      "code, leads out of the folder, hides behind or between what a format says, or is a pickle as well, is listed.\n"
-      "Of a run folder the checkpoint that it leads to is read; its other folders are listed; --all reads them.\n\n"
-      "--write-plain writes what `tare inspect --save` does; of several states a list (tare.states/1).\n\n"
-      "Exit 0: plain data. 1: something in it is not, or is not accounted for.\n"
-      "Examples:\n"
-      "  tare attest checkpoint.pt\n"
-      "  tare attest checkpoint.pt --torch 2.5\n"
-      "  tare attest run --all\n"
-      "  tare attest checkpoint.pt --write-plain scaler.json");
-  verb->callback([options, &run] { run = [options](const Terminal& t) { return attest_all(t, *options); }; });
+  return {
+      .name = "attest",
+      .purpose = "Show what a checkpoint can do to whoever loads it",
+      .options =
+          {
+              {"PATH", &options->paths, "As for inspect", Presence::required},
+              {"--torch", &options->torch, "The torch release whose weights_only counts (default: the newest known)"},
+              {"--write-plain", &options->plain,
+               "Also write the scalers' and the FP8 state to a .json file (.h5: where HDF5 can be loaded)"},
+              {"--at", &options->at,
+               "Which scaler to write, by its path; of FP8 state, which layers (* and ? are wildcards)"},
+              {"--force", &options->force, "Replace the file of --write-plain"},
+              {"--all", &options->all, "Of a run folder every checkpoint, and not that alone which it leads to"},
+              {"--json", &options->json, "Answer in JSON (schema tare.attest/1): a document a PATH"},
+          },
+      .closing_words = closing_words,
+      .run = [options](const Terminal& t) { return attest_all(t, *options); },
+  };
 }

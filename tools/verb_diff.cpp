@@ -33,13 +33,16 @@ int diff(const Terminal& terminal, const Options& options) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, Run& run) {
+Verb diff_verb() {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("diff", "How the scaler state of two checkpoints differs");
-  verb->add_option("A", options->a, "As for inspect")->required();
-  verb->add_option("B", options->b, "As for inspect")->required();
-  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.diff/1)");
-  add_network_options(*verb);
-  verb->footer("Exit 0: no difference. 1: some.\nExample:\n  tare diff run/global_step4100 run/global_step4200");
-  verb->callback([options, &run] { run = [options](const Terminal& t) { return diff(t, *options); }; });
+  return {
+      .name = "diff",
+      .purpose = "How the scaler state of two checkpoints differs",
+      .options = joined({{{"A", &options->a, "As for inspect", Presence::required},
+                          {"B", &options->b, "As for inspect", Presence::required},
+                          {"--json", &options->json, "Answer in JSON (schema tare.diff/1)"}},
+                         network_options()}),
+      .closing_words = "Exit 0: no difference. 1: some.\nExample:\n  tare diff run/global_step4100 run/global_step4200",
+      .run = [options](const Terminal& t) { return diff(t, *options); },
+  };
 }

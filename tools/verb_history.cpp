@@ -46,13 +46,16 @@ int show_history(const Terminal& terminal, const Options& options) {
 
 }  // namespace
 
-void add_history(CLI::App& app, Run& run) {
+Verb history_verb() {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("history", "What was edited, when, from what to what");
-  verb->add_option("PATH", options->path, "A file or folder")->required();
-  verb->add_flag("--prune", options->prune, "Forget it all, and with it the means to undo");
-  add_trust_option(*verb, options->recovery);
-  verb->add_flag("-y,--yes", options->yes, "With --prune: do not ask");
-  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.history/1)");
-  verb->callback([options, &run] { run = [options](const Terminal& t) { return show_history(t, *options); }; });
+  return {
+      .name = "history",
+      .purpose = "What was edited, when, from what to what",
+      .options = {{"PATH", &options->path, "A file or folder", Presence::required},
+                  {"--prune", &options->prune, "Forget it all, and with it the means to undo"},
+                  trust_option(options->recovery),
+                  {"-y,--yes", &options->yes, "With --prune: do not ask"},
+                  {"--json", &options->json, "Answer in JSON (schema tare.history/1)"}},
+      .run = [options](const Terminal& t) { return show_history(t, *options); },
+  };
 }

@@ -62,27 +62,30 @@ int inspect(const Terminal& terminal, const Options& options) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Run& run) {
+Verb inspect_verb() {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("inspect", "Show the scaler state of a checkpoint");
-  verb->add_option("PATH", options->paths,
-                   "Checkpoint files, folders of rank files, or run folders; - for standard input")
-      ->required();
-  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.inspect/1): a document a PATH");
-  verb->add_option("--layer", options->layers, "Show every FP8 tensor of the layers that match: * and ? are wildcards");
-  verb->add_option("--save", options->save,
-                   "Write all state to a file, .json or .h5, that tare's scalers load; several states are JSON (schema "
-                   "tare.states/1)");
-  verb->add_flag("--force", options->force, "Replace the file of --save");
-  verb->add_flag("--globals", options->globals, "List every class and function that the pickles name");
-  add_network_options(*verb);
-  verb->footer(
-      "Examples:\n"
-      "  tare inspect checkpoint.pt              one file\n"
-      "  tare inspect run/global_step4200        all rank files of a step, compared\n"
-      "  tare inspect run                        the step that the framework would resume from\n"
-      "  tare inspect run/checkpoint-*           each of them\n"
-      "  tare inspect model.pt --layer 'layers.1?.*'   the FP8 state of these layers, tensor by tensor\n"
-      "  tare inspect checkpoint.pt --globals    what could run if it were loaded without weights_only");
-  verb->callback([options, &run] { run = [options](const Terminal& t) { return inspect(t, *options); }; });
+  return {
+      .name = "inspect",
+      .purpose = "Show the scaler state of a checkpoint",
+      .options = joined(
+          {{{"PATH", &options->paths, "Checkpoint files, folders of rank files, or run folders; - for standard input",
+             Presence::required},
+            {"--json", &options->json, "Answer in JSON (schema tare.inspect/1): a document a PATH"},
+            {"--layer", &options->layers, "Show every FP8 tensor of the layers that match: * and ? are wildcards"},
+            {"--save", &options->save,
+             "Write all state to a file, .json or .h5, that tare's scalers load; several states are JSON (schema "
+             "tare.states/1)"},
+            {"--force", &options->force, "Replace the file of --save"},
+            {"--globals", &options->globals, "List every class and function that the pickles name"}},
+           network_options()}),
+      .closing_words =
+          "Examples:\n"
+          "  tare inspect checkpoint.pt              one file\n"
+          "  tare inspect run/global_step4200        all rank files of a step, compared\n"
+          "  tare inspect run                        the step that the framework would resume from\n"
+          "  tare inspect run/checkpoint-*           each of them\n"
+          "  tare inspect model.pt --layer 'layers.1?.*'   the FP8 state of these layers, tensor by tensor\n"
+          "  tare inspect checkpoint.pt --globals    what could run if it were loaded without weights_only",
+      .run = [options](const Terminal& t) { return inspect(t, *options); },
+  };
 }

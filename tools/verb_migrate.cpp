@@ -19,11 +19,23 @@ using namespace tare;
 
 namespace {
 
+constexpr const char* closing_words =
+    "Examples:\n"
+    "  tare migrate scaler.pt --to megatron -o grad_scaler.pt\n"
+    "  tare migrate scaler.pt --into run/global_step4200 --dry-run\n"
+    "  tare migrate iter_0004200 --into checkpoint-4200 --set window=500\n"
+    "  tare migrate epoch=9.ckpt --rename lightning:2.2\n"
+    "--into also fills a place where the run saved no scaler ({}, None, Lightning's missing key), or a broken one.\n"
+    "Counters are set so that the next growth and the next back-off come at the same step as in SOURCE. Every value\n"
+    "is accounted for: carried, converted (with the formula), assumed, defaulted, clamped or lost.\n"
+    "Lightning looks for a scaler under the name of a class that its releases call otherwise, and starts afresh\n"
+    "where it finds none: --rename changes that key in SOURCE itself, which `tare undo` takes back.";
+
 struct Options {
   std::string source;
   std::optional<std::string> at;
-  std::string framework, out;
-  std::string release;
+  std::optional<std::string> framework, into, release;
+  std::string out;
   std::vector<std::string> given;
   IntoRequest request;
   ChangeOptions change;  ///< of the checkpoint that is changed
@@ -59,6 +71,7 @@ void tell_journals(const Terminal& terminal, const std::string& source) {
 }
 
 int into_checkpoint(const Terminal& terminal, Options& options, const ScalerState& source) {
+  options.change.path = *options.into;
   Migration migration;
   Change change;
   change.plan = [&](const Checkpoint& checkpoint) {
@@ -78,13 +91,13 @@ int into_checkpoint(const Terminal& terminal, Options& options, const ScalerStat
 /// In the checkpoint itself.
 int rename(const Terminal& terminal, Options& options) {
   options.change.path = options.source;
-  const auto plan = [&](const Checkpoint& checkpoint) { return plan_rename(checkpoint, options.release, options.at); };
+  const auto plan = [&](const Checkpoint& checkpoint) { return plan_rename(checkpoint, *options.release, options.at); };
   return carry_out(terminal, options.change, {plan, {}, edit_json, "renamed"});
 }
 
 int new_file(const Terminal& terminal, const Options& options, const ScalerState& source) {
   if (options.out.empty()) throw Error(Status::invalid_argument, "--to needs -o FILE", "or --into CHECKPOINT");
-  const NewFilePlan plan = plan_new_file(source, options.framework, options.out, options.request.given);
+  const NewFilePlan plan = plan_new_file(source, *options.framework, options.out, options.request.given);
   require_the_same(options, plan.migration.conversion);
   if (!options.change.dry_run) {
     require_replaceable(terminal, options.out, options.request.force);
@@ -103,58 +116,49 @@ int new_file(const Terminal& terminal, const Options& options, const ScalerState
   return code;
 }
 
+int migrate(const Terminal& terminal, Options& options) {
+  if (options.release) return rename(terminal, options);
+  for (const std::string& text : options.given) {
+    const Assignment assignment = parse_assignment(text);
+    options.request.given.set(assignment.key, given_value(assignment));
+  }
+  if (!options.framework && !options.into) {
+    throw Error(Status::invalid_argument, "nothing says where to",
+                "--to FRAMEWORK -o FILE, --into CHECKPOINT, or --rename TRAINER:VERSION");
+  }
+  reach_output(options.out);
+  reach_state(options.source);
+  tell_journals(terminal, options.source);
+  const ScalerState source = migration_source(options.source, options.at, scope_for_reading);
+  return options.into ? into_checkpoint(terminal, options, source) : new_file(terminal, options, source);
+}
+
 }  // namespace
 
-void add_migrate(CLI::App& app, Run& run) {
+Verb migrate_verb() {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("migrate", "Carry a scaler's state from one framework to another");
-  verb->add_option("SOURCE", options->source, "A checkpoint, as for inspect, or a state that tare saved (.json, .h5)")
-      ->required();
-  verb->add_option("--at", options->at, "Which scaler of SOURCE, by the place that inspect prints");
-  CLI::Option* to = verb->add_option("--to", options->framework,
-                                     "The framework to write a new file for: torch, megatron, \"deepspeed fused\" ...");
-  verb->add_option("-o,--output", options->out, "That file; .json and .h5 hold a state for tare itself");
-  CLI::Option* into = verb->add_option("--into", options->change.path,
-                                       "A checkpoint of any framework whose scaler takes the state over");
-  CLI::Option* release = verb->add_option("--rename", options->release,
-                                          "TRAINER:VERSION whose key the scaler of SOURCE gets: lightning:2.2");
-  to->excludes(into)->excludes(release);
-  into->excludes(release);
-  verb->add_option("--into-at", options->request.at, "Which scaler of that checkpoint");
-  verb->add_option("--set", options->given,
-                   "KEY=VALUE for what SOURCE does not hold: a role or a native name, and a number or true, false");
-  verb->add_flag("--strict", options->strict, "Refuse (exit 4) where anything is lost, or the two rules part");
-  verb->add_flag("--align", options->request.align, "Where the target's copies disagree: give all of them the state");
-  verb->add_flag("--force", options->request.force,
-                 "Write values that the framework could not use, and replace the file of -o");
-  add_change_options(*verb, options->change, "tare.migrate/1; of --rename tare.edit/1");
-  verb->footer(
-      "Examples:\n"
-      "  tare migrate scaler.pt --to megatron -o grad_scaler.pt\n"
-      "  tare migrate scaler.pt --into run/global_step4200 --dry-run\n"
-      "  tare migrate iter_0004200 --into checkpoint-4200 --set window=500\n"
-      "  tare migrate epoch=9.ckpt --rename lightning:2.2\n"
-      "--into also fills a place where the run saved no scaler ({}, None, Lightning's missing key), or a broken one.\n"
-      "Counters are set so that the next growth and the next back-off come at the same step as in SOURCE. Every value\n"
-      "is accounted for: carried, converted (with the formula), assumed, defaulted, clamped or lost.\n"
-      "Lightning looks for a scaler under the name of a class that its releases call otherwise, and starts afresh\n"
-      "where it finds none: --rename changes that key in SOURCE itself, which `tare undo` takes back.");
-  verb->callback([=, &run] {
-    run = [=](const Terminal& terminal) {
-      if (release->count() > 0) return rename(terminal, *options);
-      for (const std::string& text : options->given) {
-        const Assignment assignment = parse_assignment(text);
-        options->request.given.set(assignment.key, given_value(assignment));
-      }
-      if (to->count() + into->count() == 0) {
-        throw Error(Status::invalid_argument, "nothing says where to",
-                    "--to FRAMEWORK -o FILE, --into CHECKPOINT, or --rename TRAINER:VERSION");
-      }
-      reach_output(options->out);
-      reach_state(options->source);
-      tell_journals(terminal, options->source);
-      const ScalerState source = migration_source(options->source, options->at, scope_for_reading);
-      return into->count() > 0 ? into_checkpoint(terminal, *options, source) : new_file(terminal, *options, source);
-    };
-  });
+  return {
+      .name = "migrate",
+      .purpose = "Carry a scaler's state from one framework to another",
+      .options = joined(
+          {{{"SOURCE", &options->source, "A checkpoint, as for inspect, or a state that tare saved (.json, .h5)",
+             Presence::required},
+            {"--at", &options->at, "Which scaler of SOURCE, by the place that inspect prints"},
+            {"--to", &options->framework,
+             "The framework to write a new file for: torch, megatron, \"deepspeed fused\" ..."},
+            {"-o,--output", &options->out, "That file; .json and .h5 hold a state for tare itself"},
+            {"--into", &options->into, "A checkpoint of any framework whose scaler takes the state over"},
+            {"--rename", &options->release, "TRAINER:VERSION whose key the scaler of SOURCE gets: lightning:2.2"},
+            {"--into-at", &options->request.at, "Which scaler of that checkpoint"},
+            {"--set", &options->given,
+             "KEY=VALUE for what SOURCE does not hold: a role or a native name, and a number or true, false"},
+            {"--strict", &options->strict, "Refuse (exit 4) where anything is lost, or the two rules part"},
+            {"--align", &options->request.align, "Where the target's copies disagree: give all of them the state"},
+            {"--force", &options->request.force,
+             "Write values that the framework could not use, and replace the file of -o"}},
+           change_options(options->change, "tare.migrate/1; of --rename tare.edit/1")}),
+      .exclusive = {"--to", "--into", "--rename"},
+      .closing_words = closing_words,
+      .run = [options](const Terminal& t) { return migrate(t, *options); },
+  };
 }

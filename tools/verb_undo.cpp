@@ -47,17 +47,20 @@ int run_undo(const Terminal& terminal, const Options& options) {
 
 }  // namespace
 
-void add_undo(CLI::App& app, Run& run) {
+Verb undo_verb() {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("undo", "Take back the last edit, in all of its files");
-  verb->add_option("PATH", options->path, "A file or folder that the edit changed")->required();
-  verb->add_option("--id", options->undo.id, "Take back this edit, by the id that `tare history` shows");
-  verb->add_flag("-y,--yes", options->yes, "Do not ask");
-  add_trust_option(*verb, options->undo.recovery);
-  verb->add_flag("--hard-links", options->undo.allow_hard_links, "Also in files that have other names");
-  verb->add_flag("--json", options->json, "Answer in JSON (schema tare.undo/1)");
-  verb->footer(
-      "Repeat it to go back through earlier edits. An edit that was interrupted is rolled back instead.\n"
-      "Refused where a file is no longer what the edit made of it.");
-  verb->callback([options, &run] { run = [options](const Terminal& t) { return run_undo(t, *options); }; });
+  return {
+      .name = "undo",
+      .purpose = "Take back the last edit, in all of its files",
+      .options = {{"PATH", &options->path, "A file or folder that the edit changed", Presence::required},
+                  {"--id", &options->undo.id, "Take back this edit, by the id that `tare history` shows"},
+                  {"-y,--yes", &options->yes, "Do not ask"},
+                  trust_option(options->undo.recovery),
+                  {"--hard-links", &options->undo.allow_hard_links, "Also in files that have other names"},
+                  {"--json", &options->json, "Answer in JSON (schema tare.undo/1)"}},
+      .closing_words =
+          "Repeat it to go back through earlier edits. An edit that was interrupted is rolled back instead.\n"
+          "Refused where a file is no longer what the edit made of it.",
+      .run = [options](const Terminal& t) { return run_undo(t, *options); },
+  };
 }

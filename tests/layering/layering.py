@@ -65,7 +65,7 @@ OWNERS = [
     ("hdf5*.h", ["lib/codec/hdf5*"]),
     ("H5*.h", ["lib/codec/hdf5*"]),
     ("nlohmann/*", ["lib/codec/*"]),
-    ("CLI/*", ["tools/*"]),
+    ("CLI/*", ["tools/command_line.cpp"]),
     ("zlib.h", ["lib/base/*", "lib/container/*", "lib/codec/hdf5_module/*"]),
     ("libdeflate.h", ["lib/base/*"]),
     ("curl/*", ["lib/remote/*"]),
