@@ -13,7 +13,7 @@
 #include "lib/base/finding.hpp"
 #include "lib/base/source.hpp"
 #include "lib/container/container.hpp"
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 

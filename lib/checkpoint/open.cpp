@@ -259,7 +259,7 @@ class Opener {
 
   /// The first of each framework: what ranks were told is the same for all.
   void keep(SavedConfiguration configuration, const std::string& path) {
-    const auto is_same = [&](const SavedConfiguration& other) { return other.dialect == configuration.dialect; };
+    const auto is_same = [&](const SavedConfiguration& other) { return other.places == configuration.places; };
     if (std::any_of(configurations_.begin(), configurations_.end(), is_same)) return;
     for (ConfiguredValue& value : configuration.values) value.from = path + ": " + value.from;
     configurations_.push_back(std::move(configuration));
@@ -269,7 +269,7 @@ class Opener {
   void configure(FoundScaler& scaler) const {
     if (!scaler.configuration.empty()) return;
     for (const SavedConfiguration& configuration : configurations_) {
-      if (configuration.dialect != scaler.dialect->name) continue;
+      if (configuration.places != scaler.dialect->configuration) continue;
       std::copy_if(configuration.values.begin(), configuration.values.end(), std::back_inserter(scaler.configuration),
                    [&](const ConfiguredValue& value) {
                      const auto role = parse_role(value.key);

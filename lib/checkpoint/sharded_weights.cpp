@@ -1,7 +1,7 @@
 #include "lib/checkpoint/sharded_weights.hpp"
 
 #include "lib/container/keras/shards.hpp"
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 namespace {

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "lib/container/paddle/variables.hpp"
-#include "lib/dialect/paddle_static.hpp"
+#include "lib/dialect/frameworks/paddle_static.hpp"
 
 namespace tare {
 

@@ -1,57 +1,11 @@
 #include "lib/dialect/configuration.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "lib/tree/path.hpp"
 
 namespace tare {
 namespace {
-
-/// Where a dialect's framework keeps its configuration: keys with dots between them, from a map around the state or
-/// from the file's own configuration. A list of one item is seen through.
-struct Place {
-  std::string_view dialect;
-  std::string_view path;
-};
-
-// Sources: megatron/training/checkpointing.py (generate_state_dict), deepspeed/runtime/engine.py and
-// zero/stage_1_and_2.py (state_dict), fairseq/trainer.py, keras/src/saving/saving_lib.py and
-// legacy/saving/legacy_h5_format.py.
-constexpr auto places = std::to_array<Place>({
-    {"megatron", "args"},
-    {"megatron", "common_state/shard_0_1.args"},
-    {"deepspeed", "ds_config.fp16"},
-    {"fairseq", "cfg.common"},
-    {"fairseq", "args"},
-});
-constexpr auto places_in_configuration = std::to_array<Place>({
-    {"keras", "compile_config.optimizer.config"},
-    {"keras", "optimizer_config.config"},
-});
-
-struct Key {
-  std::string_view dialect;
-  std::string_view name;  ///< in that configuration
-  std::string_view key;   ///< as ConfiguredValue has it
-};
-
-constexpr auto keys = std::to_array<Key>({
-    {"megatron", "initial_loss_scale", "initial_scale"},
-    {"megatron", "min_loss_scale", "min_scale"},
-    {"megatron", "loss_scale_window", "growth_interval"},
-    {"megatron", "hysteresis", "hysteresis"},
-    {"deepspeed", "min_loss_scale", "min_scale"},
-    {"deepspeed", "loss_scale_window", "growth_interval"},
-    {"deepspeed", "hysteresis", "hysteresis"},
-    {"fairseq", "fp16_init_scale", "initial_scale"},
-    {"fairseq", "min_loss_scale", "min_scale"},
-    {"fairseq", "fp16_scale_window", "growth_interval"},
-    {"fairseq", "fp16_scale_tolerance", "tolerance"},
-    {"fairseq", "threshold_loss_scale", "threshold"},
-    {"keras", "initial_scale", "initial_scale"},
-    {"keras", "dynamic_growth_steps", "growth_interval"},
-});
 
 NodeId seen_through(const Tree& tree, NodeId node) {
   const bool is_one = node != nowhere && tree.kind(node) == Kind::list && tree.items(node).size() == 1;
@@ -72,10 +26,10 @@ bool has(const std::vector<ConfiguredValue>& values, std::string_view key) {
 }
 
 /// Adds what `node` says of what is not known yet. "auto" and None are no numbers.
-void add_values(std::vector<ConfiguredValue>& values, const Tree& tree, NodeId node, std::string_view dialect,
-                const std::string& path) {
-  for (const Key& row : keys) {
-    if (row.dialect != dialect || has(values, row.key)) continue;
+void add_values(std::vector<ConfiguredValue>& values, const Tree& tree, NodeId node,
+                std::span<const ConfigurationKey> keys, const std::string& path) {
+  for (const ConfigurationKey& row : keys) {
+    if (has(values, row.key)) continue;
     const NodeId at = tree.find(tree.fields(node), row.name);
     if (at == nowhere) continue;
     Value value = tree.value(at, 1);
@@ -85,33 +39,42 @@ void add_values(std::vector<ConfiguredValue>& values, const Tree& tree, NodeId n
   }
 }
 
-void add_from(std::vector<ConfiguredValue>& values, std::span<const Place> rows, const Tree& tree, NodeId around,
-              std::string_view dialect, const std::function<std::string()>& path_of_around) {
-  for (const Place& row : rows) {
-    if (row.dialect != dialect) continue;
-    const NodeId node = at_path(tree, around, row.path);
+void add_from(std::vector<ConfiguredValue>& values, std::span<const std::string_view> paths,
+              std::span<const ConfigurationKey> keys, const Tree& tree, NodeId around,
+              const std::function<std::string()>& path_of_around) {
+  for (const std::string_view path : paths) {
+    const NodeId node = at_path(tree, around, path);
     if (node == nowhere || tree.fields(node) == nowhere) continue;
     const std::string outer = path_of_around();
-    add_values(values, tree, node, dialect,
-               outer.empty() ? std::string(row.path) : outer + "." + std::string(row.path));
+    add_values(values, tree, node, keys, outer.empty() ? std::string(path) : outer + "." + std::string(path));
   }
+}
+
+/// Each once: a framework's dialects share them.
+std::vector<const ConfigurationPlaces*> all_places() {
+  std::vector<const ConfigurationPlaces*> all;
+  for (const Dialect* dialect : dialects()) {
+    const ConfigurationPlaces* places = dialect->configuration;
+    if (places != nullptr && std::ranges::find(all, places) == all.end()) all.push_back(places);
+  }
+  return all;
 }
 
 }  // namespace
 
 std::vector<ConfiguredValue> configuration_of(const FoundScaler& scaler, const TreeWalk& walk, std::uint32_t step,
                                               const Tree& tree, const FileContext& file) {
-  const std::string_view dialect = scaler.dialect->name;
-  const auto is_it = [&](const auto& row) { return row.dialect == dialect; };
   std::vector<ConfiguredValue> values;
-  if (std::any_of(places.begin(), places.end(), is_it)) {
+  if (scaler.dialect->configuration == nullptr) return values;
+  const ConfigurationPlaces& places = *scaler.dialect->configuration;
+  if (!places.around.empty()) {
     for (std::uint32_t around = step;; around = walk.step(around).parent) {
-      add_from(values, places, tree, walk.step(around).node, dialect, [&] { return walk.path(around); });
+      add_from(values, places.around, places.keys, tree, walk.step(around).node, [&] { return walk.path(around); });
       if (around == 0) break;
     }
   }
   if (file.configuration != nullptr) {
-    add_from(values, places_in_configuration, *file.configuration, file.configuration->root, dialect,
+    add_from(values, places.beside, places.keys, *file.configuration, file.configuration->root,
              [] { return std::string(); });
   }
   std::erase_if(values, [&](const ConfiguredValue& value) {
@@ -123,10 +86,13 @@ std::vector<ConfiguredValue> configuration_of(const FoundScaler& scaler, const T
 
 std::vector<SavedConfiguration> find_configurations(const Tree& tree) {
   std::vector<SavedConfiguration> found;
-  for (const Place& row : places) {
-    std::vector<ConfiguredValue> values;
-    add_from(values, {&row, 1}, tree, tree.root, row.dialect, [] { return std::string(); });
-    if (!values.empty()) found.push_back({row.dialect, std::move(values)});
+  static const std::vector<const ConfigurationPlaces*> all = all_places();
+  for (const ConfigurationPlaces* places : all) {
+    for (const std::string_view& path : places->around) {
+      std::vector<ConfiguredValue> values;
+      add_from(values, {&path, 1}, places->keys, tree, tree.root, [] { return std::string(); });
+      if (!values.empty()) found.push_back({places, std::move(values)});
+    }
   }
   return found;
 }

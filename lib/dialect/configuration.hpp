@@ -2,7 +2,7 @@
 // checkpoint: the values that a resumed run has.
 #pragma once
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/dialect/walk.hpp"
 
 namespace tare {

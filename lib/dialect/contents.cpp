@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/dialect/walk.hpp"
 #include "lib/tree/path.hpp"
 

@@ -1,22 +1,25 @@
-// Tree -> scaler state. A dialect is one shape that one framework gives its scaler's state: a table of native keys and
-// their roles. It never sees bytes, and the same dialect works in any container.
+// All that tare knows of a framework. A dialect is one shape that one framework gives its scaler's state: a table of
+// native keys and their roles, and what else is to be known of a state of that shape: which rule goes on with it, who
+// keeps it where, how a new one looks, how the framework is told what it does not store. It never sees bytes, and the
+// same dialect works in any container. Each is filled in by its framework's file in frameworks/.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "lib/base/finding.hpp"
+#include "lib/dialect/fp8_convention.hpp"
 #include "lib/state/role.hpp"
 #include "lib/tree/tree.hpp"
 
 namespace tare {
 
-// ---- what a dialect says of itself
+struct Dialect;
+
+// ---- its shape
 
 /// One native key of a state.
 struct FieldRule {
@@ -54,8 +57,6 @@ struct Reset {
   std::string_view sentence;  ///< why
 };
 
-struct Dialect;
-
 /// A state that a dialect's own finder saw in a map: for shapes that no table of keys describes (keys with a module's
 /// name in front, positions that stand for names).
 struct Sighting {
@@ -81,6 +82,115 @@ struct Sighting {
 /// every map where a dialect of that form can stand, so it must see quickly that there is nothing.
 using FindIn = std::vector<Sighting> (*)(const Tree& tree, NodeId map, NodeId root);
 
+// ---- its rule
+
+/// A state that has `having`, as a field or beside its fields (empty: any), runs under that policy and variant.
+struct PolicyUse {
+  std::string_view having;
+  std::string_view policy;
+  std::string_view variant = {};
+};
+
+/// Why a state is shown and edited, and no rule goes on with it.
+struct NoPolicy {
+  std::string_view why;
+  std::string_view instead;
+};
+
+// ---- its configuration
+
+/// What a user passes to the framework for a value that it takes from its configuration.
+struct Flag {
+  std::optional<Role> role;
+  std::string_view text;       ///< before the value
+  std::string_view name = {};  ///< the rule's, of what has no role
+};
+
+/// As the framework's own command line, configuration or constructor spells them; the dialect's settings name the same
+/// in sentences.
+struct Flags {
+  std::string_view before, between, after;  ///< around all of them, and between two
+  std::span<const Flag> each = {};
+};
+
+/// A value of a configuration that was saved.
+struct ConfigurationKey {
+  std::string_view name;  ///< in that configuration
+  std::string_view key;   ///< as ConfiguredValue has it
+};
+
+/// Where the framework keeps its configuration: keys with dots between them. A list of one item is seen through.
+struct ConfigurationPlaces {
+  std::span<const std::string_view> around = {};  ///< from a map around the state
+  std::span<const std::string_view> beside = {};  ///< from the configuration of the file (Keras')
+  std::span<const ConfigurationKey> keys = {};
+};
+
+// ---- its files
+
+/// Which ranks load a copy when its framework resumes.
+enum class Authority : std::uint8_t {
+  unknown,
+  every_rank,  ///< all of them load this one
+  own_rank,    ///< each loads the copy in its own file: all must be alike
+  rank_group,  ///< those of one data-parallel group do: the groups' copies must be alike
+  no_rank,     ///< another copy comes before this one
+};
+
+/// Who keeps a state under which key of which file. The first that fits counts.
+struct KeptAt {
+  std::string_view path;      ///< whole, or its beginning where it ends with a star
+  std::string_view file;      ///< the file's name, written likewise; empty: any
+  std::string_view root_key;  ///< a key that is at the file's root too; empty: no matter
+  std::string_view trainer;
+  Authority authority = Authority::every_rank;
+};
+
+/// Where there is nothing, or None, if the scaler is off.
+struct EmptyAt {
+  std::string_view path;
+  std::string_view file = {};  ///< its name; empty: any
+};
+
+struct TemplateField {
+  std::string_view name;
+  std::string_view type;      ///< "int", "float", "number" (as it comes), "bool", "tensor:float32[1]" ...
+  std::string_view key = {};  ///< of the state, where that calls it otherwise
+};
+
+/// A file that holds a scaler alone, as its framework would write it.
+struct StateTemplate {
+  std::string_view name;  ///< what a user asks for: "torch", "deepspeed fused"
+  const Dialect* dialect;
+  std::string_view policy, variant;
+  std::string_view endings;  ///< ".pt .pth": what such a file may be called
+  std::string_view format;   ///< of the container: "torch_zip" ...
+  std::span<const TemplateField> fields;
+  std::string_view path = {};                     ///< from the root to the scaler, dots between keys; empty: the root
+  std::string_view module = {}, class_name = {};  ///< of an object; empty: a dict
+  std::string_view version_key = {};  ///< at the root, of the framework's version, where the dialect is told by it
+  bool is_usual = false;              ///< in a file of that format of which nothing tells whose it is
+};
+
+// ---- its FP8 state
+
+/// The scale that the framework's rule makes of an amax, both as they are stored.
+using NextScale = float (*)(float stored, float amax, float fp8_max, float two_to_margin);
+
+/// What a longer or shorter history keeps.
+enum class HistoryResize : std::uint8_t {
+  refused,    ///< the length is that of a configuration
+  rows,       ///< rows from the front, and zeros behind them
+  entry_age,  ///< each entry where the rule looks for one of its age
+};
+
+struct Fp8Facts {
+  std::span<const Fp8Convention> conventions = {};  ///< the first that fits the number of columns counts
+  std::string_view policy = {};                     ///< that goes on with it; empty: none
+  NextScale next_scale = nullptr;                   ///< null where stored numbers were quantised with the scales
+  HistoryResize resize = HistoryResize::refused;
+};
+
 struct Dialect {
   std::string_view name = {};            ///< as reports name it: "torch", "megatron" ...
   std::string_view kind = "loss_scale";  ///< or "fp8"
@@ -101,6 +211,15 @@ struct Dialect {
   std::span<const std::string_view> class_names = {};
   std::span<const std::string_view> left_out = {};  ///< attributes that are no state
   bool is_whole_file = false;                       ///< what it sees is all that there is: nothing else is looked for
+  std::span<const PolicyUse> policies = {};         ///< the first that fits counts
+  NoPolicy no_policy = {};
+  Flags flags = {};
+  const ConfigurationPlaces* configuration = nullptr;  ///< null: none is saved
+  std::span<const KeptAt> places = {};
+  std::span<const EmptyAt> empty_at = {};
+  std::span<const StateTemplate> templates = {};
+  std::string_view never_alone = {};  ///< why no file holds such a state alone
+  Fp8Facts fp8 = {};
 };
 
 /// Every dialect, in the order in which they are tried: the first that fits counts.
@@ -108,97 +227,5 @@ std::span<const Dialect* const> dialects();
 
 /// One sentence for a role that `dialect` does not store: how it is set, or that there is no such thing.
 std::string how_it_is_set(const Dialect& dialect, Role role);
-
-// ---- what was found
-
-struct Field {
-  std::string name;          ///< native
-  std::optional<Role> role;  ///< None has a role too, but no number: value.number() is null then
-  Value value;
-  NodeId node = nowhere;
-  bool editable = false;            ///< a number in a node of its own that a container can be asked to change
-  std::vector<NodeId> inside = {};  ///< where `node` holds a document of its own: the field's node in that
-  NodeId mirror = nowhere;          ///< another node that says the same: it changes along
-};
-
-/// A value that a framework is told, from a configuration that was saved with the state.
-struct ConfiguredValue {
-  std::string_view key;  ///< a role's name, or the rule's own where there is none
-  std::string from;      ///< where it stands: "args.loss_scale_window"
-  Value value;           ///< a number
-};
-
-/// Which ranks load a copy when its framework resumes.
-enum class Authority : std::uint8_t {
-  unknown,
-  every_rank,  ///< all of them load this one
-  own_rank,    ///< each loads the copy in its own file: all must be alike
-  rank_group,  ///< those of one data-parallel group do: the groups' copies must be alike
-  no_rank,     ///< another copy comes before this one
-};
-
-/// "every_rank" ...; empty for unknown.
-std::string_view name(Authority authority);
-/// "every rank loads this copy" ...; empty for unknown.
-std::string_view sentence(Authority authority);
-
-struct FoundScaler {
-  const Dialect* dialect = nullptr;
-  std::string path;                  ///< of the dict or object, as corpus and reports write paths
-  std::vector<std::string> also_at;  ///< other paths to the very same one
-  std::string place;                 ///< who keeps it there: "Lightning 2.1 or newer"; empty where nothing tells
-  Authority authority = Authority::unknown;
-  std::vector<Field> fields;                   ///< in file order
-  std::vector<ConfiguredValue> configuration;  ///< of what no field says
-  std::vector<std::string_view> beside;        ///< those of the dialect's telling keys that are there
-  NodeId node = nowhere;
-
-  [[nodiscard]] const Field* find(Role role) const;              ///< with a number; null where none is stored
-  [[nodiscard]] const Field* find(std::string_view name) const;  ///< by native name
-  /// The number of that role: a field's, else the configuration's; null where there is none.
-  [[nodiscard]] const Value* known(Role role) const;
-};
-
-/// What a dialect may know of the file beside its tree.
-struct FileContext {
-  std::string_view name;                ///< relative to the checkpoint: "mp_rank_00/model_optim_rng.pt"
-  const Tree* configuration = nullptr;  ///< saved beside the tree's values; null: none
-};
-
-/// A configuration that stands in a file of its own, for the scalers of other files.
-struct SavedConfiguration {
-  std::string_view dialect;
-  std::vector<ConfiguredValue> values;
-};
-
-/// Told of each scaler when it is found and before the next one is read, so that it can let go of what need not be
-/// kept: histories of a whole model are large.
-using OnFound = std::function<void(FoundScaler&)>;
-
-/// All scalers in file order, each once. State that is there and cannot be read (FP8, a scale that is no number) is
-/// told in `findings`, with its path. Throws what Tree::value throws, and `refused` for more than limits::max_scalers.
-std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings,
-                                      const OnFound& on_found = {});
-
-/// What the file's root holds of the configurations of frameworks.
-std::vector<SavedConfiguration> find_configurations(const Tree& tree);
-
-/// Same dialect, path and fields, value by value: copies of one scaler.
-bool same_state(const FoundScaler& a, const FoundScaler& b);
-
-// ---- what it means
-
-struct GrowthOutlook {
-  std::optional<std::int64_t> clean_steps;  ///< until the next growth, this one included; nothing: never, or not known
-  std::string sentence;                     ///< for a reader: "next growth after 1958 clean steps"
-};
-
-GrowthOutlook growth_outlook(const FoundScaler& scaler);
-
-/// What is plainly sick about the state; warnings, with the path set.
-std::vector<Finding> judge(const FoundScaler& scaler);
-
-/// What a file without a scaler holds, in words: "a model of 12 tensors (bfloat16) and an optimizer".
-std::string describe_contents(const Tree& tree);
 
 }  // namespace tare

@@ -6,15 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include "lib/dialect/blank.hpp"
+#include "lib/dialect/state_template.hpp"
 
 namespace tare {
 
 struct EmptyPlace {
-  const Blank* blank = nullptr;  ///< what belongs there
-  std::string path;              ///< of the scaler: "optimizer.grad_scaler"
-  NodeId node = nowhere;         ///< None, or a map that lacks keys
-  std::string key;               ///< in the map `node`, where even the scaler's own key is not there; else empty
+  const StateTemplate* form = nullptr;  ///< what belongs there
+  std::string path;                     ///< of the scaler: "optimizer.grad_scaler"
+  NodeId node = nowhere;                ///< None, or a map that lacks keys
+  std::string key;                      ///< in the map `node`, where even the scaler's own key is not there; else empty
 };
 
 /// The place in a file of that container format ("torch_zip" ...): that at `at`, or the first that a trainer is known

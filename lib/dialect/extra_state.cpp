@@ -11,7 +11,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
-#include "lib/dialect/transformer_engine.hpp"
+#include "lib/dialect/frameworks/transformer_engine.hpp"
 #include "lib/dialect/walk.hpp"
 #include "lib/tree/path.hpp"
 

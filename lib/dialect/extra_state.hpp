@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/state/fp8_set.hpp"
 #include "lib/tree/document.hpp"
 

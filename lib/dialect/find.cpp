@@ -8,7 +8,6 @@
 #include "lib/base/limits.hpp"
 #include "lib/dialect/configuration.hpp"
 #include "lib/dialect/place.hpp"
-#include "lib/dialect/shapes.hpp"
 #include "lib/dialect/walk.hpp"
 #include "lib/tree/path.hpp"
 

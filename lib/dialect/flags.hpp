@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/state/value.hpp"
 
 namespace tare {

@@ -1,7 +1,7 @@
 // What can be asked of a scaler that was found.
 #include <algorithm>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 

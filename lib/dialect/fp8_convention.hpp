@@ -1,5 +1,5 @@
-// How each framework lays out its FP8 state, in one table: what its scale means, which end of a history is the newest,
-// and which column belongs to which tensor. Source of the table: the frameworks' own update code.
+// How a framework lays out its FP8 state: what its scale means, which end of a history is the newest, and which column
+// belongs to which tensor. Source of all: the frameworks' own update code.
 #pragma once
 
 #include <cstdint>
@@ -29,22 +29,46 @@ enum class ScaleUse : std::uint8_t {
   stored_data,  ///< numbers in the checkpoint were quantised with it: with another scale they mean other values
 };
 
+/// The largest numbers of the formats.
+inline constexpr double fp8_largest_e4m3 = 448, fp8_largest_e5m2 = 57344, fp4_largest = 6;
+
 /// One tensor of a layer: which fields, and which of their columns, are its own.
 struct Fp8Rule {
   std::string_view role;  ///< input, weight, output, grad_output, grad_input
   std::string_view scale;
   std::string_view scale_inv = {};
   std::string_view history = {};
-  std::string_view max_field = {};  ///< the field with the format's largest number
-  double format_max = 448;          ///< where no field says
+  std::string_view max_field = {};       ///< the field with the format's largest number
+  double format_max = fp8_largest_e4m3;  ///< where no field says
   std::uint32_t column = 0;
   std::uint32_t stride = 0;                  ///< columns of each matrix product; 0: all of the field is this tensor's
   std::optional<ScaleUse> use = {};          ///< where it is not the convention's
   std::optional<ScaleMeaning> meaning = {};  ///< likewise
 };
 
+// Of stored weights. A second, global scale of a tensor stands over those of its blocks: a value is the product.
+
+/// A scale without a history.
+constexpr Fp8Rule scale_of(std::string_view role, std::string_view scale, double format_max = fp8_largest_e4m3) {
+  Fp8Rule rule;
+  rule.role = role;
+  rule.scale = scale;
+  rule.format_max = format_max;
+  return rule;
+}
+
+/// One that values are quantised with when the model runs.
+constexpr Fp8Rule calibrated(Fp8Rule rule) {
+  rule.use = ScaleUse::calibrated;
+  return rule;
+}
+
+constexpr Fp8Rule multiplying(Fp8Rule rule) {
+  rule.meaning = ScaleMeaning::multiplier;
+  return rule;
+}
+
 struct Fp8Convention {
-  std::string_view dialect;
   AgeOrder order = AgeOrder::first;
   ScaleMeaning meaning = ScaleMeaning::multiplier;
   ScaleUse use = ScaleUse::recomputed;
@@ -53,9 +77,6 @@ struct Fp8Convention {
 
 /// "recomputed" ...
 std::string_view name(ScaleUse use);
-
-/// Of several for one dialect the first that fits the number of columns counts.
-std::span<const Fp8Convention> fp8_conventions();
 
 /// The entry of a history of `length` that is `age` steps old, 0 being the newest finished. REQUIRES: age <
 /// finished_entries(order, length).

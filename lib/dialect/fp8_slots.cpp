@@ -197,8 +197,7 @@ std::vector<double> Fp8Slot::history_by_age() const {
 
 std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler) {
   std::vector<Fp8Slot> slots;
-  for (const Fp8Convention& convention : fp8_conventions()) {
-    if (convention.dialect != scaler.dialect->name) continue;
+  for (const Fp8Convention& convention : scaler.dialect->fp8.conventions) {
     const auto count = products(scaler, convention);
     if (!count) continue;
     for (const Fp8Rule& rule : convention.rules) add_slots(scaler, convention, rule, *count, slots);

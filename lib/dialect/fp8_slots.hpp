@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/dialect/fp8_convention.hpp"
 
 namespace tare {

@@ -12,28 +12,14 @@
 namespace tare {
 namespace {
 
-struct PolicyOf {
-  std::string_view dialect;
-  std::string_view policy;
-};
-
-constexpr auto policies = std::to_array<PolicyOf>({
-    {"transformer_engine", "transformer_engine"},
-    {"transformer_engine_jax", "transformer_engine"},
-    {"flax", "flax_fp8"},
-    {"keras", "keras_fp8"},
-    {"msamp", "msamp"},
-});
-
 constexpr std::array parameters = {
     std::pair{std::string_view("recipe.margin"), std::string_view("margin")},
     std::pair{std::string_view("recipe.amax_compute_algo"), std::string_view("amax_compute_algo")},
 };
 
 const Fp8PolicySpec& policy_of(const FoundScaler& layer) {
-  const auto row = std::find_if(policies.begin(), policies.end(),
-                                [&](const PolicyOf& p) { return p.dialect == layer.dialect->name; });
-  if (row != policies.end()) return require_fp8_policy(row->policy);
+  const std::string_view policy = layer.dialect->fp8.policy;
+  if (!policy.empty()) return require_fp8_policy(policy);
   throw Error(Status::unsupported, fmt::format("no policy runs the state of {}", layer.dialect->framework));
 }
 
@@ -47,12 +33,12 @@ void take_recipe(Fp8Set& set, const FoundScaler& layer) {
   }
 }
 
-struct Place {
+struct LayerSlot {
   const FoundScaler* layer;
   Fp8Slot slot;
 };
 
-void take_slot(Fp8Set& set, std::size_t index, const Place& place) {
+void take_slot(Fp8Set& set, std::size_t index, const LayerSlot& place) {
   const Fp8Slot& slot = place.slot;
   const auto length = static_cast<std::uint64_t>(set.parameters.history_length);
   set.scale[index] = static_cast<float>(stored_scale(slot.meaning, slot.multiplier()));
@@ -73,7 +59,7 @@ ScalerState fp8_state_of(std::span<const FoundScaler* const> layers) {
   set.policy = &policy_of(*layers.front());
   set.parameters = default_parameters(*set.policy);
   take_recipe(set, *layers.front());
-  std::vector<Place> places;
+  std::vector<LayerSlot> places;
   for (const FoundScaler* layer : layers) {
     if (layer->dialect != layers.front()->dialect) {
       throw Error(Status::mismatch, "the FP8 state of several frameworks makes no single state", "choose with --layer");
@@ -82,7 +68,7 @@ ScalerState fp8_state_of(std::span<const FoundScaler* const> layers) {
   }
   const std::uint64_t length = places.empty() ? 0 : places.front().slot.history_length();
   set.parameters.history_length = static_cast<std::int64_t>(std::max<std::uint64_t>(length, 1));
-  for (const Place& place : places) {
+  for (const LayerSlot& place : places) {
     const std::string name = fmt::format("{}/{}", layer_name(*place.layer), place.slot.role);
     if (place.slot.history_length() != length || place.slot.scale_count() != 1) {
       throw Error(Status::mismatch,

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/state/scaler_state.hpp"
 
 namespace tare {

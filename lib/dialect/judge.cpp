@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "lib/base/text.hpp"
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 

@@ -5,82 +5,26 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
-#include "lib/dialect/own_state.hpp"
+#include "lib/dialect/frameworks/tare.hpp"
 #include "lib/dialect/state_value.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
 namespace {
 
-/// A dialect whose state has `having`, as a field or beside its fields (empty: any), runs under that policy and
-/// variant. The first row that fits counts.
-struct Row {
-  std::string_view dialect;
-  std::string_view having;
-  std::string_view policy;
-  std::string_view variant;
-};
-
-constexpr Row rows[] = {
-    {"torch", "", "torch", ""},
-    {"nemo", "", "nemo", ""},
-    {"apex", "dynamic_loss_scale", "apex_contrib", ""},
-    {"apex", "cur_scale", "apex_fp16_utils", ""},
-    {"apex", "", "apex", ""},
-    {"megatron", "", "megatron", ""},
-    {"deepspeed", "cur_hysteresis", "deepspeed", "zero"},
-    {"deepspeed", "fp32_groups", "deepspeed", "unfused"},
-    {"deepspeed", "dynamic_loss_scale", "deepspeed", "fused"},
-    {"deepspeed", "cur_iter", "deepspeed", "zero"},
-    {"deepspeed", "", "deepspeed", "static"},
-    {"fairseq", "", "fairseq", ""},
-    {"colossalai", "", "colossalai", ""},
-    {"mindspore", "current_iterator_step", "mindspore", "dynamic"},
-    {"mindspore", "loss_scaling_manager.cur_iter", "mindspore", "dynamic"},
-    {"mindspore", "", "mindspore", "fixed"},
-    {"mindspore_amp", "", "mindspore_amp", ""},
-    {"mindformers_adaptive", "", "mindformers_adaptive", ""},
-    {"paddle", "", "paddle", ""},
-    {"paddle_static", "", "paddle_static", ""},
-    {"keras", "", "keras", ""},
-    {"tf_keras", "", "tf_keras", ""},
-    {"flax", "", "flax", ""},
-    {"jmp", "counter", "jmp", ""},
-    {"jmp", "", "constant", ""},
-};
-
-/// States that are shown and edited, and that no rule goes on with.
-struct Unrunnable {
-  std::string_view dialect;
-  std::string_view why;
-  std::string_view instead;
-};
-
-constexpr Unrunnable unrunnable[] = {
-    {"tf_contrib",
-     "tf.contrib's loss scale managers went with TensorFlow 1, whose steps can no longer be run to hold a rule against",
-     "carry the scale by hand: tare edit CHECKPOINT scale=..."},
-    {"mindformers_common",
-     "it is a scale alone, without the counters and the window that its update cell starts anew at every resume",
-     "carry the scale by hand: tare edit CHECKPOINT scale=..."},
-};
-
 bool has(const FoundScaler& scaler, std::string_view name) {
   return scaler.find(name) != nullptr || std::ranges::find(scaler.beside, name) != scaler.beside.end();
 }
 
-const Row& row_of(const FoundScaler& scaler) {
-  const std::string_view dialect = scaler.dialect->name;
-  for (const Row& row : rows) {
-    if (row.dialect == dialect && (row.having.empty() || has(scaler, row.having))) return row;
+const PolicyUse& policy_of(const FoundScaler& scaler) {
+  const Dialect& dialect = *scaler.dialect;
+  for (const PolicyUse& use : dialect.policies) {
+    if (use.having.empty() || has(scaler, use.having)) return use;
   }
-  for (const Unrunnable& one : unrunnable) {
-    if (one.dialect != dialect) continue;
-    throw Error(Status::unsupported, fmt::format("no policy runs a state of dialect \"{}\": {}", dialect, one.why),
-                std::string(one.instead));
-  }
-  throw Error(Status::unsupported, fmt::format("no policy runs a state of dialect \"{}\"", dialect),
-              "tare_policies lists those that run");
+  const auto& [why, instead] = dialect.no_policy;
+  const std::string problem = fmt::format("no policy runs a state of dialect \"{}\"", dialect.name);
+  if (why.empty()) throw Error(Status::unsupported, problem, "tare_policies lists those that run");
+  throw Error(Status::unsupported, fmt::format("{}: {}", problem, why), std::string(instead));
 }
 
 /// Whether the policy calls something by that very name.
@@ -125,8 +69,8 @@ void put_configured(ScalerState& state, const rule::PolicySpec& spec, const Conf
 
 ScalerState to_state(const FoundScaler& scaler) {
   if (is_own(scaler)) return own_state(scaler);
-  const Row& row = row_of(scaler);
-  const rule::PolicySpec& spec = require_policy(row.policy, row.variant);
+  const PolicyUse& use = policy_of(scaler);
+  const rule::PolicySpec& spec = require_policy(use.policy, use.variant);
   ScalerState state;
   state.policy = spec.name;
   if (!spec.variant_key.empty()) state.params.set(spec.variant_key, std::string(spec.variant));

@@ -1,7 +1,7 @@
 // Which rule a found state goes on with: the bridge from checkpoints to running scalers.
 #pragma once
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/state/scaler_state.hpp"
 
 namespace tare {

@@ -6,22 +6,24 @@
 #include <string>
 #include <string_view>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 
 /// A run of releases, and their key.
 struct ReleaseKey {
-  std::string_view trainer;    ///< as users name it: "lightning"
-  std::string_view title;      ///< as sentences do: "Lightning"
-  const Dialect* dialect;      ///< of the state under it
-  std::string_view with;       ///< what trains so, where that decides too: "FSDP"; empty: the usual way
-  std::string_view since;      ///< "1.6", its first release; empty: from the beginning
-  std::string_view until;      ///< "1.8", its last one; empty: to the newest
-  std::string_view key;        ///< "NativeMixedPrecisionPlugin"
-  bool holds_several = false;  ///< several states, each under a key of its own below that
+  std::string_view trainer;      ///< as users name it: "lightning"
+  std::string_view title;        ///< as sentences do: "Lightning"
+  std::string_view version_key;  ///< at the root, of the trainer's version
+  const Dialect* dialect;        ///< of the state under it
+  std::string_view with;         ///< what trains so, where that decides too: "FSDP"; empty: the usual way
+  std::string_view since;        ///< "1.6", its first release; empty: from the beginning
+  std::string_view until;        ///< "1.8", its last one; empty: to the newest
+  std::string_view key;          ///< "NativeMixedPrecisionPlugin"
+  bool holds_several = false;    ///< several states, each under a key of its own below that
 };
 
+/// Of every trainer whose releases differ.
 std::span<const ReleaseKey> release_keys();
 
 /// The row that `scaler` stands under; null where no release keeps it so.

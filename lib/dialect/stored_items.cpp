@@ -9,8 +9,8 @@
 #include <unordered_set>
 
 #include "lib/base/keyed_hash.hpp"
-#include "lib/dialect/dialect.hpp"
-#include "lib/dialect/transformer_engine.hpp"
+#include "lib/dialect/found.hpp"
+#include "lib/dialect/frameworks/transformer_engine.hpp"
 
 namespace tare {
 namespace {

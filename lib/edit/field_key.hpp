@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 

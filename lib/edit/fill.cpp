@@ -99,7 +99,7 @@ class Filling {
 void require_filled(const Reopened& file, const std::vector<PartChange>& parts, const EmptyPlace& place,
                     const DocumentMap& fields) {
   const auto holds = [&](const FoundScaler& scaler) {
-    return scaler.dialect == place.blank->dialect && scaler.path == place.path &&
+    return scaler.dialect == place.form->dialect && scaler.path == place.path &&
            std::all_of(fields.begin(), fields.end(), [&](const DocumentEntry& entry) {
              const Field* field = scaler.find(entry.key);
              const Value wanted = value_of(entry.value);
@@ -112,7 +112,7 @@ void require_filled(const Reopened& file, const std::vector<PartChange>& parts, 
   file.each_scaler_after(parts, [&](const FoundScaler& scaler) { is_there = is_there || holds(scaler); });
   if (is_there) return;
   throw Error(Status::refused,
-              fmt::format("'{}': would not read back as a scaler of {}", place.path, place.blank->dialect->framework),
+              fmt::format("'{}': would not read back as a scaler of {}", place.path, place.form->dialect->framework),
               "nothing was written; save the checkpoint once with its scaler on");
 }
 
@@ -162,7 +162,7 @@ class Filler {
         const NodeId node = place.key.empty() ? tree.find(place.node, entry.key) : nowhere;
         const Value before = node == nowhere ? Value{{}, "None"} : tree.value(node, one);
         plan_.fields.push_back(
-            {std::string(place.blank->dialect->name), place.path, entry.key, before, value_of(entry.value), {}, {}});
+            {std::string(place.form->dialect->name), place.path, entry.key, before, value_of(entry.value), {}, {}});
       }
       PlannedField& field = plan_.fields[i];
       field.files.push_back(holder.path);
@@ -184,10 +184,10 @@ class Filler {
 
 }  // namespace
 
-const Blank* empty_blank(const Checkpoint& checkpoint, const std::optional<std::string>& at) {
+const StateTemplate* empty_template(const Checkpoint& checkpoint, const std::optional<std::string>& at) {
   for (const std::size_t number : whole_files(checkpoint)) {
     const Reopened file(checkpoint, number);
-    if (const auto place = place_in(file, checkpoint.files[number].path, at)) return place->blank;
+    if (const auto place = place_in(file, checkpoint.files[number].path, at)) return place->form;
   }
   return nullptr;
 }

@@ -8,8 +8,6 @@
 #include <limits>
 #include <map>
 
-#include "kernels/fp8/flax.hpp"
-#include "kernels/fp8/transformer_engine.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/glob.hpp"
 #include "lib/base/text.hpp"
@@ -129,40 +127,9 @@ void set_history(Changes& changes, const Fp8Slot& slot, double amax) {
   }
 }
 
-/// A framework's rule: the scale as it is stored, after an amax.
-struct ScaleRule {
-  std::string_view dialect;
-  float (*next)(float stored, float amax, float fp8_max, float two_to_margin);
-};
-
-float transformer_engine_scale(float stored, float amax, float fp8_max, float two_to_margin) {
-  return kernels::fp8::next_scale(kernels::fp8::TransformerEngineParams{.two_to_margin = two_to_margin}, stored, amax,
-                                  fp8_max);
-}
-
-float flax_scale(float stored, float amax, float fp8_max, float two_to_margin) {
-  return kernels::fp8::next_scale(kernels::fp8::FlaxParams{two_to_margin}, stored, amax, fp8_max);
-}
-
-/// Source: torchao/float8/float8_utils.py, amax_history_to_scale.
-float torchao_scale(float, float amax, float fp8_max, float) {
-  constexpr float least_amax = 1e-12F;
-  return fp8_max / std::max(amax, least_amax);
-}
-
 /// Only state that belongs to a running step: nothing stored was quantised with it.
-constexpr auto scale_rules = std::to_array<ScaleRule>({
-    {"transformer_engine", transformer_engine_scale},
-    {"transformer_engine_jax", transformer_engine_scale},
-    {"flax", flax_scale},
-    {"keras", flax_scale},
-    {"torchao_delayed", torchao_scale},
-});
-
-const ScaleRule& rule_of(const FoundScaler& state) {
-  const auto rule = std::find_if(scale_rules.begin(), scale_rules.end(),
-                                 [&](const ScaleRule& r) { return r.dialect == state.dialect->name; });
-  if (rule != scale_rules.end()) return *rule;
+NextScale next_scale_of(const FoundScaler& state) {
+  if (const NextScale next = state.dialect->fp8.next_scale) return next;
   throw Error(Status::refused,
               fmt::format("'{}': {} go with tensors of the file, whose values would change", state.path,
                           state.dialect->framework),
@@ -280,13 +247,6 @@ std::vector<NewField> resized_by_age(const FoundScaler& state, std::int64_t leng
   return fields;
 }
 
-/// Keras' layers have the length of their configuration, and refuse weights of another.
-constexpr auto resizings =
-    std::to_array<std::pair<std::string_view, std::vector<NewField> (*)(const FoundScaler&, std::int64_t)>>({
-        {"transformer_engine", resized_rows},
-        {"flax", resized_by_age},
-    });
-
 }  // namespace
 
 std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const std::string& text, bool force) {
@@ -304,7 +264,7 @@ std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key
 }
 
 std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length) {
-  rule_of(state);
+  next_scale_of(state);
   Changes changes;
   for (const Fp8Slot& slot : fp8_slots(state)) {
     set_scale(changes, slot, {});
@@ -324,24 +284,24 @@ std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length) {
 }
 
 std::vector<NewField> recomputed_fp8(const FoundScaler& state) {
-  const ScaleRule& rule = rule_of(state);
+  const NextScale next_scale = next_scale_of(state);
   const float margin = two_to_margin(state);
   Changes changes;
   for (const Fp8Slot& slot : fp8_slots(state)) {
     const float amax = chosen_amax(state, slot);
     if (!(amax > 0) || !std::isfinite(amax)) continue;
     const auto stored = static_cast<float>(stored_scale(slot.meaning, slot.multiplier()));
-    const float next = rule.next(stored, amax, static_cast<float>(slot.format_max), margin);
+    const float next = next_scale(stored, amax, static_cast<float>(slot.format_max), margin);
     set_scale(changes, slot, {stored_scale(slot.meaning, next), next});
   }
   return std::move(changes).take();
 }
 
 std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length) {
-  const auto dialect = std::find_if(resizings.begin(), resizings.end(),
-                                    [&](const auto& row) { return row.first == state.dialect->name; });
+  const HistoryResize resize = state.dialect->fp8.resize;
   std::vector<NewField> fields;
-  if (dialect != resizings.end()) fields = dialect->second(state, length);
+  if (resize == HistoryResize::rows) fields = resized_rows(state, length);
+  if (resize == HistoryResize::entry_age) fields = resized_by_age(state, length);
   if (!fields.empty()) return fields;
   throw Error(Status::refused, fmt::format("'{}': has no history that can be made longer or shorter", state.path),
               "TransformerEngine's and flax's are resized; others' length is that of a configuration");

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lib/container/node_change.hpp"
-#include "lib/dialect/dialect.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/edit/fp8_key.hpp"
 
 namespace tare {

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 
 namespace tare {
 

@@ -12,7 +12,7 @@
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/extra_state.hpp"
-#include "lib/dialect/own_state.hpp"
+#include "lib/dialect/frameworks/tare.hpp"
 #include "lib/edit/field_key.hpp"
 #include "lib/edit/file_plan.hpp"
 #include "lib/edit/fp8_extra_state.hpp"

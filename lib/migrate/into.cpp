@@ -17,27 +17,27 @@ bool is_loss_scaler(const Scaler& scaler) {
 
 /// Into a place that holds no scaler, and none is beside it that could be meant instead. Null where there is no such
 /// place.
-const Blank* blank_to_fill(const Checkpoint& into, const std::optional<std::string>& at) {
+const StateTemplate* template_to_fill(const Checkpoint& into, const std::optional<std::string>& at) {
   const bool is_meant = std::any_of(into.scalers.begin(), into.scalers.end(), [&](const Scaler& scaler) {
     return is_loss_scaler(scaler) && (!at || scaler.state().path == *at);
   });
-  return is_meant ? nullptr : empty_blank(into, at);
+  return is_meant ? nullptr : empty_template(into, at);
 }
 
-IntoPlan plan_filling(const ScalerState& source, const Checkpoint& into, const Blank& blank,
+IntoPlan plan_filling(const ScalerState& source, const Checkpoint& into, const StateTemplate& form,
                       const IntoRequest& request) {
-  BlankKeeper keeper(blank);
-  const ConversionTarget target{std::string(blank.policy), std::string(blank.variant), request.given, {}, &keeper};
+  TemplateKeeper keeper(form);
+  const ConversionTarget target{std::string(form.policy), std::string(form.variant), request.given, {}, &keeper};
   IntoPlan plan{{convert(source, target), {}}, {}};
-  tell_of_configuration(plan.migration, *blank.dialect, keeper, {});
-  plan.edit = plan_fill(into, request.at, scaler_of(blank, plan.migration.conversion.state));
+  tell_of_configuration(plan.migration, *form.dialect, keeper, {});
+  plan.edit = plan_fill(into, request.at, scaler_of(form, plan.migration.conversion.state));
   return plan;
 }
 
 }  // namespace
 
 IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const IntoRequest& request) {
-  if (const Blank* blank = blank_to_fill(into, request.at)) return plan_filling(source, into, *blank, request);
+  if (const StateTemplate* form = template_to_fill(into, request.at)) return plan_filling(source, into, *form, request);
   if (std::none_of(into.scalers.begin(), into.scalers.end(), is_loss_scaler)) {
     throw Error(Status::refused, into.resolved + ": there is no loss scaler in it, and no empty place of one",
                 "save it once with its scaler on and migrate into that, or write a file: --to FRAMEWORK -o FILE");

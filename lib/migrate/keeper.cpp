@@ -79,17 +79,17 @@ bool DialectKeeper::is_field(std::string_view name) const {
                      [&](const rule::FieldSpec& field) { return field.name == name || field.stored == name; });
 }
 
-BlankKeeper::BlankKeeper(const Blank& blank)
-    : DialectKeeper(*blank.dialect, require_policy(blank.policy, blank.variant)), blank_(blank) {}
+TemplateKeeper::TemplateKeeper(const StateTemplate& form)
+    : DialectKeeper(*form.dialect, require_policy(form.policy, form.variant)), template_(form) {}
 
-bool BlankKeeper::holds(const rule::ParameterSpec& parameter) const {
-  return !is_field(parameter.name) && tare::holds(blank_, parameter.name);
+bool TemplateKeeper::holds(const rule::ParameterSpec& parameter) const {
+  return !is_field(parameter.name) && tare::holds(template_, parameter.name);
 }
 
-ScalerState BlankKeeper::saved(const ScalerState& state) {
-  const std::string name(blank_.name);
+ScalerState TemplateKeeper::saved(const ScalerState& state) {
+  const std::string name(template_.name);
   const auto file = open_container(
-      std::make_shared<const MemorySource>(name, new_container(blank_.format, filled(blank_, state), "scaler")));
+      std::make_shared<const MemorySource>(name, new_container(template_.format, filled(template_, state), "scaler")));
   std::vector<Finding> findings;
   const std::vector<FoundScaler> scalers = find_scalers(file->tree(), {name}, findings);
   if (scalers.size() != 1) throw Error(Status::internal, name + ": the scaler that was written is not found again");

@@ -1,7 +1,7 @@
 // How a framework's file keeps a scaler: found out by writing it, and finding it in there again.
 #pragma once
 
-#include "lib/dialect/blank.hpp"
+#include "lib/dialect/state_template.hpp"
 #include "lib/edit/plan.hpp"
 #include "lib/migrate/migrate.hpp"
 
@@ -26,16 +26,16 @@ class DialectKeeper : public Keeper {
 };
 
 /// A file that holds the scaler alone.
-class BlankKeeper final : public DialectKeeper {
+class TemplateKeeper final : public DialectKeeper {
  public:
-  explicit BlankKeeper(const Blank& blank);
+  explicit TemplateKeeper(const StateTemplate& form);
 
   [[nodiscard]] bool holds(const rule::ParameterSpec& parameter) const override;
-  /// REQUIRES: a state of the blank's policy and variant.
+  /// REQUIRES: a state of the form's policy and variant.
   [[nodiscard]] ScalerState saved(const ScalerState& state) override;
 
  private:
-  const Blank& blank_;
+  const StateTemplate& template_;
 };
 
 /// A scaler that is in a checkpoint and gets other values.

@@ -56,7 +56,7 @@ struct NewFilePlan {
 
 /// A file that holds the state alone, as `framework` ("torch", "deepspeed fused" ...) would write it, named `path`; by
 /// the endings .json and .h5 a state of tare's own under that framework's policy. Nothing is written. Throws as convert
-/// and blank_for do.
+/// and template_for do.
 NewFilePlan plan_new_file(const ScalerState& source, const std::string& framework, const std::string& path,
                           const StateSection& given);
 

@@ -1,6 +1,6 @@
 #include "lib/codec/state_file.hpp"
 #include "lib/container/new_container.hpp"
-#include "lib/dialect/blank.hpp"
+#include "lib/dialect/state_template.hpp"
 #include "lib/migrate/keeper.hpp"
 #include "lib/migrate/migrate.hpp"
 #include "lib/state/policy_value.hpp"
@@ -40,12 +40,12 @@ NewFilePlan plan_new_file(const ScalerState& source, const std::string& framewor
     plan.contents = own_contents(plan.migration.conversion.state, path);
     return plan;
   }
-  const Blank& blank = blank_for(framework, path);
-  BlankKeeper keeper(blank);
-  NewFilePlan plan{{convert(source, {std::string(blank.policy), std::string(blank.variant), given, {}, &keeper}), {}},
+  const StateTemplate& form = template_for(framework, path);
+  TemplateKeeper keeper(form);
+  NewFilePlan plan{{convert(source, {std::string(form.policy), std::string(form.variant), given, {}, &keeper}), {}},
                    {}};
-  plan.contents = new_container(blank.format, filled(blank, plan.migration.conversion.state), stem_of(path));
-  tell_of_configuration(plan.migration, *blank.dialect, keeper, {});
+  plan.contents = new_container(form.format, filled(form, plan.migration.conversion.state), stem_of(path));
+  tell_of_configuration(plan.migration, *form.dialect, keeper, {});
   return plan;
 }
 

@@ -1,5 +1,5 @@
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "lib/dialect/flags.hpp"
-#include "lib/dialect/shapes.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;

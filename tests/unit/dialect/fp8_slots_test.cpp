@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "lib/dialect/fp8_state.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/dialect/judge_fp8.hpp"
-#include "lib/dialect/shapes.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;

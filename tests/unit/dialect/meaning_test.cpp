@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/dialect/dialect.hpp"
-#include "lib/dialect/shapes.hpp"
+#include "lib/dialect/found.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;
@@ -23,7 +23,7 @@ FoundScaler scaler_of(const Dialect& dialect, std::initializer_list<std::pair<Ro
   return scaler;
 }
 
-/// A framework's own test for growth at a clean step, as lib/dialect/dialect.hpp's Growth states it.
+/// A framework's own test for growth at a clean step, as lib/dialect/found.hpp's Growth states it.
 using GrowsAt = bool (*)(std::int64_t step, std::int64_t last, std::int64_t interval);
 
 std::int64_t clean_steps_until_growth(GrowsAt grows, std::int64_t step, std::int64_t last, std::int64_t interval) {

@@ -1,7 +1,7 @@
 // Scalers whose parameters stand among a model's, at a file's root: MindSpore's, mindformers', Paddle's static graphs'.
 #include <string>
 
-#include "lib/dialect/dialect.hpp"
+#include "lib/dialect/found.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 

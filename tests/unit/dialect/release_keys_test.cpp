@@ -2,7 +2,7 @@
 
 #include "lib/dialect/release_keys.hpp"
 #include "lib/base/error.hpp"
-#include "lib/dialect/shapes.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "lib/base/error.hpp"
-#include "lib/dialect/shapes.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "lib/container/container.hpp"
-#include "lib/dialect/blank.hpp"
 #include "lib/dialect/policy.hpp"
+#include "lib/dialect/state_template.hpp"
 #include "lib/migrate/migrate.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
@@ -104,11 +104,17 @@ void require_account(const rule::RunningState& source, const NewFilePlan& plan, 
   }
 }
 
+std::vector<StateTemplate> all_templates() {
+  std::vector<StateTemplate> all;
+  for (const Dialect* dialect : dialects()) all.insert(all.end(), dialect->templates.begin(), dialect->templates.end());
+  return all;
+}
+
 Tally try_files(std::uint32_t first_set, std::uint32_t sets, std::uint32_t every) {
   Tally tally;
   std::uint32_t number = 0;
   for (const rule::PolicySpec& from : rule::policies()) {
-    for (const Blank& to : blanks()) {
+    for (const StateTemplate& to : all_templates()) {
       for (std::uint32_t set = first_set; set < first_set + sets; ++set) {
         if (!is_run_by_overflows(from) || ++number % every != 0) continue;
         const std::uint32_t seed = seed_of(from, to.name, set);

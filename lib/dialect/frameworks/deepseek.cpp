@@ -1,0 +1,30 @@
+// DeepSeek's models: weight_scale_inv, a divisor in spite of its name; `scale` in its own inference format. Source:
+// transformers' integration of finegrained_fp8.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/stored_weight.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto rules = std::to_array<Fp8Rule>({
+    scale_of("weight", "weight_scale_inv"),
+    scale_of("weight", "scale"),
+    calibrated(scale_of("input", "activation_scale")),
+});
+constexpr Fp8Convention conventions[] = {
+    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, rules},
+};
+
+}  // namespace
+
+const Dialect deepseek_fp8_weight{
+    .name = "deepseek_fp8",
+    .kind = "fp8",
+    .framework = "DeepSeek's FP8 weights",
+    .find_in = find_stored_weights<deepseek_fp8_weight>,
+    .fp8 = {conventions},
+};
+
+}  // namespace tare

@@ -1,0 +1,178 @@
+// DeepSpeed: the keys that its fp16 optimizer wrappers (without ZeRO) put among their own, and the loss scaler that
+// ZeRO pickles whole into every rank's file. apex.contrib writes the same keys as the wrappers: what tells DeepSpeed's
+// is the file's root, which holds its version or configuration.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto part_fields = std::to_array<FieldRule>({
+    {"cur_scale", Role::scale, true},
+    {"dynamic_loss_scale", Role::dynamic, true},
+    {"cur_iter", Role::step, true},
+    {"last_overflow_iter", Role::last_overflow_step},
+    {"scale_factor", Role::growth_factor},
+    {"scale_window", Role::growth_interval},
+});
+
+// FP16_UnfusedOptimizer keeps its float32 weights under this key; the fused one flattens them, in fp32_groups_flat.
+constexpr auto optimizer_keys = std::to_array<std::string_view>({"fp32_groups"});
+constexpr auto root_keys = std::to_array<std::string_view>({"ds_version", "ds_config"});
+
+constexpr auto part_settings = std::to_array<Setting>({
+    {Role::growth_tracker, "DeepSpeed counts from last_overflow_step: edit that, or step."},
+    {Role::growth_interval, "A static scale has no window; fp16.loss_scale: 0 in the configuration makes it dynamic."},
+    {Role::growth_factor, "A static scale has no factor; fp16.loss_scale: 0 in the configuration makes it dynamic."},
+    {Role::last_overflow_step, "A static scale knows no overflows."},
+    {Role::backoff_factor, "DeepSpeed divides by scale_factor, which is growth_factor here."},
+    {Role::hysteresis, "DeepSpeed's fp16 optimizer without ZeRO has no hysteresis: every overflow backs off."},
+    {Role::hysteresis_tracker, "DeepSpeed's fp16 optimizer without ZeRO has no hysteresis."},
+    {Role::min_scale, "DeepSpeed takes it from fp16.min_loss_scale in its configuration."},
+    {Role::max_scale, "DeepSpeed has no upper bound."},
+    {Role::initial_scale, "DeepSpeed takes it from fp16.initial_scale_power in its configuration."},
+});
+
+constexpr auto object_fields = std::to_array<FieldRule>({
+    {"cur_scale", Role::scale, true},
+    {"dynamic", Role::dynamic},
+    {"cur_iter", Role::step},
+    {"last_overflow_iter", Role::last_overflow_step},
+    {"scale_factor", Role::growth_factor},
+    {"scale_window", Role::growth_interval},
+    {"min_scale", Role::min_scale},
+    {"delayed_shift", Role::hysteresis},
+    {"cur_hysteresis", Role::hysteresis_tracker},
+});
+
+constexpr auto module_parts = std::to_array<std::string_view>({"deepspeed"});
+constexpr auto class_names = std::to_array<std::string_view>({"DynamicLossScaler", "LossScaler"});
+
+constexpr auto object_settings = std::to_array<Setting>({
+    {Role::growth_tracker, "DeepSpeed counts from last_overflow_step: edit that, or step."},
+    {Role::growth_interval, "A static scale has no window; fp16.loss_scale: 0 in the configuration makes it dynamic."},
+    {Role::backoff_factor, "DeepSpeed divides by scale_factor, which is growth_factor here."},
+    {Role::max_scale, "DeepSpeed has no upper bound."},
+    {Role::initial_scale, "DeepSpeed takes it from fp16.initial_scale_power in its configuration."},
+    {Role::overflow_tracker, "DeepSpeed counts down instead: edit hysteresis_tracker."},
+    {Role::dynamic, "Older releases of DeepSpeed tell by the class: DynamicLossScaler or LossScaler."},
+});
+
+constexpr auto policies = std::to_array<PolicyUse>({
+    {"cur_hysteresis", "deepspeed", "zero"},
+    {"fp32_groups", "deepspeed", "unfused"},
+    {"dynamic_loss_scale", "deepspeed", "fused"},
+    {"cur_iter", "deepspeed", "zero"},
+    {"", "deepspeed", "static"},
+});
+constexpr auto each_flag = std::to_array<Flag>({
+    {Role::growth_interval, "\"loss_scale_window\": "},
+    {Role::hysteresis, "\"hysteresis\": "},
+    {Role::min_scale, "\"min_loss_scale\": "},
+});
+constexpr Flags flags{"\"fp16\": {", ", ", "}", each_flag};
+// Sources: state_dict() of deepspeed/runtime/engine.py and zero/stage_1_and_2.py.
+constexpr auto around = std::to_array<std::string_view>({"ds_config.fp16"});
+constexpr auto configuration_keys = std::to_array<ConfigurationKey>({
+    {"min_loss_scale", "min_scale"},
+    {"loss_scale_window", "growth_interval"},
+    {"hysteresis", "hysteresis"},
+});
+constexpr ConfigurationPlaces configuration{.around = around, .keys = configuration_keys};
+constexpr auto part_places = std::to_array<KeptAt>({
+    {"optimizer", "", "", "DeepSpeed without ZeRO", Authority::own_rank},
+});
+constexpr auto object_places = std::to_array<KeptAt>({
+    {"optimizer_state_dict.loss_scaler", "bf16_*", "", "DeepSpeed ZeRO in bfloat16, which does not use it",
+     Authority::own_rank},
+    {"optimizer_state_dict.loss_scaler", "", "", "DeepSpeed ZeRO", Authority::own_rank},
+    {"loss_scaler", "optimizer_state.pt", "", "DeepSpeed, universal checkpoint"},
+});
+constexpr auto zero_fields = std::to_array<TemplateField>({
+    {"cur_scale", "number"},
+    {"dynamic", "true"},
+    {"cur_iter", "int"},
+    {"last_overflow_iter", "int"},
+    {"scale_factor", "number"},
+    {"scale_window", "int"},
+    {"min_scale", "number"},
+    {"delayed_shift", "int"},
+    {"cur_hysteresis", "int"},
+    {"consecutive_hysteresis", "bool"},
+    {"raise_error_at_min_scale", "bool"},
+    {"dtype", "torch.float16"},
+});
+constexpr auto wrapper_fields = std::to_array<TemplateField>({
+    {"dynamic_loss_scale", "bool"},
+    {"cur_scale", "number"},
+    {"cur_iter", "int"},
+    {"last_overflow_iter", "int"},
+    {"scale_factor", "number"},
+    {"scale_window", "int"},
+});
+constexpr auto templates = std::to_array<StateTemplate>({
+    {.name = "deepspeed zero",
+     .dialect = &deepspeed_object,
+     .policy = "deepspeed",
+     .variant = "zero",
+     .endings = ".pt .pth .ckpt .bin",
+     .format = "torch_zip",
+     .fields = zero_fields,
+     .path = "optimizer_state_dict.loss_scaler",
+     .module = "deepspeed.runtime.fp16.loss_scaler",
+     .class_name = "DynamicLossScaler"},
+    {.name = "deepspeed fused",
+     .dialect = &deepspeed_part,
+     .policy = "deepspeed",
+     .variant = "fused",
+     .endings = ".pt .pth .ckpt .bin",
+     .format = "torch_zip",
+     .fields = wrapper_fields,
+     .path = "optimizer",
+     .version_key = "ds_version"},
+    {.name = "deepspeed unfused",
+     .dialect = &deepspeed_part,
+     .policy = "deepspeed",
+     .variant = "unfused",
+     .endings = ".pt .pth .ckpt .bin",
+     .format = "torch_zip",
+     .fields = wrapper_fields,
+     .path = "optimizer",
+     .version_key = "ds_version"},
+});
+
+}  // namespace
+
+constinit const Dialect deepspeed_part = {
+    .name = "deepspeed",
+    .framework = "DeepSpeed's fp16 optimizer",
+    .form = Form::part,
+    .fields = part_fields,
+    .growth = Growth::modulo_after_one,
+    .settings = part_settings,
+    .telling_keys = optimizer_keys,
+    .beside_root_keys = root_keys,
+    .policies = policies,
+    .flags = flags,
+    .configuration = &configuration,
+    .places = part_places,
+};
+
+constinit const Dialect deepspeed_object = {
+    .name = "deepspeed",
+    .framework = "DeepSpeed's ZeRO loss scaler",
+    .form = Form::object,
+    .fields = object_fields,
+    .growth = Growth::modulo_either,
+    .settings = object_settings,
+    .module_parts = module_parts,
+    .class_names = class_names,
+    .policies = policies,
+    .flags = flags,
+    .configuration = &configuration,
+    .places = object_places,
+    .templates = templates,
+};
+
+}  // namespace tare

@@ -1,0 +1,114 @@
+// flax's DynamicScale (flax/training/dynamic_scale.py): two leaves of a training state; the rest is configuration. A
+// step that finds fin_steps at growth_interval grows the scale, so that growth comes one step later than in others.
+//
+// And the FP8 state of its dense operations (flax/linen/fp8_ops.py), in the collection _overwrite_with_gradient: for
+// each of three tensors a scale, which is what values are divided by, and the history of its largest values, newest
+// first.
+#include <array>
+
+#include "kernels/fp8/flax.hpp"
+#include "lib/dialect/frameworks/flax.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto fields = std::to_array<FieldRule>({
+    {"fin_steps", Role::growth_tracker, true},
+    {"scale", Role::scale, true},
+});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::growth_interval, "flax takes it from DynamicScale(growth_interval=...), 2000 if not given."},
+    {Role::growth_factor, "flax takes it from DynamicScale(growth_factor=...), 2 if not given."},
+    {Role::backoff_factor, "flax takes it from DynamicScale(backoff_factor=...), 0.5 if not given."},
+    {Role::min_scale, "flax takes it from DynamicScale(minimum_scale=...), the smallest normal float32 if not given."},
+    {Role::initial_scale, "flax takes it from DynamicScale(scale=...); a restored scale replaces it."},
+    {Role::max_scale, "flax has no upper bound but the largest float32."},
+    {Role::hysteresis, "flax has none: every overflow backs off."},
+    {Role::dynamic, "A DynamicScale is always dynamic."},
+});
+
+constexpr auto fp8_fields = std::to_array<std::string_view>({
+    "input_amax_history",
+    "input_scale",
+    "kernel_amax_history",
+    "kernel_scale",
+    "output_grad_amax_history",
+    "output_grad_scale",
+});
+
+std::vector<Sighting> find_fp8(const Tree& tree, NodeId map, NodeId) {
+  Sighting sighting;
+  for (const std::string_view name : fp8_fields) {
+    const NodeId node = tree.find(map, name);
+    if (node == nowhere || (tree.kind(node) != Kind::array && tree.kind(node) != Kind::tensor)) return {};
+    sighting.parts.push_back({std::string(name), node, {}});
+  }
+  return {sighting};
+}
+
+constexpr auto policies = std::to_array<PolicyUse>({
+    {"", "flax"},
+});
+constexpr auto each_flag = std::to_array<Flag>({
+    {Role::growth_interval, "growth_interval="},
+    {Role::growth_factor, "growth_factor="},
+    {Role::backoff_factor, "backoff_factor="},
+    {Role::min_scale, "minimum_scale="},
+});
+constexpr Flags flags{"DynamicScale(", ", ", ")", each_flag};
+constexpr auto empty_at = std::to_array<EmptyAt>({
+    {"dynamic_scale"},
+});
+constexpr auto template_fields = std::to_array<TemplateField>({{"fin_steps", "int"}, {"scale", "float"}});
+constexpr auto templates = std::to_array<StateTemplate>({
+    {.name = "flax",
+     .dialect = &flax_state,
+     .policy = "flax",
+     .variant = "",
+     .endings = ".msgpack",
+     .format = "msgpack",
+     .fields = template_fields,
+     .path = "dynamic_scale",
+     .is_usual = true},
+});
+
+constexpr auto fp8_rules = std::to_array<Fp8Rule>({
+    {"input", "input_scale", {}, "input_amax_history", {}, fp8_largest_e4m3},
+    {"weight", "kernel_scale", {}, "kernel_amax_history", {}, fp8_largest_e4m3},
+    {"grad_output", "output_grad_scale", {}, "output_grad_amax_history", {}, fp8_largest_e5m2},
+});
+constexpr Fp8Convention fp8_conventions[] = {
+    {AgeOrder::first_wraps, ScaleMeaning::divisor, ScaleUse::recomputed, fp8_rules},
+};
+
+}  // namespace
+
+float flax_next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
+  return kernels::fp8::next_scale(kernels::fp8::FlaxParams{two_to_margin}, stored, amax, fp8_max);
+}
+
+constinit const Dialect flax_state = {
+    .name = "flax",
+    .framework = "flax's DynamicScale",
+    .form = Form::map,
+    .fields = fields,
+    .growth = Growth::when_equal,
+    .settings = settings,
+    .policies = policies,
+    .flags = flags,
+    .empty_at = empty_at,
+    .templates = templates,
+};
+
+constinit const Dialect flax_fp8 = {
+    .name = "flax",
+    .kind = "fp8",
+    .framework = "flax's FP8 operations",
+    .form = Form::map,
+    .find_in = find_fp8,
+    .fp8 = {fp8_conventions, "flax_fp8", flax_next_scale, HistoryResize::entry_age},
+};
+
+}  // namespace tare

@@ -1,0 +1,100 @@
+// deepmind's jmp: the two leaves of a DynamicLossScale, and pickled loss scales. Source: jmp/_src/loss_scale.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto leaves = std::to_array<FieldRule>({
+    {"loss_scale", Role::scale, true},
+    {"counter", Role::growth_tracker, true},
+});
+
+// A StaticLossScale has the scale alone.
+constexpr auto attributes = std::to_array<FieldRule>({
+    {"loss_scale", Role::scale, true},
+    {"counter", Role::growth_tracker},
+    {"period", Role::growth_interval},
+    {"factor", Role::growth_factor},
+    {"min_loss_scale", Role::min_scale},
+});
+
+constexpr auto modules = std::to_array<std::string_view>({"jmp"});
+constexpr auto classes = std::to_array<std::string_view>({"DynamicLossScale", "StaticLossScale"});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::growth_interval, "jmp takes it from DynamicLossScale(period=...), 2000 by default."},
+    {Role::growth_factor, "jmp takes it from DynamicLossScale(factor=...), 2 by default."},
+    {Role::backoff_factor, "jmp divides by the factor by which it grows."},
+    {Role::min_scale, "jmp takes it from DynamicLossScale(min_loss_scale=...), 1 by default."},
+    {Role::max_scale, "jmp has no upper bound: the scale grows while it stays finite."},
+    {Role::hysteresis, "jmp has no hysteresis: every overflow backs off."},
+    {Role::hysteresis_tracker, "jmp has no hysteresis: every overflow backs off."},
+    {Role::dynamic, "jmp's class says it: DynamicLossScale or StaticLossScale."},
+});
+
+constexpr auto policies = std::to_array<PolicyUse>({
+    {"counter", "jmp"},
+    {"", "constant"},
+});
+constexpr auto each_flag = std::to_array<Flag>({
+    {Role::growth_interval, "period="},
+    {Role::growth_factor, "factor="},
+    {Role::min_scale, "min_loss_scale="},
+});
+constexpr Flags flags{"DynamicLossScale(..., ", ", ", ")", each_flag};
+constexpr auto empty_at = std::to_array<EmptyAt>({
+    {"loss_scale"},
+});
+constexpr auto template_fields =
+    std::to_array<TemplateField>({{"loss_scale", "numpy:float32[]"}, {"counter", "numpy:int32[]"}});
+constexpr auto templates = std::to_array<StateTemplate>({
+    {.name = "jmp",
+     .dialect = &jmp_state,
+     .policy = "jmp",
+     .variant = "",
+     .endings = ".npz",
+     .format = "npz",
+     .fields = template_fields,
+     .path = "loss_scale",
+     .is_usual = true},
+    {.name = "jmp",
+     .dialect = &jmp_state,
+     .policy = "jmp",
+     .variant = "",
+     .endings = ".msgpack",
+     .format = "msgpack",
+     .fields = template_fields,
+     .path = "loss_scale"},
+});
+
+}  // namespace
+
+constinit const Dialect jmp_state = {
+    .name = "jmp",
+    .framework = "jmp's DynamicLossScale",
+    .form = Form::map,
+    .fields = leaves,
+    .growth = Growth::not_stored,  // the counter wraps: one past the period grows, too
+    .settings = settings,
+    .policies = policies,
+    .flags = flags,
+    .empty_at = empty_at,
+    .templates = templates,
+};
+
+constinit const Dialect jmp_object = {
+    .name = "jmp",
+    .framework = "jmp's loss scale",
+    .form = Form::object,
+    .fields = attributes,
+    .growth = Growth::not_stored,  // the counter wraps: one past the period grows, too
+    .settings = settings,
+    .module_parts = modules,
+    .class_names = classes,
+    .policies = policies,
+    .flags = flags,
+};
+
+}  // namespace tare

@@ -1,0 +1,52 @@
+// Lightning keeps a precision plugin's state under its class's name, which changed from release to release; the newest
+// ones still read `native_amp_scaling_state`, and no other name but their own. Source:
+// pytorch_lightning/trainer/connectors/{accelerator_connector,checkpoint_connector}.py and plugins/precision/ of
+// releases 1.5.10 to 2.6.5. Releases 1.7.0 and 1.7.1 used fairscale's key for torch's FSDP, too.
+#include "lib/dialect/frameworks/lightning.hpp"
+
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view fsdp = "FSDP", sharded = "fairscale's sharded training",
+                           fully_sharded = "fairscale's fully sharded training", apex = "apex.amp";
+
+constexpr ReleaseKey lightning(std::string_view with, std::string_view since, std::string_view until,
+                               std::string_view key) {
+  const bool is_apex = with == apex;
+  return {"lightning",
+          "Lightning",
+          "pytorch-lightning_version",
+          is_apex ? &apex_amp_state : &torch_state,
+          with,
+          since,
+          until,
+          key,
+          is_apex};
+}
+
+constexpr auto table = std::to_array<ReleaseKey>({
+    lightning("", "", "1.5", "native_amp_scaling_state"),
+    lightning("", "1.6", "1.8", "NativeMixedPrecisionPlugin"),
+    lightning("", "1.9", "2.1.0", "MixedPrecisionPlugin"),
+    lightning("", "2.1.1", "", "MixedPrecision"),
+    lightning(fsdp, "1.7.2", "1.9", "FullyShardedNativeNativeMixedPrecisionPlugin"),
+    lightning(fsdp, "2.0", "2.0", "FSDPMixedPrecisionPlugin"),
+    lightning(fsdp, "2.1.0", "2.1.0", "FSDPPrecisionPlugin"),
+    lightning(fsdp, "2.1.1", "", "FSDPPrecision"),
+    lightning(sharded, "1.6", "1.9", "ShardedNativeMixedPrecisionPlugin"),
+    lightning(fully_sharded, "1.6", "1.9", "FullyShardedNativeMixedPrecisionPlugin"),
+    lightning(apex, "", "1.5", "amp_scaling_state"),
+    lightning(apex, "1.6", "1.9", "ApexMixedPrecisionPlugin"),
+});
+
+}  // namespace
+
+std::span<const ReleaseKey> lightning_keys() {
+  return table;
+}
+
+}  // namespace tare

@@ -1,0 +1,93 @@
+// MindSpore: `scale_sense` of TrainOneStepWithLossScaleCell, with the two counters of DynamicLossScaleUpdateCell where
+// the scale is dynamic. Sources: mindspore/nn/wrap/loss_scale.py.
+#include <array>
+#include <vector>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/parameter_names.hpp"
+
+namespace tare {
+namespace {
+
+// Where the names of a cell's parameters are not unique, MindSpore renames them by their places in the tree of cells.
+constexpr auto names = std::to_array<FieldRule>({
+    {"scale_sense", Role::scale, true},
+    {"current_iterator_step", Role::step},
+    {"last_overflow_iterator_step", Role::last_overflow_step},
+    {"loss_scaling_manager.cur_iter", Role::step},
+    {"loss_scaling_manager.last_overflow_iter", Role::last_overflow_step},
+    {"loss_scale", Role::scale},
+    // Of mindformers' adaptive cell, which is another dialect.
+    {"list_index", Role::window_index},
+    {"loss_scaling_manager.list_index", Role::window_index},
+});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::growth_interval, "MindSpore takes its window from DynamicLossScaleUpdateCell(scale_window=...)."},
+    {Role::growth_tracker, "MindSpore counts from last_overflow_step: edit that, or step."},
+    {Role::growth_factor, "MindSpore takes it from DynamicLossScaleUpdateCell(scale_factor=...)."},
+    {Role::backoff_factor, "MindSpore divides by scale_factor of DynamicLossScaleUpdateCell."},
+    {Role::initial_scale, "MindSpore takes it from loss_scale_value; a loaded checkpoint's scale_sense replaces it."},
+    {Role::min_scale, "MindSpore's scale never falls below 1: the bound is fixed in its code."},
+    {Role::max_scale, "MindSpore has no upper bound."},
+    {Role::hysteresis, "MindSpore has no hysteresis: every overflow backs off."},
+    {Role::hysteresis_tracker, "MindSpore has no hysteresis: every overflow backs off."},
+    {Role::overflow_tracker, "MindSpore counts no overflows: every one backs off."},
+    {Role::dynamic, "MindSpore's scale is dynamic with a DynamicLossScaleUpdateCell, and fixed with any other."},
+});
+
+/// Only mindformers keeps its own values of `loss_scale` and `global_batch_size` beside the parameters; alone, the
+/// first is a note that a user's script made.
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Sighting> sightings = parameters_named(tree, map, names);
+  std::erase_if(sightings, [](const Sighting& sighting) { return has_role(sighting, Role::window_index); });
+  if (sightings.empty() || tree.find(map, "global_batch_size") != nowhere) return sightings;
+  std::erase_if(sightings.front().parts, [](const Sighting::Part& part) { return part.name == "loss_scale"; });
+  return sightings;
+}
+
+constexpr auto policies = std::to_array<PolicyUse>({
+    {"current_iterator_step", "mindspore", "dynamic"},
+    {"loss_scaling_manager.cur_iter", "mindspore", "dynamic"},
+    {"", "mindspore", "fixed"},
+});
+constexpr auto each_flag = std::to_array<Flag>({
+    {Role::growth_interval, "scale_window="},
+    {Role::growth_factor, "scale_factor="},
+});
+constexpr Flags flags{"DynamicLossScaleUpdateCell(..., ", ", ", ")", each_flag};
+constexpr auto places = std::to_array<KeptAt>({
+    {"", "", "global_batch_size", "mindformers (CheckpointMonitor)"},
+});
+constexpr auto template_fields = std::to_array<TemplateField>({
+    {"scale_sense", "tensor:float32[]"},
+    {"current_iterator_step", "tensor:int32[]"},
+    {"last_overflow_iterator_step", "tensor:int32[]"},
+});
+constexpr auto templates = std::to_array<StateTemplate>({
+    {.name = "mindspore",
+     .dialect = &mindspore_cell,
+     .policy = "mindspore",
+     .variant = "dynamic",
+     .endings = ".ckpt",
+     .format = "mindspore",
+     .fields = template_fields,
+     .is_usual = true},
+});
+
+}  // namespace
+
+constinit const Dialect mindspore_cell = {
+    .name = "mindspore",
+    .framework = "MindSpore's loss-scaling cell",
+    .form = Form::part,
+    .find_in = find_in,
+    .growth = Growth::when_reached,
+    .settings = settings,
+    .policies = policies,
+    .flags = flags,
+    .places = places,
+    .templates = templates,
+};
+
+}  // namespace tare

@@ -1,0 +1,78 @@
+// mindspore.amp.DynamicLossScaler: two parameters. Its window and factor are not saved. Source: mindspore/amp.py.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/parameter_names.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto names = std::to_array<FieldRule>({
+    {"scale_value", Role::scale, true},
+    {"counter", Role::growth_tracker, true},
+});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::growth_interval, "MindSpore takes its window from amp.DynamicLossScaler(scale_window=...)."},
+    {Role::growth_factor, "MindSpore takes it from amp.DynamicLossScaler(scale_factor=...)."},
+    {Role::backoff_factor, "MindSpore divides by scale_factor of amp.DynamicLossScaler."},
+    {Role::initial_scale, "MindSpore takes it from amp.DynamicLossScaler(scale_value=...); a loaded one replaces it."},
+    {Role::min_scale, "MindSpore's scale never falls below 1: the bound is fixed in its code."},
+    {Role::max_scale, "MindSpore has no upper bound, but keeps a scale whose growth would be infinite."},
+    {Role::hysteresis, "MindSpore has no hysteresis: every overflow backs off."},
+    {Role::hysteresis_tracker, "MindSpore has no hysteresis: every overflow backs off."},
+    {Role::overflow_tracker, "MindSpore counts no overflows: every one backs off."},
+    {Role::dynamic, "MindSpore saves a counter for a dynamic scale alone."},
+    {Role::step, "amp.DynamicLossScaler counts no steps, only clean ones since the last change (growth_tracker)."},
+    {Role::last_overflow_step, "amp.DynamicLossScaler keeps no steps; an overflow sets growth_tracker to 0."},
+});
+
+/// Both words are common: MindSpore's are parameters.
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Sighting> sightings = parameters_named(tree, map, names);
+  std::erase_if(sightings, [&](const Sighting& sighting) {
+    return std::any_of(sighting.parts.begin(), sighting.parts.end(),
+                       [&](const Sighting::Part& part) { return tree.kind(part.node) != Kind::tensor; });
+  });
+  return sightings;
+}
+
+constexpr auto policies = std::to_array<PolicyUse>({
+    {"", "mindspore_amp"},
+});
+constexpr auto each_flag = std::to_array<Flag>({
+    {Role::growth_interval, "scale_window="},
+    {Role::growth_factor, "scale_factor="},
+});
+constexpr Flags flags{"amp.DynamicLossScaler(..., ", ", ", ")", each_flag};
+constexpr auto template_fields = std::to_array<TemplateField>({
+    {"scale_value", "tensor:float32[]"},
+    {"counter", "tensor:int32[]"},
+});
+constexpr auto templates = std::to_array<StateTemplate>({
+    {.name = "mindspore_amp",
+     .dialect = &mindspore_amp_scaler,
+     .policy = "mindspore_amp",
+     .variant = "",
+     .endings = ".ckpt",
+     .format = "mindspore",
+     .fields = template_fields},
+});
+
+}  // namespace
+
+constinit const Dialect mindspore_amp_scaler = {
+    .name = "mindspore_amp",
+    .framework = "MindSpore's amp.DynamicLossScaler",
+    .form = Form::part,
+    .find_in = find_in,
+    .growth = Growth::when_equal,
+    .settings = settings,
+    .policies = policies,
+    .flags = flags,
+    .templates = templates,
+};
+
+}  // namespace tare

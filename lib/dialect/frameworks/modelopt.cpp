@@ -1,0 +1,32 @@
+// NVIDIA's ModelOpt: NVFP4 has two scales; its FP8 is like compressed-tensors'. Source: modelopt/torch/export/.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/stored_weight.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto rules = std::to_array<Fp8Rule>({
+    scale_of("weight", "weight_scale", fp4_largest),
+    scale_of("weight_global", "weight_scale_2", fp4_largest),
+    calibrated(scale_of("input_global", "input_scale", fp4_largest)),
+    calibrated(scale_of("output", "output_scale")),
+    calibrated(scale_of("key", "k_scale")),
+    calibrated(scale_of("value", "v_scale")),
+});
+constexpr Fp8Convention conventions[] = {
+    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, rules},
+};
+
+}  // namespace
+
+const Dialect modelopt_weight{
+    .name = "modelopt",
+    .kind = "fp8",
+    .framework = "ModelOpt's NVFP4 weights",
+    .find_in = find_stored_weights<modelopt_weight>,
+    .fp8 = {conventions},
+};
+
+}  // namespace tare

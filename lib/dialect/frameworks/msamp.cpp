@@ -1,0 +1,45 @@
+// MS-AMP: every FP8 or FP16 tensor is an object that carries its own scale. Source:
+// msamp/common/tensor/{tensor,meta}.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto modules = std::to_array<std::string_view>({"msamp"});
+constexpr auto classes = std::to_array<std::string_view>({"ScalingTensor", "ScalingParameter"});
+constexpr auto names = std::to_array<std::string_view>({"scale", "scale_inv", "amax", "amax_counter", "window_size"});
+
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
+  const NodeId meta = tree.fields(tree.find(map, "meta"));
+  Sighting sighting;
+  for (const std::string_view name : names) {
+    const NodeId value = tree.find(meta, name);
+    if (value != nowhere) sighting.parts.push_back({std::string(name), value, {}});
+  }
+  const NodeId type = tree.find(tree.fields(tree.find(meta, "qtype")), "name");
+  if (type != nowhere) sighting.parts.push_back({"qtype", type, {}});
+  if (tree.find(meta, "scale") == nowhere) return {};
+  return {std::move(sighting)};
+}
+
+constexpr auto fp8_rules = std::to_array<Fp8Rule>({{"tensor", "scale", "scale_inv", "amax", {}, fp8_largest_e4m3}});
+constexpr Fp8Convention fp8_conventions[] = {
+    {AgeOrder::second, ScaleMeaning::multiplier, ScaleUse::stored_data, fp8_rules},
+};
+
+}  // namespace
+
+const Dialect msamp_tensor{
+    .name = "msamp",
+    .kind = "fp8",
+    .framework = "MS-AMP's ScalingTensor",
+    .form = Form::object,
+    .find_in = find_in,
+    .module_parts = modules,
+    .class_names = classes,
+    .fp8 = {fp8_conventions, "msamp"},
+};
+
+}  // namespace tare

@@ -1,0 +1,260 @@
+// tare's own states: {"schema": "tare.state/1", "policy", "params", "fields", "roles", ...}, in JSON as keys, in HDF5
+// as groups and attributes; and {"schema": "tare.states/1"}, a list of them by path. Roles are a view of the same
+// values: what changes a field changes its role. Source: lib/codec.
+#include "lib/dialect/frameworks/tare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/base/text.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/state_value.hpp"
+#include "lib/state/fp8_policy.hpp"
+#include "lib/state/named_state.hpp"
+#include "lib/state/policy_value.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view policy_field = "policy";
+
+struct Section {
+  std::string_view name;
+  StateSection ScalerState::*member;
+};
+
+constexpr std::array sections = {Section{"fields", &ScalerState::fields}, Section{"params", &ScalerState::params},
+                                 Section{"statistics", &ScalerState::statistics},
+                                 Section{"other", &ScalerState::other}};
+
+constexpr std::string_view name_of_own = "tare";
+
+constexpr Dialect own(std::string_view framework, Growth growth) {
+  Dialect dialect;
+  dialect.name = name_of_own;
+  dialect.framework = framework;
+  dialect.growth = growth;
+  dialect.is_whole_file = true;
+  return dialect;
+}
+
+/// By what makes the policies' rules grow; the last one where the state does not say: a fixed scale, counters that
+/// wrap.
+constexpr Dialect counting = own("a state of tare's", Growth::when_equal);
+constexpr Dialect by_multiple = own("a state of tare's", Growth::modulo);
+constexpr Dialect by_later_multiple = own("a state of tare's", Growth::modulo_after_one);
+constexpr Dialect by_distance = own("a state of tare's", Growth::when_reached);
+constexpr Dialect unsaid = own("a state of tare's", Growth::not_stored);
+
+struct Row {
+  std::string_view policy;
+  const Dialect* dialect;
+};
+
+constexpr auto rows = std::to_array<Row>({
+    {"torch", &counting},
+    {"nemo", &counting},
+    {"apex", &counting},
+    {"apex_contrib", &by_multiple},
+    {"apex_fp16_utils", &by_multiple},
+    {"megatron", &counting},
+    {"deepspeed", &by_later_multiple},
+    {"flax", &counting},
+    {"keras", &counting},
+    {"tf_keras", &counting},
+    {"paddle", &counting},
+    {"paddle_static", &counting},
+    {"mindspore_amp", &counting},
+    {"mindspore", &by_distance},
+    {"mindformers_adaptive", &by_distance},
+});
+
+const Dialect& dialect_of(std::string_view policy) {
+  const auto row = std::ranges::find(rows, policy, &Row::policy);
+  return row == rows.end() ? unsaid : *row->dialect;
+}
+
+/// The text under a key, or in the attribute of that name, which HDF5 has instead.
+std::string text_under(const Tree& tree, NodeId map, std::string_view key) {
+  NodeId node = tree.find(map, key);
+  if (node == nowhere) node = tree.find(map, fmt::format("@{}", key));
+  return node == nowhere || tree.kind(node) != Kind::string ? std::string() : std::string(tree.text(node));
+}
+
+/// Of which a file that people wrote has no more than the policy and its fields.
+bool is_state(const Tree& tree, NodeId map) {
+  const std::string schema = text_under(tree, map, "schema");
+  if (!schema.empty()) return schema == state_schema;
+  const std::string policy = text_under(tree, map, policy_field);
+  return tree.find(map, "fields") != nowhere && !policy.empty() && rule::find_policy(policy) != nullptr;
+}
+
+/// JSON has no other way to write what is not finite.
+std::optional<double> not_finite(std::string_view text) {
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+/// Values of a state that are more than what a tree says of their nodes.
+std::optional<Value> value_in(const Tree& tree, NodeId node) {
+  if (tree.kind(node) == Kind::string) {
+    const auto number = not_finite(tree.text(node));
+    return number ? std::optional(Value{*number, "float"}) : std::nullopt;
+  }
+  if (tree.kind(node) != Kind::list) return std::nullopt;
+  constexpr std::size_t longest = 4096;
+  if (tree.items(node).empty() || tree.items(node).size() > longest) return std::nullopt;
+  ValueList items;
+  for (const NodeId item : tree.items(node)) items.push_back(tree.value(item, 1));
+  return Value{std::move(items), "list"};
+}
+
+/// What the sections of one state's map come to.
+class Reader {
+ public:
+  Reader(const Tree& tree, NodeId map) : tree_(tree), map_(map), roles_(tree.find(map, "roles")) {}
+
+  Sighting read(std::string path) {
+    Sighting sighting;
+    sighting.path = std::move(path);
+    const std::string policy = text_under(tree_, map_, policy_field);
+    sighting.dialect = &dialect_of(policy);
+    if (policy.empty() || policy.size() > limits::max_text_value_bytes) {
+      sighting.problem = "a state of tare's whose policy is no name";
+      return sighting;
+    }
+    if (find_fp8_policy(policy) != nullptr) {
+      sighting.problem = "FP8 state of tare's own is loaded and injected (tare fp8 inject), not shown or edited";
+      return sighting;
+    }
+    try {
+      spec_ = policy_of(named(policy));
+    } catch (const Error& error) {
+      sighting.problem = error.what();
+    }
+    add_policy(sighting);
+    for (const Section& section : sections) add(sighting, section.name);
+    if (sighting.problem.empty()) sighting.problem = problem_;
+    return sighting;
+  }
+
+ private:
+  /// As much of the state as tells its policy's variant.
+  [[nodiscard]] ScalerState named(const std::string& policy) const {
+    ScalerState state;
+    state.policy = policy;
+    const NodeId params = tree_.find(map_, "params");
+    const auto pairs = tree_.items(params);
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      const Value value = tree_.value(pairs[i + 1], 1);
+      if (const auto* word = std::get_if<std::string>(&value.data)) state.params.set(tree_.key_text(pairs[i]), *word);
+    }
+    return state;
+  }
+
+  void add_policy(Sighting& sighting) const {
+    NodeId node = tree_.find(map_, policy_field);
+    if (node == nowhere) node = tree_.find(map_, "@policy");
+    if (node != nowhere) sighting.parts.push_back({std::string(policy_field), node});
+  }
+
+  void add(Sighting& sighting, std::string_view section) {
+    const auto pairs = tree_.items(tree_.find(map_, section));
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      const std::string key = tree_.key_text(pairs[i]);
+      if (key.starts_with('@')) continue;  // HDF5's attributes say what a value is
+      Sighting::Part part{fmt::format("{}.{}", section, key), pairs[i + 1], role_of(section, key)};
+      part.value = value_in(tree_, part.node);
+      if (part.role) add_mirror(part);
+      sighting.parts.push_back(std::move(part));
+    }
+  }
+
+  [[nodiscard]] std::optional<Role> role_of(std::string_view section, const std::string& key) const {
+    if (spec_ == nullptr) return std::nullopt;
+    if (section == "fields") {
+      const auto* field = rule::find_field(*spec_, key);
+      return field == nullptr ? std::nullopt : parse_role(field->role);
+    }
+    const auto* parameter = section == "params" ? rule::find_parameter(*spec_, key) : nullptr;
+    return parameter == nullptr ? std::nullopt : parse_role(parameter->role);
+  }
+
+  /// The role that repeats a value; a policy may give one role to a parameter and a field, of which the field has it.
+  void add_mirror(Sighting::Part& part) {
+    const NodeId role = tree_.find(roles_, name(*part.role));
+    if (role == nowhere || !mirrored_.insert({*part.role, role}).second) return;
+    part.mirror = role;
+    const Value here = part.value.value_or(tree_.value(part.node, 1));
+    const Value there = value_in(tree_, role).value_or(tree_.value(role, 1));
+    if (same(here, there) || is_alike(here, there)) return;
+    problem_ = fmt::format("roles.{} is not what {} holds: one of them was changed, and nobody can know which",
+                           name(*part.role), part.name);
+  }
+
+  /// 1 and 1.0 say the same.
+  static bool is_alike(const Value& a, const Value& b) {
+    return a.number() != nullptr && b.number() != nullptr && a.as_double() == b.as_double();
+  }
+
+  const Tree& tree_;
+  NodeId map_;
+  NodeId roles_;
+  const rule::PolicySpec* spec_ = nullptr;
+  std::map<Role, NodeId> mirrored_;
+  std::string problem_;
+};
+
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId root) {
+  if (map != root) return {};
+  if (is_state(tree, map)) return {Reader(tree, map).read("")};
+  if (text_under(tree, map, "schema") != states_schema) return {};
+  std::vector<Sighting> sightings;
+  for (const NodeId item : tree.items(tree.find(map, "states"))) {
+    const NodeId state = tree.find(item, "state");
+    if (is_state(tree, state)) {
+      sightings.push_back(Reader(tree, state).read(text_under(tree, item, "path")));
+    }
+  }
+  return sightings;
+}
+
+}  // namespace
+
+constinit const Dialect tare_state = {
+    .name = name_of_own,
+    .framework = "tare",
+    .form = Form::map,
+    .find_in = find_in,
+    .is_whole_file = true,
+};
+
+bool is_own(const FoundScaler& scaler) {
+  return scaler.dialect->name == name_of_own;
+}
+
+ScalerState own_state(const FoundScaler& scaler) {
+  ScalerState state;
+  for (const Field& field : scaler.fields) {
+    if (field.name == policy_field) {
+      state.policy = std::get<std::string>(field.value.data);
+      continue;
+    }
+    const std::size_t dot = field.name.find('.');
+    const auto section = std::ranges::find(sections, field.name.substr(0, dot), &Section::name);
+    (state.*section->member).set(field.name.substr(dot + 1), state_value(field.value));
+  }
+  normalise(state);
+  return state;
+}
+
+}  // namespace tare

@@ -1,0 +1,123 @@
+// PyTorch's GradScaler and ShardedGradScaler: the dict of state_dict(), and the pickled object. Five keys, all of which
+// load_state_dict() needs. Source: torch/amp/grad_scaler.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto state_fields = std::to_array<FieldRule>({
+    {"_growth_tracker", Role::growth_tracker, true},
+    {"scale", Role::scale, true},
+    {"growth_factor", Role::growth_factor, true},
+    {"backoff_factor", Role::backoff_factor, true},
+    {"growth_interval", Role::growth_interval, true},
+});
+
+// __getstate__ leaves `_scale` and `_growth_tracker` None; the values are in what the next start begins with.
+constexpr auto object_fields = std::to_array<FieldRule>({
+    {"_init_growth_tracker", Role::growth_tracker, true},
+    {"_init_scale", Role::scale, true},
+    {"_growth_factor", Role::growth_factor, true},
+    {"_backoff_factor", Role::backoff_factor, true},
+    {"_growth_interval", Role::growth_interval, true},
+});
+
+constexpr auto left_out = std::to_array<std::string_view>({"_per_optimizer_states"});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::hysteresis, "PyTorch's GradScaler has no hysteresis: every overflow backs off."},
+    {Role::hysteresis_tracker, "PyTorch's GradScaler has no hysteresis: every overflow backs off."},
+    {Role::overflow_tracker, "PyTorch's GradScaler counts no overflows: every one backs off."},
+    {Role::min_scale, "PyTorch's GradScaler has no lower bound: the scale can fall to 0."},
+    {Role::max_scale, "PyTorch's GradScaler has no upper bound."},
+    {Role::initial_scale, "PyTorch takes it from GradScaler(init_scale=...); a loaded checkpoint's scale replaces it."},
+    {Role::dynamic, "PyTorch's GradScaler is always dynamic; GradScaler(enabled=False) turns it off."},
+    {Role::step, "PyTorch's GradScaler counts no steps, only clean ones since the last change (growth_tracker)."},
+    {Role::last_overflow_step, "PyTorch's GradScaler keeps no steps; an overflow sets growth_tracker to 0."},
+});
+
+constexpr auto policies = std::to_array<PolicyUse>({
+    {"", "torch"},
+});
+
+// Trainers keep this state under a key, or in a file, of their own. Those whose key changed from release to release
+// have a file of theirs: lightning.cpp.
+constexpr auto places = std::to_array<KeptAt>({
+    {"", "scaler.pt", "", "accelerate, or the Hugging Face Trainer"},
+    {"", "scaler.ckpt", "", "SpeechBrain"},
+    {"amp_scaler", "", "arch", "timm"},
+    {"optimizer.loss_scaler", "", "", "mmengine (AmpOptimWrapper)"},
+    {"trainer._trainer.grad_scaler", "", "", "detectron2 (DefaultTrainer)"},
+    {"trainer.grad_scaler", "", "", "detectron2 (AMPTrainer)"},
+    {"state.scaler.*", "", "", "composer"},
+    {"scaler", "", "reporter", "espnet"},
+    {"grad_scaler", "", "batch_idx_train", "icefall"},
+    {"scaler", "", "train_args", "ultralytics"},
+    {"scaler", "", "name", "open_clip"},
+    {"*", ".metadata", "", "a run that saves with torch.distributed.checkpoint"},
+    {"*", "__*", "", "a run that saves with torch.distributed.checkpoint", Authority::own_rank},
+});
+
+// Source: state_dict() of a scaler that is off, torch/amp/grad_scaler.py.
+constexpr auto empty_at = std::to_array<EmptyAt>({
+    {"", "scaler.pt"},
+    {"", "scaler.ckpt"},
+    {"scaler"},
+    {"amp_scaler"},
+    {"grad_scaler"},
+    {"loss_scaler"},
+    {"scaler_state_dict"},
+    {"grad_scaler_state"},
+    {"state.scaler.GradScaler"},
+    {"optimizer.loss_scaler"},
+    {"trainer._trainer.grad_scaler"},
+    {"trainer.grad_scaler"},
+});
+
+constexpr auto template_fields = std::to_array<TemplateField>({
+    {"scale", "float"},
+    {"growth_factor", "float"},
+    {"backoff_factor", "float"},
+    {"growth_interval", "int"},
+    {"_growth_tracker", "int"},
+});
+constexpr auto templates = std::to_array<StateTemplate>({
+    {.name = "torch",
+     .dialect = &torch_state,
+     .policy = "torch",
+     .variant = "",
+     .endings = ".pt .pth .ckpt .bin",
+     .format = "torch_zip",
+     .fields = template_fields,
+     .is_usual = true},
+});
+
+}  // namespace
+
+constinit const Dialect torch_state = {
+    .name = "torch",
+    .framework = "PyTorch's GradScaler",
+    .form = Form::map,
+    .fields = state_fields,
+    .growth = Growth::when_equal,
+    .settings = settings,
+    .policies = policies,
+    .places = places,
+    .empty_at = empty_at,
+    .templates = templates,
+};
+
+constinit const Dialect torch_object = {
+    .name = "torch",
+    .framework = "PyTorch's GradScaler",
+    .form = Form::object,
+    .fields = object_fields,
+    .growth = Growth::when_equal,
+    .settings = settings,
+    .left_out = left_out,
+    .policies = policies,
+};
+
+}  // namespace tare

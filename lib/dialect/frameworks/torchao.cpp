@@ -1,0 +1,116 @@
+// torchao's FP8: the buffers of delayed scaling (0.4 to 0.9), and quantised weights. Sources: torchao/float8/
+// stateful_float8_linear.py of those releases, torchao/quantization/quantize_/workflows/float8/float8_tensor.py.
+#include <algorithm>
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/parts_by_module.hpp"
+#include "lib/dialect/stored_weight.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view buffer_mark = "fp8_";
+
+constexpr auto buffer_beginnings =
+    std::to_array<std::string_view>({"fp8_amax_history_", "fp8_amax_", "fp8_scale_", "fp8_static_scale_"});
+/// From July 2024 on, and before.
+constexpr auto tensors = std::to_array<std::string_view>({"input", "weight", "grad_output", "x", "w", "dL_dY"});
+
+bool is_buffer(std::string_view name) {
+  return std::any_of(buffer_beginnings.begin(), buffer_beginnings.end(), [&](std::string_view beginning) {
+    return name.starts_with(beginning) &&
+           std::find(tensors.begin(), tensors.end(), name.substr(beginning.size())) != tensors.end();
+  });
+}
+
+/// Buffers stand in the state dict as MODULE.BUFFER, or in a dict of the module's own.
+std::vector<Sighting> find_buffers(const Tree& tree, NodeId map, NodeId) {
+  return parts_by_module(tree, map,
+                         [](const ModuleKey& key) { return key.name.starts_with(buffer_mark) && is_buffer(key.name); });
+}
+
+constexpr auto weight_scales = std::to_array<std::string_view>(
+    {"scale", "per_tensor_scale", "act_per_tensor_scale", "act_quant_scale", "output_act_quant_scale"});
+
+bool is_float8(const Tree& tree, NodeId node) {
+  return node != nowhere && tree.kind(node) == Kind::tensor && tree.tensor(node).type.name.starts_with("float8");
+}
+
+/// The attributes of a Float8Tensor, MXTensor or NVFP4Tensor: its bytes, and what they are multiplied with. 4 bits are
+/// packed to plain bytes, and their blocks' scales are FP8; plain bytes with other scales are integers.
+std::vector<Sighting> find_weight(const Tree& tree, NodeId map, NodeId) {
+  const NodeId scale = tree.find(map, "scale");
+  const NodeId bytes = tree.find(map, "qdata");
+  if (scale == nowhere || bytes == nowhere || tree.kind(scale) != Kind::tensor) return {};
+  if (!is_float8(tree, bytes) && !is_float8(tree, scale)) return {};
+  Sighting weight;
+  for (const std::string_view name : weight_scales) {
+    const NodeId node = tree.find(map, name);
+    if (node != nowhere && tree.kind(node) == Kind::tensor) weight.parts.push_back({std::string(name), node, {}});
+  }
+  return {std::move(weight)};
+}
+
+constexpr auto rebuilt = std::to_array<std::string_view>({"_rebuild_wrapper_subclass"});
+
+constexpr auto delayed_rules = std::to_array<Fp8Rule>({
+    {"input", "fp8_scale_input", {}, "fp8_amax_history_input", {}, fp8_largest_e4m3},
+    {"weight", "fp8_scale_weight", {}, "fp8_amax_history_weight", {}, fp8_largest_e4m3},
+    {"grad_output", "fp8_scale_grad_output", {}, "fp8_amax_history_grad_output", {}, fp8_largest_e5m2},
+    {"input", "fp8_scale_x", {}, "fp8_amax_history_x", {}, fp8_largest_e4m3},
+    {"weight", "fp8_scale_w", {}, "fp8_amax_history_w", {}, fp8_largest_e4m3},
+    {"grad_output", "fp8_scale_dL_dY", {}, "fp8_amax_history_dL_dY", {}, fp8_largest_e5m2},
+});
+constexpr Fp8Convention delayed_conventions[] = {
+    {AgeOrder::first, ScaleMeaning::multiplier, ScaleUse::recomputed, delayed_rules},
+};
+
+/// Source: torchao/float8/float8_utils.py, amax_history_to_scale.
+float next_scale(float, float amax, float fp8_max, float) {
+  constexpr float least_amax = 1e-12F;
+  return fp8_max / std::max(amax, least_amax);
+}
+
+constexpr auto weight_rules = std::to_array<Fp8Rule>({
+    scale_of("weight", "scale"),
+    scale_of("weight_global", "per_tensor_scale", fp4_largest),
+    calibrated(scale_of("input_global", "act_per_tensor_scale", fp4_largest)),
+    calibrated(scale_of("input", "act_quant_scale")),
+    calibrated(scale_of("output", "output_act_quant_scale")),
+});
+constexpr Fp8Convention weight_conventions[] = {
+    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, weight_rules},
+};
+
+}  // namespace
+
+const Dialect torchao_delayed_state{
+    .name = "torchao_delayed",
+    .kind = "fp8",
+    .framework = "torchao's delayed scaling",
+    .find_in = find_buffers,
+    .fp8 = {delayed_conventions, {}, next_scale},
+};
+
+const Dialect torchao_weight{
+    .name = "torchao",
+    .kind = "fp8",
+    .framework = "torchao's Float8Tensor, MXTensor and NVFP4Tensor",
+    .form = Form::object,
+    .find_in = find_weight,
+    .class_names = rebuilt,
+    .fp8 = {weight_conventions},
+};
+
+/// Where it flattens its tensors for safetensors: _weight_qdata and _weight_scale. Source:
+/// torchao/prototype/safetensors/safetensors_support.py.
+const Dialect torchao_flat_weight{
+    .name = "torchao",
+    .kind = "fp8",
+    .framework = "torchao's tensors in safetensors",
+    .find_in = find_stored_weights<torchao_flat_weight>,
+    .fp8 = {weight_conventions},
+};
+
+}  // namespace tare

@@ -1,0 +1,206 @@
+// TransformerEngine's delayed scaling: the `_extra_state` of each module, in every form that its releases gave it: a
+// list (0.1), a dict (0.3), a pickle in a uint8 tensor (0.6, and again from 2.0 on), an io.BytesIO with a torch.save
+// (0.12 to 1.13), the pair of dicts of te.ops. Sources: transformer_engine/pytorch/module/base.py and ops/op.py of
+// those releases.
+#include "lib/dialect/frameworks/transformer_engine.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/fp8/transformer_engine.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/tree/path.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view ending = "_extra_state";
+
+constexpr auto arrays = std::to_array<std::string_view>(
+    {"scale_fwd", "scale_inv_fwd", "amax_history_fwd", "scale_bwd", "scale_inv_bwd", "amax_history_bwd"});
+/// By position in the list of the first releases.
+constexpr auto listed =
+    std::to_array<std::string_view>({"scale_fwd", "amax_history_fwd", "scale_bwd", "amax_history_bwd"});
+constexpr std::size_t list_size = 10;
+constexpr auto recipe_values = std::to_array<std::string_view>(
+    {"margin", "amax_history_len", "amax_compute_algo", "reduce_amax", "fp8_dpa", "fp8_mha"});
+
+bool is_scalar(Kind kind) {
+  return kind == Kind::boolean || kind == Kind::integer || kind == Kind::floating || kind == Kind::string;
+}
+
+class StateReader {
+ public:
+  StateReader(const Tree& tree, std::vector<Sighting::Part>& parts) : tree_(tree), parts_(parts) {}
+
+  void read(NodeId state) {
+    const auto items = tree_.items(state);
+    if (tree_.kind(state) == Kind::list && items.size() == list_size) {
+      for (std::size_t i = 0; i < listed.size(); ++i) add(std::string(listed[i]), items[i]);
+      return;
+    }
+    if (tree_.kind(state) != Kind::map) return;
+    // te.ops keep one dict a direction.
+    for (const std::string_view direction : {"forward", "backward"}) read_dict(tree_.find(state, direction));
+    read_dict(state);
+  }
+
+ private:
+  void add(std::string name, NodeId node) { parts_.push_back({std::move(name), node, {}}); }
+
+  void read_dict(NodeId state) {
+    if (state == nowhere || tree_.kind(state) != Kind::map) return;
+    const auto pairs = tree_.items(state);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      const std::string key = tree_.key_text(pairs[i]);
+      if (std::find(arrays.begin(), arrays.end(), key) != arrays.end()) add(key, pairs[i + 1]);
+    }
+    read_recipe(tree_.find(state, "recipe"));
+    read_variables(tree_.find(state, "extra_fp8_variables"));
+  }
+
+  void read_recipe(NodeId recipe) {
+    const NodeId attributes = tree_.fields(recipe);
+    for (const std::string_view name : recipe_values) {
+      const NodeId value = tree_.find(attributes, name);
+      if (value != nowhere && is_scalar(tree_.kind(value))) add(key_path("recipe", name), value);
+    }
+    read_format(tree_.find(attributes, "fp8_format"));
+  }
+
+  /// Format(_FormatHelper(max_fwd, max_bwd)): an enumeration by its value.
+  void read_format(NodeId format) {
+    const auto arguments = format == nowhere ? std::span<const NodeId>() : tree_.items(tree_.arguments(format));
+    if (arguments.size() != 1) return;
+    const auto maxima = tree_.items(tree_.arguments(arguments[0]));
+    if (maxima.size() != 2) return;
+    add("recipe.fp8_format.max_fwd", maxima[0]);
+    add("recipe.fp8_format.max_bwd", maxima[1]);
+  }
+
+  /// A dict, or pairs.
+  void read_variables(NodeId variables) {
+    if (variables == nowhere) return;
+    const auto items = tree_.items(variables);
+    if (tree_.kind(variables) == Kind::map) {
+      for (std::size_t i = 0; i < items.size(); i += 2) add_variable(items[i], items[i + 1]);
+      return;
+    }
+    for (const NodeId item : items) {
+      const auto pair = tree_.items(item);
+      if (pair.size() == 2) add_variable(pair[0], pair[1]);
+    }
+  }
+
+  void add_variable(NodeId key, NodeId value) {
+    if (!is_scalar(tree_.kind(value))) return;
+    add(key_path("extra_fp8_variables", tree_.key_text(key)), value);
+  }
+
+  const Tree& tree_;
+  std::vector<Sighting::Part>& parts_;
+};
+
+bool has_scales(const std::vector<Sighting::Part>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const Sighting::Part& part) { return part.name.starts_with("scale_"); });
+}
+
+/// The parts of a state; none where it holds no scales: other recipes keep nothing between steps, their extra state is
+/// empty, or a recipe alone.
+std::vector<Sighting::Part> parts_of(const Tree& tree, NodeId state) {
+  std::vector<Sighting::Part> parts;
+  StateReader(tree, parts).read(state);
+  return has_scales(parts) ? parts : std::vector<Sighting::Part>();
+}
+
+std::vector<Sighting::Part> parts_in(const Tree& document) {
+  return parts_of(document, document.root);
+}
+
+Sighting sighting_of(const Tree& tree, std::string key, NodeId value) {
+  Sighting sighting;
+  sighting.path = std::move(key);
+  const NodeId state = unwrapped_extra_state(tree, value, sighting.path);
+  const Kind kind = tree.kind(state);
+  if (kind == Kind::map || kind == Kind::list) {
+    sighting.parts = parts_of(tree, state);
+  } else {
+    sighting.holder = state;
+    sighting.parts_in = parts_in;
+  }
+  return sighting;
+}
+
+/// TransformerEngine for Paddle, up to 1.13: a pickle in an array under this key.
+constexpr std::string_view paddle_key = "fp8_state";
+
+std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Sighting> found;
+  const auto pairs = tree.items(map);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (tree.kind(pairs[i]) != Kind::string) continue;
+    if (tree.text(pairs[i]).ends_with(paddle_key) && tree.kind(pairs[i + 1]) == Kind::array) {
+      Sighting& unread = found.emplace_back();
+      unread.path = tree.text(pairs[i]);
+      unread.problem = "TransformerEngine's FP8 state for Paddle is not read";
+    }
+    if (!is_extra_state(tree.text(pairs[i]))) continue;
+    found.push_back(sighting_of(tree, tree.key_text(pairs[i]), pairs[i + 1]));
+  }
+  return found;
+}
+
+constexpr std::string_view max_fwd = "extra_fp8_variables.fp8_max_fwd";
+constexpr std::string_view max_bwd = "extra_fp8_variables.fp8_max_bwd";
+
+constexpr auto rules = std::to_array<Fp8Rule>({
+    {"input", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 0, 3},
+    {"weight", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 1, 3},
+    {"output", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 2, 3},
+    {"grad_output", "scale_bwd", "scale_inv_bwd", "amax_history_bwd", max_bwd, fp8_largest_e5m2, 0, 2},
+    {"grad_input", "scale_bwd", "scale_inv_bwd", "amax_history_bwd", max_bwd, fp8_largest_e5m2, 1, 2},
+});
+
+/// Up to 0.5: no columns for what a product gives.
+constexpr auto old_rules = std::to_array<Fp8Rule>({
+    {"input", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 0, 2},
+    {"weight", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 1, 2},
+    {"grad_output", "scale_bwd", "scale_inv_bwd", "amax_history_bwd", max_bwd, fp8_largest_e5m2, 0, 1},
+});
+
+constexpr Fp8Convention conventions[] = {
+    {AgeOrder::last_first, ScaleMeaning::multiplier, ScaleUse::recomputed, rules},
+    {AgeOrder::last_first, ScaleMeaning::multiplier, ScaleUse::recomputed, old_rules},
+};
+
+float next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
+  return kernels::fp8::next_scale(kernels::fp8::TransformerEngineParams{.two_to_margin = two_to_margin}, stored, amax,
+                                  fp8_max);
+}
+
+}  // namespace
+
+bool is_extra_state(std::string_view key) {
+  if (key.size() < ending.size()) return false;
+  key = key.substr(0, key.find("/shard_"));  // as Megatron-core stores a sharded object
+  const std::size_t last = key.find_last_not_of("0123456789");
+  return last != key.npos && key.substr(0, last + 1).ends_with(ending);
+}
+
+NodeId unwrapped_extra_state(const Tree& tree, NodeId value, std::string& path) {
+  const auto items = tree.kind(value) == Kind::list ? tree.items(value) : std::span<const NodeId>();
+  if (items.size() != 1) return value;
+  path = item_path(path, 0);
+  return items.front();
+}
+
+const Dialect transformer_engine_state{
+    .name = "transformer_engine",
+    .kind = "fp8",
+    .framework = "TransformerEngine's delayed scaling",
+    .find_in = find_in,
+    .fp8 = {conventions, "transformer_engine", next_scale, HistoryResize::rows},
+};
+
+}  // namespace tare

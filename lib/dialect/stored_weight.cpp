@@ -1,0 +1,176 @@
+// Models whose weights are stored in 8 or 4 bits, with their scales as tensors beside them. Who wrote them tells what
+// lies beside a scale, by the same module's name:
+//   compressed-tensors   weight_scale, input_scale ...; packed to 4 bits weight_packed and weight_global_scale
+//   ModelOpt             weight_scale and weight_scale_2 of NVFP4; its FP8 is like compressed-tensors'
+//   DeepSeek             weight_scale_inv, a divisor as well in spite of its name; `scale` in its own inference format
+//   gpt-oss, Quark       MXFP4: blocks and scales, or a weight of bytes whose scales are bytes, too
+//   ComfyUI              scale_weight and scale_input; later weight_scale with a comfy_quant that names the format
+//   torchao              _weight_qdata and _weight_scale, where it flattens its tensors for safetensors
+// Sources: compressed_tensors/compressors/, modelopt/torch/export/, transformers' integrations of finegrained_fp8 and
+// mxfp4, ComfyUI's QUANTIZATION.md, torchao/prototype/safetensors/safetensors_support.py.
+#include "lib/dialect/stored_weight.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "lib/base/keyed_hash.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/parts_by_module.hpp"
+#include "lib/tree/path.hpp"
+
+namespace tare {
+namespace {
+
+/// The last part of a scale's key. Longer names stand before those that they end in.
+struct ScaleName {
+  std::string_view name;
+  /// Whether it can stand behind '_', too, where one module has several weights: experts.gate_up_proj_scales.
+  bool can_be_joined = false;
+};
+
+constexpr auto scale_names = std::to_array<ScaleName>({
+    {"weight_global_scale", true},
+    {"input_global_scale", true},
+    {"weight_scale_inv", true},
+    {"weight_scale_2", true},
+    {"weight_scale", true},
+    {"activation_scale"},
+    {"act_per_tensor_scale", true},
+    {"output_act_quant_scale", true},
+    {"act_quant_scale", true},
+    {"per_tensor_scale", true},
+    {"input_scale", true},
+    {"output_scale"},
+    {"scale_weight"},
+    {"scale_input"},
+    {"q_scale"},
+    {"k_scale"},
+    {"v_scale"},
+    {"kv_scale"},
+    {"scales", true},
+    {"scale", true},
+});
+
+/// The keys of one map, for many looks at what is beside a key.
+class Keys {
+ public:
+  Keys(const Tree& tree, NodeId map) : tree_(tree) {
+    const auto pairs = tree.items(map);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      if (tree.kind(pairs[i]) == Kind::string) nodes_.try_emplace(tree.text(pairs[i]), pairs[i + 1]);
+    }
+  }
+
+  [[nodiscard]] bool has(const std::string& key) const { return nodes_.contains(key); }
+  /// The type of its elements; size 0 where there is no such tensor, or nobody knows its type.
+  [[nodiscard]] ElementType type(const std::string& key) const {
+    const auto found = nodes_.find(key);
+    const bool is_tensor = found != nodes_.end() && tree_.kind(found->second) == Kind::tensor;
+    return is_tensor ? tree_.tensor(found->second).type : ElementType{};
+  }
+
+ private:
+  const Tree& tree_;
+  std::unordered_map<std::string_view, NodeId, KeyedHash> nodes_;
+};
+
+bool is_float8(ElementType type) {
+  return type.name.starts_with("float8");
+}
+
+bool is_byte(ElementType type) {
+  return type.name == "uint8";
+}
+
+/// One scale, and how the names of what lies beside it begin.
+struct Found {
+  std::string_view module, name;
+  char separator = '.';
+
+  [[nodiscard]] std::string beside(std::string_view other) const {
+    return module.empty() ? std::string(other) : std::string(module).append(1, separator).append(other);
+  }
+};
+
+/// Of stored integers the scales have the same names.
+bool is_fp8_weight(ElementType weight) {
+  return weight.size == 0 || is_float8(weight);  // it may stand in another file
+}
+
+const Dialect* writer_of_weight_scale(const Keys& keys, const Found& scale, ElementType type) {
+  if (keys.has(scale.beside("comfy_quant"))) return &comfyui_weight;
+  if (keys.has(scale.beside("weight_packed"))) {
+    return is_byte(keys.type(scale.beside("weight_packed"))) ? &compressed_tensors_fp4_weight : nullptr;
+  }
+  if (keys.has(scale.beside("weight_global_scale")) || keys.has(scale.beside("input_global_scale"))) {
+    return &compressed_tensors_fp4_weight;
+  }
+  if (keys.has(scale.beside("weight_scale_2"))) return &modelopt_weight;
+  // One of several weights of a module has the module's own name: experts.gate_up_proj.
+  const ElementType named = keys.type(scale.beside("weight"));
+  const ElementType weight = named.size != 0 || scale.separator == '.' ? named : keys.type(std::string(scale.module));
+  const ElementType block_scale = scale.name == "weight_scale" ? type : keys.type(scale.beside("weight_scale"));
+  if (is_byte(weight) && (is_byte(block_scale) || is_float8(block_scale))) return &mxfp4_weight;
+  return is_fp8_weight(weight) ? &compressed_tensors_weight : nullptr;
+}
+
+/// Who wrote a scale of that type; null for what is none of a stored weight.
+const Dialect* writer_of(const Keys& keys, const Found& scale, ElementType type) {
+  const auto is_one_of = [&](auto... names) { return ((scale.name == names) || ...); };
+  if (is_one_of("scales")) return is_byte(keys.type(scale.beside("blocks"))) ? &mxfp4_weight : nullptr;
+  if (is_one_of("scale_weight", "scale_input")) {
+    return is_fp8_weight(keys.type(scale.beside("weight"))) ? &comfyui_weight : nullptr;
+  }
+  if (is_one_of("scale", "per_tensor_scale", "act_per_tensor_scale", "act_quant_scale", "output_act_quant_scale")) {
+    if (scale.separator == '_') {
+      const ElementType data = keys.type(scale.beside("qdata"));
+      const ElementType block_scale = keys.type(scale.beside("scale"));
+      return is_float8(data) || (is_byte(data) && is_float8(block_scale)) ? &torchao_flat_weight : nullptr;
+    }
+    const ElementType weight = keys.type(scale.beside("weight"));
+    const bool is_packed = weight.size == 1 && type.name == "float8_e8m0fnu";
+    return is_one_of("scale") && (is_float8(weight) || is_packed) ? &deepseek_fp8_weight : nullptr;
+  }
+  if (is_one_of("weight_scale_inv", "activation_scale")) {
+    const bool is_alone = !is_one_of("weight_scale_inv") && !keys.has(scale.beside("weight_scale_inv"));
+    const ElementType weight = keys.type(scale.beside("weight"));
+    return !is_alone && (is_fp8_weight(weight) || is_byte(weight)) ? &deepseek_fp8_weight : nullptr;
+  }
+  const bool is_joined_input = scale.separator == '_' && !scale.name.starts_with("weight");
+  if (is_joined_input && !keys.has(scale.beside("weight_scale"))) return nullptr;
+  return writer_of_weight_scale(keys, scale, type);
+}
+
+/// A key's parts; a name that is empty where it is no scale's.
+Found parts_of(std::string_view key) {
+  for (const ScaleName& row : scale_names) {
+    if (!key.ends_with(row.name)) continue;
+    if (key.size() == row.name.size()) return {{}, row.name, '.'};
+    const char separator = key[key.size() - row.name.size() - 1];
+    const std::string_view module = key.substr(0, key.size() - row.name.size() - 1);
+    const bool is_joined = separator == '_' && row.can_be_joined && !module.empty() && !module.ends_with('.');
+    if (separator == '.' || is_joined) return {module, row.name, separator};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Sighting> stored_weights(const Dialect& dialect, const Tree& tree, NodeId map) {
+  std::optional<Keys> keys;
+  return parts_by_module(tree, map, [&](ModuleKey& key) {
+    if (key.name.find("scale") == key.name.npos || tree.kind(key.value) != Kind::tensor) return false;
+    const Found scale = parts_of(key.whole);
+    if (scale.name.empty()) return false;
+    if (!keys) keys.emplace(tree, map);
+    if (writer_of(*keys, scale, tree.tensor(key.value).type) != &dialect) return false;
+    key.module = scale.module;
+    key.name = scale.name;
+    return true;
+  });
+}
+
+}  // namespace tare
