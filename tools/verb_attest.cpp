@@ -22,8 +22,10 @@ constexpr const char* closing_words =
     "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"
     "TransformerEngine's extra state: allowed (by weights_only), framework, unknown, or dangerous (os.system ...).\n"
     "Nothing is imported or run.\n\n"
-    "Every file of a folder counts, hidden ones and those of no known kind, and every byte: what is packed, is\n"
-    "code, leads out of the folder, hides behind or between what a format says, or is a pickle as well, is listed.\n"
+    "Every file of a folder counts, hidden ones and those of no known kind, and every byte: what is packed as\n"
+    "bz2, xz or 7z, is code, leads out of the folder, hides behind or between what a format says, or is a pickle as\n"
+    "well, is listed.\n"
+    "What cannot be read is told, with what loading it would call before it fails.\n"
     "Of a run folder the checkpoint that it leads to is read; its other folders are listed; --all reads them.\n\n"
     "--write-plain writes what `tare inspect --save` does; of several states a list (tare.states/1).\n\n"
     "Exit 0: plain data. 1: something in it is not, or is not accounted for.\n"
@@ -48,13 +50,32 @@ void require_this_machine(const std::string& path) {
   throw Error(Status::refused, path + ": attest reads files of this machine", "download the checkpoint first");
 }
 
+struct Attested {
+  Checkpoint checkpoint;
+  Attestation attestation;
+};
+
+/// What is no checkpoint is judged by its bytes; where there is nothing to say of them, it stays an error.
+Attested attested(const Terminal& terminal, const Options& options, TorchRelease release, const std::string& path) {
+  const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
+  try {
+    Opened opened = open_for_reading(terminal, path, {});
+    if (opened.pending) terminal.say(render_pending(*opened.pending));
+    tell_foreign_records(terminal, opened.checkpoint);
+    Attestation attestation = attest(opened.checkpoint, release, scope);
+    return {std::move(opened.checkpoint), std::move(attestation)};
+  } catch (const Error& error) {
+    if (!options.plain.empty()) throw;
+    Checkpoint checkpoint = unopened(path, error);
+    Attestation attestation = attest(checkpoint, release, scope);
+    if (attestation.is_plain()) throw;
+    return {std::move(checkpoint), std::move(attestation)};
+  }
+}
+
 int attest_path(const Terminal& terminal, const Options& options, TorchRelease release, const std::string& path) {
   require_this_machine(path);
-  const auto [checkpoint, pending] = open_for_reading(terminal, path, {});
-  if (pending) terminal.say(render_pending(*pending));
-  tell_foreign_records(terminal, checkpoint);
-  const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
-  const Attestation attestation = attest(checkpoint, release, scope);
+  const auto [checkpoint, attestation] = attested(terminal, options, release, path);
   std::vector<NamedState> states;
   if (!options.plain.empty()) states = plain_states(checkpoint, options.at);
   terminal.answer(options.json ? attest_json(checkpoint, attestation)

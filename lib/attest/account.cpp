@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "lib/container/numpy/npy.hpp"
 #include "lib/container/pickle/read/probe.hpp"
@@ -67,6 +68,13 @@ class Accountant {
       doubt(fmt::format("its opcodes break off at offset {}", at));
       return;
     }
+    if (pickles == 1 && at < source.size()) look_behind(source, at);
+  }
+
+  void look_behind(const Source& source, std::uint64_t end) {
+    PickleProbe probe = probe_pickle(source, end);
+    account_.calls += probe.calls;
+    std::ranges::move(probe.globals, std::back_inserter(account_.globals));
   }
 
   /// An array of objects is a pickle behind its header.
@@ -101,6 +109,15 @@ class Accountant {
 };
 
 }  // namespace
+
+std::vector<std::string> doubts_of_zip(const ZipArchive& archive) {
+  std::vector<std::string> doubts;
+  for (const Finding& finding : check_members(archive)) doubts.push_back(finding.message);
+  HiddenInZip hidden = hidden_in_zip(archive);
+  std::ranges::move(hidden.told, std::back_inserter(doubts));
+  for (const FormerMember& former : hidden.former) doubts.push_back(former_name(*former.entry) + " is not read");
+  return doubts;
+}
 
 Account account_of(const std::shared_ptr<const Source>& source, const Container& container) {
   return Accountant(source, container).run();

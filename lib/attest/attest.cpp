@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/attest/account.hpp"
+#include "lib/attest/broken_file.hpp"
 #include "lib/attest/data_file.hpp"
 #include "lib/attest/file_tree.hpp"
 #include "lib/attest/nested_bytes.hpp"
@@ -20,8 +21,10 @@
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/reading.hpp"
 #include "lib/checkpoint/several_files.hpp"
+#include "lib/container/compressed.hpp"
 #include "lib/container/nested.hpp"
 #include "lib/container/pickle/read/opcode.hpp"
+#include "lib/container/zip/members.hpp"
 
 namespace tare {
 namespace {
@@ -39,6 +42,11 @@ constexpr std::string_view judged_formats[] = {"torch_zip",   "torch_legacy", "t
 
 /// What torch.load reads, and weights_only with it: not its tar archives.
 constexpr std::string_view torch_formats[] = {"torch_zip", "torch_legacy"};
+
+Bytes head_of(const Source& source) {
+  constexpr std::uint64_t signature = 16;
+  return source.read({0, std::min(source.size(), signature)});
+}
 
 constexpr std::string_view raw_names = "0123456789abcdef._";
 
@@ -66,6 +74,7 @@ class Attester {
 
   Attestation run(AttestScope scope) && {
     if (files_.type(checkpoint_.target) != FileType::folder) {
+      if (checkpoint_.files.empty()) judge_named(std::string(file_name(checkpoint_.target)), checkpoint_.target);
       for (const std::size_t i : whole_files(checkpoint_)) {
         judge_named(checkpoint_.files[i].path, checkpoint_.files[i].location);
       }
@@ -182,7 +191,7 @@ class Attester {
       ++found_.documents;
       for (const GlobalName& global : container->globals()) add(global, place);
     } catch (const Error& error) {
-      leave(place, error.what());
+      tell_errors(*item.bytes, place, [&] { tell_if(doubt_of_broken(item.bytes, error.what()), place); });
     }
   }
 
@@ -206,19 +215,84 @@ class Attester {
     source->count_in(budget_);
     const AttestedPlace place = place_of(path, source->size());
     if (is_raw(path)) return tell_if(other_nature(*source, raw_format), place);
+    judge(source, path, place, 0);
+  }
+
+  /// A file, or a member of an archive that is one by itself. What cannot be read may still be loaded, up to where
+  /// that fails.
+  void judge(const std::shared_ptr<const Source>& source, const std::string& path, const AttestedPlace& place,
+             std::size_t level) {
     if (is_code(path)) return leave(place, "is code, which is not judged");
+    if (level == limits::max_nested_depth) return leave(place, "documents nested too deeply");
+    if (starts_like_compressed(head_of(*source))) return judge_compressed(source, path, place, level);
     std::unique_ptr<const Container> container;
-    std::string why;
     try {
       container = open_single_file(source);
     } catch (const Error& error) {
-      const bool may_be_text = error.status == Status::unsupported || extension(path) != ".json";
-      if (!may_be_text || !(source->size() == 0 || error.status == Status::unsupported || is_text(*source))) throw;
-      why = error.what();
+      if (source->budget()->is_spent() || error.status == Status::io) throw;
+      return judge_unread(source, path, error, place, level);
     }
-    if (container == nullptr) return tell_if(doubt_of_file(*source, path, why), place);
     tell_if(other_nature(*source, container->format()), place);
-    look_into(*container, source, place, 0);
+    look_into(*container, source, place, level);
+  }
+
+  void judge_unread(const std::shared_ptr<const Source>& source, const std::string& path, const Error& error,
+                    const AttestedPlace& place, std::size_t level) {
+    if (as_text(head_of(*source)).starts_with("PK\x03\x04")) return judge_archive(source, error, place, level);
+    const bool may_be_text = error.status == Status::unsupported || extension(path) != ".json";
+    const bool is_beside = source->size() == 0 || error.status == Status::unsupported || is_text(*source);
+    tell_if(
+        may_be_text && is_beside ? doubt_of_file(source, path, error.what()) : doubt_of_broken(source, error.what()),
+        place);
+  }
+
+  /// As joblib writes it, and whoever packs a file.
+  void judge_compressed(const std::shared_ptr<const Source>& source, const std::string& path,
+                        const AttestedPlace& place, std::size_t level) {
+    tell_if(other_nature(*source, compressed_format), place);
+    const auto [inside, problem] = unpack(source);
+    if (!problem.empty()) leave(place, problem);
+    judge(inside, path, place, level + 1);
+  }
+
+  /// A zip of no framework is as good as its members; in one of a framework that cannot be read, pickles are looked
+  /// for.
+  void judge_archive(const std::shared_ptr<const Source>& source, const Error& error, const AttestedPlace& place,
+                     std::size_t level) {
+    const bool is_known = error.status != Status::unsupported;
+    if (is_known) leave(place, error.what());
+    tell_if(other_nature(*source, zip_format), place);
+    std::unique_ptr<const ZipArchive> archive;
+    try {
+      archive = std::make_unique<const ZipArchive>(source);
+    } catch (const Error&) {
+      return;  // which `error` tells
+    }
+    ++found_.documents;
+    tell_errors(*source, place, [&] {
+      for (const std::string& doubt : doubts_of_zip(*archive)) leave(place, doubt);
+    });
+    for (const ZipEntry& entry : archive->entries()) {
+      const std::string name(entry.name);
+      AttestedPlace inside = place;
+      inside.inside += (place.inside.empty() ? "" : " > ") + name;
+      tell_errors(*source, inside, [&] {
+        const auto member = open_member(*archive, entry);
+        if (is_known && !name.ends_with(".pkl")) return tell_if(other_nature(*member, raw_format), inside);
+        judge(member, name, inside, level + 1);
+      });
+    }
+  }
+
+  /// What `look` throws is told, unless nothing more of `source` can be read.
+  template <typename Look>
+  void tell_errors(const Source& source, const AttestedPlace& place, const Look& look) {
+    try {
+      look();
+    } catch (const Error& error) {
+      if (source.budget()->is_spent()) throw;
+      leave(place, error.what());
+    }
   }
 
   /// What the opening of the checkpoint found, where this did not: ranks that cannot be read ...
@@ -249,8 +323,10 @@ class Attester {
     unread.place = place;
     unread.why = why;
   }
-  void tell_if(const std::string& doubt, const AttestedPlace& place) {
-    if (!doubt.empty()) leave(place, doubt);
+  void tell_if(const Doubt& doubt, const AttestedPlace& place) {
+    if (!doubt.why.empty()) leave(place, doubt.why);
+    found_.calls += doubt.calls;
+    for (const GlobalName& global : doubt.globals) add(global, place);
   }
 
   void tell_account(const std::shared_ptr<const Source>& source, const Container& container,
@@ -258,6 +334,7 @@ class Attester {
     const Account account = account_of(source, container);
     found_.calls += account.calls;
     for (const std::string& doubt : account.doubts) leave(place, doubt);
+    for (const GlobalName& global : account.globals) add(global, place);
   }
 
   void look_into(const Container& container, const std::shared_ptr<const Source>& source, const AttestedPlace& place,
@@ -279,7 +356,10 @@ class Attester {
 
   void look_at(const InnerDocument& inner, AttestedPlace place, std::size_t level) {
     place.inside += (place.inside.empty() ? "" : " > ") + inner.inside;
-    if (inner.container == nullptr) return leave(place, inner.problem);
+    if (inner.container == nullptr) {
+      return inner.source == nullptr ? leave(place, inner.problem)
+                                     : tell_if(doubt_of_broken(inner.source, inner.problem), place);
+    }
     const auto loaded = static_cast<std::ptrdiff_t>(found_.extra_states.size());
     look_into(*inner.container, inner.source, place, level + 1);
     if (inner.is_former) found_.extra_states.erase(found_.extra_states.begin() + loaded, found_.extra_states.end());
@@ -313,12 +393,22 @@ class Attester {
       }
       if (contents.empty() || bytes.is_again || (!bytes.is_extra_state && !looks_like_document(contents))) return;
       if (level == limits::max_nested_depth) throw Error(Status::refused, "documents nested too deeply");
-      const auto source = nested_source(tree, found_.files[outer.file].path, contents);
-      look_into(*open_container(source), source, place, level + 1);
+      look_into_nested(nested_source(tree, found_.files[outer.file].path, contents), place, level);
     } catch (const Error& error) {
       if (tree.budget() != nullptr && tree.budget()->is_spent()) throw;  // nothing more of the file can be read
       leave(place, error.what());
     }
+  }
+
+  void look_into_nested(const std::shared_ptr<const Source>& source, const AttestedPlace& place, std::size_t level) {
+    std::unique_ptr<const Container> container;
+    try {
+      container = open_container(source);
+    } catch (const Error& error) {
+      if (source->budget()->is_spent()) throw;
+      return tell_if(doubt_of_broken(source, error.what()), place);
+    }
+    look_into(*container, source, place, level + 1);
   }
 
   /// Empty for what is not looked into.
@@ -350,6 +440,14 @@ class Attester {
 bool Attestation::is_plain() const {
   const auto is_allowed = [](const AttestedGlobal& global) { return global.verdict == Verdict::allowed; };
   return unread.empty() && std::ranges::all_of(globals, is_allowed);
+}
+
+Checkpoint unopened(const std::string& path, const Error& why) {
+  const FileType type = local_files().type(path);
+  if (why.status == Status::io || (type != FileType::file && type != FileType::folder)) throw Error(why);
+  Checkpoint checkpoint;
+  checkpoint.target = checkpoint.resolved = path;
+  return checkpoint;
 }
 
 Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope) {

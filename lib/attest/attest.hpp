@@ -7,6 +7,7 @@
 
 #include "lib/attest/extra_state.hpp"
 #include "lib/attest/verdict.hpp"
+#include "lib/base/error.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 
 namespace tare {
@@ -65,6 +66,11 @@ struct Attestation {
   /// accounted for.
   [[nodiscard]] bool is_plain() const;
 };
+
+/// What cannot be opened as a checkpoint, for `why`, can be loaded all the same, up to where that fails: a checkpoint
+/// of nothing but its path, to be attested by its bytes. Throws `why` where there is no file and no folder, or it
+/// cannot be read.
+Checkpoint unopened(const std::string& path, const Error& why);
 
 /// Opens all files anew. REQUIRES: a checkpoint of the file system. Tensors of bytes are read where they hold an extra
 /// state, or are small; nothing is run. Throws `io` where a folder cannot be listed; what cannot be read is told.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/attest/broken_file.hpp"
 #include "lib/attest/other_nature.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
@@ -34,11 +35,14 @@ Bytes first_bytes(const Source& source) {
   return source.read({0, std::min(source.size(), signature)});
 }
 
+/// Of UTF-8 or Latin-1, without the control characters of either.
 bool is_text(std::string_view text) {
-  const auto is_control = [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f';
+  const auto is_control = [is_latin = !is_utf8(text)](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_latin && byte >= 0x7f && byte < 0xa0) return true;
+    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f';
   };
-  return is_utf8(text) && std::none_of(text.begin(), text.end(), is_control);
+  return std::none_of(text.begin(), text.end(), is_control);
 }
 
 /// A piece is a text, its score and its kind. TensorFlow's graphs, which run, have a text for an operation there.
@@ -87,12 +91,12 @@ bool is_event_file(std::string_view bytes) {
   return true;
 }
 
-std::string doubt_of_text(const Source& source, std::string_view name, std::string_view text) {
-  if (text.starts_with("#!")) return "is a script";
+Doubt doubt_of_text(const Source& source, std::string_view name, std::string_view text) {
+  if (text.starts_with("#!")) return {"is a script", {}, 0};
   const std::string ending = extension(name);
   if (ending == ".yaml" || ending == ".yml") {
     for (const std::string_view call : yaml_calls) {
-      if (text.find(call) != text.npos) return "is YAML that names classes and functions to be called";
+      if (text.find(call) != text.npos) return {"is YAML that names classes and functions to be called", {}, 0};
     }
   }
   return other_nature(source, text_format);
@@ -108,16 +112,16 @@ bool is_text(const Source& source) {
   return source.size() <= most_text && is_text(as_text(source.read({0, source.size()})));
 }
 
-std::string doubt_of_file(const Source& source, std::string_view name, std::string_view otherwise) {
-  if (source.size() == 0) return {};
-  const Bytes head = first_bytes(source);
+Doubt doubt_of_file(const std::shared_ptr<const Source>& source, std::string_view name, const std::string& otherwise) {
+  if (source->size() == 0) return {};
+  const Bytes head = first_bytes(*source);
   const auto begins = [&](std::string_view bytes) { return as_text(head).starts_with(bytes); };
-  if (std::any_of(harmless.begin(), harmless.end(), begins)) return other_nature(source, picture_format);
-  if (source.size() > most_text) return std::string(otherwise);
-  const Bytes bytes = source.read({0, source.size()});
-  if (is_text(as_text(bytes))) return doubt_of_text(source, name, as_text(bytes));
-  const bool is_known = is_event_file(as_text(bytes)) || is_sentence_pieces(source);
-  return is_known ? other_nature(source, record_format) : std::string(otherwise);
+  if (std::any_of(harmless.begin(), harmless.end(), begins)) return other_nature(*source, picture_format);
+  if (source->size() > most_text) return doubt_of_broken(source, otherwise);
+  const Bytes bytes = source->read({0, source->size()});
+  if (is_text(as_text(bytes))) return doubt_of_text(*source, name, as_text(bytes));
+  const bool is_known = is_event_file(as_text(bytes)) || is_sentence_pieces(*source);
+  return is_known ? other_nature(*source, record_format) : doubt_of_broken(source, otherwise);
 }
 
 }  // namespace tare

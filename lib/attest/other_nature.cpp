@@ -6,14 +6,13 @@
 #include <array>
 #include <charconv>
 
-#include "lib/container/pickle/read/probe.hpp"
 #include "lib/container/zip/layout.hpp"
 
 namespace tare {
 namespace {
 
 constexpr auto pickles = std::to_array<std::string_view>({"pickle", "torch_legacy", "torch_dcp"});
-constexpr auto zips = std::to_array<std::string_view>({"torch_zip", "npz", "keras"});
+constexpr auto zips = std::to_array<std::string_view>({zip_format, "torch_zip", "npz", "keras"});
 /// Others may well end with a tensor that holds an archive.
 constexpr auto never_end_with_zip = std::to_array<std::string_view>(
     {text_format, picture_format, record_format, "json", "msgpack", "npy", "hdf5", "torch_tar"});
@@ -40,21 +39,19 @@ bool has_second_line(const Source& source, std::uint64_t from) {
   return end == text.npos ? bytes.size() == longest : end + 1 < source.size() - from;
 }
 
-std::string as_pickle(const Source& source, std::string_view format) {
-  const PickleProbe probe = probe_pickle(source);
-  switch (probe.end) {
-    case ProbeEnd::fails:
-      return {};
-    case ProbeEnd::imports:
-      if (format == text_format && !(is_module_name(probe.module) && has_second_line(source, probe.offset))) return {};
-      return fmt::format("is a pickle, too: pickle.load comes to an import at offset {}{}{}", probe.offset,
-                         probe.module.empty() ? "" : ", of ", probe.module);
-    case ProbeEnd::differs:
-      return fmt::format("is a pickle, too: at offset {} loaders read on differently", probe.offset);
-    case ProbeEnd::goes_on:
-      return fmt::format("could be a pickle, too: its opcodes go on beyond offset {}", probe.offset);
-  }
-  return {};
+/// Of the first import; empty where it is not known.
+std::string_view first_module(const PickleProbe& probe) {
+  const bool is_known = !probe.globals.empty() && probe.globals.front().offset == probe.offset;
+  return is_known ? std::string_view(probe.globals.front().module) : std::string_view();
+}
+
+Doubt as_pickle(const Source& source, std::string_view format) {
+  PickleProbe probe = probe_pickle(source);
+  if (probe.end == ProbeEnd::fails) return {};
+  const bool is_prose = format == text_format && probe.end == ProbeEnd::imports &&
+                        !(is_module_name(first_module(probe)) && has_second_line(source, probe.offset));
+  if (is_prose) return {};
+  return {"is a pickle, too: " + words_of(probe), std::move(probe.globals), probe.calls};
 }
 
 /// As Python's tarfile sees it, which torch.load asks first: the checksum of the first block alone.
@@ -92,13 +89,29 @@ bool ends_with_zip(const Source& source) {
 
 }  // namespace
 
-std::string other_nature(const Source& source, std::string_view format) {
-  if (!holds(pickles, format)) {
-    if (std::string pickle = as_pickle(source, format); !pickle.empty()) return pickle;
+std::string words_of(const PickleProbe& probe) {
+  std::string words;
+  if (probe.end == ProbeEnd::imports) {
+    const std::string_view module = first_module(probe);
+    words = fmt::format("pickle.load comes to an import at offset {}{}{}", probe.offset, module.empty() ? "" : ", of ",
+                        module);
+  } else if (probe.end == ProbeEnd::differs) {
+    words = fmt::format("at offset {} loaders read on differently", probe.offset);
+  } else {
+    words = fmt::format("its opcodes go on beyond offset {}", probe.offset);
   }
-  if (format != "torch_tar" && is_tar(source)) return "is a tar archive, too";
+  if (probe.unnamed) words += fmt::format("; what it imports at offset {} only running it would tell", *probe.unnamed);
+  return words;
+}
+
+Doubt other_nature(const Source& source, std::string_view format) {
+  if (!holds(pickles, format)) {
+    if (Doubt pickle = as_pickle(source, format); !pickle.why.empty()) return pickle;
+  }
+  if (format != "torch_tar" && is_tar(source)) return {"is a tar archive, too", {}, 0};
   if (holds(zips, format)) return {};
-  return holds(never_end_with_zip, format) && ends_with_zip(source) ? "ends with a zip archive" : "";
+  if (holds(never_end_with_zip, format) && ends_with_zip(source)) return {"ends with a zip archive", {}, 0};
+  return {};
 }
 
 }  // namespace tare

@@ -2,20 +2,26 @@
 // at its end. Loaders go by their own first look, not by the file's format.
 #pragma once
 
-#include <string>
 #include <string_view>
 
+#include "lib/attest/doubt.hpp"
 #include "lib/base/source.hpp"
+#include "lib/container/pickle/read/probe.hpp"
 
 namespace tare {
 
-/// In words; empty where there is nothing of the kind. `format` is the container's, or one of these.
-std::string other_nature(const Source& source, std::string_view format);
+/// Without words where there is nothing of the kind. `format` is the container's, or one of these.
+Doubt other_nature(const Source& source, std::string_view format);
+
+/// What loaders of pickles come to. REQUIRES: they do not fail at once.
+std::string words_of(const PickleProbe& probe);
 
 /// Formats of files that are no container's.
 inline constexpr std::string_view text_format = "text";
 inline constexpr std::string_view picture_format = "picture";
 inline constexpr std::string_view record_format = "records";  ///< of a tokenizer, of events
-inline constexpr std::string_view raw_format = "raw";         ///< elements, packed or not, that another file speaks of
+inline constexpr std::string_view zip_format = "zip";         ///< of no framework
+inline constexpr std::string_view compressed_format = "compressed";
+inline constexpr std::string_view raw_format = "raw";  ///< elements, packed or not, that another file speaks of
 
 }  // namespace tare

@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -119,50 +120,38 @@ const Compression* compression_of(ByteView head) {
   return found == compressions.end() ? nullptr : &*found;
 }
 
-/// Every byte of `source` unpacks, and there is nothing behind the end.
-void unpack(const Source& source, const Compression& compression, const std::function<void(ByteView)>& take) {
+/// Every byte of `source` unpacks, and there is nothing behind the end; else the offset from which on that is not so.
+std::optional<std::uint64_t> unpack_each(const Source& source, const Compression& compression,
+                                         const std::function<void(ByteView)>& take) {
   const auto unpacker = compression.unpacker();
-  const auto broken = [&](std::uint64_t offset) -> Error {
-    return {Status::corrupt,
-            fmt::format("{}: {}: does not unpack at offset {}", source.name(), compression.name, offset),
-            "take another copy"};
-  };
   Bytes out(chunk_bytes);
   Progress progress = Progress::more;
   for (std::uint64_t offset = 0; progress == Progress::more;) {
     const Bytes in = source.read({offset, std::min<std::uint64_t>(chunk_bytes, source.size() - offset)});
-    if (in.empty()) throw broken(offset);
+    if (in.empty()) return offset;
     ByteView packed = in;
     while (progress == Progress::more && !packed.empty()) {
       std::span<std::byte> room = out;
       progress = unpacker->step(packed, room);
       take(ByteView(out).first(out.size() - room.size()));
-      if (progress == Progress::broken) throw broken(offset + in.size() - packed.size());
+      if (progress == Progress::broken) return offset + in.size() - packed.size();
     }
     offset += in.size();
-    if (progress == Progress::end && (!packed.empty() || offset < source.size())) throw broken(offset - packed.size());
+    if (progress == Progress::end && (!packed.empty() || offset < source.size())) return offset - packed.size();
   }
+  return std::nullopt;
 }
 
-/// Counted first, then kept: nothing is allocated that the file's budget does not allow.
-Bytes unpacked(const Source& source, const Compression& compression) {
-  std::uint64_t size = 0;
-  unpack(source, compression, [&](ByteView bytes) {
-    source.budget()->take_unpacked(bytes.size());
-    size += bytes.size();
-  });
-  Bytes all;
-  all.reserve(size);
-  unpack(source, compression, [&](ByteView bytes) { all.insert(all.end(), bytes.begin(), bytes.end()); });
-  return all;
+const Compression& require_compression(const Source& source) {
+  return *compression_of(source.read({0, std::min(source.size(), std::uint64_t{16})}));
 }
 
 class Compressed final : public Container {
  public:
-  Compressed(std::shared_ptr<const Source> source, const Compression& compression)
-      : source_(std::move(source)), compression_(compression) {
-    const auto inside = std::make_shared<MemorySource>(fmt::format("{} (unpacked)", source_->name()),
-                                                       unpacked(*source_, compression), source_->budget());
+  explicit Compressed(std::shared_ptr<const Source> source)
+      : source_(std::move(source)), compression_(require_compression(*source_)) {
+    const auto [inside, problem] = unpack(source_);
+    if (!problem.empty()) throw Error(Status::corrupt, problem, "take another copy");
     if (compression_of(inside->read({0, std::min(inside->size(), std::uint64_t{16})})) != nullptr) {
       throw Error(Status::refused, inside->name() + ": is compressed once more", "unpack it first");
     }
@@ -193,8 +182,23 @@ bool starts_like_compressed(ByteView head) {
 }
 
 std::unique_ptr<Container> open_compressed(const std::shared_ptr<const Source>& source) {
-  const Bytes head = source->read({0, std::min(source->size(), std::uint64_t{16})});
-  return std::make_unique<Compressed>(source, *compression_of(head));
+  return std::make_unique<Compressed>(source);
+}
+
+Unpacked unpack(const std::shared_ptr<const Source>& source) {
+  const Compression& compression = require_compression(*source);
+  // Counted first, then kept: nothing is allocated that the file's budget does not allow.
+  std::uint64_t size = 0;
+  const auto broken = unpack_each(*source, compression, [&](ByteView bytes) {
+    source->budget()->take_unpacked(bytes.size());
+    size += bytes.size();
+  });
+  Bytes all;
+  all.reserve(size);
+  unpack_each(*source, compression, [&](ByteView bytes) { all.insert(all.end(), bytes.begin(), bytes.end()); });
+  return {
+      std::make_shared<MemorySource>(fmt::format("{} (unpacked)", source->name()), std::move(all), source->budget()),
+      broken ? fmt::format("{}: {}: does not unpack at offset {}", source->name(), compression.name, *broken) : ""};
 }
 
 }  // namespace tare

@@ -35,7 +35,7 @@ class Container;
 /// not read, or leads out of the file.
 struct InnerDocument {
   std::string inside;                          ///< where it stands, in the format's own words
-  std::shared_ptr<const Source> source;        ///< what `container` was opened from
+  std::shared_ptr<const Source> source;        ///< what `container` is, or would be, opened from; null where not known
   std::shared_ptr<const Container> container;  ///< null where nothing is known of it
   std::string problem;                         ///< then: why
   bool is_former = false;                      ///< an edit left it behind: no loader takes it any more

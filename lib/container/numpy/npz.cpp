@@ -90,12 +90,13 @@ class Npz final : public Container {
   /// What numpy unpickles of a member, where its caller allows pickles; nothing for plain arrays.
   [[nodiscard]] std::optional<InnerDocument> inner_document(const ZipArchive& archive, const ZipEntry& entry) const {
     const std::string name(entry.name);
-    const auto not_read = [&](std::string why) { return InnerDocument{name, nullptr, nullptr, std::move(why)}; };
+    std::shared_ptr<const Source> source;
+    const auto not_read = [&](std::string why) { return InnerDocument{name, source, nullptr, std::move(why)}; };
     if (!entry.is_stored() && entry.size > limits::max_nested_bytes) {
       return not_read(fmt::format("{} bytes are more than are unpacked", entry.size));
     }
     try {
-      const auto source = open_member(archive, entry);
+      source = open_member(archive, entry);
       const NpyHeader header = read_npy(source);
       if (header.is_object) return InnerDocument{name, source, open_npy_objects(source, header), {}};
       if (!header.is_data) return not_read("its type may hold Python objects, which are a pickle: not read");

@@ -25,7 +25,9 @@ class TarStream {
       if (at_ < source_->size()) fail(fmt::format("{} bytes stand behind its end", source_->size() - at_));
     } catch (const Error& error) {
       if (source_->budget()->is_spent()) throw;
-      documents_.push_back({name_, nullptr, nullptr, error.what()});
+      const auto rest =
+          std::make_shared<const WindowSource>(source_, Span{at_, source_->size() - at_}, source_->name());
+      documents_.push_back({name_, rest, nullptr, error.what()});
     }
     return std::move(documents_);
   }
@@ -35,8 +37,9 @@ class TarStream {
     if (!scan.is_whole) fail("a pickle does not end");
     std::string inside = fmt::format("{} at {}", name_, at_);
     const auto pickle = std::make_shared<const WindowSource>(source_, Span{at_, scan.end - at_}, source_->name());
+    auto opened = open_pickle_file(pickle);
     at_ = scan.end;
-    documents_.push_back({std::move(inside), pickle, open_pickle_file(pickle), {}});
+    documents_.push_back({std::move(inside), pickle, std::move(opened), {}});
     return *documents_.back().container;
   }
 

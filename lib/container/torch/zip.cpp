@@ -253,12 +253,13 @@ std::vector<InnerDocument> TorchZip::inner_documents() const {
   for (const FormerMember& former : hidden_in_zip(records_.archive()).former) {
     if (former.entry->name != object_.name) continue;  // storages are numbers
     const std::string name = former_name(*former.entry);
+    std::shared_ptr<const Source> source;
     try {
-      const auto source = open_member(*former.archive, *former.entry);
+      source = open_member(*former.archive, *former.entry);
       all.push_back({name, source, std::make_shared<FormerObject>(former.archive), {}, true});
     } catch (const Error& error) {
       if (records_.source().budget()->is_spent()) throw;
-      all.push_back({name, nullptr, nullptr, error.what(), true});
+      all.push_back({name, source, nullptr, error.what(), true});
     }
   }
   return all;

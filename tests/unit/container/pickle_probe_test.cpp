@@ -35,7 +35,6 @@ TEST_CASE("an import is reached whatever stands before it, by every opcode that 
     INFO(bytes.substr(0, 40));
     CHECK(probed(bytes).end == ProbeEnd::imports);
   }
-  CHECK(probed("N0cos\ngetcwd\n").module == "os");
   CHECK(probed("N0cos\ngetcwd\n").offset == 2);
 }
 
@@ -100,6 +99,40 @@ TEST_CASE("what fails before an import is data, and so is prose, msgpack, numpy'
     INFO(bytes);
     CHECK(probed(bytes).end == ProbeEnd::fails);
   }
+}
+
+TEST_CASE("all that is imported before a pickle breaks off is named, however its text is written") {
+  const auto named = [](std::string_view bytes) {
+    std::string all;
+    for (const GlobalName& global : probed(bytes).globals) all += global.module + "." + global.name + " ";
+    return all;
+  };
+  const std::string call = "(Vls\ntR";
+  CHECK(named("cos\nsystem\n" + call + "\xff") == "os.system ");
+  CHECK(named("cos\nsystem\n" + call + "RRRR.") == "os.system ");
+  CHECK(named("cos\nsystem\n" + call + "0h\x07.") == "os.system ");
+  CHECK(named("cos\nsystem\n" + call + "0cos\ngetcwd\n") == "os.system os.getcwd ");
+  CHECK(named("cos\nsystem\n" + call + ".cos\ngetcwd\n)R.") == "os.system os.getcwd ");
+  CHECK(named("ccollections\nOrderedDict\n)RVos\nVsystem\n\x93") == "collections.OrderedDict os.system ");
+  CHECK(named("S'os'\nS'system'\n\x93S'ls'\n\x85R.") == "os.system ");
+  CHECK(named("S'\\157\\x73'\nV\\u0073ystem\n\x93") == "os.system ");
+  CHECK(named("Vos\np2\n0Vsystem\np3\n0g2\ng3\n\x93(Vls\ntR.\n\n\t\t") == "os.system ");
+  CHECK(named("\x80\x04\x8c\x02os\x94\x8c\x06system\x94h\x00h\x01\x93.") == "");
+  CHECK(named(std::string("\x80\x04\x8c\x02os\x94\x8c\x06system\x94h\0h\1\x93.", 22)) == "os.system ");
+  CHECK(named("(ios\nsystem\n(ios\nsystem\n(ios\ngetcwd\n") == "os.system os.getcwd ");
+  CHECK(named("cos\ngetcwdX") == "os.getcwd ");
+}
+
+TEST_CASE("a name that only running the pickle would tell is told as such; what is no text names nothing") {
+  CHECK(probed("cos\nsep\nVsystem\n\x93").unnamed == 16);
+  CHECK(probed("cos\nsep\n)RVsystem\n\x93").unnamed == 18);
+  CHECK(!probed("cos\nsep\n0Vos\nVsystem\n\x93").unnamed);
+  CHECK(probed("V" + std::string(5000, 'o') + "\nVsystem\n\x93").unnamed);
+  const PickleProbe number = probed(
+      "cos\nsystem\n(Vls\ntR0K\x01Vsystem\n\x93"
+      "cos\ngetcwd\n");
+  CHECK(number.globals.size() == 1);
+  CHECK(number.calls == 1);
 }
 
 TEST_CASE("a file of millions of opcodes is not followed for ever") {

@@ -1,11 +1,14 @@
 // What CPython's unpicklers, the one in C and the one in Python, of 3.8 to 3.14, would do with any bytes, whatever
-// format they are in: how far they come before they give up. Nothing is run, nothing is built.
+// format they are in: how far they come before they give up, and what they would import on the way. Nothing is run,
+// nothing is built.
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
+#include <vector>
 
 #include "lib/base/source.hpp"
+#include "lib/container/container.hpp"
 
 namespace tare {
 
@@ -18,13 +21,16 @@ enum class ProbeEnd : std::uint8_t {
 
 struct PickleProbe {
   ProbeEnd end = ProbeEnd::fails;
-  std::uint64_t offset = 0;  ///< of the opcode that decides
-  std::string module;        ///< what would be imported, where the opcode says so in text
+  std::uint64_t offset = 0;              ///< of the opcode that decides
+  std::vector<GlobalName> globals;       ///< all that would be imported, up to where it breaks off; each once
+  std::uint64_t calls = 0;               ///< opcodes that call, instantiate or give state
+  std::optional<std::uint64_t> unnamed;  ///< the first opcode that imports what only running the pickle would tell
 };
 
-/// Tries `source` from its first byte, and behind a whole pickle from the byte after that, as loaders of several do.
-/// What cannot be decided without values counts as taken: it may say `imports` of bytes that would fail before.
-PickleProbe probe_pickle(const Source& source);
+/// Tries `source` from `begin`, and behind a whole pickle from the byte after that, as loaders of several do. What
+/// cannot be decided without values counts as taken: it may say `imports` of bytes that would fail before. Behind the
+/// first import all that is called counts as done. Throws `refused` where the names are more than the budget allows.
+PickleProbe probe_pickle(const Source& source, std::uint64_t begin = 0);
 
 /// Of a pickle that begins at `begin`.
 struct PickleScan {

@@ -6,6 +6,7 @@
 
 #include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
+#include "lib/container/pickle/read/line_text.hpp"
 #include "lib/container/pickle/read/machine.hpp"
 
 namespace tare {
@@ -74,70 +75,6 @@ std::string without_surrogates(std::string text) {
     }
   }
   return text;
-}
-
-void append_utf8(std::string& to, std::uint32_t point) {
-  const auto put = [&](std::uint32_t byte) { to += static_cast<char>(byte); };
-  if (point < 0x80) {
-    put(point);
-  } else if (point < 0x800) {
-    put(0xc0 | point >> 6);
-    put(0x80 | (point & 0x3f));
-  } else if (point < 0x10000) {
-    put(0xe0 | point >> 12);
-    put(0x80 | (point >> 6 & 0x3f));
-    put(0x80 | (point & 0x3f));
-  } else {
-    put(0xf0 | (point >> 18 & 0x07));
-    put(0x80 | (point >> 12 & 0x3f));
-    put(0x80 | (point >> 6 & 0x3f));
-    put(0x80 | (point & 0x3f));
-  }
-}
-
-/// The hexadecimal number of exactly `digits` digits at the start of `text`; nothing where there is none.
-std::optional<std::uint32_t> hexadecimal(std::string_view text, std::size_t digits) {
-  if (text.size() < digits) return std::nullopt;
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + digits, value, 16);
-  if (error != std::errc() || end != text.data() + digits) return std::nullopt;
-  return value;
-}
-
-/// What Python's string escapes mean, as far as picklers of protocol 0 write them.
-std::string unescaped(std::string_view text) {
-  static constexpr std::string_view letters = "ntrabfv\\'\"0";
-  static constexpr std::string_view meanings = "\n\t\r\a\b\f\v\\'\"\0";
-  std::string out;
-  while (!text.empty()) {
-    const auto code = text.size() > 1 && text.front() == '\\'
-                          ? hexadecimal(text.substr(std::min<std::size_t>(2, text.size())), 2)
-                          : std::nullopt;
-    const std::size_t letter = text.size() > 1 && text.front() == '\\' ? letters.find(text[1]) : std::string_view::npos;
-    if (code && text[1] == 'x') {
-      out += static_cast<char>(*code);
-      text.remove_prefix(4);
-    } else if (letter != std::string_view::npos) {
-      out += meanings[letter];
-      text.remove_prefix(2);
-    } else {
-      out += text.front();
-      text.remove_prefix(1);
-    }
-  }
-  return out;
-}
-
-/// Latin-1 with \uXXXX and \UXXXXXXXX: Python's raw-unicode-escape.
-std::string raw_unicode(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t digits = text.starts_with("\\u") ? 4 : text.starts_with("\\U") ? 8 : 0;
-    const auto point = digits != 0 ? hexadecimal(text.substr(2), digits) : std::nullopt;
-    append_utf8(out, point ? *point : static_cast<unsigned char>(text.front()));
-    text.remove_prefix(point ? digits + 2 : 1);
-  }
-  return out;
 }
 
 }  // namespace

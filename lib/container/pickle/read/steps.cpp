@@ -1,6 +1,7 @@
 #include "lib/container/pickle/read/steps.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/limits.hpp"
 
@@ -84,6 +85,13 @@ std::optional<PickleSteps::Step> PickleSteps::next() {
     step.is_cut = step.end == at_ + 1 || ahead(step.end - 1, 1).front() != std::byte{'\n'};
   }
   at_ = step.end;
+  return step;
+}
+
+PickleSteps::Step PickleSteps::at(std::uint64_t begin) {
+  const std::uint64_t position = std::exchange(at_, begin);
+  const Step step = next().value();
+  at_ = position;
   return step;
 }
 

@@ -27,6 +27,8 @@ class PickleSteps {
   /// Nothing where no loader reads on, at a byte that is no opcode or an argument that passes the end; and at a line
   /// beyond limits::max_pickle_bytes, of which `is_too_long` tells.
   std::optional<Step> next();
+  /// The step that next() gave, by its begin.
+  [[nodiscard]] Step at(std::uint64_t begin);
   [[nodiscard]] bool is_too_long() const { return is_too_long_; }
   /// Up to `most` bytes behind the opcode byte of `step`, not beyond its end.
   [[nodiscard]] std::string argument(const Step& step, std::uint64_t most);
