@@ -42,7 +42,8 @@ within() {
   unshare --mount bash -c '
     root=$1; shift
     mount --rbind /proc "$root/proc" && mount --rbind /dev "$root/dev" &&
-      exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"' bash "$root" "$@"
+      exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+        CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" "$@"' bash "$root" "$@"
 }
 
 # prepare PLATFORM: a chroot that has the sources of now, and what was built there before.

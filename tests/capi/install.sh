@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build into a folder of its own, and builds and runs a consumer there by find_package and by pkg-config.
+# Installs a build into a folder of its own, and builds and runs a consumer there by find_package, of the build, too, and by
+# pkg-config.
 #
 #   install.sh BUILD_FOLDER SOURCE_OF_TESTS
 set -euo pipefail
@@ -23,6 +24,11 @@ cmake -G Ninja -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" >>
 cmake --build "$work/build" >>"$work/log"
 [ "$("$work/build/consumer")" = ok ]
 echo "find_package: ok"
+
+cmake -G Ninja -S "$work" -B "$work/beside" -Dtare_DIR="$build/capi" >>"$work/log"
+cmake --build "$work/beside" >>"$work/log"
+[ "$("$work/beside/consumer")" = ok ]
+echo "find_package of a build that is not installed: ok"
 
 export PKG_CONFIG_PATH=$lib/pkgconfig
 # shellcheck disable=SC2046

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Holds the built libtare.so to what is promised of it from outside.
 
-    library.py exports|needed|quiet|abi LIBTARE [ARGUMENT]
+    library.py exports|archive|needed|quiet|abi LIBTARE [ARGUMENT]
 
 exports  LIBTARE tare.map   the symbols are those of the version script, and of the header
+archive  LIBTARE.a tare.map libtare.a lets other objects see those symbols and no other
 needed   LIBTARE            nothing but the C and C++ runtime is loaded with it; the SONAME is the major version's
 quiet    LIBTARE            nothing of ours runs when it is loaded [P2], and nothing is imported that reads the
                             environment, sets the locale or handles signals [P3]
@@ -34,6 +35,12 @@ def exports(library, version_script):
     declared = set(re.findall(r"^TARE_API [^;(]*?\b(tare_\w+)\(", header, re.MULTILINE))
     return [f"{name}: exported {name in have}, in tare.map {name in listed}, in tare.h {name in declared}"
             for name in sorted(have | listed | declared) if not (name in have and name in listed and name in declared)]
+
+
+def archive(library, version_script):
+    have = set(re.findall(r"^[0-9a-f]+ [A-Zu] (\w+)$", output("nm", "-g", "--defined-only", library), re.MULTILINE))
+    listed = set(re.findall(r"\b(tare_\w+);", pathlib.Path(version_script).read_text()))
+    return [f"{name}: to be seen {name in have}, in tare.map {name in listed}" for name in sorted(have ^ listed)]
 
 
 def needed(library):
@@ -68,7 +75,7 @@ def abi(library, dump):
 
 
 def main():
-    checks = {"exports": exports, "needed": needed, "quiet": quiet, "abi": abi}
+    checks = {"exports": exports, "archive": archive, "needed": needed, "quiet": quiet, "abi": abi}
     if len(sys.argv) < 3 or sys.argv[1] not in checks:
         sys.exit(__doc__)
     offences = checks[sys.argv[1]](*sys.argv[2:])
