@@ -7,7 +7,7 @@
 # TARE_PLATFORMS says, with what was built in them. Exit 77, and a line that says why, where there can be none: without
 # root, debootstrap or a network.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 smoke=
 if [ "${1:-}" = --smoke ]; then
@@ -48,11 +48,13 @@ within() {
 
 # prepare PLATFORM: a chroot that has the sources of now, and what was built there before.
 prepare() {
-  local root=$kept/$1 suite mirror components
+  local root=$kept/$1 suite mirror components script
   if [ ! -f "$root/.complete" ]; then
     read -r suite mirror components < <(suite_of "$1")
     rm -rf "$root"
-    debootstrap --variant=minbase --include=ca-certificates --components="$components" "$suite" "$root" "$mirror" \
+    script=/usr/share/debootstrap/scripts/$suite
+    [ -e "$script" ] || script=${script%/*}/gutsy  # every release of Ubuntu's, which this debootstrap may be older than
+    debootstrap --variant=minbase --include=ca-certificates --components="$components" "$suite" "$root" "$mirror" "$script" \
       >"$root.log" 2>&1 || return 1
     touch "$root/.complete"
   fi
