@@ -8,13 +8,13 @@ using namespace tare;
 
 namespace {
 
-Style style_of(Fate fate) {
-  switch (fate) {
-    case Fate::lost:
-    case Fate::clamped:
+Style style_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::lost:
+    case Outcome::clamped:
       return Style::bad;
-    case Fate::assumed:
-    case Fate::defaulted:
+    case Outcome::assumed:
+    case Outcome::defaulted:
       return Style::warning;
     default:
       return Style::good;
@@ -30,9 +30,9 @@ std::string text_of(const StateValue& value) {
 }
 
 std::string line(const Terminal& terminal, const ConvertedValue& value) {
-  const bool is_lost = value.fate == Fate::lost || value.fate == Fate::implied;
+  const bool is_lost = value.outcome == Outcome::lost || value.outcome == Outcome::implied;
   std::string text =
-      fmt::format("  {}  {} = {}", terminal.styled(style_of(value.fate), fmt::format("{:<9}", name(value.fate))),
+      fmt::format("  {}  {} = {}", terminal.styled(style_of(value.outcome), fmt::format("{:<9}", name(value.outcome))),
                   escaped(bare(value.key)), text_of(is_lost ? value.before : value.after));
   const bool has_source = !is_lost && !value.source_key.empty();
   const bool is_other = has_source && (value.before != value.after || bare(value.source_key) != bare(value.key));

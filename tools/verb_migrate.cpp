@@ -54,7 +54,7 @@ StateValue given_value(const Assignment& assignment) {
 void require_the_same(const Options& options, const Conversion& conversion) {
   if (!options.strict) return;
   for (const ConvertedValue& value : conversion.values) {
-    if (value.fate != Fate::lost) continue;
+    if (value.outcome != Outcome::lost) continue;
     throw Error(Status::refused, fmt::format("--strict: {} would be lost: {}", value.source_key, value.why),
                 "without --strict it is left behind, and said so");
   }

@@ -1,35 +1,32 @@
 #include "lib/attest/framework_class.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace tare {
 namespace {
 
-constexpr FrameworkClass python[] = {
+constexpr ClassName python[] = {
 #include "lib/attest/frameworks/python.inc"
 };
-constexpr FrameworkClass numpy[] = {
+constexpr ClassName numpy[] = {
 #include "lib/attest/frameworks/numpy.inc"
 };
-constexpr FrameworkClass torch[] = {
+constexpr ClassName torch[] = {
 #include "lib/attest/frameworks/torch.inc"
 };
-constexpr FrameworkClass torch_nn[] = {
+constexpr ClassName torch_nn[] = {
 #include "lib/attest/frameworks/torch_nn.inc"
 };
-constexpr FrameworkClass fp8[] = {
-#include "lib/attest/frameworks/fp8.inc"
-};
-constexpr FrameworkClass hugging_face[] = {
+constexpr ClassName hugging_face[] = {
 #include "lib/attest/frameworks/hugging_face.inc"
 };
-constexpr FrameworkClass trainers[] = {
+constexpr ClassName trainers[] = {
 #include "lib/attest/frameworks/trainers.inc"
 };
 
 constexpr FrameworkTable tables[] = {
-    {"Python", python},     {"NumPy", numpy}, {"torch", torch},
-    {"torch.nn", torch_nn}, {"FP8", fp8},     {"Hugging Face", hugging_face},
+    {"Python", python},     {"NumPy", numpy}, {"torch", torch}, {"torch.nn", torch_nn}, {"Hugging Face", hugging_face},
     {"trainers", trainers},
 };
 
@@ -38,18 +35,28 @@ constexpr bool all_sorted() {
 }
 static_assert(all_sorted());
 
+std::vector<FrameworkTable> all_tables() {
+  std::vector<FrameworkTable> all(std::begin(tables), std::end(tables));
+  for (const Dialect* dialect : dialects()) {
+    if (!dialect->classes.empty()) all.push_back({dialect->name, dialect->classes});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::span<const FrameworkTable> framework_tables() {
-  return tables;
+  static const std::vector<FrameworkTable> all = all_tables();
+  return all;
 }
 
 bool is_framework_class(std::string_view module, std::string_view name) {
   if (module == "__builtin__") module = "builtins";
   if (module == "copy_reg") module = "copyreg";
-  const FrameworkClass wanted{module, name};
-  return std::ranges::any_of(
-      tables, [&](const FrameworkTable& table) { return std::ranges::binary_search(table.classes, wanted); });
+  const ClassName wanted{module, name};
+  return std::ranges::any_of(framework_tables(), [&](const FrameworkTable& table) {
+    return std::ranges::binary_search(table.classes, wanted);
+  });
 }
 
 }  // namespace tare

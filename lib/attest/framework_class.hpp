@@ -5,20 +5,17 @@
 #include <span>
 #include <string_view>
 
+#include "lib/dialect/dialect.hpp"
+
 namespace tare {
 
-struct FrameworkClass {
-  std::string_view module, name;
-  friend auto operator<=>(const FrameworkClass&, const FrameworkClass&) = default;
-};
-
-/// Of one table, sorted: a framework, or a few small ones. Their constructors were read: none runs or imports what its
-/// arguments say, nor opens a connection.
+/// Of one table, sorted: a framework, or a few small ones. Their constructors were read, as Dialect has it.
 struct FrameworkTable {
   std::string_view framework;
-  std::span<const FrameworkClass> classes;
+  std::span<const ClassName> classes;
 };
 
+/// Those here, of who keeps no scaler in a shape of its own, then the dialects'.
 std::span<const FrameworkTable> framework_tables();
 
 /// Whether a table holds it, spelled just so.

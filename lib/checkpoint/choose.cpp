@@ -53,6 +53,11 @@ bool is_at(const Checkpoint& checkpoint, const Scaler& scaler, const std::string
   });
 }
 
+/// Where one checkpoint of a run was read, as its trainer would: how the others are reached.
+std::string another_of_run(const Checkpoint& checkpoint) {
+  return checkpoint.resolved == checkpoint.target ? "" : "; give another checkpoint of the run by its own path";
+}
+
 void require_agreement(const Checkpoint& checkpoint, const std::vector<const Scaler*>& chosen) {
   for (const Scaler* scaler : chosen) {
     if (scaler->agree) continue;
@@ -78,8 +83,8 @@ std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Ch
   if (choice.at) {
     std::erase_if(chosen, [&](const Scaler* s) { return !is_at(checkpoint, *s, *choice.at); });
     if (chosen.empty()) {
-      throw Error(Status::refused, fmt::format("no scaler is at '{}'", *choice.at),
-                  "there is: " + listed(checkpoint, candidates));
+      throw Error(Status::refused, fmt::format("{}: no scaler is at '{}'", checkpoint.resolved, *choice.at),
+                  "there is: " + listed(checkpoint, candidates) + another_of_run(checkpoint));
     }
   }
   if (!choice.at && !choice.all) {

@@ -7,7 +7,6 @@
 #include <exception>
 #include <iterator>
 #include <optional>
-#include <set>
 #include <utility>
 #include <variant>
 
@@ -156,29 +155,19 @@ class Opener {
     }
   }
 
-  /// The checkpoint of the only run below the target, where all files are in one folder, or in several that are no
-  /// runs. Runs beside each other are no checkpoint, and nobody knows which one is meant.
+  /// The checkpoint of the only run below the target, where all files lie in runs. Runs beside each other are no
+  /// checkpoint, and nobody knows which one is meant.
   std::string run_below(const Listing& listing, std::vector<Finding>& findings) const {
-    std::set<std::string> folders;
-    for (const auto* names : {&listing.wholes, &listing.files}) {
-      for (const std::string& name : *names) folders.insert(name.substr(0, name.find('/') + 1));
-    }
-    if (folders.empty() || folders.contains("")) return {};
-    std::vector<std::string> runs;
-    for (const std::string& folder : folders) {
-      const std::string run = folder.substr(0, folder.size() - 1);
-      std::vector<Finding> led_there;
-      const std::string step = resolve_run(*options_.files, location(run), led_there);
-      if (step.empty()) return {};
-      if (folders.size() == 1) {
-        findings.insert(findings.end(), led_there.begin(), led_there.end());
-        return folder + step;
-      }
-      if (runs.size() < most_described) runs.push_back(location(run));
-    }
-    throw Error(
-        Status::refused, fmt::format("{}: {} runs are in this folder", checkpoint_.target, folders.size()),
-        fmt::format("give one of them: {}{}", fmt::join(runs, ", "), runs.size() < folders.size() ? " ..." : ""));
+    std::vector<std::string> names = listing.wholes;
+    names.insert(names.end(), listing.files.begin(), listing.files.end());
+    std::vector<std::string> runs = runs_below(*options_.files, root_, names);
+    if (runs.empty()) return {};
+    if (runs.size() == 1) return runs[0] + "/" + resolve_run(*options_.files, location(runs[0]), findings);
+    const std::size_t count = runs.size();
+    runs.resize(std::min(count, most_described));
+    for (std::string& run : runs) run = location(run);
+    throw Error(Status::refused, fmt::format("{}: {} runs are in this folder", checkpoint_.target, count),
+                fmt::format("give one of them: {}{}", fmt::join(runs, ", "), runs.size() < count ? " ..." : ""));
   }
 
   [[nodiscard]] std::string location(const std::string& relative) const { return root_ + "/" + relative; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "lib/base/error.hpp"
@@ -240,7 +241,37 @@ std::optional<std::string> one_step(const Files& files, const std::string& direc
   return folder ? std::optional(fmt::format("{}/{}", inner_folder, *folder)) : std::nullopt;
 }
 
+using Names = std::vector<std::string_view>;
+
+/// The runs that `names`, all of which begin with `prefix`, lie in.
+std::vector<std::string> runs_in(const Files& files, const std::string& directory, std::size_t prefix,
+                                 const Names& names) {
+  std::map<std::string, Names> folders;
+  for (const std::string_view name : names) {
+    const std::size_t slash = name.find('/', prefix);
+    if (slash == name.npos) return {};
+    folders[std::string(name.substr(0, slash))].push_back(name);
+  }
+  std::vector<std::string> runs;
+  for (const auto& [folder, inside] : folders) {
+    std::vector<Finding> led_there;
+    if (!resolve_run(files, fmt::format("{}/{}", directory, folder), led_there).empty()) {
+      runs.push_back(folder);
+      continue;
+    }
+    const std::vector<std::string> deeper = runs_in(files, directory, folder.size() + 1, inside);
+    if (deeper.empty()) return {};
+    runs.insert(runs.end(), deeper.begin(), deeper.end());
+  }
+  return runs;
+}
+
 }  // namespace
+
+std::vector<std::string> runs_below(const Files& files, const std::string& directory,
+                                    const std::vector<std::string>& names) {
+  return runs_in(files, directory, 0, Names(names.begin(), names.end()));
+}
 
 std::string resolve_run(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
   std::string relative;

@@ -14,4 +14,9 @@ namespace tare {
 /// other name, `not_found` where it names what is not there.
 std::string resolve_run(const Files& files, const std::string& directory, std::vector<Finding>& findings);
 
+/// The runs below `directory`, however deep, that all of `names` (relative paths of files in it) lie in; empty where
+/// one of them lies in none. Throws as resolve_run does.
+std::vector<std::string> runs_below(const Files& files, const std::string& directory,
+                                    const std::vector<std::string>& names);
+
 }  // namespace tare

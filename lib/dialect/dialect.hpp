@@ -59,7 +59,7 @@ struct Reset {
 
 /// A state that a dialect's own finder saw in a map: for shapes that no table of keys describes (keys with a module's
 /// name in front, positions that stand for names).
-struct Sighting {
+struct Match {
   struct Part {
     std::string name;  ///< native
     NodeId node = nowhere;
@@ -80,7 +80,7 @@ struct Sighting {
 
 /// Everything of that dialect in `map`, without what is deeper in it. `root` holds the file's own keys. Called for
 /// every map where a dialect of that form can stand, so it must see quickly that there is nothing.
-using FindIn = std::vector<Sighting> (*)(const Tree& tree, NodeId map, NodeId root);
+using FindIn = std::vector<Match> (*)(const Tree& tree, NodeId map, NodeId root);
 
 // ---- its rule
 
@@ -162,7 +162,8 @@ struct TemplateField {
 struct StateTemplate {
   std::string_view name;  ///< what a user asks for: "torch", "deepspeed fused"
   const Dialect* dialect;
-  std::string_view policy, variant;
+  std::string_view policy;
+  std::string_view variant = {};
   std::string_view endings;  ///< ".pt .pth": what such a file may be called
   std::string_view format;   ///< of the container: "torch_zip" ...
   std::span<const TemplateField> fields;
@@ -170,6 +171,12 @@ struct StateTemplate {
   std::string_view module = {}, class_name = {};  ///< of an object; empty: a dict
   std::string_view version_key = {};  ///< at the root, of the framework's version, where the dialect is told by it
   bool is_usual = false;              ///< in a file of that format of which nothing tells whose it is
+};
+
+/// A class or function that pickles name, spelled just so.
+struct ClassName {
+  std::string_view module, name;
+  friend auto operator<=>(const ClassName&, const ClassName&) = default;
 };
 
 // ---- its FP8 state
@@ -219,6 +226,9 @@ struct Dialect {
   std::span<const EmptyAt> empty_at = {};
   std::span<const StateTemplate> templates = {};
   std::string_view never_alone = {};  ///< why no file holds such a state alone
+  /// What its pickles name beside plain data, sorted. Their constructors were read: none runs or imports what its
+  /// arguments say, nor opens a connection.
+  std::span<const ClassName> classes = {};
   Fp8Facts fp8 = {};
 };
 

@@ -111,8 +111,8 @@ class Finder {
   void try_finders(NodeId map) {
     for (const Dialect* dialect : dialects()) {
       if (dialect->find_in == nullptr || !stands_right(*dialect)) continue;
-      for (const Sighting& sighting : dialect->find_in(tree_, map, root_)) {
-        take(sighting.dialect != nullptr ? *sighting.dialect : *dialect, map, sighting);
+      for (const Match& match : dialect->find_in(tree_, map, root_)) {
+        take(match.dialect != nullptr ? *match.dialect : *dialect, map, match);
       }
     }
   }
@@ -164,14 +164,14 @@ class Finder {
     steps_.push_back(walk_.current());
   }
 
-  void take(const Dialect& dialect, NodeId map, const Sighting& sighting) {
+  void take(const Dialect& dialect, NodeId map, const Match& match) {
     has_whole_file_ = has_whole_file_ || dialect.is_whole_file;
     FoundScaler scaler = begun(dialect, map);
-    if (!sighting.path.empty()) scaler.path = key_path(scaler.path, sighting.path);
-    std::string problem = sighting.problem;
-    if (sighting.holder != nowhere) {
+    if (!match.path.empty()) scaler.path = key_path(scaler.path, match.path);
+    std::string problem = match.problem;
+    if (match.holder != nowhere) {
       try {
-        read_document(sighting, scaler.fields);
+        read_document(match, scaler.fields);
       } catch (const Error& error) {
         if (tree_.budget() != nullptr && tree_.budget()->is_spent()) throw;
         problem = error.what();
@@ -181,23 +181,23 @@ class Finder {
       findings_.push_back({Severity::warning, "state-not-read", problem, "", scaler.path});
       return;
     }
-    for (const Sighting::Part& part : sighting.parts) scaler.fields.push_back(seen(tree_, part));
+    for (const Match::Part& part : match.parts) scaler.fields.push_back(seen(tree_, part));
     if (scaler.fields.empty()) return;
     keep(std::move(scaler));
   }
 
   /// The document lives no longer than this: a model has thousands.
-  void read_document(const Sighting& sighting, std::vector<Field>& fields) const {
-    const std::shared_ptr<const Tree> document = tree_.open(sighting.holder);
+  void read_document(const Match& match, std::vector<Field>& fields) const {
+    const std::shared_ptr<const Tree> document = tree_.open(match.holder);
     if (document == nullptr) return;
-    for (const Sighting::Part& part : sighting.parts_in(*document)) {
+    for (const Match::Part& part : match.parts_in(*document)) {
       Field& field = fields.emplace_back(seen(*document, part));
-      field.node = sighting.holder;
+      field.node = match.holder;
       field.inside = {part.node};
     }
   }
 
-  static Field seen(const Tree& tree, const Sighting::Part& part) {
+  static Field seen(const Tree& tree, const Match::Part& part) {
     const auto stored = [&] { return tree.value(part.node, limits::max_field_elements); };
     Field field{part.name, part.role, part.value ? *part.value : stored(), part.node, false};
     field.mirror = part.mirror;

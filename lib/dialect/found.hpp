@@ -88,6 +88,10 @@ struct GrowthOutlook {
   std::string sentence;                     ///< for a reader: "next growth after 1958 clean steps"
 };
 
+/// Whether its rule never moves the scale. DeepSpeed's update_scale never looks at the attribute `dynamic`: a pickled
+/// scaler that counts steps is one of a class that moves it.
+bool is_static(const FoundScaler& scaler);
+
 GrowthOutlook growth_outlook(const FoundScaler& scaler);
 
 /// What is plainly sick about the state; warnings, with the path set.

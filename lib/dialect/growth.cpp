@@ -79,15 +79,13 @@ GrowthOutlook by_steps(const FoundScaler& scaler) {
   }
 }
 
-/// A pickled scaler that counts steps is one of a class that moves the scale, whatever its attribute `dynamic` says:
-/// DeepSpeed's update_scale never looks at it.
+}  // namespace
+
 bool is_static(const FoundScaler& scaler) {
   const Field* dynamic = scaler.find(Role::dynamic);
   if (dynamic == nullptr || dynamic->value.as_double() != 0) return false;
   return scaler.dialect->form != Form::object || scaler.find(Role::step) == nullptr;
 }
-
-}  // namespace
 
 GrowthOutlook growth_outlook(const FoundScaler& scaler) {
   if (is_static(scaler)) return {{}, "static: the scale does not move"};

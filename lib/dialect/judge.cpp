@@ -82,6 +82,14 @@ std::optional<Symptom> of_backoff_factor(double factor) {
   return Symptom{"backoff-factor-out-of-range", fmt::format("back-off factor {} is not in (0, 1)", float_text(factor))};
 }
 
+/// Found beside a class that moves the scale whatever the flag says.
+std::optional<Symptom> of_dynamic(const FoundScaler& scaler, const Field& dynamic) {
+  if (dynamic.value.as_double() != 0 || is_static(scaler)) return std::nullopt;
+  return Symptom{"dynamic-without-effect",
+                 fmt::format("{} is false, and {} moves the scale all the same: its class tells, not this flag",
+                             dynamic.name, scaler.dialect->framework)};
+}
+
 std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, const Field& field) {
   const double value = field.value.as_double();
   switch (role) {
@@ -97,6 +105,8 @@ std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, const Field
       return of_growth_factor(value);
     case Role::backoff_factor:
       return of_backoff_factor(value);
+    case Role::dynamic:
+      return of_dynamic(scaler, field);
     default:
       return std::nullopt;
   }

@@ -15,19 +15,19 @@ NodeId find_parameter(const Tree& tree, NodeId map, std::string_view name) {
   return nowhere;
 }
 
-std::vector<Sighting> parameters_named(const Tree& tree, NodeId map, std::span<const FieldRule> names) {
-  Sighting sighting;
+std::vector<Match> parameters_named(const Tree& tree, NodeId map, std::span<const FieldRule> names) {
+  Match match;
   for (const FieldRule& rule : names) {
     const NodeId node = find_parameter(tree, map, rule.name);
     if (rule.required && (node == nowhere || tree.value(node, 1).number() == nullptr)) return {};
-    if (node != nowhere) sighting.parts.push_back({std::string(rule.name), node, rule.role});
+    if (node != nowhere) match.parts.push_back({std::string(rule.name), node, rule.role});
   }
-  return {std::move(sighting)};
+  return {std::move(match)};
 }
 
-bool has_role(const Sighting& sighting, Role role) {
-  return std::any_of(sighting.parts.begin(), sighting.parts.end(),
-                     [&](const Sighting::Part& part) { return part.role == role; });
+bool has_role(const Match& match, Role role) {
+  return std::any_of(match.parts.begin(), match.parts.end(),
+                     [&](const Match::Part& part) { return part.role == role; });
 }
 
 }  // namespace tare

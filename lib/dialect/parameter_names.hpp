@@ -15,9 +15,9 @@ NodeId find_parameter(const Tree& tree, NodeId map, std::string_view name);
 
 /// The state in `map`: those of `names` that are there, in their order. None where a required one is missing or holds
 /// no single number.
-std::vector<Sighting> parameters_named(const Tree& tree, NodeId map, std::span<const FieldRule> names);
+std::vector<Match> parameters_named(const Tree& tree, NodeId map, std::span<const FieldRule> names);
 
-/// Whether one part of a sighting has that role.
-bool has_role(const Sighting& sighting, Role role);
+/// Whether one part of a match has that role.
+bool has_role(const Match& match, Role role);
 
 }  // namespace tare

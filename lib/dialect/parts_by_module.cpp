@@ -6,8 +6,8 @@
 
 namespace tare {
 
-std::vector<Sighting> parts_by_module(const Tree& tree, NodeId map, const std::function<bool(ModuleKey&)>& is_part) {
-  std::vector<Sighting> found;
+std::vector<Match> parts_by_module(const Tree& tree, NodeId map, const std::function<bool(ModuleKey&)>& is_part) {
+  std::vector<Match> found;
   std::unordered_map<std::string_view, std::size_t, KeyedHash> number;  // by module
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {

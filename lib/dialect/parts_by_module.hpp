@@ -16,8 +16,8 @@ struct ModuleKey {
   std::string_view whole;
 };
 
-/// One sighting a module, of the keys of `map` that `is_part` names, in file order. `is_part` is asked for every key
+/// One match a module, of the keys of `map` that `is_part` names, in file order. `is_part` is asked for every key
 /// that is a text, so it must be quick to say no; it may part the key elsewhere.
-std::vector<Sighting> parts_by_module(const Tree& tree, NodeId map, const std::function<bool(ModuleKey&)>& is_part);
+std::vector<Match> parts_by_module(const Tree& tree, NodeId map, const std::function<bool(ModuleKey&)>& is_part);
 
 }  // namespace tare

@@ -159,7 +159,7 @@ Found parts_of(std::string_view key) {
 
 }  // namespace
 
-std::vector<Sighting> stored_weights(const Dialect& dialect, const Tree& tree, NodeId map) {
+std::vector<Match> stored_weights(const Dialect& dialect, const Tree& tree, NodeId map) {
   std::optional<Keys> keys;
   return parts_by_module(tree, map, [&](ModuleKey& key) {
     if (key.name.find("scale") == key.name.npos || tree.kind(key.value) != Kind::tensor) return false;

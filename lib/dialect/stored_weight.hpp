@@ -8,11 +8,11 @@
 namespace tare {
 
 /// Those of the scales in `map` that `dialect` wrote: what lies beside a scale tells.
-std::vector<Sighting> stored_weights(const Dialect& dialect, const Tree& tree, NodeId map);
+std::vector<Match> stored_weights(const Dialect& dialect, const Tree& tree, NodeId map);
 
 /// The finder of a dialect that nothing else makes out.
 template <const Dialect& dialect>
-std::vector<Sighting> find_stored_weights(const Tree& tree, NodeId map, NodeId) {
+std::vector<Match> find_stored_weights(const Tree& tree, NodeId map, NodeId) {
   return stored_weights(dialect, tree, map);
 }
 

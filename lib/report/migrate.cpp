@@ -18,7 +18,7 @@ Json role_json(const std::optional<Role>& role) {
 
 Json converted_json(const ConvertedValue& value) {
   Members members;
-  members.add("fate", name(value.fate));
+  members.add("fate", name(value.outcome));
   report::add_text(members, "key", value.key);
   report::add_text(members, "source_key", value.source_key);
   members.add("role", role_json(value.role));

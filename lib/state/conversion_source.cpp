@@ -74,11 +74,11 @@ std::optional<SourceValue> ConversionSource::at(const std::string& section, std:
   const StateValue* value = (is_field ? all_.fields : all_.params).find(name);
   if (value == nullptr) return std::nullopt;
   const bool is_stored = (is_field ? stored_.fields : stored_.params).find(name) != nullptr;
-  const Fate fate = given_.contains(name)  ? Fate::given
-                    : kept_.contains(name) ? Fate::kept
-                    : is_stored            ? Fate::carried
-                                           : Fate::assumed;
-  return SourceValue{section + "." + std::string(name), *value, fate};
+  const Outcome outcome = given_.contains(name)  ? Outcome::given
+                          : kept_.contains(name) ? Outcome::kept
+                          : is_stored            ? Outcome::carried
+                                                 : Outcome::assumed;
+  return SourceValue{section + "." + std::string(name), *value, outcome};
 }
 
 std::optional<SourceValue> ConversionSource::value(std::string_view role) const {

@@ -16,9 +16,9 @@ namespace tare {
 
 /// A value of the source, and where it stands.
 struct SourceValue {
-  std::string key;            ///< in full: "fields.scale"
-  StateValue value;           ///< std::monostate: not set
-  Fate fate = Fate::carried;  ///< what it is where the target takes it as it is
+  std::string key;                     ///< in full: "fields.scale"
+  StateValue value;                    ///< std::monostate: not set
+  Outcome outcome = Outcome::carried;  ///< what it is where the target takes it as it is
 };
 
 class ConversionSource {

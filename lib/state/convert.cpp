@@ -21,16 +21,16 @@ namespace {
 
 using rule::RunningState;
 
-constexpr auto fate_names = std::to_array<std::pair<Fate, std::string_view>>({
-    {Fate::carried, "carried"},
-    {Fate::converted, "converted"},
-    {Fate::given, "given"},
-    {Fate::assumed, "assumed"},
-    {Fate::kept, "kept"},
-    {Fate::defaulted, "defaulted"},
-    {Fate::clamped, "clamped"},
-    {Fate::implied, "implied"},
-    {Fate::lost, "lost"},
+constexpr auto fate_names = std::to_array<std::pair<Outcome, std::string_view>>({
+    {Outcome::carried, "carried"},
+    {Outcome::converted, "converted"},
+    {Outcome::given, "given"},
+    {Outcome::assumed, "assumed"},
+    {Outcome::kept, "kept"},
+    {Outcome::defaulted, "defaulted"},
+    {Outcome::clamped, "clamped"},
+    {Outcome::implied, "implied"},
+    {Outcome::lost, "lost"},
 });
 
 /// Counters that say how far the next growth or back-off is. They are set together, after everything else.
@@ -105,30 +105,31 @@ class Converter {
     const auto put = [&](const StateValue& value) { assign(to_.policy.params, parameter, value, key); };
     if (const StateValue* value = given(parameter.name, parameter.role)) {
       put(*value);
-      return note(Fate::given, key, {}, parameter.role, {}, "");
+      return note(Outcome::given, key, {}, parameter.role, {}, "");
     }
     if (parameter.role == facts(Role::initial_scale).name) return;
     const auto stored = source_.value_for(parameter);
     const bool is_unset = stored && std::holds_alternative<std::monostate>(stored->value);
     if (stored && (!is_unset || parameter.unset == "null")) {
       put(stored->value);
-      const Fate fate = stored->fate;
-      const bool is_own = fate == Fate::carried || fate == Fate::given;
-      return note(fate, key, stored->key, parameter.role, stored->value, is_own ? "" : assumption(fate));
+      const Outcome outcome = stored->outcome;
+      const bool is_own = outcome == Outcome::carried || outcome == Outcome::given;
+      return note(outcome, key, stored->key, parameter.role, stored->value, is_own ? "" : assumption(outcome));
     }
     if (is_unset) {
-      return note(Fate::defaulted, key, stored->key, parameter.role, {},
+      return note(Outcome::defaulted, key, stored->key, parameter.role, {},
                   fmt::format("the source has none; {}", default_of_target()));
     }
     if (const auto derived = behaviour_for(parameter.role)) {
       put(StateValue(*derived));
-      return note(Fate::converted, key, {}, parameter.role, {}, fmt::format("as {} acts", source_.policy().framework));
+      return note(Outcome::converted, key, {}, parameter.role, {},
+                  fmt::format("as {} acts", source_.policy().framework));
     }
     if (const StateValue* existing = existing_.find(parameter.name)) {
       put(*existing);
-      return note(Fate::kept, key, {}, parameter.role, {}, "the target's own");
+      return note(Outcome::kept, key, {}, parameter.role, {}, "the target's own");
     }
-    note(Fate::defaulted, key, {}, parameter.role, {}, default_of_target());
+    note(Outcome::defaulted, key, {}, parameter.role, {}, default_of_target());
   }
 
   /// What the file does not hold and the framework cannot be told is as its code has it, whatever it was to be: the
@@ -161,11 +162,11 @@ class Converter {
   /// What was to be at `key` of the target is not: the source's value, or the user's, is lost.
   void lose_converted(const std::string& key, const StateValue& wanted) {
     for (ConvertedValue& value : result_.values) {
-      if (value.key != key || value.fate == Fate::lost) continue;
+      if (value.key != key || value.outcome == Outcome::lost) continue;
       const bool has_source = !value.source_key.empty();
       const auto role = has_source ? role_in_source(value.source_key) : value.role;
       const std::string& lost = has_source ? value.source_key : key;
-      value = {Fate::lost,
+      value = {Outcome::lost,
                lost,
                value.source_key,
                role,
@@ -205,7 +206,7 @@ class Converter {
     }
     for (ConvertedValue& value : result_.values) {
       if (value.key != "params." + std::string(window->name) || level_why_.empty()) continue;
-      value.fate = Fate::converted;
+      value.outcome = Outcome::converted;
       value.why = level_why_;
     }
   }
@@ -228,7 +229,7 @@ class Converter {
     rule::prepare(to_.policy);
     for (ConvertedValue& value : result_.values) {
       if (value.key != key) continue;
-      value.fate = Fate::converted;
+      value.outcome = Outcome::converted;
       value.why = fmt::format("{} {} {}: growths come every {} clean steps in both", interval,
                               adjusted > interval ? "+" : "-", std::abs(adjusted - interval), *wanted);
     }
@@ -240,27 +241,27 @@ class Converter {
     const std::string key = "fields." + std::string(field.name);
     if (const StateValue* value = given(field.name, field.role)) {
       assign(to_.state, field, *value, key);
-      return note(Fate::given, key, {}, field.role, {}, "");
+      return note(Outcome::given, key, {}, field.role, {}, "");
     }
     if (field.role == name(Role::scale)) return set_scale(field, key);
     if (is_same_rule()) {
       const auto own = source_.at("fields", field.name);
       if (!own) return;
       assign(to_.state, field, own->value, key);
-      return note(own->fate, key, key, field.role, own->value, "");
+      return note(own->outcome, key, key, field.role, own->value, "");
     }
     const auto role = parse_role(field.role);
     if (is_phase(role)) return;
     if (role == Role::growth_interval) return set_window(field, key);
-    note(Fate::defaulted, key, {}, field.role, {}, "as in a fresh scaler");
+    note(Outcome::defaulted, key, {}, field.role, {}, "as in a fresh scaler");
   }
 
   /// A window that changes stands among the fields; its level was chosen with the parameters.
   void set_window(const rule::FieldSpec& field, const std::string& key) {
     const auto source = source_.value(field.role);
-    if (!source) return note(Fate::defaulted, key, {}, field.role, {}, "as in a fresh scaler");
+    if (!source) return note(Outcome::defaulted, key, {}, field.role, {}, "as in a fresh scaler");
     const bool is_equal = same_number(source->value, value_of(to_.state, field));
-    note(is_equal ? source->fate : Fate::converted, key, source->key, field.role, source->value,
+    note(is_equal ? source->outcome : Outcome::converted, key, source->key, field.role, source->value,
          is_equal             ? ""
          : level_why_.empty() ? fmt::format("as {} acts", source_.policy().framework)
                               : level_why_);
@@ -291,11 +292,11 @@ class Converter {
     const bool is_whole = std::holds_alternative<std::int64_t>(scale.value) && bound.empty();
     assign(to_.state, field, is_whole ? scale.value : StateValue(value), key);
     const double held = number_of(value_of(to_.state, field), key);
-    if (!bound.empty()) return note(Fate::clamped, key, scale.key, field.role, scale.value, bound);
+    if (!bound.empty()) return note(Outcome::clamped, key, scale.key, field.role, scale.value, bound);
     if (held == wanted || (std::isnan(held) && std::isnan(wanted))) {
-      return note(Fate::carried, key, scale.key, field.role, scale.value, "");
+      return note(Outcome::carried, key, scale.key, field.role, scale.value, "");
     }
-    note(Fate::converted, key, scale.key, field.role, scale.value, "rounded to what the target's type holds");
+    note(Outcome::converted, key, scale.key, field.role, scale.value, "rounded to what the target's type holds");
   }
 
   // ---- counters
@@ -311,8 +312,10 @@ class Converter {
       const auto source = source_of_counter(*role);
       const bool is_equal = source && has_role(*source, *role) && same_number(source->value, after);
       const auto why = phase.why.find(*role);
-      const Fate fate = is_equal ? Fate::carried : why == phase.why.end() ? Fate::defaulted : Fate::converted;
-      note(fate, "fields." + std::string(field.name), source ? source->key : "", field.role,
+      const Outcome outcome = is_equal                 ? Outcome::carried
+                              : why == phase.why.end() ? Outcome::defaulted
+                                                       : Outcome::converted;
+      note(outcome, "fields." + std::string(field.name), source ? source->key : "", field.role,
            source ? source->value : StateValue(),
            is_equal                 ? ""
            : why == phase.why.end() ? "as in a fresh scaler"
@@ -358,22 +361,22 @@ class Converter {
     }
   }
 
-  [[nodiscard]] std::string assumption(Fate fate) const {
-    if (fate == Fate::kept) return "the source does not store it: the target's own stays";
+  [[nodiscard]] std::string assumption(Outcome outcome) const {
+    if (outcome == Outcome::kept) return "the source does not store it: the target's own stays";
     return fmt::format("the source does not store it: {}'s default", source_.policy().framework);
   }
   [[nodiscard]] std::string default_of_target() const { return fmt::format("{}'s default", target_spec_.framework); }
 
-  void note(Fate fate, std::string key, std::string source_key, std::string_view role, StateValue before,
+  void note(Outcome outcome, std::string key, std::string source_key, std::string_view role, StateValue before,
             std::string why) {
     result_.values.push_back(
-        {fate, std::move(key), std::move(source_key), parse_role(role), std::move(before), {}, std::move(why)});
+        {outcome, std::move(key), std::move(source_key), parse_role(role), std::move(before), {}, std::move(why)});
   }
 
   void list_fields() {
     result_.state = to_state(to_);
     for (ConvertedValue& value : result_.values) {
-      if (value.fate != Fate::lost) value.after = get(result_.state, value.key);
+      if (value.outcome != Outcome::lost) value.after = get(result_.state, value.key);
     }
     std::stable_partition(result_.values.begin(), result_.values.end(),
                           [](const ConvertedValue& value) { return value.key.starts_with("fields."); });
@@ -395,7 +398,7 @@ class Converter {
     result_.resumed = to_state(resumed_);
     const std::vector<ConvertedValue> wanted = result_.values;
     for (const ConvertedValue& value : wanted) {
-      if (value.fate != Fate::lost) settle(value, saved);
+      if (value.outcome != Outcome::lost) settle(value, saved);
     }
   }
 
@@ -404,16 +407,16 @@ class Converter {
     const StateValue* now = find(result_.resumed, wanted.key);
     const bool is_there = find(saved, wanted.key) != nullptr;
     if (now == nullptr || !same_number(*now, wanted.after)) {
-      const bool is_new = now != nullptr && wanted.source_key.empty() && wanted.fate != Fate::given;
-      return is_new ? replace(wanted.key, Fate::defaulted, *now) : lose_converted(wanted.key, wanted.after);
+      const bool is_new = now != nullptr && wanted.source_key.empty() && wanted.outcome != Outcome::given;
+      return is_new ? replace(wanted.key, Outcome::defaulted, *now) : lose_converted(wanted.key, wanted.after);
     }
-    if (!is_there && wanted.key.starts_with("fields.")) replace(wanted.key, Fate::defaulted, *now);
+    if (!is_there && wanted.key.starts_with("fields.")) replace(wanted.key, Outcome::defaulted, *now);
   }
 
-  void replace(const std::string& key, Fate fate, const StateValue& now) {
+  void replace(const std::string& key, Outcome outcome, const StateValue& now) {
     for (ConvertedValue& value : result_.values) {
-      if (value.key != key || value.fate == Fate::lost) continue;
-      value = {fate, key, {}, value.role, {}, now, "not stored there: as a resumed scaler starts"};
+      if (value.key != key || value.outcome == Outcome::lost) continue;
+      value = {outcome, key, {}, value.role, {}, now, "not stored there: as a resumed scaler starts"};
     }
   }
 
@@ -444,7 +447,7 @@ class Converter {
   void forget_twins() {
     std::set<std::string, std::less<>> lost;
     std::erase_if(result_.values, [&](const ConvertedValue& value) {
-      return value.fate == Fate::lost && !lost.insert(value.key).second;
+      return value.outcome == Outcome::lost && !lost.insert(value.key).second;
     });
   }
 
@@ -452,7 +455,7 @@ class Converter {
     if (std::holds_alternative<std::monostate>(value)) return;
     const std::string why = keeper_ != nullptr ? keeper_->why_not(key.substr(key.find('.') + 1), role)
                                                : fmt::format("{} has nothing of the kind", target_spec_.framework);
-    result_.values.push_back({Fate::lost, key, key, role, value, {}, why});
+    result_.values.push_back({Outcome::lost, key, key, role, value, {}, why});
   }
 
   /// A counter is implied where the target acts as it says, now and after the next change of the scale.
@@ -463,8 +466,13 @@ class Converter {
     if (whole == whole_of_counter.end() || !acts_alike(*role) || !acts_alike(whole->second)) {
       return lose(key, role, value);
     }
-    result_.values.push_back(
-        {Fate::implied, key, key, role, value, {}, fmt::format("{} goes on alike without it", target_spec_.framework)});
+    result_.values.push_back({Outcome::implied,
+                              key,
+                              key,
+                              role,
+                              value,
+                              {},
+                              fmt::format("{} goes on alike without it", target_spec_.framework)});
   }
 
   void leave_parameter(const std::string& key, const rule::ParameterSpec& parameter, const SourceValue& value) {
@@ -502,8 +510,9 @@ class Converter {
 
 }  // namespace
 
-std::string_view name(Fate fate) {
-  return std::find_if(fate_names.begin(), fate_names.end(), [&](const auto& row) { return row.first == fate; })->second;
+std::string_view name(Outcome outcome) {
+  return std::find_if(fate_names.begin(), fate_names.end(), [&](const auto& row) { return row.first == outcome; })
+      ->second;
 }
 
 Conversion convert(const ScalerState& source, const ConversionTarget& target) {

@@ -17,7 +17,7 @@
 namespace tare {
 
 /// What became of a value.
-enum class Fate : std::uint8_t {
+enum class Outcome : std::uint8_t {
   carried,    ///< the same value means the same
   converted,  ///< another value that means the same
   given,      ///< the user's
@@ -29,10 +29,10 @@ enum class Fate : std::uint8_t {
   lost,       ///< the source has it, the target has no place for it
 };
 
-std::string_view name(Fate fate);
+std::string_view name(Outcome outcome);
 
 struct ConvertedValue {
-  Fate fate = Fate::lost;
+  Outcome outcome = Outcome::lost;
   std::string key;           ///< of the target, in full: "fields.scale"; of the source where it is implied or lost
   std::string source_key;    ///< "fields.loss_scale"; empty where the source has none
   std::optional<Role> role;  ///< in tare's words

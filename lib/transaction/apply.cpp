@@ -46,7 +46,7 @@ void set_mtime(const OpenFile& file, timespec moment) {
 }
 
 void require_after(const OpenFile& file, const FileRecord& record) {
-  if (stand_of(file, record) == Stand::after) return;
+  if (file_state(file, record) == FileState::after) return;
   throw Error(Status::io, file.path() + ": what was written does not read back",
               "something else writes this file, or the disk is failing");
 }
@@ -75,7 +75,7 @@ void apply_in_place(const Store& store, const FileRecord& record) {
 void roll_back_in_place(const Store& store, const FileRecord& record, bool allow_hard_links) {
   const OpenFile file = open_for_writing(target_of(store, record));
   // This very file, whatever had the name when all of them were looked at.
-  if (stand_of(file, record) == Stand::foreign) throw_changed(file.path());
+  if (file_state(file, record) == FileState::foreign) throw_changed(file.path());
   require_one_name(file, 1, allow_hard_links);
   for (const Swap& swap : record.swaps) {
     if (file.read({swap.offset, swap.before.size()}) != swap.before) file.write(swap.offset, swap.before);
@@ -201,7 +201,7 @@ void apply_rewritten(const Store& store, const Journal& journal, std::size_t ind
 
 void roll_back_rewritten(const Store& store, const Journal& journal, std::size_t index, bool allow_hard_links) {
   const FileRecord& record = journal.files[index];
-  if (stand_of(store, journal, index) == Stand::foreign) throw_changed(store.path(record));
+  if (file_state(store, journal, index) == FileState::foreign) throw_changed(store.path(record));
   const Place target = target_of(store, record);
   const Place old = store.old_place(journal, index);
   if (const auto aside = open_target(old)) {
@@ -248,18 +248,19 @@ OpenFile open_for_writing(const Place& place) {
 
 void apply_file(const Store& store, const Journal& journal, std::size_t index, Copied& copied) {
   const FileRecord& record = journal.files[index];
-  record.way == Way::in_place ? apply_in_place(store, record) : apply_rewritten(store, journal, index, copied);
+  record.write_method == WriteMethod::in_place ? apply_in_place(store, record)
+                                               : apply_rewritten(store, journal, index, copied);
 }
 
 void roll_back_file(const Store& store, const Journal& journal, std::size_t index, bool allow_hard_links) {
   const FileRecord& record = journal.files[index];
-  record.way == Way::in_place ? roll_back_in_place(store, record, allow_hard_links)
-                              : roll_back_rewritten(store, journal, index, allow_hard_links);
+  record.write_method == WriteMethod::in_place ? roll_back_in_place(store, record, allow_hard_links)
+                                               : roll_back_rewritten(store, journal, index, allow_hard_links);
 }
 
 void remove_parts(const Store& store, const Journal& journal) {
   for (std::size_t index = 0; index < journal.files.size(); ++index) {
-    if (journal.files[index].way != Way::rewritten) continue;
+    if (journal.files[index].write_method != WriteMethod::rewritten) continue;
     const Place old = store.old_place(journal, index);
     old.folder.remove_if_there(old.name);
   }

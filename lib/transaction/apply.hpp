@@ -10,7 +10,7 @@
 
 namespace tare {
 
-enum class Stand {
+enum class FileState {
   before,
   after,
   between,  ///< some bytes old, some new: an interrupted edit, or one in progress
@@ -18,7 +18,7 @@ enum class Stand {
 };
 
 /// Where the file stands. `file` is open for reading; times and mode do not count.
-Stand stand_of(const OpenFile& file, const FileRecord& record);
+FileState file_state(const OpenFile& file, const FileRecord& record);
 
 /// Opens a file for reading; nothing where there is none, or the name is a link's or anything else's but a file's: then
 /// it is not the file that was edited.
@@ -34,7 +34,7 @@ OpenFile open_for_writing(const Place& place);
 void apply_file(const Store& store, const Journal& journal, std::size_t index, Copied& copied);
 
 /// Where file number `index` stands, seen by its path, old copies put aside included.
-Stand stand_of(const Store& store, const Journal& journal, std::size_t index);
+FileState file_state(const Store& store, const Journal& journal, std::size_t index);
 
 /// Brings file number `index` back to its old bytes, size, mode and mtime, from wherever apply was stopped; durable.
 /// May be repeated. Throws `refused` where it stands foreign, or has other names that are not to change with it.

@@ -18,7 +18,7 @@ bool was_refused_untouched(const Store& store, const Journal& journal, std::size
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
-    return error.status == Status::refused && stand_of(store, journal, index) == Stand::foreign;
+    return error.status == Status::refused && file_state(store, journal, index) == FileState::foreign;
   } catch (...) {
     return false;
   }

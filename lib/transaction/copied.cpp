@@ -4,7 +4,7 @@ namespace tare {
 
 Copied::Copied(const Journal& journal, const OnCopied& on_copied) : on_copied_(on_copied) {
   for (const FileRecord& file : journal.files) {
-    if (file.way == Way::rewritten) size_ += file.size_before - file.swaps.front().before.size();
+    if (file.write_method == WriteMethod::rewritten) size_ += file.size_before - file.swaps.front().before.size();
   }
 }
 

@@ -58,7 +58,7 @@ FileOutcomes for_each_in_turn(const Store& store, const Journal& journal, const 
   FileOutcomes outcomes = nothing_begun(numbers.size());
   std::array<std::vector<std::size_t>, 2> turns;  // indices into numbers
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const bool is_first = (journal.files[numbers[i]].way == Way::in_place) == grows;
+    const bool is_first = (journal.files[numbers[i]].write_method == WriteMethod::in_place) == grows;
     turns[is_first ? 0 : 1].push_back(i);
   }
   const std::function<void(std::size_t)> do_one = [&](std::size_t i) { task(numbers[i]); };

@@ -49,7 +49,7 @@ Bytes payload_of(const FieldEdit& field) {
 Bytes payload_of(const FileRecord& file) {
   Bytes bytes;
   put(bytes, as_bytes(file.name));
-  append_le<std::uint32_t>(bytes, static_cast<std::uint32_t>(file.way));
+  append_le<std::uint32_t>(bytes, static_cast<std::uint32_t>(file.write_method));
   append_le<std::uint32_t>(bytes, static_cast<std::uint32_t>(file.mode));
   for (const std::uint64_t number : {file.inode, file.size_before, file.size_after}) append_le(bytes, number);
   put(bytes, file.mtime_before);
@@ -139,7 +139,7 @@ FieldEdit field_of(Reader reader) {
 FileRecord file_of(Reader reader, const std::string& journal) {
   FileRecord file;
   file.name = reader.text();
-  file.way = reader.number<std::uint32_t>() == 0 ? Way::in_place : Way::rewritten;
+  file.write_method = reader.number<std::uint32_t>() == 0 ? WriteMethod::in_place : WriteMethod::rewritten;
   file.mode = reader.number<std::uint32_t>() & 07777;
   for (std::uint64_t* number : {&file.inode, &file.size_before, &file.size_after})
     *number = reader.number<std::uint64_t>();

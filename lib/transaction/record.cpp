@@ -76,13 +76,13 @@ void add_end(FileRecord& record, const OpenFile& file, const FileChange& change)
 }
 
 void add_splice(FileRecord& record, const OpenFile& file, const Splice& splice) {
-  record.way = Way::rewritten;
+  record.write_method = WriteMethod::rewritten;
   record.swaps = {verified(file, record.size_before, {splice.offset, splice.before, splice.after})};
   record.size_after = record.size_before - splice.before.size() + splice.after.size();
 }
 
 Witness witness_place(const FileRecord& record) {
-  if (record.way == Way::in_place) {
+  if (record.write_method == WriteMethod::in_place) {
     const std::uint64_t size = std::min(record.common_size(), witness_bytes);
     return {record.common_size() - size, record.common_size() - size, size, 0};
   }
@@ -113,9 +113,9 @@ bool has_sane_swaps(const FileRecord& record) {
   std::uint64_t free_from = 0;
   for (const Swap& swap : record.swaps) {
     if (swap.offset < free_from || swap.offset > record.common_size()) return false;
-    const std::uint64_t room = record.way == Way::in_place ? record.common_size() : record.size_before;
+    const std::uint64_t room = record.write_method == WriteMethod::in_place ? record.common_size() : record.size_before;
     if (swap.before.size() > room - swap.offset) return false;
-    if (record.way == Way::in_place && swap.before.size() != swap.after.size()) return false;
+    if (record.write_method == WriteMethod::in_place && swap.before.size() != swap.after.size()) return false;
     free_from = swap.offset + swap.before.size();
   }
   return true;
@@ -123,7 +123,7 @@ bool has_sane_swaps(const FileRecord& record) {
 
 bool has_sane_sizes(const FileRecord& record) {
   if (record.size_before > largest_file || record.size_after > largest_file) return false;
-  if (record.way == Way::in_place) {
+  if (record.write_method == WriteMethod::in_place) {
     const std::uint64_t difference = std::max(record.size_before, record.size_after) - record.common_size();
     return record.tail.size() == difference && record.tail_body <= record.tail.size();
   }
@@ -142,7 +142,8 @@ bool has_sane_witness(const FileRecord& record) {
   if (witness.size > witness_bytes) return false;
   return witness.offset_before <= largest_file && witness.offset_before + witness.size <= record.size_before &&
          witness.offset_after <= largest_file && witness.offset_after + witness.size <= record.size_after &&
-         (record.way == Way::rewritten || witness.offset_before + witness.size <= record.common_size());
+         (record.write_method == WriteMethod::rewritten ||
+          witness.offset_before + witness.size <= record.common_size());
 }
 
 }  // namespace
@@ -186,7 +187,7 @@ bool changes_nothing(const FileRecord& record) {
 std::uint32_t witness_crc(const OpenFile& file, const FileRecord& record, std::uint64_t offset) {
   const Span run{offset, record.witness.size};
   const Bytes bytes = file.read(run);
-  if (record.way == Way::rewritten) return crc32(bytes);
+  if (record.write_method == WriteMethod::rewritten) return crc32(bytes);
   Bytes kept;
   kept.reserve(bytes.size());
   std::uint64_t from = run.offset;

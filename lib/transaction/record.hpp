@@ -27,14 +27,14 @@ struct Witness {
   std::uint32_t crc = 0;  ///< CRC-32 of the run without the bytes that swaps change
 };
 
-enum class Way : std::uint32_t {
+enum class WriteMethod : std::uint32_t {
   in_place = 0,   ///< same inode: swaps of equal sizes, and perhaps bytes behind the end that come or go
   rewritten = 1,  ///< exactly one swap, of any sizes: a new file takes the name
 };
 
 struct FileRecord {
   std::string name;  ///< relative to the folder that holds `.tare`
-  Way way = Way::in_place;
+  WriteMethod write_method = WriteMethod::in_place;
   std::uint64_t inode = 0;  ///< when planned; a moved copy has another one
   std::uint64_t size_before = 0;
   std::uint64_t size_after = 0;

@@ -63,7 +63,7 @@ std::optional<Pending> pending_in(const Store& store, const Scope& scope) {
 /// Bytes, or what becomes of the whole file, in words.
 std::vector<std::string> writes_of(const Store& store, const FileRecord& record) {
   const std::string path = store.path(record);
-  if (record.way == Way::rewritten) {
+  if (record.write_method == WriteMethod::rewritten) {
     return {fmt::format("{}: the whole file, of {} bytes, which differ from offset {} on", path, record.size_after,
                         record.swaps[0].offset)};
   }
@@ -147,7 +147,7 @@ void roll_back(const Store& store, const Journal& journal, const std::vector<std
                const RecoverOptions& options) {
   std::vector<char> is_foreign(numbers.size());
   const auto look = [&](std::size_t i) {
-    is_foreign[i] = stand_of(store, journal, numbers[i]) == Stand::foreign ? 1 : 0;
+    is_foreign[i] = file_state(store, journal, numbers[i]) == FileState::foreign ? 1 : 0;
   };
   for_each_file(store.files(), numbers.size(), look).rethrow();
   std::vector<std::size_t> ours;

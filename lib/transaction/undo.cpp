@@ -38,7 +38,7 @@ bool is_as_set(timespec now, timespec set) {
 FileRecord way_back(const Store& store, const FileRecord& edit, timespec now, const UndoOptions& options) {
   const auto place = store.target(edit);
   const auto there = place ? open_target(*place) : std::nullopt;
-  if (!there || stand_of(*there, edit) != Stand::after) {
+  if (!there || file_state(*there, edit) != FileState::after) {
     throw Error(Status::refused, store.path(edit) + ": is no longer what that edit made of it",
                 "it was changed since: undo later edits of it first, or leave it as it is");
   }

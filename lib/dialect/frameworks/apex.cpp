@@ -93,11 +93,14 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "apex",
      .dialect = &apex_amp_state,
      .policy = "apex",
-     .variant = "",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
      .fields = template_fields,
      .path = "loss_scaler0"},
+});
+constexpr auto classes = std::to_array<ClassName>({
+    {"apex.amp.scaler", "LossScaler"},
+    {"apex.fp16_utils.loss_scaler", "DynamicLossScaler"},
 });
 
 }  // namespace
@@ -152,6 +155,7 @@ constinit const Dialect apex_object = {
     .policies = policies,
     .flags = flags,
     .places = object_places,
+    .classes = classes,
 };
 
 }  // namespace tare

@@ -49,10 +49,12 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "colossalai",
      .dialect = &colossalai_state,
      .policy = "colossalai",
-     .variant = "",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
      .fields = template_fields},
+});
+constexpr auto classes = std::to_array<ClassName>({
+    {"colossalai.amp.naive_amp.grad_scaler.dynamic_grad_scaler", "DynamicGradScaler"},
 });
 
 }  // namespace
@@ -69,6 +71,7 @@ constinit const Dialect colossalai_state = {
     .places = places,
     .empty_at = empty_at,
     .templates = templates,
+    .classes = classes,
 };
 
 }  // namespace tare

@@ -21,7 +21,7 @@ constexpr Fp8Convention conventions[] = {
 
 }  // namespace
 
-const Dialect comfyui_weight{
+constinit const Dialect comfyui_weight = {
     .name = "comfyui",
     .kind = "fp8",
     .framework = "ComfyUI's scaled weights",

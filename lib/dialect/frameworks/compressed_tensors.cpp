@@ -32,7 +32,7 @@ constexpr Fp8Convention fp4_conventions[] = {
 
 }  // namespace
 
-const Dialect compressed_tensors_weight{
+constinit const Dialect compressed_tensors_weight = {
     .name = "compressed_tensors",
     .kind = "fp8",
     .framework = "compressed-tensors' FP8 weights",
@@ -40,7 +40,7 @@ const Dialect compressed_tensors_weight{
     .fp8 = {conventions},
 };
 
-const Dialect compressed_tensors_fp4_weight{
+constinit const Dialect compressed_tensors_fp4_weight = {
     .name = "compressed_tensors_fp4",
     .kind = "fp8",
     .framework = "compressed-tensors' NVFP4 or MXFP4 weights",

@@ -19,7 +19,7 @@ constexpr Fp8Convention conventions[] = {
 
 }  // namespace
 
-const Dialect deepseek_fp8_weight{
+constinit const Dialect deepseek_fp8_weight = {
     .name = "deepseek_fp8",
     .kind = "fp8",
     .framework = "DeepSeek's FP8 weights",

@@ -141,6 +141,17 @@ constexpr auto templates = std::to_array<StateTemplate>({
      .path = "optimizer",
      .version_key = "ds_version"},
 });
+constexpr auto classes = std::to_array<ClassName>({
+    {"deepspeed.runtime.fp16.loss_scaler", "DynamicLossScaler"},
+    {"deepspeed.runtime.fp16.loss_scaler", "LossScaler"},
+    {"deepspeed.runtime.zero.config", "DeepSpeedZeroConfig"},
+    {"deepspeed.runtime.zero.config", "ZeroStageEnum"},
+    {"deepspeed.runtime.zero.offload_config", "DeepSpeedZeroOffloadOptimizerConfig"},
+    {"deepspeed.runtime.zero.offload_config", "DeepSpeedZeroOffloadParamConfig"},
+    {"deepspeed.runtime.zero.offload_config", "OffloadDeviceEnum"},
+    {"deepspeed.utils.tensor_fragment", "fragment_address"},
+    {"deepspeed.utils.tensor_fragment", "tensor_fragment"},
+});
 
 }  // namespace
 
@@ -173,6 +184,7 @@ constinit const Dialect deepspeed_object = {
     .configuration = &configuration,
     .places = object_places,
     .templates = templates,
+    .classes = classes,
 };
 
 }  // namespace tare

@@ -48,11 +48,15 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "fairseq",
      .dialect = &fairseq_part,
      .policy = "fairseq",
-     .variant = "",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
      .fields = template_fields,
      .path = "last_optimizer_state"},
+});
+constexpr auto classes = std::to_array<ClassName>({
+    {"fairseq.dataclass.configs", "CheckpointConfig"},
+    {"fairseq.dataclass.configs", "CommonConfig"},
+    {"fairseq.dataclass.configs", "FairseqConfig"},
 });
 
 }  // namespace
@@ -70,6 +74,7 @@ constinit const Dialect fairseq_part = {
     .configuration = &configuration,
     .places = places,
     .templates = templates,
+    .classes = classes,
 };
 
 }  // namespace tare

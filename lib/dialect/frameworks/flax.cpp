@@ -38,14 +38,14 @@ constexpr auto fp8_fields = std::to_array<std::string_view>({
     "output_grad_scale",
 });
 
-std::vector<Sighting> find_fp8(const Tree& tree, NodeId map, NodeId) {
-  Sighting sighting;
+std::vector<Match> find_fp8(const Tree& tree, NodeId map, NodeId) {
+  Match match;
   for (const std::string_view name : fp8_fields) {
     const NodeId node = tree.find(map, name);
     if (node == nowhere || (tree.kind(node) != Kind::array && tree.kind(node) != Kind::tensor)) return {};
-    sighting.parts.push_back({std::string(name), node, {}});
+    match.parts.push_back({std::string(name), node, {}});
   }
-  return {sighting};
+  return {match};
 }
 
 constexpr auto policies = std::to_array<PolicyUse>({
@@ -66,7 +66,6 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "flax",
      .dialect = &flax_state,
      .policy = "flax",
-     .variant = "",
      .endings = ".msgpack",
      .format = "msgpack",
      .fields = template_fields,

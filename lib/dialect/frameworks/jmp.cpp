@@ -53,7 +53,6 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "jmp",
      .dialect = &jmp_state,
      .policy = "jmp",
-     .variant = "",
      .endings = ".npz",
      .format = "npz",
      .fields = template_fields,
@@ -62,11 +61,14 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "jmp",
      .dialect = &jmp_state,
      .policy = "jmp",
-     .variant = "",
      .endings = ".msgpack",
      .format = "msgpack",
      .fields = template_fields,
      .path = "loss_scale"},
+});
+constexpr auto named_classes = std::to_array<ClassName>({
+    {"jmp._src.loss_scale", "DynamicLossScale"},
+    {"jmp._src.loss_scale", "StaticLossScale"},
 });
 
 }  // namespace
@@ -95,6 +97,7 @@ constinit const Dialect jmp_object = {
     .class_names = classes,
     .policies = policies,
     .flags = flags,
+    .classes = named_classes,
 };
 
 }  // namespace tare

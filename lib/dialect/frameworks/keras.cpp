@@ -55,16 +55,16 @@ bool fits(const Variable& variable, const Tree& tree, NodeId node) {
 
 /// The variables from place `first` on, if all of them are what they should be.
 template <std::size_t count>
-std::vector<Sighting> variables_at(const Tree& tree, NodeId variables, std::size_t first,
-                                   const std::array<Variable, count>& wanted) {
-  Sighting sighting;
-  sighting.path = variables_key;
+std::vector<Match> variables_at(const Tree& tree, NodeId variables, std::size_t first,
+                                const std::array<Variable, count>& wanted) {
+  Match match;
+  match.path = variables_key;
   for (std::size_t i = 0; i < count; ++i) {
     const NodeId node = tree.find(variables, std::to_string(first + i));
     if (!fits(wanted[i], tree, node)) return {};
-    sighting.parts.push_back({std::string(wanted[i].name), node, wanted[i].role});
+    match.parts.push_back({std::string(wanted[i].name), node, wanted[i].role});
   }
-  return {sighting};
+  return {match};
 }
 
 constexpr auto scaler_variables = std::to_array<Variable>({
@@ -72,7 +72,7 @@ constexpr auto scaler_variables = std::to_array<Variable>({
     {"dynamic_scale", Role::scale, "float32", true},
 });
 
-std::vector<Sighting> find_optimizer(const Tree& tree, NodeId map, NodeId) {
+std::vector<Match> find_optimizer(const Tree& tree, NodeId map, NodeId) {
   constexpr std::size_t own_variables = 2;  // of every optimizer: iteration, learning rate
   const NodeId variables = variables_of(tree, map);
   if (variables == nowhere || tree.find(map, "inner_optimizer") == nowhere) return {};
@@ -89,7 +89,7 @@ constexpr auto fp8_variables = std::to_array<Variable>({
 });
 
 /// A layer's own weights are its kernel and perhaps a bias; an optimizer's first variable is a count.
-std::vector<Sighting> find_float8(const Tree& tree, NodeId map, NodeId) {
+std::vector<Match> find_float8(const Tree& tree, NodeId map, NodeId) {
   const NodeId variables = variables_of(tree, map);
   const NodeId kernel = variables == nowhere ? nowhere : tree.find(variables, "0");
   if (kernel == nowhere || tree.kind(kernel) != Kind::tensor || tree.tensor(kernel).shape.empty()) return {};

@@ -93,11 +93,28 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "megatron",
      .dialect = &megatron_state,
      .policy = "megatron",
-     .variant = "",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
      .fields = template_fields,
      .path = "optimizer.grad_scaler"},
+});
+constexpr auto classes = std::to_array<ClassName>({
+    {"megatron.core.dist_checkpointing.mapping", "LocalNonpersistentObject"},
+    {"megatron.core.dist_checkpointing.mapping", "ShardedObject"},
+    {"megatron.core.dist_checkpointing.mapping", "ShardedTensor"},
+    {"megatron.core.enums", "ModelType"},
+    {"megatron.core.num_microbatches_calculator", "ConstantNumMicroBatchesCalculator"},
+    {"megatron.core.num_microbatches_calculator", "RampupBatchsizeNumMicroBatchesCalculator"},
+    {"megatron.core.rerun_state_machine", "RerunDiagnostic"},
+    {"megatron.core.rerun_state_machine", "RerunMode"},
+    {"megatron.core.rerun_state_machine", "RerunState"},
+    {"megatron.core.safe_globals", "safe_load_from_bytes"},
+    {"megatron.core.transformer.enums", "AttnBackend"},
+    {"megatron.core.transformer.enums", "AttnMaskType"},
+    {"megatron.core.transformer.enums", "AttnType"},
+    {"megatron.core.transformer.enums", "LayerType"},
+    {"megatron.core.transformer.enums", "ModelType"},
+    {"megatron.core.transformer.pipeline_parallel_layer_layout", "PipelineParallelLayerLayout"},
 });
 
 }  // namespace
@@ -115,6 +132,7 @@ constinit const Dialect megatron_state = {
     .places = places,
     .empty_at = empty_at,
     .templates = templates,
+    .classes = classes,
 };
 
 constinit const Dialect megatron_object = {

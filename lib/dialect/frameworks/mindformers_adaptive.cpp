@@ -42,10 +42,10 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::dynamic, "mindformers' adaptive scale is always dynamic."},
 });
 
-std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
-  std::vector<Sighting> sightings = parameters_named(tree, map, names);
-  std::erase_if(sightings, [](const Sighting& sighting) { return !has_role(sighting, Role::window_index); });
-  return sightings;
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Match> matches = parameters_named(tree, map, names);
+  std::erase_if(matches, [](const Match& match) { return !has_role(match, Role::window_index); });
+  return matches;
 }
 
 constexpr auto policies = std::to_array<PolicyUse>({
@@ -73,7 +73,6 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "mindformers_adaptive",
      .dialect = &mindformers_adaptive_cell,
      .policy = "mindformers_adaptive",
-     .variant = "",
      .endings = ".ckpt",
      .format = "mindspore",
      .fields = template_fields},

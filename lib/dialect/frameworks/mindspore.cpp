@@ -38,12 +38,12 @@ constexpr auto settings = std::to_array<Setting>({
 
 /// Only mindformers keeps its own values of `loss_scale` and `global_batch_size` beside the parameters; alone, the
 /// first is a note that a user's script made.
-std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
-  std::vector<Sighting> sightings = parameters_named(tree, map, names);
-  std::erase_if(sightings, [](const Sighting& sighting) { return has_role(sighting, Role::window_index); });
-  if (sightings.empty() || tree.find(map, "global_batch_size") != nowhere) return sightings;
-  std::erase_if(sightings.front().parts, [](const Sighting::Part& part) { return part.name == "loss_scale"; });
-  return sightings;
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Match> matches = parameters_named(tree, map, names);
+  std::erase_if(matches, [](const Match& match) { return has_role(match, Role::window_index); });
+  if (matches.empty() || tree.find(map, "global_batch_size") != nowhere) return matches;
+  std::erase_if(matches.front().parts, [](const Match::Part& part) { return part.name == "loss_scale"; });
+  return matches;
 }
 
 constexpr auto policies = std::to_array<PolicyUse>({

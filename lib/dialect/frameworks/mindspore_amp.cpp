@@ -30,13 +30,13 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 /// Both words are common: MindSpore's are parameters.
-std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
-  std::vector<Sighting> sightings = parameters_named(tree, map, names);
-  std::erase_if(sightings, [&](const Sighting& sighting) {
-    return std::any_of(sighting.parts.begin(), sighting.parts.end(),
-                       [&](const Sighting::Part& part) { return tree.kind(part.node) != Kind::tensor; });
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Match> matches = parameters_named(tree, map, names);
+  std::erase_if(matches, [&](const Match& match) {
+    return std::any_of(match.parts.begin(), match.parts.end(),
+                       [&](const Match::Part& part) { return tree.kind(part.node) != Kind::tensor; });
   });
-  return sightings;
+  return matches;
 }
 
 constexpr auto policies = std::to_array<PolicyUse>({
@@ -55,7 +55,6 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "mindspore_amp",
      .dialect = &mindspore_amp_scaler,
      .policy = "mindspore_amp",
-     .variant = "",
      .endings = ".ckpt",
      .format = "mindspore",
      .fields = template_fields},

@@ -21,7 +21,7 @@ constexpr Fp8Convention conventions[] = {
 
 }  // namespace
 
-const Dialect modelopt_weight{
+constinit const Dialect modelopt_weight = {
     .name = "modelopt",
     .kind = "fp8",
     .framework = "ModelOpt's NVFP4 weights",

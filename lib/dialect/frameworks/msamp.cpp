@@ -11,27 +11,34 @@ constexpr auto modules = std::to_array<std::string_view>({"msamp"});
 constexpr auto classes = std::to_array<std::string_view>({"ScalingTensor", "ScalingParameter"});
 constexpr auto names = std::to_array<std::string_view>({"scale", "scale_inv", "amax", "amax_counter", "window_size"});
 
-std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
   const NodeId meta = tree.fields(tree.find(map, "meta"));
-  Sighting sighting;
+  Match match;
   for (const std::string_view name : names) {
     const NodeId value = tree.find(meta, name);
-    if (value != nowhere) sighting.parts.push_back({std::string(name), value, {}});
+    if (value != nowhere) match.parts.push_back({std::string(name), value, {}});
   }
   const NodeId type = tree.find(tree.fields(tree.find(meta, "qtype")), "name");
-  if (type != nowhere) sighting.parts.push_back({"qtype", type, {}});
+  if (type != nowhere) match.parts.push_back({"qtype", type, {}});
   if (tree.find(meta, "scale") == nowhere) return {};
-  return {std::move(sighting)};
+  return {std::move(match)};
 }
 
 constexpr auto fp8_rules = std::to_array<Fp8Rule>({{"tensor", "scale", "scale_inv", "amax", {}, fp8_largest_e4m3}});
 constexpr Fp8Convention fp8_conventions[] = {
     {AgeOrder::second, ScaleMeaning::multiplier, ScaleUse::stored_data, fp8_rules},
 };
+constexpr auto named_classes = std::to_array<ClassName>({
+    {"msamp.common.dtype.dtypes", "QType"},
+    {"msamp.common.tensor.hook", "HookManager"},
+    {"msamp.common.tensor.meta", "ScalingMeta"},
+    {"msamp.common.tensor.tensor", "ScalingTensor"},
+    {"msamp.nn.parameter", "ScalingParameter"},
+});
 
 }  // namespace
 
-const Dialect msamp_tensor{
+constinit const Dialect msamp_tensor = {
     .name = "msamp",
     .kind = "fp8",
     .framework = "MS-AMP's ScalingTensor",
@@ -39,6 +46,7 @@ const Dialect msamp_tensor{
     .find_in = find_in,
     .module_parts = modules,
     .class_names = classes,
+    .classes = named_classes,
     .fp8 = {fp8_conventions, "msamp"},
 };
 

@@ -19,7 +19,7 @@ constexpr Fp8Convention conventions[] = {
 
 }  // namespace
 
-const Dialect mxfp4_weight{
+constinit const Dialect mxfp4_weight = {
     .name = "mxfp4",
     .kind = "fp8",
     .framework = "MXFP4 weights, as gpt-oss and Quark keep them",

@@ -55,7 +55,6 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "nemo",
      .dialect = &nemo_state,
      .policy = "nemo",
-     .variant = "",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
      .fields = template_fields},

@@ -55,7 +55,6 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "paddle",
      .dialect = &paddle_state,
      .policy = "paddle",
-     .variant = "",
      .endings = ".pdparams .pdopt .pd",
      .format = "pickle",
      .fields = template_fields,

@@ -37,8 +37,8 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 /// Scalers by their variables' number.
-std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
-  std::map<unsigned, Sighting> by_number;
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::map<unsigned, Match> by_number;
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     if (tree.kind(pairs[i]) != Kind::string) continue;
@@ -46,11 +46,11 @@ std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
     const auto variable = static_variable(name);
     if (variable) by_number[variable->number].parts.push_back({std::string(name), pairs[i + 1], variable->role});
   }
-  std::vector<Sighting> sightings;
-  for (auto& [number, sighting] : by_number) {
-    if (sighting.parts.size() == variables.size()) sightings.push_back(std::move(sighting));
+  std::vector<Match> matches;
+  for (auto& [number, match] : by_number) {
+    if (match.parts.size() == variables.size()) matches.push_back(std::move(match));
   }
-  return sightings;
+  return matches;
 }
 
 constexpr auto policies = std::to_array<PolicyUse>({
@@ -75,7 +75,6 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "paddle_static",
      .dialect = &paddle_static_variables,
      .policy = "paddle_static",
-     .variant = "",
      .endings = ".pdparams .pdopt",
      .format = "pickle",
      .fields = template_fields},

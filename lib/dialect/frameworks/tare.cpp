@@ -123,28 +123,28 @@ class Reader {
  public:
   Reader(const Tree& tree, NodeId map) : tree_(tree), map_(map), roles_(tree.find(map, "roles")) {}
 
-  Sighting read(std::string path) {
-    Sighting sighting;
-    sighting.path = std::move(path);
+  Match read(std::string path) {
+    Match match;
+    match.path = std::move(path);
     const std::string policy = text_under(tree_, map_, policy_field);
-    sighting.dialect = &dialect_of(policy);
+    match.dialect = &dialect_of(policy);
     if (policy.empty() || policy.size() > limits::max_text_value_bytes) {
-      sighting.problem = "a state of tare's whose policy is no name";
-      return sighting;
+      match.problem = "a state of tare's whose policy is no name";
+      return match;
     }
     if (find_fp8_policy(policy) != nullptr) {
-      sighting.problem = "FP8 state of tare's own is loaded and injected (tare fp8 inject), not shown or edited";
-      return sighting;
+      match.problem = "FP8 state of tare's own is loaded and injected (tare fp8 inject), not shown or edited";
+      return match;
     }
     try {
       spec_ = policy_of(named(policy));
     } catch (const Error& error) {
-      sighting.problem = error.what();
+      match.problem = error.what();
     }
-    add_policy(sighting);
-    for (const Section& section : sections) add(sighting, section.name);
-    if (sighting.problem.empty()) sighting.problem = problem_;
-    return sighting;
+    add_policy(match);
+    for (const Section& section : sections) add(match, section.name);
+    if (match.problem.empty()) match.problem = problem_;
+    return match;
   }
 
  private:
@@ -161,21 +161,21 @@ class Reader {
     return state;
   }
 
-  void add_policy(Sighting& sighting) const {
+  void add_policy(Match& match) const {
     NodeId node = tree_.find(map_, policy_field);
     if (node == nowhere) node = tree_.find(map_, "@policy");
-    if (node != nowhere) sighting.parts.push_back({std::string(policy_field), node});
+    if (node != nowhere) match.parts.push_back({std::string(policy_field), node});
   }
 
-  void add(Sighting& sighting, std::string_view section) {
+  void add(Match& match, std::string_view section) {
     const auto pairs = tree_.items(tree_.find(map_, section));
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
       const std::string key = tree_.key_text(pairs[i]);
       if (key.starts_with('@')) continue;  // HDF5's attributes say what a value is
-      Sighting::Part part{fmt::format("{}.{}", section, key), pairs[i + 1], role_of(section, key)};
+      Match::Part part{fmt::format("{}.{}", section, key), pairs[i + 1], role_of(section, key)};
       part.value = value_in(tree_, part.node);
       if (part.role) add_mirror(part);
-      sighting.parts.push_back(std::move(part));
+      match.parts.push_back(std::move(part));
     }
   }
 
@@ -190,7 +190,7 @@ class Reader {
   }
 
   /// The role that repeats a value; a policy may give one role to a parameter and a field, of which the field has it.
-  void add_mirror(Sighting::Part& part) {
+  void add_mirror(Match::Part& part) {
     const NodeId role = tree_.find(roles_, name(*part.role));
     if (role == nowhere || !mirrored_.insert({*part.role, role}).second) return;
     part.mirror = role;
@@ -214,18 +214,18 @@ class Reader {
   std::string problem_;
 };
 
-std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId root) {
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId root) {
   if (map != root) return {};
   if (is_state(tree, map)) return {Reader(tree, map).read("")};
   if (text_under(tree, map, "schema") != states_schema) return {};
-  std::vector<Sighting> sightings;
+  std::vector<Match> matches;
   for (const NodeId item : tree.items(tree.find(map, "states"))) {
     const NodeId state = tree.find(item, "state");
     if (is_state(tree, state)) {
-      sightings.push_back(Reader(tree, state).read(text_under(tree, item, "path")));
+      matches.push_back(Reader(tree, state).read(text_under(tree, item, "path")));
     }
   }
-  return sightings;
+  return matches;
 }
 
 }  // namespace

@@ -87,7 +87,6 @@ constexpr auto templates = std::to_array<StateTemplate>({
     {.name = "torch",
      .dialect = &torch_state,
      .policy = "torch",
-     .variant = "",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
      .fields = template_fields,

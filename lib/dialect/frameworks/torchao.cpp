@@ -25,7 +25,7 @@ bool is_buffer(std::string_view name) {
 }
 
 /// Buffers stand in the state dict as MODULE.BUFFER, or in a dict of the module's own.
-std::vector<Sighting> find_buffers(const Tree& tree, NodeId map, NodeId) {
+std::vector<Match> find_buffers(const Tree& tree, NodeId map, NodeId) {
   return parts_by_module(tree, map,
                          [](const ModuleKey& key) { return key.name.starts_with(buffer_mark) && is_buffer(key.name); });
 }
@@ -39,12 +39,12 @@ bool is_float8(const Tree& tree, NodeId node) {
 
 /// The attributes of a Float8Tensor, MXTensor or NVFP4Tensor: its bytes, and what they are multiplied with. 4 bits are
 /// packed to plain bytes, and their blocks' scales are FP8; plain bytes with other scales are integers.
-std::vector<Sighting> find_weight(const Tree& tree, NodeId map, NodeId) {
+std::vector<Match> find_weight(const Tree& tree, NodeId map, NodeId) {
   const NodeId scale = tree.find(map, "scale");
   const NodeId bytes = tree.find(map, "qdata");
   if (scale == nowhere || bytes == nowhere || tree.kind(scale) != Kind::tensor) return {};
   if (!is_float8(tree, bytes) && !is_float8(tree, scale)) return {};
-  Sighting weight;
+  Match weight;
   for (const std::string_view name : weight_scales) {
     const NodeId node = tree.find(map, name);
     if (node != nowhere && tree.kind(node) == Kind::tensor) weight.parts.push_back({std::string(name), node, {}});
@@ -82,10 +82,17 @@ constexpr auto weight_rules = std::to_array<Fp8Rule>({
 constexpr Fp8Convention weight_conventions[] = {
     {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, weight_rules},
 };
+constexpr auto classes = std::to_array<ClassName>({
+    {"torchao.optim.subclass_fp8", "OptimStateFp8"},
+    {"torchao.prototype.mx_formats.mx_tensor", "MXTensor"},
+    {"torchao.prototype.mx_formats.nvfp4_tensor", "NVFP4Tensor"},
+    {"torchao.quantization", "Float8Tensor"},
+    {"torchao.quantization.quantize_.common.kernel_preference", "KernelPreference"},
+});
 
 }  // namespace
 
-const Dialect torchao_delayed_state{
+constinit const Dialect torchao_delayed_state = {
     .name = "torchao_delayed",
     .kind = "fp8",
     .framework = "torchao's delayed scaling",
@@ -93,19 +100,20 @@ const Dialect torchao_delayed_state{
     .fp8 = {delayed_conventions, {}, next_scale},
 };
 
-const Dialect torchao_weight{
+constinit const Dialect torchao_weight = {
     .name = "torchao",
     .kind = "fp8",
     .framework = "torchao's Float8Tensor, MXTensor and NVFP4Tensor",
     .form = Form::object,
     .find_in = find_weight,
     .class_names = rebuilt,
+    .classes = classes,
     .fp8 = {weight_conventions},
 };
 
 /// Where it flattens its tensors for safetensors: _weight_qdata and _weight_scale. Source:
 /// torchao/prototype/safetensors/safetensors_support.py.
-const Dialect torchao_flat_weight{
+constinit const Dialect torchao_flat_weight = {
     .name = "torchao",
     .kind = "fp8",
     .framework = "torchao's tensors in safetensors",

@@ -31,7 +31,7 @@ bool is_scalar(Kind kind) {
 
 class StateReader {
  public:
-  StateReader(const Tree& tree, std::vector<Sighting::Part>& parts) : tree_(tree), parts_(parts) {}
+  StateReader(const Tree& tree, std::vector<Match::Part>& parts) : tree_(tree), parts_(parts) {}
 
   void read(NodeId state) {
     const auto items = tree_.items(state);
@@ -98,50 +98,50 @@ class StateReader {
   }
 
   const Tree& tree_;
-  std::vector<Sighting::Part>& parts_;
+  std::vector<Match::Part>& parts_;
 };
 
-bool has_scales(const std::vector<Sighting::Part>& parts) {
+bool has_scales(const std::vector<Match::Part>& parts) {
   return std::any_of(parts.begin(), parts.end(),
-                     [](const Sighting::Part& part) { return part.name.starts_with("scale_"); });
+                     [](const Match::Part& part) { return part.name.starts_with("scale_"); });
 }
 
 /// The parts of a state; none where it holds no scales: other recipes keep nothing between steps, their extra state is
 /// empty, or a recipe alone.
-std::vector<Sighting::Part> parts_of(const Tree& tree, NodeId state) {
-  std::vector<Sighting::Part> parts;
+std::vector<Match::Part> parts_of(const Tree& tree, NodeId state) {
+  std::vector<Match::Part> parts;
   StateReader(tree, parts).read(state);
-  return has_scales(parts) ? parts : std::vector<Sighting::Part>();
+  return has_scales(parts) ? parts : std::vector<Match::Part>();
 }
 
-std::vector<Sighting::Part> parts_in(const Tree& document) {
+std::vector<Match::Part> parts_in(const Tree& document) {
   return parts_of(document, document.root);
 }
 
-Sighting sighting_of(const Tree& tree, std::string key, NodeId value) {
-  Sighting sighting;
-  sighting.path = std::move(key);
-  const NodeId state = unwrapped_extra_state(tree, value, sighting.path);
+Match sighting_of(const Tree& tree, std::string key, NodeId value) {
+  Match match;
+  match.path = std::move(key);
+  const NodeId state = unwrapped_extra_state(tree, value, match.path);
   const Kind kind = tree.kind(state);
   if (kind == Kind::map || kind == Kind::list) {
-    sighting.parts = parts_of(tree, state);
+    match.parts = parts_of(tree, state);
   } else {
-    sighting.holder = state;
-    sighting.parts_in = parts_in;
+    match.holder = state;
+    match.parts_in = parts_in;
   }
-  return sighting;
+  return match;
 }
 
 /// TransformerEngine for Paddle, up to 1.13: a pickle in an array under this key.
 constexpr std::string_view paddle_key = "fp8_state";
 
-std::vector<Sighting> find_in(const Tree& tree, NodeId map, NodeId) {
-  std::vector<Sighting> found;
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::vector<Match> found;
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     if (tree.kind(pairs[i]) != Kind::string) continue;
     if (tree.text(pairs[i]).ends_with(paddle_key) && tree.kind(pairs[i + 1]) == Kind::array) {
-      Sighting& unread = found.emplace_back();
+      Match& unread = found.emplace_back();
       unread.path = tree.text(pairs[i]);
       unread.problem = "TransformerEngine's FP8 state for Paddle is not read";
     }
@@ -178,6 +178,17 @@ float next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
   return kernels::fp8::next_scale(kernels::fp8::TransformerEngineParams{.two_to_margin = two_to_margin}, stored, amax,
                                   fp8_max);
 }
+constexpr auto classes = std::to_array<ClassName>({
+    {"transformer_engine.common.recipe", "CustomRecipe"},
+    {"transformer_engine.common.recipe", "DelayedScaling"},
+    {"transformer_engine.common.recipe", "Float8BlockScaling"},
+    {"transformer_engine.common.recipe", "Float8CurrentScaling"},
+    {"transformer_engine.common.recipe", "Format"},
+    {"transformer_engine.common.recipe", "MMParams"},
+    {"transformer_engine.common.recipe", "MXFP8BlockScaling"},
+    {"transformer_engine.common.recipe", "NVFP4BlockScaling"},
+    {"transformer_engine.common.recipe", "_FormatHelper"},
+});
 
 }  // namespace
 
@@ -195,11 +206,12 @@ NodeId unwrapped_extra_state(const Tree& tree, NodeId value, std::string& path) 
   return items.front();
 }
 
-const Dialect transformer_engine_state{
+constinit const Dialect transformer_engine_state = {
     .name = "transformer_engine",
     .kind = "fp8",
     .framework = "TransformerEngine's delayed scaling",
     .find_in = find_in,
+    .classes = classes,
     .fp8 = {conventions, "transformer_engine", next_scale, HistoryResize::rows},
 };
 

@@ -1,6 +1,7 @@
 // What each name is, told by tables: gadgets, the names of real checkpoints, the classes of frameworks.
 #include "lib/attest/verdict.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -77,7 +78,8 @@ TEST_CASE("the names of real checkpoints are what they were found to be") {
 TEST_CASE("no class that is listed, and nothing that weights_only takes, is dangerous") {
   std::size_t count = 0;
   for (const FrameworkTable& table : framework_tables()) {
-    for (const FrameworkClass& listed : table.classes) {
+    CHECK(std::ranges::is_sorted(table.classes));
+    for (const ClassName& listed : table.classes) {
       INFO(table.framework << ": " << listed.module << " " << listed.name);
       CHECK(!is_dangerous_global(listed.module, listed.name));
       CHECK(verdict(listed.module, listed.name) <= Verdict::framework);

@@ -1,4 +1,6 @@
 // What a path leads to: files, rank folders, runs, and what is wrong with them.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lib/base/error.hpp"
@@ -312,6 +314,26 @@ TEST_CASE("a folder of runs is refused with their names") {
   }
   scratch.copy(lone_scaler, "runs/scaler.pt");
   CHECK(open_checkpoint(scratch.path("runs"), {}).scalers.size() > 1);
+}
+
+TEST_CASE("a folder of runs is refused however deep they lie, and unless a file lies in none") {
+  const Scratch scratch;
+  for (const char* run : {"all/a/logs/run", "all/b", "all/c/logs"}) {
+    for (const char* step : {"500", "1000"}) {
+      scratch.copy(lone_scaler, fmt::format("{}/checkpoint-{}/scaler.pt", run, step));
+    }
+  }
+  try {
+    open_checkpoint(scratch.path("all"), {});
+    FAIL("not refused");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()) == scratch.path("all") + ": 3 runs are in this folder");
+    CHECK(error.hint == fmt::format("give one of them: {}, {}, {}", scratch.path("all/a/logs/run"),
+                                    scratch.path("all/b"), scratch.path("all/c/logs")));
+  }
+  CHECK(paths(open_checkpoint(scratch.path("all/a"), {})) == Paths{"logs/run/checkpoint-1000/scaler.pt"});
+  scratch.copy(lone_scaler, "all/c/best/scaler.pt");
+  CHECK(open_checkpoint(scratch.path("all"), {}).files.size() == 7);
 }
 
 TEST_CASE("a Trainer's checkpoint may hold DeepSpeed's, with a pointer of its own") {

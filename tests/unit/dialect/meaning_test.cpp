@@ -167,6 +167,13 @@ TEST_CASE("a scale outside its own bounds is told, with the bound") {
         "scale 64.0 is below the minimum 128.0, to which the next overflow raises it");
 }
 
+TEST_CASE("a flag that says static is told where the class moves the scale all the same") {
+  CHECK(codes(scaler_of(deepspeed_object, {{Role::dynamic, 0}, {Role::step, 5}})) == Codes{"dynamic-without-effect"});
+  CHECK(codes(scaler_of(deepspeed_object, {{Role::dynamic, 1}, {Role::step, 5}})).empty());
+  CHECK(codes(scaler_of(deepspeed_object, {{Role::dynamic, 0}})).empty());  // a pickled LossScaler
+  CHECK(codes(scaler_of(deepspeed_part, {{Role::dynamic, 0}, {Role::step, 5}})).empty());
+}
+
 TEST_CASE("factors and intervals that cannot work are told") {
   CHECK(codes(scaler_of(torch_state, {{Role::growth_factor, 1.0}})) == Codes{"growth-factor-too-small"});
   CHECK(codes(scaler_of(torch_state, {{Role::backoff_factor, 1.0}})) == Codes{"backoff-factor-out-of-range"});

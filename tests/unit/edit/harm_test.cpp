@@ -55,6 +55,14 @@ TEST_CASE("a counter at the interval is told, unless the same edit makes room") 
   CHECK(harms(torch, {{"window", "10"}, {"growth_tracker", "0"}}).empty());
 }
 
+TEST_CASE("switching a scaler off by a flag that its class never looks at is told") {
+  CHECK(
+      harms(deepspeed, {{"dynamic", "false"}}) ==
+      Messages{
+          "dynamic is false, and DeepSpeed's ZeRO loss scaler moves the scale all the same: its class tells, not this "
+          "flag"});
+}
+
 TEST_CASE("a scale outside its own bounds is told") {
   CHECK(harms(deepspeed, {{"scale", "1"}}).empty());
   CHECK(harms(deepspeed, {{"min_scale", "2^40"}}).size() == 1);

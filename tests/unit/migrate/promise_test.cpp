@@ -91,9 +91,10 @@ ScalerState in_file(const NewFilePlan& plan, const std::string& path) {
 void require_account(const rule::RunningState& source, const NewFilePlan& plan, const ScalerState& file) {
   const ScalerState given = to_state(source);
   for (const ConvertedValue& value : plan.migration.conversion.values) {
-    if (!value.key.starts_with("fields.") || value.fate == Fate::lost || value.fate == Fate::implied) continue;
-    if (value.fate == Fate::defaulted) continue;
-    INFO(name(value.fate) << " " << value.key);
+    if (!value.key.starts_with("fields.") || value.outcome == Outcome::lost || value.outcome == Outcome::implied)
+      continue;
+    if (value.outcome == Outcome::defaulted) continue;
+    INFO(name(value.outcome) << " " << value.key);
     CHECK(find(file, value.key) != nullptr);
   }
   for (const auto& field : given.fields) {

@@ -73,7 +73,7 @@ bool is_alike(const StateValue& a, const StateValue& b) {
 
 bool is_accounted_for(const Conversion& conversion, const std::string& key) {
   return std::any_of(conversion.values.begin(), conversion.values.end(), [&](const ConvertedValue& value) {
-    return (value.key == key || value.source_key == key) && value.fate != Fate::carried;
+    return (value.key == key || value.source_key == key) && value.outcome != Outcome::carried;
   });
 }
 
@@ -159,9 +159,9 @@ TEST_CASE("Rules of one family part at their bounds alone; a hysteresis that the
 
 TEST_CASE("A torch state keeps its clean steps in flax, which counts one more and takes the interval one less") {
   const Conversion conversion = convert(torch_state(4096.0, 42), {"flax", "", {}});
-  CHECK(value_of(conversion, "fields.scale").fate == Fate::carried);
+  CHECK(value_of(conversion, "fields.scale").outcome == Outcome::carried);
   CHECK(get(conversion.state, "growth_interval") == StateValue(std::int64_t{1999}));
-  CHECK(value_of(conversion, "params.growth_interval").fate == Fate::converted);
+  CHECK(value_of(conversion, "params.growth_interval").outcome == Outcome::converted);
   CHECK(get(conversion.state, "fin_steps") == StateValue(std::int64_t{42}));
   CHECK(clean_steps_to_growth(start_from(conversion.state)) == 1958);
 }
@@ -173,13 +173,13 @@ TEST_CASE("DeepSpeed's ZeRO counts from its last overflow: the account gives the
   CHECK(get(conversion.state, "scale_window") == StateValue(std::int64_t{2000}));
   CHECK(get(conversion.state, "hysteresis") == StateValue(std::int64_t{1}));
   CHECK(value_of(conversion, "fields.last_overflow_iter").why == "43 - 1 - 43: so that 1958 clean steps are left");
-  CHECK(value_of(conversion, "params.min_scale").fate == Fate::defaulted);
+  CHECK(value_of(conversion, "params.min_scale").outcome == Outcome::defaulted);
 }
 
 TEST_CASE("A scale above apex's ceiling is clamped, and the account says by what") {
   const Conversion conversion = convert(torch_state(0x1p32, 0), {"apex", "", {}});
   const ConvertedValue& scale = value_of(conversion, "fields.loss_scale");
-  CHECK(scale.fate == Fate::clamped);
+  CHECK(scale.outcome == Outcome::clamped);
   CHECK(scale.after == StateValue(0x1p24));
   CHECK(scale.why == "max_loss_scale is 16777216.0");
 }
@@ -198,12 +198,12 @@ TEST_CASE("What the source does not hold is assumed and named, unless the user g
   megatron.fields.set("growth_tracker", std::int64_t{7});
   megatron.fields.set("hysteresis_tracker", std::int64_t{2});
   const Conversion assumed = convert(megatron, {"torch", "", {}});
-  CHECK(value_of(assumed, "params.growth_interval").fate == Fate::assumed);
+  CHECK(value_of(assumed, "params.growth_interval").outcome == Outcome::assumed);
   CHECK(get(assumed.state, "growth_interval") == StateValue(std::int64_t{1000}));
   StateSection given;
   given.set("window", StateValue(std::int64_t{500}));
   const Conversion told = convert(megatron, {"torch", "", given});
-  CHECK(value_of(told, "params.growth_interval").fate == Fate::given);
+  CHECK(value_of(told, "params.growth_interval").outcome == Outcome::given);
   CHECK(get(told.state, "growth_interval") == StateValue(std::int64_t{500}));
   CHECK(told.divergence);  // torch backs off at the first overflow
 }
@@ -218,7 +218,7 @@ TEST_CASE("Into mindformers' adaptive window goes the nearest level, with the pe
   ScalerState exact = torch_state(4096.0, 42);
   exact.params.set("growth_interval", std::int64_t{100});
   const Conversion carried = convert(exact, {"mindformers_adaptive", "", {}});
-  CHECK(value_of(carried, "fields.scale_window").fate == Fate::carried);
+  CHECK(value_of(carried, "fields.scale_window").outcome == Outcome::carried);
   CHECK(get(carried.state, "list_index") == StateValue(std::int64_t{4}));
 }
 

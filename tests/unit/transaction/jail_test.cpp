@@ -250,7 +250,7 @@ class Enemy {
   FileRecord record() {
     FileRecord file;
     file.name = names[below(names.size())];
-    file.way = sometimes() ? Way::in_place : Way::rewritten;
+    file.write_method = sometimes() ? WriteMethod::in_place : WriteMethod::rewritten;
     file.mode = sometimes() ? 04755 : 0644;
     file.size_before = file.size_after = 100;
     file.mtime_before = file.mtime_after = {5, 6};
@@ -261,12 +261,12 @@ class Enemy {
     const auto from = now.begin() + offset;
     Swap swap{offset, noise(8, below(50)), Bytes(from, from + 8)};
     if (sometimes()) std::swap(swap.before, swap.after);
-    if (file.way == Way::rewritten && sometimes()) {
+    if (file.write_method == WriteMethod::rewritten && sometimes()) {
       swap.before.resize(3);
       file.size_before -= 5;
     }
     file.swaps = {swap};
-    if (file.way == Way::in_place && sometimes()) {
+    if (file.write_method == WriteMethod::in_place && sometimes()) {
       file.tail = noise(20, 1);
       (sometimes() ? file.size_after : file.size_before) += 20;
     }
@@ -276,7 +276,7 @@ class Enemy {
 
   void plant_parts(const Journal& journal, std::size_t index) {
     const FileRecord& file = journal.files[index];
-    if (file.way != Way::rewritten || file.swaps.empty()) return;
+    if (file.write_method != WriteMethod::rewritten || file.swaps.empty()) return;
     for (const char* what : {"old", "new"}) {
       if (sometimes()) continue;
       Bytes bytes = noise(file.size_before < 200 ? file.size_before : 100, 4);

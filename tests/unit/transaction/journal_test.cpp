@@ -17,9 +17,10 @@ Journal sample() {
   journal.when = {1'700'000'000, 5};
   journal.edited = {1'600'000'000, 999'999'999};
   journal.fields = {{"a/b.pt", "scaler", "scale", "65536.0", "inf"}, {"c.pt", "", "x", "", "\xff\n"}};
-  FileRecord grown{"a/b.pt", Way::in_place, 77, 100, 110, {-5, 1}, {6, 2}, 0640, {}, noise(10, 1), 7, {20, 20, 80, 9}};
+  FileRecord grown{"a/b.pt", WriteMethod::in_place, 77, 100, 110, {-5, 1}, {6, 2}, 0640, {}, noise(10, 1),
+                   7,        {20, 20, 80, 9}};
   grown.swaps = {{3, noise(8, 2), noise(8, 3)}, {50, noise(1, 4), noise(1, 5)}};
-  FileRecord rewritten{"c.pt", Way::rewritten, 78, 100, 103, {1, 0}, {2, 0}, 0400, {}, {}, 0, {30, 33, 70, 8}};
+  FileRecord rewritten{"c.pt", WriteMethod::rewritten, 78, 100, 103, {1, 0}, {2, 0}, 0400, {}, {}, 0, {30, 33, 70, 8}};
   rewritten.swaps = {{3, noise(2, 6), noise(5, 7)}};
   journal.files = {grown, rewritten};
   return journal;
@@ -52,7 +53,7 @@ TEST_CASE("a journal reads back as it was written") {
   CHECK(file.tail == noise(10, 1));
   CHECK(file.tail_body == 7);
   CHECK(file.witness.crc == 9);
-  CHECK(back->files[1].way == Way::rewritten);
+  CHECK(back->files[1].write_method == WriteMethod::rewritten);
   CHECK(back->files[1].witness.offset_after == 33);
   CHECK(encoded(*back, own_key()) == encoded(journal, own_key()));
 }

@@ -36,7 +36,7 @@ struct Interrupted {
   }
 
   Scene scene;
-  std::map<std::string, FileState> old;
+  std::map<std::string, FileContent> old;
   SimulatedDisk disk;
 };
 
@@ -252,7 +252,7 @@ TEST_CASE("a journal that contradicts itself is refused") {
       [](FileRecord& record) { record.swaps.push_back(record.swaps[0]); },
       [](FileRecord& record) { record.tail = noise(3, 1); },
       [](FileRecord& record) { record.tail_body = 1; },
-      [](FileRecord& record) { record.way = Way::rewritten, record.swaps.clear(); },
+      [](FileRecord& record) { record.write_method = WriteMethod::rewritten, record.swaps.clear(); },
       [](FileRecord& record) { record.mtime_before.tv_nsec = 1'073'741'823; },
       [](FileRecord& record) { record.witness.size = UINT64_MAX; },
       [](FileRecord& record) { record.witness.offset_before = UINT64_MAX, record.witness.size = 1; },

@@ -152,15 +152,15 @@ Bytes changed(const Bytes& before, const FileChange& change) {
   return after;
 }
 
-std::map<std::string, FileState> states(const SimulatedDisk& disk, const std::vector<FileEdit>& edits) {
-  std::map<std::string, FileState> all;
+std::map<std::string, FileContent> states(const SimulatedDisk& disk, const std::vector<FileEdit>& edits) {
+  std::map<std::string, FileContent> all;
   for (const FileEdit& edit : edits) {
     all[edit.path] = {disk.bytes(edit.path), disk.mode(edit.path), disk.mtime(edit.path)};
   }
   return all;
 }
 
-bool all_old(const SimulatedDisk& disk, const std::map<std::string, FileState>& old) {
+bool all_old(const SimulatedDisk& disk, const std::map<std::string, FileContent>& old) {
   for (const auto& [path, state] : old) {
     if (!disk.has(path) || disk.bytes(path) != state.bytes || disk.mode(path) != state.mode) return false;
     if (!same_moment(disk.mtime(path), state.mtime)) return false;
@@ -168,10 +168,10 @@ bool all_old(const SimulatedDisk& disk, const std::map<std::string, FileState>& 
   return true;
 }
 
-bool all_new(const SimulatedDisk& disk, const std::map<std::string, FileState>& old,
+bool all_new(const SimulatedDisk& disk, const std::map<std::string, FileContent>& old,
              const std::vector<FileEdit>& edits) {
   for (const FileEdit& edit : edits) {
-    const FileState& state = old.at(edit.path);
+    const FileContent& state = old.at(edit.path);
     if (!disk.has(edit.path) || disk.mode(edit.path) != state.mode) return false;
     if (disk.bytes(edit.path) != changed(state.bytes, edit.change)) return false;
   }

@@ -24,7 +24,7 @@ Bytes noise(std::size_t size, std::uint32_t seed);
 
 Patch patch_of(const Bytes& file, std::uint64_t offset, const Bytes& after);
 
-struct FileState {
+struct FileContent {
   Bytes bytes;
   mode_t mode = 0;
   timespec mtime{};
@@ -47,11 +47,11 @@ Scene rank_scene(const char* name, std::uint32_t count);
 /// What the change makes of the bytes, worked out by itself.
 Bytes changed(const Bytes& before, const FileChange& change);
 
-std::map<std::string, FileState> states(const SimulatedDisk& disk, const std::vector<FileEdit>& edits);
+std::map<std::string, FileContent> states(const SimulatedDisk& disk, const std::vector<FileEdit>& edits);
 
 /// All bytes and modes; of the old state the times too.
-bool all_old(const SimulatedDisk& disk, const std::map<std::string, FileState>& old);
-bool all_new(const SimulatedDisk& disk, const std::map<std::string, FileState>& old,
+bool all_old(const SimulatedDisk& disk, const std::map<std::string, FileContent>& old);
+bool all_new(const SimulatedDisk& disk, const std::map<std::string, FileContent>& old,
              const std::vector<FileEdit>& edits);
 
 inline constexpr const char* home = "/run/ckpt";
