@@ -1,8 +1,8 @@
 // The kernels by name: a .cu file defines each group, Device launches them. Nothing here needs nvcc.
 #pragma once
 
-#include "kernels/cuda/simt.hpp"
 #include "kernels/dtype.hpp"
+#include "kernels/simt.hpp"
 
 namespace tare::kernels::cuda {
 

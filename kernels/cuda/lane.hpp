@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/cuda/element.hpp"
+#include "kernels/element.hpp"
 #include "kernels/fold.hpp"
 
 namespace tare::kernels::cuda {

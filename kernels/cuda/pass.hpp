@@ -9,10 +9,10 @@
 #pragma once
 
 #include "kernels/cuda/lane.hpp"
-#include "kernels/cuda/simt.hpp"
 #include "kernels/fold.hpp"
 #include "kernels/magnitude.hpp"
 #include "kernels/scaler_core.hpp"
+#include "kernels/simt.hpp"
 #include "kernels/work_list.hpp"
 
 namespace tare::kernels::cuda {

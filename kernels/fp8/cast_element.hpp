@@ -1,7 +1,7 @@
 // One element to fp8 and back, the same on host and device.
 #pragma once
 
-#include "kernels/cuda/element.hpp"
+#include "kernels/element.hpp"
 
 namespace tare::kernels::fp8 {
 

@@ -2,8 +2,8 @@
 // eight lanes a slot, whatever the length of the history.
 #pragma once
 
-#include "kernels/cuda/simt.hpp"
 #include "kernels/fp8/rules.hpp"
+#include "kernels/simt.hpp"
 
 namespace tare::kernels::fp8 {
 

@@ -16,6 +16,7 @@
 #include "lib/attest/other_nature.hpp"
 #include "lib/attest/whole_items.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"

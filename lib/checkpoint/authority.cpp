@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/names.hpp"
 
@@ -17,16 +18,12 @@ constexpr std::string_view common_items = "common_state/";
 constexpr std::string_view common_file = "common.pt";
 constexpr std::string_view group_word = "dp_group_idx_";
 
-std::string folder_of(const std::string& path) {
-  return path.substr(0, path.size() - file_name(path).size());
-}
-
 bool has_file(const std::vector<CheckpointFile>& files, const std::string& path) {
   return std::any_of(files.begin(), files.end(), [&](const CheckpointFile& file) { return file.path == path; });
 }
 
 Authority settled(const FoundScaler& scaler, const std::string& path, const std::vector<CheckpointFile>& files) {
-  if (scaler.path.starts_with(common_items) && has_file(files, folder_of(path).append(common_file))) {
+  if (scaler.path.starts_with(common_items) && has_file(files, std::string(folder_prefix(path)).append(common_file))) {
     return Authority::no_rank;
   }
   const bool is_open = scaler.authority == Authority::unknown || scaler.authority == Authority::every_rank;

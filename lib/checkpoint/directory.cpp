@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/checkpoint/names.hpp"
 
 namespace tare {

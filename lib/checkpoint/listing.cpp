@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/checkpoint/last_saved.hpp"
 #include "lib/checkpoint/names.hpp"

@@ -1,4 +1,5 @@
 #include "lib/checkpoint/names.hpp"
+#include "lib/base/file_path.hpp"
 
 #include <algorithm>
 #include <array>
@@ -147,11 +148,6 @@ bool is_plain_relative(std::string_view name) {
     name.remove_prefix(std::min(slash + 1, name.size()));
   }
   return true;
-}
-
-std::string_view file_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 std::string extension(std::string_view path) {

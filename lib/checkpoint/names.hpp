@@ -30,8 +30,6 @@ std::optional<std::string> rank_group(std::string_view path);
 /// Neither absolute nor empty, and no part is "..": all that a name stored in a file may be.
 bool is_plain_relative(std::string_view name);
 
-/// The part behind the last slash.
-std::string_view file_name(std::string_view path);
 /// In lower case, with the dot; empty where there is none.
 std::string extension(std::string_view path);
 

@@ -12,6 +12,7 @@
 
 #include "lib/base/alike.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/checkpoint/authority.hpp"
 #include "lib/checkpoint/checkpoint.hpp"

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/numbered_parts.hpp"

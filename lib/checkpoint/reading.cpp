@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "lib/base/file_path.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"

@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_identity.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/source.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/saves.hpp"

@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/dialect/release_keys.hpp"
 
 namespace tare {
 namespace {
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 /// A state in the older of torch's formats is the same state.
 bool is_format(const StateTemplate& form, std::string_view format) {

@@ -2,6 +2,7 @@
 // it is.
 #include "lib/dialect/place.hpp"
 
+#include "lib/base/file_path.hpp"
 #include "lib/dialect/release_keys.hpp"
 
 namespace tare {
@@ -10,11 +11,6 @@ namespace {
 bool fits(std::string_view pattern, std::string_view text) {
   if (pattern.empty() || !pattern.ends_with('*')) return pattern == text;
   return text.starts_with(pattern.substr(0, pattern.size() - 1));
-}
-
-std::string_view file_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/base/file_path.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
 

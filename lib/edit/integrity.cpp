@@ -9,10 +9,12 @@
 #include <optional>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/sha256.hpp"
 #include "lib/base/source.hpp"
 #include "lib/container/preview.hpp"
+#include "lib/json/reader.hpp"
 
 namespace tare {
 namespace {
@@ -31,28 +33,10 @@ std::string digest_of(const Source& source) {
   return sum.finish();
 }
 
-/// Behind the blanks and one `wanted` character from `at` on; npos where something else stands there.
-std::size_t behind(std::string_view text, std::size_t at, char wanted) {
-  at = text.find_first_not_of(" \t\r\n", at);
-  return at != text.npos && text[at] == wanted ? at + 1 : text.npos;
-}
-
-/// Where the string begins that stands under `key`; npos where none does. Keys are looked for as they are: the names of
-/// a checkpoint's files need no escapes.
-std::size_t value_of(std::string_view text, std::string_view key) {
-  const std::string quoted = fmt::format("\"{}\"", key);
-  for (std::size_t at = text.find(quoted); at != text.npos; at = text.find(quoted, at + 1)) {
-    std::size_t value = behind(text, at + quoted.size(), ':');
-    if (value != text.npos) value = behind(text, value, '"');
-    if (value != text.npos) return value;
-  }
-  return text.npos;
-}
-
 struct Manifest {
   std::string path;
   std::shared_ptr<const FileSource> source;
-  std::string text;
+  PlainTree contents;
 };
 
 std::optional<Manifest> manifest_in(const std::string& folder) {
@@ -61,22 +45,28 @@ std::optional<Manifest> manifest_in(const std::string& folder) {
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   auto source = std::make_shared<const FileSource>(path);
   if (source->size() > limits::max_small_text_bytes) return std::nullopt;
-  const Bytes bytes = source->read({0, source->size()});
-  std::string text(as_text(bytes));
-  const std::size_t algorithm = value_of(text, "algorithm");
-  if (algorithm != text.npos && !std::string_view(text).substr(algorithm).starts_with("sha256\"")) {
+  PlainTree contents = read_json(source->read({0, source->size()}), path);
+  const Tree& tree = contents.tree();
+  const NodeId algorithm = tree.find(tree.root, "algorithm");
+  if (algorithm != nowhere && (tree.kind(algorithm) != Kind::string || tree.text(algorithm) != "sha256")) {
     throw Error(Status::unsupported, fmt::format("{}: vouches for the files by something else than SHA-256", path),
                 "remove it if nothing checks it, and edit again");
   }
-  return Manifest{std::move(path), std::move(source), std::move(text)};
+  return Manifest{std::move(path), std::move(source), std::move(contents)};
 }
 
 /// The patch that renews one file's digest; nothing where the manifest does not list the file.
 std::optional<Patch> renewed(const Manifest& manifest, const FileEdit& edit, const IntegrityOptions& options) {
-  const std::string name = edit.path.substr(edit.path.rfind('/') + 1);
-  const std::size_t at = value_of(manifest.text, name);
-  if (at == std::string::npos || manifest.text.size() - at < digest_size) return std::nullopt;
-  const std::string listed = manifest.text.substr(at, digest_size);
+  const std::string name(file_name(edit.path));
+  const Tree& tree = manifest.contents.tree();
+  const NodeId digest = tree.find(tree.find(tree.root, "files"), name);
+  if (digest == nowhere) return std::nullopt;
+  const Span place = manifest.contents.place(digest);
+  if (tree.kind(digest) != Kind::string || place.size != digest_size + std::string_view("\"\"").size()) {
+    throw Error(Status::corrupt, fmt::format("{}: what it lists for {} is no SHA-256", manifest.path, name),
+                "remove it if nothing checks it, and edit again");
+  }
+  const std::string listed(tree.text(digest));
   const auto file = std::make_shared<const FileSource>(edit.path);
   if (options.announce && file->size() >= announced) {
     options.announce(fmt::format("{} holds the SHA-256 of {}: all of its {} bytes have to be read twice", manifest.path,
@@ -88,14 +78,14 @@ std::optional<Patch> renewed(const Manifest& manifest, const FileEdit& edit, con
   }
   const std::string now = digest_of(PreviewSource(file, edit.change));
   const auto as_patch = [](const std::string& text) { return Bytes(as_bytes(text).begin(), as_bytes(text).end()); };
-  return Patch{at, as_patch(listed), as_patch(now), fmt::format("SHA-256 of {}", name)};
+  return Patch{place.offset + 1, as_patch(listed), as_patch(now), fmt::format("SHA-256 of {}", name)};
 }
 
 }  // namespace
 
 std::vector<FileEdit> renewed_manifests(const std::vector<FileEdit>& edits, const IntegrityOptions& options) {
   std::map<std::string, std::vector<const FileEdit*>> by_folder;
-  for (const FileEdit& edit : edits) by_folder[edit.path.substr(0, edit.path.rfind('/') + 1)].push_back(&edit);
+  for (const FileEdit& edit : edits) by_folder[std::string(folder_prefix(edit.path))].push_back(&edit);
   std::vector<FileEdit> manifests;
   for (const auto& [folder, inside] : by_folder) {
     const auto manifest = manifest_in(folder);

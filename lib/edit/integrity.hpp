@@ -17,7 +17,8 @@ struct IntegrityOptions {
 };
 
 /// The edits of all manifests that cover files of `edits`; they belong behind those. Throws `corrupt` where a file is
-/// not what its manifest says, `unsupported` where the manifest uses another algorithm.
+/// not what its manifest says, and for a manifest that is no JSON or lists something else than digests; `unsupported`
+/// where it uses another algorithm.
 std::vector<FileEdit> renewed_manifests(const std::vector<FileEdit>& edits, const IntegrityOptions& options);
 
 }  // namespace tare

@@ -3,22 +3,23 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <charconv>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 
+#include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/source.hpp"
 #include "lib/container/file_change.hpp"
 #include "lib/container/preview.hpp"
 #include "lib/container/safetensors/header.hpp"
+#include "lib/json/reader.hpp"
 
 namespace tare {
 namespace {
-
-constexpr std::string_view blanks = " \t\r\n";
 
 /// What an edit does to the tensors of a shard.
 struct Loss {
@@ -45,42 +46,56 @@ std::optional<std::string> index_of(const std::string& path) {
   return fmt::format("{}.safetensors.index.json", path.substr(0, stem));
 }
 
-/// Where the value begins that stands under `key`; npos where there is no such key.
-std::size_t value_of(const std::string& text, const std::string& key, std::size_t& at) {
-  const std::string quoted = fmt::format("\"{}\"", key);
-  for (at = text.find(quoted); at != text.npos; at = text.find(quoted, at + 1)) {
-    const std::size_t colon = text.find_first_not_of(blanks, at + quoted.size());
-    if (colon != text.npos && text[colon] == ':') return text.find_first_not_of(blanks, colon + 1);
+/// What becomes of the text of such a file.
+class WeightMap {
+ public:
+  WeightMap(const Bytes& bytes, const std::string& path)
+      : path_(path), text_(as_text(bytes)), contents_(read_json(bytes, path)), tree_(contents_.tree()) {
+    if (!contents_.findings.empty()) fail("names something twice");
   }
-  return text.npos;
-}
 
-/// Takes the member "key": "shard" out, with the comma on one of its sides.
-void take_out(std::string& text, const std::string& key) {
-  std::size_t begin = 0;
-  const std::size_t value = value_of(text, key, begin);
-  if (value == text.npos || text[value] != '"') return;
-  const std::size_t quote = text.find('"', value + 1);
-  if (quote == text.npos) return;
-  const std::size_t next = text.find_first_not_of(blanks, quote + 1);
-  if (next != text.npos && text[next] == ',') {
-    text.erase(begin, text.find_first_not_of(blanks, next + 1) - begin);
-    return;
+  std::string without(const Loss& loss) {
+    take_out(loss.names);
+    lessen_total(tree_.find(tree_.find(tree_.root, "metadata"), "total_size"), loss.bytes);
+    std::ranges::sort(changes_, {}, [](const auto& change) { return change.first.offset; });
+    std::string text = text_;
+    for (const auto& [place, now] : std::views::reverse(changes_)) text.replace(place.offset, place.size, now);
+    return text;
   }
-  const std::size_t before = text.find_last_not_of(blanks, begin - 1);
-  if (text[before] == ',') begin = before;
-  text.erase(begin, quote + 1 - begin);
-}
 
-void lessen_total(std::string& text, std::int64_t bytes) {
-  std::size_t key = 0;
-  const std::size_t at = value_of(text, "total_size", key);
-  if (at == text.npos) return;
-  std::int64_t total = 0;
-  const char* const begin = text.data() + at;
-  const auto [end, problem] = std::from_chars(begin, text.data() + text.size(), total);
-  if (problem == std::errc()) text.replace(at, static_cast<std::size_t>(end - begin), std::to_string(total - bytes));
-}
+ private:
+  [[noreturn]] void fail(std::string_view problem) const {
+    throw Error(Status::corrupt, fmt::format("{}: {}", path_, problem), "mend it or move it away, and edit again");
+  }
+
+  /// Members in runs: each goes up to the key behind it, the last one with what stands before it.
+  void take_out(const std::set<std::string>& names) {
+    const auto pairs = tree_.items(tree_.find(tree_.root, "weight_map"));
+    const auto begin = [&](std::size_t i) { return contents_.place(pairs[i]).offset; };
+    const auto end = [&](std::size_t i) { return contents_.place(pairs[i + 1]).end(); };
+    const auto is_lost = [&](std::size_t i) { return names.contains(tree_.key_text(pairs[i])); };
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      if (tree_.kind(pairs[i + 1]) != Kind::string) fail("a tensor's shard is no text");
+      if (!is_lost(i)) continue;
+      const std::size_t first = i;
+      while (i < pairs.size() && is_lost(i)) i += 2;
+      const std::uint64_t from = i < pairs.size() || first == 0 ? begin(first) : end(first - 2);
+      const std::uint64_t to = i < pairs.size() ? begin(i) : end(i - 2);
+      changes_.push_back({{from, to - from}, ""});
+    }
+  }
+
+  void lessen_total(NodeId total, std::int64_t bytes) {
+    if (total == nowhere || tree_.kind(total) != Kind::integer || bytes == 0) return;
+    changes_.push_back({contents_.place(total), std::to_string(tree_[total].as.integer - bytes)});
+  }
+
+  const std::string& path_;
+  std::string text_;
+  PlainTree contents_;
+  const Tree& tree_;
+  std::vector<std::pair<Span, std::string>> changes_;
+};
 
 std::optional<FileEdit> renewed(const std::string& path, const Loss& loss) {
   struct stat status {};
@@ -88,9 +103,7 @@ std::optional<FileEdit> renewed(const std::string& path, const Loss& loss) {
   const FileSource source(path);
   if (source.size() > limits::max_small_text_bytes) return std::nullopt;
   const Bytes before = source.read({0, source.size()});
-  std::string text(as_text(before));
-  for (const std::string& name : loss.names) take_out(text, name);
-  lessen_total(text, loss.bytes);
+  const std::string text = WeightMap(before, path).without(loss);
   if (text == as_text(before)) return std::nullopt;
   FileEdit edit{path, {}, source.status()};
   edit.change.splice = changed_run(0, before, as_bytes(text), "which tensors there are");

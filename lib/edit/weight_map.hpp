@@ -8,7 +8,8 @@
 
 namespace tare {
 
-/// The edits of all such files that name tensors which `edits` take away, or count bytes that they change.
+/// The edits of all such files that name tensors which `edits` take away, or count bytes that they change. Throws
+/// `corrupt` for one that cannot be read.
 std::vector<FileEdit> renewed_weight_maps(const std::vector<FileEdit>& edits);
 
 }  // namespace tare

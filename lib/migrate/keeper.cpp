@@ -24,19 +24,12 @@ const StateValue* value_for(const ScalerState& state, const Field& field) {
   return field.role ? find(state, name(*field.role)) : nullptr;
 }
 
-std::optional<std::string> text_of(const StateValue& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return float_text(*real);
-  return std::nullopt;
-}
-
 std::vector<Assignment> assignments(const ScalerState& state, const FoundScaler& scaler) {
   std::vector<Assignment> all;
   for (const Field& field : scaler.fields) {
     if (!field.editable) continue;
     const StateValue* value = value_for(state, field);
-    const auto text = value == nullptr ? std::nullopt : text_of(*value);
+    const auto text = value == nullptr ? std::nullopt : number_text(*value);
     if (text) all.push_back({"native:" + field.name, *text});
   }
   return all;

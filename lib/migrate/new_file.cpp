@@ -1,3 +1,4 @@
+#include "lib/base/file_path.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/container/new_container.hpp"
 #include "lib/dialect/state_template.hpp"
@@ -27,7 +28,7 @@ ConversionTarget target_of(const std::string& framework, const StateSection& giv
 }
 
 std::string stem_of(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string name(file_name(path));
   return name.substr(0, name.rfind('.'));
 }
 

@@ -11,10 +11,7 @@ namespace tare {
 namespace {
 
 std::string text_of(const StateValue& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return float_text(*real);
-  return std::string(words_for(kind_of(value)));
+  return number_text(value).value_or(std::string(words_for(kind_of(value))));
 }
 
 }  // namespace

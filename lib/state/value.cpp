@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/text.hpp"
+
 namespace tare {
 
 std::size_t StateArray::size() const {
@@ -20,6 +22,13 @@ std::string_view words_for(ValueKind kind) {
   static constexpr std::string_view words[] = {"nothing", "a number", "an integer",  "true or false",
                                                "text",    "an array", "a JSON value"};
   return words[static_cast<std::size_t>(kind)];
+}
+
+std::optional<std::string> number_text(const StateValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return float_text(*real);
+  return std::nullopt;
 }
 
 const StateValue* StateSection::find(std::string_view name) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -34,6 +35,8 @@ enum class ValueKind : std::int32_t { none = 0, number = 1, integer = 2, boolean
 ValueKind kind_of(const StateValue& value);
 /// "an integer", "text" ... for messages.
 std::string_view words_for(ValueKind kind);
+/// "true", "3", "0.5"; nothing for what is no number.
+std::optional<std::string> number_text(const StateValue& value);
 
 /// Values by name, in the order in which they came. Names are few: found by looking at each.
 class StateSection {

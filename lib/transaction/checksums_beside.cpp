@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/transaction/folder.hpp"
 #include "lib/transaction/transaction.hpp"
@@ -108,7 +109,7 @@ std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::st
   for (const std::string& path : paths) {
     const auto folder = folder_beside(files, path, findings);
     if (!folder) continue;
-    const std::string own = path.substr(path.rfind('/') + 1);
+    const std::string own(file_name(path));
     for (const char* suffix : own_suffixes) {
       if (!edited.contains(path + suffix)) add_own_sums(*folder, path, own + suffix, findings);
     }

@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_identity.hpp"
+#include "lib/base/file_path.hpp"
 
 namespace tare {
 namespace {
@@ -20,7 +21,7 @@ bool is_hash(std::string_view name) {
 
 /// As the Hugging Face cache keeps its files: `blobs/<hash of the content>`, shared by every snapshot that has it.
 bool is_content_addressed(const std::string& path) {
-  return folder_of(path).ends_with("/blobs") && is_hash(std::string_view(path).substr(path.rfind('/') + 1));
+  return folder_of(path).ends_with("/blobs") && is_hash(file_name(path));
 }
 
 /// Of a path as the user wrote it, whose folder may itself be reached through links.

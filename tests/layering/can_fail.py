@@ -13,6 +13,14 @@ CLEAN = {
     "kernels/dtype.hpp": "#include <cstdint>\n",
     "kernels/cuda/launch.hpp": "#include <cuda_runtime.h>\n",
     "lib/base/error.hpp": "#include <string>\n#include <sys/mman.h>\n",
+    "kernels/scaler_core.hpp": '#include "kernels/rule/torch.hpp"\n',
+    "kernels/rule/torch.hpp": '#include "kernels/dtype.hpp"\n',
+    "kernels/element.hpp": "#include <cuda_fp16.h>\n",
+    "lib/remote/http.cpp": "#include <curl/curl.h>\n",
+    "lib/json/reader.hpp": '#include "lib/tree/node.hpp"\n',
+    "lib/attest/attest.hpp": '#include "lib/checkpoint/scan.hpp"\n',
+    "lib/migrate/migrate.hpp": '#include "lib/edit/plan.hpp"\n',
+    "lib/dialect/frameworks/jmp.cpp": '#include "lib/dialect/torch.hpp"\n',
     "lib/tree/node.hpp": '#include "kernels/dtype.hpp"\n#include "lib/base/error.hpp"\n',
     "lib/tree/CMakeLists.txt": "tare_room(tree tare_base)\n",
     "lib/container/torch/zip.hpp": '#include "lib/container/zip/zip.cpp"\n',
@@ -36,8 +44,11 @@ CLEAN = {
     "tests/any.cpp": '#include "lib/device/stream.hpp"\n',
 }
 
-# (file, its text, what must be said of it)
+# (file, its text or None where it goes, what must be said of it)
 OFFENCES = [
+    ("kernels/fp8/up.cpp", '#include "kernels/cuda/launch.hpp"\n', "kernels/fp8 may not include kernels/cuda"),
+    ("kernels/plan.cpp", '#include "kernels/rule/torch.hpp"\n', "kernels/ may not include kernels/rule"),
+    ("lib/dialect/up.cpp", '#include "lib/dialect/frameworks/jmp.cpp"\n', "lib/dialect/ may not include"),
     ("kernels/rule.hpp", '#include "lib/base/error.hpp"\n', "kernels may not include lib/base/error.hpp"),
     ("lib/base/up.cpp", '#include "lib/tree/node.hpp"\n', "lib/base may not include lib/tree/node.hpp"),
     ("lib/tree/up.cpp", '  #  include "lib/dialect/torch.hpp"\n', "lib/tree may not include lib/dialect/torch.hpp"),
@@ -74,6 +85,7 @@ OFFENCES = [
     ("lib/attic/old.hpp", "\n", "its room has no arrows"),
     ("lib/base/long.cpp", "\n" * 601, "601 lines, at most 600"),
     ("src/main.cpp", "\n", "src: does not belong at the top"),
+    ("lib/json/reader.hpp", None, "lib/json: has arrows, and there is no such room"),
 ]
 
 
@@ -81,6 +93,8 @@ def offences_with(extra):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for name, text in {**CLEAN, **extra}.items():
+            if text is None:
+                continue
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
         return list(layering.offences(root))
@@ -91,7 +105,7 @@ def main():
     for name, text, said in OFFENCES:
         found = offences_with({name: text})
         if not any(said in line for line in found):
-            wrong.append(f"{name} passes with {text.strip()[:60]!r}; said: {found}")
+            wrong.append(f"{name} passes with {(text or '').strip()[:60]!r}; said: {found}")
     print("\n".join(wrong) or f"{len(OFFENCES)} offences, each one noticed")
     return 1 if wrong else 0
 

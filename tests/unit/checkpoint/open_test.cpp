@@ -318,7 +318,7 @@ TEST_CASE("a folder of runs is refused with their names") {
 
 TEST_CASE("a folder of runs is refused however deep they lie, and unless a file lies in none") {
   const Scratch scratch;
-  for (const char* run : {"all/a/logs/run", "all/b", "all/c/logs"}) {
+  for (const char* run : {"all/a/run", "all/b", "all/c/logs"}) {
     for (const char* step : {"500", "1000"}) {
       scratch.copy(lone_scaler, fmt::format("{}/checkpoint-{}/scaler.pt", run, step));
     }
@@ -328,10 +328,10 @@ TEST_CASE("a folder of runs is refused however deep they lie, and unless a file 
     FAIL("not refused");
   } catch (const Error& error) {
     CHECK(std::string(error.what()) == scratch.path("all") + ": 3 runs are in this folder");
-    CHECK(error.hint == fmt::format("give one of them: {}, {}, {}", scratch.path("all/a/logs/run"),
-                                    scratch.path("all/b"), scratch.path("all/c/logs")));
+    CHECK(error.hint == fmt::format("give one of them: {}, {}, {}", scratch.path("all/a/run"), scratch.path("all/b"),
+                                    scratch.path("all/c/logs")));
   }
-  CHECK(paths(open_checkpoint(scratch.path("all/a"), {})) == Paths{"logs/run/checkpoint-1000/scaler.pt"});
+  CHECK(paths(open_checkpoint(scratch.path("all/a"), {})) == Paths{"run/checkpoint-1000/scaler.pt"});
   scratch.copy(lone_scaler, "all/c/best/scaler.pt");
   CHECK(open_checkpoint(scratch.path("all"), {}).files.size() == 7);
 }

@@ -81,6 +81,34 @@ TEST_CASE("without a manifest, or one that does not list the file, there is noth
   CHECK(renewed_manifests(edits, {}).empty());
 }
 
+TEST_CASE("a name is found however the manifest writes it, and only where files are listed") {
+  const Scratch scratch;
+  scratch.write("__0_0.distcp", "0123456789");
+  const std::vector<FileEdit> edits = {edit_of(scratch, "__0_0.distcp", {{{2, bytes("23"), bytes("ab"), ""}}, {}, {}})};
+  const std::string old = digest("0123456789");
+  scratch.write("integrity.json",
+                R"({"\u0061lgorithm": "sha256", "files": {"\u005f_0_0.dist\u0063p": ")" + old + "\"}}");
+  const auto manifests = renewed_manifests(edits, {});
+  REQUIRE(manifests.size() == 1);
+  CHECK(as_text(manifests[0].change.patches[0].before) == old);
+  CHECK(as_text(manifests[0].change.patches[0].after) == digest("01ab456789"));
+  scratch.write("integrity.json", R"({"__0_0.distcp": ")" + old + R"(", "files": {}})");
+  CHECK(renewed_manifests(edits, {}).empty());
+}
+
+TEST_CASE("a manifest that cannot be read is refused: it vouches for the files all the same") {
+  const Scratch scratch;
+  scratch.write("__0_0.distcp", "0123456789");
+  const std::vector<FileEdit> edits = {edit_of(scratch, "__0_0.distcp", {{{2, bytes("23"), bytes("ab"), ""}}, {}, {}})};
+  const std::string escaped = "\\u0030" + digest("0123456789").substr(1);
+  for (const std::string& text : {std::string("{\"files\": {"), R"({"files": {"__0_0.distcp": 1}})" + std::string(),
+                                  R"({"files": {"__0_0.distcp": ")" + escaped + "\"}}"}) {
+    INFO(text);
+    scratch.write("integrity.json", text);
+    CHECK(status_of(edits) == Status::corrupt);
+  }
+}
+
 TEST_CASE("a manifest of another algorithm is refused") {
   const Scratch scratch;
   scratch.write("__0_0.distcp", "0123456789");
