@@ -14,7 +14,7 @@ cache=${TARE_FIDELITY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tare-fidelity}
 
 tools/packages.sh build check fidelity
 cmake --preset release >/dev/null
-cmake --build --preset release --target tare tare_capi tare_hdf5 test_data
+cmake --build --preset release --target tare tare_capi tare_hdf5_module test_data
 
 # environment NAME: a Python with what NAME.txt lists, made again when the list changes.
 environment() {

@@ -19,12 +19,13 @@ BELOW = {
     "lib/remote": ["lib/base", "kernels"],
     "lib/tree": ["lib/base", "kernels"],
     "lib/json": ["lib/tree", "lib/base", "kernels"],
-    "lib/container": ["lib/json", "lib/tree", "lib/base", "kernels"],
+    "lib/hdf5": ["lib/tree", "lib/base", "kernels"],
+    "lib/container": ["lib/json", "lib/hdf5", "lib/tree", "lib/base", "kernels"],
     "lib/state": ["lib/tree", "lib/base", "kernels"],
     "lib/dialect": ["lib/state", "lib/tree", "lib/base", "kernels"],
-    "lib/codec": ["lib/state", "lib/tree", "lib/base", "kernels"],
+    "lib/codec": ["lib/hdf5", "lib/state", "lib/tree", "lib/base", "kernels"],
     "lib/device": ["lib/base", "kernels"],
-    "lib/scaler": ["lib/device", "lib/codec", "lib/state", "lib/tree", "lib/base", "kernels"],
+    "lib/scaler": ["lib/device", "lib/codec", "lib/hdf5", "lib/state", "lib/tree", "lib/base", "kernels"],
 }
 BELOW["lib/checkpoint"] = ["lib/container", "lib/dialect", *BELOW["lib/dialect"]]
 BELOW["lib/attest"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
@@ -59,7 +60,7 @@ DOORS = ["kernels/scaler_core.hpp",
          "lib/container/open.cpp", "lib/container/new_container.cpp"]
 
 # These run on machines without a GPU: nothing that they reach through any chain of includes may be of it.
-HOST_ONLY = ["lib/base", "lib/tree", "lib/json", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/attest",
+HOST_ONLY = ["lib/base", "lib/tree", "lib/json", "lib/hdf5", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/attest",
              "lib/transaction", "lib/edit", "lib/migrate", "lib/codec", "lib/report", "tools"]
 DEVICE = ["lib/device/*", "kernels/cuda/*"]
 DEVICE_HEADERS = ["cuda*", "cub/*", "thrust/*", "nccl*", "nv/*"]

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lib/base/limits.hpp"
-#include "lib/container/hdf5/layout.hpp"
+#include "lib/hdf5/layout.hpp"
 
 namespace tare {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/container/hdf5/attribute.hpp"
-#include "lib/container/hdf5/header.hpp"
 #include "lib/container/stored_tensors.hpp"
+#include "lib/hdf5/attribute.hpp"
+#include "lib/hdf5/header.hpp"
 
 namespace tare {
 

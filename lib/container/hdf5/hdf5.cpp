@@ -10,11 +10,11 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/element_patch.hpp"
-#include "lib/container/hdf5/checksum.hpp"
 #include "lib/container/hdf5/reach.hpp"
 #include "lib/container/hdf5/tree.hpp"
 #include "lib/container/keras_config.hpp"
 #include "lib/container/preview.hpp"
+#include "lib/hdf5/checksum.hpp"
 
 namespace tare {
 namespace {

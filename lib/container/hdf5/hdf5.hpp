@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "lib/container/container.hpp"
-#include "lib/container/hdf5/superblock.hpp"
+#include "lib/hdf5/superblock.hpp"
 
 namespace tare {
 

@@ -11,15 +11,15 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/container/hdf5/attribute.hpp"
 #include "lib/container/hdf5/extent.hpp"
-#include "lib/container/hdf5/group.hpp"
-#include "lib/container/hdf5/heap.hpp"
-#include "lib/container/hdf5/raw_data.hpp"
-#include "lib/container/hdf5/superblock.hpp"
 #include "lib/container/keras_config.hpp"
 #include "lib/container/pickle/pickle_file.hpp"
 #include "lib/container/pickle/read/probe.hpp"
+#include "lib/hdf5/attribute.hpp"
+#include "lib/hdf5/group.hpp"
+#include "lib/hdf5/heap.hpp"
+#include "lib/hdf5/raw_data.hpp"
+#include "lib/hdf5/superblock.hpp"
 #include "lib/tree/path.hpp"
 
 namespace tare {

@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "lib/base/error.hpp"
-#include "lib/container/hdf5/group.hpp"
+#include "lib/hdf5/group.hpp"
 #include "lib/tree/path.hpp"
 
 namespace tare {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "lib/container/hdf5/dataset.hpp"
-#include "lib/container/hdf5/file.hpp"
 #include "lib/container/stored_tensors.hpp"
+#include "lib/hdf5/file.hpp"
 
 namespace tare {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lib/container/hdf5/checksum.hpp"
+#include "lib/hdf5/checksum.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
 

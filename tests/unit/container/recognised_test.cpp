@@ -2,7 +2,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/container/crc32c.hpp"
-#include "lib/container/hdf5/checksum.hpp"
+#include "lib/hdf5/checksum.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"

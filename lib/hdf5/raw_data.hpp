@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "lib/container/hdf5/header.hpp"
+#include "lib/hdf5/header.hpp"
 
 namespace tare {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "lib/base/bytes.hpp"
-#include "lib/container/hdf5/file.hpp"
+#include "lib/hdf5/file.hpp"
 
 namespace tare {
 

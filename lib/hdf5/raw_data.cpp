@@ -1,9 +1,9 @@
-#include "lib/container/hdf5/raw_data.hpp"
+#include "lib/hdf5/raw_data.hpp"
 
 #include <unordered_set>
 
-#include "lib/container/hdf5/layout.hpp"
-#include "lib/container/hdf5/type.hpp"
+#include "lib/hdf5/layout.hpp"
+#include "lib/hdf5/type.hpp"
 
 namespace tare {
 namespace {

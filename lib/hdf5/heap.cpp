@@ -1,4 +1,4 @@
-#include "lib/container/hdf5/heap.hpp"
+#include "lib/hdf5/heap.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // HDF5: where a layout message says that a dataset's elements are (specification IV.A.2.i).
 #pragma once
 
-#include "lib/container/hdf5/file.hpp"
+#include "lib/hdf5/file.hpp"
 
 namespace tare {
 

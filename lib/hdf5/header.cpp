@@ -1,4 +1,4 @@
-#include "lib/container/hdf5/header.hpp"
+#include "lib/hdf5/header.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "lib/container/hdf5/type.hpp"
+#include "lib/hdf5/type.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <limits>
 
-#include "lib/container/hdf5/file.hpp"
+#include "lib/hdf5/file.hpp"
 
 namespace tare {
 namespace {

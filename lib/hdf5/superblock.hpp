@@ -1,7 +1,7 @@
 // HDF5: the superblock, where everything starts (specification II.A).
 #pragma once
 
-#include "lib/container/hdf5/file.hpp"
+#include "lib/hdf5/file.hpp"
 
 namespace tare {
 

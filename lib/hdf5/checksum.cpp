@@ -1,4 +1,4 @@
-#include "lib/container/hdf5/checksum.hpp"
+#include "lib/hdf5/checksum.hpp"
 
 #include <algorithm>
 #include <array>

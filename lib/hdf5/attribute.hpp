@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/container/hdf5/header.hpp"
-#include "lib/container/hdf5/type.hpp"
+#include "lib/hdf5/header.hpp"
+#include "lib/hdf5/type.hpp"
 
 namespace tare {
 

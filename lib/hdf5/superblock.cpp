@@ -1,4 +1,4 @@
-#include "lib/container/hdf5/superblock.hpp"
+#include "lib/hdf5/superblock.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "lib/container/hdf5/layout.hpp"
+#include "lib/hdf5/layout.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,8 @@
-#include "lib/container/hdf5/attribute.hpp"
+#include "lib/hdf5/attribute.hpp"
 
 #include <algorithm>
 
-#include "lib/container/hdf5/heap.hpp"
-#include "lib/container/stored_tensors.hpp"
+#include "lib/hdf5/heap.hpp"
 
 namespace tare {
 namespace {

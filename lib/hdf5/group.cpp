@@ -1,10 +1,10 @@
-#include "lib/container/hdf5/group.hpp"
+#include "lib/hdf5/group.hpp"
 
 #include <fmt/format.h>
 
 #include <unordered_set>
 
-#include "lib/container/hdf5/heap.hpp"
+#include "lib/hdf5/heap.hpp"
 
 namespace tare {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/container/hdf5/header.hpp"
+#include "lib/hdf5/header.hpp"
 
 namespace tare {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "lib/container/hdf5/file.hpp"
+#include "lib/hdf5/file.hpp"
 
 namespace tare {
 

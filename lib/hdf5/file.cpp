@@ -1,11 +1,11 @@
-#include "lib/container/hdf5/file.hpp"
+#include "lib/hdf5/file.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "lib/base/error.hpp"
-#include "lib/container/hdf5/checksum.hpp"
+#include "lib/hdf5/checksum.hpp"
 
 namespace tare {
 namespace {
