@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
       .name = "tare",
       .purpose = "tare: inspect, edit and undo loss-scaler state inside checkpoints, in place and without Python",
       .verbs = {inspect_verb(), get_verb(), edit_verb(), fp8_verb(), undo_verb(), history_verb(), diff_verb(),
-                migrate_verb(), attest_verb()},
+                migrate_verb(), attest_verb(), trace_verb()},
       .closing_words = closing_words,
   };
   TerminalOptions options;

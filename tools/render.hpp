@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/report/report.hpp"
+#include "lib/trace/trace.hpp"
 #include "tools/terminal.hpp"
 
 /// The value alone, exact: "65536.0", "true", "[1.0, 2.0]", "None".
@@ -34,3 +35,5 @@ std::string render_history(const Terminal& terminal, const std::vector<tare::His
 std::string render_differences(const Terminal& terminal, const std::vector<tare::Difference>& differences);
 /// What an interrupted or running transaction means for whoever reads on.
 std::string render_pending(const tare::Pending& pending);
+/// What was read, and the steps at which something happened to the scale.
+std::string render_trace(const Terminal& terminal, const tare::Trace& trace);

@@ -30,3 +30,4 @@ Verb history_verb();
 Verb diff_verb();
 Verb migrate_verb();
 Verb attest_verb();
+Verb trace_verb();

@@ -13,14 +13,14 @@ namespace tare {
 
 /// One thing that a source tells of one step, or of the `span` steps that end at `step`.
 struct TraceStep {
-  std::optional<std::int64_t> step;      ///< as the source counts; nothing where it gives no number
-  std::optional<double> scale;           ///< that the step ran with
-  std::optional<double> after;           ///< that it left for the next; a printed scale whose moment is unknown, too
-  std::optional<double> smoothed;        ///< a printed mean or median of scales: no step's scale
-  std::optional<bool> overflow;          ///< nothing where the span has both kinds
-  std::optional<std::uint64_t> skipped;  ///< of the span's steps
-  std::optional<std::uint64_t> nan;      ///< of the span's steps, those whose loss was NaN, as the source counts them
-  std::optional<float> loss, grad_norm;  ///< as printed: of the step, or of the span
+  std::optional<std::int64_t> step = {};  ///< as the source counts; nothing where it gives no number
+  std::optional<double> scale = {};       ///< that the step ran with
+  std::optional<double> after = {};       ///< that it left for the next; a printed scale whose moment is unknown, too
+  std::optional<double> smoothed = {};    ///< a printed mean or median of scales: no step's scale
+  std::optional<bool> overflow = {};      ///< nothing where the span has both kinds
+  std::optional<std::uint64_t> skipped = {};  ///< of the span's steps
+  std::optional<std::uint64_t> nan = {};  ///< of the span's steps, those whose loss was NaN, as the source counts them
+  std::optional<float> loss = {}, grad_norm = {};  ///< as printed: of the step, or of the span
   std::uint64_t span = 1;
   std::uint64_t line = 0;     ///< from 1: the line, row or record of its source; 0: none
   std::uint32_t segment = 0;  ///< index into Trace::segments

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "lib/base/byte_stream.hpp"
 #include "lib/base/files.hpp"
 #include "lib/trace/steps.hpp"
 
@@ -54,7 +56,8 @@ struct Trace {
 struct TraceOptions {
   std::string tag = {};                 ///< of several series that could be the scale, this one alone; empty: choose
   const Files* files = &local_files();  ///< borrowed
-  std::function<void(std::uint64_t done, std::uint64_t count)> on_progress = {};  ///< bytes, now and then
+  /// What the path "-" is; null: a file of that name.
+  std::function<std::unique_ptr<ByteStream>()> standard_input = {};
 };
 
 /// Reads what `paths`, files and folders of one run, tell. What is damaged or unfinished is read as far as it goes,

@@ -9,7 +9,7 @@ seconds=${1:-60}
 shift || true
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore paddle elided_text bundle ocdbt zarr nested config state
-  state_hdf5 hdf5 json msgpack npy torch_tar safetensors)
+  state_hdf5 hdf5 json msgpack npy torch_tar safetensors trace)
 build=${TARE_FUZZ_BUILD:-build/fuzz}
 
 cmake --preset fuzz -B "$build" >/dev/null

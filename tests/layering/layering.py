@@ -76,7 +76,7 @@ OWNERS = [
     ("libdeflate.h", ["lib/base/*"]),
     ("curl/*", ["lib/remote/*"]),
     ("lzma.h", ["lib/container/compressed.cpp"]),
-    ("zstd*.h", ["lib/codec/*", "lib/container/zstd_frame.cpp"]),
+    ("zstd*.h", ["lib/codec/*", "lib/container/zstd_frame.cpp", "lib/container/unpacking_stream.cpp"]),
     ("protozero/*", ["lib/container/*"]),
     ("leveldb/*", ["lib/container/*"]),
     ("fmt/*", ["lib/*", "capi/*", "tools/*"]),

@@ -478,6 +478,17 @@ TARE_API int32_t tare_checkpoint_state_as(tare_state** out, const char* path, co
  * *out is owned. */
 TARE_API int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* options_json, tare_error* error);
 
+/* ---- what a run left ------------------------------------------------------------------------------------- */
+
+/* The JSON of `tare trace --json` ("tare.trace/1"): the scale, the overflows and the skipped steps that the logs, event
+ * files, tables and checkpoints at `paths` tell of. `paths` are `path_count` files and folders of one run; what is not
+ * told is left out. Files that are damaged or unfinished are read as far as they go, with a warning in the answer.
+ * `options_json` may be NULL: {"tag":"train/loss_scale"}, of several series that could be the scale, the one of that
+ * name. Memory is bounded while it is read; the answer has a line for each step that is told. TARE_E_NOT_FOUND where a
+ * path is not there, TARE_E_IO where it cannot be read. *out is owned. */
+TARE_API int32_t tare_trace_read(tare_text** out, const char* const* paths, uint64_t path_count,
+                                 const char* options_json, tare_error* error);
+
 #ifdef __cplusplus
 }
 #endif

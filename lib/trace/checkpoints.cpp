@@ -1,0 +1,203 @@
+#include "lib/trace/checkpoints.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
+#include "lib/base/text.hpp"
+#include "lib/checkpoint/checkpoint.hpp"
+#include "lib/checkpoint/names.hpp"
+#include "lib/container/container.hpp"
+#include "lib/trace/run.hpp"
+
+namespace tare {
+
+namespace {
+
+constexpr int deepest = 4;
+constexpr std::size_t most_checkpoints = 4096;
+
+/// Files with these endings are no checkpoints, whatever number is in their names.
+constexpr auto other_endings =
+    std::to_array<std::string_view>({".log", ".txt", ".json", ".jsonl", ".csv", ".tsv", ".out", ".err", ".md", ".py",
+                                     ".sh", ".yaml", ".yml", ".wandb", ".png", ".gz", ".zst", ".db"});
+
+/// What a root holds that counts steps: DeepSpeed's, Megatron's, Lightning's and others'.
+constexpr auto step_keys = std::to_array<std::string_view>(
+    {"global_steps", "iteration", "global_step", "num_updates", "global_batch_idx", "batch_idx_train", "step", "iter"});
+constexpr std::string_view skipped_key = "skipped_steps";
+
+/// The words behind which a name tells the step.
+constexpr auto step_words =
+    std::to_array<std::string_view>({"global_step", "step", "iteration", "iter", "checkpoint", "ckpt", "update", "ba"});
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::optional<std::int64_t> number_at(std::string_view name, std::size_t at) {
+  while (at < name.size() && std::string_view("-_=.").find(name[at]) != name.npos) ++at;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), number);
+  return error == std::errc() && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::int64_t> step_in_name(std::string_view name) {
+  for (const std::string_view word : step_words) {
+    const std::size_t at = name.rfind(word);
+    if (at == name.npos) continue;
+    if (const auto number = number_at(name, at + word.size())) return number;
+  }
+  if (!name.empty() && std::all_of(name.begin(), name.end(), is_digit)) return number_at(name, 0);
+  return {};
+}
+
+bool is_numbered(std::string_view name) {
+  return std::any_of(name.begin(), name.end(), is_digit);
+}
+
+bool may_be_checkpoint(const FileEntry& entry) {
+  if (entry.name.starts_with('.') || rank_name(entry.name) || !is_numbered(entry.name)) return false;
+  if (entry.type == FileType::folder) return true;
+  if (entry.type != FileType::file || entry.name.find("tfevents") != entry.name.npos) return false;
+  const std::string ending = extension(entry.name);
+  return std::find(other_endings.begin(), other_endings.end(), ending) == other_endings.end();
+}
+
+struct Save {
+  TraceCheckpoint checkpoint;
+  std::optional<double> scale;
+  std::optional<std::uint64_t> skipped;  ///< since the run began
+};
+
+/// The counters that stand beside the scaler, at the root of its file.
+void read_counters(const Checkpoint& checkpoint, const Files& files, Save& save) {
+  const std::size_t file = checkpoint.scalers.front().copies.front().file;
+  const auto container = open_container(files.open(checkpoint.files[file].location));
+  const Tree& tree = container->tree();
+  const auto counted = [&](std::string_view key) -> std::optional<std::int64_t> {
+    const NodeId node = tree.find(tree.root, key);
+    if (node == nowhere) return {};
+    const Value value = tree.value(node, 1);
+    const Value* number = value.number();
+    if (number == nullptr) return {};
+    const double counter = number->as_double();
+    constexpr double most = 9e15;
+    return counter >= 0 && counter <= most ? std::optional(static_cast<std::int64_t>(counter)) : std::nullopt;
+  };
+  for (const std::string_view key : step_keys) {
+    if (!save.checkpoint.step) save.checkpoint.step = counted(key);
+  }
+  if (const auto skipped = counted(skipped_key)) save.skipped = static_cast<std::uint64_t>(*skipped);
+}
+
+/// Nothing where there is no loss scaler.
+std::optional<Save> read_save(const std::string& path, const Files& files) {
+  try {
+    const Checkpoint checkpoint = open_checkpoint(path, {.files = &files});
+    if (checkpoint.scalers.empty()) return {};
+    const FoundScaler& scaler = checkpoint.scalers.front().state();
+    Save save;
+    save.checkpoint.path = path;
+    save.checkpoint.dialect = scaler.dialect->name;
+    if (const Value* scale = scaler.known(Role::scale); scale != nullptr && scale->number() != nullptr) {
+      save.scale = scale->number()->as_double();
+    }
+    for (const Field& field : scaler.fields) {
+      const Value* number = field.value.number();
+      if (number != nullptr) {
+        save.checkpoint.fields.emplace_back(field.role ? std::string(name(*field.role)) : field.name,
+                                            number->as_double());
+      }
+    }
+    try {
+      read_counters(checkpoint, files, save);
+    } catch (const Error&) {  // a container of several files
+    }
+    if (!save.checkpoint.step) save.checkpoint.step = step_in_name(file_name(path));
+    return save;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+class Saves {
+ public:
+  explicit Saves(const Files& files) : files_(files) {}
+
+  void take(const std::string& path) {
+    if (files_.type(path) == FileType::folder) {
+      const std::size_t before = found.size();
+      visit(path, 0);
+      if (found.size() > before) return;
+    }
+    add(path);
+  }
+
+  std::vector<Save> found;
+
+ private:
+  bool add(const std::string& path) {
+    auto save = read_save(path, files_);
+    if (!save) return false;
+    found.push_back(std::move(*save));
+    return true;
+  }
+
+  void visit(const std::string& folder, int depth) {
+    std::vector<FileEntry> entries;
+    try {
+      entries = files_.list(folder);
+    } catch (const Error&) {
+      return;
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const FileEntry& a, const FileEntry& b) { return natural_less(a.name, b.name); });
+    const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
+    for (const FileEntry& entry : entries) {
+      if (found.size() == most_checkpoints) return;
+      if (may_be_checkpoint(entry) && add(prefix + entry.name)) continue;
+      const bool is_inside = entry.type == FileType::folder && !entry.name.starts_with('.') && !rank_name(entry.name);
+      if (is_inside && depth < deepest) visit(prefix + entry.name, depth + 1);
+    }
+  }
+
+  const Files& files_;
+};
+
+}  // namespace
+
+Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options) {
+  Saves saves(*options.files);
+  for (const std::string& path : paths) {
+    if (path != "-") saves.take(path);
+  }
+  std::stable_sort(saves.found.begin(), saves.found.end(), [](const Save& a, const Save& b) {
+    return a.checkpoint.step && b.checkpoint.step && *a.checkpoint.step < *b.checkpoint.step;
+  });
+  Run run;
+  const Save* before = nullptr;
+  for (const Save& save : saves.found) {
+    run.trace().checkpoints.push_back(save.checkpoint);
+    if (!save.scale) continue;
+    TraceStep step{.step = save.checkpoint.step, .after = save.scale};
+    step.source = run.source(save.checkpoint.path, "checkpoint");
+    const std::int64_t first = before != nullptr ? before->checkpoint.step.value_or(0) : 0;
+    const std::uint64_t skipped_before = before != nullptr ? before->skipped.value_or(0) : 0;
+    const bool counts = save.skipped && step.step && *step.step > first && *save.skipped >= skipped_before &&
+                        (before == nullptr || before->skipped);
+    if (counts) {
+      step.span = static_cast<std::uint64_t>(*step.step - first);
+      step.skipped = *save.skipped - skipped_before;
+    }
+    run.add(step, &save);
+    before = &save;
+  }
+  return run.finish();
+}
+
+}  // namespace tare

@@ -1,0 +1,229 @@
+#include "lib/trace/files.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/base/text.hpp"
+#include "lib/checkpoint/names.hpp"
+#include "lib/trace/series/csv.hpp"
+#include "lib/trace/series/jsonl.hpp"
+#include "lib/trace/series/mlflow.hpp"
+#include "lib/trace/series/tensorboard.hpp"
+#include "lib/trace/series/wandb.hpp"
+#include "lib/trace/text/scan.hpp"
+
+namespace tare {
+
+namespace {
+
+constexpr int deepest = 8;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Logs hold the odd byte that is no text; other files are full of them.
+bool is_text(ByteView head) {
+  constexpr std::size_t looked_at = 4096;
+  const std::string_view text = as_text(head.first(std::min(head.size(), looked_at)));
+  const auto is_odd = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\b' && c != '\f' && c != '\x1b';
+  };
+  const auto odd = static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_odd));
+  constexpr std::size_t one_in = 20;
+  return !text.empty() && odd * one_in <= text.size();
+}
+
+/// A document of JSON that goes over many lines: a configuration, a state.
+bool is_json_document(ByteView head) {
+  std::string_view text = as_text(head);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  const std::string_view first = text.substr(0, text.find_first_of("\r\n"));
+  return first == "{" || first == "[";
+}
+
+/// The first date and time in a log, as digits.
+std::string first_time(std::string_view text) {
+  constexpr std::string_view shape = "dddd-dd-dd dd:dd:dd";
+  for (std::size_t at = 0; at + shape.size() <= text.size(); ++at) {
+    if (text[at] != '1' && text[at] != '2') continue;
+    std::string digits;
+    std::size_t i = 0;
+    for (; i < shape.size(); ++i) {
+      const char c = text[at + i];
+      const bool fits = shape[i] == 'd'   ? is_digit(c)
+                        : shape[i] == '-' ? c == '-' || c == '/'
+                        : shape[i] == ' ' ? c == ' ' || c == 'T'
+                                          : c == shape[i];
+      if (!fits) break;
+      if (shape[i] == 'd') digits.push_back(c);
+    }
+    if (i == shape.size()) return digits;
+  }
+  return {};
+}
+
+RunFile looked_at(const std::string& path, const TraceOptions& options) {
+  RunFile file{path};
+  auto input = std::make_shared<Input>(path, options);
+  const ByteView head = input->head();
+  if (path == "-") file.input = input;
+  constexpr std::string_view database = "SQLite format 3";
+  if (starts_like_event_file(head)) {
+    file.kind = RunFileKind::event_file;
+  } else if (starts_like_wandb(head)) {
+    file.kind = RunFileKind::wandb;
+  } else if (as_text(head).starts_with(database)) {
+    file.kind = RunFileKind::database;
+  } else if (!is_text(head) || is_json_document(head)) {
+    file.kind = RunFileKind::none;
+  } else if (starts_like_json_lines(head)) {
+    file.kind = RunFileKind::json_lines;
+  } else if (const auto metric = mlflow_metric(path, head)) {
+    file.kind = RunFileKind::mlflow;
+    file.metric = *metric;
+  } else if (starts_like_csv(head, Series("csv", options.tag))) {
+    file.kind = RunFileKind::csv;
+  } else {
+    file.kind = RunFileKind::log;
+    file.time = first_time(as_text(head));
+  }
+  return file;
+}
+
+class Walk {
+ public:
+  explicit Walk(const TraceOptions& options) : options_(options) {}
+
+  void take(const std::string& path) {
+    if (path == "-" && options_.standard_input) return add(path, true);
+    switch (options_.files->type(path)) {
+      case FileType::folder:
+        return visit(path, 0);
+      case FileType::absent:
+        throw Error(Status::not_found, escaped(path) + ": there is no such file or folder");
+      default:
+        return add(path, true);
+    }
+  }
+
+  [[nodiscard]] std::vector<RunFile> found() && { return std::move(found_); }
+
+ private:
+  void add(const std::string& path, bool is_asked_for) {
+    try {
+      RunFile file = looked_at(path, options_);
+      if (file.kind != RunFileKind::none) found_.push_back(std::move(file));
+    } catch (const Error&) {
+      if (is_asked_for) throw;
+    }
+  }
+
+  void visit(const std::string& folder, int depth) {
+    std::vector<FileEntry> entries = options_.files->list(folder);
+    seen_ += entries.size();
+    if (seen_ > limits::max_files) {
+      throw Error(Status::refused, escaped(folder) + ": more files than tare looks through",
+                  "give the run's own folder, or its logs");
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const FileEntry& a, const FileEntry& b) { return natural_less(a.name, b.name); });
+    const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
+    for (const auto& [name, type] : entries) {
+      if (name.starts_with('.')) continue;
+      if (type == FileType::file) add(prefix + name, false);
+      if (type == FileType::folder && depth < deepest) visit(prefix + name, depth + 1);
+    }
+  }
+
+  const TraceOptions& options_;
+  std::vector<RunFile> found_;
+  std::size_t seen_ = 0;
+};
+
+/// "rank7" of "logs/rank_7.txt", "0" of "attempt_0/0/stdout.log": logs of other ranks tell the same once more.
+std::string rank_in(std::string_view path) {
+  std::string plain(path);
+  for (char& c : plain) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::size_t at = plain.rfind("rank");
+  if (at != plain.npos) {
+    std::size_t digits = at + 4;
+    while (digits < plain.size() && (plain[digits] == '_' || plain[digits] == '-')) ++digits;
+    std::size_t end = digits;
+    while (end < plain.size() && is_digit(plain[end])) ++end;
+    if (end > digits) return plain.substr(digits, end - digits);
+  }
+  const std::string_view name = file_name(plain);
+  if (name != "stdout.log" && name != "stderr.log") return {};
+  const std::string_view folder = folder_prefix(plain).substr(0, folder_prefix(plain).size() - 1);
+  const std::string_view last = file_name(folder);
+  return !last.empty() && std::all_of(last.begin(), last.end(), is_digit) ? std::string(last) : std::string();
+}
+
+std::string group_of(const RunFile& file) {
+  switch (file.kind) {
+    case RunFileKind::event_file:
+      return "event " + std::string(folder_prefix(file.path));
+    case RunFileKind::log:
+      return "log " + rank_in(file.path);
+    case RunFileKind::mlflow:
+      return "mlflow " + file.path.substr(0, file.path.size() - std::min(file.path.size(), file.metric.size()));
+    default:
+      return std::to_string(static_cast<int>(file.kind)) + std::string(file_name(file.path));
+  }
+}
+
+/// The number that a rotated log's name ends in: "train.log.2" is older than "train.log.1"; -1: none.
+int rotation(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  if (dot == path.npos || dot + 1 == path.size() || path.size() - dot > 4) return -1;
+  const std::string_view digits = path.substr(dot + 1);
+  if (!std::all_of(digits.begin(), digits.end(), is_digit)) return -1;
+  return std::stoi(std::string(digits));
+}
+
+bool is_earlier(const RunFile& a, const RunFile& b) {
+  if (a.kind == RunFileKind::event_file) {
+    const auto first = event_file_time(a.path), second = event_file_time(b.path);
+    if (first != second) return first < second;
+  }
+  const int first = rotation(a.path), second = rotation(b.path);
+  const std::string_view a_stem = first < 0 ? a.path : std::string_view(a.path).substr(0, a.path.rfind('.'));
+  const std::string_view b_stem = second < 0 ? b.path : std::string_view(b.path).substr(0, b.path.rfind('.'));
+  if (a_stem == b_stem && first != second) return first > second;
+  return natural_less(a.path, b.path);
+}
+
+void put_in_order(std::vector<RunFile>& files) {
+  std::stable_sort(files.begin(), files.end(), is_earlier);
+  const bool have_times =
+      std::none_of(files.begin(), files.end(), [](const RunFile& file) { return file.time.empty(); });
+  if (!have_times) return;
+  std::stable_sort(files.begin(), files.end(), [](const RunFile& a, const RunFile& b) { return a.time < b.time; });
+}
+
+}  // namespace
+
+std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const TraceOptions& options) {
+  Walk walk(options);
+  for (const std::string& path : paths) walk.take(path);
+  std::map<std::string, RunFiles> groups;
+  for (RunFile& file : std::move(walk).found()) {
+    RunFiles& group = groups[group_of(file)];
+    group.kind = file.kind;
+    group.files.push_back(std::move(file));
+  }
+  std::vector<RunFiles> found;
+  for (auto& [name, group] : groups) {
+    put_in_order(group.files);
+    found.push_back(std::move(group));
+  }
+  return found;
+}
+
+}  // namespace tare

@@ -1,0 +1,33 @@
+// Which files of a run may tell of its scale, what each is by its content, and in which order they were written.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/trace/input.hpp"
+
+namespace tare {
+
+enum class RunFileKind : std::uint8_t { none, log, event_file, csv, json_lines, mlflow, wandb, database };
+
+struct RunFile {
+  std::string path;
+  RunFileKind kind = RunFileKind::none;
+  std::string metric = {};            ///< the key, of MLflow's
+  std::string time = {};              ///< the first that a log tells, to be compared as text; empty: none
+  std::shared_ptr<Input> input = {};  ///< where it cannot be opened twice
+};
+
+/// Files that tell of one run together, in the order in which they were written; others may tell of it once more.
+struct RunFiles {
+  RunFileKind kind;
+  std::vector<RunFile> files;
+};
+
+/// What is at `paths`, folders walked. Throws `not_found` or `io` for a path that was given; what cannot be opened in a
+/// folder is left out.
+std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const TraceOptions& options);
+
+}  // namespace tare

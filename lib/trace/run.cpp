@@ -1,0 +1,113 @@
+#include "lib/trace/run.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "lib/base/text.hpp"
+
+namespace tare {
+
+namespace {
+
+constexpr std::size_t warnings_a_code = 8;
+constexpr std::size_t most_segments = std::size_t{1} << 16;
+constexpr std::size_t most_sources = std::size_t{1} << 16;
+
+/// The first step of any segment behind each.
+std::vector<std::int64_t> cuts(const std::vector<TraceSegment>& segments) {
+  std::vector<std::int64_t> found(segments.size(), std::numeric_limits<std::int64_t>::max());
+  for (std::size_t i = segments.size(); i-- > 1;) {
+    found[i - 1] = std::min(found[i], segments[i].first.value_or(found[i]));
+  }
+  return found;
+}
+
+bool same_event(const TraceStep& a, const TraceStep& b) {
+  return a.scale == b.scale && a.after == b.after && a.overflow == b.overflow && a.segment == b.segment;
+}
+
+}  // namespace
+
+std::uint32_t Run::source(const std::string& path, std::string_view kind, std::string_view tag) {
+  auto& sources = trace_.sources;
+  for (std::size_t i = sources.size(); i-- > 0;) {
+    if (sources[i].path == path && sources[i].kind == kind && sources[i].tag == tag) {
+      return static_cast<std::uint32_t>(i);
+    }
+  }
+  if (sources.size() < most_sources) sources.push_back({path, std::string(kind), std::string(tag)});
+  return static_cast<std::uint32_t>(sources.size() - 1);
+}
+
+void Run::begin_segment() {
+  if (trace_.segments.size() < most_segments) {
+    trace_.segments.emplace_back();
+  } else {
+    warn("too-many-segments", "steps go back more than 65536 times: what comes then is one segment");
+  }
+  last_.reset();
+  last_teller_ = nullptr;
+}
+
+void Run::add(TraceStep step, const void* teller) {
+  if (is_full_) return;
+  if (trace_.segments.empty()) begin_segment();
+  if (step.step && last_) {
+    if (*step.step == *last_ && teller == last_teller_) return;
+    if (*step.step < *last_) begin_segment();
+  }
+  TraceSegment& segment = trace_.segments.back();
+  step.segment = static_cast<std::uint32_t>(trace_.segments.size() - 1);
+  if (step.step) {
+    if (!segment.first) segment.first = step.step;
+    segment.last = last_ = step.step;
+    last_teller_ = teller;
+  }
+  if (trace_.steps.push_back(step)) return;
+  is_full_ = true;
+  warn("too-large",
+       "there are more different steps than are kept: none from line " + std::to_string(step.line) + " on");
+}
+
+void Run::restart(std::int64_t step) {
+  if (last_ && step <= *last_) begin_segment();
+}
+
+void Run::warn(std::string_view code, std::string text) {
+  const auto found = warned_.try_emplace(std::string(code), 0).first;
+  if (++found->second > warnings_a_code) return;
+  if (found->second == warnings_a_code) text += " (and more of this kind)";
+  trace_.warnings.push_back({std::string(code), std::move(text)});
+}
+
+void Run::merge_copies(const std::vector<std::uint32_t>& sources, std::size_t ranks) {
+  TraceSteps merged;
+  std::optional<TraceStep> run;
+  std::size_t length = 0;
+  for (const TraceStep& step : trace_.steps) {
+    const bool is_of_many =
+        !step.step && !step.fatal && std::find(sources.begin(), sources.end(), step.source) != sources.end();
+    if (is_of_many) {
+      length = run && same_event(*run, step) ? length + 1 : 0;
+      run = step;
+      if (length % ranks != 0) continue;
+    }
+    merged.push_back(step);
+  }
+  trace_.steps = std::move(merged);
+}
+
+Trace Run::finish() {
+  const std::vector<std::int64_t> cut = cuts(trace_.segments);
+  for (const TraceStep& step : trace_.steps) {
+    auto& kept = trace_.segments[step.segment].kept;
+    if (step.step && *step.step < cut[step.segment] && (!kept || *kept < *step.step)) kept = step.step;
+  }
+  if (trace_.steps.told_every() > 1) {
+    warn("thinned", "of " + std::to_string(trace_.steps.told_every()) +
+                        " neighbours one loss and one gradient norm are kept; scales and overflows are all there");
+  }
+  return std::move(trace_);
+}
+
+}  // namespace tare

@@ -1,0 +1,47 @@
+// A trace while it is read: steps come in, in the order of the run; restarts become segments.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/trace/trace.hpp"
+
+namespace tare {
+
+class Run {
+ public:
+  /// Which step a source is, added when it is asked for first.
+  std::uint32_t source(const std::string& path, std::string_view kind, std::string_view tag = {});
+
+  /// `teller` tells shapes of lines apart: a second step of the same number and teller is a copy, and dropped. One
+  /// with a lower number begins a segment.
+  void add(TraceStep step, const void* teller);
+  /// A start of the run at `step`, as far as the source tells it: steps from there on that came before are dead.
+  void restart(std::int64_t step);
+  /// Of each code the first few are kept.
+  void warn(std::string_view code, std::string text);
+
+  [[nodiscard]] std::optional<std::int64_t> last() const { return last_; }
+  [[nodiscard]] bool empty() const { return trace_.steps.empty(); }
+  [[nodiscard]] Trace& trace() { return trace_; }
+  /// Of equal neighbours among the steps of these sources that have no number, which `ranks` ranks told, one each.
+  void merge_copies(const std::vector<std::uint32_t>& sources, std::size_t ranks);
+  /// Works out what each segment keeps; nothing is added any more.
+  Trace finish();
+
+ private:
+  void begin_segment();
+
+  Trace trace_;
+  std::optional<std::int64_t> last_;
+  const void* last_teller_ = nullptr;
+  bool is_full_ = false;
+  std::map<std::string, std::size_t, std::less<>> warned_;
+};
+
+}  // namespace tare

@@ -1,0 +1,135 @@
+#include "lib/trace/series/csv.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "lib/base/text.hpp"
+#include "lib/trace/text/scan.hpp"
+
+namespace tare {
+
+namespace {
+
+constexpr std::size_t most_columns = 4096;
+
+using Cells = std::vector<std::string_view>;
+
+/// Quotes are taken off; a separator inside them separates nothing.
+Cells cells_of(std::string_view line, char separator) {
+  Cells cells;
+  while (cells.size() < most_columns) {
+    std::size_t end = 0;
+    bool is_quoted = false;
+    for (; end < line.size() && (is_quoted || line[end] != separator); ++end) is_quoted ^= line[end] == '"';
+    std::string_view cell = line.substr(0, end);
+    while (!cell.empty() && (cell.front() == ' ' || cell.front() == '"')) cell.remove_prefix(1);
+    while (!cell.empty() && (cell.back() == ' ' || cell.back() == '"')) cell.remove_suffix(1);
+    cells.push_back(cell);
+    if (end == line.size()) break;
+    line.remove_prefix(end + 1);
+  }
+  return cells;
+}
+
+char separator_of(std::string_view header) {
+  char best = ',';
+  for (const char c : {';', '\t'}) {
+    if (std::count(header.begin(), header.end(), c) > std::count(header.begin(), header.end(), best)) best = c;
+  }
+  return best;
+}
+
+std::optional<double> number_of(std::string_view cell, bool& is_flag) {
+  is_flag = cell == "True" || cell == "False" || cell == "true" || cell == "false";
+  if (is_flag) return cell == "True" || cell == "true" ? 1 : 0;
+  double value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || end != cell.data() + cell.size() || cell.empty()) return {};
+  return value;
+}
+
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
+class Table {
+ public:
+  Table(std::string_view header, const Series& series) : header_(header), separator_(separator_of(header)) {
+    for (const std::string_view name : cells_of(header_, separator_)) {
+      names_.emplace_back(name);
+      keys_.push_back(series.key(name));
+    }
+  }
+
+  [[nodiscard]] bool is_header(std::string_view line) const { return line == header_; }
+  [[nodiscard]] bool has_scale() const {
+    return names_.size() > 1 &&
+           std::any_of(keys_.begin(), keys_.end(), [](const Key& key) { return key.role == KeyRole::scale; });
+  }
+
+  [[nodiscard]] SeriesRow row(std::string_view line, std::uint64_t number, Series& series) const {
+    SeriesRow row{.line = number};
+    std::optional<double> epoch;
+    int step_rank = 0;
+    const Cells cells = cells_of(line, separator_);
+    for (std::size_t i = 0; i < std::min(cells.size(), keys_.size()); ++i) {
+      if (keys_[i].role == KeyRole::none) continue;
+      bool is_flag = false;
+      const auto value = number_of(cells[i], is_flag);
+      if (!value) continue;
+      const bool is_whole = std::fabs(*value) <= 9e15 && *value == std::floor(*value);
+      if (keys_[i].role == KeyRole::step && is_whole && (!row.step || keys_[i].rank < step_rank)) {
+        row.step = static_cast<std::int64_t>(*value);
+        step_rank = keys_[i].rank;
+      }
+      if (keys_[i].role == KeyRole::epoch && is_whole) epoch = value;
+      series.put(row, names_[i], *value, is_flag);
+    }
+    if (!row.step && epoch) row.step = static_cast<std::int64_t>(*epoch);
+    return row;
+  }
+
+ private:
+  std::string header_;
+  char separator_;
+  std::vector<std::string> names_;
+  std::vector<Key> keys_;
+};
+
+std::string_view first_line(ByteView head) {
+  const std::string_view text = without_mark(as_text(head));
+  std::string_view line = text.substr(0, text.find('\n'));
+  while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+bool starts_like_csv(ByteView head, const Series& series) {
+  const std::string_view line = first_line(head);
+  constexpr std::size_t longest_header = 16384;
+  if (line.size() > longest_header || line.find_first_of("=:{|") != line.npos) return false;
+  return Table(line, series).has_scale();
+}
+
+void read_csv(Input& input, Series& series) {
+  series.open(input.path());
+  std::optional<Table> table;
+  scan_lines(input, true, [&](const Line& line) {
+    if (!table) {
+      table.emplace(without_mark(line.text), series);
+      return false;
+    }
+    if (table->is_header(line.text) || line.is_cut) return false;  // a resumed run writes the header again
+    const SeriesRow row = table->row(line.text, line.number, series);
+    if (!row.scales.empty()) series.add(row);
+    return false;
+  });
+  if (const std::string why = input.problem(); !why.empty()) {
+    series.warn("truncated", escaped(input.path()) + ": " + why);
+  }
+}
+
+}  // namespace tare

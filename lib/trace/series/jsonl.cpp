@@ -1,0 +1,100 @@
+#include "lib/trace/series/jsonl.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/text.hpp"
+#include "lib/trace/series/json_line.hpp"
+#include "lib/trace/text/scan.hpp"
+
+namespace tare {
+
+namespace {
+
+std::string_view first_line(ByteView head) {
+  std::string_view text = as_text(head);
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return text.substr(0, text.find('\n'));
+}
+
+struct Keys {
+  std::vector<std::pair<std::string, JsonNumber>> all;
+
+  [[nodiscard]] bool has(std::string_view name) const {
+    return std::any_of(all.begin(), all.end(), [name](const auto& key) { return key.first == name; });
+  }
+};
+
+bool is_whole(double value) {
+  return std::fabs(value) <= 9e15 && value == std::floor(value);
+}
+
+/// The step by its surest name; an epoch where there is no other.
+std::optional<std::int64_t> step_of(const Keys& keys, const Series& series, bool& is_epoch) {
+  std::optional<std::int64_t> step;
+  int best = 0;
+  is_epoch = false;
+  for (const auto& [name, number] : keys.all) {
+    const Key key = series.key(name);
+    const bool is_step = key.role == KeyRole::step || key.role == KeyRole::epoch;
+    if (!is_step || number.is_flag || !is_whole(number.value)) continue;
+    constexpr int behind_steps = 1000;
+    const int rank = key.rank + (key.role == KeyRole::epoch ? behind_steps : 0);
+    if (step && rank >= best) continue;
+    best = rank;
+    step = static_cast<std::int64_t>(number.value);
+    is_epoch = key.role == KeyRole::epoch;
+  }
+  return step;
+}
+
+}  // namespace
+
+bool starts_like_json_lines(ByteView head) {
+  const std::string_view line = first_line(head);
+  std::string kept;
+  if (unwrapped(line, kept) != line) return false;
+  return read_json_line(line, [](std::string_view, JsonNumber) {});
+}
+
+void read_json_lines(Input& input, Series& series) {
+  series.open(input.path());
+  bool is_kind_known = false;
+  std::uint64_t broken = 0, first_broken = 0;
+  Keys keys;
+  scan_lines(input, true, [&](const Line& line) {
+    constexpr std::string_view blanks = " \t";
+    if (line.text.find_first_not_of(blanks) == line.text.npos) return false;
+    keys.all.clear();
+    const bool is_read = read_json_line(line.text, [&](std::string_view path, JsonNumber number) {
+      if (series.key(path).role != KeyRole::none || path == "data_time") keys.all.emplace_back(path, number);
+    });
+    if (!is_read) {
+      if (broken++ == 0) first_broken = line.number;
+      return false;
+    }
+    bool is_epoch = false;
+    SeriesRow row{.step = step_of(keys, series, is_epoch), .line = line.number};
+    for (const auto& [name, number] : keys.all) series.put(row, name, number.value, number.is_flag);
+    if (row.scales.empty()) return false;
+    if (!is_kind_known) {
+      // LoggerHook's means, and those of a whole epoch.
+      const bool is_mmengine = keys.has("data_time") && (keys.has("iter") || keys.has("epoch"));
+      if (is_mmengine) series.set_kind("mmengine-log");
+      series.set_smoothed(is_mmengine || is_epoch);
+      is_kind_known = true;
+    }
+    series.add(row);
+    return false;
+  });
+  if (broken > 0) {
+    series.warn("broken-lines", escaped(input.path()) + ": " + std::to_string(broken) +
+                                    " lines are no JSON, the first is line " + std::to_string(first_broken));
+  }
+  if (const std::string why = input.problem(); !why.empty()) {
+    series.warn("truncated", escaped(input.path()) + ": " + why);
+  }
+}
+
+}  // namespace tare

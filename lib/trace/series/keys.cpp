@@ -1,0 +1,98 @@
+#include "lib/trace/series/keys.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+namespace tare {
+
+namespace {
+
+struct Name {
+  std::string_view name;
+  KeyRole role;
+  int rank;
+  bool may_have_prefix;  ///< "train_loss_scale"; not "lr_scale", which is none
+};
+
+/// In lower case, with one underline for what separates words.
+constexpr Name names[] = {
+    {"loss_scale", KeyRole::scale, 0, true},
+    {"loss_scaling", KeyRole::scale, 1, true},
+    {"loss_scaler", KeyRole::scale, 2, true},
+    {"lossscale", KeyRole::scale, 2, true},
+    {"grad_scale", KeyRole::scale, 3, true},
+    {"grad_scaler", KeyRole::scale, 3, true},
+    {"gradscaler", KeyRole::scale, 3, true},
+    {"gradient_scale", KeyRole::scale, 3, true},
+    {"amp_scale", KeyRole::scale, 4, true},
+    {"scaler_scale", KeyRole::scale, 4, true},
+    {"fp16_scale", KeyRole::scale, 4, true},
+    {"cur_scale", KeyRole::scale, 5, true},
+    {"dynamic_scale", KeyRole::scale, 5, true},
+    {"scaler", KeyRole::scale, 6, false},
+    {"scale", KeyRole::scale, 7, false},
+    {"step", KeyRole::step, 0, false},
+    {"_step", KeyRole::step, 1, false},
+    {"global_step", KeyRole::step, 2, true},
+    {"iteration", KeyRole::step, 3, false},
+    {"iter", KeyRole::step, 4, false},
+    {"num_updates", KeyRole::step, 5, true},
+    {"steps", KeyRole::step, 6, false},
+    {"epoch", KeyRole::epoch, 0, false},
+    {"skipped", KeyRole::overflow, 0, false},
+    {"overflow", KeyRole::overflow, 0, true},
+    {"found_inf", KeyRole::overflow, 0, true},
+    {"is_overflow", KeyRole::overflow, 0, false},
+    {"step_skipped", KeyRole::overflow, 0, false},
+    {"loss", KeyRole::loss, 0, true},
+    {"grad_norm", KeyRole::grad_norm, 0, true},
+    {"gnorm", KeyRole::grad_norm, 1, true},
+    {"gradient_norm", KeyRole::grad_norm, 1, true},
+};
+
+std::string plain(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) {
+    c = c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
+
+bool is_named(std::string_view word, const Name& known) {
+  if (word == known.name) return true;
+  return known.may_have_prefix && word.ends_with(known.name) && word[word.size() - known.name.size() - 1] == '_';
+}
+
+}  // namespace
+
+std::string_view without_axis(std::string_view name) {
+  for (const std::string_view axis : {" vs samples", " vs tokens", " vs steps", " vs. samples"}) {
+    if (name.ends_with(axis)) return name.substr(0, name.size() - axis.size());
+  }
+  return name;
+}
+
+Key key_of(std::string_view name) {
+  constexpr std::string_view detectron = "[metric]";
+  constexpr int of_another_axis = 100;
+  Key key;
+  const std::string_view bare = without_axis(name);
+  if (bare.size() != name.size()) key.rank += of_another_axis;
+  std::string_view word = bare;
+  if (word.starts_with(detectron)) {
+    word.remove_prefix(detectron.size());
+    key.is_before = true;
+  }
+  const std::size_t separator = word.find_last_of("/.:");
+  const std::string last = plain(separator == word.npos ? word : word.substr(separator + 1));
+  for (const Name& known : names) {
+    if (!is_named(last, known)) continue;
+    key.role = known.role;
+    key.rank += known.rank;
+    return key;
+  }
+  return {};
+}
+
+}  // namespace tare

@@ -1,0 +1,111 @@
+#include "lib/trace/series/series.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "lib/base/text.hpp"
+
+namespace tare {
+
+namespace {
+
+constexpr std::size_t longest_name = 512;
+
+std::string unit_of(std::string_view tag, std::string_view path) {
+  if (tag.starts_with("Train/Samples/") || tag.ends_with(" vs samples")) return "sample";
+  const std::size_t slash = path.rfind('/');
+  const std::string_view file = slash == path.npos ? path : path.substr(slash + 1);
+  return file.starts_with("Train_Samples_") ? "sample" : "step";
+}
+
+}  // namespace
+
+Key Series::key(std::string_view name) const {
+  Key key = key_of(name);
+  if (!tag_.empty() && name == tag_) key.role = KeyRole::scale;
+  if (!tag_.empty() && name != tag_ && key.role == KeyRole::scale) key.role = KeyRole::none;
+  return key;
+}
+
+Series::Candidate* Series::candidate(std::string_view name, const Key& key, std::size_t& index) {
+  const auto known = indices_.find(name);
+  if (known != indices_.end()) {
+    index = known->second;
+    return &*std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
+  }
+  if (candidates_.size() == candidates_most || name.size() > longest_name) return nullptr;
+  index = candidates_.size();
+  indices_.emplace(name, index);
+  candidates_.push_back({std::string(name), key, {}, 0, {}});
+  return &candidates_.back();
+}
+
+void Series::put(SeriesRow& row, std::string_view name, double value, bool is_flag) {
+  const Key key = this->key(name);
+  switch (key.role) {
+    case KeyRole::scale: {
+      std::size_t index = 0;
+      if (!is_flag && candidate(name, key, index) != nullptr) row.scales.emplace_back(index, value);
+      return;
+    }
+    case KeyRole::overflow:
+      // A number may as well be a count.
+      if (is_flag) row.overflow = value != 0;
+      return;
+    case KeyRole::loss:
+      if (!row.loss || name == "loss") row.loss = value;
+      return;
+    case KeyRole::grad_norm:
+      if (!row.grad_norm) row.grad_norm = value;
+      return;
+    default:
+      return;
+  }
+}
+
+void Series::add(const SeriesRow& row) {
+  for (const auto& [index, value] : row.scales) {
+    Candidate& candidate = *std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
+    if (candidate.path != path_ || candidate.run.trace().sources.empty()) {
+      candidate.path = path_;
+      candidate.source = candidate.run.source(path_, kind_, candidate.name);
+    }
+    TraceStep step{.step = row.step, .line = row.line, .source = candidate.source};
+    (is_smoothed_ ? step.smoothed : candidate.key.is_before ? step.scale : step.after) = value;
+    step.overflow = row.overflow;
+    if (row.loss) step.loss = static_cast<float>(*row.loss);
+    if (row.grad_norm) step.grad_norm = static_cast<float>(*row.grad_norm);
+    candidate.run.add(step, &candidate);
+  }
+}
+
+void Series::restart(std::int64_t step) {
+  for (Candidate& candidate : candidates_) candidate.run.restart(step);
+}
+
+Trace Series::finish() {
+  Candidate* best = nullptr;
+  for (Candidate& candidate : candidates_) {
+    if (candidate.run.empty()) continue;
+    const auto better = [](Candidate& a, Candidate& b) {
+      if (a.key.rank != b.key.rank) return a.key.rank < b.key.rank;
+      return a.run.trace().steps.size() > b.run.trace().steps.size();
+    };
+    if (best == nullptr || better(candidate, *best)) best = &candidate;
+  }
+  Trace trace;
+  if (best != nullptr) {
+    for (const Candidate& other : candidates_) {
+      if (&other == best || without_axis(other.name) == without_axis(best->name)) continue;
+      best->run.warn("other-series", "the scale told is \"" + escaped(best->name) + "\"; \"" + escaped(other.name) +
+                                         "\" could be one as well: ask for it by its name");
+    }
+    best->run.trace().unit = unit_of(best->name, best->path);
+    trace = best->run.finish();
+  }
+  for (auto& [code, text] : warnings_) trace.warnings.push_back({code, text});
+  return trace;
+}
+
+}  // namespace tare

@@ -1,0 +1,35 @@
+// ColossalAI: amp/naive_amp/grad_scaler/dynamic_grad_scaler.py, zero/low_level.
+#include "lib/trace/text/shapes.hpp"
+
+namespace tare {
+
+namespace {
+
+using enum Fact;
+
+constexpr Field adjusted[] = {
+    {after, "loss scale is adjusted to", true},
+};
+
+constexpr LineShape shapes[] = {
+    {.kind = "colossalai-log",
+     .needle = "loss scale is adjusted to",
+     .also = "Overflow occurs",
+     .fields = adjusted,
+     .overflow = true,
+     .part = Part::adjusted},
+    {.kind = "colossalai-log",
+     .needle = "loss scale is adjusted to",
+     .also = "No overflow for consecutive",
+     .fields = adjusted,
+     .overflow = false},
+    {.kind = "colossalai-log", .needle = "Found overflow. Skip step", .overflow = true, .part = Part::skip},
+};
+
+}  // namespace
+
+std::span<const LineShape> colossalai_shapes() {
+  return shapes;
+}
+
+}  // namespace tare

@@ -1,0 +1,112 @@
+// DeepSpeed, all releases: deepspeed/runtime/fp16/{loss_scaler,fused_optimizer,unfused_optimizer}.py, runtime/zero,
+// runtime/engine.py. OVERFLOW lines have no step number; `skipped=` counts since the run began.
+#include "lib/trace/text/shapes.hpp"
+
+namespace tare {
+
+namespace {
+
+using enum Fact;
+
+constexpr Field attempt[] = {
+    {rank, "Rank "},
+    {before, "Attempted loss scale", true},
+    {after, "reducing to"},
+};
+
+constexpr Field iteration[] = {
+    {step, "overflow on iteration", true},
+};
+
+constexpr Field change[] = {
+    {before, "dynamic loss scale from", true},
+    {after, " to ", true},
+};
+
+constexpr Field held[] = {
+    {before, "static loss scale of", true},
+};
+
+constexpr Field bare[] = {
+    {rank, "Rank "},
+};
+
+constexpr Field progress[] = {
+    {step, "step=", true, ','},
+    {skipped_total, "skipped=", true},
+};
+
+constexpr LineShape shapes[] = {
+    {.kind = "deepspeed-log",
+     .needle = "Attempted loss scale",
+     .also = "but hysteresis",
+     .fields = attempt,
+     .overflow = true,
+     .part = Part::attempt,
+     .holds = true},
+    {.kind = "deepspeed-log",
+     .needle = "Attempted loss scale",
+     .also = "[deep",
+     .fields = attempt,
+     .overflow = true,
+     .part = Part::attempt},
+    {.kind = "deepspeed-log",
+     .needle = "Attempted loss scale",
+     .also = "Overflow detected",
+     .fields = attempt,
+     .overflow = true,
+     .part = Part::detected},
+    {.kind = "deepspeed-log",
+     .needle = "Attempted loss scale",
+     .also = "Rank ",
+     .fields = attempt,
+     .overflow = true,
+     .part = Part::attempt},
+    {.kind = "apex-log",
+     .needle = "Attempted loss scale",
+     .fields = attempt,
+     .overflow = true,
+     .part = Part::attempt,
+     .is_kind_sure = false},
+    {.kind = "deepspeed-log",
+     .needle = "OVERFLOW! Rank",
+     .also = "Skipping step",
+     .without = "Attempted",
+     .fields = bare,
+     .overflow = true},
+    {.kind = "apex-log",
+     .needle = "Grad overflow on iteration",
+     .fields = iteration,
+     .overflow = true,
+     .part = Part::iteration,
+     .unit = "iteration-0",
+     .is_kind_sure = false},
+    {.kind = "apex-log",
+     .needle = "Reducing dynamic loss scale from",
+     .fields = change,
+     .overflow = true,
+     .part = Part::change,
+     .is_kind_sure = false},
+    {.kind = "apex-log",
+     .needle = "Increasing dynamic loss scale from",
+     .fields = change,
+     .overflow = false,
+     .is_kind_sure = false},
+    {.kind = "apex-log",
+     .needle = "Using static loss scale of",
+     .fields = held,
+     .overflow = true,
+     .part = Part::change,
+     .holds = true,
+     .is_kind_sure = false},
+    {.kind = "deepspeed-log", .needle = "loss scale already at minimum", .meaning = Meaning::death, .overflow = true},
+    {.kind = "deepspeed-log", .needle = "skipped=", .also = "step=", .fields = progress, .meaning = Meaning::report},
+};
+
+}  // namespace
+
+std::span<const LineShape> deepspeed_shapes() {
+  return shapes;
+}
+
+}  // namespace tare

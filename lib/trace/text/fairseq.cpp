@@ -1,0 +1,101 @@
+// fairseq, metaseq, uni-core: trainer.py, dynamic_loss_scaler.py, logging/progress_bar.py. Updates count no skipped
+// steps; some releases print a mean of scales, which is no power of two.
+#include "lib/trace/text/shapes.hpp"
+
+namespace tare {
+
+namespace {
+
+using enum Fact;
+
+constexpr Field note[] = {
+    {after, "loss scale to", true},
+};
+
+constexpr Field amp[] = {
+    {after, "setting scale to", true},
+};
+
+constexpr Field interval[] = {
+    {loss, " loss="},
+    {step, "num_updates=", true},
+    {grad_norm, "gnorm="},
+    {power, "loss_scale=", true},
+};
+
+/// As long as every step was skipped there is no update.
+constexpr Field before_updates[] = {
+    {power, "loss_scale=", true},
+};
+
+constexpr Field json[] = {
+    {loss, "\"loss\""},
+    {step, "\"num_updates\"", true},
+    {grad_norm, "\"gnorm\""},
+    {power, "\"loss_scale\"", true},
+};
+
+constexpr Field epoch_end[] = {
+    {loss, "| loss "},
+    {step, "num_updates ", true},
+    {grad_norm, "gnorm "},
+    {power, "loss_scale ", true},
+};
+
+constexpr Field json_epoch_end[] = {
+    {loss, "\"train_loss\""},
+    {step, "\"train_num_updates\"", true},
+    {grad_norm, "\"train_gnorm\""},
+    {power, "\"train_loss_scale\"", true},
+};
+
+constexpr LineShape shapes[] = {
+    {.kind = "fairseq-log",
+     .needle = "setting loss scale to",
+     .also = "overflow detected",
+     .fields = note,
+     .overflow = true},
+    {.kind = "fairseq-log", .needle = "setting scale to", .also = "overflow detected", .fields = amp, .overflow = true},
+    {.kind = "fairseq-log", .needle = "inimum loss scale reached", .meaning = Meaning::death, .overflow = true},
+    {.kind = "fairseq-log",
+     .needle = "loss_scale=",
+     .also = "num_updates=",
+     .fields = interval,
+     .meaning = Meaning::report,
+     .unit = "update",
+     .is_paced = false},
+    {.kind = "fairseq-log",
+     .needle = "loss_scale=",
+     .also = "train_inner",
+     .without = "num_updates",
+     .fields = before_updates,
+     .meaning = Meaning::moment,
+     .unit = "update"},
+    {.kind = "fairseq-log",
+     .needle = "\"loss_scale\"",
+     .also = "\"num_updates\"",
+     .fields = json,
+     .meaning = Meaning::report,
+     .unit = "update",
+     .is_paced = false},
+    {.kind = "fairseq-log",
+     .needle = "| loss_scale ",
+     .also = "num_updates ",
+     .fields = epoch_end,
+     .meaning = Meaning::moment,
+     .unit = "update"},
+    {.kind = "fairseq-log",
+     .needle = "\"train_loss_scale\"",
+     .also = "\"train_num_updates\"",
+     .fields = json_epoch_end,
+     .meaning = Meaning::moment,
+     .unit = "update"},
+};
+
+}  // namespace
+
+std::span<const LineShape> fairseq_shapes() {
+  return shapes;
+}
+
+}  // namespace tare

@@ -1,0 +1,26 @@
+// icefall, ZipVoice, vall-e: train.py. Every rank prints; small scales are doubled by hand.
+#include "lib/trace/text/shapes.hpp"
+
+namespace tare {
+
+namespace {
+
+using enum Fact;
+
+constexpr Field moment[] = {
+    {rank, "(", false, '/'}, {epoch, "Epoch ", true},  {step, "global_batch_idx: "},
+    {batch, "batch ", true}, {loss, "tot_loss[loss="}, {after, "grad_scale: ", true},
+};
+
+constexpr LineShape shapes[] = {
+    {.kind = "icefall-log", .needle = "grad_scale: ", .also = "Epoch ", .fields = moment, .meaning = Meaning::moment},
+    {.kind = "icefall-log", .needle = "grad_scale is too small, exiting", .meaning = Meaning::end},
+};
+
+}  // namespace
+
+std::span<const LineShape> icefall_shapes() {
+  return shapes;
+}
+
+}  // namespace tare

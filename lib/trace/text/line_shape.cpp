@@ -1,0 +1,85 @@
+#include "lib/trace/text/line_shape.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+namespace tare {
+
+namespace {
+
+constexpr std::size_t most_skipped = 40;  // aligned columns
+
+bool is_filler(char c) {
+  return std::strchr(" \t:=\"'[(", c) != nullptr && c != '\0';
+}
+
+struct Number {
+  double value;
+  std::size_t end;
+};
+
+std::optional<Number> word_at(std::string_view text, std::size_t at) {
+  constexpr std::pair<std::string_view, double> words[] = {{"True", 1}, {"true", 1}, {"False", 0}, {"false", 0}};
+  for (const auto& [word, value] : words) {
+    if (text.substr(at).starts_with(word)) return Number{value, at + word.size()};
+  }
+  return {};
+}
+
+std::optional<Number> number_at(std::string_view text, std::size_t at) {
+  const std::size_t most = std::min(text.size(), at + most_skipped);
+  while (at < most && is_filler(text[at])) ++at;
+  for (const std::string_view wrapped : {"tensor(", "Tensor("}) {
+    if (text.substr(at).starts_with(wrapped)) at += wrapped.size();
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+  if (error == std::errc()) return Number{value, static_cast<std::size_t>(end - text.data())};
+  if (error == std::errc::result_out_of_range) {  // 1e-400, 1e400
+    const std::string_view digits(text.data() + at, static_cast<std::size_t>(end - text.data()) - at);
+    return Number{digits.find("e-") != digits.npos ? 0.0 : HUGE_VAL, at + digits.size()};
+  }
+  return word_at(text, at);
+}
+
+bool is_followed(std::string_view text, std::size_t at, char behind) {
+  if (behind == 0) return true;
+  while (at < text.size() && text[at] == ' ') ++at;
+  return at < text.size() && text[at] == behind;
+}
+
+/// The first place from `from` on where the label has a number behind it.
+std::optional<Number> find_number(const Field& field, std::string_view text, std::size_t from, bool is_cut) {
+  for (std::size_t at = text.find(field.label, from); at != text.npos; at = text.find(field.label, at + 1)) {
+    const auto number = number_at(text, at + field.label.size());
+    if (!number || !is_followed(text, number->end, field.behind)) continue;
+    if (is_cut && number->end == text.size()) return {};
+    return number;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Facts> read_facts(const LineShape& shape, const Line& line, std::string_view text, std::size_t needle,
+                                std::size_t& end) {
+  Facts facts{.shape = &shape, .line = &line};
+  std::size_t at = 0;
+  end = needle + shape.needle.size();
+  for (const Field& field : shape.fields) {
+    if (facts.has(field.fact)) continue;
+    auto number = find_number(field, text, at, line.is_cut);
+    if (!number && at > 0) number = find_number(field, text, 0, line.is_cut);
+    if (number) {
+      facts.set(field.fact, number->value);
+      at = number->end;
+      end = std::max(end, at);
+    } else if (field.is_required) {
+      return {};
+    }
+  }
+  return facts;
+}
+
+}  // namespace tare

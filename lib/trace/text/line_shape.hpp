@@ -1,0 +1,106 @@
+// What a line of a log looks like that tells of the scale: one descriptor a shape, in the file of its framework.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace tare {
+
+/// What a number in a line means.
+enum class Fact : std::uint8_t {
+  step,
+  batch,  ///< of the epoch, whose size the line does not tell: a step's number in the first epoch alone
+  epoch,
+  per_epoch,      ///< steps in an epoch
+  before,         ///< the scale that the step ran with
+  after,          ///< the scale that it left, exact
+  printed,        ///< the same in a few decimals: below 1 exact for a power of two alone
+  power,          ///< the same, exact for a power of two alone: other values are means
+  smoothed,       ///< a mean or median of scales
+  ratio,          ///< what `before` is multiplied by
+  overflow,       ///< a word: True or False
+  skipped,        ///< steps without an update, since the line before
+  skipped_total,  ///< the same, since the run began
+  nan,            ///< steps with a loss that is NaN, since the line before
+  loss,
+  grad_norm,
+  rank,
+  scaler,     ///< which of several scalers
+  from_step,  ///< the first of the steps that the line covers
+};
+inline constexpr std::size_t fact_count = 19;
+
+struct Field {
+  Fact fact;
+  std::string_view label;  ///< what stands before the number: blanks, colons, quotes and the like between are skipped
+  bool is_required = false;
+  char behind = 0;  ///< what stands behind it, blanks aside; 0: anything
+};
+
+enum class Meaning : std::uint8_t {
+  event,   ///< one step, mostly an overflow, and mostly without a number
+  report,  ///< the interval since the report before
+  moment,  ///< one step, with its number
+  death,   ///< the exception that ended the run: an overflow that no other line tells
+  end,     ///< an exception that ended the run and is no step
+};
+
+/// What an event's line is one of several of.
+enum class Part : std::uint8_t { none, iteration, change, attempt, detected, adjusted, skip };
+
+struct LineShape {
+  std::string_view kind;          ///< of the source: "deepspeed-log" ...
+  std::string_view needle;        ///< what every such line holds, and few others; has one of the triggers in it
+  std::string_view also = {};     ///< what must stand in the line besides; empty: nothing
+  std::string_view without = {};  ///< what may not; empty: nothing
+  std::span<const Field> fields = {};
+  Meaning meaning = Meaning::event;
+  std::optional<bool> overflow = {};  ///< where the line says so by being there
+  Part part = Part::none;
+  bool holds = false;   ///< the scale stays what it was before
+  int first_epoch = 0;  ///< where the count of epochs begins
+  std::string_view unit = "step";
+  bool is_paced = true;  ///< a report comes every so many steps; false: of a fairseq report the distance alone tells
+  bool is_kind_sure = true;     ///< false: other frameworks print the same words
+  bool is_last_resort = false;  ///< for lines that no other shape fits
+};
+
+/// A line, or what stands between two carriage returns of one.
+struct Line {
+  std::string_view text;
+  std::uint64_t number = 0;  ///< from 1
+  std::uint32_t teller = 0;  ///< of the rank or host that a collector wrote before it; 0: none
+  bool is_cut = false;       ///< the file ends in it
+};
+
+struct Facts {
+  const LineShape* shape = nullptr;
+  const Line* line = nullptr;
+  std::array<double, fact_count> numbers{};
+  std::uint32_t told = 0;
+
+  [[nodiscard]] bool has(Fact fact) const { return (told >> static_cast<unsigned>(fact) & 1) != 0; }
+  [[nodiscard]] std::optional<double> get(Fact fact) const {
+    return has(fact) ? std::optional(numbers[static_cast<unsigned>(fact)]) : std::nullopt;
+  }
+  void set(Fact fact, double value) {
+    numbers[static_cast<unsigned>(fact)] = value;
+    told |= 1U << static_cast<unsigned>(fact);
+  }
+};
+
+/// All shapes that are known.
+std::span<const LineShape* const> line_shapes();
+
+/// The words, of four letters each, of which every needle holds one: only lines that hold one are looked at.
+inline constexpr std::array<std::string_view, 5> triggers{"cale", "cali", "flow", "FLOW", "kipp"};
+
+/// The facts of one line of `shape` in `text`, whose needle stands at `needle`; nothing where a required one lacks.
+/// `end` becomes where the last of them ends.
+std::optional<Facts> read_facts(const LineShape& shape, const Line& line, std::string_view text, std::size_t needle,
+                                std::size_t& end);
+
+}  // namespace tare

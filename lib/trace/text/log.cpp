@@ -1,0 +1,349 @@
+#include "lib/trace/text/log.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/text.hpp"
+#include "lib/trace/text/scan.hpp"
+
+namespace tare {
+
+namespace {
+
+constexpr std::size_t recent_most = 64;
+constexpr std::size_t waiting_most = 256;
+constexpr std::size_t open_most = 2000;
+constexpr std::size_t lines_joined_most = 2;
+
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return value > 0 && std::frexp(value, &exponent) == 0.5;
+}
+
+std::optional<float> as_float(std::optional<double> value) {
+  return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
+}
+
+std::optional<std::uint64_t> as_count(std::optional<double> value) {
+  constexpr double most = 1e15;
+  if (!value || !(*value >= 0) || *value > most) return {};
+  return static_cast<std::uint64_t>(*value);
+}
+
+std::optional<std::int64_t> as_step(std::optional<double> value) {
+  constexpr double most = 9e15;  // whole numbers that a double holds
+  if (!value || !(std::fabs(*value) <= most) || *value != std::floor(*value)) return {};
+  return static_cast<std::int64_t>(*value);
+}
+
+unsigned bit(Part part) {
+  return part == Part::none ? 0 : 1U << static_cast<unsigned>(part);
+}
+
+template <typename T>
+bool agree(const std::optional<T>& a, const std::optional<T>& b) {
+  return !a || !b || *a == *b;
+}
+
+template <typename T>
+void fill(std::optional<T>& a, const std::optional<T>& b) {
+  if (!a) a = b;
+}
+
+/// A message that a terminal's width has broken ends in the place that logged it: `  optimizer.py:218 step`.
+std::string_view without_place(std::string_view line) {
+  const std::size_t suffix = line.rfind(".py:");
+  if (suffix != line.npos && line.size() - suffix < 40) {
+    const std::size_t gap = line.rfind("  ", suffix);
+    if (gap != line.npos) line = line.substr(0, gap);
+  }
+  while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
+  return line;
+}
+
+bool may_go_on(std::string_view line) {
+  constexpr std::size_t widest = 400;
+  if (line.size() > widest) return false;
+  return line.find("verflow") != line.npos || line.find("OVERFLOW") != line.npos || line.find("kipping") != line.npos;
+}
+
+}  // namespace
+
+void Log::read(Input& input) {
+  flush_event();
+  path_ = input.path();
+  sure_kind_ = {};
+  open_.clear();
+  const std::string_view head = as_text(input.head());
+  counts_from_one_ =
+      counts_from_one_ || head.find(", skipped=") != head.npos || head.find("elapsed time per iteration") != head.npos;
+  scan_lines(input, false, [this](const Line& line) { return take(line); });
+  if (const std::string problem = input.problem(); !problem.empty()) {
+    run_.warn("truncated", escaped(path_) + ": " + problem + ": what comes before is told");
+  }
+}
+
+void Log::finish() {
+  flush_event();
+  flush_first();
+  if (!has_ranks_ && copies_.ranks() > 1) run_.merge_copies(rankless_, copies_.ranks());
+}
+
+bool Log::take(const Line& line) {
+  const auto& found = matcher_.match(line);
+  for (const Facts& facts : found) tell(facts);
+  if (!found.empty()) {
+    open_.clear();
+    return false;
+  }
+  if (!open_.empty() && open_.size() < open_most) {
+    const std::string_view text = without_place(line.text);
+    open_.append(" ").append(text.substr(std::min(text.find_first_not_of(' '), text.size())));
+    const Line whole{open_, line.number, line.teller, line.is_cut};
+    for (const Facts& facts : matcher_.match(whole)) {
+      tell(facts);
+      joined_ = lines_joined_most;
+    }
+    if (++joined_ < lines_joined_most) return true;
+    open_.clear();
+    return false;
+  }
+  open_.clear();
+  if (!may_go_on(line.text)) return false;
+  open_ = without_place(line.text);
+  joined_ = 0;
+  return true;
+}
+
+std::uint32_t Log::source_of(const LineShape& shape) {
+  if (shape.is_kind_sure) {
+    if (shape.kind == "deepspeed-log") sure_kind_ = shape.kind;
+    return run_.source(path_, shape.kind);
+  }
+  return run_.source(path_, sure_kind_.empty() ? shape.kind : sure_kind_);
+}
+
+void Log::tell(const Facts& facts) {
+  switch (facts.shape->meaning) {
+    case Meaning::event:
+    case Meaning::death:
+      return tell_event(facts);
+    case Meaning::report:
+      return tell_report(facts);
+    case Meaning::moment:
+      return tell_moment(facts);
+    case Meaning::end:
+      flush_event();
+      run_.warn("died", escaped(path_) + ":" + std::to_string(facts.line->number) + ": " +
+                            escaped(facts.line->text.substr(0, 200)));
+  }
+}
+
+std::optional<std::int64_t> Log::number_of(const Facts& facts) {
+  const auto step = as_step(facts.get(Fact::step));
+  if (!step && facts.has(Fact::batch)) {
+    const double epoch = facts.get(Fact::epoch).value_or(1);
+    return epoch <= 1 ? as_step(facts.get(Fact::batch)) : std::nullopt;
+  }
+  const auto per_epoch = as_step(facts.get(Fact::per_epoch));
+  const auto epoch = as_step(facts.get(Fact::epoch));
+  if (!step || !per_epoch || !epoch) return step;
+  std::int64_t whole = 0, number = 0;
+  if (__builtin_mul_overflow(*epoch - facts.shape->first_epoch, *per_epoch, &whole)) return {};
+  if (__builtin_add_overflow(whole, *step, &number)) return {};
+  return number;
+}
+
+TraceStep Log::step_of(const Facts& facts) {
+  TraceStep step{.step = number_of(facts), .line = facts.line->number};
+  step.scale = facts.get(Fact::before);
+  step.after = facts.get(Fact::after);
+  if (const auto printed = facts.get(Fact::printed)) {
+    (*printed >= 1 || is_power_of_two(*printed) ? step.after : step.smoothed) = printed;
+  }
+  if (const auto power = facts.get(Fact::power)) (is_power_of_two(*power) ? step.after : step.smoothed) = power;
+  if (const auto smoothed = facts.get(Fact::smoothed)) step.smoothed = smoothed;
+  if (facts.has(Fact::ratio) && step.scale) step.after = *step.scale * *facts.get(Fact::ratio);
+  if (facts.shape->holds && !step.after) step.after = step.scale;
+  step.overflow = facts.shape->overflow;
+  if (const auto overflow = facts.get(Fact::overflow)) step.overflow = *overflow != 0;
+  step.loss = as_float(facts.get(Fact::loss));
+  step.grad_norm = as_float(facts.get(Fact::grad_norm));
+  step.nan = as_count(facts.get(Fact::nan));
+  step.source = source_of(*facts.shape);
+  return step;
+}
+
+bool Log::is_copy(const Facts& facts, const TraceStep& step) {
+  const std::uint32_t teller = facts.has(Fact::rank)
+                                   ? 1 + static_cast<std::uint32_t>(as_count(facts.get(Fact::rank)).value_or(0))
+                                   : facts.line->teller;
+  if (teller == 0 || !step.step) return false;
+  for (const Told& told : recent_) {
+    if (told.step != *step.step || told.shape != facts.shape || told.teller == teller) continue;
+    if (told.after != step.after) {
+      run_.warn("ranks-disagree", escaped(path_) + ":" + std::to_string(step.line) +
+                                      ": two ranks tell different scales of step " + std::to_string(*step.step));
+    }
+    return true;
+  }
+  recent_.push_back({*step.step, teller, facts.shape, step.after});
+  if (recent_.size() > recent_most) recent_.pop_front();
+  return false;
+}
+
+// ---- events
+
+void Log::tell_event(const Facts& facts) {
+  if (const auto rank = facts.get(Fact::rank)) {
+    if (!rank_) rank_ = rank;
+    has_ranks_ = true;
+    if (*rank != *rank_) return;
+  }
+  if (const auto scaler = facts.get(Fact::scaler)) {
+    if (!scaler_) scaler_ = scaler;
+    if (*scaler != *scaler_) {
+      return run_.warn("several-scalers", escaped(path_) + ":" + std::to_string(facts.line->number) +
+                                              ": overflows of another loss scaler: those of the first one are told");
+    }
+  }
+  TraceStep step = step_of(facts);
+  step.fatal = facts.shape->meaning == Meaning::death;
+  if (facts.shape->part == Part::iteration && counts_from_one_ && step.step) ++*step.step;
+  if (facts.shape->part == Part::iteration && !counts_from_one_) run_.trace().unit = facts.shape->unit;
+  if (join(*facts.shape, step)) return;
+  flush_event();
+  event_ = Event{step, bit(facts.shape->part), facts.shape, facts.has(Fact::rank)};
+}
+
+/// Some frameworks tell of one overflow in several lines, and every rank in all of them.
+bool Log::join(const LineShape& shape, const TraceStep& step) {
+  if (!event_ || shape.part == Part::none || event_->parts == 0 || event_->step.overflow != step.overflow) return false;
+  TraceStep& whole = event_->step;
+  if (!agree(whole.step, step.step) || !agree(whole.scale, step.scale) || !agree(whole.after, step.after)) return false;
+  const bool is_repeated = (event_->parts & bit(shape.part)) != 0;
+  if (is_repeated && !whole.step) return false;  // nothing but a number tells a copy from the next step
+  fill(whole.step, step.step);
+  fill(whole.scale, step.scale);
+  fill(whole.after, step.after);
+  event_->parts |= bit(shape.part);
+  if (shape.is_kind_sure) event_->shape = &shape;
+  return true;
+}
+
+void Log::flush_event() {
+  if (!event_) return;
+  Event event = std::move(*event_);
+  event_.reset();
+  if (!first_) return add_event(event);
+  waiting_.push_back(std::move(event));
+  if (waiting_.size() > waiting_most) flush_first();
+}
+
+void Log::add_event(Event& event) {
+  TraceStep& step = event.step;
+  step.source = source_of(*event.shape);
+  if (step.overflow.value_or(false)) ++events_;
+  if (step.overflow.value_or(false) && !step.step && !step.fatal && !event.has_rank && (step.scale || step.after)) {
+    copies_.add(step);
+    if (std::find(rankless_.begin(), rankless_.end(), step.source) == rankless_.end()) rankless_.push_back(step.source);
+  }
+  run_.add(step, event.shape);
+}
+
+// ---- reports
+
+void Log::tell_report(const Facts& facts) {
+  Report report{step_of(facts), facts.shape, as_count(facts.get(Fact::skipped_total))};
+  report.step.skipped = as_count(facts.get(Fact::skipped));
+  if (!report.step.step || is_copy(facts, report.step)) return;
+  const std::int64_t number = *report.step.step;
+  if (report.skipped_total && reports_ != nullptr && reports_ != facts.shape) return;  // the other reports say it all
+  if (number == 0) {
+    last_total_ = report.skipped_total;
+    return;
+  }
+  run_.trace().unit = facts.shape->unit;
+  if (reports_ != facts.shape) {
+    if (first_ && first_->step.step == report.step.step) first_.reset();  // two frameworks, one step
+    flush_first();
+    reports_ = facts.shape;
+    last_report_.reset();
+  }
+  const auto told = first_ ? first_->step.step : last_report_;
+  if (told && number == *told) return;
+  if (told && number < *told) {  // the run was resumed
+    flush_first();
+    run_.restart(number);
+    last_report_.reset();
+    last_total_.reset();
+  }
+  ReportClock& clock = clocks_.try_emplace(facts.shape, facts.shape->is_paced).first->second;
+  if (first_) add_first(clock.span_of_first(*first_->step.step, number));
+  report.event = std::exchange(event_, {});
+  report.events = std::exchange(events_, 0);
+  if (last_report_) {
+    add_report(report, clock.span_behind(*last_report_, number));
+  } else if (clock.is_known()) {
+    add_report(report, clock.span_of_first(number));
+  } else {
+    first_ = std::move(report);
+  }
+}
+
+void Log::flush_first() {
+  if (first_) add_first(std::max<std::uint64_t>(first_->step.skipped.value_or(1), 1));
+}
+
+void Log::add_first(std::uint64_t span) {
+  Report first = std::move(*first_);
+  first_.reset();
+  add_report(first, span);
+  for (Event& event : std::exchange(waiting_, {})) add_event(event);
+}
+
+void Log::add_report(Report& report, std::uint64_t span) {
+  TraceStep& step = report.step;
+  step.span = span;
+  const bool is_start = *step.step <= static_cast<std::int64_t>(span);
+  if (report.skipped_total) {
+    const auto before = last_total_ ? last_total_ : is_start ? std::optional<std::uint64_t>(0) : std::nullopt;
+    if (before && *before <= *report.skipped_total) step.skipped = *report.skipped_total - *before;
+    last_total_ = report.skipped_total;
+  }
+  const bool is_same = report.event && span == 1 && agree(report.event->step.step, step.step);
+  if (is_same && report.event->step.overflow.value_or(false) && !report.event->step.fatal) {
+    step.scale = report.event->step.scale;
+    fill(step.after, report.event->step.after);
+    step.skipped = 1;
+  } else if (report.event) {
+    report.events += report.event->step.overflow.value_or(false) ? 1 : 0;
+    const std::uint64_t behind = events_;
+    add_event(*report.event);
+    events_ = behind;
+  }
+  if (step.skipped && *step.skipped < report.events) step.skipped = std::min(report.events, span);
+  if (step.skipped) {
+    step.overflow = *step.skipped == 0      ? std::optional(false)
+                    : *step.skipped >= span ? std::optional(true)
+                                            : std::nullopt;
+  }
+  run_.add(step, report.shape);
+  last_report_ = step.step;
+}
+
+// ---- moments
+
+void Log::tell_moment(const Facts& facts) {
+  const TraceStep step = step_of(facts);
+  if (facts.has(Fact::epoch) && !step.step && !facts.has(Fact::batch)) return;
+  if (is_copy(facts, step)) return;
+  flush_event();
+  if (first_ && first_->step.step == step.step) return;
+  if (reports_ != nullptr && reports_->unit == facts.shape->unit && step.step && step.step == last_report_) return;
+  flush_first();
+  run_.trace().unit = facts.shape->unit;
+  run_.add(step, facts.shape);
+}
+
+}  // namespace tare

@@ -1,0 +1,92 @@
+// A run's logs -> its steps: which lines tell of the same step, how many steps a line covers, which are copies.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/trace/input.hpp"
+#include "lib/trace/run.hpp"
+#include "lib/trace/text/copies.hpp"
+#include "lib/trace/text/match.hpp"
+#include "lib/trace/text/report_clock.hpp"
+
+namespace tare {
+
+class Log {
+ public:
+  /// `run` is borrowed.
+  explicit Log(Run& run) : run_(run) {}
+
+  /// One file of the run, behind those before it.
+  void read(Input& input);
+  /// What waits for a line behind it that does not come.
+  void finish();
+
+ private:
+  /// An overflow, or a growth, as far as the lines of it that came have told.
+  struct Event {
+    TraceStep step;
+    unsigned parts = 0;  ///< a bit for each Part
+    const LineShape* shape = nullptr;
+    bool has_rank = false;
+  };
+  struct Report {
+    TraceStep step;
+    const LineShape* shape = nullptr;
+    std::optional<std::uint64_t> skipped_total;
+    std::uint64_t events = 0;         ///< overflows told one by one since the report before
+    std::optional<Event> event = {};  ///< in the line before it: of the same step, if the report covers one
+  };
+  struct Told {
+    std::int64_t step;
+    std::uint32_t teller;
+    const LineShape* shape;
+    std::optional<double> after;
+  };
+
+  bool take(const Line& line);
+  void tell(const Facts& facts);
+  void tell_event(const Facts& facts);
+  void tell_report(const Facts& facts);
+  void tell_moment(const Facts& facts);
+  [[nodiscard]] TraceStep step_of(const Facts& facts);
+  [[nodiscard]] std::optional<std::int64_t> number_of(const Facts& facts);
+  [[nodiscard]] std::uint32_t source_of(const LineShape& shape);
+  [[nodiscard]] bool is_copy(const Facts& facts, const TraceStep& step);
+  bool join(const LineShape& shape, const TraceStep& step);
+  void flush_event();
+  void add_event(Event& event);
+  void flush_first();
+  void add_first(std::uint64_t span);
+  void add_report(Report& report, std::uint64_t span);
+
+  Run& run_;
+  Matcher matcher_;
+  std::string path_;
+  std::string_view sure_kind_;  ///< of shapes whose kind is not sure, in this file
+
+  std::string open_;  ///< a message that may go on in the next line
+  std::size_t joined_ = 0;
+
+  std::optional<Event> event_;
+  std::optional<Report> first_;  ///< of a segment: the next report tells what it covers
+  std::vector<Event> waiting_;   ///< behind it
+  std::map<const LineShape*, ReportClock> clocks_;
+  const LineShape* reports_ = nullptr;       ///< the shape whose reports are followed
+  std::optional<std::int64_t> last_report_;  ///< of the segment
+  std::optional<std::uint64_t> last_total_;
+  std::uint64_t events_ = 0;      ///< overflows told one by one since the last report
+  bool counts_from_one_ = false;  ///< iterations from 0 stand beside reports that count from 1
+  std::optional<double> rank_, scaler_;
+  std::deque<Told> recent_;
+
+  Copies copies_;
+  std::vector<std::uint32_t> rankless_;  ///< sources of events that tell no rank
+  bool has_ranks_ = false;
+};
+
+}  // namespace tare

@@ -1,0 +1,65 @@
+// mmengine, mmcv: LoggerHook. A scale is there where a hook of the user put one; what is printed is a mean.
+#include "lib/trace/text/shapes.hpp"
+
+namespace tare {
+
+namespace {
+
+using enum Fact;
+
+constexpr Field epoch_moment[] = {
+    {epoch, "Epoch(train)", true, ']'}, {step, "[", true, '/'},     {per_epoch, "/", true}, {loss, " loss: "},
+    {smoothed, "loss_scale: ", true},   {grad_norm, "grad_norm: "},
+};
+
+constexpr Field iter_moment[] = {
+    {step, "Iter(train)", true, '/'},
+    {loss, " loss: "},
+    {smoothed, "loss_scale: ", true},
+    {grad_norm, "grad_norm: "},
+};
+
+constexpr Field old_epoch_moment[] = {
+    {epoch, "Epoch [", true, ']'},    {step, "[", true, '/'},     {per_epoch, "/", true}, {loss, " loss: "},
+    {smoothed, "loss_scale: ", true}, {grad_norm, "grad_norm: "},
+};
+
+constexpr Field old_iter_moment[] = {
+    {step, "Iter [", true, '/'},
+    {loss, " loss: "},
+    {smoothed, "loss_scale: ", true},
+    {grad_norm, "grad_norm: "},
+};
+
+constexpr LineShape shapes[] = {
+    {.kind = "mmengine-log",
+     .needle = "loss_scale: ",
+     .also = "Epoch(train)",
+     .fields = epoch_moment,
+     .meaning = Meaning::moment,
+     .first_epoch = 1},
+    {.kind = "mmengine-log",
+     .needle = "loss_scale: ",
+     .also = "Iter(train)",
+     .fields = iter_moment,
+     .meaning = Meaning::moment},
+    {.kind = "mmengine-log",
+     .needle = "loss_scale: ",
+     .also = "Epoch [",
+     .fields = old_epoch_moment,
+     .meaning = Meaning::moment,
+     .first_epoch = 1},
+    {.kind = "mmengine-log",
+     .needle = "loss_scale: ",
+     .also = "Iter [",
+     .fields = old_iter_moment,
+     .meaning = Meaning::moment},
+};
+
+}  // namespace
+
+std::span<const LineShape> mmengine_shapes() {
+  return shapes;
+}
+
+}  // namespace tare

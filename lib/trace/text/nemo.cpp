@@ -1,0 +1,26 @@
+// NeMo 1: the progress bar, which shows the scale that the step ran with.
+#include "lib/trace/text/shapes.hpp"
+
+namespace tare {
+
+namespace {
+
+using enum Fact;
+
+constexpr Field moment[] = {
+    {step, "global_step=", true},
+    {before, "loss_scale=", true},
+    {loss, "reduced_train_loss="},
+};
+
+constexpr LineShape shapes[] = {
+    {.kind = "nemo-log", .needle = "loss_scale=", .also = "global_step=", .fields = moment, .meaning = Meaning::moment},
+};
+
+}  // namespace
+
+std::span<const LineShape> nemo_shapes() {
+  return shapes;
+}
+
+}  // namespace tare

@@ -1,0 +1,232 @@
+#include "lib/trace/text/scan.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+namespace tare {
+
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{1} << 19;
+constexpr std::size_t block = 64;
+
+/// Whether a trigger begins in the `block` bytes from `p` on; three more are read. A loop that compilers make SIMD of.
+bool has_trigger(const char* p) {
+  unsigned char found = 0;
+  for (std::size_t i = 0; i < block; ++i) {
+    const char a = p[i], b = p[i + 1], c = p[i + 2], d = p[i + 3];
+    const bool scale = (a == 'c') & (b == 'a') & (c == 'l') & ((d == 'e') | (d == 'i'));
+    const bool flow = (a == 'f') & (b == 'l') & (c == 'o') & (d == 'w');
+    const bool capitals = (a == 'F') & (b == 'L') & (c == 'O') & (d == 'W');
+    const bool skip = (a == 'k') & (b == 'i') & (c == 'p') & (d == 'p');
+    found |= static_cast<unsigned char>(scale | flow | capitals | skip);
+  }
+  return found != 0;
+}
+
+std::uint32_t word_at(const char* p) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, p, sizeof word);
+  return word;
+}
+
+bool is_trigger(const char* p) {
+  const std::uint32_t found = word_at(p);
+  return std::any_of(triggers.begin(), triggers.end(),
+                     [found](std::string_view word) { return found == word_at(word.data()); });
+}
+
+std::uint32_t hashed(std::string_view text) {
+  std::uint32_t hash = 2166136261;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+  return hash == 0 ? 1 : hash;
+}
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Cuts a buffer into lines and hands out those that are wanted.
+class Lines {
+ public:
+  Lines(bool every_line, const TakeLine& take) : every_line_(every_line), take_(take) {}
+
+  /// The whole lines of `text`, which has room for a block behind it; how much of it they are.
+  std::size_t take(std::string_view text) {
+    const std::size_t last = std::string_view::npos == text.rfind('\n') ? 0 : text.rfind('\n') + 1;
+    walk(text.substr(0, last));
+    return last;
+  }
+
+  /// What no newline ends, at the end of the file or because it is long.
+  void take_rest(std::string_view text, bool is_end) {
+    is_cut_ = is_end;
+    walk(text);
+    is_cut_ = false;
+  }
+
+ private:
+  void walk(std::string_view text) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+      if (!every_line_ && !wants_more_) {
+        const std::size_t hit = find_trigger(text, at);
+        if (hit == text.size()) break;
+        const std::size_t newline = text.substr(at, hit - at).rfind('\n');
+        if (newline != text.npos) {
+          number_ += static_cast<std::uint64_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                                           text.begin() + static_cast<std::ptrdiff_t>(at + newline + 1),
+                                                           '\n'));
+          at += newline + 1;
+        }
+      }
+      std::size_t end = text.find('\n', at);
+      if (end == text.npos) end = text.size();
+      give(text.substr(at, end - at), end == text.size());
+      if (end < text.size()) ++number_;
+      at = end + 1;
+    }
+    if (at < text.size()) {
+      number_ +=
+          static_cast<std::uint64_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), '\n'));
+    }
+  }
+
+  /// Between carriage returns stand states of progress bars, of which the message's own is the last.
+  void give(std::string_view line, bool is_last) {
+    line = unwrapped(line, unwrapped_);
+    while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    while (!line.empty()) {
+      const std::size_t end = std::min(line.find('\r'), line.size());
+      const std::string_view part = line.substr(0, end);
+      const bool has_more = end < line.size();
+      line.remove_prefix(has_more ? end + 1 : end);
+      if (part.empty()) continue;
+      if (has_more && !every_line_ && find_trigger_in(part) == part.size()) continue;
+      const std::string_view plain = without_escapes(part, plain_);
+      wants_more_ = take_({plain, number_ + 1, teller_of(plain), is_cut_ && is_last && !has_more});
+    }
+  }
+
+  static std::size_t find_trigger_in(std::string_view part) {
+    for (std::size_t i = 0; i + triggers[0].size() <= part.size(); ++i) {
+      if (is_trigger(part.data() + i)) return i;
+    }
+    return part.size();
+  }
+
+  bool every_line_;
+  const TakeLine& take_;
+  std::uint64_t number_ = 0;
+  bool wants_more_ = false, is_cut_ = false;
+  std::string plain_, unwrapped_;
+};
+
+}  // namespace
+
+std::size_t find_trigger(std::string_view text, std::size_t from) {
+  constexpr std::size_t more = 3;
+  std::size_t at = from;
+  for (; at + block + more <= text.size(); at += block) {
+    if (!has_trigger(text.data() + at)) continue;
+    for (std::size_t i = at;; ++i) {
+      if (is_trigger(text.data() + i)) return i;
+    }
+  }
+  for (; at + triggers[0].size() <= text.size(); ++at) {
+    if (is_trigger(text.data() + at)) return at;
+  }
+  return text.size();
+}
+
+void scan_lines(ByteStream& stream, bool every_line, const TakeLine& take) {
+  std::vector<char> buffer(buffer_bytes);
+  Lines lines(every_line, take);
+  std::size_t size = 0;
+  while (const std::size_t more = stream.read(std::as_writable_bytes(std::span(buffer).subspan(size)))) {
+    size += more;
+    std::size_t done = lines.take({buffer.data(), size});
+    if (done == 0 && size == buffer.size()) {
+      lines.take_rest({buffer.data(), size}, false);
+      done = size;
+    }
+    std::memmove(buffer.data(), buffer.data() + done, size - done);
+    size -= done;
+  }
+  lines.take_rest({buffer.data(), size}, true);
+}
+
+std::uint32_t teller_of(std::string_view line) {
+  constexpr std::size_t most = 64;
+  line = line.substr(0, most);
+  if (line.empty()) return 0;
+  if (line[0] == '[') {
+    const std::size_t end = line.find(']');
+    if (end == line.npos || end < 2 || !is_digit(line[end - 1])) return 0;
+    const std::string_view behind = line.substr(end + 1);
+    return behind.starts_with(":") || behind.starts_with("<std") ? hashed(line.substr(0, end)) : 0;
+  }
+  if (line[0] == '(') {
+    const std::size_t end = line.find(')');
+    return end != line.npos && line.substr(0, end).find("pid=") != line.npos ? hashed(line.substr(0, end)) : 0;
+  }
+  std::size_t end = 0;
+  while (end < line.size() && is_word(line[end])) ++end;
+  const bool is_prefix = end > 0 && is_digit(line[end - 1]) && line.substr(end).starts_with(": ");
+  return is_prefix ? hashed(line.substr(0, end)) : 0;
+}
+
+std::string_view without_escapes(std::string_view line, std::string& kept) {
+  constexpr char escape = '\x1b';
+  std::size_t at = line.find(escape);
+  if (at == line.npos) return line;
+  kept.assign(line.substr(0, at));
+  while (at < line.size()) {
+    ++at;  // the escape
+    if (at < line.size() && line[at] == '[') {
+      ++at;
+      while (at < line.size() && (line[at] < '@' || line[at] > '~')) ++at;
+    }
+    at = std::min(at + 1, line.size());
+    const std::size_t next = std::min(line.find(escape, at), line.size());
+    kept.append(line.substr(at, next - at));
+    at = next;
+  }
+  return kept;
+}
+
+std::string_view unwrapped(std::string_view line, std::string& kept) {
+  std::size_t at = 0;
+  for (const std::string_view word : {"{", "\"log\"", ":", "\""}) {
+    while (at < line.size() && line[at] == ' ') ++at;
+    if (!line.substr(at).starts_with(word)) return line;
+    at += word.size();
+  }
+  kept.clear();
+  for (; at < line.size() && line[at] != '"'; ++at) {
+    if (line[at] != '\\' || at + 1 == line.size()) {
+      kept.push_back(line[at]);
+      continue;
+    }
+    const char c = line[++at];
+    if (c == 'u' && at + 4 < line.size()) {
+      const std::string_view digits = line.substr(at + 1, 4);
+      kept.push_back(digits == "001b" || digits == "001B" ? '\x1b'
+                     : digits == "003c"                   ? '<'
+                     : digits == "003e"                   ? '>'
+                     : digits == "0026"                   ? '&'
+                                                          : '?');
+      at += digits.size();
+    } else {
+      kept.push_back(c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c);
+    }
+  }
+  while (!kept.empty() && kept.back() == '\n') kept.pop_back();
+  return kept;
+}
+
+}  // namespace tare

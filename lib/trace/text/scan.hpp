@@ -1,0 +1,36 @@
+// Lines of a log, and among gigabytes of them those few that could tell of a scale.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/byte_stream.hpp"
+#include "lib/trace/text/line_shape.hpp"
+
+namespace tare {
+
+/// The first trigger in [from, text.size()); text.size() where there is none.
+std::size_t find_trigger(std::string_view text, std::size_t from);
+
+/// Takes lines; true: it wants the next one as well, whatever is in it, because a message may go on there.
+using TakeLine = std::function<bool(const Line&)>;
+
+/// Reads `stream` to its end, line by line, in little memory, and gives the lines that hold a trigger; with
+/// `every_line` all of them. A line ends at a newline or a carriage return, and where it is longer than any log's.
+/// Escape sequences of terminals are taken out, and a line that a container runtime wrapped in JSON is unwrapped.
+void scan_lines(ByteStream& stream, bool every_line, const TakeLine& take);
+
+/// The number that stands for the rank or host that a collector wrote before the line: `[default7]:`, `7: `, `node3: `,
+/// `(RayTrainWorker pid=7)`, `[1,7]<stdout>:`. 0: none.
+std::uint32_t teller_of(std::string_view line);
+
+/// Without escape sequences; `kept` holds the text where there were some.
+std::string_view without_escapes(std::string_view line, std::string& kept);
+
+/// What `{"log": "...", ...}` wraps, where it is such a line; else the line.
+std::string_view unwrapped(std::string_view line, std::string& kept);
+
+}  // namespace tare

@@ -1,0 +1,209 @@
+// Tables, lines of JSON, event files: which numbers are the scale, and where a damaged file ends.
+#include "lib/base/crc32.hpp"
+#include "lib/container/crc32c.hpp"
+#include "lib/container/varint.hpp"
+#include "lib/trace/series/keys.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/trace/memory_files.hpp"
+
+using namespace tare;
+
+namespace {
+
+bool warns(const Trace& trace, std::string_view code) {
+  for (const TraceWarning& warning : trace.warnings) {
+    if (warning.code == code) return true;
+  }
+  return false;
+}
+
+std::string text_of(const Bytes& bytes) {
+  return std::string(as_text(bytes));
+}
+
+void add_run(Bytes& to, std::uint64_t field, const Bytes& run) {
+  append_varint(to, field << 3 | 2);
+  append_varint(to, run.size());
+  to.insert(to.end(), run.begin(), run.end());
+}
+
+Bytes bytes_of(std::string_view text) {
+  const ByteView view = as_bytes(text);
+  return {view.begin(), view.end()};
+}
+
+/// A TFRecord that holds an Event with one scalar.
+std::string event(std::int64_t step, std::string_view tag, float value) {
+  Bytes scalar, summary, record, framed;
+  add_run(scalar, 1, bytes_of(tag));
+  append_varint(scalar, 2 << 3 | 5);
+  append_le(scalar, value);
+  add_run(summary, 1, scalar);
+  append_varint(record, 2 << 3);
+  append_varint(record, static_cast<std::uint64_t>(step));
+  add_run(record, 5, summary);
+  append_le(framed, static_cast<std::uint64_t>(record.size()));
+  append_le(framed, masked_crc32c(framed));
+  framed.insert(framed.end(), record.begin(), record.end());
+  append_le(framed, masked_crc32c(record));
+  return text_of(framed);
+}
+
+std::string wandb_record(const Bytes& record) {
+  Bytes checked{std::byte{1}};
+  checked.insert(checked.end(), record.begin(), record.end());
+  Bytes chunk;
+  append_le(chunk, crc32(checked));
+  append_le(chunk, static_cast<std::uint16_t>(record.size()));
+  chunk.insert(chunk.end(), checked.begin(), checked.end());
+  return text_of(chunk);
+}
+
+std::string wandb_row(std::int64_t step, double scale) {
+  const auto item = [](std::string_view key, const std::string& json) {
+    Bytes bytes;
+    add_run(bytes, 2, bytes_of(key));
+    append_varint(bytes, 16 << 3 | 2);
+    append_varint(bytes, json.size());
+    const ByteView text = as_bytes(json);
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    return bytes;
+  };
+  Bytes history, record;
+  add_run(history, 1, item("train/loss_scale", std::to_string(scale)));
+  add_run(history, 1, item("_step", std::to_string(step)));
+  add_run(record, 2, history);
+  return wandb_record(record);
+}
+
+}  // namespace
+
+TEST_CASE("names of numbers") {
+  for (const char* name :
+       {"loss_scale", "train/loss_scale", "Train/Samples/loss_scale", "loss-scale/loss-scale", "loss-scale vs samples",
+        "[metric]grad_scaler", "scaler/scale", "opt/loss_scale", "amp_scale"}) {
+    INFO(name);
+    CHECK(key_of(name).role == KeyRole::scale);
+  }
+  for (const char* name : {"lr_scale", "loss", "feature_scale", "loss_scale_window", "logit_scale", "scale_factor"}) {
+    INFO(name);
+    CHECK(key_of(name).role != KeyRole::scale);
+  }
+  CHECK(key_of("[metric]grad_scaler").is_before);
+  CHECK(key_of("trainer/global_step").role == KeyRole::step);
+  CHECK(key_of("loss-scale").rank < key_of("loss-scale vs samples").rank);
+}
+
+TEST_CASE("a table has steps wherever their column stands, and empty cells where a row tells of something else") {
+  const auto trace = trace_of({{"metrics.csv",
+                                "epoch,loss_scale,step,train/loss,val_loss\r\n0,4096.0,4,1.5,\r\n0,,4,,0.9\r\n"
+                                "epoch,loss_scale,step,train/loss,val_loss\r\n0,2048.0,9,1.0,\r\n"}});
+  const auto steps = steps_of(trace);
+  REQUIRE(steps.size() == 2);
+  CHECK(trace.sources.at(0).kind == "csv");
+  CHECK(trace.sources.at(0).tag == "loss_scale");
+  CHECK(steps[0].step == 4);
+  CHECK(steps[0].after == 4096.0);
+  CHECK(steps[0].loss == 1.5F);
+  CHECK(steps[1].after == 2048.0);
+}
+
+TEST_CASE("lines of JSON as Python writes them, with lines of other kinds and a torn one") {
+  const auto trace = trace_of({{"metrics.jsonl",
+                                "{\"step\": 1, \"loss\": NaN, \"loss_scale\": 32768.0, \"skipped\": true}\n\n"
+                                "{\"event\": \"checkpoint\", \"loss_scale\": \"not a number\"}\n"
+                                "{\"step\": 2, \"loss\": 2.0, \"loss_scale\": 32768.0, \"skipped\": false}\n"
+                                "{\"step\": 3, \"loss\": 2.0, \"loss_sc"}});
+  const auto steps = steps_of(trace);
+  REQUIRE(steps.size() == 2);
+  CHECK(trace.sources.at(0).kind == "jsonl");
+  CHECK(steps[0].overflow == true);
+  CHECK(steps[1].overflow == false);
+  CHECK(warns(trace, "broken-lines"));
+}
+
+TEST_CASE("detectron2's scaler is read before its update; mmengine's scalars are means") {
+  const auto before = steps_of(trace_of({{"metrics.json", "{\"[metric]grad_scaler\": 65536.0, \"iteration\": 19}\n"}}));
+  REQUIRE(before.size() == 1);
+  CHECK(before[0].scale == 65536.0);
+  CHECK_FALSE(before[0].after.has_value());
+  const auto means = trace_of(
+      {{"scalars.json",
+        "{\"lr\": 0.01, \"data_time\": 0.1, \"loss\": 0.2, \"loss_scale\": 281.6, \"iter\": 20, \"step\": 20}\n"}});
+  REQUIRE(means.steps.size() == 1);
+  CHECK(means.sources.at(0).kind == "mmengine-log");
+  CHECK((*means.steps.begin()).smoothed == 281.6);
+}
+
+TEST_CASE("an event file tells its scalars, and ends where it is damaged") {
+  std::string file;
+  for (int step = 0; step < 20; ++step) {
+    file += event(step, "train/loss", 2.0F) + event(step, "train/loss_scale", step < 10 ? 65536.0F : 32768.0F);
+  }
+  const auto whole = trace_of({{"events.out.tfevents.1", file}});
+  REQUIRE(whole.steps.size() == 20);
+  CHECK(whole.sources.at(0).kind == "tensorboard");
+  CHECK(whole.sources.at(0).tag == "train/loss_scale");
+  CHECK((*whole.steps.begin()).loss == 2.0F);
+  const auto cut = trace_of({{"events.out.tfevents.1", file.substr(0, file.size() - 5)}});
+  CHECK(cut.steps.size() == 19);
+  CHECK(warns(cut, "truncated"));
+  std::string damaged = file;
+  damaged[damaged.size() - 10] = static_cast<char>(damaged[damaged.size() - 10] ^ 1);
+  const auto bad = trace_of({{"events.out.tfevents.1", damaged}});
+  CHECK(bad.steps.size() == 19);
+  CHECK(warns(bad, "crc"));
+}
+
+TEST_CASE("event files of a folder are read by the time in their names, and an older step begins a segment") {
+  std::string first, second;
+  for (int step = 0; step < 40; ++step) first += event(step, "scale", 65536.0F);
+  for (int step = 25; step < 60; ++step) second += event(step, "scale", 32768.0F);
+  const auto trace = trace_of({{"events.out.tfevents.900.b", first}, {"events.out.tfevents.1000.a", second}});
+  REQUIRE(trace.segments.size() == 2);
+  CHECK(trace.segments[0].kept == 24);
+  CHECK(trace.segments[1].last == 59);
+}
+
+TEST_CASE("a series that stands there by iterations and by samples is told once, by iterations") {
+  std::string file;
+  for (int step = 1; step <= 5; ++step) {
+    file += event(step, "loss-scale", 65536.0F) + event(step * 64, "loss-scale vs samples", 65536.0F);
+  }
+  const auto trace = trace_of({{"events.out.tfevents.1", file}});
+  CHECK(trace.steps.size() == 5);
+  CHECK(trace.segments.at(0).last == 5);
+  CHECK_FALSE(warns(trace, "other-series"));
+}
+
+TEST_CASE("MLflow's metric is named by its path, and more columns may follow") {
+  const auto trace = trace_of(
+      {{"mlruns/1/abc/metrics/train/loss_scale", "1763880000000 32768.0 0\n1763880000900 16384.0 1 data 12ab\n"},
+       {"mlruns/1/abc/metrics/loss", "1763880000000 2.0 0\n"}});
+  const auto steps = steps_of(trace);
+  REQUIRE(steps.size() == 2);
+  CHECK(trace.sources.at(0).kind == "mlflow");
+  CHECK(trace.sources.at(0).tag == "train/loss_scale");
+  CHECK(steps[1].after == 16384.0);
+}
+
+TEST_CASE("a W&B file tells its history, and ends where it is cut off") {
+  std::string file(":W&B\xe1\xbe\0", 7);
+  for (int step = 0; step < 9; ++step) file += wandb_row(step, 65536.0);
+  const auto whole = trace_of({{"run-abc.wandb", file}});
+  REQUIRE(whole.steps.size() == 9);
+  CHECK(whole.sources.at(0).kind == "wandb");
+  CHECK(whole.segments.at(0).last == 8);
+  const auto cut = trace_of({{"run-abc.wandb", file.substr(0, file.size() - 3)}});
+  CHECK(cut.steps.size() == 8);
+  CHECK(warns(cut, "truncated"));
+}
+
+TEST_CASE("of several series the surest name is the scale, or the one that is asked for") {
+  const std::string text =
+      "{\"step\": 1, \"scale\": 2.0, \"loss_scale\": 1024.0}\n{\"step\": 2, \"scale\": 2.0, \"loss_scale\": 1024.0}\n";
+  const auto chosen = trace_of({{"m.jsonl", text}});
+  CHECK(chosen.sources.at(0).tag == "loss_scale");
+  CHECK(warns(chosen, "other-series"));
+  CHECK((*trace_of({{"m.jsonl", text}}, "scale").steps.begin()).after == 2.0);
+}

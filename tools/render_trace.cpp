@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/text.hpp"
+#include "tools/render.hpp"
+#include "tools/table.hpp"
+
+using namespace tare;
+
+namespace {
+
+constexpr std::size_t rows_most = 200;
+
+std::string number(const std::optional<std::int64_t>& value) {
+  return value ? std::to_string(*value) : "-";
+}
+std::string number(const std::optional<double>& value) {
+  return value ? float_text(*value) : "";
+}
+
+/// What became of the steps of one line.
+std::string told(const TraceStep& step) {
+  if (step.fatal) return "overflow: the run ends";
+  if (step.span > 1 && step.skipped.value_or(0) > 0) return fmt::format("{} of {} skipped", *step.skipped, step.span);
+  if (step.overflow.value_or(false)) return "overflow";
+  return step.smoothed ? "a mean" : "";
+}
+
+bool is_news(const TraceStep& step, const std::optional<double>& scale) {
+  if (step.fatal || step.overflow.value_or(false) || step.skipped.value_or(0) > 0) return true;
+  const auto shown = step.after ? step.after : step.scale ? step.scale : step.smoothed;
+  return shown && shown != scale;
+}
+
+struct Sum {
+  std::size_t items = 0, news = 0;
+  std::uint64_t skipped = 0;
+  std::optional<double> first, least, most, last;
+};
+
+Sum sum_of(const Trace& trace) {
+  Sum sum;
+  for (const TraceStep& step : trace.steps) {
+    ++sum.items;
+    sum.skipped += step.skipped ? *step.skipped : std::uint64_t{step.overflow.value_or(false)};
+    for (const auto& scale : {step.scale, step.after}) {
+      if (!scale) continue;
+      if (!sum.first) sum.first = scale;
+      sum.least = std::min(sum.least.value_or(*scale), *scale);
+      sum.most = std::max(sum.most.value_or(*scale), *scale);
+      sum.last = scale;
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::string render_trace(const Terminal& terminal, const Trace& trace) {
+  std::string text;
+  for (const TraceSource& source : trace.sources) {
+    text += fmt::format("{}  {}{}\n", terminal.styled(Style::strong, escaped(source.path)), source.kind,
+                        source.tag.empty() ? "" : fmt::format("  {}", escaped(source.tag)));
+  }
+  for (std::size_t i = 0; i < trace.segments.size(); ++i) {
+    const TraceSegment& segment = trace.segments[i];
+    if (!segment.first) continue;
+    text += fmt::format("segment {}: {}s {} to {}", i, trace.unit, number(segment.first), number(segment.last));
+    if (segment.kept != segment.last) text += fmt::format(", kept up to {}", number(segment.kept));
+    text += '\n';
+  }
+  if (trace.steps.empty()) return text + "no trace of a loss scale\n";
+  const Sum sum = sum_of(trace);
+  text += fmt::format("{} told, {} skipped", sum.items, sum.skipped);
+  if (sum.first) {
+    text += fmt::format("; scale {} at first, {} at last, {} to {}", float_text(*sum.first), float_text(*sum.last),
+                        float_text(*sum.least), float_text(*sum.most));
+  }
+  text += "\n\n";
+  std::vector<TableRow> rows{{{trace.unit, "scale", "after", "", "line"}, Style::faint}};
+  std::optional<double> scale;
+  std::size_t hidden = 0;
+  std::uint32_t segment = 0;
+  for (const TraceStep& step : trace.steps) {
+    const bool is_restart = step.segment != segment;
+    segment = step.segment;
+    if (is_restart || is_news(step, scale)) {
+      if (rows.size() > rows_most) {
+        ++hidden;
+      } else {
+        const auto shown = step.after ? number(step.after) : number(step.smoothed);
+        rows.push_back({{number(step.step), number(step.scale), shown, (is_restart ? "resumed " : "") + told(step),
+                         step.line == 0 ? "" : std::to_string(step.line)}});
+      }
+    }
+    const auto now = step.after ? step.after : step.scale ? step.scale : step.smoothed;
+    if (now) scale = now;
+  }
+  constexpr Align columns[] = {Align::right, Align::right, Align::right, Align::left, Align::right};
+  text += table(terminal, 0, columns, rows);
+  if (hidden > 0) text += fmt::format("... and {} more changes: --json and --csv tell all\n", hidden);
+  return text;
+}
