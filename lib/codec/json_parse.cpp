@@ -2,6 +2,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/budget.hpp"
+#include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/codec/json_text.hpp"
 
@@ -17,7 +19,8 @@ class Builder {
   using string_t = nlohmann::json::string_t;
   using binary_t = nlohmann::json::binary_t;
 
-  Builder(const std::string& what, Status status) : what_(what), status_(status) {}
+  Builder(const std::string& what, Status status, std::uint64_t size)
+      : what_(what), status_(status), budget_(what, size) {}
 
   Json take() { return std::move(root_); }
 
@@ -59,8 +62,12 @@ class Builder {
  private:
   [[noreturn]] void refuse(const std::string& problem) const { throw Error(status_, what_ + ": " + problem); }
 
+  /// In an array that grows by copying.
+  static constexpr std::uint64_t bytes_a_value = 2 * sizeof(Json);
+
   /// Where the next value goes: the root, the end of an array, or the member whose name came last.
   Json& place() {
+    budget_.take_memory(bytes_a_value);
     if (open_.empty()) return root_;
     if (auto* items = std::get_if<Array>(&open_.back()->value)) return items->emplace_back();
     return std::get<Object>(open_.back()->value).back().second;
@@ -86,6 +93,7 @@ class Builder {
 
   const std::string& what_;
   Status status_;
+  Budget budget_;
   Json root_;
   std::vector<Json*> open_;
 };
@@ -101,8 +109,13 @@ Json parse(std::string_view text, const std::string& what, Status status_of_bad_
   if (text.size() > limits::max_small_text_bytes) {
     throw Error(status_of_bad_text, what + ": " + std::to_string(text.size()) + " bytes of JSON are too many");
   }
-  Builder builder(what, status_of_bad_text);
-  nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
+  Builder builder(what, status_of_bad_text, text.size());
+  try {
+    nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
+  } catch (const Error& error) {
+    if (error.status != Status::refused) throw;
+    throw Error(status_of_bad_text, error.what());
+  }
   return builder.take();
 }
 

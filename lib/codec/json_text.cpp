@@ -27,17 +27,24 @@ void new_line(std::string& out, std::size_t indent) {
   out.append("\n").append(indent, ' ');
 }
 
+void write_name(std::string& out, const std::string& name, std::size_t indent) {
+  if (out.back() != '{') out += ',';
+  new_line(out, indent);
+  write_text(out, name);
+  out += ": ";
+}
+
+/// Behind a brace, or behind others.
+void write_members(std::string& out, const Object& members, std::size_t indent) {
+  for (const auto& [name, value] : members) {
+    write_name(out, name, indent);
+    write(out, value, indent);
+  }
+}
+
 void write_object(std::string& out, const Object& members, std::size_t indent) {
   out += '{';
-  bool first = true;
-  for (const auto& [name, value] : members) {
-    if (!first) out += ',';
-    first = false;
-    new_line(out, indent + 2);
-    write_text(out, name);
-    out += ": ";
-    write(out, value, indent + 2);
-  }
+  write_members(out, members, indent + 2);
   if (!members.empty()) new_line(out, indent);
   out += '}';
 }
@@ -88,7 +95,26 @@ Members& Members::set(std::string_view name, Json value) {
 std::string text_of(const Json& json) {
   std::string out;
   write(out, json, 0);
-  return out + '\n';
+  out += '\n';
+  return out;
+}
+
+std::string text_of(const Object& front, const MadeList& list, const Object& behind) {
+  constexpr std::size_t indent = 2;
+  std::string out = "{";
+  write_members(out, front, indent);
+  write_name(out, std::string(list.name), indent);
+  out += '[';
+  for (std::size_t i = 0; i < list.count; ++i) {
+    if (i > 0) out += ',';
+    new_line(out, 2 * indent);
+    write(out, list.make(i), 2 * indent);
+  }
+  if (list.count > 0) new_line(out, indent);
+  out += ']';
+  write_members(out, behind, indent);
+  out += "\n}\n";
+  return out;
 }
 
 }  // namespace tare::json

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,5 +66,14 @@ Json parse(std::string_view text, const std::string& what, Status status_of_bad_
 
 /// Objects a line a member, arrays of plain values on one line, a newline at the end.
 std::string text_of(const Json& json);
+
+/// A member that is a list of objects, each made when its turn comes: lists of thousands are never values as a whole.
+struct MadeList {
+  std::string_view name;
+  std::size_t count;
+  std::function<Json(std::size_t)> make;
+};
+/// An object of the members in front, the list, and the members behind it, as text_of has it.
+std::string text_of(const Object& front, const MadeList& list, const Object& behind);
 
 }  // namespace tare::json

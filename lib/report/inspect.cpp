@@ -105,17 +105,17 @@ bool is_negative(const Checkpoint& checkpoint) {
 }
 
 std::string inspect_json(const Checkpoint& checkpoint, const std::optional<Pending>& pending, InspectParts parts) {
-  const auto scaler_of = [&](const Scaler& scaler) { return scaler_json(checkpoint, scaler); };
-  Members members;
-  members.add("schema", "tare.inspect/1");
-  report::add_text(members, "target", checkpoint.target);
-  report::add_text(members, "checkpoint", checkpoint.resolved);
-  members.add("files", report::list_of(checkpoint.files, file_json));
-  members.add("pending", report::pending(pending));
-  members.add("scalers", report::list_of(checkpoint.scalers, scaler_of));
-  members.add("findings", report::list_of(checkpoint.findings, report::finding));
-  if (parts.globals) members.add("globals", globals_json(checkpoint));
-  return report::text_of(members.take());
+  const auto scaler_of = [&](std::size_t i) { return Json(scaler_json(checkpoint, checkpoint.scalers[i])); };
+  Members front;
+  front.add("schema", "tare.inspect/1");
+  report::add_text(front, "target", checkpoint.target);
+  report::add_text(front, "checkpoint", checkpoint.resolved);
+  front.add("files", report::list_of(checkpoint.files, file_json));
+  front.add("pending", report::pending(pending));
+  Members behind;
+  behind.add("findings", report::list_of(checkpoint.findings, report::finding));
+  if (parts.globals) behind.add("globals", globals_json(checkpoint));
+  return report::text_of(front.take(), {"scalers", checkpoint.scalers.size(), scaler_of}, behind.take());
 }
 
 }  // namespace tare

@@ -1,12 +1,13 @@
 """Files of at most SIZE bytes that ask for as much of a reader as they can: one function a shape, all deterministic.
 
     tests/bounds/bombs.py FOLDER [--size BYTES] [NAME...]     writes them, or those named
-    tests/bounds/bombs.py FOLDER --fuzz TARGET                small ones, as seeds of a fuzz target
     tests/bounds/bombs.py --list
 """
 
 import argparse
+import base64
 import io
+import json
 import pathlib
 import pickle
 import struct
@@ -17,13 +18,8 @@ sys.dont_write_bytecode = True
 from blocks import (PROTO, SCALER, archive, commas, get, listed, many, put, safetensors, shape, shapes, text, times,
                     unpacked, varint)
 import folder_bombs  # noqa: F401: their shapes are in the table, too
+import fp8_bombs
 import hdf5_bombs
-
-#: What seeds of a fuzz target are called like, and how large they are.
-FUZZED = {"pickle": ("pickle_", "nested_"), "elided_text": ("pickle_",), "nested": ("nested_",), "legacy": ("legacy_",),
-          "zip": ("zip_", "npz_", "keras_"), "msgpack": ("msgpack_",), "json": ("json_",), "npy": ("npy_",),
-          "safetensors": ("st_",), "mindspore": ("mindspore_",), "torch_tar": ("tar_",), "hdf5": ("h5_",)}
-SEED_SIZE = 1500
 
 # ---- pickles: one short opcode again and again
 
@@ -334,6 +330,39 @@ def st_scales(size):
     return safetensors("{" + rows + "}", bytes(4 * count))
 
 
+# ---- texts that are taken for names, and for documents
+
+def json_list(make, size):
+    return b'{"loss_scale":2.0,"a":[' + commas(make, size - 40) + b"]}"
+
+
+shapes["json_names.json"] = lambda size: json_list(lambda i: b'{"_target_":"a.b%06d"}' % i, size)
+shapes["json_short_pickles.json"] = lambda size: json_list(lambda i: b'"KE5JMQpJMQpJMQo="', size)
+shapes["json_pickles.json"] = lambda size: json_list(lambda i: b'"' + base64.b64encode(b"ca%06d\nb\n." % i) + b'"', size)
+shapes["json_documents.json"] = lambda size: json_list(lambda i: b'"{\\"a%05d\\":[1,2,3]}"' % (i % 100000), size)
+shapes["json_layers.json"] = lambda size: b'{"class_name":"a","config":[' + commas(
+    lambda i: b'{"class_name":"a%05x"}' % i, size - 40) + b"]}"
+
+
+@shape("json_document.json")
+def json_document(size):
+    """A document in a document, as deep as there is room for backslashes."""
+    inner = text = "[" * 60 + "]" * 60
+    while len(inner) < size - 40:
+        text, inner = inner, json.dumps([inner, inner])
+    return b'{"loss_scale":2.0,"a":' + text.encode() + b"}"
+
+
+@shape("yaml_names")
+def yaml_names(size):
+    return {"scaler.pkl": PROTO + SCALER + b".", "config.yaml": many(lambda i: b"_target_: a.b%d\n" % i, size - 200)}
+
+
+@shape("yaml_no_names")
+def yaml_no_names(size):
+    return {"scaler.pkl": PROTO + SCALER + b".", "config.yaml": times(b"_target_ :\n", size - 200)}
+
+
 # ---- others
 
 @shape("mindspore_many.ckpt")
@@ -419,13 +448,10 @@ def main():
     parser.add_argument("folder", nargs="?", type=pathlib.Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--size", type=int, default=4_900_000, help="about the bytes of each file (4900000)")
-    parser.add_argument("--fuzz", metavar="TARGET")
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     if given.list:
         print("\n".join(shapes))
-    elif given.folder and given.fuzz:
-        write(given.folder, SEED_SIZE, [name for name in shapes if name.startswith(FUZZED.get(given.fuzz, ()))])
     elif given.folder:
         write(given.folder, given.size, given.names)
     else:

@@ -153,7 +153,7 @@ def continuations(size):
     file = File()
     root = file.here()
     block = root + 16 + 24 * 2000
-    rest = size - 50000
+    rest = max(8 * 2000, size - 50000)
     body = b"".join(message(CONTINUATION, struct.pack("<QQ", block + 8 * i, rest - 8 * i)) for i in range(2000))
     file.add(struct.pack("<BxHII4x", 1, 1, 1, len(body)) + body)
     file.body += bytes(max(8, rest))

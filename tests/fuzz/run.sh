@@ -1,26 +1,60 @@
 #!/usr/bin/env bash
-# Build the fuzz targets and run each for SECONDS (60 if not given) from the committed seeds. What they find on the way
-# stays in build/fuzz; a crash is kept as build/fuzz/crash-* and makes the exit code 1.
+# Build the fuzz targets and run each for SECONDS (60 if not given) from the committed seeds, and from small ones of the
+# bombs' shapes (tests/bounds). What they find on the way stays in build/fuzz; a crash is kept as build/fuzz/crash-* and
+# makes the exit code 1. The target `loaders` is no program: it holds `tare attest` of TARE (build/release/tools/tare)
+# against the unpicklers of PYTHON (python3).
 #
 #   tests/fuzz/run.sh [SECONDS] [TARGET...]
+#
+# No input of 16 KiB may have more than MALLOC_MIB at a time, which is twice the least share of lib/base/limits.hpp, or
+# RSS_MIB in all: both with what the sanitizers need.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+MALLOC_MIB=104
+RSS_MIB=640
 seconds=${1:-60}
 shift || true
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore paddle elided_text bundle ocdbt zarr nested config state
-  state_hdf5 hdf5 json msgpack npy torch_tar safetensors trace)
+  state_hdf5 hdf5 json msgpack npy torch_tar safetensors trace journal loaders)
 build=${TARE_FUZZ_BUILD:-build/fuzz}
+python=${PYTHON:-python3}
 
-cmake --preset fuzz -B "$build" >/dev/null
-cmake --build "$build" --target "${targets[@]/#/fuzz_}"
+# Programs alone.
+made=()
+for target in "${targets[@]}"; do [ "$target" = loaders ] || made+=("fuzz_$target"); done
+if [ ${#made[@]} -gt 0 ]; then
+  cmake --preset fuzz -B "$build" >/dev/null
+  cmake --build "$build" --target "${made[@]}"
+fi
+
+run_target() {
+  local bombs="$build/bombs/$1"
+  mkdir -p "$build/corpus/$1"
+  "$python" tests/bounds/seeds.py "$1" "$bombs"
+  ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=32" "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" \
+    -max_len=16384 -timeout=5 -rss_limit_mb="$RSS_MIB" -malloc_limit_mb="$MALLOC_MIB" \
+    -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix="$build/" \
+    "$build/corpus/$1" "tests/fuzz/seeds/$1" "$bombs"
+}
+
+# New files each time; what passed wrongly is kept.
+run_loaders() {
+  local release=build/release end=$((SECONDS + seconds))
+  while
+    "$python" tests/fuzz/loaders.py --tare "${TARE:-$release/tools/tare}" --corpus "${CORPUS:-$release/tests/data/corpus}" \
+      --count 1000 --seed "$RANDOM" --keep "$build/loaders" || return 1
+    [ "$SECONDS" -lt "$end" ]
+  do :; done
+}
 
 status=0
 for target in "${targets[@]}"; do
   echo "== $target"
-  mkdir -p "$build/corpus/$target"
-  "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=16384 -timeout=5 -rss_limit_mb=1024 \
-    -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix="$build/" \
-    "$build/corpus/$target" "tests/fuzz/seeds/$target" || status=1
+  if [ "$target" = loaders ]; then
+    run_loaders || status=1
+  else
+    run_target "$target" || status=1
+  fi
 done
 exit $status
