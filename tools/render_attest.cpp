@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/attest/safe_globals.hpp"
 #include "lib/base/text.hpp"
 #include "tools/render.hpp"
 
@@ -67,26 +68,39 @@ std::string extra_state_lines(const Attestation& attestation) {
 }
 
 /// What to paste, imports and all. Names of frameworks are dotted identifiers.
-std::string advice(const std::vector<std::string>& needed) {
+std::string advice(const std::vector<SafeGlobal>& needed) {
   if (needed.empty()) return {};
   std::set<std::string> modules;
   std::string names;
-  for (const std::string& global : needed) {
-    modules.insert(escaped(global.substr(0, global.rfind('.'))));
-    names += fmt::format("      {},\n", escaped(global));
+  bool has_arrays = false;
+  for (const SafeGlobal& global : needed) {
+    modules.insert(escaped(global.module));
+    names += fmt::format("      {},\n", escaped(global.expression));
+    has_arrays = has_arrays || global.name == "numpy.dtype";
+    if (global.name == "collections.defaultdict") names += "      # of which weights_only takes empty ones alone\n";
   }
   // An array's element type is a class of its own, which no pickle names.
-  if (std::ranges::find(needed, "numpy.dtype") != needed.end()) {
+  if (has_arrays) {
     names +=
         "      *{type(numpy.dtype(t)) for t in \"?\" + numpy.typecodes[\"AllInteger\"] + "
         "numpy.typecodes[\"AllFloat\"]},\n";
   }
   std::string text =
-      "\nweights_only refuses these names until it is told of them (and may have other reasons):\n  import torch\n";
+      "\nweights_only refuses these names until it is told of them, which is trust in who wrote the file:\n"
+      "  import torch\n";
   for (const std::string& module : modules) {
     if (module != "torch") text += fmt::format("  import {}\n", module);
   }
   return text + "  torch.serialization.add_safe_globals([\n" + names + "  ])\n";
+}
+
+std::string beyond_advice(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const std::string& path : paths) text += fmt::format("  {}\n", escaped(path));
+  return text.empty() ? text
+                      : "\nweights_only does not read the pickles of these, whatever it is told (pickle_protocol above "
+                        "2):\n" +
+                            text;
 }
 
 }  // namespace
@@ -113,6 +127,7 @@ std::string render_attestation(const Terminal& terminal, const Checkpoint& check
     text += fmt::format("  {}: {}\n", place_text(attestation, unread.place), escaped(unread.why));
   }
   text += advice(needed_safe_globals(attestation));
+  text += beyond_advice(never_weights_only(attestation));
   const bool plain = attestation.is_plain();
   return text +
          fmt::format(

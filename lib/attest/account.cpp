@@ -18,7 +18,7 @@ namespace {
 /// Findings that say that not all bytes are what they seem, or not to every reader.
 constexpr auto doubtful = std::to_array<std::string_view>(
     {"trailing-bytes", "trailing-data", "duplicate-entry", "crc-mismatch", "size-mismatch", "unsafe-name",
-     "array-not-read", "item-not-read", "config-not-read", "pickle-protocol", "record-version"});
+     "array-not-read", "item-not-read", "config-not-read", "pickle-protocol", "record-version", "state-again"});
 
 /// Of formats whose keys name what is loaded: a reader may take the first one.
 constexpr auto keyed_formats = std::to_array<std::string_view>({"json", "msgpack", "keras_config"});
@@ -62,6 +62,7 @@ class Accountant {
     for (int i = 0; i < pickles; ++i) {
       const PickleScan scan = scan_pickle(source, at);
       account_.calls += scan.calls;
+      account_.is_beyond_weights_only |= !scan.is_read_by_weights_only;
       at = scan.end;
       if (!scan.has_plain_frames) doubt("its frames are read differently by different loaders");
       if (scan.is_whole) continue;
@@ -98,8 +99,14 @@ class Accountant {
 
   static std::string_view record_name(const ZipEntry& entry) { return entry.name.substr(entry.name.find('/') + 1); }
 
+  /// Storages are called by numbers.
+  static bool is_storage(std::string_view name) {
+    constexpr std::string_view folder = "data/";
+    return name.starts_with(folder) && name.find_first_not_of("0123456789", folder.size()) == name.npos;
+  }
+
   void look_at_record(std::string_view name) {
-    if (name.starts_with("data/") || holds(torch_records, name)) return;
+    if (is_storage(name) || holds(torch_records, name)) return;
     doubt(fmt::format("holds a record that torch.save does not write: {}", name));
   }
 

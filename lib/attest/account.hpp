@@ -12,9 +12,10 @@
 namespace tare {
 
 struct Account {
-  std::uint64_t calls = 0;          ///< opcodes of its pickles that call, instantiate or give state
-  std::vector<std::string> doubts;  ///< in words
-  std::vector<GlobalName> globals;  ///< that stand behind the end of its pickles, for loaders that go on
+  std::uint64_t calls = 0;              ///< opcodes of its pickles that call, instantiate or give state
+  bool is_beyond_weights_only = false;  ///< its pickles have opcodes that weights_only does not read
+  std::vector<std::string> doubts;      ///< in words
+  std::vector<GlobalName> globals;      ///< that stand behind the end of its pickles, for loaders that go on
 };
 
 /// `container` was opened from `source` (of several files, the one that it is opened by).

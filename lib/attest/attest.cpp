@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "lib/attest/account.hpp"
+#include "lib/attest/array_type.hpp"
 #include "lib/attest/broken_file.hpp"
 #include "lib/attest/data_file.hpp"
 #include "lib/attest/file_tree.hpp"
+#include "lib/attest/named_in_text.hpp"
 #include "lib/attest/nested_bytes.hpp"
 #include "lib/attest/other_nature.hpp"
 #include "lib/attest/whole_items.hpp"
@@ -40,6 +42,9 @@ constexpr std::string_view judged_formats[] = {"torch_zip",   "torch_legacy", "t
                                                "msgpack",     "zarr",         "ocdbt",         "json",
                                                "npy",         "npy_stream",   "npz",           "hdf5",
                                                "keras",       "keras_config", "torch_tar"};
+
+/// Whose texts frameworks take for names, and for documents.
+constexpr std::string_view text_formats[] = {"json", "safetensors"};
 
 /// What torch.load reads, and weights_only with it: not its tar archives.
 constexpr std::string_view torch_formats[] = {"torch_zip", "torch_legacy"};
@@ -334,6 +339,7 @@ class Attester {
                     const AttestedPlace& place) {
     const Account account = account_of(source, container);
     found_.calls += account.calls;
+    if (place.inside.empty()) found_.files[place.file].is_beyond_weights_only |= account.is_beyond_weights_only;
     for (const std::string& doubt : account.doubts) leave(place, doubt);
     for (const GlobalName& global : account.globals) add(global, place);
   }
@@ -348,11 +354,41 @@ class Attester {
     }
     tell_account(source, container, place);
     for (const GlobalName& global : container.globals()) add(global, place);
+    if (has_false_array_type(container.tree())) {
+      leave(place, "holds a numpy.dtype with a state that NumPy never writes: bytes would be taken for addresses");
+    }
     if (container.tree().root != nowhere) {
       each_nested_bytes(container.tree(),
                         [&](const NestedBytes& bytes) { look_at(container.tree(), bytes, place, level); });
     }
     for (const InnerDocument& inner : container.inner_documents()) look_at(inner, place, level);
+    if (std::ranges::find(text_formats, container.format()) != std::end(text_formats)) {
+      look_at_texts(container.tree(), place, level);
+    }
+  }
+
+  void look_at_texts(const Tree& tree, const AttestedPlace& place, std::size_t level) {
+    for (const GlobalName& name : names_in_json(tree)) add(name, place);
+    for (const std::string& path : files_outside(tree)) leave(place, "names a file outside its folder: " + path);
+    each_text_document(tree, [&](NodeId node, Bytes bytes) {
+      AttestedPlace inside = place;
+      inside.inside += (place.inside.empty() ? "" : " > ") + fmt::format("(text at {})", tree.span(node).offset);
+      look_into_text(nested_source(tree, found_.files[place.file].path, std::move(bytes)), inside, level);
+    });
+  }
+
+  /// A text that is no document after all is a text.
+  void look_into_text(const std::shared_ptr<const Source>& source, const AttestedPlace& place, std::size_t level) {
+    if (level == limits::max_nested_depth) return leave(place, "documents nested too deeply");
+    std::unique_ptr<const Container> container;
+    try {
+      container = open_container(source);
+    } catch (const Error& error) {
+      if (source->budget()->is_spent()) throw;
+      const Doubt doubt = doubt_of_broken(source, error.what());
+      return doubt.globals.empty() ? void() : tell_if(doubt, place);
+    }
+    look_into(*container, source, place, level + 1);
   }
 
   void look_at(const InnerDocument& inner, AttestedPlace place, std::size_t level) {
@@ -392,13 +428,25 @@ class Attester {
       if (bytes.is_extra_state) {
         found_.extra_states.push_back({place, bytes.is_stream ? fate_of_stream() : fate_of_pickle(contents)});
       }
-      if (contents.empty() || bytes.is_again || (!bytes.is_extra_state && !looks_like_document(contents))) return;
+      if (contents.empty() || bytes.is_again) return;
+      if (!bytes.is_extra_state && !looks_like_document(contents)) return look_for_lines(tree, contents, place);
       if (level == limits::max_nested_depth) throw Error(Status::refused, "documents nested too deeply");
       look_into_nested(nested_source(tree, found_.files[outer.file].path, contents), place, level);
     } catch (const Error& error) {
       if (tree.budget() != nullptr && tree.budget()->is_spent()) throw;  // nothing more of the file can be read
       leave(place, error.what());
     }
+  }
+
+  /// Pickles of protocols 0 and 1 begin like anything: only what could be a module's name is one.
+  void look_for_lines(const Tree& tree, const Bytes& contents, const AttestedPlace& place) {
+    constexpr std::size_t shortest = 8;
+    constexpr std::uint64_t steps_a_probe = 512;
+    const auto names = [](std::byte byte) { return byte == std::byte{'\n'} || byte == std::byte{0x93}; };
+    if (contents.size() < shortest || std::ranges::none_of(contents, names)) return;
+    tree.take_steps(steps_a_probe);
+    const MemorySource source("bytes", contents);
+    tell_if(other_nature(source, text_format), place);
   }
 
   void look_into_nested(const std::shared_ptr<const Source>& source, const AttestedPlace& place, std::size_t level) {
@@ -453,25 +501,6 @@ Checkpoint unopened(const std::string& path, const Error& why) {
 
 Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope) {
   return Attester(checkpoint, release).run(scope);
-}
-
-std::vector<std::string> needed_safe_globals(const Attestation& attestation) {
-  std::set<std::size_t> hopeless;
-  for (const AttestedGlobal& global : attestation.globals) {
-    if (global.verdict == Verdict::allowed || global.verdict == Verdict::framework) continue;
-    for (const AttestedPlace& place : global.places) {
-      if (place.inside.empty()) hopeless.insert(place.file);
-    }
-  }
-  const auto has_a_say = [&](const AttestedPlace& place) {
-    return place.inside.empty() && attestation.files[place.file].is_torch && !hopeless.contains(place.file);
-  };
-  std::set<std::string> names;
-  for (const AttestedGlobal& global : attestation.globals) {
-    const bool is_needed = global.verdict == Verdict::framework && std::ranges::any_of(global.places, has_a_say);
-    if (is_needed) names.insert(global.module + "." + global.name);
-  }
-  return {names.begin(), names.end()};
 }
 
 }  // namespace tare

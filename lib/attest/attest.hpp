@@ -37,7 +37,8 @@ struct AttestedExtraState {
 struct AttestedFile {
   std::string path;  ///< as CheckpointFile has it
   std::uint64_t size = 0;
-  bool is_torch = false;  ///< torch.load reads it by itself, so that weights_only has a say
+  bool is_torch = false;                ///< torch.load reads it by itself, so that weights_only has a say
+  bool is_beyond_weights_only = false;  ///< its pickles have opcodes that weights_only does not read
 };
 
 /// Which files are meant.
@@ -75,11 +76,5 @@ Checkpoint unopened(const std::string& path, const Error& why);
 /// Opens all files anew. REQUIRES: a checkpoint of the file system. Tensors of bytes are read where they hold an extra
 /// state, or are small; nothing is run. Throws `io` where a folder cannot be listed; what cannot be read is told.
 Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope = AttestScope::checkpoint);
-
-/// "module.name" of every global that add_safe_globals has to be told for weights_only to load a file, each once. Only
-/// of files that torch.load reads and that name nothing but what it allows and classes of frameworks: nobody is told to
-/// trust what is dangerous or unknown, and beside it the rest would not do. What nested documents name is left out:
-/// torch does not look there.
-std::vector<std::string> needed_safe_globals(const Attestation& attestation);
 
 }  // namespace tare

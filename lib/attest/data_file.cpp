@@ -4,8 +4,10 @@
 #include <array>
 
 #include "lib/attest/broken_file.hpp"
+#include "lib/attest/named_in_text.hpp"
 #include "lib/attest/other_nature.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/container/crc32c.hpp"
@@ -26,9 +28,17 @@ constexpr auto code_endings = std::to_array<std::string_view>(
 constexpr auto harmless =
     std::to_array<std::string_view>({"\x89PNG\r\n\x1a\n"sv, "\xff\xd8\xff"sv, "GIF8"sv, "TAREJNL\n"sv});
 
-/// YAML whose loaders make objects of classes that it names.
-constexpr auto yaml_calls = std::to_array<std::string_view>(
-    {"!!python/", "tag:yaml.org,2002:python", "!new:", "!apply:", "!name:", "!module:"});
+/// MLflow's has no ending.
+bool is_yaml(std::string_view name) {
+  const std::string ending = extension(name);
+  return ending == ".yaml" || ending == ".yml" || file_name(name) == "MLmodel";
+}
+
+/// For people: what it quotes is no configuration.
+bool is_prose(std::string_view name) {
+  const std::string ending = extension(name);
+  return ending == ".md" || ending == ".rst" || ending == ".txt" || ending == ".log";
+}
 
 Bytes first_bytes(const Source& source) {
   constexpr std::uint64_t signature = 16;
@@ -93,13 +103,11 @@ bool is_event_file(std::string_view bytes) {
 
 Doubt doubt_of_text(const Source& source, std::string_view name, std::string_view text) {
   if (text.starts_with("#!")) return {"is a script", {}, 0};
-  const std::string ending = extension(name);
-  if (ending == ".yaml" || ending == ".yml") {
-    for (const std::string_view call : yaml_calls) {
-      if (text.find(call) != text.npos) return {"is YAML that names classes and functions to be called", {}, 0};
-    }
-  }
-  return other_nature(source, text_format);
+  Doubt doubt;
+  if (!is_prose(name))
+    doubt = is_yaml(name) ? doubt_of_yaml(text, *source.budget()) : doubt_of_words(text, *source.budget());
+  const bool says_something = !doubt.why.empty() || !doubt.globals.empty();
+  return says_something ? doubt : other_nature(source, text_format);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "lib/base/text.hpp"
 #include "lib/container/zip/layout.hpp"
 
 namespace tare {
@@ -24,7 +25,7 @@ bool holds(const Names& names, std::string_view name) {
 
 /// Could a module be called so? Lines of prose, which may well begin with the opcode's letter, could not.
 bool is_module_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+  return !name.empty() && is_utf8(name) && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
            c == '/' || static_cast<unsigned char>(c) >= 0x80;
   });

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "lib/attest/extra_state.hpp"
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/distributed.hpp"
 #include "lib/container/torch/dcp.hpp"
+#include "lib/container/torch/dcp_tensor.hpp"
 
 namespace tare {
 namespace {
@@ -37,6 +39,11 @@ void tell_of_gaps(std::vector<Span> places, std::uint64_t size, const std::strin
   if (hidden > 0) doubts.push_back(fmt::format("{}: {} bytes are in no item", file, hidden));
 }
 
+/// Tensors that stand in one safetensors image all say where it begins; it reaches to the end of the file.
+bool is_in_image(const DcpItem& item, const Source& file) {
+  return item.is_tensor && has_safetensors_at(file, item.place.offset);
+}
+
 void add_items(const DcpMetadata& metadata, const SourceFolder& folder, WholeItems& whole) {
   const std::vector<bool> is_read = objects(metadata);
   std::vector<std::vector<std::size_t>> in_file(metadata.files.size());
@@ -46,17 +53,20 @@ void add_items(const DcpMetadata& metadata, const SourceFolder& folder, WholeIte
     if (stands_alone(name)) continue;
     whole.parts.push_back(name);
     std::vector<Span> places;
+    std::set<std::uint64_t> images;
     const auto source = folder.open(name);
     for (const std::size_t i : in_file[file]) {
       const DcpItem& item = metadata.items[i];
-      places.push_back(item.place);
+      const bool is_image = is_in_image(item, *source);
+      if (is_image && !images.insert(item.place.offset).second) continue;
+      const Span place = is_image ? Span{item.place.offset, source->size() - item.place.offset} : item.place;
+      places.push_back(place);
       if (const std::string transforms = transform_names(metadata, item); !transforms.empty()) {
         whole.doubts.push_back(fmt::format("{} went through {}, which is not undone", item.key, transforms));
         continue;
       }
       const std::string label = fmt::format("{} ({})", source->name(), item.key);
-      whole.items.push_back(
-          {std::string(item.key), std::make_shared<WindowSource>(source, item.place, label), is_read[i]});
+      whole.items.push_back({std::string(item.key), std::make_shared<WindowSource>(source, place, label), is_read[i]});
     }
     tell_of_gaps(std::move(places), source->size(), name, whole.doubts);
   }

@@ -29,6 +29,9 @@ struct KerasConfig {
   std::vector<GlobalName> foreign;  ///< what loading it imports or runs beside Keras's own classes; offsets in the text
 };
 
+/// What an object of a configuration makes Keras import or run beside its own classes: names, or `marshal.loads`.
+std::vector<GlobalName> foreign_keras_names(const Tree& tree);
+
 /// The configuration, with warnings about code and classes that no Keras ships, and where it cannot be read. `source`
 /// names it, `budget` is that of the file that it stands in.
 KerasConfig read_keras_config(ByteView config, const std::string& source, const std::shared_ptr<Budget>& budget);

@@ -1,3 +1,4 @@
+#include "lib/attest/safe_globals.hpp"
 #include "lib/report/json.hpp"
 #include "lib/report/report.hpp"
 
@@ -64,7 +65,9 @@ std::string attest_json(const Checkpoint& checkpoint, const Attestation& attesta
   members.add("documents", report::size(attestation.documents));
   members.add("calls", report::size(attestation.calls));
   members.add("globals", each(attestation.globals, global_json));
-  members.add("safe_globals", report::list_of(needed_safe_globals(attestation), report::safe_text));
+  members.add("safe_globals", report::list_of(needed_safe_globals(attestation),
+                                              [](const SafeGlobal& global) { return report::safe_text(global.name); }));
+  members.add("never_weights_only", report::list_of(never_weights_only(attestation), report::safe_text));
   members.add("extra_states", each(attestation.extra_states, extra_state_json));
   members.add("unread", each(attestation.unread, unread_json));
   return report::text_of(members.take());

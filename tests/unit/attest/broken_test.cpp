@@ -132,3 +132,15 @@ TEST_CASE("what is not there, or cannot be read, is no checkpoint to attest") {
   CHECK_THROWS_AS(unopened(TARE_TEST_DATA, Error(Status::io, "cannot be read")), Error);
   CHECK(unopened(TARE_TEST_DATA, why).resolved == TARE_TEST_DATA);
 }
+
+TEST_CASE("what bytes in a pickle would call is told, whichever protocol they are of") {
+  for (const std::string& call : calls) {
+    const std::string size{static_cast<char>(call.size() + 1)};
+    INFO(call);
+    CHECK(says(told("\x80\3}X\1\0\0\0aC"s + size + call + ".s."), "dangerous os.system"));
+    const std::string text = "X"s + size + "\0\0\0"s + call + ".";
+    if (!std::all_of(call.begin(), call.end(), [](char c) { return c > 0; })) continue;  // no text
+    CHECK(says(told("\x80\2}X\1\0\0\0ac_codecs\nencode\n"s + text + "X\6\0\0\0latin1\x86Rs."s), "dangerous os.system"));
+  }
+  CHECK(told("\x80\3}X\1\0\0\0aC\x15no pickle\nin these...s."s).empty());
+}

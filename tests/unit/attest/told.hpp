@@ -34,9 +34,9 @@ inline Checkpoint opened(const std::string& path) {
 
 /// All that is said of a file of these bytes, names that are not allowed with their verdicts; empty where it is plain
 /// data.
-inline std::string told(const std::string& bytes) {
+inline std::string told(const std::string& bytes, const std::string& ending = ".file") {
   const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("tare-told-" + std::to_string(::getpid()) + ".file");
+      std::filesystem::temp_directory_path() / ("tare-told-" + std::to_string(::getpid()) + ending);
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   std::string all;
   try {

@@ -285,6 +285,7 @@ void PickleMachine::build(const PickleOp& op) {
                          tree_[type].detail == static_cast<std::uint16_t>(Callee::joblib_array);
   const bool merges = before != nowhere && tree_.kind(before) == Kind::map && tree_.kind(state) == Kind::map;
   if (!merges) {
+    if (before != nowhere) note_once("state-again", "gives an object its state twice: the first one is not shown");
     tree_.replace_item(target, 2, state);
     if (is_joblib) hop_over_joblib_array(op, target);
     return;

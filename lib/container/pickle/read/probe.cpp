@@ -40,6 +40,49 @@ bool starts_like_number(std::string_view text, std::string_view first) {
   return !text.empty() && first.find(text.front()) != first.npos;
 }
 
+/// Source: torch/_weights_only_unpickler.py, the same from 2.4 to 2.15.
+bool weights_only_reads(Opcode code) {
+  switch (code) {
+    case Opcode::append:
+    case Opcode::appends:
+    case Opcode::binfloat:
+    case Opcode::binget:
+    case Opcode::binint:
+    case Opcode::binint1:
+    case Opcode::binint2:
+    case Opcode::binpersid:
+    case Opcode::binput:
+    case Opcode::binunicode:
+    case Opcode::build:
+    case Opcode::empty_dict:
+    case Opcode::empty_list:
+    case Opcode::empty_set:
+    case Opcode::empty_tuple:
+    case Opcode::global:
+    case Opcode::long1:
+    case Opcode::long_binget:
+    case Opcode::long_binput:
+    case Opcode::mark:
+    case Opcode::newfalse:
+    case Opcode::newobj:
+    case Opcode::newtrue:
+    case Opcode::none:
+    case Opcode::proto:
+    case Opcode::reduce:
+    case Opcode::setitem:
+    case Opcode::setitems:
+    case Opcode::short_binstring:
+    case Opcode::stop:
+    case Opcode::tuple:
+    case Opcode::tuple1:
+    case Opcode::tuple2:
+    case Opcode::tuple3:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool calls(Opcode code) {
   return code == Opcode::reduce || code == Opcode::obj || code == Opcode::inst || code == Opcode::newobj ||
          code == Opcode::newobj_ex || code == Opcode::build;
@@ -360,6 +403,7 @@ PickleScan scan_pickle(const Source& source, std::uint64_t begin) {
     if (!step) return scan;
     scan.has_plain_frames = scan.has_plain_frames && frames.takes(*step, steps) && !frames.is_cut() && !step->is_cut;
     scan.calls += calls(step->code);
+    scan.is_read_by_weights_only = scan.is_read_by_weights_only && weights_only_reads(step->code);
     if (step->code != Opcode::stop) continue;
     scan.is_whole = true;
     return scan;

@@ -34,9 +34,10 @@ PickleProbe probe_pickle(const Source& source, std::uint64_t begin = 0);
 
 /// Of a pickle that begins at `begin`.
 struct PickleScan {
-  std::uint64_t end = 0;         ///< one behind STOP; where it breaks off, the place of that
-  std::uint64_t calls = 0;       ///< opcodes that call, instantiate or give state
-  bool is_whole = false;         ///< STOP was reached
+  std::uint64_t end = 0;                ///< one behind STOP; where it breaks off, the place of that
+  std::uint64_t calls = 0;              ///< opcodes that call, instantiate or give state
+  bool is_whole = false;                ///< STOP was reached
+  bool is_read_by_weights_only = true;  ///< every opcode is one that torch's unpickler knows
   bool has_plain_frames = true;  ///< every frame is used as CPython's pickler uses it: all unpicklers read the same
 };
 

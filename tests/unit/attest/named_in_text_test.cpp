@@ -1,0 +1,131 @@
+// What JSON and YAML name for a loader to call, however it is written; and that texts which only look so are texts.
+#include "lib/base/text.hpp"
+#include "tests/unit/attest/told.hpp"
+
+using namespace tare;
+using namespace tare::test;
+using namespace std::string_literals;
+
+namespace {
+
+const std::string call = "cos\nsystem\n(Vls\ntR.";
+const std::string call_4 = "\x80\4\x8c\2os\x94\x8c\6system\x94\x93\x94\x8c\2ls\x85R."s;
+
+std::string json_of(const std::string& key, const std::string& value) {
+  return R"({"loss_scale": 2.0, ")" + key + R"(": )" + value + "}";
+}
+
+}  // namespace
+
+TEST_CASE("what an object of JSON names for its loader is judged as a pickle's names are") {
+  const std::string objects[] = {
+      json_of("_target_", R"("os.system")"),
+      json_of("model", R"({"optim": [{"_target_": "os.system", "command": "ls"}]})"),
+      json_of(R"(\u005ftarget_)", R"("os\u002esystem")"),
+      json_of("class_path", R"("os.system")"),
+      json_of("_component_", R"("os.system")"),
+      json_of("model", R"({"target": "os.system", "params": {"command": "ls"}})"),
+      json_of("x", R"({"py/object": "os.system"})"),
+      json_of("x", R"({"py/reduce": [{"py/function": "os.system"}, {"py/tuple": ["ls"]}]})"),
+      json_of("x", R"({"py/reduce": [{"py/type": "os.system"}, {"py/tuple": ["ls"]}]})"),
+      json_of("nested", R"("{\"_target_\": \"os.system\"}")"),
+      json_of("nested", R"("[{\"nested\": \"{\\\"_target_\\\": \\\"os.system\\\"}\"}]")"),
+      R"({"__module__": "os", "__class__": "system", "__loader__": "FunctionNode"})",
+      json_of(":serialized:", "\"" + base64(call_4) + "\""),
+      json_of(":serialized:", "\"" + base64(call) + "\""),
+      json_of(":serialized:", "\"! " + base64(call).insert(3, "\\n") + "\""),
+  };
+  for (const std::string& object : objects) {
+    INFO(object);
+    CHECK(says(told(object, ".json"), "dangerous os.system"));
+  }
+  const std::string evaluated = R"-({"py/repr": "os/os.system('ls')"})-";
+  CHECK(says(told(json_of("x", evaluated), ".json"), "dangerous builtins.eval"));
+  CHECK(says(told(json_of("_target_", R"("${a}.${b}")"), ".json"), "unknown ${a}.${b}"));
+  const std::string auto_map =
+      json_of("auto_map", R"({"AutoModel": "modeling.Evil", "AutoTokenizer": ["a/b--c.D", null]})");
+  CHECK(says(told(auto_map, ".json"), "unknown modeling.Evil"));
+  CHECK(says(told(auto_map, ".json"), "unknown a/b--c.D"));
+}
+
+TEST_CASE("a Keras model alone in JSON is judged as in its archive") {
+  const std::string lambda = R"({"class_name": "Sequential", "config": {"layers": [{"class_name": "Lambda"}]}})";
+  CHECK(says(told(lambda, ".json"), "keras.layers.Lambda"));
+  const std::string dense = R"({"class_name": "Sequential", "config": {"layers": [{"class_name": "Dense"}]}})";
+  CHECK(told(dense, ".json").empty());
+}
+
+TEST_CASE("an index that names files outside its folder is told") {
+  for (const std::string path : {"/tmp/a.bin", "../a.bin", "b/../../a.bin", R"(..\\a.bin)"}) {
+    CHECK(says(told(R"({"weight_map": {"w": ")" + path + R"("}, "loss_scale": 2.0})", ".json"), "outside its folder"));
+  }
+  CHECK(told(R"({"weight_map": {"w": "b/a..bin"}, "loss_scale": 2.0})", ".json").empty());
+}
+
+TEST_CASE("words of JSON that nobody would call are words") {
+  const std::string plain[] = {
+      json_of("target", R"("torch.float16")"),
+      json_of("type", R"("model.safetensors")"),
+      json_of("chat_template", R"("{% if a %}{{ b }}{% endif %}")"),
+      json_of("chat_template", R"("[INST] {\"a\": 1} [/INST]")"),
+      json_of("_target_", "null"),
+      json_of("id", "\"" + base64("no pickle, a text of some length") + "\""),
+      json_of("sha256", R"("6a2da20943931e9834fc12cfe5bb47bbd9ae43489a30726962b576f4e3993b50")"),
+      json_of("note", R"("costs\nmore\nthan it should")"),
+      json_of("note", "\"" +
+                          base64("c\xcb"
+                                 "b\xbd\xab\nmore words\nand some") +
+                          "\""),
+  };
+  for (const std::string& text : plain) {
+    INFO(text);
+    CHECK(told(text, ".json").empty());
+  }
+}
+
+TEST_CASE("what YAML names for its loader is told, and what could hide a name") {
+  const std::string named[] = {"_target_: os.system\n", "model:\n  - {lr: 1, '_target_': 'os.system'}\n",
+                               "class_path: \"os.system\"\ninit_args: {command: ls}\n",
+                               "model:\n  target: os.system\n  params:\n    command: ls\n"};
+  for (const std::string& text : named) {
+    INFO(text);
+    CHECK(says(told(text, ".yaml"), "dangerous os.system"));
+  }
+  const std::string hidden[] = {"a: !!python/object/apply:os.system [ls]\n",
+                                "a: !!%70ython/object/apply:os.system [ls]\n",
+                                "%TAG !e! tag:yaml.org,2002:pyth\n---\na: !e!on/object/apply:os.system [ls]\n",
+                                "a: !<tag:yaml.org,2002:python/object/apply:os.system> [ls]\n",
+                                "- !new:os.system [ls]\n",
+                                "[!apply:os.system [ls]]\n",
+                                "\"\\x5ftarget_\": os.system\n",
+                                "? _target_\n: os.system\n",
+                                "a: &k _target_\n*k : os.system\n",
+                                "_target_: >-\n  os.system\n",
+                                "_target_: &n os.system\n",
+                                "_target_: ${a}.${b}\n"};
+  for (const std::string& text : hidden) {
+    INFO(text);
+    CHECK(!told(text, ".yaml").empty());
+    CHECK(told(text, ".yaml").find("not a checkpoint") == std::string::npos);
+  }
+}
+
+TEST_CASE("texts of other formats are gone through by their words, but those for people") {
+  for (const std::string text :
+       {"\xef\xbb\xbf{\"_target_\": \"os.system\"}", "{\"a\": 1}\n{\"_target_\": \"os.system\"}\n",
+        "[model]\n_target_ = \"os.system\"\n", "_target_: os.system\n"}) {
+    INFO(text);
+    CHECK(says(told(text, ".cfg"), "dangerous os.system"));
+    CHECK(told(text, ".md").find("os.system") == std::string::npos);
+  }
+}
+
+TEST_CASE("YAML without calls is text") {
+  for (const std::string text :
+       {"lr: 1.0e-5\nname: Hello! World\nnote: not this ! one\n", "counter: !!int 3\nwords: [!!str a, b]\n",
+        "my_target_: os.system\n", "path: C:\\files\ntarget: os.system\n"}) {
+    INFO(text);
+    CHECK(told("a: b\n" + text, ".yaml").find("YAML") == std::string::npos);
+    CHECK(told("a: b\n" + text, ".yaml").find("names") == std::string::npos);
+  }
+}
