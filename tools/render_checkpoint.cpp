@@ -5,6 +5,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/container/pickle/read/global.hpp"
+#include "lib/dialect/policy.hpp"
 #include "tools/render.hpp"
 #include "tools/render_fp8.hpp"
 #include "tools/table.hpp"
@@ -70,6 +71,7 @@ std::string scaler_block(const Terminal& terminal, const Checkpoint& checkpoint,
   text += fields_table(terminal, state);
   const GrowthOutlook outlook = growth_outlook(state);
   if (!outlook.sentence.empty()) text += fmt::format("  {}\n", outlook.sentence);
+  if (const auto level = window_level(state)) text += fmt::format("  {}\n", sentence(*level));
   return text;
 }
 

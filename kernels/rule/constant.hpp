@@ -2,7 +2,7 @@
 // at 1.
 //
 //   overflow | scale | step
-//   yes      | same  | skipped
+//   yes      | same  | skipped; taken where there is no scaler at all (Megatron with bf16 or fp32)
 //   no       | same  | taken
 #pragma once
 
@@ -12,6 +12,7 @@ namespace tare::rule {
 
 struct ConstantParams {
   double initial_scale = 1.0;
+  bool skips_overflows = true;
 };
 
 struct ConstantState {
@@ -22,8 +23,8 @@ TARE_HD inline ConstantState initial(const ConstantParams& params) {
   return {static_cast<float>(params.initial_scale)};
 }
 
-TARE_HD inline Outcome<ConstantState> next(const ConstantState& state, const ConstantParams&, bool overflow) {
-  return {state, Raised::kNothing, overflow};
+TARE_HD inline Outcome<ConstantState> next(const ConstantState& state, const ConstantParams& params, bool overflow) {
+  return {state, Raised::kNothing, overflow && params.skips_overflows};
 }
 
 }  // namespace tare::rule

@@ -17,6 +17,8 @@ enum class PolicyId : int32_t {
   kApexHysteresis,
   kNemo,
   kMegatron,
+  kMegatronConstant,
+  kMegatronNone,
   kDeepspeedZero,
   kDeepspeedFused,
   kDeepspeedUnfused,
@@ -28,6 +30,7 @@ enum class PolicyId : int32_t {
   kMindsporeAmp,
   kMindsporeManager,
   kMindformersAdaptive,
+  kMindformersAdaptivePaper,
   kPaddle,
   kPaddleStatic,
   kKeras,
@@ -56,6 +59,7 @@ union RuleParams {
   MindsporeAmpParams mindspore_amp;
   MindsporeManagerParams mindspore_manager;
   MindformersAdaptiveParams mindformers_adaptive;
+  MindformersAdaptivePaperParams mindformers_adaptive_paper;
   PaddleParams paddle;
   PaddleStaticParams paddle_static;
   KerasParams keras;
@@ -160,6 +164,8 @@ TARE_HD inline auto visit(PolicyId id, const Visitor& visitor) {
       return visitor(Slot<&RuleParams::mindspore_manager, &RuleState::mindspore_manager>{});
     case PolicyId::kMindformersAdaptive:
       return visitor(Slot<&RuleParams::mindformers_adaptive, &RuleState::mindformers_adaptive>{});
+    case PolicyId::kMindformersAdaptivePaper:
+      return visitor(Slot<&RuleParams::mindformers_adaptive_paper, &RuleState::mindformers_adaptive>{});
     case PolicyId::kPaddle:
       return visitor(Slot<&RuleParams::paddle, &RuleState::paddle>{});
     case PolicyId::kPaddleStatic:
@@ -172,6 +178,8 @@ TARE_HD inline auto visit(PolicyId id, const Visitor& visitor) {
       return visitor(Slot<&RuleParams::flax, &RuleState::flax>{});
     case PolicyId::kJmp:
       return visitor(Slot<&RuleParams::jmp, &RuleState::jmp>{});
+    case PolicyId::kMegatronConstant:
+    case PolicyId::kMegatronNone:
     case PolicyId::kMindsporeFixed:
     case PolicyId::kConstant:
       return visitor(Slot<&RuleParams::constant, &RuleState::constant>{});
@@ -347,6 +355,7 @@ TARE_HD inline float inverse_of(double scale) {
 /// Puts a new scale in, rounded to what the policy holds, and leaves every other field alone (but layerwise's
 /// accumulated scale, which it is part of).
 TARE_HD inline Outcome<RuleState> with_scale(const Policy& policy, RuleState state, double scale) {
+  if (policy.id == PolicyId::kMegatronNone) return {state, Raised::kNoScaler};
   if (is_finite(scale) && !visit(policy.id, detail::HoldsScale{policy.params, scale})) {
     return {state, Raised::kScaleTooLarge};
   }

@@ -12,6 +12,14 @@
 //   overflow  | > 0, down 3     | up = down = 0, list_index = -1           | 1
 //
 // At the last level `up` stays at 3 until it wraps, at level 0 and -1 so does `down`.
+//
+// The rule as its authors describe it (variant "paper") is another one: of 200 random runs 188 part.
+//
+//                          | the code                              | the paper
+//   starts at              | the level of scale_window             | the first level
+//   max below min          | refused                               | max is 1000
+//   three overflows        | from levels above 0; forget growths   | from every level, 0 and -1 too; growths stay
+//   counted counts at 3            | go on to 0 where nothing moves        | 0
 #pragma once
 
 #include "kernels/rule/mindspore.hpp"
@@ -28,16 +36,19 @@ struct WindowList {
 struct MindformersAdaptiveParams {
   double loss_scale_value = 65536.0;
   double scale_factor = 2.0;
-  int32_t scale_window = 1000;
+  int32_t scale_window = 0;  // 0: the list's first. mindformers has no default
   int32_t max_scale_window = 1000;
   int32_t min_scale_window = 20;
   WindowList window_list;  // empty: as max and min give it
 };
 
+/// Of the rule as its authors describe it; scale_window has no meaning there.
+struct MindformersAdaptivePaperParams : MindformersAdaptiveParams {};
+
 struct MindformersAdaptiveState {
   float scale = 65536.0f;
-  int32_t scale_window = 1000;
-  int32_t list_index = 7;
+  int32_t scale_window = 20;
+  int32_t list_index = 0;
   int32_t scale_window_up_count = 0;
   int32_t scale_window_down_count = 0;
   int32_t current_iterator_step = 1;
@@ -73,7 +84,18 @@ TARE_HD inline WindowList window_list_of(const MindformersAdaptiveParams& params
   return window_levels(params.max_scale_window, params.min_scale_window);
 }
 
-/// Starts at the level of scale_window, or at level 0 when the list has no such window.
+TARE_HD inline WindowList window_list_of(const MindformersAdaptivePaperParams& params) {
+  if (params.window_list.count > 0) return params.window_list;
+  constexpr int32_t usual_max = 1000;
+  const bool is_below = params.max_scale_window < params.min_scale_window;
+  return window_levels(is_below ? usual_max : params.max_scale_window, params.min_scale_window);
+}
+
+/// Where three overflows without a growth between them lead.
+constexpr int32_t kHiddenLevel = -1;
+constexpr int32_t kHiddenWindow = 1;
+
+/// Starts at the level of scale_window, or at level 0 when it is not given or the list has no such window.
 TARE_HD inline MindformersAdaptiveState initial(const MindformersAdaptiveParams& params) {
   const WindowList list = window_list_of(params);
   int32_t level = 0;
@@ -82,16 +104,26 @@ TARE_HD inline MindformersAdaptiveState initial(const MindformersAdaptiveParams&
   return {static_cast<float>(params.loss_scale_value), list.values[level], level, 0, 0, 1, 0};
 }
 
+TARE_HD inline MindformersAdaptiveState initial(const MindformersAdaptivePaperParams& params) {
+  return {static_cast<float>(params.loss_scale_value), window_list_of(params).values[0], 0, 0, 0, 1, 0};
+}
+
+/// The scale's step under the state's window; true in `grew` when it grew.
+TARE_HD inline MindformersAdaptiveState adaptive_scale_step(MindformersAdaptiveState state, double factor,
+                                                            bool overflow, bool* grew) {
+  const MindsporeState before{state.scale, state.current_iterator_step, state.last_overflow_iterator_step};
+  const MindsporeState after = mindspore_step(before, static_cast<float>(factor), state.scale_window, overflow, grew);
+  state.scale = after.scale;
+  state.current_iterator_step = after.current_iterator_step;
+  state.last_overflow_iterator_step = after.last_overflow_iterator_step;
+  return state;
+}
+
 /// REQUIRES: params.window_list filled (see window_list_of), so that no step has to build it.
 TARE_HD inline Outcome<MindformersAdaptiveState> next(MindformersAdaptiveState state,
                                                       const MindformersAdaptiveParams& params, bool overflow) {
   bool grew = false;
-  const MindsporeState before{state.scale, state.current_iterator_step, state.last_overflow_iterator_step};
-  const MindsporeState after =
-      mindspore_step(before, static_cast<float>(params.scale_factor), state.scale_window, overflow, &grew);
-  state.scale = after.scale;
-  state.current_iterator_step = after.current_iterator_step;
-  state.last_overflow_iterator_step = after.last_overflow_iterator_step;
+  state = adaptive_scale_step(state, params.scale_factor, overflow, &grew);
   if (grew) {
     state.scale_window_up_count = floor_modulo(wrapping_add(state.scale_window_up_count, 1), 4);
     state.scale_window_down_count = 0;
@@ -106,12 +138,39 @@ TARE_HD inline Outcome<MindformersAdaptiveState> next(MindformersAdaptiveState s
   }
   if (overflow) {
     state.scale_window_down_count = floor_modulo(wrapping_add(state.scale_window_down_count, 1), 4);
-    if (state.scale_window_down_count == 3 && state.list_index != -1 && state.list_index != 0) {
-      state.scale_window = 1;
-      state.list_index = -1;
+    if (state.scale_window_down_count == 3 && state.list_index != kHiddenLevel && state.list_index != 0) {
+      state.scale_window = kHiddenWindow;
+      state.list_index = kHiddenLevel;
       state.scale_window_down_count = 0;
       state.scale_window_up_count = 0;
     }
+  }
+  return {state, Raised::kNothing, overflow};
+}
+
+/// REQUIRES: params.window_list filled (see window_list_of).
+TARE_HD inline Outcome<MindformersAdaptiveState> next(MindformersAdaptiveState state,
+                                                      const MindformersAdaptivePaperParams& params, bool overflow) {
+  bool grew = false;
+  state = adaptive_scale_step(state, params.scale_factor, overflow, &grew);
+  if (grew) {
+    state.scale_window_up_count = wrapping_add(state.scale_window_up_count, 1);
+    state.scale_window_down_count = 0;
+  }
+  if (state.scale_window_up_count >= 3) {
+    state.scale_window_up_count = 0;
+    const bool is_last = state.list_index >= params.window_list.count - 1;
+    if (!is_last) state.list_index = wrapping_add(state.list_index, 1);
+    if (state.list_index < 0 || state.list_index >= params.window_list.count) {
+      return {state, Raised::kWindowOutsideList, true};
+    }
+    if (!is_last) state.scale_window = params.window_list.values[state.list_index];
+  }
+  if (overflow) state.scale_window_down_count = wrapping_add(state.scale_window_down_count, 1);
+  if (state.scale_window_down_count >= 3) {
+    state.scale_window_down_count = 0;
+    state.scale_window = kHiddenWindow;
+    state.list_index = kHiddenLevel;
   }
   return {state, Raised::kNothing, overflow};
 }

@@ -19,6 +19,7 @@ enum class Raised : int32_t {
   kScaleTooLarge = 7,      // torch: a new scale that float32 does not reach
   kWindowOutsideList = 8,  // mindformers: a stored list_index that the window list does not have
   kInvalidScale = 9,       // layerwise: statistics that give no finite scale
+  kNoScaler = 10,          // Megatron without a scaler: there is no scale that could be set
 };
 
 /// The state after one update. `skip`: whether the framework leaves the parameters alone in this step.

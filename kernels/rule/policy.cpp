@@ -87,6 +87,13 @@ const PolicySpec* find_policy(std::string_view name, std::string_view variant) {
   return nullptr;
 }
 
+std::string_view variant_key_of(std::string_view name) {
+  for (const PolicySpec& spec : policies()) {
+    if (spec.name == name && !spec.variant_key.empty()) return spec.variant_key;
+  }
+  return {};
+}
+
 const ParameterSpec* find_parameter(const PolicySpec& spec, std::string_view key) {
   if (key.empty()) return nullptr;
   for (const ParameterSpec& parameter : spec.parameters) {
@@ -119,6 +126,11 @@ Policy make_policy(const PolicySpec& spec) {
 void prepare(Policy& policy) {
   if (policy.id == PolicyId::kMindformersAdaptive) {
     MindformersAdaptiveParams& own = policy.params.mindformers_adaptive;
+    own.window_list = window_list_of(own);
+    if (own.scale_window == 0) own.scale_window = own.window_list.values[0];
+  }
+  if (policy.id == PolicyId::kMindformersAdaptivePaper) {
+    MindformersAdaptivePaperParams& own = policy.params.mindformers_adaptive_paper;
     own.window_list = window_list_of(own);
   }
   if (policy.id == PolicyId::kLayerwise) {
@@ -200,6 +212,8 @@ std::string message_of(const Policy& policy, Raised raised) {
       return "list_index points outside the window list";
     case Raised::kInvalidScale:
       return "the statistics give no finite scale";
+    case Raised::kNoScaler:
+      return "without a scaler there is no scale to set";
   }
   return {};
 }

@@ -70,7 +70,7 @@ enum class Driver : int32_t { kOverflow, kStatistics };
 struct PolicySpec {
   PolicyId id;
   std::string_view name;
-  std::string_view variant;      // "zero", "fixed" ...; empty for a policy of one form
+  std::string_view variant;      // "zero", "fixed" ...; empty for a policy of one form, or for the usual of several
   std::string_view variant_key;  // what a configuration calls the choice: "variant", "kind"; else empty
   std::string_view framework;    // whose rule, which version
   std::string_view summary;
@@ -88,6 +88,9 @@ const PolicySpec& spec_of(PolicyId id);
 
 /// The policy of that name; with an empty variant its first. Null when there is none.
 const PolicySpec* find_policy(std::string_view name, std::string_view variant = {});
+
+/// What a configuration calls the choice between the variants of that policy; empty where it has one form.
+std::string_view variant_key_of(std::string_view name);
 
 /// By the framework's name, else by role. Null when there is none.
 const ParameterSpec* find_parameter(const PolicySpec& spec, std::string_view key);

@@ -15,6 +15,8 @@ using Manager = Parameter<&RuleParams::mindspore_manager, kMember>;
 template <auto kMember>
 using Adaptive = Parameter<&RuleParams::mindformers_adaptive, kMember>;
 template <auto kMember>
+using Paper = Parameter<&RuleParams::mindformers_adaptive_paper, kMember>;
+template <auto kMember>
 using AdaptiveField = Field<&RuleState::mindformers_adaptive, kMember>;
 template <auto kMember>
 using Paddle = Parameter<&RuleParams::paddle, kMember>;
@@ -28,6 +30,7 @@ template <auto kMember>
 using Layerwise = Parameter<&RuleParams::layerwise, kMember>;
 
 constexpr Unset kNoFloor{"null", {NumberKind::kReal, 0, -__builtin_inf()}};
+constexpr Unset kFirstOfList{"null", {NumberKind::kInteger, 0, 0.0}};
 constexpr Unset kNotGiven{"null", {NumberKind::kReal, 0, __builtin_nan("")}};
 
 constexpr ParameterSpec kMindsporeParameters[] = {
@@ -90,12 +93,25 @@ constexpr ParameterSpec kAdaptiveParameters[] = {
     Adaptive<&MindformersAdaptiveParams::scale_factor>::spec("scale_factor", "growth_factor", above(0),
                                                              "multiplier at growth, divisor at an overflow"),
     Adaptive<&MindformersAdaptiveParams::scale_window>::spec(
-        "scale_window", "growth_interval", at_least(1), "window at the start; one that the list lacks means the first"),
+        "scale_window", "growth_interval", at_least(1),
+        "window at the start; by default, and where the list lacks it, the first of the list", kFirstOfList),
     Adaptive<&MindformersAdaptiveParams::max_scale_window>::spec("max_scale_window", {}, at_least(1),
                                                                  "greatest window of the list"),
     Adaptive<&MindformersAdaptiveParams::min_scale_window>::spec("min_scale_window", {}, at_least(1),
                                                                  "smallest window of the list"),
     ListParameter<&RuleParams::mindformers_adaptive, &MindformersAdaptiveParams::window_list>::spec(
+        "window_list", "window_list", "windows, ascending; by default as the greatest and the smallest give it"),
+};
+constexpr ParameterSpec kPaperParameters[] = {
+    Paper<&MindformersAdaptiveParams::loss_scale_value>::spec("loss_scale_value", "initial_scale", single_scale(),
+                                                              "scale of a fresh scaler"),
+    Paper<&MindformersAdaptiveParams::scale_factor>::spec("scale_factor", "growth_factor", above(0),
+                                                          "multiplier at growth, divisor at an overflow"),
+    Paper<&MindformersAdaptiveParams::max_scale_window>::spec(
+        "max_scale_window", {}, at_least(1), "greatest window of the list; 1000 if below the smallest"),
+    Paper<&MindformersAdaptiveParams::min_scale_window>::spec("min_scale_window", {}, at_least(1),
+                                                              "smallest window of the list, and the first"),
+    ListParameter<&RuleParams::mindformers_adaptive_paper, &MindformersAdaptiveParams::window_list>::spec(
         "window_list", "window_list", "windows, ascending; by default as the greatest and the smallest give it"),
 };
 const char* adaptive_relation(const RuleParams& params) {
@@ -274,6 +290,9 @@ constexpr PolicySpec kPolicies[] = {
      kAdaptiveFields,
      defaults<&RuleParams::mindformers_adaptive>,
      adaptive_relation},
+    {PolicyId::kMindformersAdaptivePaper, "mindformers_adaptive", "paper", "variant",
+     "the rule as its authors describe it", "the adaptive window as its authors describe it", Driver::kOverflow,
+     kPaperParameters, kAdaptiveFields, defaults<&RuleParams::mindformers_adaptive_paper>, nullptr},
     {PolicyId::kPaddle,
      "paddle",
      {},

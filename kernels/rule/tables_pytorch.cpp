@@ -136,6 +136,17 @@ constexpr FieldSpec kMegatronFields[] = {
     Field<&RuleState::megatron, &MegatronState::hysteresis_tracker>::spec("hysteresis_tracker", "hysteresis_tracker"),
 };
 
+// The constant scaler saves {}: its scale is the configuration's.
+constexpr ParameterSpec kMegatronConstantParameters[] = {
+    Parameter<&RuleParams::constant, &ConstantParams::initial_scale>::spec("loss_scale", "scale", single_scale(),
+                                                                           "the scale"),
+};
+RuleParams no_scaler() {
+  RuleParams params = defaults<&RuleParams::constant>();
+  params.constant.skips_overflows = false;
+  return params;
+}
+
 constexpr ParameterSpec kZeroParameters[] = {
     Zero<&DeepspeedZeroParams::init_scale>::spec("init_scale", "initial_scale", above(0), "scale of a fresh scaler"),
     Zero<&DeepspeedZeroParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
@@ -334,6 +345,28 @@ constexpr PolicySpec kPolicies[] = {
      kMegatronFields,
      defaults<&RuleParams::megatron>,
      megatron_relation},
+    {PolicyId::kMegatronConstant,
+     "megatron",
+     "constant",
+     "variant",
+     "megatron-core 0.19.2",
+     "Megatron's ConstantGradScaler",
+     Driver::kOverflow,
+     kMegatronConstantParameters,
+     {},
+     defaults<&RuleParams::constant>,
+     nullptr},
+    {PolicyId::kMegatronNone,
+     "megatron",
+     "none",
+     "variant",
+     "megatron-core 0.19.2",
+     "Megatron without a scaler: bf16 or fp32",
+     Driver::kOverflow,
+     {},
+     {},
+     no_scaler,
+     nullptr},
     {PolicyId::kDeepspeedZero, "deepspeed", "zero", "variant", "deepspeed 0.19.8", "DeepSpeed ZeRO's DynamicLossScaler",
      Driver::kOverflow, kZeroParameters, kZeroFields, defaults<&RuleParams::deepspeed_zero>, nullptr},
     {PolicyId::kDeepspeedFused, "deepspeed", "fused", "variant", "deepspeed 0.19.8", "DeepSpeed's FP16_Optimizer",

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/finding.hpp"
 #include "lib/dialect/fp8_convention.hpp"
 #include "lib/state/role.hpp"
 #include "lib/tree/tree.hpp"
@@ -149,8 +150,13 @@ struct KeptAt {
 /// Where there is nothing, or None, if the scaler is off.
 struct EmptyAt {
   std::string_view path;
-  std::string_view file = {};  ///< its name; empty: any
+  std::string_view file = {};     ///< its name; empty: any
+  bool lacks_key = false;         ///< the last key of the path may not be there at all
+  std::string_view read_by = {};  ///< which runs load what is put there; empty: any
 };
+
+/// What the framework says and does when it loads a file: what no state in it tells. `name` is the file's.
+using TellLoading = std::vector<Finding> (*)(const Tree& tree, std::string_view name);
 
 struct TemplateField {
   std::string_view name;
@@ -192,9 +198,9 @@ enum class HistoryResize : std::uint8_t {
 };
 
 struct Fp8Facts {
-  std::span<const Fp8Convention> conventions = {};  ///< the first that fits the number of columns counts
-  std::string_view policy = {};                     ///< that goes on with it; empty: none
-  NextScale next_scale = nullptr;                   ///< null where stored numbers were quantised with the scales
+  std::span<const Fp8Convention> conventions = {};              ///< the first that fits the number of columns counts
+  std::string_view policy = {};                                 ///< that goes on with it; empty: none
+  NextScale next_scale = nullptr;  ///< null where stored numbers were quantised with the scales
   HistoryResize resize = HistoryResize::refused;
 };
 
@@ -217,8 +223,10 @@ struct Dialect {
   std::span<const std::string_view> module_parts = {};
   std::span<const std::string_view> class_names = {};
   std::span<const std::string_view> left_out = {};  ///< attributes that are no state
-  bool is_whole_file = false;                       ///< what it sees is all that there is: nothing else is looked for
-  std::span<const PolicyUse> policies = {};         ///< the first that fits counts
+  bool grows_by_two = false;  ///< whatever it is told: a scale that is no power of two is not its own
+  TellLoading tell_loading = nullptr;
+  bool is_whole_file = false;                ///< what it sees is all that there is: nothing else is looked for
+  std::span<const PolicyUse> policies = {};  ///< the first that fits counts
   NoPolicy no_policy = {};
   Flags flags = {};
   const ConfigurationPlaces* configuration = nullptr;  ///< null: none is saved

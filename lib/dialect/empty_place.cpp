@@ -61,6 +61,15 @@ bool is_empty(const Tree& tree, NodeId node, const StateTemplate& form) {
          std::any_of(form.fields.begin(), form.fields.end(), lacks);
 }
 
+/// Where the map is that would hold the last key of the path.
+std::optional<EmptyPlace> place_without_key(const StateTemplate& form, const Tree& tree, const EmptyAt& place) {
+  const std::size_t dot = place.path.rfind('.');
+  if (dot == place.path.npos) return std::nullopt;
+  const NodeId around = at_path(tree, place.path.substr(0, dot));
+  if (around == nowhere || tree.kind(around) != Kind::map) return std::nullopt;
+  return EmptyPlace{&form, std::string(place.path), around, place.read_by, std::string(place.path.substr(dot + 1))};
+}
+
 /// The first place that the dialect's framework, or a trainer, leaves empty.
 std::optional<EmptyPlace> place_of(const Dialect& dialect, const Tree& tree, std::string_view file,
                                    std::string_view format, const std::optional<std::string>& at) {
@@ -69,7 +78,10 @@ std::optional<EmptyPlace> place_of(const Dialect& dialect, const Tree& tree, std
   for (const EmptyAt& place : dialect.empty_at) {
     if ((at && *at != place.path) || (!place.file.empty() && place.file != file_name(file))) continue;
     const NodeId node = at_path(tree, place.path);
-    if (is_empty(tree, node, *form)) return EmptyPlace{form, std::string(place.path), node, {}};
+    if (is_empty(tree, node, *form)) return EmptyPlace{form, std::string(place.path), node, place.read_by};
+    if (node == nowhere && place.lacks_key) {
+      if (auto missing = place_without_key(*form, tree, place)) return missing;
+    }
   }
   return std::nullopt;
 }
@@ -83,7 +95,7 @@ std::optional<EmptyPlace> place_by_release(const ReleaseKey& row, const Tree& tr
   try {
     const std::string key(key_in_release(row, tree.text(version)).key);
     if (tree.find(root, key) != nowhere) return std::nullopt;
-    return EmptyPlace{form, key, root, key};
+    return EmptyPlace{form, key, root, {}, key};
   } catch (const Error&) {
     return std::nullopt;  // a version that says nothing: "2.6.0.dev0"
   }
@@ -104,7 +116,7 @@ std::optional<EmptyPlace> empty_place(const Tree& tree, const FileContext& file,
   const StateTemplate* usual = usual_template(format);
   const NodeId node = at_path(tree, *at);
   if (usual == nullptr || !is_empty(tree, node, *usual)) return std::nullopt;
-  return EmptyPlace{usual, *at, node, {}};
+  return EmptyPlace{usual, *at, node};
 }
 
 }  // namespace tare

@@ -14,7 +14,8 @@ struct EmptyPlace {
   const StateTemplate* form = nullptr;  ///< what belongs there
   std::string path;                     ///< of the scaler: "optimizer.grad_scaler"
   NodeId node = nowhere;                ///< None, or a map that lacks keys
-  std::string key;                      ///< in the map `node`, where even the scaler's own key is not there; else empty
+  std::string_view read_by = {};        ///< which runs load what is put there; empty: any
+  std::string key = {};                 ///< in the map `node`, where even the scaler's own key is not there; else empty
 };
 
 /// The place in a file of that container format ("torch_zip" ...): that at `at`, or the first that a trainer is known

@@ -93,6 +93,10 @@ class Finder {
       try_finders(node);
       if (has_whole_file_) break;
     }
+    for (const Dialect* dialect : dialects()) {
+      if (dialect->tell_loading == nullptr) continue;
+      for (Finding& finding : dialect->tell_loading(tree_, file_.name)) findings_.push_back(std::move(finding));
+    }
     for (std::size_t i = 0; i < std::min(found_.size(), max_with_other_paths); ++i) {
       found_[i].also_at = walk_.other_paths(steps_[i], max_other_paths);
     }

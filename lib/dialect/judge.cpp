@@ -6,6 +6,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/dialect/found.hpp"
+#include "lib/dialect/policy.hpp"
 
 namespace tare {
 namespace {
@@ -23,12 +24,14 @@ std::optional<Symptom> of_scale(double scale) {
   if (scale > static_cast<double>(std::numeric_limits<float>::max())) {
     return Symptom{"scale-beyond-float32", fmt::format("scale {} is infinite as a float32", text)};
   }
-  if (scale < 1) {
-    return Symptom{
-        "scale-below-one",
-        fmt::format("scale {} is below 1: gradients are made smaller, the run has overflowed for long", text)};
-  }
   return std::nullopt;
+}
+
+std::optional<Symptom> of_smallness(double scale) {
+  if (scale >= 1) return std::nullopt;
+  return Symptom{"scale-below-one",
+                 fmt::format("scale {} is below 1: gradients are made smaller, the run has overflowed for long",
+                             float_text(scale))};
 }
 
 std::optional<Symptom> of_bounds(const FoundScaler& scaler, double scale) {
@@ -49,6 +52,15 @@ std::optional<Symptom> of_bounds(const FoundScaler& scaler, double scale) {
                                float_text(scale), float_text(*greatest))};
   }
   return std::nullopt;
+}
+
+/// Whose factors are powers of two: every product of them is exact.
+std::optional<Symptom> of_power(const FoundScaler& scaler, double scale) {
+  int exponent = 0;
+  if (!scaler.dialect->grows_by_two || std::frexp(scale, &exponent) == 0.5) return std::nullopt;
+  return Symptom{"scale-not-power-of-two",
+                 fmt::format("scale {} is no power of two, and {} only doubles and halves: gradients are rounded",
+                             float_text(scale), scaler.dialect->framework)};
 }
 
 /// As the file has it: an int without a point.
@@ -90,12 +102,20 @@ std::optional<Symptom> of_dynamic(const FoundScaler& scaler, const Field& dynami
                              dynamic.name, scaler.dialect->framework)};
 }
 
+std::optional<Symptom> of_level(const FoundScaler& scaler) {
+  const auto level = window_level(scaler);
+  if (!level || level->is_in_list()) return std::nullopt;
+  return Symptom{"window-not-in-list", sentence(*level)};
+}
+
 std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, const Field& field) {
   const double value = field.value.as_double();
   switch (role) {
     case Role::scale: {
       auto sick = of_scale(value);
-      return sick ? sick : of_bounds(scaler, value);
+      if (!sick) sick = of_bounds(scaler, value);
+      if (!sick) sick = of_smallness(value);
+      return sick ? sick : of_power(scaler, value);
     }
     case Role::growth_tracker:
       return of_tracker(scaler, field);
@@ -107,6 +127,8 @@ std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, const Field
       return of_backoff_factor(value);
     case Role::dynamic:
       return of_dynamic(scaler, field);
+    case Role::window_index:
+      return of_level(scaler);
     default:
       return std::nullopt;
   }

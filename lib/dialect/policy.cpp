@@ -91,4 +91,14 @@ ScalerState to_state(const FoundScaler& scaler) {
   return state;
 }
 
+std::optional<WindowLevel> window_level(const FoundScaler& scaler) {
+  if (scaler.find(Role::window_index) == nullptr) return std::nullopt;
+  try {
+    return window_level(to_state(scaler));
+  } catch (const Error& error) {
+    if (error.status != Status::mismatch) throw;
+    return std::nullopt;  // a value that no window can be
+  }
+}
+
 }  // namespace tare

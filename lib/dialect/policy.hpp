@@ -1,8 +1,11 @@
 // Which rule a found state goes on with: the bridge from checkpoints to running scalers.
 #pragma once
 
+#include <optional>
+
 #include "lib/dialect/found.hpp"
 #include "lib/state/scaler_state.hpp"
+#include "lib/state/window_level.hpp"
 
 namespace tare {
 
@@ -11,5 +14,8 @@ namespace tare {
 /// hold is not in it. Throws `unsupported` where no policy runs that dialect's
 /// state.
 ScalerState to_state(const FoundScaler& scaler);
+
+/// Where an adaptive window stands in its list; nothing for other scalers.
+std::optional<WindowLevel> window_level(const FoundScaler& scaler);
 
 }  // namespace tare

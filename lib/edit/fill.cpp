@@ -184,12 +184,12 @@ class Filler {
 
 }  // namespace
 
-const StateTemplate* empty_template(const Checkpoint& checkpoint, const std::optional<std::string>& at) {
+std::optional<EmptyPlace> empty_place_in(const Checkpoint& checkpoint, const std::optional<std::string>& at) {
   for (const std::size_t number : whole_files(checkpoint)) {
     const Reopened file(checkpoint, number);
-    if (const auto place = place_in(file, checkpoint.files[number].path, at)) return place->form;
+    if (auto place = place_in(file, checkpoint.files[number].path, at)) return place;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 EditPlan plan_fill(const Checkpoint& checkpoint, const std::optional<std::string>& at, const Document& scaler) {

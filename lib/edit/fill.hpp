@@ -9,9 +9,9 @@
 
 namespace tare {
 
-/// What belongs into the empty place of a checkpoint, the same in all files that have one: that at `at`, or the one
-/// that a trainer is known to use. Null where there is none.
-const StateTemplate* empty_template(const Checkpoint& checkpoint, const std::optional<std::string>& at);
+/// The empty place of a checkpoint, the same in all files that have one: that at `at`, or the one that a trainer is
+/// known to use. Its node is of a file that is closed again. Nothing where there is none.
+std::optional<EmptyPlace> empty_place_in(const Checkpoint& checkpoint, const std::optional<std::string>& at);
 
 /// The edit that fills that place in every file with `scaler`, a map of what its framework stores. As plan_edit, it
 /// tries the change on a view of each file first. Throws `refused` where there is no such place, where the format

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/extra_state.hpp"
 #include "lib/dialect/frameworks/tare.hpp"
@@ -24,6 +25,7 @@
 #include "lib/edit/root_key.hpp"
 #include "lib/edit/value_text.hpp"
 #include "lib/edit/weight_map.hpp"
+#include "lib/edit/window_assignments.hpp"
 #include "lib/transaction/each_file.hpp"
 
 namespace tare {
@@ -158,6 +160,13 @@ class Planner {
     return new_fp8_values(state, fp8_key_of(state, assignment.key), assignment.value, request_.force);
   }
 
+  static void require_finite(const Assignment& assignment, double value) {
+    if (std::isfinite(value)) return;
+    throw Error(Status::refused,
+                fmt::format("{}={}: a state of tare's is not loaded with that", assignment.key, assignment.value),
+                "give a finite number");
+  }
+
   void take(StateWork& state, std::vector<NewField> fields) const {
     for (NewField& field : fields) {
       const std::size_t index = index_of(state, field.name);
@@ -266,7 +275,8 @@ class Planner {
       if (request_.root_key) rename(state);
     }
     require_each_once(reference, request_.set);
-    for (const Assignment& assignment : request_.set) assign(states, reference, assignment);
+    const auto set = request_.force ? request_.set : with_window_levels(reference, request_.set);
+    for (const Assignment& assignment : set) assign(states, reference, assignment);
     for (Finding& finding : new_findings(reference, states.front().after)) plan_.findings.push_back(std::move(finding));
     for (const Field& field : reference.fields) {
       for (StateWork& state : states) record(state, field.name);
@@ -327,11 +337,7 @@ class Planner {
   void assign(std::vector<StateWork>& states, const FoundScaler& reference, const Assignment& assignment) const {
     for (const Field* field : fields_of(reference, assignment.key)) {
       const NewValue value = new_value(*field, assignment.value, request_.force);
-      if (is_own(reference) && !std::isfinite(value.after.as_double())) {
-        throw Error(Status::refused,
-                    fmt::format("{}={}: a state of tare's is not loaded with that", field->name, assignment.value),
-                    "give a finite number");
-      }
+      if (is_own(reference)) require_finite(assignment, value.after.as_double());
       for (StateWork& state : states) {
         const std::size_t index = index_of(state, field->name);
         state.after.fields[index].value = value.after;

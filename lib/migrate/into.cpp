@@ -15,21 +15,23 @@ bool is_loss_scaler(const Scaler& scaler) {
   return scaler.state().dialect->kind == "loss_scale";
 }
 
-/// Into a place that holds no scaler, and none is beside it that could be meant instead. Null where there is no such
+/// A place that holds no scaler, and none is beside it that could be meant instead. Nothing where there is no such
 /// place.
-const StateTemplate* template_to_fill(const Checkpoint& into, const std::optional<std::string>& at) {
+std::optional<EmptyPlace> place_to_fill(const Checkpoint& into, const std::optional<std::string>& at) {
   const bool is_meant = std::any_of(into.scalers.begin(), into.scalers.end(), [&](const Scaler& scaler) {
     return is_loss_scaler(scaler) && (!at || scaler.state().path == *at);
   });
-  return is_meant ? nullptr : empty_template(into, at);
+  return is_meant ? std::nullopt : empty_place_in(into, at);
 }
 
-IntoPlan plan_filling(const ScalerState& source, const Checkpoint& into, const StateTemplate& form,
+IntoPlan plan_filling(const ScalerState& source, const Checkpoint& into, const EmptyPlace& place,
                       const IntoRequest& request) {
+  const StateTemplate& form = *place.form;
   TemplateKeeper keeper(form);
   const ConversionTarget target{std::string(form.policy), std::string(form.variant), request.given, {}, &keeper};
   IntoPlan plan{{convert(source, target), {}}, {}};
   tell_of_configuration(plan.migration, *form.dialect, keeper, {});
+  if (!place.read_by.empty()) plan.migration.conversion.warnings.emplace_back(place.read_by);
   plan.edit = plan_fill(into, request.at, scaler_of(form, plan.migration.conversion.state));
   return plan;
 }
@@ -37,7 +39,7 @@ IntoPlan plan_filling(const ScalerState& source, const Checkpoint& into, const S
 }  // namespace
 
 IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const IntoRequest& request) {
-  if (const StateTemplate* form = template_to_fill(into, request.at)) return plan_filling(source, into, *form, request);
+  if (const auto place = place_to_fill(into, request.at)) return plan_filling(source, into, *place, request);
   if (std::none_of(into.scalers.begin(), into.scalers.end(), is_loss_scaler)) {
     throw Error(Status::refused, into.resolved + ": there is no loss scaler in it, and no empty place of one",
                 "save it once with its scaler on and migrate into that, or write a file: --to FRAMEWORK -o FILE");

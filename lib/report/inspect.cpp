@@ -2,6 +2,7 @@
 
 #include "lib/container/pickle/read/global.hpp"
 #include "lib/dialect/fp8_slots.hpp"
+#include "lib/dialect/policy.hpp"
 #include "lib/report/json.hpp"
 #include "lib/report/report.hpp"
 
@@ -46,6 +47,18 @@ Json configured_json(const ConfiguredValue& configured) {
   return members.take();
 }
 
+Json level_json(const WindowLevel& level) {
+  Array windows;
+  for (const std::int64_t window : level.windows) windows.emplace_back(window);
+  Members members;
+  members.add("index", level.index).add("windows", std::move(windows));
+  members.add("hidden", level.is_hidden()).add("in_list", level.is_in_list());
+  members.add("assumed", level.is_assumed);
+  const auto next = level.next();
+  members.add("next", next ? Json(*next) : Json()).add("growths", level.growths);
+  return members.take();
+}
+
 /// FP8 state tensor by tensor, in one form for all frameworks.
 Json slots_json(const FoundScaler& scaler) {
   const auto slot_of = [](const Fp8Slot& slot) {
@@ -77,6 +90,7 @@ Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
   members.add("files", report::list_of(files_of(scaler), path_of));
   members.add("agree", scaler.agree);
   add_fields(members, state);
+  if (const auto level = window_level(state)) members.add("window_level", level_json(*level));
   if (state.dialect->kind != "fp8") members.add("configuration", report::list_of(state.configuration, configured_json));
   if (state.dialect->kind == "fp8") members.add("slots", slots_json(state));
   return members.take();

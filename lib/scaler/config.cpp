@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/scaler/config_values.hpp"
+#include "lib/scaler/megatron_arguments.hpp"
 #include "lib/state/policy_value.hpp"
+#include "lib/state/window_level.hpp"
 
 namespace tare {
 namespace {
@@ -18,10 +21,11 @@ constexpr std::int64_t most_threads = 1024;
 constexpr std::string_view own_keys = "policy, device, threads, underflow_threshold";
 
 std::string variant_in(const StateSection& config, const rule::PolicySpec& usual) {
-  const std::string named = usual.variant_key.empty() ? std::string() : text_in_config(config, usual.variant_key);
+  const std::string_view key = rule::variant_key_of(usual.name);
+  const std::string named = key.empty() ? std::string() : text_in_config(config, key);
   const std::string variant = text_in_config(config, "variant");
   if (!named.empty() && !variant.empty() && named != variant) {
-    refuse_config(fmt::format("{} is \"{}\" and variant \"{}\"", usual.variant_key, named, variant), "Keep one.");
+    refuse_config(fmt::format("{} is \"{}\" and variant \"{}\"", key, named, variant), "Keep one.");
   }
   return named.empty() ? variant : named;
 }
@@ -61,7 +65,7 @@ ScalerState in_variant_of(const StateSection& config, const ScalerState& given) 
                   "Leave \"policy\" and the variant out, or translate the state first.");
   }
   ScalerState state = given;
-  if (!own->variant_key.empty()) state.params.set(own->variant_key, std::string(meant.variant));
+  if (!meant.variant.empty()) state.params.set(meant.variant_key, std::string(meant.variant));
   return state;
 }
 
@@ -73,10 +77,21 @@ class Parser {
   void parse() {
     for (const auto& [key, value] : config_) take(key, value);
     // A state's parameters are taken as they are, where the configuration says nothing of them.
-    const std::string fault = names_parameters_ ? rule::find_fault(spec_, into_.start.policy.params) : std::string();
+    const std::string fault = given_.empty() ? std::string() : rule::find_fault(spec_, into_.start.policy.params);
     if (!fault.empty()) refuse_config(fault);
     const rule::Bounds& bounds = into_.start.policy.bounds;
     if (bounds.floor > bounds.ceiling) refuse_config("floor is above ceiling");
+    const rule::Bounds off;
+    const bool is_bounded = bounds.floor != off.floor || bounds.ceiling != off.ceiling;
+    if (is_bounded && into_.start.policy.id == rule::PolicyId::kMegatronNone)
+      refuse_config("without a scaler there is no scale to keep in bounds");
+  }
+
+  /// A state goes on under what is given: its window and the list of windows are one thing.
+  void go_on() {
+    parse();
+    rule::prepare(into_.start.policy);
+    give_levels(into_.start, given_);
   }
 
  private:
@@ -113,20 +128,21 @@ class Parser {
     if (std::holds_alternative<bool>(value) && parameter.type != rule::ValueType::kBoolean)
       refuse_config(fmt::format("{} is true or false, allowed: {}", key, rule::range_text(parameter)));
     assign(into_.start.policy.params, parameter, value, key);
-    names_parameters_ = true;
+    given_.push_back(parameter.name);
   }
 
   const StateSection& config_;
   const rule::PolicySpec& spec_;
   ScalerConfig& into_;
-  bool names_parameters_ = false;
+  std::vector<std::string_view> given_;  ///< parameters
 };
 
 }  // namespace
 
 ScalerConfig parse_config(const char* json) {
-  const StateSection config = members_of_json(json, "the configuration");
-  const std::string name = text_in_config(config, "policy");
+  const StateSection given = members_of_json(json, "the configuration");
+  const std::string name = text_in_config(given, "policy");
+  const StateSection config = without_megatron_arguments(given, name);
   if (name.empty()) refuse_config("no \"policy\"", "For example {\"policy\":\"torch\"}.");
   const rule::PolicySpec& spec = require_policy(name, variant_in(config, require_policy(name, {})));
   ScalerConfig parsed;
@@ -140,14 +156,14 @@ ScalerConfig parse_config(const char* json) {
 
 ScalerConfig parse_config(const char* json, const ScalerState& state) {
   const bool has_config = json != nullptr && *json != '\0';
-  const StateSection config = has_config ? members_of_json(json, "the configuration") : StateSection();
+  const StateSection given = has_config ? members_of_json(json, "the configuration") : StateSection();
+  const StateSection config = without_megatron_arguments(given, state.policy);
   ScalerConfig parsed;
   parsed.start = start_from(in_variant_of(config, state));
-  if (!has_config) return parsed;
   const rule::PolicySpec& spec = rule::spec_of(parsed.start.policy.id);
   parsed.cuda_device = cuda_device_in_config(config);
-  as_configuration(spec, [&] { Parser(config, spec, parsed).parse(); });
-  rule::prepare(parsed.start.policy);
+  as_configuration(spec, [&] { Parser(config, spec, parsed).go_on(); });
+  require_level(parsed.start);
   return parsed;
 }
 

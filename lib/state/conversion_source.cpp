@@ -6,6 +6,7 @@
 #include "lib/base/text.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
+#include "lib/state/window_level.hpp"
 
 namespace tare {
 namespace {
@@ -31,6 +32,8 @@ ConversionSource::ConversionSource(const ScalerState& state, const rule::PolicyS
   give(target.given);
   take_existing(target.existing);
   running_ = start_from(stored_);
+  give_levels(running_, given_parameters_);
+  require_level(running_);
   all_ = to_state(running_);
 }
 
@@ -42,6 +45,8 @@ void ConversionSource::give(const StateSection& given) {
     if (field == nullptr && parameter == nullptr) continue;
     const std::string name(field != nullptr ? field->name : parameter->name);
     StateSection& section = field != nullptr ? stored_.fields : stored_.params;
+    if (parameter != nullptr) given_parameters_.push_back(parameter->name);
+    if (parameter != nullptr && makes_list(*policy_, name)) section.erase(name);  // another list is asked for
     if (const StateValue* own = section.find(name)) {
       throw Error(Status::refused, fmt::format("{}: the source holds it already ({})", key, text_of(*own)),
                   "edit the target afterwards to change it");

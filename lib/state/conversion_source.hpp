@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/rule/policy.hpp"
 #include "lib/state/convert.hpp"
@@ -49,7 +50,8 @@ class ConversionSource {
   ScalerState all_;                           ///< with its framework's defaults filled in
   std::set<std::string, std::less<>> taken_;  ///< keys of the user's
   std::set<std::string, std::less<>> given_;  ///< names of the source that the user gave
-  std::set<std::string, std::less<>> kept_;   ///< names of the source that are the target's own
+  std::vector<std::string_view> given_parameters_;
+  std::set<std::string, std::less<>> kept_;  ///< names of the source that are the target's own
 };
 
 }  // namespace tare

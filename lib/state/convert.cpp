@@ -15,6 +15,7 @@
 #include "lib/state/phase.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
+#include "lib/state/window_level.hpp"
 
 namespace tare {
 namespace {
@@ -86,6 +87,7 @@ class Converter {
     for (const auto& field : target_spec_.fields) {
       if (is_present(field)) set_field(field);
     }
+    settle_level();
     set_phase();
     require_given_used();
     list_fields();
@@ -254,6 +256,24 @@ class Converter {
     if (is_phase(role)) return;
     if (role == Role::growth_interval) return set_window(field, key);
     note(Outcome::defaulted, key, {}, field.role, {}, "as in a fresh scaler");
+  }
+
+  /// Of a window and its level, what was not given follows what was; another list is told.
+  void settle_level() {
+    const auto level = window_level(to_);
+    if (!level) return;
+    StateSection said;
+    for (const auto& field : target_spec_.fields) {
+      const bool is_level = field.role == name(Role::growth_interval) || field.role == name(Role::window_index);
+      if (is_level && given(field.name, field.role) != nullptr) said.set(field.name, value_of(to_.state, field));
+    }
+    complete_level(to_, said);
+    const bool is_renewed =
+        std::ranges::any_of(given_, [&](const auto& entry) { return makes_list(target_spec_, entry.name); });
+    if (!is_renewed || !is_same_rule()) return;
+    const WindowLevel landed = *window_level(to_);
+    result_.warnings.push_back(fmt::format("the windows are {} now, and the state is at level {} of {}: window {}",
+                                           landed.list(), landed.index + 1, landed.windows.size(), landed.window));
   }
 
   /// A window that changes stands among the fields; its level was chosen with the parameters.

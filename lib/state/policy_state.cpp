@@ -5,6 +5,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/state/policy_value.hpp"
+#include "lib/state/role.hpp"
+#include "lib/state/window_level.hpp"
 
 namespace tare {
 namespace {
@@ -126,7 +128,10 @@ ScalerState to_state(const RunningState& running) {
   state.policy = spec.name;
   if (!spec.variant_key.empty()) state.params.set(spec.variant_key, std::string(spec.variant));
   for (const auto& parameter : spec.parameters) {
-    state.params.set(parameter.name, value_of(running.policy.params, parameter));
+    // Where no field holds the scale, a parameter does.
+    const bool is_scale = parameter.role == name(Role::scale);
+    state.params.set(parameter.name, is_scale ? StateValue(rule::scale_of(running.policy.id, running.state))
+                                              : value_of(running.policy.params, parameter));
   }
   const rule::Bounds off;
   if (running.policy.bounds.floor != off.floor) state.params.set(floor_key, running.policy.bounds.floor);
@@ -146,6 +151,7 @@ RunningState start_from(const ScalerState& given) {
   RunningState running = fresh(spec, state, misfits);
   take_fields(running, spec, state, misfits);
   take_counters(running.counters, state, misfits);
+  complete_level(running, state.fields);
   misfits.missing.clear();
   misfits.extra.clear();
   const std::string wrong = misfits.text();
@@ -172,6 +178,8 @@ void load_into(RunningState& running, const ScalerState& given) {
   normalise(state);
   const rule::PolicySpec& mine = rule::spec_of(running.policy.id);
   const rule::PolicySpec& spec = known_policy(state);
+  // Megatron's constant scaler saves {} and takes nothing, and neither does a run without a scaler.
+  if (mine.fields.empty() && spec.name == mine.name) return;
   if (&spec != &mine) {
     throw Error(
         Status::mismatch,
@@ -187,6 +195,7 @@ void load_into(RunningState& running, const ScalerState& given) {
   const std::string wrong = misfits.text();
   if (!wrong.empty())
     throw Error(Status::mismatch, "the state of policy \"" + state.policy + "\" does not fit: " + wrong);
+  require_level(loaded);
   running = loaded;
 }
 

@@ -110,13 +110,14 @@ std::string_view without_alias(std::string_view key) {
 
 const rule::PolicySpec* policy_of(const ScalerState& state) {
   const rule::PolicySpec* usual = rule::find_policy(state.policy);
-  if (usual == nullptr || usual->variant_key.empty()) return usual;
-  const StateValue* given = state.params.find(usual->variant_key);
+  const std::string_view key = rule::variant_key_of(state.policy);
+  if (usual == nullptr || key.empty()) return usual;
+  const StateValue* given = state.params.find(key);
   if (given == nullptr) return usual;
   const auto* variant = std::get_if<std::string>(given);
   const rule::PolicySpec* spec = variant == nullptr ? nullptr : rule::find_policy(state.policy, *variant);
   if (spec == nullptr || variant->empty()) {
-    refuse("policy \"" + state.policy + "\": params." + std::string(usual->variant_key), "names no variant of it");
+    refuse("policy \"" + state.policy + "\": params." + std::string(key), "names no variant of it");
   }
   return spec;
 }
@@ -214,7 +215,8 @@ std::string parameter_names(const rule::PolicySpec& spec) {
     const bool has_word = !parameter.role.empty() && parameter.role != parameter.name;
     if (has_word) names.insert(names.size() - 2, " (" + std::string(parameter.role) + ")");
   }
-  if (!spec.variant_key.empty()) names += std::string(spec.variant_key) + ", ";
+  const std::string_view variant = rule::variant_key_of(spec.name);
+  if (!variant.empty()) names += std::string(variant) + ", ";
   return names + std::string(floor_key) + ", " + std::string(ceiling_key);
 }
 

@@ -8,6 +8,7 @@
 #include "lib/base/text.hpp"
 #include "lib/state/policy_value.hpp"
 #include "lib/state/role.hpp"
+#include "lib/state/window_level.hpp"
 
 namespace tare {
 namespace {
@@ -210,7 +211,12 @@ void set(ScalerState& state, std::string_view key, const StateValue& value) {
   const Place place = place_of(state, key);
   if (place.section == nullptr || !is_known(state, place)) throw_unknown(state, key);
   StateValue kept = fitting(state, place, value);
-  (state.*place.section).set(place.name, std::move(kept));
+  if (!has_levels(state)) return (state.*place.section).set(place.name, std::move(kept));
+  ScalerState changed = state;
+  (changed.*place.section).set(place.name, std::move(kept));
+  if (place.section == &ScalerState::fields) field_follows(changed, place.name);
+  if (place.section == &ScalerState::params) parameter_follows(changed, place.name);
+  state = std::move(changed);
 }
 
 std::vector<std::string> keys(const ScalerState& state) {

@@ -1,7 +1,12 @@
 // Megatron-LM: DynamicGradScaler's dict of three (a float32 CUDA tensor and two counters; the constant scaler saves
 // {}), and the pickled loss scaler of releases before 2.0.
-#include <array>
+#include <fmt/format.h>
 
+#include <array>
+#include <cmath>
+
+#include "lib/base/file_path.hpp"
+#include "lib/base/text.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
 
 namespace tare {
@@ -80,10 +85,151 @@ constexpr auto object_places = std::to_array<KeptAt>({
     {"*", "", "", "Megatron-LM before 2.0"},
 });
 // Source: state_dict() of a scaler that is off, megatron/core/optimizer/grad_scaler.py.
+constexpr std::string_view read_by =
+    "Megatron loads a scaler in runs with --fp16 and without --loss-scale: with --loss-scale the scale stays what that "
+    "says, with --bf16 there is none, and the state is passed over";
 constexpr auto empty_at = std::to_array<EmptyAt>({
-    {"optimizer.grad_scaler", "model_optim_rng.pt"},
-    {"optimizer.grad_scaler", "common.pt"},
+    {"optimizer.grad_scaler", "model_optim_rng.pt", true, read_by},
+    {"optimizer.grad_scaler", "common.pt", true, read_by},
 });
+
+// ---- what a resume says. Source: load_state_dict of megatron/core/optimizer/optimizer.py and distrib_optimizer.py;
+// which scaler there is: megatron/core/optimizer/__init__.py.
+
+constexpr std::string_view says_missing = "***WARNING*** found an old checkpoint, will not load grad scaler ...";
+constexpr std::string_view says_skipped =
+    "***WARNING*** fould the grad scaler in the checkpoint but it is None in the class. Skipping loading grad scaler "
+    "...";
+constexpr std::string_view says_old = "***WARNING*** loading optimizer from an old checkpoint ...";
+
+/// What the run was told, as far as its checkpoint says.
+struct Arguments {
+  std::optional<bool> fp16, bf16;
+  std::optional<double> loss_scale;  ///< other than 0
+  double initial = 4294967296.0;
+  double hysteresis = 2;
+
+  [[nodiscard]] bool may_be_fp16() const { return fp16.value_or(true) && !bf16.value_or(false); }
+  [[nodiscard]] bool may_be_dynamic() const { return may_be_fp16() && !loss_scale; }
+  [[nodiscard]] bool is_dynamic() const { return fp16.value_or(false) && !loss_scale; }
+  [[nodiscard]] bool has_none() const { return bf16.value_or(false) && !loss_scale; }
+};
+
+std::optional<double> number_at(const Tree& tree, NodeId map, std::string_view key) {
+  const NodeId node = tree.find(map, key);
+  if (node == nowhere) return std::nullopt;
+  const Value value = tree.value(node, 1);
+  return value.number() == nullptr ? std::nullopt : std::optional(value.as_double());
+}
+
+Arguments arguments_in(const Tree& tree, NodeId root) {
+  Arguments arguments;
+  const NodeId args = tree.find(root, "args");
+  const NodeId map = args == nowhere ? nowhere : tree.fields(args);
+  if (map == nowhere) return arguments;
+  const auto flag = [&](std::string_view key) {
+    const auto number = number_at(tree, map, key);
+    return number ? std::optional(*number != 0) : std::nullopt;
+  };
+  arguments.fp16 = flag("fp16");
+  arguments.bf16 = flag("bf16");
+  arguments.loss_scale = number_at(tree, map, "loss_scale");
+  if (arguments.loss_scale == 0.0) arguments.loss_scale.reset();
+  arguments.initial = number_at(tree, map, "initial_loss_scale").value_or(arguments.initial);
+  arguments.hysteresis = number_at(tree, map, "hysteresis").value_or(arguments.hysteresis);
+  return arguments;
+}
+
+std::string scale_text(double scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5 ? fmt::format("2^{}", exponent - 1) : float_text(scale);
+}
+
+/// "anew at 2^32: 17 skipped steps to 2^16": the first overflows use the hysteresis up, each later one halves.
+std::string start_anew(const Arguments& arguments) {
+  constexpr double usual_end = 65536;
+  const double halvings = std::ceil(std::log2(arguments.initial / usual_end));
+  std::string text = fmt::format("anew at {}", scale_text(arguments.initial));
+  if (halvings > 0) text += fmt::format(": {:.0f} skipped steps to 2^16", halvings + arguments.hysteresis - 1);
+  return text;
+}
+
+std::string who(bool is_known) {
+  return is_known ? "this run" : "a run with --fp16 and without --loss-scale";
+}
+
+Finding missing(const Arguments& arguments) {
+  if (arguments.loss_scale) {
+    return {Severity::note, "grad-scaler-missing",
+            fmt::format("no grad_scaler is saved: this run says \"{}\" and goes on at its --loss-scale {}",
+                        says_missing, float_text(*arguments.loss_scale)),
+            "", "optimizer"};
+  }
+  const bool is_known = arguments.is_dynamic();
+  return {is_known ? Severity::warning : Severity::note, "grad-scaler-missing",
+          fmt::format("no grad_scaler is saved: {} says \"{}\" and starts {}", who(is_known), says_missing,
+                      start_anew(arguments)),
+          "", "optimizer"};
+}
+
+Finding empty(const Arguments& arguments) {
+  std::string message = "grad_scaler is {}, as a constant scaler saves it: ";
+  if (arguments.loss_scale) {
+    message +=
+        fmt::format("this run goes on at its --loss-scale {}, and loads nothing", float_text(*arguments.loss_scale));
+  } else if (arguments.has_none()) {
+    message += fmt::format("this run says \"{}\"", says_skipped);
+  } else {
+    message += fmt::format(
+        "with --loss-scale a run goes on at that, with --bf16 it says \"{}\", and with --fp16 alone it "
+        "ends in KeyError: 'scale'",
+        says_skipped);
+  }
+  return {arguments.is_dynamic() ? Severity::warning : Severity::note, "grad-scaler-empty", std::move(message), "",
+          "optimizer.grad_scaler"};
+}
+
+/// Of a scaler that is there and a run that has none, or a constant one.
+std::optional<Finding> skipped(const Arguments& arguments) {
+  if (arguments.may_be_dynamic()) return std::nullopt;
+  const std::string why = arguments.loss_scale
+                              ? fmt::format("stays at its --loss-scale {}", float_text(*arguments.loss_scale))
+                              : fmt::format("says \"{}\"", says_skipped);
+  return Finding{Severity::warning, "grad-scaler-skipped",
+                 fmt::format("this run does not load the scaler that is saved: it {}", why), "",
+                 "optimizer.grad_scaler"};
+}
+
+bool is_empty_map(const Tree& tree, NodeId node) {
+  return tree.kind(node) == Kind::map && tree.items(node).empty();
+}
+
+std::vector<Finding> tell_loading(const Tree& tree, std::string_view file) {
+  const std::string_view name = file_name(file);
+  if (name != "model_optim_rng.pt" && name != "common.pt") return {};
+  const NodeId root = tree.fields(tree.root);
+  const NodeId found = root == nowhere ? nowhere : tree.find(root, "optimizer");
+  const NodeId optimizer = found == nowhere || tree.kind(found) != Kind::map ? nowhere : found;
+  if (optimizer == nowhere || tree.items(optimizer).empty()) return {};
+  const Arguments arguments = arguments_in(tree, root);
+  std::vector<Finding> findings;
+  const NodeId scaler = tree.find(optimizer, "grad_scaler");
+  if (scaler == nowhere) {
+    const bool is_megatrons = tree.find(root, "args") != nowhere || tree.find(root, "checkpoint_version") != nowhere;
+    if (is_megatrons && arguments.may_be_fp16()) findings.push_back(missing(arguments));
+  } else if (is_empty_map(tree, scaler)) {
+    findings.push_back(empty(arguments));
+  } else if (auto told = skipped(arguments)) {
+    findings.push_back(*std::move(told));
+  }
+  if (tree.find(optimizer, "optimizer") == nowhere && tree.find(optimizer, "optimizer_state_dict") != nowhere) {
+    findings.push_back({Severity::note, "optimizer-under-old-key",
+                        fmt::format("the optimizer is under an old key: a resume says \"{}\"", says_old), "",
+                        "optimizer"});
+  }
+  return findings;
+}
+
 constexpr auto template_fields = std::to_array<TemplateField>({
     {"scale", "tensor:float32[1]"},
     {"growth_tracker", "int"},
@@ -126,6 +272,8 @@ constinit const Dialect megatron_state = {
     .fields = state_fields,
     .growth = Growth::when_equal,
     .settings = settings,
+    .grows_by_two = true,
+    .tell_loading = tell_loading,
     .policies = policies,
     .flags = flags,
     .configuration = &configuration,

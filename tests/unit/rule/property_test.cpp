@@ -56,7 +56,13 @@ const std::map<std::string, Pattern> kPatterns = {
 };
 
 bool never_moves(const std::string& name) {
-  return name == "constant" || name == "deepspeed/static" || name == "mindspore/fixed" || name == "layerwise";
+  return name == "constant" || name == "deepspeed/static" || name == "mindspore/fixed" || name == "layerwise" ||
+         name == "megatron/constant" || name == "megatron/none";
+}
+
+/// Three overflows lead to window 1 from every level: there is no list in which its window stays.
+bool has_no_period(const std::string& name) {
+  return name == "mindformers_adaptive/paper";
 }
 
 /// Counts failures instead of asserting a million times.
@@ -145,7 +151,7 @@ class Walk {
 
 TEST_CASE("a million random steps keep each policy's growth pattern, bounds and counters") {
   for (const PolicySpec& spec : policies()) {
-    if (never_moves(title(spec))) continue;
+    if (never_moves(title(spec)) || has_no_period(title(spec))) continue;
     CAPTURE(title(spec));
     Findings findings;
     std::mt19937 random(20240);
@@ -162,7 +168,7 @@ TEST_CASE("a million random steps keep each policy's growth pattern, bounds and 
     CHECK(findings.wrong_counter == 0);
     CHECK(findings.out_of_bounds == 0);
   }
-  CHECK(kPatterns.size() + 4 == policies().size());
+  CHECK(kPatterns.size() + 7 == policies().size());
 }
 
 TEST_CASE("a scale that never moves never does") {
