@@ -49,6 +49,13 @@ _SIGNATURES = {
     "state_to_json": [POINTER(c_void_p), c_void_p],
     "state_number": [POINTER(c_double), c_void_p, c_char_p],
     "state_set_number": [c_void_p, c_char_p, c_double],
+    "states_create": [POINTER(c_void_p)],
+    "states_read": [POINTER(c_void_p), c_char_p],
+    "states_write": [c_void_p, c_char_p],
+    "states_count": [POINTER(c_uint64), c_void_p],
+    "states_name": [POINTER(c_void_p), c_void_p, c_uint64],
+    "states_get": [POINTER(c_void_p), c_void_p, c_char_p],
+    "states_add": [c_void_p, c_char_p, c_void_p],
     "checkpoint_state": [POINTER(c_void_p), c_char_p, c_char_p],
     "checkpoint_inspect": [POINTER(c_void_p), c_char_p, c_char_p],
 }
@@ -62,7 +69,7 @@ def open_library(path="libtare.so.0"):
     for name, arguments in _SIGNATURES.items():
         function = getattr(_library, "tare_" + name)
         function.argtypes, function.restype = [*arguments, POINTER(_Error)], c_int32
-    for name in ("scaler_destroy", "grads_destroy", "state_destroy", "text_destroy"):
+    for name in ("scaler_destroy", "grads_destroy", "state_destroy", "states_destroy", "text_destroy"):
         function = getattr(_library, "tare_" + name)
         function.argtypes, function.restype = [c_void_p], None
     _library.tare_text_data.argtypes, _library.tare_text_data.restype = [c_void_p], c_char_p
@@ -125,6 +132,38 @@ class State:
 
     def __setitem__(self, key, value):
         _call("state_set_number", self.handle, _bytes(key), value)
+
+
+class States:
+    """States by name, in one file: {"schema": "tare.states/1", ...}."""
+
+    def __init__(self, handle=None):
+        self.handle = _made("states_create") if handle is None else handle
+
+    def __del__(self):
+        if _library is not None:
+            _library.tare_states_destroy(self.handle)
+
+    @classmethod
+    def read(cls, path):
+        return cls(_made("states_read", _bytes(path)))
+
+    def write(self, path):
+        _call("states_write", self.handle, _bytes(path))
+
+    def __len__(self):
+        count = c_uint64()
+        _call("states_count", byref(count), self.handle)
+        return count.value
+
+    def names(self):
+        return [_text("states_name", self.handle, index) for index in range(len(self))]
+
+    def __getitem__(self, name):
+        return State(_made("states_get", self.handle, _bytes(name)))
+
+    def add(self, name, state):
+        _call("states_add", self.handle, _bytes(name), state.handle)
 
 
 class Scaler:

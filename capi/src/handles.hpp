@@ -4,10 +4,16 @@
 #include <tare/tare.h>
 
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
 #include "lib/scaler/fp8_scaler.hpp"
 #include "lib/scaler/scaler.hpp"
+#include "lib/state/named_state.hpp"
 
 struct tare_scaler {
   std::unique_ptr<tare::LossScaler> scaler;
@@ -23,6 +29,20 @@ struct tare_fp8 {
 
 struct tare_state {
   tare::ScalerState state;
+};
+
+struct tare_states {
+  std::vector<tare::NamedState> states;
+  std::set<std::string> names;
+
+  /// Throws `refused` for a name that is there.
+  void add(tare::NamedState state) {
+    if (!names.insert(state.path).second) {
+      throw tare::Error(tare::Status::refused, "there is a state \"" + tare::escaped(state.path) + "\" already",
+                        "Each needs a name of its own.");
+    }
+    states.push_back(std::move(state));
+  }
 };
 
 struct tare_text {

@@ -263,7 +263,9 @@ std::string states_to_json(std::span<const NamedState> states) {
     Json state = json::parse(state_to_json(named.state), named.path, Status::internal);
     list.emplace_back(json::Members().add("path", named.path).add("state", std::move(state)).take());
   }
-  return json::text_of(json::Members().add("schema", states_schema).add("states", std::move(list)).take());
+  std::string text = json::text_of(json::Members().add("schema", states_schema).add("states", std::move(list)).take());
+  require_room_in_json(text.size());
+  return text;
 }
 
 namespace {

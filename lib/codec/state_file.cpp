@@ -102,6 +102,19 @@ ScalerState read_fp8_state_file(const std::string& path) {
               "tare inspect CHECKPOINT --layer GLOB --save STATE.json saves that of layers that are alike");
 }
 
+std::vector<NamedState> read_states_file(const std::string& path) {
+  const Bytes bytes = read_whole(path);
+  if (begins_as_json(as_text(bytes))) return states_from_json(as_text(bytes), path);
+  return {{"", read_state_file(path)}};
+}
+
+void write_states_file(std::span<const NamedState> states, const std::string& path) {
+  if (!path.ends_with(".json")) {
+    throw Error(Status::refused, path + ": only JSON holds several states", "Name it .json.");
+  }
+  write_whole_file(path, as_bytes(states_to_json(states)));
+}
+
 void write_state_files(std::span<const NamedState> states, const std::string& path) {
   if (states.size() == 1) return write_state_file(states.front().state, path, {});
   if (path.ends_with(".json")) return write_whole_file(path, as_bytes(states_to_json(states)));

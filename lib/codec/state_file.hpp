@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/json.hpp"
@@ -32,6 +33,12 @@ ScalerState read_state_file(const std::string& path);
 /// The FP8 state in a file of one state or several. Throws as read_state_file does, and `refused` where several hold
 /// none, or more than one.
 ScalerState read_fp8_state_file(const std::string& path);
+
+/// Several states, or a single one without a name. Throws as read_state_file does.
+std::vector<NamedState> read_states_file(const std::string& path);
+
+/// Several states, or few or one, as states_to_json does. Throws `refused` for a format that holds one.
+void write_states_file(std::span<const NamedState> states, const std::string& path);
 
 /// All of `states`: a single one as write_state_file does, several as states_to_json does. Throws `refused` for several
 /// in a format that holds one.

@@ -132,6 +132,7 @@ typedef struct tare_scaler tare_scaler;
 typedef struct tare_grads tare_grads;
 typedef struct tare_fp8 tare_fp8;
 typedef struct tare_state tare_state;
+typedef struct tare_states tare_states;
 typedef struct tare_text tare_text;
 
 /* ---- text ------------------------------------------------------------------------------------------------ */
@@ -150,7 +151,9 @@ TARE_API void tare_text_destroy(tare_text* text);
  * "policy" is one of tare_policies; parameters bear the framework's names ("growth_interval", DeepSpeed's
  * "scale_window") or tare's own words for them ("initial_scale", "window"), and start at the framework's defaults.
  * Besides: "variant", "floor" and "ceiling" (bounds of the scale that no framework has; off by default), "device"
- * ("cpu", "cuda:0"), "threads", and "underflow_threshold" (what statistics count as below). *out is owned.
+ * ("cpu", "cuda:0"), "threads", and "underflow_threshold" (what statistics count as below). Policy "megatron" takes
+ * Megatron's arguments as well ("loss_scale", "initial_loss_scale", "min_loss_scale", "loss_scale_window", "fp16",
+ * "bf16") and chooses as it does between a dynamic scaler, a constant one and none. *out is owned.
  * TARE_E_INVALID_ARGUMENT names the allowed keys or range. */
 TARE_API int32_t tare_scaler_create(tare_scaler** out, const char* config_json, tare_error* error);
 
@@ -234,7 +237,8 @@ TARE_API int32_t tare_scaler_statistics(tare_text** out, const tare_scaler* scal
 TARE_API int32_t tare_scaler_save(tare_state** out, const tare_scaler* scaler, tare_stream stream, tare_error* error);
 
 /* Takes a state of the same policy: all of its fields, and those parameters that it holds. TARE_E_MISMATCH lists every
- * name that is missing, extra or bad, and nothing changes. Clears what was accumulated. The state is copied. */
+ * name that is missing, extra or bad, and nothing changes. Clears what was accumulated. The state is copied. A constant
+ * scaler of Megatron's saves {}, as there, and takes nothing from any state of that policy. */
 TARE_API int32_t tare_scaler_load(tare_scaler* scaler, const tare_state* state, tare_stream stream, tare_error* error);
 
 /* ---- prepared lists of gradients ------------------------------------------------------------------------- */
@@ -406,6 +410,26 @@ TARE_API int32_t tare_state_set_array(tare_state* state, const char* key, const 
 TARE_API int32_t tare_state_convert(tare_state** out, const tare_state* state, const char* policy, tare_text** report,
                                     tare_error* error);
 TARE_API void tare_state_destroy(tare_state* state);
+
+/* ---- several states ---------------------------------------------------------------------------------------- */
+
+/* States by name, in one file of JSON "tare.states/1", as `tare inspect --save` writes where a checkpoint holds
+ * several: loss scalers, and FP8 sets beside them. Of a checkpoint the names are paths in it. An empty list; *out is
+ * owned. */
+TARE_API int32_t tare_states_create(tare_states** out, tare_error* error);
+/* Reads such a file; one of a single state, JSON or HDF5, is a list of one, whose name is "". *out is owned. */
+TARE_API int32_t tare_states_read(tare_states** out, const char* path, tare_error* error);
+/* By the ending .json; the file appears whole or not at all. TARE_E_REFUSED for another ending. */
+TARE_API int32_t tare_states_write(const tare_states* states, const char* path, tare_error* error);
+TARE_API int32_t tare_states_count(uint64_t* out, const tare_states* states, tare_error* error);
+/* The name of the index-th; *out is owned. */
+TARE_API int32_t tare_states_name(tare_text** out, const tare_states* states, uint64_t index, tare_error* error);
+/* A copy of the state of that name; of a single one `name` may be NULL. TARE_E_NOT_FOUND where there is none. *out is
+ * owned. */
+TARE_API int32_t tare_states_get(tare_state** out, const tare_states* states, const char* name, tare_error* error);
+/* Behind the others; the state is copied. TARE_E_REFUSED for a name that is there. */
+TARE_API int32_t tare_states_add(tare_states* states, const char* name, const tare_state* state, tare_error* error);
+TARE_API void tare_states_destroy(tare_states* states);
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------- */
 

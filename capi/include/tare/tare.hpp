@@ -111,6 +111,52 @@ class State {
   detail::Owned<tare_state, tare_state_destroy> handle_;
 };
 
+/// States by name, in one file of JSON. Moved, not copied.
+class States {
+ public:
+  States() {
+    tare_states* handle = nullptr;
+    detail::call(tare_states_create, &handle);
+    handle_.reset(handle);
+  }
+  static States read(const std::string& path) {
+    tare_states* handle = nullptr;
+    detail::call(tare_states_read, &handle, path.c_str());
+    return States(handle);
+  }
+  void write(const std::string& path) const { detail::call(tare_states_write, get(), path.c_str()); }
+
+  std::uint64_t count() const {
+    std::uint64_t count = 0;
+    detail::call(tare_states_count, &count, get());
+    return count;
+  }
+  std::string name(std::uint64_t index) const {
+    tare_text* text = nullptr;
+    detail::call(tare_states_name, &text, get(), index);
+    return detail::text_of(text);
+  }
+  /// Of a single one no name is needed.
+  State at(const std::string& name) const { return copy_of(name.c_str()); }
+  State only() const { return copy_of(nullptr); }
+  void add(const std::string& name, const State& state) {
+    detail::call(tare_states_add, handle_.get(), name.c_str(), state.get());
+  }
+
+  /// Borrowed.
+  const tare_states* get() const { return handle_.get(); }
+
+ private:
+  explicit States(tare_states* handle) : handle_(handle) {}
+  State copy_of(const char* name) const {
+    tare_state* state = nullptr;
+    detail::call(tare_states_get, &state, get(), name);
+    return State(state);
+  }
+
+  detail::Owned<tare_states, tare_states_destroy> handle_;
+};
+
 /// A running loss scaler. Moved, not copied; a const one may be used by several threads at once. Tensors lie where the
 /// scaler computes. Streams are CUDA's; a CPU scaler ignores them. scale(), statistics(), save() and load() wait.
 class Scaler {
