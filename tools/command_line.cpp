@@ -64,9 +64,35 @@ bool starts_with_command(CLI::App& app, const std::string& before, std::span<con
   return false;
 }
 
+/// The verb that the words led to.
+const CLI::App& innermost(const CLI::App& app) {
+  const std::vector<const CLI::App*> led = app.get_subcommands({});
+  for (const CLI::App* inner : led) {
+    if (inner->parsed()) return innermost(*inner);
+  }
+  return app;
+}
+
+/// The long option that was meant by the last word of a message about words that nothing takes; empty if none is like
+/// it.
+std::string option_meant_in(const CLI::App& app, const std::string& message) {
+  const std::size_t at = message.rfind(" --");
+  if (at == message.npos) return {};
+  const std::string word = message.substr(at + 1, message.find_first_of("= ", at + 1) - at - 1);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : innermost(app).get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return std::string(tare::nearest(word, names));
+}
+
 /// CLI11 repeats words as they are, and a word may be the name of a file: `tare inspect *`.
-std::string usage_message(const CLI::App*, const CLI::Error& error) {
-  return fmt::format("tare: {}\nhint: run with --help for more information\n", tare::escaped(error.what()));
+std::string usage_message(const CLI::App* app, const CLI::Error& error) {
+  const std::string message = error.what();
+  const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const std::string meant = is_extra ? option_meant_in(*app, message) : std::string();
+  return fmt::format("tare: {}\nhint: {}run with --help for more information\n", tare::escaped(message),
+                     meant.empty() ? "" : fmt::format("did you mean '{}'? ", meant));
 }
 
 /// What --help and --version ask for, or what is wrong. Returns the exit code.

@@ -26,6 +26,16 @@ class Scene:
         self.folder = folder
         shutil.copy(corpus / "torch/scaler-file-t2.15/scaler.pt", folder / "a.pt")
         shutil.copy(corpus / "torch/scaler-file-t2.15/scaler.pt", folder / "source.pt")
+        shutil.copy(corpus / "transformer_engine/te1.13_4layers/model.pt", folder / "fp8.pt")
+        shutil.copy(corpus / "lightning/v2_6/last.ckpt", folder / "last.ckpt")
+        (folder / "layers.json").write_bytes(b"")
+        saved = tare("inspect", "fp8.pt", "--save", "layers.json", "--force", folder=folder)
+        assert saved.code == DONE, saved
+        empty = tare("fp8", "strip", "fp8.pt", "--yes", folder=folder)
+        assert empty.code == DONE, empty
+        shutil.copy(folder / "fp8.pt", folder / "empty.pt")
+        back = tare("undo", "fp8.pt", "--yes", folder=folder)
+        assert back.code == DONE, back
         for name in ("there.json", "there.pt"):
             (folder / name).write_text("kept")
         answer = tare("edit", "a.pt", "scale=512", "--yes", folder=folder)
@@ -42,6 +52,15 @@ COMMANDS = {
     ("undo", "a.pt"): "--yes",
     ("history", "a.pt", "--prune"): "--yes",
     ("migrate", "source.pt", "--into", "a.pt"): "--yes",
+    ("migrate", "last.ckpt", "--rename", "lightning:2.0"): "--yes",
+    ("edit", "fp8.pt", "scale.input=2^4", "--all"): "--yes",
+    ("fp8", "strip", "fp8.pt"): "--yes",
+    ("fp8", "strip", "fp8.pt", "--remove"): "--yes",
+    ("fp8", "reset", "fp8.pt"): "--yes",
+    ("fp8", "recompute", "fp8.pt"): "--yes",
+    ("fp8", "resize", "fp8.pt", "--history", "8"): "--yes",
+    ("fp8", "rename", "fp8.pt", "--from", "0", "--to", "9"): "--yes",
+    ("fp8", "inject", "empty.pt", "layers.json"): "--yes",
     ("migrate", "source.pt", "--to", "megatron", "-o", "there.pt"): "--force",
     ("inspect", "a.pt", "--save", "there.json"): "--force",
     ("attest", "a.pt", "--write-plain", "there.json"): "--force",
@@ -88,6 +107,15 @@ def problems(tare, scene, words, option):
         yield f"answered yes: exit {code}: {shown!r}"
 
 
+def harm_told_first(tare, scene, words, option):
+    """What is sick about the state afterwards stands above the question."""
+    if words[0] != "edit" or words[1] != "a.pt":
+        return
+    code, shown = at_terminal(tare, ["edit", "a.pt", "growth_tracker=2000"], scene.folder, b"n\n")
+    if code != REFUSED or not 0 <= shown.find(b"tracker-past-interval") < shown.find(b"[y/N]"):
+        yield f"harm: exit {code}: {shown!r}"
+
+
 def told(tare, scene, words, option):
     before = scene.bytes()
     told = tare(*words, option, folder=scene.folder)
@@ -102,7 +130,7 @@ def main():
     options = ask.parse_args()
     tare, failed = Tare(options.tare), 0
     for words, option in COMMANDS.items():
-        for check in (problems, told):
+        for check in (problems, harm_told_first, told):
             with tempfile.TemporaryDirectory() as scratch:
                 folder = pathlib.Path(scratch, "scene")
                 folder.mkdir()
