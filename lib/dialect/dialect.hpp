@@ -198,9 +198,9 @@ enum class HistoryResize : std::uint8_t {
 };
 
 struct Fp8Facts {
-  std::span<const Fp8Convention> conventions = {};              ///< the first that fits the number of columns counts
-  std::string_view policy = {};                                 ///< that goes on with it; empty: none
-  NextScale next_scale = nullptr;  ///< null where stored numbers were quantised with the scales
+  std::span<const Fp8Convention> conventions = {};  ///< the first that fits the number of columns counts
+  std::string_view policy = {};                     ///< that goes on with it; empty: none
+  NextScale next_scale = nullptr;                   ///< null where stored numbers were quantised with the scales
   HistoryResize resize = HistoryResize::refused;
 };
 

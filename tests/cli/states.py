@@ -29,6 +29,14 @@ def with_window(tare, config):
         return tare.Scaler(json.dumps(config))
 
 
+def has_scale(tare, scaler):
+    """Megatron without a scaler has none."""
+    try:
+        return scaler.save()["scale"] > 0
+    except tare.TareError:
+        return False
+
+
 def scalers(tare):
     """-> (name, scaler) of every policy and variant, after steps that leave nothing at its start."""
     for policy in json.loads(tare._text("policies"))["policies"]:
@@ -36,7 +44,8 @@ def scalers(tare):
         config = {key: word for key, word in config.items() if word}
         scaler = with_window(tare, config)
         run(scaler, random.Random(str(config)), 300)
-        yield "-".join(config.values()), scaler
+        if has_scale(tare, scaler):
+            yield "-".join(config.values()), scaler
 
 
 def run(scaler, chance, steps=STEPS):

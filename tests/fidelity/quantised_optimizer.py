@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Edits the scaler beside optimizers whose states torchao keeps in 8, 4 and FP8's 8 bits, and loads the files with torchao.
+"""Edits the scaler beside optimizers whose states torchao keeps in 8, 4 and FP8's 8 bits, and bitsandbytes in 8, and loads the
+files with them.
 
     quantised_optimizer.py --tare BINARY
 
@@ -13,11 +14,13 @@ import sys
 import tempfile
 import warnings
 
+import bitsandbytes
 import torch
 import torchao
 from torchao.optim import AdamW4bit, AdamW8bit, AdamWFp8
 
-OPTIMIZERS = AdamW8bit, AdamW4bit, AdamWFp8
+OPTIMIZERS = AdamW8bit, AdamW4bit, AdamWFp8, *(getattr(bitsandbytes.optim, name) for name in
+                                               ("Adam8bit", "AdamW8bit", "Lion8bit", "PagedAdamW8bit"))
 SCALER = {"scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 1}
 EDITS = {  # one that fits where the old value stands, two that take more bytes
     "scale=1024": ("/scaler/scale", 1024.0),
@@ -36,6 +39,20 @@ def values(node, path=""):
         yield path, (type(node).__name__, numbers.tolist())
     else:
         yield path, node
+
+
+def is_quantised(value):
+    """torchao's state, or bitsandbytes' bytes: no other tensor of these files is one of whole numbers up to 255."""
+    if type(value) is not tuple:
+        return False
+    kind, numbers = value
+    return kind.startswith("OptimState") or (kind == "Tensor" and numbers and is_bytes(numbers))
+
+
+def is_bytes(numbers):
+    while isinstance(numbers, list) and numbers and isinstance(numbers[0], list):
+        numbers = numbers[0]
+    return isinstance(numbers, list) and len(numbers) > 100 and all(type(number) is int for number in numbers)
 
 
 def loaded(path):
@@ -57,7 +74,7 @@ def complaints(tare, optimizer, path):
     model, trainer = trained(optimizer)
     torch.save({"model": model.state_dict(), "optimizer": trainer.state_dict(), "scaler": SCALER}, path)
     before = dict(values(loaded(path)))
-    if not any(type(value) is tuple and value[0].startswith("OptimState") for value in before.values()):
+    if not any(is_quantised(value) for value in before.values()):
         yield "no state of it is quantised"
     for edit, (place, wanted) in EDITS.items():
         subprocess.run([tare, "edit", path, edit, "--yes"], check=True, capture_output=True)
@@ -80,7 +97,7 @@ def main():
             told = list(complaints(tare, optimizer, pathlib.Path(scratch, f"{optimizer.__name__}.pt")))
             wrong += bool(told)
             print(f"{optimizer.__name__}: {'; '.join(told) or 'right'}")
-    print(f"torchao {torchao.__version__}: {len(OPTIMIZERS)} cases, {wrong} wrong")
+    print(f"torchao {torchao.__version__}, bitsandbytes {bitsandbytes.__version__}: {len(OPTIMIZERS)} cases, {wrong} wrong")
     return 1 if wrong else 0
 
 
