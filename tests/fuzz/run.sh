@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Build the fuzz targets and run each for SECONDS (60 if not given) from the committed seeds, and from small ones of the
-# bombs' shapes (tests/bounds). What they find on the way stays in build/fuzz; a crash is kept as build/fuzz/crash-* and
-# makes the exit code 1. The target `loaders` is no program: it holds `tare attest` of TARE (build/release/tools/tare)
-# against the unpicklers of PYTHON (python3).
+# bombs' shapes (tests/bounds); as many run at once as there are cores. What they find on the way stays in build/fuzz; a
+# crash is kept as build/fuzz/crash-* and makes the exit code 1. The target `loaders` is no program: it holds `tare attest`
+# of TARE (build/release/tools/tare) against the unpicklers of PYTHON (python3).
 #
 #   tests/fuzz/run.sh [SECONDS] [TARGET...]
 #
@@ -48,13 +48,21 @@ run_loaders() {
   do :; done
 }
 
-status=0
+# told TARGET: what it says stays together, though others run beside it.
+told() {
+  local log="$build/$1.log" status=0
+  mkdir -p "$build"
+  if [ "$1" = loaders ]; then run_loaders; else run_target "$1"; fi >"$log" 2>&1 || status=1
+  echo "== $1" | cat - "$log"
+  return $status
+}
+
+running=()
 for target in "${targets[@]}"; do
-  echo "== $target"
-  if [ "$target" = loaders ]; then
-    run_loaders || status=1
-  else
-    run_target "$target" || status=1
-  fi
+  while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do sleep 0.1; done
+  told "$target" &
+  running+=($!)
 done
+status=0
+for one in "${running[@]}"; do wait "$one" || status=1; done
 exit $status
