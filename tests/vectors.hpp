@@ -47,6 +47,9 @@ inline const std::vector<std::string>& rules() {
                                             "jmp",
                                             "fairseq",
                                             "colossalai",
+                                            "bmtrain",
+                                            "oneflow",
+                                            "torch_npu",
                                             "layerwise"};
   return all;
 }

@@ -25,6 +25,8 @@ enum class PolicyId : int32_t {
   kDeepspeedStatic,
   kFairseq,
   kColossalai,
+  kBmtrain,
+  kTorchNpu,
   kMindspore,
   kMindsporeFixed,
   kMindsporeAmp,
@@ -33,6 +35,7 @@ enum class PolicyId : int32_t {
   kMindformersAdaptivePaper,
   kPaddle,
   kPaddleStatic,
+  kOneflow,
   kKeras,
   kTfKeras,
   kFlax,
@@ -55,6 +58,8 @@ union RuleParams {
   DeepspeedStaticParams deepspeed_static;
   FairseqParams fairseq;
   ColossalaiParams colossalai;
+  BmtrainParams bmtrain;
+  TorchNpuParams torch_npu;
   MindsporeParams mindspore;
   MindsporeAmpParams mindspore_amp;
   MindsporeManagerParams mindspore_manager;
@@ -62,6 +67,7 @@ union RuleParams {
   MindformersAdaptivePaperParams mindformers_adaptive_paper;
   PaddleParams paddle;
   PaddleStaticParams paddle_static;
+  OneflowParams oneflow;
   KerasParams keras;
   TfKerasParams tf_keras;
   FlaxParams flax;
@@ -84,12 +90,15 @@ union RuleState {
   DeepspeedStaticState deepspeed_static;
   FairseqState fairseq;
   ColossalaiState colossalai;
+  BmtrainState bmtrain;
+  TorchNpuState torch_npu;
   MindsporeState mindspore;
   MindsporeAmpState mindspore_amp;
   MindsporeManagerState mindspore_manager;
   MindformersAdaptiveState mindformers_adaptive;
   PaddleState paddle;
   PaddleStaticState paddle_static;
+  OneflowState oneflow;
   KerasState keras;
   TfKerasState tf_keras;
   FlaxState flax;
@@ -156,6 +165,10 @@ TARE_HD inline auto visit(PolicyId id, const Visitor& visitor) {
       return visitor(Slot<&RuleParams::fairseq, &RuleState::fairseq>{});
     case PolicyId::kColossalai:
       return visitor(Slot<&RuleParams::colossalai, &RuleState::colossalai>{});
+    case PolicyId::kBmtrain:
+      return visitor(Slot<&RuleParams::bmtrain, &RuleState::bmtrain>{});
+    case PolicyId::kTorchNpu:
+      return visitor(Slot<&RuleParams::torch_npu, &RuleState::torch_npu>{});
     case PolicyId::kMindspore:
       return visitor(Slot<&RuleParams::mindspore, &RuleState::mindspore>{});
     case PolicyId::kMindsporeAmp:
@@ -170,6 +183,8 @@ TARE_HD inline auto visit(PolicyId id, const Visitor& visitor) {
       return visitor(Slot<&RuleParams::paddle, &RuleState::paddle>{});
     case PolicyId::kPaddleStatic:
       return visitor(Slot<&RuleParams::paddle_static, &RuleState::paddle_static>{});
+    case PolicyId::kOneflow:
+      return visitor(Slot<&RuleParams::oneflow, &RuleState::oneflow>{});
     case PolicyId::kKeras:
       return visitor(Slot<&RuleParams::keras, &RuleState::keras>{});
     case PolicyId::kTfKeras:

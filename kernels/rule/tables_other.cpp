@@ -1,4 +1,4 @@
-// The policies of MindSpore, Paddle, Keras and JAX, the constant one, and the one that follows statistics.
+// The policies of MindSpore, Paddle, OneFlow, Keras and JAX, the constant one, and the one that follows statistics.
 #include "kernels/rule/tables.hpp"
 
 namespace tare::rule {
@@ -24,6 +24,8 @@ template <auto kMember>
 using PaddleStatic = Parameter<&RuleParams::paddle_static, kMember>;
 template <auto kMember>
 using Flax = Parameter<&RuleParams::flax, kMember>;
+template <auto kMember>
+using Oneflow = Parameter<&RuleParams::oneflow, kMember>;
 template <auto kMember>
 using Jmp = Parameter<&RuleParams::jmp, kMember>;
 template <auto kMember>
@@ -170,6 +172,18 @@ constexpr FieldSpec kPaddleStaticFields[] = {
                                                                               "num_bad_steps_0"),
 };
 
+constexpr ParameterSpec kOneflowParameters[] = {
+    Oneflow<&OneflowParams::init_scale>::spec("init_scale", "initial_scale", single_scale(), "scale of a fresh scaler"),
+    Oneflow<&OneflowParams::growth_factor>::spec("growth_factor", "growth_factor", above(0),
+                                                 "multiplier at growth, divisor at an overflow"),
+    Oneflow<&OneflowParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(1),
+                                                   "clean steps that a growth needs"),
+};
+constexpr FieldSpec kOneflowFields[] = {
+    Field<&RuleState::oneflow, &OneflowState::scale>::spec("LossScale", "scale"),
+    Field<&RuleState::oneflow, &OneflowState::good_step_counter>::spec("GoodStepCounter", "growth_tracker"),
+};
+
 constexpr ParameterSpec kKerasParameters[] = {
     Parameter<&RuleParams::keras, &KerasParams::initial_scale>::spec("initial_scale", "initial_scale", single_scale(),
                                                                      "scale of a fresh scaler"),
@@ -314,6 +328,17 @@ constexpr PolicySpec kPolicies[] = {
      kPaddleStaticParameters,
      kPaddleStaticFields,
      defaults<&RuleParams::paddle_static>,
+     nullptr},
+    {PolicyId::kOneflow,
+     "oneflow",
+     {},
+     {},
+     "oneflow 25c8978",
+     "OneFlow's dynamic loss scale",
+     Driver::kOverflow,
+     kOneflowParameters,
+     kOneflowFields,
+     defaults<&RuleParams::oneflow>,
      nullptr},
     {PolicyId::kKeras,
      "keras",

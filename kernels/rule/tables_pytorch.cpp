@@ -27,6 +27,10 @@ template <auto kMember>
 using Fairseq = Parameter<&RuleParams::fairseq, kMember>;
 template <auto kMember>
 using Colossalai = Parameter<&RuleParams::colossalai, kMember>;
+template <auto kMember>
+using Bmtrain = Parameter<&RuleParams::bmtrain, kMember>;
+template <auto kMember>
+using TorchNpu = Parameter<&RuleParams::torch_npu, kMember>;
 
 constexpr Unset kNoFloor{"null", {NumberKind::kReal, 0, -__builtin_inf()}};
 constexpr Unset kNoCeiling{"null", {NumberKind::kReal, 0, __builtin_inf()}};
@@ -253,6 +257,39 @@ constexpr FieldSpec kColossalaiFields[] = {
                                                                            "_hysteresis_step"),
 };
 
+constexpr ParameterSpec kBmtrainParameters[] = {
+    Bmtrain<&BmtrainParams::loss_scale>::spec("loss_scale", "initial_scale", above(0), "scale of a fresh scaler"),
+    Bmtrain<&BmtrainParams::loss_scale_enabled>::spec("loss_scale_enabled", {}, any(), "whether the loss is scaled"),
+    Bmtrain<&BmtrainParams::loss_scale_factor>::spec("loss_scale_factor", "growth_factor", above(0),
+                                                     "multiplier at growth, divisor at an overflow"),
+    Bmtrain<&BmtrainParams::loss_scale_steps>::spec("loss_scale_steps", "growth_interval", at_least(1),
+                                                    "clean steps that a growth needs"),
+    Bmtrain<&BmtrainParams::min_loss_scale>::spec("min_loss_scale", "min_scale", any(),
+                                                  "an overflow here or below changes nothing"),
+    Bmtrain<&BmtrainParams::max_loss_scale>::spec("max_loss_scale", "max_scale", above(0), "no growth from here on",
+                                                  kNoCeiling),
+};
+constexpr FieldSpec kBmtrainFields[] = {
+    Field<&RuleState::bmtrain, &BmtrainState::scale>::spec("loss_scale", "scale"),
+    Field<&RuleState::bmtrain, &BmtrainState::steps_since_last_scale>::spec("steps_since_last_scale", "growth_tracker"),
+};
+
+constexpr ParameterSpec kTorchNpuParameters[] = {
+    TorchNpu<&TorchNpuParams::init_scale>::spec("init_scale", "initial_scale", single_scale(),
+                                                "scale of a fresh scaler"),
+    TorchNpu<&TorchNpuParams::growth_factor>::spec("growth_factor", "growth_factor", above(1), "multiplier at growth"),
+    TorchNpu<&TorchNpuParams::backoff_factor>::spec("backoff_factor", "backoff_factor", below(1),
+                                                    "multiplier at an overflow"),
+    TorchNpu<&TorchNpuParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(1),
+                                                     "clean steps that a growth needs"),
+    TorchNpu<&TorchNpuParams::dynamic>::spec("dynamic", "dynamic", any(), "whether the scale moves"),
+};
+constexpr FieldSpec kTorchNpuFields[] = {
+    Field<&RuleState::torch_npu, &TorchNpuState::scale>::spec("scale", "scale"),
+    Field<&RuleState::torch_npu, &TorchNpuState::growth_tracker>::spec("_growth_tracker", "growth_tracker",
+                                                                       "growth_tracker"),
+};
+
 /// deepspeed's built-in defaults where the configuration names no dynamic scale.
 RuleParams unfused_defaults() {
   RuleParams params = defaults<&RuleParams::deepspeed_wrapper>();
@@ -398,6 +435,28 @@ constexpr PolicySpec kPolicies[] = {
      kColossalaiFields,
      defaults<&RuleParams::colossalai>,
      colossalai_relation},
+    {PolicyId::kBmtrain,
+     "bmtrain",
+     {},
+     {},
+     "bmtrain 1.0.1",
+     "BMTrain's OptimManager",
+     Driver::kOverflow,
+     kBmtrainParameters,
+     kBmtrainFields,
+     defaults<&RuleParams::bmtrain>,
+     nullptr},
+    {PolicyId::kTorchNpu,
+     "torch_npu",
+     {},
+     {},
+     "torch_npu 2.14.0",
+     "torch_npu's GradScaler",
+     Driver::kOverflow,
+     kTorchNpuParameters,
+     kTorchNpuFields,
+     defaults<&RuleParams::torch_npu>,
+     nullptr},
 };
 
 }  // namespace

@@ -18,8 +18,9 @@ namespace {
 constexpr int64_t kSteps = 1000000;
 
 /// What the counters tell: the field growth_tracker counts clean steps of the current period; or the field step counts
-/// all steps and the field last_overflow_step holds the last that overflowed (or grew, too).
-enum class Counts { kClean, kSinceOverflow, kSinceChange };
+/// all steps and the field last_overflow_step holds the last that overflowed (or grew, too). BMTrain's counts what is
+/// clean between changes: an overflow at the floor is none, and a window that ends at the ceiling goes on.
+enum class Counts { kClean, kBetweenChanges, kSinceOverflow, kSinceChange };
 
 struct Pattern {
   int64_t first;   // clean steps before the first growth, beyond the window
@@ -43,12 +44,15 @@ const std::map<std::string, Pattern> kPatterns = {
     {"deepspeed/unfused", {1, 0, Counts::kSinceOverflow, 0.25, kTop}},
     {"fairseq", {0, 0, Counts::kSinceOverflow, 1e-4, kTop}},
     {"colossalai", {0, 0, Counts::kClean, 0, kTop}},
+    {"bmtrain", {0, 0, Counts::kBetweenChanges, 1, kTop}},
+    {"torch_npu", {0, 0, Counts::kClean, 0, FLT_MAX}},
     {"mindspore/dynamic", {0, 0, Counts::kSinceChange, 1, kTop}},
     {"mindspore_amp", {0, 0, Counts::kClean, 1, FLT_MAX}},
     {"mindspore_manager", {0, 0, Counts::kSinceOverflow, 1, kTop}},
     {"mindformers_adaptive", {0, 0, Counts::kSinceChange, 1, kTop}},
     {"paddle", {0, 0, Counts::kClean, 0, kTop}},
     {"paddle_static", {0, 0, Counts::kClean, 1, FLT_MAX}},
+    {"oneflow", {0, 0, Counts::kClean, 1, FLT_MAX}},
     {"keras", {0, 0, Counts::kClean, 0, kTop}},
     {"tf_keras", {0, 0, Counts::kClean, 1, FLT_MAX}},
     {"flax", {1, 1, Counts::kClean, FLT_MIN, FLT_MAX}},
@@ -91,11 +95,13 @@ class Walk {
     }
     state_ = outcome.state;
     const double after = scale_of(policy_.id, state_);
-    clean_ = overflow ? 0 : clean_ + 1;
+    if (!overflow) ++clean_;
+    if (overflow && (pattern_.counts != Counts::kBetweenChanges || before > pattern_.floor)) clean_ = 0;
     if (overflow) findings.wrong_backoff += backs_off_as_stated(before, after) ? 0 : 1;
     if (!overflow) findings.wrong_growth += grows_as_stated(before, after) ? 0 : 1;
     findings.out_of_bounds += after >= pattern_.floor && after <= pattern_.ceiling ? 0 : 1;
     if (overflow || (pattern_.counts == Counts::kSinceChange && growth_is_due())) last_ = step_;
+    if (pattern_.counts == Counts::kBetweenChanges && after > before) clean_ = 0;
     ++step_;
     findings.wrong_counter += counts_as_stated() ? 0 : 1;
   }
@@ -120,6 +126,7 @@ class Walk {
   }
 
   bool counts_as_stated() const {
+    if (pattern_.counts == Counts::kBetweenChanges) return counter("growth_tracker") == clean_;
     if (pattern_.counts == Counts::kClean) return counter("growth_tracker") == clean_ % (window_ + pattern_.period);
     return counter("step") == step_ && counter("last_overflow_step") == last_;
   }

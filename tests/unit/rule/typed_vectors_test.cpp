@@ -204,6 +204,21 @@ std::map<std::string, Run> trainer_rules() {
                                                     {{"scale", &ColossalaiState::scale},
                                                      {"growth_step", &ColossalaiState::growth_step},
                                                      {"hysteresis_step", &ColossalaiState::hysteresis_step}})},
+      {"bmtrain",
+       TypedRule<BmtrainParams, BmtrainState>(
+           {{"loss_scale", &BmtrainParams::loss_scale},
+            {"loss_scale_enabled", &BmtrainParams::loss_scale_enabled},
+            {"loss_scale_factor", &BmtrainParams::loss_scale_factor},
+            {"loss_scale_steps", &BmtrainParams::loss_scale_steps},
+            {"min_loss_scale", &BmtrainParams::min_loss_scale},
+            {"max_loss_scale", &BmtrainParams::max_loss_scale}},
+           {{"loss_scale", &BmtrainState::scale}, {"steps_since_last_scale", &BmtrainState::steps_since_last_scale}})},
+      {"torch_npu", TypedRule<TorchNpuParams, TorchNpuState>(
+                        {{"growth_factor", &TorchNpuParams::growth_factor},
+                         {"backoff_factor", &TorchNpuParams::backoff_factor},
+                         {"growth_interval", &TorchNpuParams::growth_interval},
+                         {"dynamic", &TorchNpuParams::dynamic}},
+                        {{"scale", &TorchNpuState::scale}, {"_growth_tracker", &TorchNpuState::growth_tracker}})},
   };
 }
 
@@ -299,6 +314,11 @@ std::map<std::string, Run> other_rules() {
                             {{"loss_scaling", &PaddleStaticState::scale},
                              {"num_good_steps", &PaddleStaticState::num_good_steps},
                              {"num_bad_steps", &PaddleStaticState::num_bad_steps}})},
+      {"oneflow", TypedRule<OneflowParams, OneflowState>(
+                      {{"init_scale", &OneflowParams::init_scale},
+                       {"growth_factor", &OneflowParams::growth_factor},
+                       {"growth_interval", &OneflowParams::growth_interval}},
+                      {{"LossScale", &OneflowState::scale}, {"GoodStepCounter", &OneflowState::good_step_counter}})},
       {"keras", TypedRule<KerasParams, KerasState>(
                     {{"dynamic_growth_steps", &KerasParams::dynamic_growth_steps}},
                     {{"dynamic_scale", &KerasState::scale}, {"step_counter", &KerasState::step_counter}})},
@@ -367,6 +387,6 @@ TEST_CASE("every typed rule reproduces its framework's traces to the bit") {
   std::printf("typed rules: %lld traces, %lld steps, %lld differences\n", static_cast<long long>(all.traces),
               static_cast<long long>(all.steps), static_cast<long long>(all.differences));
   CHECK(tallies.size() == rules.size());
-  CHECK(all.traces == 218);
+  CHECK(all.traces == 251);
   CHECK(all.differences == 0);
 }
