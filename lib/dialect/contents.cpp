@@ -1,9 +1,10 @@
-// What a file without a scaler holds, told from its top and from the storages that its tensors name.
+// What a file without a scaler holds, told from its top and from its tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "lib/base/error.hpp"
 #include "lib/dialect/found.hpp"
 #include "lib/dialect/walk.hpp"
 #include "lib/tree/path.hpp"
@@ -15,18 +16,6 @@ constexpr std::size_t most_keys = 8;
 constexpr std::size_t longest_key = 40;
 /// Keys and values of a dict that may have a scaler's key: not of a model's parameters.
 constexpr std::size_t most_searched = 128;
-
-struct StorageName {
-  std::string_view storage;
-  std::string_view type;
-};
-
-constexpr auto storage_names = std::to_array<StorageName>({
-    {"FloatStorage", "float32"},
-    {"DoubleStorage", "float64"},
-    {"HalfStorage", "float16"},
-    {"BFloat16Storage", "bfloat16"},
-});
 
 /// Keys under which trainers keep a scaler: one of these with nothing under it is worth a word.
 constexpr auto scaler_keys = std::to_array<std::string_view>({
@@ -58,17 +47,23 @@ std::string empty_scaler(const Tree& tree) {
   return {};
 }
 
+/// Empty where the tensor's description makes no sense.
+std::string type_of(const Tree& tree, NodeId tensor) {
+  try {
+    return std::string(tree.tensor(tensor).type.name);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 std::string tensors(const Tree& tree) {
   std::size_t count = 0;
-  std::vector<std::string_view> types;
+  std::vector<std::string> types;
   for (NodeId id = 0; id < tree.size(); ++id) {
-    if (tree.kind(id) == Kind::tensor) ++count;
-    if (tree.kind(id) != Kind::name) continue;
-    const std::string_view name = tree.qualified_name(id).name;
-    const auto row = std::find_if(storage_names.begin(), storage_names.end(),
-                                  [&](const StorageName& storage) { return storage.storage == name; });
-    if (row == storage_names.end() || std::find(types.begin(), types.end(), row->type) != types.end()) continue;
-    types.push_back(row->type);
+    if (tree.kind(id) != Kind::tensor) continue;
+    ++count;
+    std::string type = type_of(tree, id);
+    if (!type.empty() && std::ranges::find(types, type) == types.end()) types.push_back(std::move(type));
   }
   if (count == 0) return {};
   std::string text = fmt::format("{} tensor{}", count, count == 1 ? "" : "s");

@@ -12,7 +12,14 @@
 namespace tare {
 namespace {
 
-bool is_container(Kind kind) {
+bool has_attributes(Kind kind) {
+  return kind == Kind::opaque || kind == Kind::tensor;
+}
+
+/// Of tensors those that have attributes.
+bool is_container(const Tree& tree, NodeId node) {
+  const Kind kind = tree.kind(node);
+  if (kind == Kind::tensor) return tree.fields(node) != nowhere;
   return kind == Kind::map || kind == Kind::list || kind == Kind::tuple || kind == Kind::opaque;
 }
 
@@ -21,7 +28,7 @@ bool holds_containers(const Tree& tree, NodeId node) {
   const Kind kind = tree.kind(node);
   if (kind != Kind::list && kind != Kind::tuple) return true;
   const auto items = tree.items(node);
-  return std::any_of(items.begin(), items.end(), [&](NodeId item) { return is_container(tree.kind(item)); });
+  return std::any_of(items.begin(), items.end(), [&](NodeId item) { return is_container(tree, item); });
 }
 
 /// What a node holds: a map's values, a sequence's items, an object's attributes and contents.
@@ -29,7 +36,7 @@ class Children {
  public:
   Children(const Tree& tree, NodeId node) {
     const Kind kind = tree.kind(node);
-    if (kind == Kind::opaque) {
+    if (has_attributes(kind)) {
       parts_ = {tree.fields(node), tree.contents(node)};
       items_ = parts_;
     } else {
@@ -52,7 +59,7 @@ class Children {
 }  // namespace
 
 bool TreeWalk::is_new(NodeId node) {
-  if (node == nowhere || !is_container(tree_.kind(node))) return false;
+  if (node == nowhere || !is_container(tree_, node)) return false;
   if (seen_[node]) {
     shared_[node] = true;
     return false;
@@ -92,7 +99,7 @@ bool TreeWalk::next() {
 std::string TreeWalk::joined(const std::string& parent, std::uint32_t parent_step, std::uint32_t slot) const {
   const NodeId node = steps_[parent_step].node;
   const Kind kind = tree_.kind(node);
-  if (kind == Kind::opaque) return parent;
+  if (has_attributes(kind)) return parent;
   tree_.take_steps(parent.size());
   std::string path =
       kind == Kind::map ? key_path(parent, tree_.key_text(tree_.items(node)[2 * slot])) : item_path(parent, slot);
@@ -119,14 +126,14 @@ NodeId TreeWalk::owner(std::uint32_t number) const {
   if (number == 0) return nowhere;
   const Step& step = steps_[number];
   const NodeId above = steps_[step.parent].node;
-  return tree_.kind(above) == Kind::opaque && step.slot == 0 ? above : nowhere;
+  return has_attributes(tree_.kind(above)) && step.slot == 0 ? above : nowhere;
 }
 
 std::string TreeWalk::last_key(std::uint32_t number) const {
   for (; number != 0; number = steps_[number].parent) {
     const NodeId above = steps_[steps_[number].parent].node;
     if (tree_.kind(above) == Kind::map) return tree_.key_text(tree_.items(above)[2 * steps_[number].slot]);
-    if (tree_.kind(above) != Kind::opaque) break;
+    if (!has_attributes(tree_.kind(above))) break;
   }
   return {};
 }

@@ -104,6 +104,13 @@ NodeId PickleMachine::as_bytes_of(const PickleOp& op, NodeId callee, NodeId argu
   return tree_.add_side_text(Kind::bytes, bytes, tree_.span(from));
 }
 
+/// A tensor may have attributes as any object has: they stand where an object's state does.
+NodeId PickleMachine::with_attributes(NodeId made, NodeId state) {
+  const bool can_have = tree_.kind(made) == Kind::opaque || tree_.kind(made) == Kind::tensor;
+  if (can_have && state != nowhere && tree_.state(made) == nowhere) tree_.replace_item(made, 2, state);
+  return made;
+}
+
 NodeId PickleMachine::as_tensor(const PickleOp& op, NodeId callee, NodeId arguments) {
   // _rebuild_from_type_v2(function, type, arguments, state): a tensor where the function makes one.
   if (tree_[callee].detail == static_cast<std::uint16_t>(Callee::tensor_subclass)) {
@@ -117,8 +124,7 @@ NodeId PickleMachine::as_tensor(const PickleOp& op, NodeId callee, NodeId argume
     }
     const NodeId made = called(op, function, inner);
     const NodeId state = argument(arguments, 3);
-    if (tree_.kind(made) == Kind::opaque && state != nowhere) tree_.replace_item(made, 2, state);
-    return made;
+    return with_attributes(made, state);
   }
   const NodeId tensor = add_call(op, Kind::tensor, callee, arguments);
   tree_.edit(tensor).detail = tree_[callee].detail;
@@ -162,7 +168,8 @@ NodeId PickleMachine::called(const PickleOp& op, NodeId callee, NodeId arguments
       return as_tensor(op, callee, arguments);
     case Callee::parameter: {
       const NodeId data = argument(arguments, 0);
-      return data == nowhere ? add_call(op, Kind::opaque, callee, arguments) : data;
+      return data == nowhere ? add_call(op, Kind::opaque, callee, arguments)
+                             : with_attributes(data, argument(arguments, 3));
     }
     case Callee::numpy_scalar:
     case Callee::numpy_array:
