@@ -1,23 +1,19 @@
 #include "lib/checkpoint/names.hpp"
-#include "lib/base/file_path.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
 
+#include "lib/base/file_path.hpp"
+#include "lib/base/glob.hpp"
+#include "lib/dialect/trainer.hpp"
+
 namespace tare {
 namespace {
 
-/// How frameworks write a rank into a name: the word, then a separator, then a number or more.
-struct RankWord {
-  std::string_view word;
-  bool needs_separator;  ///< "tp_0" is a rank, "tp8" a size
-  std::size_t numbers;   ///< at most this many, joined by '_': Megatron's mp_rank_TT_PPP_EEE
-};
-
 // zero_pp_rank_0, tp_rank_00, -rank0 and the like all end in the word "rank".
-constexpr auto rank_words = std::to_array<RankWord>({
+constexpr auto usual_rank_words = std::to_array<RankWord>({
     {"mp_rank", true, 3},        // Megatron, DeepSpeed
     {"rank", false, 1},          // zero_pp_rank_0, tp_rank_00, rank0, rank-0
     {"shard", false, 1},         // fairseq, with FSDP
@@ -31,6 +27,18 @@ constexpr auto rank_words = std::to_array<RankWord>({
     {"cp", true, 1},
     {"__", false, 2},  // torch's distributed checkpoints: __3_0.distcp, __3.metadata
 });
+
+/// Those of trainers, too.
+const std::vector<RankWord>& rank_words() {
+  static const std::vector<RankWord> all = [] {
+    std::vector<RankWord> words(usual_rank_words.begin(), usual_rank_words.end());
+    for (const Trainer* trainer : trainers()) {
+      words.insert(words.end(), trainer->rank_words.begin(), trainer->rank_words.end());
+    }
+    return words;
+  }();
+  return all;
+}
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -110,14 +118,17 @@ bool natural_less(std::string_view a, std::string_view b) {
 std::optional<RankName> rank_name(std::string_view path) {
   RankName name;
   for (std::size_t at = 0; at < path.size();) {
-    const auto fits = [&](const RankWord& word) { return number_begin(path, at, word) != std::string_view::npos; };
-    const auto word = std::find_if(rank_words.begin(), rank_words.end(), fits);
+    const auto fits = [&](const RankWord& word) {
+      return number_begin(path, at, word) != std::string_view::npos &&
+             (word.file.empty() || glob_matches(word.file, file_name(path)));
+    };
+    const auto word = std::ranges::find_if(rank_words(), fits);
     if (const std::size_t end = own_folder_end(path, at); end > at) {
       name.group += "ckpt_*";
       at = end;
       continue;
     }
-    if (word == rank_words.end()) {
+    if (word == rank_words().end()) {
       name.group += path[at++];
       continue;
     }

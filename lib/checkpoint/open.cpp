@@ -243,6 +243,7 @@ class Opener {
       if (copies_.add(std::move(state), std::move(copy), path)) options_.budget->take_memory(bytes_told);
     }
     for (SavedConfiguration& configuration : reading.configurations) keep(std::move(configuration), path);
+    for (SeenTrainer& seen : reading.trainers) keep(std::move(seen));
     sizes_[rank_folder(path)].merge(reading.sizes);
     tell_all(reading.findings);
   }
@@ -253,6 +254,12 @@ class Opener {
     if (std::any_of(configurations_.begin(), configurations_.end(), is_same)) return;
     for (ConfiguredValue& value : configuration.values) value.from = path + ": " + value.from;
     configurations_.push_back(std::move(configuration));
+  }
+
+  /// The first file's word counts: ranks save with one release.
+  void keep(SeenTrainer seen) {
+    const auto is_same = [&](const SeenTrainer& other) { return other.trainer == seen.trainer; };
+    if (std::none_of(trainers_.begin(), trainers_.end(), is_same)) trainers_.push_back(std::move(seen));
   }
 
   /// Megatron's distributed format keeps the state in one file and its arguments in another.
@@ -290,6 +297,7 @@ class Opener {
     settle_authority(checkpoint_.scalers, checkpoint_.files, findings);
     if (is_folder_) tell_of_incomplete_ranks(checkpoint_.scalers, checkpoint_.files, sizes_, findings);
     judge_scalers();
+    for (Finding& finding : told_of_resumes(trainers_, has_scaler_)) findings.push_back(std::move(finding));
     if (has_scaler_ || may_hold_more_) return;
     const std::size_t others = checkpoint_.files.size() - contents_.size();
     findings.push_back({Severity::note, "no-scaler",
@@ -318,6 +326,7 @@ class Opener {
   CopyGroups copies_;
   AlikeFindings findings_;
   std::vector<SavedConfiguration> configurations_;
+  std::vector<SeenTrainer> trainers_;
   std::vector<std::string> contents_;  ///< of the first files without a scaler
   std::optional<Error> first_error_;
   SizesByFolder sizes_;

@@ -39,6 +39,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   std::vector<FoundScaler> scalers =
       find_scalers(container->tree(), {relative, configuration_of(*container)}, reading.findings);
   reading.configurations = find_configurations(container->tree());
+  reading.trainers = trainers_of(container->tree(), {relative}, scalers);
   if (auto told = told_of_quantised_optimizer(container->tree())) reading.findings.push_back(std::move(*told));
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
                                       [](const Finding& finding) { return finding.code == "state-not-read"; });
@@ -78,6 +79,7 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   std::vector<FoundScaler> scalers =
       find_scalers(container.tree(), {relative, configuration_of(container)}, reading.findings);
   reading.configurations = find_configurations(container.tree());
+  reading.trainers = trainers_of(container.tree(), {relative}, scalers);
   if (auto told = told_of_quantised_optimizer(container.tree())) reading.findings.push_back(std::move(*told));
   tell_of_missing(*directory, opened.all_files, format.framework, reading.findings);
   std::move(opened.findings.begin(), opened.findings.end(), std::back_inserter(reading.findings));

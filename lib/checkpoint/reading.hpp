@@ -7,6 +7,7 @@
 
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/dialect/rank_sizes.hpp"
+#include "lib/dialect/resume.hpp"
 
 namespace tare {
 
@@ -20,10 +21,11 @@ struct Reading {
   std::vector<CheckpointFile> files;
   std::vector<ReadScaler> scalers;
   std::vector<SavedConfiguration> configurations;
-  std::vector<Finding> findings;  ///< each with its file
-  std::string contents;           ///< what is there instead, where there is no scaler
-  RankSizes sizes = {};           ///< what the file says of the ranks that saved with it
-  bool may_hold_more = false;     ///< it is of a format that nobody can read yet
+  std::vector<Finding> findings;      ///< each with its file
+  std::string contents;               ///< what is there instead, where there is no scaler
+  std::vector<SeenTrainer> trainers;  ///< that the file tells of
+  RankSizes sizes = {};               ///< what the file says of the ranks that saved with it
+  bool may_hold_more = false;         ///< it is of a format that nobody can read yet
 };
 
 /// Reads the file `relative` of a checkpoint, found at `location`; of a metadata file all that it describes. Throws as

@@ -14,6 +14,7 @@
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/saves.hpp"
 #include "lib/checkpoint/several_files.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
@@ -224,6 +225,81 @@ std::optional<std::string> by_number(const Files& files, const std::string& dire
   return std::nullopt;
 }
 
+// ---- as a trainer's own table says
+
+/// The entries that are a save of that row's, in their order.
+std::vector<std::string> saves_of(const Files& files, const std::string& directory,
+                                  const std::vector<FileEntry>& entries, std::string_view name,
+                                  std::string_view inside) {
+  std::vector<std::string> names;
+  for (const FileEntry& entry : entries) {
+    if (entry.type == FileType::link || !is_named(name, entry.name)) continue;
+    const std::string path = fmt::format("{}/{}/{}", directory, entry.name, inside);
+    if (inside.empty() || files.type(path) != FileType::absent) names.push_back(entry.name);
+  }
+  std::sort(names.begin(), names.end(), natural_less);
+  return names;
+}
+
+/// What a link leads to beside it, or a file with a link's text in a copy of the run that lost its links.
+std::optional<std::string> linked(const Files& files, const std::string& directory, const std::string& name) {
+  const std::string path = fmt::format("{}/{}", directory, name);
+  auto target = files.link_target(path);
+  if (!target && files.type(path) == FileType::file) target = pointer_text(*files.open(path));
+  if (!target || !is_plain_relative(*target)) return std::nullopt;
+  const std::string reached = fmt::format("{}/{}", directory, *target);
+  const bool is_there = files.type(reached) == FileType::folder || files.type(reached) == FileType::file;
+  return is_there && files.is_inside(reached, directory) ? target : std::nullopt;
+}
+
+void tell_of_run(std::string message, std::vector<Finding>& findings) {
+  findings.push_back({Severity::note, "run-directory", std::move(message), "", ""});
+}
+
+[[noreturn]] void ask(const std::string& directory, const Trainer& trainer, const std::vector<std::string>& saves) {
+  throw Error(Status::refused,
+              fmt::format("{}: {} saves beside each other, and {} has no rule which to resume from: {}", directory,
+                          saves.size(), trainer.name, fmt::join(saves, ", ")),
+              "give one of them");
+}
+
+std::optional<std::string> taken(const Files& files, const std::string& directory,
+                                 const std::vector<FileEntry>& entries, const Trainer& trainer, const RunFolder& row,
+                                 std::vector<Finding>& findings) {
+  const auto others = saves_of(files, directory, entries, row.beside, row.inside);
+  if (!row.beside.empty() && others.empty()) return std::nullopt;
+  if (row.takes == RunFolder::Takes::link) {
+    const auto target = linked(files, directory, std::string(row.name));
+    if (target) {
+      tell_of_run(fmt::format("a run of {} checkpoint{}: {} is what {} resumes from (the link {})", others.size(),
+                              others.size() == 1 ? "" : "s", *target, trainer.name, row.name),
+                  findings);
+    }
+    return target;
+  }
+  auto saves = saves_of(files, directory, entries, row.name, row.beside.empty() ? row.inside : std::string_view());
+  if (saves.empty()) return std::nullopt;
+  if (row.takes == RunFolder::Takes::asked && saves.size() > 1) ask(directory, trainer, saves);
+  const std::string save =
+      row.takes == RunFolder::Takes::highest ? last_finished(files, directory, saves, findings) : saves.front();
+  const std::size_t count = saves.size() + others.size();
+  tell_of_run(fmt::format("a run of {} checkpoint{}: {} is what {} resumes from", count, count == 1 ? "" : "s", save,
+                          trainer.name),
+              findings);
+  return save;
+}
+
+std::optional<std::string> by_trainer(const Files& files, const std::string& directory,
+                                      std::vector<Finding>& findings) {
+  const std::vector<FileEntry> entries = files.list(directory);
+  for (const Trainer* trainer : trainers()) {
+    for (const RunFolder& row : trainer->runs) {
+      if (auto save = taken(files, directory, entries, *trainer, row, findings)) return save;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> by_name(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
   const auto saves = saves_among(files.list(directory));
   if (!saves) return std::nullopt;
@@ -234,11 +310,13 @@ std::optional<std::string> by_name(const Files& files, const std::string& direct
 
 std::optional<std::string> one_step(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
   if (auto folder = by_pointer(files, directory, findings)) return folder;
+  if (auto save = by_trainer(files, directory, findings)) return save;
   if (auto folder = by_number(files, directory, findings)) return folder;
   if (auto file = by_name(files, directory, findings)) return file;
   const std::string inner = fmt::format("{}/{}", directory, inner_folder);
   if (files.link_target(inner) || files.type(inner) != FileType::folder) return std::nullopt;
-  const auto folder = by_number(files, inner, findings);
+  auto folder = by_trainer(files, inner, findings);
+  if (!folder) folder = by_number(files, inner, findings);
   return folder ? std::optional(fmt::format("{}/{}", inner_folder, *folder)) : std::nullopt;
 }
 

@@ -38,6 +38,7 @@ enum class Form : std::uint8_t {
 /// When a clean step makes the scale grow.
 enum class Growth : std::uint8_t {
   when_equal,        ///< tracker + 1 == interval: a tracker at or beyond the interval never grows again
+  when_at_least,     ///< tracker + 1 >= interval: one at or beyond the interval grows at the next clean step
   modulo,            ///< (step - last overflow) is a multiple of the interval
   modulo_after_one,  ///< (step - last overflow - 1) is one, and not 0
   modulo_either,     ///< one of the two, by release
@@ -90,6 +91,7 @@ struct PolicyUse {
   std::string_view having;
   std::string_view policy;
   std::string_view variant = {};
+  std::string_view text = {};  ///< what that field must say; empty: no matter
 };
 
 /// Why a state is shown and edited, and no rule goes on with it.
@@ -160,7 +162,7 @@ using TellLoading = std::vector<Finding> (*)(const Tree& tree, std::string_view 
 
 struct TemplateField {
   std::string_view name;
-  std::string_view type;      ///< "int", "float", "number" (as it comes), "bool", "tensor:float32[1]" ...
+  std::string_view type;  ///< "int", "float", "number" (as it comes), "bool", "text:dynamic", "tensor:float32[1]" ...
   std::string_view key = {};  ///< of the state, where that calls it otherwise
 };
 

@@ -4,7 +4,9 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/base/glob.hpp"
 #include "lib/dialect/release_keys.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
@@ -75,13 +77,22 @@ std::optional<EmptyPlace> place_of(const Dialect& dialect, const Tree& tree, std
                                    std::string_view format, const std::optional<std::string>& at) {
   const StateTemplate* form = template_of(dialect, format);
   if (form == nullptr) return std::nullopt;
-  for (const EmptyAt& place : dialect.empty_at) {
-    if ((at && *at != place.path) || (!place.file.empty() && place.file != file_name(file))) continue;
-    const NodeId node = at_path(tree, place.path);
-    if (is_empty(tree, node, *form)) return EmptyPlace{form, std::string(place.path), node, place.read_by};
-    if (node == nowhere && place.lacks_key) {
-      if (auto missing = place_without_key(*form, tree, place)) return missing;
+  const auto first_in = [&](std::span<const EmptyAt> places) -> std::optional<EmptyPlace> {
+    for (const EmptyAt& place : places) {
+      const bool is_file = place.file.empty() || glob_matches(place.file, file_name(file));
+      if ((at && *at != place.path) || !is_file) continue;
+      const NodeId node = at_path(tree, place.path);
+      if (is_empty(tree, node, *form)) return EmptyPlace{form, std::string(place.path), node, place.read_by};
+      if (node == nowhere && place.lacks_key) {
+        if (auto missing = place_without_key(*form, tree, place)) return missing;
+      }
     }
+    return std::nullopt;
+  };
+  if (auto place = first_in(dialect.empty_at)) return place;
+  for (const Trainer* trainer : trainers()) {
+    if (trainer->keeps != dialect.name) continue;
+    if (auto place = first_in(trainer->empty_at)) return place;
   }
   return std::nullopt;
 }

@@ -38,6 +38,10 @@ GrowthOutlook by_tracker(const FoundScaler& scaler) {
     if (scaler.known(Role::growth_interval) != nullptr) return {};
     return {{}, counted_text(scaler, *tracker)};
   }
+  if (scaler.dialect->growth == Growth::when_at_least) {
+    const std::int64_t steps = std::max<std::int64_t>(*interval - *tracker, 1);
+    return {steps, steps_text(steps)};
+  }
   if (*tracker < *interval) return {*interval - *tracker, steps_text(*interval - *tracker)};
   return {{}, fmt::format("no growth until an overflow: {} has been passed", *interval)};
 }
@@ -82,6 +86,10 @@ GrowthOutlook by_steps(const FoundScaler& scaler) {
 }  // namespace
 
 bool is_static(const FoundScaler& scaler) {
+  for (const Field& field : scaler.fields) {  // a word, as mmcv has it
+    const auto* word = std::get_if<std::string>(&field.value.data);
+    if (field.role == Role::dynamic && word != nullptr && *word == "static") return true;
+  }
   const Field* dynamic = scaler.find(Role::dynamic);
   if (dynamic == nullptr || dynamic->value.as_double() != 0) return false;
   return scaler.dialect->form != Form::object || scaler.find(Role::step) == nullptr;
@@ -91,6 +99,7 @@ GrowthOutlook growth_outlook(const FoundScaler& scaler) {
   if (is_static(scaler)) return {{}, "static: the scale does not move"};
   switch (scaler.dialect->growth) {
     case Growth::when_equal:
+    case Growth::when_at_least:
       return by_tracker(scaler);
     case Growth::modulo:
     case Growth::modulo_after_one:

@@ -2,8 +2,11 @@
 // it is.
 #include "lib/dialect/place.hpp"
 
+#include <algorithm>
+
 #include "lib/base/file_path.hpp"
 #include "lib/dialect/release_keys.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
@@ -18,13 +21,20 @@ bool fits(std::string_view pattern, std::string_view text) {
 KnownPlace place_of(const FoundScaler& scaler, const FileContext& file, const Tree& tree) {
   if (const ReleaseKey* row = release_key_of(scaler)) return {place_under(*row), Authority::every_rank};
   const NodeId root = tree.fields(tree.root);
-  for (const KeptAt& place : scaler.dialect->places) {
-    if (!fits(place.path, scaler.path)) continue;
-    if (!place.file.empty() && !fits(place.file, file_name(file.name))) continue;
-    if (!place.root_key.empty() && tree.find(root, place.root_key) == nowhere) continue;
-    return {std::string(place.trainer), place.authority};
+  const auto is_it = [&](const KeptAt& place) {
+    return fits(place.path, scaler.path) && (place.file.empty() || fits(place.file, file_name(file.name))) &&
+           (place.root_key.empty() || tree.find(root, place.root_key) != nowhere);
+  };
+  const auto found_in = [&](std::span<const KeptAt> places) -> const KeptAt* {
+    const auto place = std::ranges::find_if(places, is_it);
+    return place == places.end() ? nullptr : &*place;
+  };
+  const KeptAt* place = nullptr;
+  for (const Trainer* trainer : trainers()) {
+    if (place == nullptr && trainer->keeps == scaler.dialect->name) place = found_in(trainer->places);
   }
-  return {};
+  if (place == nullptr) place = found_in(scaler.dialect->places);
+  return place == nullptr ? KnownPlace() : KnownPlace{std::string(place->trainer), place->authority};
 }
 
 std::string_view name(Authority authority) {

@@ -16,10 +16,18 @@ bool has(const FoundScaler& scaler, std::string_view name) {
   return scaler.find(name) != nullptr || std::ranges::find(scaler.beside, name) != scaler.beside.end();
 }
 
+/// Whether the field says just that.
+bool says(const FoundScaler& scaler, const PolicyUse& use) {
+  if (use.text.empty()) return true;
+  const Field* field = scaler.find(use.having);
+  const auto* word = field == nullptr ? nullptr : std::get_if<std::string>(&field->value.data);
+  return word != nullptr && *word == use.text;
+}
+
 const PolicyUse& policy_of(const FoundScaler& scaler) {
   const Dialect& dialect = *scaler.dialect;
   for (const PolicyUse& use : dialect.policies) {
-    if (use.having.empty() || has(scaler, use.having)) return use;
+    if ((use.having.empty() || has(scaler, use.having)) && says(scaler, use)) return use;
   }
   const auto& [why, instead] = dialect.no_policy;
   const std::string problem = fmt::format("no policy runs a state of dialect \"{}\"", dialect.name);

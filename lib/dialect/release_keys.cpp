@@ -38,6 +38,18 @@ bool is_in(const ReleaseKey& row, const Version& version) {
 
 }  // namespace
 
+std::optional<bool> release_is_in(std::string_view version, std::string_view since, std::string_view until) {
+  std::string numbers(version.substr(0, version.find_first_not_of("0123456789.")));
+  while (numbers.ends_with('.')) numbers.pop_back();
+  const std::size_t first = numbers.find('.');
+  const std::size_t second = first == numbers.npos ? first : numbers.find('.', first + 1);
+  const std::size_t third = second == numbers.npos ? second : numbers.find('.', second + 1);
+  numbers.resize(std::min(third, numbers.size()));
+  if (numbers.empty()) return std::nullopt;
+  const Version one = parse(numbers, 0);
+  return (since.empty() || parse(since, 0) <= one) && (until.empty() || one <= parse(until, newest));
+}
+
 std::span<const ReleaseKey> release_keys() {
   return lightning_keys();
 }

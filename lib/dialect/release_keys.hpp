@@ -2,6 +2,7 @@
 // for another key starts with a fresh scaler and says nothing.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,10 @@ struct ReleaseKey {
 
 /// Of every trainer whose releases differ.
 std::span<const ReleaseKey> release_keys();
+
+/// Whether `version` ("2.1.4", "2.1.4.post0") is one of `since` to `until`, of which either may be empty. Nothing where
+/// it is no number.
+std::optional<bool> release_is_in(std::string_view version, std::string_view since, std::string_view until);
 
 /// The row that `scaler` stands under; null where no release keeps it so.
 const ReleaseKey* release_key_of(const FoundScaler& scaler);

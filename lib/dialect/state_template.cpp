@@ -38,6 +38,7 @@ DocumentTensor tensor_of(std::string_view type, double number) {
 
 Document value_as(std::string_view type, const StateValue* value, std::string_view key) {
   if (type == "true") return {true};
+  if (type.starts_with("text:")) return {std::string(type.substr(5))};
   if (type.starts_with("torch.")) return {DocumentName{"torch", std::string(type.substr(6))}};
   if (value == nullptr || std::holds_alternative<std::monostate>(*value)) return {};
   if (type == "int") return {integer_of(*value, key)};
@@ -70,7 +71,8 @@ const StateTemplate& template_for(std::string_view name, std::string_view path) 
   for (const Dialect* dialect : dialects()) {
     for (const StateTemplate& form : dialect->templates) {
       names += (names.empty() ? "" : ", ") + std::string(form.name);
-      if (form.name != name && form.policy != name) continue;
+      const bool is_policy = form.policy == name && dialect->name == name;  // not of another's that runs by that rule
+      if (form.name != name && !is_policy) continue;
       if (has_word(form.endings, ending_of(path))) return form;
       if (endings.empty()) endings = form.endings;
     }

@@ -24,6 +24,7 @@ struct Row {
 };
 
 constexpr Row rows[] = {
+    {"torch", R"("dynamic")", R"({"policy":"torch_npu"})"},
     {"torch", "", R"({"policy":"torch"})"},
     {"nemo", "", R"({"policy":"nemo"})"},
     {"apex", "apex.contrib", R"({"policy":"apex_contrib"})"},
@@ -36,6 +37,11 @@ constexpr Row rows[] = {
     {"deepspeed", "", R"({"policy":"deepspeed","variant":"zero"})"},
     {"fairseq", "", R"({"policy":"fairseq"})"},
     {"colossalai", "", R"({"policy":"colossalai"})"},
+    {"bmtrain", "", R"({"policy":"bmtrain"})"},
+    {"internevo", "", R"({"policy":"colossalai"})"},
+    {"mmcv", R"("static")", R"({"policy":"constant"})"},
+    {"mmcv", "", R"({"policy":"apex_fp16_utils"})"},
+    {"oneflow", "", R"({"policy":"oneflow"})"},
     {"mindspore", "current_iterator_step", R"({"policy":"mindspore","kind":"dynamic"})"},
     {"mindspore", "", R"({"policy":"mindspore","kind":"fixed"})"},
     {"mindspore_amp", "", R"({"policy":"mindspore_amp"})"},

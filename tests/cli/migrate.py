@@ -19,10 +19,12 @@ from values import equal
 
 NEW_FILES = {
     "torch": "scaler.pt", "nemo": "scaler.pt", "megatron": "scaler.pt", "apex": "amp.pt", "deepspeed zero": "zero.pt",
-    "deepspeed fused": "fused.pt", "fairseq": "scaler.pt", "colossalai": "scaler.pt", "paddle": "scaler.pdparams",
+    "deepspeed fused": "fused.pt", "fairseq": "scaler.pt", "colossalai": "scaler.pt",
+    "torch_npu": "scaler.pt", "internevo": "optimizer.pt", "mmcv": "epoch_1.pth", "paddle": "scaler.pdparams",
     "paddle_static": "scaler.pdopt", "mindspore": "scaler.ckpt", "mindspore_amp": "scaler.ckpt",
     "mindformers_adaptive": "scaler.ckpt", "flax": "scaler.msgpack", "jmp": "scaler.npz",
 }
+DIALECTS = {"torch_npu": "torch"}  # where it is not the name
 NO_RULE = {"tf_contrib", "mindformers_common"}
 DONE, REFUSED = 0, 4
 TARGETS = 3  # for each source
@@ -113,7 +115,7 @@ def new_file(tare, source, framework, name):
         scaler = only_scaler(tare, path)
         if scaler is None:
             return f"no scaler is found in it: {tare('inspect', path)}"
-        if scaler["dialect"] != framework.split()[0]:
+        if scaler["dialect"] != DIALECTS.get(framework, framework.split()[0]):
             return f"it is of dialect {scaler['dialect']}"
         wrong = list(unlike(answer, scaler))
         if wrong:

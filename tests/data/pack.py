@@ -25,6 +25,7 @@ LINKS = {
     "hostile/symlink/link.pt": "real.pt",
     "hostile/symlink-loop/loop.pt": "loop.pt",
     "hostile/symlink-dangling/gone.pt": "nothing-here.pt",
+    "lerobot/scaler_state_json/checkpoints/last": "001000",
 }
 
 

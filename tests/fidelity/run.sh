@@ -33,6 +33,7 @@ environment orbax
 environment keras
 environment mindspore
 environment paddle
+environment resumes
 
 # Releases of TransformerEngine, side by side: their Python alone, which needs no GPU.
 while read -r release; do
@@ -75,6 +76,8 @@ done
 "$cache/new/bin/python" $here/quantised_optimizer.py --tare build/release/tools/tare 2>"$cache/quantised_optimizer.log" ||
   { cat "$cache/quantised_optimizer.log" >&2; status=1; }
 "$cache/new/bin/python" $here/hdf5_plugin.py build/release/lib/libtare.so "$PWD" || status=1
+# What resumes do, as lib/dialect/resumes.md says it.
+"$cache/resumes/bin/python" $here/resumes.py 2>"$cache/resumes.log" || { cat "$cache/resumes.log" >&2; status=1; }
 # The GradScaler of capi/examples beside torch's own.
 "$cache/new/bin/python" tests/bindings/torch_scaler.py build/release/lib/libtare.so "$PWD" cpu 2000 || status=1
 exit $status

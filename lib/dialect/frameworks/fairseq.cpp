@@ -59,6 +59,14 @@ constexpr auto classes = std::to_array<ClassName>({
     {"fairseq.dataclass.configs", "FairseqConfig"},
 });
 
+constexpr auto resumes = std::to_array<Resume>({
+    {.stored = Resume::Stored::yes,
+     .what =
+         "keeps the scale alone: a resumed run counts its window and its overflows from 0, so where it grows depends "
+         "on when it was restarted",
+     .source = "facebookresearch/metaseq#3; fairseq/optim/fp16_optimizer.py, state_dict"},
+});
+
 }  // namespace
 
 constinit const Dialect fairseq_part = {
@@ -75,6 +83,12 @@ constinit const Dialect fairseq_part = {
     .places = places,
     .templates = templates,
     .classes = classes,
+};
+
+constinit const Trainer fairseq_trainer = {
+    .name = "fairseq",
+    .dialect = "fairseq",
+    .resumes = resumes,
 };
 
 }  // namespace tare

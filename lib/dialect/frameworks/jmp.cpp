@@ -71,6 +71,14 @@ constexpr auto named_classes = std::to_array<ClassName>({
     {"jmp._src.loss_scale", "StaticLossScale"},
 });
 
+constexpr auto resumes = std::to_array<Resume>({
+    {.stored = Resume::Stored::yes,
+     .what = "sets min_loss_scale to 1 in any tree_map, so also where a state is jitted or restored",
+     .helps = "give the restored scale its own min_loss_scale again",
+     .source = "deepmind/jmp pull 44, open",
+     .was_run = true},
+});
+
 }  // namespace
 
 constinit const Dialect jmp_state = {
@@ -98,6 +106,12 @@ constinit const Dialect jmp_object = {
     .policies = policies,
     .flags = flags,
     .classes = named_classes,
+};
+
+constinit const Trainer jmp_trainer = {
+    .name = "jmp",
+    .dialect = "jmp",
+    .resumes = resumes,
 };
 
 }  // namespace tare

@@ -43,10 +43,27 @@ constexpr auto table = std::to_array<ReleaseKey>({
     lightning(apex, "1.6", "1.9", "ApexMixedPrecisionPlugin"),
 });
 
+constexpr auto marks = std::to_array<std::string_view>({"pytorch-lightning_version", "state_dict"});
+constexpr auto resumes = std::to_array<Resume>({
+    {.since = "1.6",
+     .stored = Resume::Stored::yes,
+     .what = "keeps it under a key that other releases do not look for: those say nothing and start anew at 65536",
+     .helps = "tare migrate --rename lightning:VERSION",
+     .source = "pytorch_lightning/trainer/connectors/checkpoint_connector.py, restore_precision_plugin_state",
+     .was_run = true},
+});
+
 }  // namespace
 
 std::span<const ReleaseKey> lightning_keys() {
   return table;
 }
+
+constinit const Trainer lightning_trainer = {
+    .name = "Lightning",
+    .marks = marks,
+    .version_at = "pytorch-lightning_version",
+    .resumes = resumes,
+};
 
 }  // namespace tare

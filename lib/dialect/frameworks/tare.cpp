@@ -48,6 +48,7 @@ constexpr Dialect own(std::string_view framework, Growth growth) {
 /// By what makes the policies' rules grow; the last one where the state does not say: a fixed scale, counters that
 /// wrap.
 constexpr Dialect counting = own("a state of tare's", Growth::when_equal);
+constexpr Dialect counting_on = own("a state of tare's", Growth::when_at_least);
 constexpr Dialect by_multiple = own("a state of tare's", Growth::modulo);
 constexpr Dialect by_later_multiple = own("a state of tare's", Growth::modulo_after_one);
 constexpr Dialect by_distance = own("a state of tare's", Growth::when_reached);
@@ -60,6 +61,9 @@ struct Row {
 
 constexpr auto rows = std::to_array<Row>({
     {"torch", &counting},
+    {"torch_npu", &counting},
+    {"bmtrain", &counting_on},
+    {"oneflow", &counting_on},
     {"nemo", &counting},
     {"apex", &counting},
     {"apex_contrib", &by_multiple},
@@ -68,7 +72,7 @@ constexpr auto rows = std::to_array<Row>({
     {"deepspeed", &by_later_multiple},
     {"flax", &counting},
     {"keras", &counting},
-    {"tf_keras", &counting},
+    {"tf_keras", &counting_on},
     {"paddle", &counting},
     {"paddle_static", &counting},
     {"mindspore_amp", &counting},

@@ -42,19 +42,15 @@ constexpr auto policies = std::to_array<PolicyUse>({
     {"", "torch"},
 });
 
-// Trainers keep this state under a key, or in a file, of their own. Those whose key changed from release to release
-// have a file of theirs: lightning.cpp.
+// Trainers keep this state under a key, or in a file, of their own. Those of which more is known have a file of theirs.
 constexpr auto places = std::to_array<KeptAt>({
     {"", "scaler.pt", "", "accelerate, or the Hugging Face Trainer"},
     {"", "scaler.ckpt", "", "SpeechBrain"},
     {"amp_scaler", "", "arch", "timm"},
     {"optimizer.loss_scaler", "", "", "mmengine (AmpOptimWrapper)"},
-    {"trainer._trainer.grad_scaler", "", "", "detectron2 (DefaultTrainer)"},
-    {"trainer.grad_scaler", "", "", "detectron2 (AMPTrainer)"},
-    {"state.scaler.*", "", "", "composer"},
+    {"meta.fp16.loss_scaler", "", "", "mmcv (Fp16OptimizerHook)"},
     {"scaler", "", "reporter", "espnet"},
     {"grad_scaler", "", "batch_idx_train", "icefall"},
-    {"scaler", "", "train_args", "ultralytics"},
     {"scaler", "", "name", "open_clip"},
     {"*", ".metadata", "", "a run that saves with torch.distributed.checkpoint"},
     {"*", "__*", "", "a run that saves with torch.distributed.checkpoint", Authority::own_rank},

@@ -462,7 +462,9 @@ TEST_CASE("where no scaler is found, what there is instead is told") {
       note("torch/disabled/off.pt") ==
       "no loss-scaler state that tare knows; off.pt: 1 tensor (float32); under epoch, model, scaler; scaler is empty");
   CHECK_THAT(note("megatron/torch_constant/ckpt/iter_0000002"), Catch::Contains("optimizer.grad_scaler is empty"));
-  CHECK_THAT(note("megatron/torch_bf16/ckpt/iter_0000002"), Catch::Contains("87 tensors (bfloat16, float32)"));
+  CHECK_THAT(note("torch/float8-tensors-t2.6/fp8.pt"),
+             Catch::Contains("4 tensors (float8_e4m3fn, float8_e5m2, bfloat16, int8)"));
+  CHECK_THAT(note("megatron/torch_bf16/ckpt/iter_0000002"), Catch::Contains("87 tensors (bfloat16, float32, uint8)"));
   CHECK_THAT(note("accelerate/disabled/state"), Catch::Contains("scaler.pt: nothing"));
 }
 

@@ -1,0 +1,26 @@
+// accelerate: torch's scaler in a file of its own, beside the optimizer. Source: src/accelerate/{checkpointing,
+// accelerator}.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto resumes = std::to_array<Resume>({
+    {.stored = Resume::Stored::yes,
+     .what = "with FSDP2 and fp16 advances the scaler while it loads: a resumed run does not have this state",
+     .helps = "load scaler.pt once more after load_state()",
+     .source = "huggingface/accelerate#4289, open",
+     .was_run = true},
+});
+
+}  // namespace
+
+constinit const Trainer accelerate_trainer = {
+    .name = "accelerate",
+    .marked_file = "*optimizer_0/.metadata",
+    .resumes = resumes,
+};
+
+}  // namespace tare

@@ -1,0 +1,24 @@
+// CoTracker keeps no scaler. Source: train_on_kubric.py, train_on_real_data.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto marks = std::to_array<std::string_view>({"model", "optimizer", "scheduler", "total_steps"});
+constexpr auto resumes = std::to_array<Resume>({
+    {.stored = Resume::Stored::no,
+     .what = "keeps no scaler: a resumed mixed-precision run starts anew",
+     .source = "facebookresearch/co-tracker#101"},
+});
+
+}  // namespace
+
+constinit const Trainer co_tracker_trainer = {
+    .name = "CoTracker",
+    .marks = marks,
+    .resumes = resumes,
+};
+
+}  // namespace tare

@@ -1,0 +1,53 @@
+// COAT's AdamW: both moments in FP8, with a scale for each group of qgroup_size elements (128) and, where it expands
+// the range, an exponent and a middle for each. Source: coat/optimizer/fp8_adamw.py.
+#include <algorithm>
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto names = std::to_array<std::string_view>({
+    "scale_exp_avg",
+    "expand_exp_avg",
+    "sqrt_minmax_exp_avg",
+    "scale_exp_avg_sq",
+    "expand_exp_avg_sq",
+    "sqrt_minmax_exp_avg_sq",
+});
+
+/// An optimizer's state of one parameter.
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+  if (tree.find(map, names[0]) == nowhere || tree.find(map, "exp_avg") == nowhere) return {};
+  Match match;
+  const auto pairs = tree.items(map);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (tree.kind(pairs[i]) != Kind::string || tree.kind(pairs[i + 1]) != Kind::tensor) continue;
+    const std::string_view name = tree.text(pairs[i]);
+    if (std::ranges::find(names, name) != names.end()) match.parts.push_back({std::string(name), pairs[i + 1], {}});
+  }
+  if (match.parts.empty()) return {};
+  return {std::move(match)};
+}
+
+// The formats are a choice of its configuration, E4M3 for both if not given.
+constexpr auto rules = std::to_array<Fp8Rule>({
+    scale_of("exp_avg", "scale_exp_avg"),
+    scale_of("exp_avg_sq", "scale_exp_avg_sq"),
+});
+constexpr Fp8Convention conventions[] = {
+    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, rules},
+};
+
+}  // namespace
+
+constinit const Dialect coat_moments = {
+    .name = "coat",
+    .kind = "fp8",
+    .framework = "COAT's FP8 AdamW",
+    .find_in = find_in,
+    .fp8 = {conventions},
+};
+
+}  // namespace tare

@@ -1,0 +1,31 @@
+// detectron2: torch's scaler in the trainer's state, since November 2021. Source: detectron2/engine/{defaults,
+// train_loop}.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto places = std::to_array<KeptAt>({
+    {"trainer._trainer.grad_scaler", "", "", "detectron2 (DefaultTrainer)"},
+    {"trainer.grad_scaler", "", "", "detectron2 (AMPTrainer)"},
+});
+constexpr auto marks = std::to_array<std::string_view>({"model", "optimizer", "scheduler", "iteration"});
+constexpr auto resumes = std::to_array<Resume>({
+    {.when = "before November 2021",
+     .stored = Resume::Stored::no,
+     .what = "keeps no scaler with SOLVER.AMP: a resumed run starts anew at 65536",
+     .source = "facebookresearch/detectron2#3686"},
+});
+
+}  // namespace
+
+constinit const Trainer detectron2_trainer = {
+    .name = "detectron2",
+    .places = places,
+    .marks = marks,
+    .resumes = resumes,
+};
+
+}  // namespace tare

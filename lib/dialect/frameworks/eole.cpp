@@ -1,0 +1,25 @@
+// Eole (OpenNMT-py) keeps no scaler. Source: eole/utils/optimizers.py, Optimizer.state_dict;
+// eole/models/model_saver.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto marks = std::to_array<std::string_view>({"training_step", "decay_step", "optimizer"});
+constexpr auto resumes = std::to_array<Resume>({
+    {.stored = Resume::Stored::no,
+     .what = "keeps no scaler: a resumed fp16 run starts anew at 65536",
+     .source = "eole/utils/optimizers.py, Optimizer.state_dict"},
+});
+
+}  // namespace
+
+constinit const Trainer eole_trainer = {
+    .name = "Eole",
+    .marks = marks,
+    .resumes = resumes,
+};
+
+}  // namespace tare

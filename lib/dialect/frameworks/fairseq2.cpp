@@ -1,0 +1,35 @@
+// fairseq2: a tree for each step, with the scaler in the trainer's file of each rank; the highest step is resumed from.
+// Source: src/fairseq2/checkpoint/manager.py (027bdeb).
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto places = std::to_array<KeptAt>({
+    {"_fp16_loss_scaler.grad_scaler", "", "", "fairseq2", Authority::own_rank},
+});
+constexpr auto rank_words = std::to_array<RankWord>({
+    {"sdp", true},
+});
+constexpr auto runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::highest, "step_#", {}, "trainer"},
+});
+constexpr auto resumes = std::to_array<Resume>({
+    {.stored = Resume::Stored::yes,
+     .what = "may stop at the first step of a resumed FSDP run: \"Attempted unscale_ but _scale is None\"",
+     .source = "facebookresearch/fairseq2#1346, open"},
+});
+
+}  // namespace
+
+constinit const Trainer fairseq2_trainer = {
+    .name = "fairseq2",
+    .places = places,
+    .rank_words = rank_words,
+    .runs = runs,
+    .resumes = resumes,
+};
+
+}  // namespace tare

@@ -1,0 +1,37 @@
+// FunASR: torch's scaler beside the model, and a run of files `model.pt.ep1.500` whose newest is written a second time
+// as `model.pt`. Source: funasr/train_utils/trainer.py, save_checkpoint and resume_checkpoint (3c58cb5).
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto places = std::to_array<KeptAt>({
+    {"scaler_state", "", "saved_ckpts", "FunASR"},
+});
+constexpr auto empty_at = std::to_array<EmptyAt>({
+    {"scaler_state"},
+});
+constexpr auto runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::file, "model.pt", "model.pt.*"},
+});
+constexpr auto marks = std::to_array<std::string_view>({"state_dict", "optimizer", "saved_ckpts"});
+constexpr auto resumes = std::to_array<Resume>({
+    {.stored = Resume::Stored::no,
+     .what = "loads a checkpoint without `scaler_state` and says nothing: an fp16 run starts anew at 65536",
+     .source = "funasr/train_utils/trainer.py, resume_checkpoint"},
+});
+
+}  // namespace
+
+constinit const Trainer funasr_trainer = {
+    .name = "FunASR",
+    .places = places,
+    .empty_at = empty_at,
+    .runs = runs,
+    .marks = marks,
+    .resumes = resumes,
+};
+
+}  // namespace tare

@@ -1,0 +1,94 @@
+// InternEvo's DynamicGradScaler: ColossalAI's rule with its counters stored, and none of its parameters; a copy in the
+// optimizer's file of each ZeRO rank. Source: internlm/solver/optimizer/{utils,hybrid_zero_optim}.py,
+// internlm/checkpoint/components.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto fields = std::to_array<FieldRule>({
+    {"_hysteresis_step", Role::overflow_tracker, true},
+    {"_growth_step", Role::growth_tracker, true},
+    {"_scale", Role::scale, true},
+});
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::growth_interval, "InternEvo takes it from grad_scaler.fp16.growth_interval of its configuration."},
+    {Role::growth_factor, "InternEvo takes it from grad_scaler.growth_factor of its configuration."},
+    {Role::backoff_factor, "InternEvo takes it from grad_scaler.backoff_factor of its configuration."},
+    {Role::hysteresis, "InternEvo takes it from grad_scaler.hysteresis of its configuration."},
+    {Role::hysteresis_tracker, "InternEvo counts up instead: edit overflow_tracker (_hysteresis_step)."},
+    {Role::min_scale, "InternEvo takes it from grad_scaler.fp16.min_scale of its configuration."},
+    {Role::max_scale, "InternEvo takes it from grad_scaler.max_scale of its configuration."},
+    {Role::initial_scale, "InternEvo takes it from grad_scaler.fp16.initial_scale; a loaded one replaces it."},
+    {Role::dynamic, "InternEvo's scale is always dynamic."},
+    {Role::step, "InternEvo's scaler counts no steps, only clean ones since the last change (growth_tracker)."},
+});
+
+constexpr auto policies = std::to_array<PolicyUse>({
+    {"", "colossalai"},
+});
+// Source: configs/7B_sft.py.
+constexpr auto each_flag = std::to_array<Flag>({
+    {Role::growth_interval, "fp16.growth_interval="},
+    {Role::growth_factor, "growth_factor="},
+    {Role::backoff_factor, "backoff_factor="},
+    {Role::hysteresis, "hysteresis="},
+    {Role::min_scale, "fp16.min_scale="},
+    {Role::max_scale, "max_scale="},
+});
+constexpr Flags flags{"grad_scaler: ", ", ", "", each_flag};
+constexpr auto places = std::to_array<KeptAt>({
+    {"grad_scaler", "optimizer_*", "", "InternEvo", Authority::own_rank},
+    {"grad_scaler", "", "", "InternEvo", Authority::own_rank},
+});
+constexpr auto empty_at = std::to_array<EmptyAt>({
+    {"grad_scaler", "optimizer_*"},
+});
+constexpr auto template_fields = std::to_array<TemplateField>({
+    {"_scale", "float", "scale"},
+    {"_growth_step", "int", "growth_step"},
+    {"_hysteresis_step", "int", "hysteresis_step"},
+});
+constexpr auto templates = std::to_array<StateTemplate>({
+    {.name = "internevo",
+     .dialect = &internevo_state,
+     .policy = "colossalai",
+     .endings = ".pt",
+     .format = "torch_zip",
+     .fields = template_fields,
+     .path = "grad_scaler"},
+});
+
+constexpr auto rank_words = std::to_array<RankWord>({
+    {"tp", false, 1, "optimizer_tp*"},
+    {"wp", false, 1, "optimizer_tp*"},
+    {"pp", false, 1, "optimizer_tp*"},
+    {"dp", false, 1, "optimizer_tp*"},
+    {"zo", false, 1, "optimizer_tp*"},
+});
+
+}  // namespace
+
+constinit const Dialect internevo_state = {
+    .name = "internevo",
+    .framework = "InternEvo's DynamicGradScaler",
+    .form = Form::map,
+    .fields = fields,
+    .growth = Growth::when_equal,
+    .settings = settings,
+    .policies = policies,
+    .flags = flags,
+    .places = places,
+    .empty_at = empty_at,
+    .templates = templates,
+};
+
+constinit const Trainer internevo_trainer = {
+    .name = "InternEvo",
+    .rank_words = rank_words,
+};
+
+}  // namespace tare

@@ -1,0 +1,49 @@
+// MindSpeed's low-precision AdamW: a moment in 8 or 16 bits is a tensor with an attribute `meta` that holds the scale
+// of each block. Source: mindspeed/core/optimizer/low_precision/quant_adamw.py, ScaleMeta.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto modules = std::to_array<std::string_view>({"mindspeed"});
+constexpr auto class_names = std::to_array<std::string_view>({"ScaleMeta"});
+constexpr auto names = std::to_array<std::string_view>({"scale", "scale_inv"});
+
+/// Where the moments are MXFP8, both are None until the first step.
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+  Match match;
+  for (const std::string_view name : names) {
+    const NodeId value = tree.find(map, name);
+    if (value != nowhere && tree.kind(value) == Kind::tensor) match.parts.push_back({std::string(name), value, {}});
+  }
+  if (match.parts.empty()) return {};
+  const NodeId largest = tree.find(map, "fp8_max");
+  if (largest != nowhere && tree.kind(largest) == Kind::integer) match.parts.push_back({"fp8_max", largest, {}});
+  return {std::move(match)};
+}
+
+constexpr auto rules = std::to_array<Fp8Rule>({{"moment", "scale", "scale_inv", {}, "fp8_max", fp8_largest_e4m3}});
+constexpr Fp8Convention conventions[] = {
+    {AgeOrder::first, ScaleMeaning::multiplier, ScaleUse::stored_data, rules},
+};
+constexpr auto classes = std::to_array<ClassName>({
+    {"mindspeed.core.optimizer.low_precision.quant_adamw", "ScaleMeta"},
+});
+
+}  // namespace
+
+constinit const Dialect mindspeed_meta = {
+    .name = "mindspeed",
+    .kind = "fp8",
+    .framework = "MindSpeed's low-precision AdamW",
+    .form = Form::object,
+    .find_in = find_in,
+    .module_parts = modules,
+    .class_names = class_names,
+    .classes = classes,
+    .fp8 = {conventions},
+};
+
+}  // namespace tare

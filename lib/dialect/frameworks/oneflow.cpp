@@ -1,0 +1,91 @@
+// OneFlow's graphs: two variables of the graph, named by its job, among its model's parameters. Source:
+// oneflow/core/job_rewriter/dynamic_loss_scale_schedule_pass.cpp, python/oneflow/framework/check_point_v2.py.
+#include <array>
+#include <map>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view beginning = "System-Train-DynamicLossScale-";
+
+struct Variable {
+  std::string_view ending;
+  Role role;
+};
+
+constexpr auto variables = std::to_array<Variable>({
+    {"-LossScale", Role::scale},
+    {"-GoodStepCounter", Role::growth_tracker},
+});
+
+/// A tensor of OneFlow's is an object with a NumPy array; a state that torch saved holds tensors.
+NodeId elements_of(const Tree& tree, NodeId value) {
+  const NodeId data = tree.find(tree.fields(value), "data");
+  return data == nowhere ? value : data;
+}
+
+/// Scalers by their job's name.
+std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+  std::map<std::string_view, Match> by_job;
+  const auto pairs = tree.items(map);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (tree.kind(pairs[i]) != Kind::string) continue;
+    const std::string_view name = tree.text(pairs[i]);
+    if (!name.starts_with(beginning)) continue;
+    for (const auto& [ending, role] : variables) {
+      if (!name.ends_with(ending) || name.size() < beginning.size() + ending.size()) continue;
+      Match& match = by_job[name.substr(beginning.size(), name.size() - beginning.size() - ending.size())];
+      match.parts.push_back({std::string(name), elements_of(tree, pairs[i + 1]), role});
+    }
+  }
+  std::vector<Match> matches;
+  for (auto& [job, match] : by_job) {
+    if (match.parts.size() == variables.size()) matches.push_back(std::move(match));
+  }
+  return matches;
+}
+
+constexpr auto settings = std::to_array<Setting>({
+    {Role::growth_interval, "OneFlow takes its window from amp.GradScaler(growth_interval=...), 2000 if not given."},
+    {Role::growth_factor, "OneFlow takes it from amp.GradScaler(growth_factor=...), 2 if not given."},
+    {Role::backoff_factor, "OneFlow divides by growth_factor: it takes no other backoff_factor than its inverse."},
+    {Role::min_scale, "OneFlow never goes below 1: the bound is fixed in its code."},
+    {Role::max_scale, "OneFlow never goes beyond the largest float32: the bound is fixed in its code."},
+    {Role::initial_scale, "OneFlow takes it from amp.GradScaler(init_scale=...); a loaded variable replaces it."},
+    {Role::dynamic, "OneFlow's scale is dynamic wherever it saves these variables."},
+    {Role::hysteresis, "OneFlow has no hysteresis: every overflow backs off."},
+    {Role::hysteresis_tracker, "OneFlow has no hysteresis: every overflow backs off."},
+    {Role::overflow_tracker, "OneFlow counts no overflows: every one backs off."},
+    {Role::step, "OneFlow counts only clean steps since the last change (growth_tracker)."},
+});
+
+constexpr auto policies = std::to_array<PolicyUse>({
+    {"", "oneflow"},
+});
+constexpr auto each_flag = std::to_array<Flag>({
+    {Role::growth_interval, "growth_interval="},
+    {Role::growth_factor, "growth_factor="},
+});
+constexpr Flags flags{"flow.amp.GradScaler(", ", ", ")", each_flag};
+constexpr auto places = std::to_array<KeptAt>({
+    {"*", "", "", "a graph of OneFlow's"},
+});
+
+}  // namespace
+
+constinit const Dialect oneflow_variables = {
+    .name = "oneflow",
+    .framework = "OneFlow's dynamic loss scale",
+    .form = Form::part,
+    .find_in = find_in,
+    .growth = Growth::when_at_least,
+    .settings = settings,
+    .policies = policies,
+    .flags = flags,
+    .places = places,
+    .never_alone = "OneFlow keeps its loss scale among a graph's variables, under its job's name",
+};
+
+}  // namespace tare

@@ -1,0 +1,26 @@
+// torchvision's references (classification, detection, segmentation, video). Source: references/*/train.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto marks = std::to_array<std::string_view>({"model", "optimizer", "lr_scheduler", "epoch", "args.amp"});
+constexpr auto resumes = std::to_array<Resume>({
+    {.when = "before November 2021",
+     .stored = Resume::Stored::no,
+     .what = "(the references) keeps no scaler with --amp: a resumed run starts anew at 65536",
+     .helps = "newer ones save it, and load a checkpoint that has it under `scaler`",
+     .source = "pytorch/vision#4923"},
+});
+
+}  // namespace
+
+constinit const Trainer torchvision_trainer = {
+    .name = "torchvision",
+    .marks = marks,
+    .resumes = resumes,
+};
+
+}  // namespace tare

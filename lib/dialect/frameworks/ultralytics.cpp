@@ -1,0 +1,32 @@
+// ultralytics: torch's scaler in last.pt, since 8.3.203. Source: ultralytics/engine/trainer.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto places = std::to_array<KeptAt>({
+    {"scaler", "", "train_args", "ultralytics"},
+});
+constexpr auto marks = std::to_array<std::string_view>({"train_args.amp", "optimizer", "version"});
+constexpr auto resumes = std::to_array<Resume>({
+    {.until = "8.3.202",
+     .stored = Resume::Stored::no,
+     .what = "keeps no scaler: a resumed run starts anew at 65536, which users met as NaN losses",
+     .helps = "8.3.203 and later save it, and load a checkpoint that has it under `scaler`",
+     .source = "ultralytics/ultralytics#22189",
+     .was_run = true},
+});
+
+}  // namespace
+
+constinit const Trainer ultralytics_trainer = {
+    .name = "ultralytics",
+    .places = places,
+    .marks = marks,
+    .version_at = "version",
+    .resumes = resumes,
+};
+
+}  // namespace tare

@@ -1,0 +1,87 @@
+#include "lib/dialect/resume.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "lib/base/file_path.hpp"
+#include "lib/base/glob.hpp"
+#include "lib/dialect/release_keys.hpp"
+
+namespace tare {
+namespace {
+
+std::string version_of(const Tree& tree, const Trainer& trainer) {
+  if (trainer.version_at.empty()) return {};
+  const NodeId node = at_keys(tree, trainer.version_at);
+  return node != nowhere && tree.kind(node) == Kind::string ? std::string(tree.text(node)) : std::string();
+}
+
+bool keeps(const Trainer& trainer, const FoundScaler& scaler) {
+  if (!trainer.dialect.empty()) return scaler.dialect->name == trainer.dialect;
+  return !trainer.places.empty() && scaler.dialect->name == trainer.keeps &&
+         std::ranges::any_of(trainer.places, [&](const KeptAt& place) { return place.trainer == scaler.place; });
+}
+
+bool is_marked(const Tree& tree, const Trainer& trainer, std::string_view file) {
+  if (trainer.marks.empty() && trainer.marked_file.empty()) return false;
+  if (!trainer.marked_file.empty() && !glob_matches(trainer.marked_file, file)) return false;
+  return std::ranges::all_of(trainer.marks, [&](std::string_view keys) {
+    const NodeId node = at_keys(tree, keys);
+    return node != nowhere && !(tree.kind(node) == Kind::boolean && tree.value(node, 0).as_double() == 0);
+  });
+}
+
+std::string releases(const Resume& row) {
+  if (!row.when.empty()) return fmt::format(" {}", row.when);
+  if (row.since.empty() && row.until.empty()) return {};
+  if (row.since.empty()) return fmt::format(" up to {}", row.until);
+  if (row.until.empty()) return fmt::format(" from {} on", row.since);
+  return fmt::format(" {} to {}", row.since, row.until);
+}
+
+/// "ultralytics 8.3.200" where the file says so, else the releases that the row is about.
+std::string who(const SeenTrainer& seen, const Resume& row, bool is_known) {
+  return fmt::format("{}{}", seen.trainer->name, is_known ? " " + seen.version : releases(row));
+}
+
+std::string told(const SeenTrainer& seen, const Resume& row, bool is_known) {
+  std::string text = fmt::format("{} {}", who(seen, row, is_known), row.what);
+  if (!row.helps.empty()) text += fmt::format("; {}", row.helps);
+  return text + fmt::format(" ({}{})", row.source, row.was_run ? "" : "; read, not run");
+}
+
+bool applies(const Resume& row, bool has_scaler) {
+  return row.stored == Resume::Stored::either || (row.stored == Resume::Stored::yes) == has_scaler;
+}
+
+}  // namespace
+
+std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, std::span<const FoundScaler> scalers) {
+  std::vector<SeenTrainer> seen;
+  for (const Trainer* trainer : trainers()) {
+    if (trainer->resumes.empty()) continue;
+    const bool holds = std::ranges::any_of(scalers, [&](const FoundScaler& one) { return keeps(*trainer, one); });
+    if (holds || is_marked(tree, *trainer, file.name)) seen.push_back({trainer, version_of(tree, *trainer), holds});
+  }
+  return seen;
+}
+
+std::vector<Finding> told_of_resumes(std::span<const SeenTrainer> seen, bool has_scaler) {
+  std::vector<Finding> findings;
+  std::vector<const Trainer*> done;
+  for (const SeenTrainer& one : seen) {
+    if (std::ranges::find(done, one.trainer) != done.end()) continue;
+    done.push_back(one.trainer);
+    for (const Resume& row : one.trainer->resumes) {
+      const auto is_in = release_is_in(one.version, row.since, row.until);
+      const bool is_known = is_in && (!row.since.empty() || !row.until.empty());
+      if (!applies(row, has_scaler) || !is_in.value_or(true)) continue;
+      findings.push_back({Severity::note, "resume", told(one, row, is_known), "", ""});
+    }
+  }
+  return findings;
+}
+
+}  // namespace tare

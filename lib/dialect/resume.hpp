@@ -1,0 +1,28 @@
+// What a resume of this trainer and release will do with the state: the trainers' tables, applied to a checkpoint.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/base/finding.hpp"
+#include "lib/dialect/found.hpp"
+#include "lib/dialect/trainer.hpp"
+
+namespace tare {
+
+/// A trainer that a file tells of.
+struct SeenTrainer {
+  const Trainer* trainer = nullptr;
+  std::string version = {};   ///< of what saved the file; empty where it does not say
+  bool holds_scaler = false;  ///< one that is kept as that trainer keeps it
+};
+
+/// By the scalers' places and dialects, else by the keys of checkpoints that hold none.
+std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, std::span<const FoundScaler> scalers);
+
+/// Notes `resume`: for each trainer the rows of its table that apply. `seen` is that of all files of a checkpoint;
+/// `has_scaler`, whether any of them holds one.
+std::vector<Finding> told_of_resumes(std::span<const SeenTrainer> seen, bool has_scaler);
+
+}  // namespace tare

@@ -1,0 +1,75 @@
+// Programs that train: where they keep a scaler that is another framework's, how their runs lie in folders, and what a
+// resume of each release does with the state. Each is filled in by its file in frameworks/, with its line in
+// trainers.inc; the formats of states are dialects.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lib/dialect/dialect.hpp"
+
+namespace tare {
+
+/// How a rank is written into a file's name: the word, then a separator, then a number or more.
+struct RankWord {
+  std::string_view word;
+  bool needs_separator;        ///< "tp_0" is a rank, "tp8" a size
+  std::size_t numbers = 1;     ///< at most this many, joined by '_': Megatron's mp_rank_TT_PPP_EEE
+  std::string_view file = {};  ///< how the names of those files are written, with stars; empty: no matter
+};
+
+/// How a folder holds a run's saves, and which of them a resume takes.
+struct RunFolder {
+  enum class Takes : std::uint8_t {
+    link,     ///< what the link of that name leads to; a copy of the run may hold its text in a file
+    file,     ///< the file of that name, which is a copy of another save
+    highest,  ///< the one with the highest number
+    asked,    ///< the one that the user names: there is no rule
+  };
+
+  Takes takes;
+  std::string_view name;         ///< one '#' stands for a number; without one, stars for anything
+  std::string_view beside = {};  ///< something else that is there then, written likewise; empty: no matter
+  std::string_view inside = {};  ///< a path that each save has in it; empty: no matter
+};
+
+/// What releases do with the state when they resume.
+struct Resume {
+  enum class Stored : std::uint8_t { no, yes, either };  ///< whether the checkpoint holds it
+
+  std::string_view since = {},
+                   until = {};  ///< the first and the last release that do; empty: from the first, to the newest
+  std::string_view when = {};   ///< the releases in words, where no number tells: "before November 2021"
+  Stored stored = Stored::either;
+  std::string_view what = {};    ///< "keeps no scaler: a resumed run starts anew at 65536"
+  std::string_view helps = {};   ///< what a user can do; empty: nothing
+  std::string_view source = {};  ///< the thread or the line of source
+  bool was_run = false;          ///< reproduced by a script in tests/fidelity; otherwise it was read
+};
+
+struct Trainer {
+  std::string_view name;                ///< as reports name it
+  std::string_view keeps = "torch";     ///< the dialect of the state under `places`
+  std::span<const KeptAt> places = {};  ///< the first that fits counts; before the dialect's own
+  std::span<const EmptyAt> empty_at = {};
+  std::span<const RankWord> rank_words = {};
+  std::span<const RunFolder> runs = {};
+  /// Its checkpoints without a scaler: keys with dots between them, all of which are there and not False.
+  std::span<const std::string_view> marks = {};
+  std::string_view marked_file = {};  ///< the file of those; a star stands for anything; empty: any
+  std::string_view dialect = {};      ///< every state of that dialect is its own
+  std::string_view version_at = {};   ///< keys with dots between them
+  std::span<const Resume> resumes = {};
+};
+
+std::span<const Trainer* const> trainers();
+
+/// Whether `name` is written as `pattern` says: with one '#' for a number, or with stars for anything.
+bool is_named(std::string_view pattern, std::string_view name);
+
+/// The node under keys with dots between them, seen through objects; nowhere where there is none.
+NodeId at_keys(const Tree& tree, std::string_view keys);
+
+}  // namespace tare
