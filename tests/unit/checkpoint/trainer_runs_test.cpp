@@ -1,0 +1,103 @@
+// Runs as trainers lay them out: which save a resume takes, by the trainers' own tables.
+#include "lib/checkpoint/checkpoint.hpp"
+#include "lib/checkpoint/names.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/checkpoint/scratch.hpp"
+
+using namespace tare;
+using Catch::Contains;
+
+namespace {
+
+constexpr const char* scaler = "torch_npu/scaler_file/scaler.pt";
+
+std::string resolved(const Scratch& run) {
+  const std::string whole = open_checkpoint(run.path(), {}).resolved;
+  return whole.substr(std::min(run.path().size() + 1, whole.size()));
+}
+
+void lerobot_steps(const Scratch& run) {
+  for (const char* step : {"000500", "001000", "001500"}) {
+    run.copy("lerobot/scaler_state_json/checkpoints/001000/training_state/scaler_state.json",
+             std::string("checkpoints/") + step + "/training_state/scaler_state.json");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("lerobot's link decides, and not the highest step") {
+  const Scratch run;
+  lerobot_steps(run);
+  run.link("001000", "checkpoints/last");
+  CHECK(resolved(run) == "checkpoints/001000");
+}
+
+TEST_CASE("a copy of a run that lost its links holds their text") {
+  const Scratch run;
+  lerobot_steps(run);
+  run.write("checkpoints/last", "000500");
+  CHECK(resolved(run) == "checkpoints/000500");
+}
+
+TEST_CASE("a link that leads out of the run is not followed") {
+  const Scratch run;
+  lerobot_steps(run);
+  for (const char* to : {"../elsewhere", "/tmp", "gone"}) {
+    CAPTURE(to);
+    run.link(to, "checkpoints/last");
+    CHECK(open_checkpoint(run.path(), {}).scalers.size() == 3);  // all of them: none is chosen
+    std::filesystem::remove(run.path("checkpoints/last"));
+  }
+}
+
+TEST_CASE("FunASR resumes from model.pt, whatever is beside it") {
+  const Scratch run;
+  for (const char* name : {"model.pt", "model.pt.best", "model.pt.ep1.500", "model.pt.ep1.1000"}) {
+    run.copy(std::string("funasr/run_folder/") + name, name);
+  }
+  CHECK(resolved(run) == "model.pt");
+}
+
+TEST_CASE("AI2 Tango follows its link, and takes the highest step where there is none") {
+  const Scratch run;
+  for (const char* step : {"checkpoint_state_step8", "checkpoint_state_step16"}) {
+    for (const char* worker : {"worker0_grad_scaler.pt", "worker1_grad_scaler.pt"}) {
+      run.copy(std::string("tango/two_workers/checkpoint_state_step8/") + worker, std::string(step) + "/" + worker);
+    }
+  }
+  CHECK(resolved(run) == "checkpoint_state_step16");
+  run.link("checkpoint_state_step8", "checkpoint_state_latest");
+  CHECK(resolved(run) == "checkpoint_state_step8");
+}
+
+TEST_CASE("sd-scripts has no rule: its saves are listed, and one is asked for") {
+  const Scratch run;
+  const auto save = [&](const std::string& name) {
+    run.copy(scaler, name + "/scaler.pt");
+    run.copy("sd_scripts/state_folders/out/lora-step00000500-state/random_states_0.pkl", name + "/random_states_0.pkl");
+  };
+  save("lora-step00000500-state");
+  CHECK(resolved(run) == "lora-step00000500-state");
+  save("lora-state");
+  CHECK_THROWS_WITH(open_checkpoint(run.path(), {}),
+                    Contains("2 saves") && Contains("no rule") && Contains("lora-state, lora-step00000500-state"));
+}
+
+TEST_CASE("ranks of InternEvo are written without separators, in its optimizer's files alone") {
+  CHECK(rank_group("7/optimizer_tp0_pp1_zo12.pt") == "7/optimizer_tp*_pp*_zo*.pt");
+  CHECK(rank_group("7/optimizer_tp0_wp0_pp1_dp3.pt") == "7/optimizer_tp*_wp*_pp*_dp*.pt");
+  CHECK(rank_group("model_tp8/model.pt") == std::nullopt);
+  CHECK(rank_group("worker1_grad_scaler.pt") == "worker*_grad_scaler.pt");
+  CHECK(rank_group("trainer/pp_00/tp_00/sdp_01.pt") == "trainer/pp*/tp*/sdp*.pt");
+}
+
+TEST_CASE("copies of InternEvo's ranks that differ are told, across tensor-parallel ranks too") {
+  const Scratch run;
+  for (const char* name : {"optimizer_tp0_pp0_zo0.pt", "optimizer_tp0_pp0_zo1.pt", "optimizer_tp1_pp0_zo0.pt"}) {
+    run.copy(std::string("internevo/tp2_zero2/200/") + name, name);
+  }
+  run.copy("internevo/hybrid_zero/100/optimizer_tp0_pp0_zo0.pt", "optimizer_tp1_pp0_zo1.pt");
+  const Checkpoint checkpoint = open_checkpoint(run.path(), {});
+  REQUIRE(checkpoint.scalers.size() == 2);
+  CHECK_FALSE(checkpoint.scalers[0].agree);
+}
