@@ -75,7 +75,7 @@ constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::yes,
      .what = "sets min_loss_scale to 1 in any tree_map, so also where a state is jitted or restored",
      .helps = "give the restored scale its own min_loss_scale again",
-     .source = "deepmind/jmp pull 44, open",
+     .source = "google-deepmind/jmp#44",
      .was_run = true},
 });
 
