@@ -191,6 +191,7 @@ void complete_level(RunningState& running, const StateSection& fields) {
 
 void field_follows(ScalerState& state, std::string_view name) {
   const LevelSpec spec = *level_spec(*policy_of(state));
+  if (name != spec.index->name && name != spec.window->name) return;
   const WindowLevel level = *window_level(start_from(state));
   if (name == spec.index->name) state.fields.set(spec.window->name, window_at(level, level.index));
   if (name == spec.window->name) state.fields.set(spec.index->name, index_of_window(level, level.window));

@@ -65,7 +65,7 @@ TEST_CASE("a failed allocation in a question to a state is status 3 and loses no
 
 TEST_CASE("a failed allocation while a value is set is status 3, and the value stays as it was") {
   const std::string json =
-      R"({"policy":"mindformers_adaptive","params":{"window_list":[1,2]},"fields":{"scale":8,"scale_window":20}})";
+      R"({"policy":"mindformers_adaptive","params":{"window_list":[20,30]},"fields":{"scale":8,"scale_window":20}})";
   tare_error error = TARE_ERROR_INIT;
   // `look` gives its status, and what it sees.
   const auto setting = [&](auto set, double wanted, auto look) {

@@ -136,6 +136,12 @@ TEST_CASE("A window or a level that the list lacks is refused with the list, and
   CHECK(state == before);
 }
 
+TEST_CASE("A value that is no window is set whatever the window is") {
+  ScalerState state = adaptive(77, 0);
+  set(state, "scale", 4.0);
+  CHECK(get(state, "scale") == StateValue(4.0));
+}
+
 TEST_CASE("A scaler that goes on from a state takes a window with its level, and another list") {
   const ScalerState state = adaptive(100, 4);
   CHECK(integer(going_on(state, R"({"scale_window":500})"), "list_index") == 6);
