@@ -70,17 +70,18 @@ std::string extra_state_lines(const Attestation& attestation) {
 /// What to paste, imports and all. Names of frameworks are dotted identifiers.
 std::string advice(const std::vector<SafeGlobal>& needed) {
   if (needed.empty()) return {};
-  std::set<std::string> modules;
+  std::set<std::string> imports;
   std::string names;
   bool has_arrays = false;
   for (const SafeGlobal& global : needed) {
-    modules.insert(escaped(global.module));
+    imports.insert(escaped(global.needs));
     names += fmt::format("      {},\n", escaped(global.expression));
     has_arrays = has_arrays || global.name == "numpy.dtype";
     if (global.name == "collections.defaultdict") names += "      # of which weights_only takes empty ones alone\n";
   }
   // An array's element type is a class of its own, which no pickle names.
   if (has_arrays) {
+    imports.insert("import numpy");
     names +=
         "      *{type(numpy.dtype(t)) for t in \"?\" + numpy.typecodes[\"AllInteger\"] + "
         "numpy.typecodes[\"AllFloat\"]},\n";
@@ -88,9 +89,7 @@ std::string advice(const std::vector<SafeGlobal>& needed) {
   std::string text =
       "\nweights_only refuses these names until it is told of them, which is trust in who wrote the file:\n"
       "  import torch\n";
-  for (const std::string& module : modules) {
-    if (module != "torch") text += fmt::format("  import {}\n", module);
-  }
+  for (const std::string& statement : imports) text += fmt::format("  {}\n", statement);
   return text + "  torch.serialization.add_safe_globals([\n" + names + "  ])\n";
 }
 

@@ -329,8 +329,17 @@ class Attester {
     unread.place = place;
     unread.why = why;
   }
+  /// What is told outlives the document that it is told of, and stands in the answer.
+  void take_for(const AttestedPlace& place, std::uint64_t more) {
+    constexpr std::uint64_t bytes_a_place = 128;
+    budget_->take_memory(bytes_a_place + 2 * place.inside.size() + more);
+  }
   void tell_if(const Doubt& doubt, const AttestedPlace& place) {
-    if (!doubt.why.empty()) leave(place, doubt.why);
+    if (!doubt.why.empty()) {
+      constexpr std::uint64_t bytes_a_doubt = 640;
+      take_for(place, bytes_a_doubt + 3 * doubt.why.size());
+      leave(place, doubt.why);
+    }
     found_.calls += doubt.calls;
     for (const GlobalName& global : doubt.globals) add(global, place);
   }
@@ -411,6 +420,8 @@ class Attester {
                                 weights_only_since(global.module, global.name),
                                 {}});
     }
+    constexpr std::uint64_t bytes_a_name = 1024;
+    take_for(place, is_new ? bytes_a_name + 3 * (global.module.size() + global.name.size()) : 0);
     place.offset = global.offset;
     found_.globals[known->second].places.push_back(std::move(place));
   }

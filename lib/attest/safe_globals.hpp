@@ -9,10 +9,9 @@
 namespace tare {
 
 struct SafeGlobal {
-  std::string name;    ///< "module.name", as the pickle has it
-  std::string module;  ///< to be imported for the expression
-  std::string
-      expression;  ///< an item of add_safe_globals' list; a pair with `name` (torch 2.6) where it has moved since
+  std::string name;        ///< "module.name", as the pickle has it
+  std::string needs;       ///< the statement that imports what the expression names
+  std::string expression;  ///< for its list; a pair with `name` (torch 2.6) where that has moved since
 };
 
 /// Each once. Only of files that weights_only reads and that name nothing but what it allows and classes of frameworks:

@@ -54,23 +54,24 @@ std::string attest_json(const Checkpoint& checkpoint, const Attestation& attesta
   const auto each = [&](const auto& items, const auto& make) {
     return report::list_of(items, [&](const auto& item) { return make(attestation, item); });
   };
-  Members members;
-  members.add("schema", "tare.attest/1");
-  report::add_text(members, "target", checkpoint.target);
-  report::add_text(members, "checkpoint", checkpoint.resolved);
-  members.add("torch", torch_releases()[attestation.release]);
-  members.add("plain", attestation.is_plain());
-  members.add("files", report::size(attestation.files.size()));
-  members.add("bytes", report::size(attestation.bytes));
-  members.add("documents", report::size(attestation.documents));
-  members.add("calls", report::size(attestation.calls));
-  members.add("globals", each(attestation.globals, global_json));
-  members.add("safe_globals", report::list_of(needed_safe_globals(attestation),
-                                              [](const SafeGlobal& global) { return report::safe_text(global.name); }));
-  members.add("never_weights_only", report::list_of(never_weights_only(attestation), report::safe_text));
-  members.add("extra_states", each(attestation.extra_states, extra_state_json));
-  members.add("unread", each(attestation.unread, unread_json));
-  return report::text_of(members.take());
+  const auto global_of = [&](std::size_t i) { return global_json(attestation, attestation.globals[i]); };
+  Members front;
+  front.add("schema", "tare.attest/1");
+  report::add_text(front, "target", checkpoint.target);
+  report::add_text(front, "checkpoint", checkpoint.resolved);
+  front.add("torch", torch_releases()[attestation.release]);
+  front.add("plain", attestation.is_plain());
+  front.add("files", report::size(attestation.files.size()));
+  front.add("bytes", report::size(attestation.bytes));
+  front.add("documents", report::size(attestation.documents));
+  front.add("calls", report::size(attestation.calls));
+  Members behind;
+  behind.add("safe_globals", report::list_of(needed_safe_globals(attestation),
+                                             [](const SafeGlobal& global) { return report::safe_text(global.name); }));
+  behind.add("never_weights_only", report::list_of(never_weights_only(attestation), report::safe_text));
+  behind.add("extra_states", each(attestation.extra_states, extra_state_json));
+  behind.add("unread", each(attestation.unread, unread_json));
+  return report::text_of(front.take(), {"globals", attestation.globals.size(), global_of}, behind.take());
 }
 
 }  // namespace tare

@@ -330,6 +330,16 @@ def st_scales(size):
     return safetensors("{" + rows + "}", bytes(4 * count))
 
 
+# ---- pickles in bytes and texts, each with another name
+
+def in_bytes(make, size):
+    return listed(many(lambda i: b"C" + bytes([len(make(i))]) + make(i), size - 6))
+
+
+shapes["nested_lines.pkl"] = lambda size: in_bytes(lambda i: b"ca%06d\nb\n." % i, size)
+shapes["nested_names.pkl"] = lambda size: in_bytes(lambda i: PROTO + b"ca%06d\nb\n." % i, size)
+
+
 # ---- texts that are taken for names, and for documents
 
 def json_list(make, size):

@@ -32,7 +32,7 @@ ENDINGS = {0, 1, 3, 4}
 SAMPLE = ["pickle_dicts.pkl", "pickle_dict_wide.pkl", "pickle_shared_key.pkl", "pickle_shared_name.pkl",
           "pickle_floats_text.pkl", "pickle_fields.pkl", "pickle_subclasses.pkl", "nested_zip_bombs.pkl",
           "nested_shared.pkl", "zip_dicts.pt", "msgpack_same_key.msgpack", "msgpack_chunks.msgpack",
-          "st_dots.safetensors", "json_maps.json", "json_numbers.json", "json_pickles.json", "mindspore_names.ckpt", "h5_long_names.h5", "h5_overlapping_headers.h5",
+          "st_dots.safetensors", "json_maps.json", "json_numbers.json", "json_pickles.json", "nested_lines.pkl", "nested_names.pkl", "fp8_shared_state.pt", "mindspore_names.ckpt", "h5_long_names.h5", "h5_overlapping_headers.h5",
           "zarr_unpacking", "ocdbt_paths", "ocdbt_same_document", "tf_keys", "tf_same_bytes", "dcp_items", "dcp_names",
           "dcp_attributes", "keras_shards", "keras_same_shard", "files_zip_bombs", "files_zip_scalers"]
 
@@ -54,6 +54,7 @@ def verbs(file, scratch):
         "migrate --into": ["migrate", scratch / "target.pkl", "--into", file, "--dry-run"],
         "fp8": ["fp8", "reset", file, "--dry-run"],
         "history": ["history", file],
+        "trace": ["trace", file],
         "edit --yes": ["edit", file, "scale=2", "--yes"],
         "undo": ["undo", file, "--yes"],
     }

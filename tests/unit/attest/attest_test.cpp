@@ -107,7 +107,9 @@ TEST_CASE(
   CHECK(all.refused() == 4);
   const auto needed = needed_safe_globals(all.found);
   REQUIRE(needed.size() == 1);
-  CHECK(needed.front().expression == "_io.BytesIO");
+  CHECK(needed.front().name == "_io.BytesIO");
+  CHECK(needed.front().needs == "from _io import BytesIO");
+  CHECK(needed.front().expression == "BytesIO");
 }
 
 TEST_CASE("TransformerEngine's recipes without state are plain data, and ignored") {
@@ -144,16 +146,16 @@ TEST_CASE("what is to be pasted goes by where names are today, and by what weigh
   const auto told = [](const char* file) {
     std::string all;
     for (const SafeGlobal& global : needed_safe_globals(attested(file).found)) {
-      all += global.module + ": " + global.expression + "\n";
+      all += global.needs + ": " + global.expression + "\n";
     }
     return all;
   };
   CHECK(told("torch/numpy-t2.0/checkpoint.pt")
-            .find("numpy: (numpy.float64(0).__reduce__()[0], \"numpy.core.multiarray.scalar\")\n") !=
+            .find("import numpy: (numpy.float64(0).__reduce__()[0], \"numpy.core.multiarray.scalar\")\n") !=
         std::string::npos);
-  CHECK(told("torch/object-t2.0/scaler.pt").find("torch.amp.grad_scaler: (torch.amp.grad_scaler._refresh") !=
+  CHECK(told("torch/object-t2.0/scaler.pt").find("import torch.amp.grad_scaler: (torch.amp.grad_scaler._refresh") !=
         std::string::npos);
-  CHECK(told("torch/dict-kinds/dicts.pt").starts_with("builtins: builtins.dict\n"));
+  CHECK(told("torch/dict-kinds/dicts.pt").starts_with("from builtins import dict: dict\n"));
   for (const char* file : {"torch/protocol3-t2.0/p.pt", "torch/protocol4-t2.15/p.pt", "torch/protocol5-t2.4/p.pt"}) {
     INFO(file);
     CHECK(told(file).empty());
