@@ -29,10 +29,6 @@ std::string changes_of(const Terminal& terminal, const Checkpoint& checkpoint, c
   return fmt::format("{}\n{}{}", files, preface_of(change), render_fields(terminal, plan));
 }
 
-void tell_findings(const Terminal& terminal, const std::vector<Finding>& findings) {
-  for (const Finding& finding : findings) terminal.say(render_finding(terminal, finding));
-}
-
 int show_plan(const Terminal& terminal, const ChangeOptions& options, const Change& change) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
@@ -61,6 +57,10 @@ int show_receipt(const Terminal& terminal, const ChangeOptions& options, const C
 }
 
 }  // namespace
+
+void tell_findings(const Terminal& terminal, const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) terminal.say(render_finding(terminal, finding));
+}
 
 OptionTable change_options(ChangeOptions& options, const std::string& schema) {
   TransactionOptions& transaction = options.transaction;

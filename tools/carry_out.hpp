@@ -33,6 +33,9 @@ struct Change {
 /// The flags that go with every change. `schema` is of its answer in JSON.
 OptionTable change_options(ChangeOptions& options, const std::string& schema = "tare.edit/1");
 
+/// Says each, on stderr.
+void tell_findings(const Terminal& terminal, const std::vector<tare::Finding>& findings);
+
 /// Carries a change of `options.path` out, or shows what it would write. Returns the exit code.
 int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change);
 

@@ -1,5 +1,5 @@
 // What `tare`, static and without a network, leaves to `tare-remote`, the same command with libcurl and a loader: which
-// takes over where a URL is read, or a state in HDF5 is written or read.
+// takes over where a URL is read, or a state in HDF5 is written.
 #pragma once
 
 #include <string>
@@ -14,8 +14,6 @@ void keep_arguments(char** arguments);
 void reach(const std::string& path);
 /// The same where a state goes to `path` and is HDF5 by its name.
 void reach_output(const std::string& path);
-/// The same where `path` is a state in HDF5 by its content. A checkpoint in HDF5 is read by both.
-void reach_state(const std::string& path);
 
 /// The storage that `path` is in. Borrowed, for the life of the process.
 const tare::Files& files_of(const std::string& path);

@@ -2,7 +2,6 @@
 
 #include "lib/codec/state_file.hpp"
 #include "tools/carry_out.hpp"
-#include "tools/network.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -38,8 +37,11 @@ Option history(Options& options, Presence presence = Presence::optional) {
 int repair(const Terminal& terminal, Options& options) {
   EditRequest& request = options.change.request;
   if (!options.release.empty()) options.fp8.release = parse_te_release(options.release);
-  if (!options.state.empty()) reach_state(options.state);
-  if (!options.state.empty()) options.fp8.state = read_fp8_state_file(options.state);
+  if (!options.state.empty()) {
+    LoadedState loaded = read_fp8_state_file(options.state);
+    tell_findings(terminal, loaded.findings);
+    options.fp8.state = std::move(loaded.state);
+  }
   request.fp8 = options.fp8;
   request.all = true;
   return carry_out(terminal, options.change);

@@ -127,10 +127,10 @@ int migrate(const Terminal& terminal, Options& options) {
                 "--to FRAMEWORK -o FILE, --into CHECKPOINT, or --rename TRAINER:VERSION");
   }
   reach_output(options.out);
-  reach_state(options.source);
   tell_journals(terminal, options.source);
-  const ScalerState source = migration_source(options.source, options.at, scope_for_reading);
-  return options.into ? into_checkpoint(terminal, options, source) : new_file(terminal, options, source);
+  const LoadedState source = migration_source(options.source, options.at, scope_for_reading);
+  tell_findings(terminal, source.findings);
+  return options.into ? into_checkpoint(terminal, options, source.state) : new_file(terminal, options, source.state);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/base/finding.hpp"
 #include "lib/base/text.hpp"
 #include "lib/scaler/fp8_scaler.hpp"
 #include "lib/scaler/scaler.hpp"
@@ -29,6 +30,7 @@ struct tare_fp8 {
 
 struct tare_state {
   tare::ScalerState state;
+  std::vector<tare::Finding> findings = {};  ///< of the file that it was read from
 };
 
 struct tare_states {

@@ -76,7 +76,15 @@ std::vector<double> given(const double* values, uint64_t count) {
 int32_t tare_state_read(tare_state** out, const char* path, tare_error* error) {
   return guard_making(out, error, [&] {
     require(path, "path");
-    return new tare_state{read_state_file(path)};
+    LoadedState loaded = read_state_file(path);
+    return new tare_state{std::move(loaded.state), std::move(loaded.findings)};
+  });
+}
+
+int32_t tare_state_findings(tare_text** out, const tare_state* state, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(state, "state");
+    return new_text(findings_json(state->findings));
   });
 }
 

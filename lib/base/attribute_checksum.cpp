@@ -31,4 +31,12 @@ std::string attribute_checksum(ByteView bytes, std::size_t at) {
   return fmt::format("{:08x}", crc32(copy));
 }
 
+std::optional<std::string> attribute_checksum_problem(const Source& source) {
+  const Bytes bytes = source.read({0, source.size()});
+  const auto at = find_attribute_checksum(bytes);
+  if (!at) return "tare's checksum is not in it: another program wrote it, or wrote it anew";
+  if (attribute_checksum(bytes, *at) == as_text(bytes).substr(*at, attribute_checksum_digits)) return std::nullopt;
+  return "the checksum in its root is not that of the file: another program changed it, or it is damaged";
+}
+
 }  // namespace tare

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/base/bytes.hpp"
+#include "lib/base/source.hpp"
 
 namespace tare {
 
@@ -21,5 +21,9 @@ std::optional<std::size_t> find_attribute_checksum(ByteView bytes);
 
 /// The digits that a file is to have at `at`.
 std::string attribute_checksum(ByteView bytes, std::size_t at);
+
+/// Why what a file says of itself cannot be relied on: it has no such checksum, or one that is not that of its bytes.
+/// Nothing where it can. Reads all of it.
+std::optional<std::string> attribute_checksum_problem(const Source& source);
 
 }  // namespace tare

@@ -1,24 +1,18 @@
 #include "lib/codec/hdf5.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
-#include <exception>
 #include <utility>
 
+#include "lib/base/attribute_checksum.hpp"
 #include "lib/base/error.hpp"
-#include "lib/base/limits.hpp"
-#include "lib/codec/hdf5_checksum.hpp"
 #include "lib/codec/hdf5_library.hpp"
-#include "lib/codec/json_text.hpp"
 #include "lib/codec/schema.hpp"
 #include "lib/state/policy_value.hpp"
 #include "lib/state/role.hpp"
 
 namespace tare {
 namespace {
-
-// ---- out: entries that point into a state
 
 /// Values that do not lie in the state as HDF5 wants them.
 struct Held {
@@ -136,116 +130,19 @@ class Entries {
   std::vector<tare_hdf5_entry> entries_;
 };
 
-// ---- in
-
-template <class Item>
-std::vector<Item> items_of(const tare_hdf5_entry& entry, std::size_t count) {
-  std::vector<Item> items(count);
-  if (count > 0) std::memcpy(items.data(), entry.data, count * sizeof(Item));
-  return items;
-}
-
-std::vector<std::string> texts_of(const tare_hdf5_entry& entry, std::size_t count) {
-  std::vector<std::string> texts;
-  const auto* at = static_cast<const char*>(entry.data);
-  for (std::size_t i = 0; i < count; ++i, at += entry.width) {
-    texts.emplace_back(at, entry.width);
-    texts.back().resize(std::min(texts.back().find('\0'), texts.back().size()));
-  }
-  return texts;
-}
-
-StateValue scalar_of(const tare_hdf5_entry& entry) {
-  switch (entry.element) {
-    case TARE_HDF5_BOOL:
-      return items_of<signed char>(entry, 1)[0] != 0;
-    case TARE_HDF5_I64:
-      return items_of<std::int64_t>(entry, 1)[0];
-    case TARE_HDF5_F64:
-      return items_of<double>(entry, 1)[0];
-    case TARE_HDF5_F32:
-      return static_cast<double>(items_of<float>(entry, 1)[0]);
-    case TARE_HDF5_TEXT:
-      return texts_of(entry, 1)[0];
-    case TARE_HDF5_JSON:
-      return OpaqueJson{texts_of(entry, 1)[0]};
-    default:
-      break;
-  }
-  return std::monostate();
-}
-
-StateValue value_of(const tare_hdf5_entry& entry) {
-  if (entry.rank == 0) return scalar_of(entry);
-  std::size_t count = 1;
-  for (std::uint32_t i = 0; i < entry.rank; ++i) count *= entry.shape[i];
-  StateArray array{{entry.shape, entry.shape + entry.rank}, {}};
-  switch (entry.element) {
-    case TARE_HDF5_F64:
-      array.values = items_of<double>(entry, count);
-      break;
-    case TARE_HDF5_F32:
-      array.values = items_of<float>(entry, count);
-      break;
-    case TARE_HDF5_TEXT:
-      array.values = texts_of(entry, count);
-      break;
-    default:
-      array.values = items_of<std::int64_t>(entry, count);
-  }
-  return array;
-}
-
-/// Collects what the module finds. Nothing may be thrown through the module's C functions: what is, waits in `failed`.
-struct Collector {
-  const std::string& file;
-  ScalerState state;
-  std::exception_ptr failed;
-
-  template <class Body>
-  void attempt(const Body& body) {
-    if (failed) return;
-    try {
-      body();
-    } catch (...) {
-      failed = std::current_exception();
-    }
-  }
-
-  void begin(const char* schema, const char* policy) {
-    attempt([&] {
-      require_readable_schema(schema, file);
-      state.policy = policy;
-    });
-  }
-
-  void take(const tare_hdf5_entry& entry) {
-    attempt([&] {
-      const std::string_view section = entry.section;
-      StateValue value = value_of(entry);
-      if (const auto* kept = std::get_if<OpaqueJson>(&value)) {
-        json::parse(kept->text, file + ": " + entry.section + "." + entry.name, Status::corrupt);
-      }
-      StateSection& into = section == "fields"       ? state.fields
-                           : section == "params"     ? state.params
-                           : section == "statistics" ? state.statistics
-                                                     : state.other;
-      into.set(entry.name, std::move(value));
-    });
-  }
-};
-
-/// A mebibyte of zeros packs to a hundred bytes, its entry in the index included: nothing packs tighter.
-constexpr std::uint64_t most_unpacked = 16384;  // bytes from one
-
-void check(std::int32_t status, const tare_hdf5_error& error, const std::string& name) {
-  if (status == 0) return;
-  const bool is_corrupt = static_cast<Status>(status) == Status::corrupt;
-  throw Error(static_cast<Status>(status), name + ": " + error.message,
-              is_corrupt ? "Have tare write the state anew; as JSON where another program changes it." : "");
+void check(std::int32_t status, const tare_hdf5_error& error) {
+  if (status != 0) throw Error(static_cast<Status>(status), std::string("the state as HDF5: ") + error.message);
 }
 
 }  // namespace
+
+void put_hdf5_checksum(Bytes& bytes) {
+  static_assert(blank_attribute_checksum == std::string_view(TARE_HDF5_BLANK_CHECKSUM));
+  const auto at = find_attribute_checksum(bytes);
+  if (!at) throw Error(Status::internal, "the HDF5 module left no place for the checksum");
+  const std::string checksum = attribute_checksum(bytes, *at);
+  std::ranges::copy(as_bytes(checksum), bytes.begin() + static_cast<std::ptrdiff_t>(*at));
+}
 
 Bytes state_to_hdf5(const ScalerState& state, Compression compression) {
   const Entries entries(state);
@@ -263,28 +160,10 @@ Bytes state_to_hdf5(const ScalerState& state, Compression compression) {
   const auto status =
       hdf5_library().encode(schema.c_str(), state.policy.c_str(), entries.all().data(), entries.all().size(),
                             static_cast<std::int32_t>(compression), take, &bytes, &error);
-  check(status, error, "the state as HDF5");
+  check(status, error);
   if (bytes.empty()) throw std::bad_alloc();
   put_hdf5_checksum(bytes);
   return bytes;
-}
-
-ScalerState state_from_hdf5(ByteView bytes, const std::string& name) {
-  require_hdf5_checksum(bytes, name);
-  Collector collector{name, {}, nullptr};
-  const tare_hdf5_sink sink{
-      &collector,
-      [](void* context, const char* schema, const char* policy) {
-        static_cast<Collector*>(context)->begin(schema, policy);
-      },
-      [](void* context, const tare_hdf5_entry* entry) { static_cast<Collector*>(context)->take(*entry); }};
-  tare_hdf5_error error{};
-  const std::uint64_t max_bytes = std::min<std::uint64_t>(limits::max_state_bytes, bytes.size() * most_unpacked);
-  const auto status = hdf5_library().decode(bytes.data(), bytes.size(), max_bytes, &sink, &error);
-  if (collector.failed) std::rethrow_exception(collector.failed);
-  check(status, error, name);
-  normalise(collector.state);
-  return std::move(collector.state);
 }
 
 }  // namespace tare

@@ -1,10 +1,13 @@
-// The state as an HDF5 file's bytes, through libtare_hdf5.so: opened on first use, so that whoever loads libtare does
-// not get libhdf5 and its forty libraries with it.
+// The state as an HDF5 file: written through libtare_hdf5.so, opened on first use, so that whoever loads libtare does
+// not get libhdf5 and its forty libraries with it; read by lib/hdf5, whoever wrote it last.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "lib/base/bytes.hpp"
+#include "lib/base/finding.hpp"
+#include "lib/base/source.hpp"
 #include "lib/state/scaler_state.hpp"
 
 namespace tare {
@@ -14,10 +17,19 @@ enum class Compression { none, gzip, zstd };
 /// Throws `unsupported` where the module is not there or of another release, and for a state that HDF5 cannot hold.
 Bytes state_to_hdf5(const ScalerState& state, Compression compression);
 
-/// Whether these bytes begin as HDF5 files do.
-bool is_hdf5(ByteView bytes);
+/// Puts in the checksum where there is a place for it, after the module wrote the file. Throws `internal` where there
+/// is none.
+void put_hdf5_checksum(Bytes& bytes);
 
-/// `name` is for messages. Only a file that tare wrote is read, under a right checksum. Throws as state_from_json does.
-ScalerState state_from_hdf5(ByteView bytes, const std::string& name);
+/// A state out of a file, and what whoever reads it should know.
+struct LoadedState {
+  ScalerState state;
+  std::vector<Finding> findings = {};
+};
+
+/// Of any HDF5 with a state's attributes and groups. Where it has no checksum, or one that is not the file's, a finding
+/// says so: another program wrote or changed it, or it is damaged in a way that cannot be seen. Throws as
+/// state_from_json does.
+LoadedState state_from_hdf5(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

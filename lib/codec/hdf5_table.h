@@ -1,5 +1,6 @@
 /* What libtare asks of libtare_hdf5.so, as a table of C functions. The module turns entries into the bytes of an HDF5
- * file and back; files are libtare's business. Both come from one build: the table's size and `release` must agree. */
+ * file; files are libtare's business, and so is reading. Both come from one build: the table's size and `release` must
+ * agree. */
 #ifndef TARE_LIB_CODEC_HDF5_TABLE_H
 #define TARE_LIB_CODEC_HDF5_TABLE_H
 
@@ -44,21 +45,12 @@ typedef struct tare_hdf5_error {
   char message[512];
 } tare_hdf5_error;
 
-typedef struct tare_hdf5_sink {
-  void* context;
-  void (*begin)(void* context, const char* schema, const char* policy);
-  void (*entry)(void* context, const tare_hdf5_entry* entry);
-} tare_hdf5_sink;
-
 typedef struct tare_hdf5_table {
   uint64_t struct_size;
   const char* release;
   /* Calls `take` once with the file's bytes. Returns a status as tare.h numbers it. */
   int32_t (*encode)(const char* schema, const char* policy, const tare_hdf5_entry* entries, uint64_t count,
                     int32_t compression, void (*take)(void* context, const void* bytes, uint64_t size), void* context,
-                    tare_hdf5_error* error);
-  /* Calls the sink for what the file holds. `max_bytes` bounds what all values together may take once unpacked. */
-  int32_t (*decode)(const void* bytes, uint64_t size, uint64_t max_bytes, const tare_hdf5_sink* sink,
                     tare_hdf5_error* error);
 } tare_hdf5_table;
 

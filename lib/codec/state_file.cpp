@@ -6,14 +6,12 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/source.hpp"
-#include "lib/codec/hdf5_checksum.hpp"
 #include "lib/codec/new_file.hpp"
+#include "lib/hdf5/superblock.hpp"
 #include "lib/state/fp8_policy.hpp"
 
 namespace tare {
 namespace {
-
-constexpr std::uint64_t first_bytes = 512;  ///< enough to tell HDF5 by
 
 template <class Choice>
 using Words = std::initializer_list<std::pair<std::string_view, Choice>>;
@@ -40,13 +38,16 @@ bool begins_as_json(std::string_view text) {
   return at != std::string_view::npos && text[at] == '{';
 }
 
-Bytes read_whole(const std::string& path) {
-  const FileSource file(path);
-  if (file.size() > limits::max_state_bytes) {
-    throw Error(Status::corrupt,
-                path + ": " + std::to_string(file.size()) + " bytes are too many for a scaler's state");
-  }
-  return file.read(Span{0, file.size()});
+std::shared_ptr<const Source> open_state(const std::string& path) {
+  auto file = std::make_shared<FileSource>(path);
+  if (file->size() <= limits::max_state_bytes) return file;
+  throw Error(Status::corrupt, path + ": " + std::to_string(file->size()) + " bytes are too many for a scaler's state");
+}
+
+std::string require_json(const Source& file) {
+  const Bytes bytes = file.read({0, file.size()});
+  if (begins_as_json(as_text(bytes))) return std::string(as_text(bytes));
+  throw Error(Status::corrupt, file.name() + ": neither JSON nor HDF5", "For a checkpoint, use tare_checkpoint_state.");
 }
 
 }  // namespace
@@ -71,41 +72,28 @@ bool is_hdf5_name(std::string_view path) {
   return path.ends_with(".h5") || path.ends_with(".hdf5");
 }
 
-bool is_hdf5_state(const std::string& path) {
-  try {
-    const FileSource file(path);
-    if (file.size() > limits::max_state_bytes || !is_hdf5(file.read({0, std::min(file.size(), first_bytes)})))
-      return false;
-    require_hdf5_checksum(file.read({0, file.size()}), path);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
+LoadedState read_state_file(const std::string& path) {
+  const auto file = open_state(path);
+  if (has_hdf5_behind(*file)) return state_from_hdf5(file);
+  return {state_from_json(require_json(*file), path)};
 }
 
-ScalerState read_state_file(const std::string& path) {
-  const Bytes bytes = read_whole(path);
-  if (is_hdf5(bytes)) return state_from_hdf5(bytes, path);
-  if (begins_as_json(as_text(bytes))) return state_from_json(as_text(bytes), path);
-  throw Error(Status::corrupt, path + ": neither JSON nor HDF5", "For a checkpoint, use tare_checkpoint_state.");
-}
-
-ScalerState read_fp8_state_file(const std::string& path) {
-  const Bytes bytes = read_whole(path);
-  if (!begins_as_json(as_text(bytes))) return read_state_file(path);
-  std::vector<NamedState> states = states_from_json(as_text(bytes), path);
-  if (states.size() == 1) return std::move(states.front().state);
+LoadedState read_fp8_state_file(const std::string& path) {
+  const auto file = open_state(path);
+  if (has_hdf5_behind(*file)) return state_from_hdf5(file);
+  std::vector<NamedState> states = states_from_json(require_json(*file), path);
+  if (states.size() == 1) return {std::move(states.front().state)};
   std::erase_if(states, [](const NamedState& named) { return find_fp8_policy(named.state.policy) == nullptr; });
-  if (states.size() == 1) return std::move(states.front().state);
+  if (states.size() == 1) return {std::move(states.front().state)};
   throw Error(Status::refused,
               path + ": holds " + (states.empty() ? "no" : std::to_string(states.size())) + " FP8 states",
               "tare inspect CHECKPOINT --layer GLOB --save STATE.json saves that of layers that are alike");
 }
 
 std::vector<NamedState> read_states_file(const std::string& path) {
-  const Bytes bytes = read_whole(path);
-  if (begins_as_json(as_text(bytes))) return states_from_json(as_text(bytes), path);
-  return {{"", read_state_file(path)}};
+  const auto file = open_state(path);
+  if (has_hdf5_behind(*file)) return {{"", state_from_hdf5(file).state}};
+  return states_from_json(require_json(*file), path);
 }
 
 void write_states_file(std::span<const NamedState> states, const std::string& path) {

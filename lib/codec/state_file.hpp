@@ -24,15 +24,13 @@ StateFileOptions parse_state_file_options(const char* text);
 
 /// Does the name say that a state in it is HDF5: .h5, .hdf5?
 bool is_hdf5_name(std::string_view path);
-/// Is `path` a file in HDF5 that tare wrote? No, where it cannot be read.
-bool is_hdf5_state(const std::string& path);
 
 /// Reads either kind, by content. Throws `io`, `corrupt`, `unsupported` or `mismatch`.
-ScalerState read_state_file(const std::string& path);
+LoadedState read_state_file(const std::string& path);
 
 /// The FP8 state in a file of one state or several. Throws as read_state_file does, and `refused` where several hold
 /// none, or more than one.
-ScalerState read_fp8_state_file(const std::string& path);
+LoadedState read_fp8_state_file(const std::string& path);
 
 /// Several states, or a single one without a name. Throws as read_state_file does.
 std::vector<NamedState> read_states_file(const std::string& path);

@@ -53,11 +53,23 @@ Bytes Hdf5File::read(std::uint64_t address, std::uint64_t size) {
   return bytes;
 }
 
+void Hdf5File::count(std::uint64_t size) {
+  taken_ += size;
+  if (taken_ > source_->size() + free_bytes) fail("its parts refer to the same blocks over and over");
+  source_->budget()->take_steps(steps_a_block + size);
+}
+
+Bytes Hdf5File::read_values(std::uint64_t address, std::uint64_t size) {
+  if (size > left(address)) {
+    throw Hdf5NotRead{fmt::format("{} bytes of data at offset {}, beyond the end of the file", size, offset(address))};
+  }
+  count(size);
+  return source_->read({offset(address), size});
+}
+
 Bytes Hdf5File::look(std::uint64_t address, std::uint64_t size) {
   if (size > max_block) fail(fmt::format("metadata of {} bytes at address {}", size, address));
-  taken_ += size;
-  if (taken_ > source_->size() + free_bytes) fail("its metadata refer to the same blocks over and over");
-  source_->budget()->take_steps(steps_a_block + size);
+  count(size);
   if (size > left(address)) {
     fail(fmt::format("{} bytes of metadata at address {} pass the end of the file", size, address));
   }
@@ -90,9 +102,11 @@ void Hdf5File::fail(const std::string& problem) const {
 
 void Hdf5File::require_checksum(ByteView block, std::uint64_t address, std::string_view what) const {
   const ByteView covered = block.first(block.size() - checksum_size);
-  if (hdf5_checksum(covered) != load_le<std::uint32_t>(block.data() + covered.size())) {
-    fail(fmt::format("the checksum of the {} at offset {} is wrong", what, offset(address)));
-  }
+  if (hdf5_checksum(covered) != load_le<std::uint32_t>(block.data() + covered.size())) fail_checksum(what, address);
+}
+
+void Hdf5File::fail_checksum(std::string_view what, std::uint64_t address) const {
+  fail(fmt::format("the checksum of the {} at offset {} is wrong", what, offset(address)));
 }
 
 void Hdf5File::warn(std::string_view code, std::string message, std::string path) {

@@ -61,6 +61,9 @@ class Hdf5File {
   [[nodiscard]] Bytes read(std::uint64_t address, std::uint64_t size);
   /// The same, of bytes of which some may mean nothing: those that do are for the caller to note.
   [[nodiscard]] Bytes look(std::uint64_t address, std::uint64_t size);
+  /// Bytes of values, which may be many. Throws Hdf5NotRead where they pass the end of the file, `corrupt` where all
+  /// values together are more than the file: then they stand where others do.
+  [[nodiscard]] Bytes read_values(std::uint64_t address, std::uint64_t size);
   /// Bytes that mean something: what of them lies in the file.
   void note(std::uint64_t address, std::uint64_t size);
 
@@ -71,6 +74,7 @@ class Hdf5File {
   [[noreturn]] void fail(const std::string& problem) const;
   /// The last four bytes of a block are its checksum. Throws `corrupt` where it is wrong.
   void require_checksum(ByteView block, std::uint64_t address, std::string_view what) const;
+  [[noreturn]] void fail_checksum(std::string_view what, std::uint64_t address) const;
 
   /// What is wrong and does not keep the rest from being read; after a few no more are told. `path` may be empty.
   void warn(std::string_view code, std::string message, std::string path = {});
@@ -84,6 +88,7 @@ class Hdf5File {
     Bytes bytes;
   };
   const Bytes& page(std::uint64_t number);
+  void count(std::uint64_t size);
 
   std::shared_ptr<const Source> source_;
   std::uint64_t base_ = 0;

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_set>
 
+#include "lib/base/keyed_hash.hpp"
+#include "lib/hdf5/btree2.hpp"
+#include "lib/hdf5/fractal_heap.hpp"
 #include "lib/hdf5/heap.hpp"
 
 namespace tare {
@@ -96,9 +100,7 @@ class SymbolTables {
   std::vector<Hdf5Link> links_;
 };
 
-}  // namespace
-
-Hdf5Link read_hdf5_link(ByteView message) {
+Hdf5Link read_link(ByteView message) {
   constexpr std::uint64_t hard = 0;
   constexpr std::uint64_t soft = 1;
   constexpr std::uint64_t external = 64;
@@ -106,10 +108,10 @@ Hdf5Link read_hdf5_link(ByteView message) {
   fields.skip(1);
   const std::uint64_t flags = fields.number(1);
   const std::uint64_t type = (flags & 8) != 0 ? fields.number(1) : hard;
-  fields.skip((flags & 4) != 0 ? 8 : 0);
+  Hdf5Link link;
+  if ((flags & 4) != 0) link.order = fields.number(8);
   fields.skip((flags & 16) != 0 ? 1 : 0);
   const std::uint64_t length = fields.number(std::size_t{1} << (flags & 3));
-  Hdf5Link link;
   link.name = as_text(fields.take(length));
   if (type == hard) {
     link.header = fields.address();
@@ -118,6 +120,43 @@ Hdf5Link read_hdf5_link(ByteView message) {
   }
   return link;
 }
+
+/// More links than a header holds: they lie in a fractal heap, and B-trees by name and by order say where. Both are
+/// followed, as readers go by the one or the other.
+void read_many_links(Hdf5File& file, ByteView link_info, std::vector<Hdf5Link>& links) {
+  constexpr std::uint64_t has_next_order = 1;
+  constexpr std::uint64_t has_order_index = 2;
+  Hdf5Fields fields(link_info, "link info message");
+  fields.skip(1);
+  const std::uint64_t flags = fields.number(1);
+  fields.skip((flags & has_next_order) != 0 ? 8 : 0);
+  const std::uint64_t address = fields.address();
+  if (address == hdf5_no_address) return;
+  struct Index {
+    Hdf5RecordType type;
+    std::uint64_t key_size;  ///< a hash of the name, the order
+    std::uint64_t address;
+  };
+  const Index by_name{Hdf5RecordType::link_by_name, 4, fields.address()};
+  const bool has_order = (flags & has_order_index) != 0;
+  const Index by_order{Hdf5RecordType::link_by_order, 8, has_order ? fields.address() : hdf5_no_address};
+  Hdf5FractalHeap heap(file, address);
+  std::unordered_set<std::string, KeyedHash> seen;  // ids
+  for (const Index& index : {by_order, by_name}) {
+    if (index.address == hdf5_no_address) continue;
+    const Hdf5Records records = read_hdf5_records(file, index.address, index.type);
+    for (std::size_t i = 0; i < records.count(); ++i) {
+      Hdf5Fields record(records.at(i), "B-tree");
+      record.skip(index.key_size);
+      const ByteView id = record.take(heap.id_size());
+      file.source().budget()->take_memory(sizeof(Hdf5Link) + 2 * sizeof(std::string));
+      if (seen.emplace(as_text(id)).second) links.push_back(read_link(heap.object(id)));
+    }
+  }
+  if (!has_order) std::ranges::sort(links, {}, &Hdf5Link::name);
+}
+
+}  // namespace
 
 bool is_hdf5_group(const Hdf5Header& header) {
   return header.find(Hdf5MessageType::symbol_table) != nullptr || header.find(Hdf5MessageType::link_info) != nullptr ||
@@ -133,12 +172,9 @@ std::vector<Hdf5Link> read_hdf5_links(Hdf5File& file, const Hdf5Header& header, 
       const Hdf5LocalHeap names(file, fields.address());
       for (Hdf5Link& link : SymbolTables(file, names, path).read(tree)) links.push_back(std::move(link));
     } else if (message.type == Hdf5MessageType::link) {
-      links.push_back(read_hdf5_link(header.data(message)));
+      links.push_back(read_link(header.data(message)));
     } else if (message.type == Hdf5MessageType::link_info) {
-      Hdf5Fields fields(header.data(message), "link info message");
-      fields.skip(1);
-      fields.skip((fields.number(1) & 1) != 0 ? 8 : 0);
-      if (fields.address() != hdf5_no_address) throw Hdf5NotRead{"a group that keeps its links in a fractal heap"};
+      read_many_links(file, header.data(message), links);
     }
   }
   return links;

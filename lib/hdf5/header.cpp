@@ -126,6 +126,13 @@ const Hdf5Message* Hdf5Header::find(Hdf5MessageType type) const {
   return found == messages.end() ? nullptr : &*found;
 }
 
+const Hdf5Message& Hdf5Header::require(Hdf5MessageType type, std::string_view what) const {
+  const Hdf5Message* message = find(type);
+  if (message == nullptr) throw Hdf5NotRead{fmt::format("a dataset without {}", what)};
+  if (message->is_shared) throw Hdf5NotRead{fmt::format("a dataset whose {} stands elsewhere", what)};
+  return *message;
+}
+
 Hdf5Header read_hdf5_header(Hdf5File& file, std::uint64_t address) {
   return HeaderReader(file, address).read();
 }

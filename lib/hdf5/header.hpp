@@ -49,6 +49,8 @@ struct Hdf5Header {
   }
   /// The first message of that type, or null.
   [[nodiscard]] const Hdf5Message* find(Hdf5MessageType type) const;
+  /// Of a dataset, `what` in words. Throws Hdf5NotRead where it has none of its own.
+  [[nodiscard]] const Hdf5Message& require(Hdf5MessageType type, std::string_view what) const;
 };
 
 /// Throws Hdf5NotRead for what is no header, `corrupt` where a checksum is wrong. A continuation that was there before

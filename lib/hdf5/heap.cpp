@@ -47,6 +47,16 @@ class GlobalHeap {
   std::uint64_t at_ = head_size;
 };
 
+Span text_in(Span object, const Hdf5HeapId& id) {
+  if (id.length <= object.size) return {object.offset, id.length};
+  throw Hdf5NotRead{fmt::format("a text that says it is {} bytes long stands in {}", id.length, object.size)};
+}
+
+[[noreturn]] void throw_missing(const Hdf5File& file, const Hdf5HeapId& id) {
+  throw Hdf5NotRead{
+      fmt::format("a text that is not in its heap (object {} at offset {})", id.number, file.offset(id.heap))};
+}
+
 }  // namespace
 
 Hdf5LocalHeap::Hdf5LocalHeap(Hdf5File& file, std::uint64_t address) : file_(file) {
@@ -91,12 +101,18 @@ Span find_hdf5_global(Hdf5File& file, const Hdf5HeapId& id) {
   if (id.length == 0) return {};
   GlobalHeap heap(file, id.heap);
   while (const auto object = heap.next()) {
-    if (object->number != id.number) continue;
-    if (id.length <= object->place.size) return {object->place.offset, id.length};
-    throw Hdf5NotRead{fmt::format("a text that says it is {} bytes long stands in {}", id.length, object->place.size)};
+    if (object->number == id.number) return text_in(object->place, id);
   }
-  throw Hdf5NotRead{
-      fmt::format("a text that is not in its heap (object {} at offset {})", id.number, file.offset(id.heap))};
+  throw_missing(file, id);
+}
+
+Span Hdf5GlobalHeaps::find(const Hdf5HeapId& id) {
+  if (id.length == 0) return {};
+  if (!heaps_.contains(id.heap)) heaps_.emplace(id.heap, read_hdf5_global_heap(file_, id.heap));
+  const auto& objects = heaps_.at(id.heap);
+  const auto object = objects.find(id.number);
+  if (object == objects.end()) throw_missing(file_, id);
+  return text_in(object->second, id);
 }
 
 std::unordered_map<std::uint64_t, Span> read_hdf5_global_heap(Hdf5File& file, std::uint64_t address) {

@@ -37,6 +37,18 @@ Hdf5HeapId read_hdf5_heap_id(ByteView element);
 /// there is none.
 Span find_hdf5_global(Hdf5File& file, const Hdf5HeapId& id);
 
+/// Where objects of global heaps stand, for whoever asks for many: each heap is read once.
+class Hdf5GlobalHeaps {
+ public:
+  explicit Hdf5GlobalHeaps(Hdf5File& file) : file_(file) {}
+  /// As find_hdf5_global.
+  [[nodiscard]] Span find(const Hdf5HeapId& id);
+
+ private:
+  Hdf5File& file_;
+  std::unordered_map<std::uint64_t, std::unordered_map<std::uint64_t, Span>> heaps_;  ///< by address
+};
+
 /// All objects of a global heap by their numbers, by address.
 std::unordered_map<std::uint64_t, Span> read_hdf5_global_heap(Hdf5File& file, std::uint64_t address);
 

@@ -68,6 +68,30 @@ Hdf5Type number(std::string_view name, std::uint64_t size, std::endian order) {
   return {element.size == 0 ? Hdf5Type::Form::other : Hdf5Type::Form::number, element, order, size, "odd number"};
 }
 
+struct Sizes {
+  std::vector<std::uint64_t> now, largest;
+};
+
+Sizes read_sizes(ByteView message) {
+  constexpr std::uint64_t max_dimensions = 32;
+  constexpr std::uint64_t null_space = 2;
+  constexpr std::uint64_t says_largest = 1;
+  Hdf5Fields fields(message, "dataspace");
+  const std::uint64_t version = fields.number(1);
+  const std::uint64_t count = fields.number(1);
+  const std::uint64_t flags = fields.number(1);
+  const std::uint64_t type = fields.number(1);
+  if (version == 1) fields.skip(4);
+  if (version == 2 && type == null_space) throw Hdf5NotRead{"it has no elements, not even a shape"};
+  if (version < 1 || version > 2 || count > max_dimensions) throw Hdf5NotRead{"its dataspace makes no sense"};
+  Sizes sizes;
+  for (std::uint64_t i = 0; i < count; ++i) sizes.now.push_back(fields.length());
+  sizes.largest = sizes.now;
+  if ((flags & says_largest) == 0) return sizes;
+  for (std::uint64_t& size : sizes.largest) size = fields.length();
+  return sizes;
+}
+
 }  // namespace
 
 Hdf5Type read_hdf5_type(ByteView message) {
@@ -99,25 +123,18 @@ Hdf5Type read_hdf5_type(ByteView message) {
 }
 
 std::vector<std::int64_t> read_hdf5_shape(ByteView message) {
-  constexpr std::uint64_t max_dimensions = 32;
-  constexpr std::uint64_t null_space = 2;
-  Hdf5Fields fields(message, "dataspace");
-  const std::uint64_t version = fields.number(1);
-  const std::uint64_t count = fields.number(1);
-  fields.skip(1);
-  const std::uint64_t type = fields.number(1);
-  if (version == 1) fields.skip(4);
-  if (version == 2 && type == null_space) throw Hdf5NotRead{"it has no elements, not even a shape"};
-  if (version < 1 || version > 2 || count > max_dimensions) throw Hdf5NotRead{"its dataspace makes no sense"};
   std::vector<std::int64_t> shape;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t size = fields.length();
+  for (const std::uint64_t size : read_sizes(message).now) {
     if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
       throw Hdf5NotRead{fmt::format("a dimension of {} elements", size)};
     }
     shape.push_back(static_cast<std::int64_t>(size));
   }
   return shape;
+}
+
+std::vector<std::uint64_t> read_hdf5_largest_shape(ByteView message) {
+  return read_sizes(message).largest;
 }
 
 }  // namespace tare

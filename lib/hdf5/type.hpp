@@ -32,5 +32,7 @@ Hdf5Type read_hdf5_type(ByteView message);
 /// The dimensions; empty for a scalar. Throws Hdf5NotRead for a dataspace of nothing, or of more dimensions than HDF5
 /// allows.
 std::vector<std::int64_t> read_hdf5_shape(ByteView message);
+/// What the dimensions may grow to; the largest number for one without an end. Throws as read_hdf5_shape does.
+std::vector<std::uint64_t> read_hdf5_largest_shape(ByteView message);
 
 }  // namespace tare

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
+#include "lib/codec/hdf5.hpp"
 #include "lib/edit/open_settled.hpp"
 #include "lib/edit/plan.hpp"
 #include "lib/state/convert.hpp"
@@ -30,8 +31,8 @@ struct Migration {
 
 /// The state that `path` holds: one of tare's own state files (JSON, HDF5), or the scaler of a checkpoint, that at `at`
 /// where there are several. Throws what open_finished (which looks for transactions by `scope_of`) and choosing throw,
-/// and `unsupported` for a state that no rule runs.
-ScalerState migration_source(const std::string& path, const std::optional<std::string>& at, const ScopeOf& scope_of);
+/// and `unsupported` for a state that no rule runs. Findings are those of a state file alone.
+LoadedState migration_source(const std::string& path, const std::optional<std::string>& at, const ScopeOf& scope_of);
 
 struct IntoRequest {
   StateSection given;             ///< as ConversionTarget has it

@@ -10,7 +10,7 @@ namespace tare {
 namespace {
 
 /// tare's own files are told by their content: a checkpoint may be JSON or HDF5 too.
-std::optional<ScalerState> own_state(const std::string& path) {
+std::optional<LoadedState> own_state(const std::string& path) {
   if (local_files().type(path) != FileType::file) return std::nullopt;
   try {
     return read_state_file(path);
@@ -22,10 +22,10 @@ std::optional<ScalerState> own_state(const std::string& path) {
 
 }  // namespace
 
-ScalerState migration_source(const std::string& path, const std::optional<std::string>& at, const ScopeOf& scope_of) {
+LoadedState migration_source(const std::string& path, const std::optional<std::string>& at, const ScopeOf& scope_of) {
   if (auto state = own_state(path)) return *std::move(state);
   const Checkpoint checkpoint = open_finished(path, {}, scope_of);
-  return to_state(chosen_scalers(checkpoint, {.at = at, .ways = "--at PLACE"}).front()->state());
+  return {to_state(chosen_scalers(checkpoint, {.at = at, .ways = "--at PLACE"}).front()->state())};
 }
 
 }  // namespace tare

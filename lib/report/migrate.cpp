@@ -55,6 +55,13 @@ Json configured_json(const Configured& configured) {
 
 }  // namespace
 
+std::string findings_json(const std::vector<Finding>& findings) {
+  Members members;
+  members.add("schema", "tare.findings/1");
+  members.add("findings", report::list_of(findings, report::finding));
+  return report::text_of(members.take());
+}
+
 std::string conversion_json(const Conversion& conversion) {
   Members members;
   members.add("schema", "tare.conversion/1");

@@ -30,6 +30,9 @@ std::string inspect_json(const Checkpoint& checkpoint, const std::optional<Pendi
 std::string edit_json(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt);
 
 /// "tare.conversion/1": what became of every value of a state that changed its policy.
+/// "tare.findings/1".
+std::string findings_json(const std::vector<Finding>& findings);
+
 std::string conversion_json(const Conversion& conversion);
 
 /// Where a migration went.

@@ -84,6 +84,8 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
                               tare_state_write(state, nullptr, nullptr, &error),
                               tare_state_from_json(nullptr, "{}", 2, &error),
                               tare_state_from_json(&made, nullptr, 2, &error),
+                              tare_state_findings(nullptr, state, &error),
+                              tare_state_findings(&text, nullptr, &error),
                               tare_state_to_json(nullptr, state, &error),
                               tare_state_to_json(&text, nullptr, &error),
                               tare_state_kind(nullptr, state, "scale", &error),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Opens states that tare wrote as HDF5 with h5py and h5dump, and compares every value. Shows that tare takes no file of
-h5py's, and one whose values were changed only under a right checksum.
+"""Opens states that tare wrote as HDF5 with h5py and h5dump, and compares every value; and reads with tare what h5py wrote or
+changed, which it tells to be another's.
 
     hdf5_readers.py LIBTARE REPOSITORY          exit 77 where h5py or h5dump is not installed
 """
@@ -118,12 +118,16 @@ def unpacked(dataset):
     return numpy.concatenate(rows)[: dataset.shape[0]]
 
 
-def refusal(path):
-    try:
-        tare.State.read(str(path))
-    except tare.TareError as error:
-        return str(error).splitlines()[0].split(": ", 1)[1]
-    return None
+def told(path):
+    """What tare says of a state that it reads."""
+    handle, text = ctypes.c_void_p(), ctypes.c_void_p()
+    compare("tare_state_read", tare._library.tare_state_read(ctypes.byref(handle), str(path).encode(), None), 0)
+    compare("tare_state_findings", tare._library.tare_state_findings(ctypes.byref(text), handle, None), 0)
+    tare._library.tare_text_data.restype = ctypes.c_char_p
+    findings = json.loads(tare._library.tare_text_data(text))["findings"]
+    tare._library.tare_text_destroy(text)
+    tare._library.tare_state_destroy(handle)
+    return [finding["code"] for finding in findings]
 
 
 def seal(path):
@@ -136,12 +140,13 @@ def seal(path):
 
 
 def h5py_file(folder):
-    """What looks like a state, but was not written by tare."""
+    """A state that h5py alone wrote."""
     path = folder / "h5py.h5"
     with h5py.File(path, "w") as file:
         file.attrs.update(schema=numpy.bytes_("tare.state/1"), policy="torch")
         file.create_group("fields").update(scale=1024.0)
-    compare("h5py's file", refusal(path), "no checksum: it was not written by tare, or changed since")
+    compare("h5py's file", told(path), ["checksum-differs"])
+    compare("h5py's scale", json.loads(tare.State.read(str(path)).json())["fields"]["scale"], 1024.0)
 
 
 def history_state(folder, history, names):
@@ -158,9 +163,9 @@ def history_state(folder, history, names):
     with path.open("r+b") as file:
         file.seek(begin)
         file.write(history.tobytes())
-    compare("a changed file", refusal(path), "the checksum is not that of the file: it was cut off, damaged or changed by "
-                                             "another program")
+    compare("a changed file", told(path), ["checksum-differs"])
     seal(path)
+    compare("a sealed file", told(path), [])
     return tare.State.read(str(path))
 
 

@@ -54,6 +54,7 @@ TEST_CASE("a failed allocation in a question to a state is status 3 and loses no
   });
   fail_everywhere("text", text_of([&](tare_text** out) { return tare_state_text(out, state, "window_list", &error); }));
   fail_everywhere("key", text_of([&](tare_text** out) { return tare_state_key(out, state, 2, &error); }));
+  fail_everywhere("findings", text_of([&](tare_text** out) { return tare_state_findings(out, state, &error); }));
   fail_everywhere("count", [&] {
     uint64_t count = 0;
     return tare_state_count(&count, state, &error);

@@ -3,7 +3,7 @@
 
     hand_over.py --tare BINARY --remote BINARY --module LIBRARY --corpus FOLDER
 
-Only URLs and states in HDF5 need tare-remote; a checkpoint in HDF5 does not. Where tare-remote is missing, may not run, or
+Only URLs and writing states in HDF5 need tare-remote; reading HDF5 does not. Where tare-remote is missing, may not run, or
 lacks what its loader looks for, the answer is exit 3 with a sentence, never the loader's own exit code.
 """
 import argparse
@@ -60,6 +60,9 @@ class Installation:
         self.scaler = options.corpus.resolve() / "torch/scaler-file-t2.15/scaler.pt"
         shutil.copy(options.hdf5, self.folder / "weights.h5")
         shutil.copy(options.hdf5, self.folder / "weights.hdf5")
+        self.state = self.folder / "made.h5"  # before anything is broken
+        saved = self("inspect", self.scaler, "--save", self.state)
+        assert saved.code == DONE, saved
 
     def __call__(self, *words):
         return self.tare(*words, folder=self.folder)
@@ -76,6 +79,13 @@ def alone(here):
             yield here("attest", name)
     answer = here("edit", URL, "scale=1", "--yes")
     if answer.code != 4:
+        yield answer
+    for words in (("migrate", here.state, "--to", "torch", "-o", "alone.pt", "--force"), ("inspect", here.state)):
+        answer = here(*words)
+        if answer.code != DONE or "checksum" in answer.reason:
+            yield answer
+    answer = here("diff", here.scaler, "alone.pt")
+    if answer.code != DONE:
         yield answer
 
 

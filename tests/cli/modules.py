@@ -172,7 +172,7 @@ def nothing_installed(here):
     here.own("libtare_hdf5.so").unlink()
     here.require_refused("libtare_hdf5.so cannot be opened: there is no", "inspect", here.checkpoint, "--save", here.fresh())
     here.own("tare-remote").unlink()
-    here.require_refused("tare-remote, which reads and writes states in HDF5, cannot be run: there is no", "inspect", here.checkpoint, "--save", here.fresh())
+    here.require_refused("tare-remote, which writes states in HDF5, cannot be run: there is no", "inspect", here.checkpoint, "--save", here.fresh())
     here.require_refused("tare-remote, which reads URLs, cannot be run: there is no", "inspect", "http://127.0.0.1:9/x.pt")
 
 

@@ -31,10 +31,12 @@ run_target() {
   local bombs="$build/bombs/$1"
   mkdir -p "$build/corpus/$1"
   "$python" tests/bounds/seeds.py "$1" "$bombs"
+  local seeds=("tests/fuzz/seeds/$1")
+  [ "$1" != state_hdf5 ] || seeds+=(tests/data/states)  # of h5py and h5repack
   ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=32" "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" \
     -max_len=16384 -timeout=20 -rss_limit_mb="$RSS_MIB" -malloc_limit_mb="$MALLOC_MIB" \
     -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix="$build/" \
-    "$build/corpus/$1" "tests/fuzz/seeds/$1" "$bombs"
+    "$build/corpus/$1" "${seeds[@]}" "$bombs"
 }
 
 # New files each time; what passed wrongly is kept.

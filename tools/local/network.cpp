@@ -32,9 +32,6 @@ char** kept_arguments = nullptr;
   throw Error(Status::io, fmt::format("tare-remote, which {}, cannot be run: {}", what, reason), instead);
 }
 
-constexpr const char* keeps_hdf5 = "reads and writes states in HDF5";
-constexpr const char* json_instead = "install all of tare and what tare-remote needs, or keep the state as .json";
-
 }  // namespace
 
 void keep_arguments(char** arguments) {
@@ -47,11 +44,8 @@ void reach(const std::string& path) {
 }
 
 void reach_output(const std::string& path) {
-  if (is_hdf5_name(path)) hand_over(keeps_hdf5, json_instead);
-}
-
-void reach_state(const std::string& path) {
-  if (is_hdf5_state(path)) hand_over(keeps_hdf5, json_instead);
+  if (!is_hdf5_name(path)) return;
+  hand_over("writes states in HDF5", "install all of tare and what tare-remote needs, or keep the state as .json");
 }
 
 const Files& files_of(const std::string& path) {

@@ -9,7 +9,6 @@
 void keep_arguments(char**) {}
 void reach(const std::string&) {}
 void reach_output(const std::string&) {}
-void reach_state(const std::string&) {}
 
 const tare::Files& files_of(const std::string& path) {
   if (!tare::is_url(path)) return tare::local_files();

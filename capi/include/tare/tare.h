@@ -353,9 +353,13 @@ TARE_API int32_t tare_fp8_load(tare_fp8* fp8, const tare_state* state, tare_stre
 
 /* ---- state ----------------------------------------------------------------------------------------------- */
 
-/* Reads tare's own JSON or HDF5, or lerobot's scaler_state.json, by content. *out is owned. HDF5 is read as tare wrote
- * it: what another program is to change is kept as JSON. */
+/* Reads tare's own JSON or HDF5, or lerobot's scaler_state.json, by content. *out is owned. HDF5 needs no libhdf5
+ * for that, and may have been written or changed by another program (h5py, h5repack): tare_state_findings says so. */
 TARE_API int32_t tare_state_read(tare_state** out, const char* path, tare_error* error);
+
+/* What whoever read the state from a file should know, as JSON "tare.findings/1": code "checksum-differs" where an HDF5
+ * file has no checksum of tare's, or one that is not that of its bytes. *out is owned. */
+TARE_API int32_t tare_state_findings(tare_text** out, const tare_state* state, tare_error* error);
 
 /* Writes by the path's ending (.json, .h5, .hdf5); the file appears whole or not at all. `options_json` may be NULL:
  * {"compression":"gzip"|"zstd"|"none"} for HDF5, {"shape":"tare"|"lerobot"} for JSON; the first is the default. An

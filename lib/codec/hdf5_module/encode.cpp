@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lib/codec/hdf5_module/format.hpp"
+#include "lib/codec/hdf5_name.hpp"
 
 namespace tare::hdf5 {
 namespace {
@@ -11,6 +12,26 @@ namespace {
 constexpr std::uint64_t pack_from_bytes = 16384;  // smaller arrays gain nothing from filters
 constexpr unsigned zstd_level = 1;
 constexpr unsigned gzip_level = 4;
+
+/// In memory and in the file. REQUIRES: not TARE_HDF5_NULL.
+Handle type_of(std::int32_t element, std::uint64_t width) {
+  if (element == TARE_HDF5_I64) return {H5Tcopy(H5T_STD_I64LE), H5Tclose, "make a type"};
+  if (element == TARE_HDF5_F64) return {H5Tcopy(H5T_IEEE_F64LE), H5Tclose, "make a type"};
+  if (element == TARE_HDF5_F32) return {H5Tcopy(H5T_IEEE_F32LE), H5Tclose, "make a type"};
+  if (element == TARE_HDF5_BOOL) {  // as h5py writes and reads a bool
+    Handle type(H5Tenum_create(H5T_STD_I8LE), H5Tclose, "make a type");
+    constexpr signed char no = 0;
+    constexpr signed char yes = 1;
+    check(H5Tenum_insert(type, "FALSE", &no), "make a type");
+    check(H5Tenum_insert(type, "TRUE", &yes), "make a type");
+    return type;
+  }
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "make a type");
+  check(H5Tset_size(type, width == 0 ? 1 : width), "make a text type");
+  check(H5Tset_strpad(type, H5T_STR_NULLPAD), "make a text type");
+  check(H5Tset_cset(type, H5T_CSET_UTF8), "make a text type");
+  return type;
+}
 
 void write_attribute(hid_t object, const char* name, std::string_view text) {
   const Handle type = type_of(TARE_HDF5_TEXT, text.size());

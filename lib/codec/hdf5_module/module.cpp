@@ -54,12 +54,7 @@ std::int32_t encode_entries(const char* schema, const char* policy, const tare_h
   });
 }
 
-std::int32_t decode_bytes(const void* bytes, std::uint64_t size, std::uint64_t max_bytes, const tare_hdf5_sink* sink,
-                          tare_hdf5_error* error) {
-  return guarded(error, [&] { decode(bytes, size, max_bytes, *sink); });
-}
-
-constexpr tare_hdf5_table table{sizeof(tare_hdf5_table), TARE_RELEASE, encode_entries, decode_bytes};
+constexpr tare_hdf5_table table{sizeof(tare_hdf5_table), TARE_RELEASE, encode_entries};
 
 }  // namespace
 }  // namespace tare::hdf5

@@ -18,13 +18,6 @@ Hdf5Layout require_in_one(const Hdf5Layout& layout) {
   return layout;
 }
 
-const Hdf5Message& require_message(const Hdf5Header& header, Hdf5MessageType type, std::string_view what) {
-  const Hdf5Message* message = header.find(type);
-  if (message == nullptr) throw Hdf5NotRead{fmt::format("a dataset without {}", what)};
-  if (message->is_shared) throw Hdf5NotRead{fmt::format("a dataset whose {} stands elsewhere", what)};
-  return *message;
-}
-
 /// Keras says in an attribute what it stored as bytes without a type.
 ElementType element_of(const Hdf5Type& type, Hdf5File& file, const Hdf5Header& header,
                        const std::vector<Hdf5Attribute>& attributes) {
@@ -60,26 +53,12 @@ Hdf5Dataset in_header(const Hdf5File& file, const Hdf5Header& header, const Hdf5
 
 }  // namespace
 
-bool is_hdf5_dataset(const Hdf5Header& header) {
-  return header.find(Hdf5MessageType::layout) != nullptr || header.find(Hdf5MessageType::dataspace) != nullptr;
-}
-
-bool is_hdf5_null(const Hdf5Header& header) {
-  constexpr std::uint64_t null_space = 2;
-  const Hdf5Message* message = header.find(Hdf5MessageType::dataspace);
-  if (message == nullptr || message->is_shared) return false;
-  Hdf5Fields fields(header.data(*message), "dataspace");
-  if (fields.number(1) != 2) return false;
-  fields.skip(2);
-  return fields.number(1) == null_space;
-}
-
 std::optional<std::string> hdf5_dataset_text(Hdf5File& file, const Hdf5Header& header) {
-  const Hdf5Type type = read_hdf5_type(header.data(require_message(header, Hdf5MessageType::datatype, "datatype")));
+  const Hdf5Type type = read_hdf5_type(header.data(header.require(Hdf5MessageType::datatype, "datatype")));
   if (type.form != Hdf5Type::Form::text || type.size > limits::max_text_value_bytes) return std::nullopt;
-  const Hdf5Message& space = require_message(header, Hdf5MessageType::dataspace, "dataspace");
+  const Hdf5Message& space = header.require(Hdf5MessageType::dataspace, "dataspace");
   if (!read_hdf5_shape(header.data(space)).empty()) return std::nullopt;
-  const Hdf5Message& layout = require_message(header, Hdf5MessageType::layout, "layout");
+  const Hdf5Message& layout = header.require(Hdf5MessageType::layout, "layout");
   const Hdf5Layout place = require_in_one(read_hdf5_layout(header.data(layout)));
   const bool is_compact = place.form == Hdf5Layout::Form::compact;
   if (!is_compact && place.begin == hdf5_no_address) return std::nullopt;
@@ -94,12 +73,12 @@ Hdf5Dataset read_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const st
   if (header.find(Hdf5MessageType::external_files) != nullptr) {
     throw Hdf5NotRead{"a dataset whose data are in other files (external storage)"};
   }
-  const Hdf5Message& layout = require_message(header, Hdf5MessageType::layout, "layout");
+  const Hdf5Message& layout = header.require(Hdf5MessageType::layout, "layout");
   StoredTensor stored;
   stored.source = file.shared_source();
   stored.tensor.library = "tensor";
-  stored.tensor.shape = read_hdf5_shape(header.data(require_message(header, Hdf5MessageType::dataspace, "dataspace")));
-  const Hdf5Type type = read_hdf5_type(header.data(require_message(header, Hdf5MessageType::datatype, "datatype")));
+  stored.tensor.shape = read_hdf5_shape(header.data(header.require(Hdf5MessageType::dataspace, "dataspace")));
+  const Hdf5Type type = read_hdf5_type(header.data(header.require(Hdf5MessageType::datatype, "datatype")));
   // First how it is stored: that is the better reason.
   const Hdf5Layout place = require_in_one(read_hdf5_layout(header.data(layout)));
   stored.tensor.type = element_of(type, file, header, attributes);

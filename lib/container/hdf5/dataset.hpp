@@ -7,6 +7,7 @@
 
 #include "lib/container/stored_tensors.hpp"
 #include "lib/hdf5/attribute.hpp"
+#include "lib/hdf5/dataset.hpp"
 #include "lib/hdf5/header.hpp"
 
 namespace tare {
@@ -17,8 +18,6 @@ struct Hdf5Dataset {
   std::optional<Span> covered;  ///< the block in the file that the elements stand in, where a checksum follows it
 };
 
-bool is_hdf5_dataset(const Hdf5Header& header);
-
 /// Throws Hdf5NotRead for chunked, filtered, virtual and external storage, for elements that are no numbers, and for
 /// data that are not in the file.
 Hdf5Dataset read_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const std::vector<Hdf5Attribute>& attributes);
@@ -26,9 +25,6 @@ Hdf5Dataset read_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const st
 /// The text of a dataset that holds one, of fixed length; nothing where it holds something else, or much more than a
 /// word. Throws Hdf5NotRead where it is cut short.
 std::optional<std::string> hdf5_dataset_text(Hdf5File& file, const Hdf5Header& header);
-
-/// Whether a dataset has no elements, not even a shape: a null.
-bool is_hdf5_null(const Hdf5Header& header);
 
 /// An attribute's value as a tensor. REQUIRES: a number type. Throws Hdf5NotRead where it is cut short.
 Hdf5Dataset hdf5_attribute_tensor(const Hdf5File& file, const Hdf5Header& header, const Hdf5Attribute& attribute);

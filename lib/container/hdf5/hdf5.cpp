@@ -27,6 +27,7 @@ class Hdf5 final : public Container, public WithConfiguration {
     StoredTensors::install(contents_.tensors, contents_.tree);
     findings_ = file.findings();
     read_configuration();
+    read_own_checksum();
     metadata_ = file.read_so_far();
   }
 
@@ -80,25 +81,26 @@ class Hdf5 final : public Container, public WithConfiguration {
     change.patches.push_back(std::move(patch));
   }
 
-  /// Of the whole file, in an attribute of its root: tare's own states have one.
+  /// Of the whole file, in an attribute of its root: tare's own states have one. It says that tare wrote them, so that
+  /// where it is wrong, it stays so.
+  void read_own_checksum() {
+    const NodeId text = contents_.tree.find(contents_.tree.root, "@checksum");
+    if (text == nowhere || contents_.tree.kind(text) != Kind::string) return;
+    if (!contents_.tree.text(text).starts_with("crc32:") || source_->size() > limits::max_state_bytes) return;
+    const auto problem = attribute_checksum_problem(*source_);
+    has_own_checksum_ = !problem;
+    if (problem) findings_.push_back({Severity::warning, "checksum-differs", *problem, {}, {}});
+  }
+
   void mend_own_checksum(FileChange& change) const {
+    if (!has_own_checksum_) return;
     const std::uint64_t size = source_->size();
-    const auto at =
-        find_attribute_checksum(source_->read({0, std::min<std::uint64_t>(size, attribute_checksum_head_bytes)}));
-    if (!at || size > limits::max_state_bytes) return;
-    const Span digits{*at, attribute_checksum_digits};
-    const Bytes before = source_->read(digits);
-    if (attribute_checksum(source_->read({0, size}), *at) != as_text(before)) {
-      throw Error(
-          Status::corrupt,
-          fmt::format("{}: the checksum in its root is not that of the file: it was cut off, damaged or changed "
-                      "by another program",
-                      source_->name()),
-          "have tare write the state anew");
-    }
-    const std::string after = attribute_checksum(PreviewSource(source_, change).read({0, size}), *at);
+    const auto head = source_->read({0, std::min<std::uint64_t>(size, attribute_checksum_head_bytes)});
+    const std::uint64_t at = find_attribute_checksum(head).value();
+    const std::string after = attribute_checksum(PreviewSource(source_, change).read({0, size}), at);
     const ByteView bytes = as_bytes(after);
-    change.patches.push_back({*at, before, Bytes(bytes.begin(), bytes.end()), "checksum of the file"});
+    const Bytes before = source_->read({at, attribute_checksum_digits});
+    change.patches.push_back({at, before, Bytes(bytes.begin(), bytes.end()), "checksum of the file"});
   }
 
   std::shared_ptr<const Source> source_;
@@ -106,6 +108,7 @@ class Hdf5 final : public Container, public WithConfiguration {
   std::vector<Span> metadata_;
   std::vector<Finding> findings_;
   std::optional<Tree> configuration_;
+  bool has_own_checksum_ = false;  ///< and it is right
 };
 
 }  // namespace

@@ -16,9 +16,10 @@
 #include "lib/container/pickle/pickle_file.hpp"
 #include "lib/container/pickle/read/probe.hpp"
 #include "lib/hdf5/attribute.hpp"
+#include "lib/hdf5/dataset.hpp"
+#include "lib/hdf5/filters.hpp"
 #include "lib/hdf5/group.hpp"
 #include "lib/hdf5/heap.hpp"
-#include "lib/hdf5/raw_data.hpp"
 #include "lib/hdf5/superblock.hpp"
 #include "lib/tree/path.hpp"
 
@@ -153,9 +154,9 @@ class Reach {
         break;
       case Hdf5MessageType::filters:
         if (message.is_shared) throw Hdf5NotRead{"a dataset whose filters stand elsewhere"};
-        for (const std::uint64_t number : read_hdf5_filters(header.data(message))) {
-          if (holds(own_filters, number)) continue;
-          tell(path, fmt::format("a dataset that only a plugin decodes (filter {})", number));
+        for (const Hdf5Filter& filter : read_hdf5_filters(header.data(message))) {
+          if (holds(own_filters, filter.number)) continue;
+          tell(path, fmt::format("a dataset that only a plugin decodes (filter {})", filter.number));
         }
         break;
       case Hdf5MessageType::shared_messages:

@@ -166,6 +166,22 @@ TEST_CASE("a block of the user's in front of the superblock moves all that follo
   CHECK_FALSE(expected.empty());
 }
 
+TEST_CASE("a checksum of tare's follows an edit where it was right, and stays as it is, and told, where it was not") {
+  for (const auto& [name, told, patches] :
+       {std::tuple("tare.h5", 0, 2u), std::tuple("changed.h5", 1, 1u), std::tuple("repacked.h5", 1, 1u),
+        std::tuple("repacked_latest.h5", 1, 1u)}) {
+    INFO(name);
+    const FileSource source(TARE_TEST_SOURCE "/data/states/" + std::string(name));
+    const auto container = open_image(source.read({0, source.size()}));
+    const auto& findings = container->findings();
+    CHECK(std::ranges::count(findings, "checksum-differs", &Finding::code) == told);
+    const NodeId scale = node_at(container->tree(), {"fields", "scale"});
+    REQUIRE(scale != nowhere);
+    const NodeChange change{scale, 4096.0, "scale"};
+    CHECK(container->change({&change, 1}).patches.size() == patches);
+  }
+}
+
 TEST_CASE("numbers of the other byte order are read and written") {
   const Bytes image = seed("big_endian");
   CHECK(number_at(*open_image(image), {"optimizer", "vars", "2"}) == 3);

@@ -1,0 +1,164 @@
+#include "lib/hdf5/values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/hdf5/chunks.hpp"
+#include "lib/hdf5/dataset.hpp"
+#include "lib/hdf5/filters.hpp"
+#include "lib/hdf5/layout.hpp"
+#include "lib/hdf5/type.hpp"
+
+namespace tare {
+namespace {
+
+/// A mebibyte of zeros packs to a hundred bytes, its entry in the index included: nothing packs tighter.
+constexpr std::uint64_t most_unpacked = 16384;  // bytes from one
+
+/// Puts chunks where their values belong.
+class Assembly {
+ public:
+  Assembly(Hdf5File& file, const Hdf5Header& header, const Hdf5Layout& layout, std::uint64_t max_bytes)
+      : file_(file), layout_(layout), sizes_(sizes_of(header)), grid_(sizes_, layout), bytes_(hdf5_data_size(header)) {
+    if (const Hdf5Message* message = header.find(Hdf5MessageType::filters)) {
+      filters_ = read_hdf5_filters(header.data(*message));
+    }
+    for (const std::uint64_t size : layout.chunk) {
+      if (size == 0 || size > max_bytes / chunk_bytes_) throw Hdf5NotRead{"chunks that are larger than all of a state"};
+      chunk_bytes_ *= size;
+    }
+    if (layout.chunk.back() * count_of(sizes_) != bytes_) throw Hdf5NotRead{"chunks of other elements"};
+  }
+
+  Bytes put(std::vector<Hdf5Chunk> chunks) {
+    if (chunks.size() != grid_.count()) throw_unstored(chunks.size());
+    values_.resize(bytes_);
+    std::vector<bool> is_stored(chunks.size());
+    for (const Hdf5Chunk& chunk : chunks) {
+      const std::uint64_t number = number_of(chunk);
+      if (is_stored[number]) throw_unstored(chunks.size());
+      is_stored[number] = true;
+      put(chunk);
+    }
+    return std::move(values_);
+  }
+
+ private:
+  static std::vector<std::uint64_t> sizes_of(const Hdf5Header& header) {
+    const std::vector<std::int64_t> shape =
+        read_hdf5_shape(header.data(header.require(Hdf5MessageType::dataspace, "dataspace")));
+    return {shape.begin(), shape.end()};
+  }
+
+  static std::uint64_t count_of(const std::vector<std::uint64_t>& sizes) {
+    std::uint64_t count = 1;
+    for (const std::uint64_t size : sizes) count *= size;
+    return count;
+  }
+
+  [[noreturn]] void throw_unstored(std::size_t stored) const {
+    throw Hdf5NotRead{fmt::format("not each of its chunks is stored, once: {} for {}", stored, grid_.count())};
+  }
+
+  [[nodiscard]] std::uint64_t number_of(const Hdf5Chunk& chunk) const {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < chunk.at.size(); ++i) {
+      if (chunk.at[i] >= grid_.along(i)) throw Hdf5NotRead{"a chunk is outside of it"};
+      number = number * grid_.along(i) + chunk.at[i];
+    }
+    return number;
+  }
+
+  void put(const Hdf5Chunk& chunk) {
+    if (chunk.packed.size < chunk_bytes_ / most_unpacked) throw Hdf5NotRead{"a chunk that does not unpack to its size"};
+    const Bytes packed = file_.read_values(chunk.packed.offset, chunk.packed.size);
+    // From that dimension on, chunk and dataset are one run.
+    std::size_t whole = sizes_.size();
+    while (whole > 0 && layout_.chunk[whole - 1] == sizes_[whole - 1]) --whole;
+    const std::size_t split = whole == 0 ? 0 : whole - 1;
+    if (is_one_run(chunk, split)) {
+      return undo_hdf5_filters(packed, filters_, chunk.skipped,
+                               std::span(values_).subspan(begin_of(chunk), chunk_bytes_));
+    }
+    edge_.resize(chunk_bytes_);
+    undo_hdf5_filters(packed, filters_, chunk.skipped, edge_);
+    copy(chunk, 0, 0, 0, split);
+  }
+
+  /// Whether it is not cut off by an edge, and one thing beside another in the dimension `split` alone.
+  [[nodiscard]] bool is_one_run(const Hdf5Chunk& chunk, std::size_t split) const {
+    for (std::size_t i = 0; i < split; ++i) {
+      if (layout_.chunk[i] != 1) return false;
+    }
+    return inside(chunk, split) == layout_.chunk[split];
+  }
+
+  /// Elements of the chunk that are the dataset's, in a dimension.
+  [[nodiscard]] std::uint64_t inside(const Hdf5Chunk& chunk, std::size_t i) const {
+    return std::min(layout_.chunk[i], sizes_[i] - chunk.at[i] * layout_.chunk[i]);
+  }
+
+  [[nodiscard]] std::uint64_t begin_of(const Hdf5Chunk& chunk) const {
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) begin = begin * sizes_[i] + chunk.at[i] * layout_.chunk[i];
+    return begin * layout_.chunk.back();
+  }
+
+  /// What of `edge_` is the dataset's, from that dimension on. `from` and `to` count elements.
+  void copy(const Hdf5Chunk& chunk, std::size_t dimension, std::uint64_t from, std::uint64_t to, std::size_t split) {
+    if (dimension < split) {
+      for (std::uint64_t i = 0; i < inside(chunk, dimension); ++i) {
+        copy(chunk, dimension + 1, from * layout_.chunk[dimension] + i,
+             to * sizes_[dimension] + chunk.at[dimension] * layout_.chunk[dimension] + i, split);
+      }
+      return;
+    }
+    std::uint64_t run = inside(chunk, split) * layout_.chunk.back();
+    from *= layout_.chunk[split];
+    to = to * sizes_[split] + chunk.at[split] * layout_.chunk[split];
+    for (std::size_t i = split + 1; i < sizes_.size(); ++i) {
+      run *= sizes_[i];
+      from *= sizes_[i];
+      to *= sizes_[i];
+    }
+    const auto begin = edge_.begin() + static_cast<std::ptrdiff_t>(from * layout_.chunk.back());
+    std::copy(begin, begin + static_cast<std::ptrdiff_t>(run),
+              values_.begin() + static_cast<std::ptrdiff_t>(to * layout_.chunk.back()));
+  }
+
+  Hdf5File& file_;
+  const Hdf5Layout& layout_;
+  std::vector<std::uint64_t> sizes_;
+  Hdf5Grid grid_;
+  std::vector<Hdf5Filter> filters_;
+  std::uint64_t chunk_bytes_ = 1;
+  std::uint64_t bytes_;  ///< of all values
+  Bytes values_;
+  Bytes edge_;  ///< a chunk that is more than one run of them
+};
+
+}  // namespace
+
+Bytes read_hdf5_values(Hdf5File& file, const Hdf5Header& header, std::uint64_t max_bytes) {
+  using enum Hdf5Layout::Form;
+  if (header.find(Hdf5MessageType::external_files) != nullptr) throw Hdf5NotRead{"data that are in other files"};
+  const std::uint64_t size = hdf5_data_size(header);
+  if (size > max_bytes) throw Hdf5NotRead{fmt::format("{} bytes of values, more than there can be", size)};
+  if (size == 0) return {};
+  const ByteView message = header.data(header.require(Hdf5MessageType::layout, "layout"));
+  const Hdf5Layout layout = read_hdf5_layout(message);
+  if (layout.form == virtual_data) throw Hdf5NotRead{"a virtual dataset, whose data are in other files"};
+  if (layout.form == compact) {
+    Hdf5Fields fields(message, "data");
+    fields.skip(layout.begin);
+    const ByteView stored = fields.take(size);
+    return {stored.begin(), stored.end()};
+  }
+  if (layout.begin == hdf5_no_address) throw Hdf5NotRead{"data that were never written"};
+  if (layout.size.value_or(size) != size) throw Hdf5NotRead{fmt::format("{} bytes stored, not {}", *layout.size, size)};
+  if (layout.form == contiguous) return file.read_values(layout.begin, size);
+  return Assembly(file, header, layout, max_bytes).put(read_hdf5_chunks(file, header, layout));
+}
+
+}  // namespace tare
