@@ -108,7 +108,7 @@ class JsonReader {
   }
 
   bool close() {
-    tree_.close();
+    tree_.close(at_);
     ends_.pop_back();
     return true;
   }

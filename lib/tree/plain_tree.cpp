@@ -73,6 +73,12 @@ NodeId PlainTree::close() {
   return closed.node;
 }
 
+NodeId PlainTree::close(std::uint64_t end) {
+  const NodeId closed = close();
+  places_[closed].size = end - places_[closed].offset;
+  return closed;
+}
+
 bool PlainTree::wants_key() const {
   return !open_.empty() && tree_.kind(open_.back().node) == Kind::map && open_.back().items.size() % 2 == 0;
 }

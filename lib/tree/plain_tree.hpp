@@ -32,6 +32,8 @@ class PlainTree {
   void open(Kind kind, Span place);
   /// The collection that was opened last is whole; the node of it.
   NodeId close();
+  /// The same where its place is known to the end.
+  NodeId close(std::uint64_t end);
 
   [[nodiscard]] Tree& tree() { return tree_; }
   [[nodiscard]] const Tree& tree() const { return tree_; }

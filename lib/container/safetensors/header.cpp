@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <optional>
-#include <unordered_set>
 
 #include "lib/base/error.hpp"
-#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/base/text.hpp"
+#include "lib/json/reader.hpp"
 
 namespace tare {
 namespace {
@@ -49,168 +45,120 @@ ElementType type_named(std::string_view stored) {
   return row == type_names.end() ? ElementType{} : element_type(row->type);
 }
 
-/// As much of JSON as such headers have: an object of objects of strings and lists of whole numbers.
-class HeaderText {
+class HeaderReader {
  public:
-  HeaderText(std::string_view text, const std::string& name) : text_(text), name_(name) {}
-
-  [[noreturn]] void fail(std::string_view problem) const {
-    throw Error(Status::corrupt,
-                fmt::format("{}: safetensors header: {} at offset {}", name_, problem, length_size + at_),
-                "the file is damaged; take another copy");
+  HeaderReader(const Source& source, std::uint64_t length)
+      : name_(source.name() + ": safetensors header"),
+        contents_(read_json(source.read({length_size, length}), name_, source.budget())),
+        tree_(contents_.tree()),
+        header_{{}, {}, {length_size + length, source.size() - length_size - length}} {
+    if (!contents_.findings.empty()) fail("a name that is there twice");
   }
 
-  /// Where in the image the next character stands that is no blank.
-  std::uint64_t place() {
-    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
-    return length_size + at_;
-  }
-  /// What was read since `begin`.
-  [[nodiscard]] Span since(std::uint64_t begin) const { return {begin, length_size + at_ - begin}; }
-
-  /// Takes `wanted` if it comes next.
-  bool takes(char wanted) {
-    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
-    if (at_ == text_.size() || text_[at_] != wanted) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char wanted) {
-    if (!takes(wanted)) fail(fmt::format("no '{}'", wanted));
-  }
-
-  std::string string() {
-    expect('"');
-    std::string value;
-    for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      if (static_cast<unsigned char>(text_[at_]) < 0x20) fail("a raw control character");
-      if (text_[at_] == '\\') {
-        escape(value);
+  SafetensorsHeader read() && {
+    const auto members = members_of(tree_.root);
+    header_.entries.reserve(members.size() / 2);
+    for (std::size_t i = 0; i < members.size(); i += 2) {
+      const std::uint64_t begin = place(members[i]).offset;
+      const Span member{begin, place(members[i + 1]).end() - begin};
+      if (tree_.text(members[i]) == "__metadata__") {
+        header_.metadata = read_strings(members[i + 1]);
+        header_.metadata_member = member;
       } else {
-        value += text_[at_];
+        header_.entries.push_back(read_entry(std::string(tree_.text(members[i])), members[i + 1]));
+        header_.entries.back().member = member;
       }
     }
-    if (at_++ == text_.size()) fail("a string without an end");
-    return value;
+    return std::move(header_);
   }
 
-  /// The members of an object: `member` reads the value of the name that it is given, which stands there once.
-  template <typename Member>
-  void object(const Member& member) {
-    std::unordered_set<std::string, KeyedHash> names;
-    expect('{');
-    if (takes('}')) return;
-    do {
-      const std::uint64_t begin = place();
-      std::string name = string();
-      if (!names.insert(name).second) fail(fmt::format("'{}' is there twice", name));
-      expect(':');
-      member(std::move(name), begin);
-    } while (takes(','));
-    expect('}');
+ private:
+  [[noreturn]] void fail(std::string_view problem) const {
+    throw Error(Status::corrupt, fmt::format("{}: {}", name_, problem), "the file is damaged; take another copy");
   }
 
-  /// Blanks alone may follow.
-  void end() {
-    place();
-    if (at_ != text_.size()) fail("something behind its end");
+  /// In the image.
+  [[nodiscard]] Span place(NodeId node) const {
+    const Span in_text = contents_.place(node);
+    return {length_size + in_text.offset, in_text.size};
   }
 
-  std::vector<std::int64_t> numbers() {
+  [[nodiscard]] std::span<const NodeId> members_of(NodeId node) const {
+    if (tree_.kind(node) != Kind::map) fail("no object where one should stand");
+    return tree_.items(node);
+  }
+
+  [[nodiscard]] std::string_view text(NodeId node) const {
+    if (tree_.kind(node) != Kind::string) fail("no text where one should stand");
+    return tree_.text(node);
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> numbers(NodeId node) const {
+    if (tree_.kind(node) != Kind::list) fail("no list where one should stand");
+    const auto items = tree_.items(node);
+    if (items.size() > limits::max_tensor_dimensions) fail("a list that is too long");
     std::vector<std::int64_t> values;
-    expect('[');
-    while (!takes(']')) {
-      if (!values.empty()) expect(',');
-      if (values.size() == limits::max_tensor_dimensions) fail("a list that is too long");
-      values.push_back(number());
+    for (const NodeId item : items) {
+      const Node& number = tree_[item];
+      const bool is_small = number.kind == Kind::integer && number.store != RunIn::side && number.as.integer >= 0;
+      // As it is written: -0 is none.
+      if (!is_small || place(item).size != std::to_string(number.as.integer).size()) fail("no whole number");
+      values.push_back(number.as.integer);
     }
     return values;
   }
 
- private:
-  std::int64_t number() {
-    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
-    std::int64_t value = 0;
-    const char* const begin = text_.data() + at_;
-    const auto [end, problem] = std::from_chars(begin, text_.data() + text_.size(), value);
-    const bool is_number = problem == std::errc() && *begin != '-' && (*begin != '0' || end == begin + 1);
-    if (!is_number) fail("no whole number");
-    at_ += static_cast<std::size_t>(end - begin);
-    return value;
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> read_strings(NodeId node) const {
+    const auto members = members_of(node);
+    std::vector<std::pair<std::string, std::string>> strings;
+    for (std::size_t i = 0; i < members.size(); i += 2) strings.emplace_back(text(members[i]), text(members[i + 1]));
+    return strings;
   }
 
-  /// Leaves at_ on the last character of the escape.
-  void escape(std::string& value) {
-    constexpr std::string_view escapes = "\"\\/bfnrt";
-    constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
-    if (++at_ == text_.size()) fail("a string without an end");
-    if (text_[at_] == 'u') return unicode(value);
-    const std::size_t known = escapes.find(text_[at_]);
-    if (known == escapes.npos) fail("an unknown escape");
-    value += meanings[known];
-  }
-
-  /// Beyond ASCII the format's writers put characters as they are: no surrogates to join.
-  void unicode(std::string& value) {
-    constexpr std::size_t digits = 4;
-    unsigned code = 0;
-    const std::string_view hex = text_.substr(at_ + 1, digits);
-    const auto [end, problem] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
-    if (problem != std::errc() || end != hex.data() + digits || code >= 0x80) fail("an escape that is not ASCII");
-    value += static_cast<char>(code);
-    at_ += digits;
-  }
-
-  std::string_view text_;
-  const std::string& name_;
-  std::size_t at_ = 0;
-};
-
-std::vector<std::pair<std::string, std::string>> read_strings(HeaderText& text) {
-  std::vector<std::pair<std::string, std::string>> strings;
-  text.object([&](std::string key, std::uint64_t) { strings.emplace_back(std::move(key), text.string()); });
-  return strings;
-}
-
-/// Nothing about an element that tare does not know.
-void require_size(HeaderText& text, const SafetensorsEntry& entry) {
-  if (entry.type.size == 0) return;
-  std::uint64_t bytes = entry.type.size;
-  for (const std::int64_t size : entry.shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) bytes = entry.place.size + 1;
-    if (bytes > entry.place.size) break;
-  }
-  if (bytes != entry.place.size) {
-    text.fail(fmt::format("{} has {} bytes, and not those that its shape says", entry.name, entry.place.size));
-  }
-}
-
-SafetensorsEntry read_entry(HeaderText& text, std::string name, Span data) {
-  SafetensorsEntry entry{std::move(name), {}, {}, {}};
-  std::optional<std::vector<std::int64_t>> range;
-  text.object([&](const std::string& key, std::uint64_t) {
-    const std::uint64_t begin = text.place();
-    if (key == "dtype") {
-      entry.type = type_named(text.string());
-    } else if (key == "shape") {
-      entry.shape = text.numbers();
-      entry.shape_text = text.since(begin);
-    } else if (key == "data_offsets") {
-      range = text.numbers();
-      entry.place_text = text.since(begin);
-    } else {
-      text.fail(fmt::format("an unknown key '{}'", key));
+  [[nodiscard]] SafetensorsEntry read_entry(std::string name, NodeId node) const {
+    SafetensorsEntry entry{std::move(name), {}, {}, {}};
+    const auto members = members_of(node);
+    std::vector<std::int64_t> range;
+    for (std::size_t i = 0; i < members.size(); i += 2) {
+      const std::string_view key = text(members[i]);
+      if (key == "dtype") {
+        entry.type = type_named(text(members[i + 1]));
+      } else if (key == "shape") {
+        entry.shape = numbers(members[i + 1]);
+        entry.shape_text = place(members[i + 1]);
+      } else if (key == "data_offsets") {
+        range = numbers(members[i + 1]);
+        entry.place_text = place(members[i + 1]);
+      } else {
+        fail(fmt::format("an unknown key '{}' of {}", key, entry.name));
+      }
     }
-  });
-  if (!range || range->size() != 2 || range->front() > range->back() ||
-      static_cast<std::uint64_t>(range->back()) > data.size) {
-    text.fail(fmt::format("{} has no place in the file", entry.name));
+    if (range.size() != 2 || range[0] > range[1] || static_cast<std::uint64_t>(range[1]) > header_.data.size) {
+      fail(fmt::format("{} has no place in the file", entry.name));
+    }
+    entry.place = {header_.data.offset + static_cast<std::uint64_t>(range[0]),
+                   static_cast<std::uint64_t>(range[1] - range[0])};
+    require_size(entry);
+    return entry;
   }
-  entry.place = {data.offset + static_cast<std::uint64_t>(range->front()),
-                 static_cast<std::uint64_t>(range->back() - range->front())};
-  require_size(text, entry);
-  return entry;
-}
+
+  /// Nothing about an element that tare does not know.
+  void require_size(const SafetensorsEntry& entry) const {
+    if (entry.type.size == 0) return;
+    std::uint64_t bytes = entry.type.size;
+    for (const std::int64_t size : entry.shape) {
+      if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) bytes = entry.place.size + 1;
+      if (bytes > entry.place.size) break;
+    }
+    if (bytes == entry.place.size) return;
+    fail(fmt::format("{} has {} bytes, and not those that its shape says", entry.name, entry.place.size));
+  }
+
+  std::string name_;
+  PlainTree contents_;
+  const Tree& tree_;
+  SafetensorsHeader header_;
+};
 
 }  // namespace
 
@@ -220,21 +168,7 @@ SafetensorsHeader read_safetensors_header(const Source& source) {
   if (length > max_header) {
     throw Error(Status::refused, fmt::format("{}: a safetensors header of {} bytes", source.name(), length));
   }
-  const Bytes bytes = source.read({length_size, length});
-  SafetensorsHeader header{{}, {}, {length_size + length, source.size() - length_size - length}};
-  HeaderText text(as_text(bytes), source.name());
-  if (!is_utf8(as_text(bytes))) text.fail("no UTF-8");
-  text.object([&](std::string name, std::uint64_t begin) {
-    if (name == "__metadata__") {
-      header.metadata = read_strings(text);
-      header.metadata_member = text.since(begin);
-    } else {
-      header.entries.push_back(read_entry(text, std::move(name), header.data));
-      header.entries.back().member = text.since(begin);
-    }
-  });
-  text.end();
-  return header;
+  return HeaderReader(source, length).read();
 }
 
 }  // namespace tare
