@@ -37,7 +37,7 @@ class ElidedTextReader {
     if (ahead(1).empty()) fail("ends before STOP");
     const std::byte opcode = ahead(1).front();
     const auto code = static_cast<Opcode>(opcode);
-    const auto [counting, argument] = argument_sizes(std::to_integer<std::uint8_t>(opcode));
+    const auto [counting, argument] = argument_sizes(opcode);
     if (code == Opcode::frame) {
       const ByteView frame = ahead(1 + argument);
       if (frame.size() > argument) frame_end_ = at_ + 1 + argument + load_le<std::uint64_t>(frame.data() + 1);
@@ -63,11 +63,7 @@ class ElidedTextReader {
     std::uint64_t argument;  ///< bytes behind that
   };
 
-  [[noreturn]] void fail(std::string_view problem) const {
-    throw Error(
-        Status::corrupt, fmt::format("{}: pickle at offset {}: {}", source_.name(), at_, problem),
-        "the pickle is damaged or cut short, or made so: Python runs what stands before that place, and then fails");
-  }
+  [[noreturn]] void fail(std::string_view problem) const { fail_pickle(source_.name(), at_, problem); }
 
   /// The next `size` bytes, fewer at the end of the file; more are kept for the next call. Valid until that.
   ByteView ahead(std::uint64_t size) {
@@ -79,20 +75,13 @@ class ElidedTextReader {
     return ByteView(window_).subspan(at_ - window_at_, size);
   }
 
-  Sizes argument_sizes(std::uint8_t code) {
-    switch (argument_of(code)) {
-      case Argument::none:
-      case Argument::fixed1:
-      case Argument::fixed2:
-      case Argument::fixed4:
-      case Argument::fixed8:
-        return {0, fixed_argument_size[code]};
-      case Argument::counted1:
-        return counted(1);
-      case Argument::counted4:
-        return counted(4);
-      case Argument::counted8:
-        return counted(8);
+  Sizes argument_sizes(std::byte opcode) {
+    const OpcodeFacts& known = facts(static_cast<Opcode>(opcode));
+    switch (known.argument) {
+      case Argument::fixed:
+        return {0, known.size};
+      case Argument::counted:
+        return counted(known.size);
       case Argument::line:
         return {0, line_end(1) - 1};
       case Argument::two_lines:
@@ -100,14 +89,13 @@ class ElidedTextReader {
       case Argument::invalid:
         break;
     }
-    fail(fmt::format("byte 0x{:02x} is no opcode", code));
+    fail_opcode(source_.name(), at_, opcode);
   }
 
   Sizes counted(std::uint64_t counting) {
     const ByteView head = ahead(1 + counting);
     if (head.size() <= counting) fail("the length of an argument passes the end");
-    std::uint64_t length = 0;
-    for (std::uint64_t i = counting; i > 0; --i) length = length << 8 | std::to_integer<std::uint64_t>(head[i]);
+    const std::uint64_t length = count_of(head.subspan(1));
     if (length > source_.size()) fail(fmt::format("an argument of {} bytes passes the end", length));
     return {counting, length};
   }

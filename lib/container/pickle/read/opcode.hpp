@@ -83,23 +83,11 @@ enum class Opcode : std::uint8_t {
 /// What follows the opcode byte.
 enum class Argument : std::uint8_t {
   invalid,  ///< no such opcode
-  none,
-  fixed1,
-  fixed2,
-  fixed4,
-  fixed8,
-  line,  ///< up to and with a newline
+  fixed,    ///< so many bytes
+  counted,  ///< a count of so many bytes, then as many as it says
+  line,     ///< up to and with a newline
   two_lines,
-  counted1,  ///< u8 length, then that many bytes
-  counted4,
-  counted8,
 };
-
-Argument argument_of(std::uint8_t opcode);
-
-/// Bytes of the argument where they are always as many; any_size where not.
-inline constexpr std::uint8_t any_size = 0xff;
-extern const std::array<std::uint8_t, 256> fixed_argument_size;
 
 /// What an opcode takes from the stack and puts there. What it only looks at, or adds to, it takes and puts back.
 struct StackEffect {
@@ -108,34 +96,72 @@ struct StackEffect {
   bool to_mark = false;  ///< before that, all above a mark, and the mark
 };
 
-namespace detail {
-
-struct StackEffectRow {
-  std::string_view opcodes;
-  StackEffect effect;
+/// All that is known of an opcode without running it: the one table of the language.
+struct OpcodeFacts {
+  Argument argument = Argument::invalid;
+  std::uint8_t size = 0;  ///< bytes of a fixed argument, or of the count
+  StackEffect stack;
 };
 
-inline constexpr StackEffectRow stack_effect_rows[] = {
-    {"(.\x80\x95", {0, 0}},
-    {"2FGIJKLMNPSTUVXBCcghj)]}\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x96\x97", {0, 1}},
-    {"0", {1, 0}},
-    {"Qpqr\x85\x94\x98", {1, 1}},
-    {"Rab\x81\x86\x93", {2, 1}},
-    {"s\x87\x92", {3, 1}},
-    {"1", {0, 0, true}},
-    {"dilot\x91", {0, 1, true}},
-    {"eu\x90", {1, 1, true}},
+namespace detail {
+
+struct OpcodeRow {
+  std::string_view opcodes;
+  OpcodeFacts facts;
+};
+
+inline constexpr OpcodeRow opcode_rows[] = {
+    {"(.", {Argument::fixed, 0, {0, 0}}},
+    {"\x80", {Argument::fixed, 1, {0, 0}}},
+    {"\x95", {Argument::fixed, 8, {0, 0}}},
+    {"2N)]}\x88\x89\x8f\x97", {Argument::fixed, 0, {0, 1}}},
+    {"Kh\x82", {Argument::fixed, 1, {0, 1}}},
+    {"M\x83", {Argument::fixed, 2, {0, 1}}},
+    {"Jj\x84", {Argument::fixed, 4, {0, 1}}},
+    {"G", {Argument::fixed, 8, {0, 1}}},
+    {"UC\x8a\x8c", {Argument::counted, 1, {0, 1}}},
+    {"TXB\x8b", {Argument::counted, 4, {0, 1}}},
+    {"\x8d\x8e\x96", {Argument::counted, 8, {0, 1}}},
+    {"FILPSVg", {Argument::line, 0, {0, 1}}},
+    {"c", {Argument::two_lines, 0, {0, 1}}},
+    {"i", {Argument::two_lines, 0, {0, 1, true}}},
+    {"0", {Argument::fixed, 0, {1, 0}}},
+    {"Q\x85\x94\x98", {Argument::fixed, 0, {1, 1}}},
+    {"q", {Argument::fixed, 1, {1, 1}}},
+    {"r", {Argument::fixed, 4, {1, 1}}},
+    {"p", {Argument::line, 0, {1, 1}}},
+    {"Rab\x81\x86\x93", {Argument::fixed, 0, {2, 1}}},
+    {"s\x87\x92", {Argument::fixed, 0, {3, 1}}},
+    {"1", {Argument::fixed, 0, {0, 0, true}}},
+    {"dlot\x91", {Argument::fixed, 0, {0, 1, true}}},
+    {"eu\x90", {Argument::fixed, 0, {1, 1, true}}},
 };
 
 }  // namespace detail
 
-inline constexpr auto stack_effects = [] {
-  std::array<StackEffect, 256> table{};
-  for (const detail::StackEffectRow& row : detail::stack_effect_rows) {
-    for (const char opcode : row.opcodes) table[static_cast<unsigned char>(opcode)] = row.effect;
+inline constexpr auto opcodes = [] {
+  std::array<OpcodeFacts, 256> table{};
+  for (const detail::OpcodeRow& row : detail::opcode_rows) {
+    for (const char opcode : row.opcodes) table[static_cast<unsigned char>(opcode)] = row.facts;
   }
   return table;
 }();
+
+constexpr const OpcodeFacts& facts(Opcode code) {
+  return opcodes[static_cast<std::uint8_t>(code)];
+}
+
+/// The number that a count of up to 8 bytes is.
+constexpr std::uint64_t count_of(ByteView bytes) {
+  std::uint64_t count = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) count = count << 8 | std::to_integer<std::uint64_t>(bytes[i]);
+  return count;
+}
+
+/// Throws `corrupt` with the place in a pickle of `source`.
+[[noreturn]] void fail_pickle(std::string_view source, std::uint64_t offset, std::string_view problem);
+/// The same for a byte that is no opcode.
+[[noreturn]] void fail_opcode(std::string_view source, std::uint64_t offset, std::byte byte);
 
 /// One opcode with its place.
 struct PickleOp {
@@ -157,11 +183,11 @@ class PickleScanner {
 
   PickleOp next() {
     if (next_ >= text_.size()) fail(next_, "ends before STOP");
-    const auto code = std::to_integer<std::uint8_t>(text_[next_]);
-    const std::uint64_t size = fixed_argument_size[code];
+    const auto code = static_cast<Opcode>(text_[next_]);
+    const auto [argument, size, effect] = facts(code);
     // Most opcodes are of a fixed size: they are told apart from the rest by one look at a table.
-    if (size == any_size || text_.size() - next_ - 1 < size) return next_of_any_size();
-    const PickleOp op{static_cast<Opcode>(code), next_, 1 + size, text_.subspan(next_ + 1, size)};
+    if (argument != Argument::fixed || text_.size() - next_ - 1 < size) return next_of_any_size();
+    const PickleOp op{code, next_, std::uint64_t{1} + size, text_.subspan(next_ + 1, size)};
     next_ += op.size;
     return op;
   }
@@ -174,11 +200,13 @@ class PickleScanner {
   [[nodiscard]] std::uint64_t position() const { return next_; }
   void go_to(std::uint64_t position) { next_ = position; }
   /// Throws `corrupt` with this place in the message.
-  [[noreturn]] void fail(std::uint64_t offset, std::string_view problem) const;
+  [[noreturn]] void fail(std::uint64_t offset, std::string_view problem) const {
+    fail_pickle(source_, offset, problem);
+  }
 
  private:
   PickleOp next_of_any_size();
-  [[nodiscard]] ByteView counted(std::size_t length_bytes) const;
+  [[nodiscard]] ByteView counted(std::size_t count_bytes) const;
   [[nodiscard]] ByteView line(std::uint64_t from) const;
 
   ByteView text_;

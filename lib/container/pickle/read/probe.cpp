@@ -88,23 +88,11 @@ bool calls(Opcode code) {
          code == Opcode::newobj_ex || code == Opcode::build;
 }
 
-/// Opcodes whose bytes are a text, and how long the count before it is; nothing for others.
-std::optional<std::uint64_t> count_size(Opcode code) {
-  switch (code) {
-    case Opcode::short_binstring:
-    case Opcode::short_binunicode:
-      return 1;
-    case Opcode::binstring:
-    case Opcode::binunicode:
-      return 4;
-    case Opcode::binunicode8:
-      return 8;
-    case Opcode::string_text:
-    case Opcode::unicode_text:
-      return 0;
-    default:
-      return std::nullopt;
-  }
+/// Opcodes whose bytes are a text.
+constexpr std::string_view text_opcodes = "UTSVX\x8c\x8d";
+
+bool is_text(Opcode code) {
+  return text_opcodes.find(static_cast<char>(code)) != text_opcodes.npos;
 }
 
 /// Values by the numbers that a pickle gives them, most of which count from 0.
@@ -226,9 +214,8 @@ class Prober {
     const Step step = steps_.at(texts_[value - first_text]);
     std::string text = steps_.argument(step, longest_name);
     if (text.size() != step.end - step.begin - 1) return std::nullopt;
-    text.erase(0, *count_size(step.code));
-    const bool is_line = *count_size(step.code) == 0;
-    if (is_line) text.pop_back();
+    text.erase(0, facts(step.code).size);
+    if (facts(step.code).argument == Argument::line) text.pop_back();
     if (step.code == Opcode::unicode_text) return raw_unicode(text);
     if (step.code != Opcode::string_text) return text;
     constexpr std::size_t quotes = 2;
@@ -326,7 +313,7 @@ class Prober {
   }
 
   Value value_of(const Step& step) {
-    if (!count_size(step.code)) return no_text;
+    if (!is_text(step.code)) return no_text;
     texts_.push_back(step.begin);
     return static_cast<Value>(texts_.size() - 1) + first_text;
   }
@@ -338,7 +325,7 @@ class Prober {
   }
 
   bool takes_effect(const Step& step, Value result) {
-    const StackEffect effect = stack_effects[static_cast<std::uint8_t>(step.code)];
+    const StackEffect effect = facts(step.code).stack;
     if (effect.to_mark && !to_mark()) return false;
     if (!is_deep_enough(effect.takes)) return false;
     if (leaves_target(step.code)) result = top(effect.takes - 1U);

@@ -34,9 +34,7 @@ bool ScanAhead::reach(std::uint64_t size) {
 std::uint64_t ScanAhead::counted(std::uint64_t at, std::uint64_t length_bytes) {
   const std::uint64_t from = at + 1 + length_bytes;
   if (!reach(from)) return stuck;
-  std::uint64_t length = 0;
-  for (std::uint64_t i = length_bytes; i > 0; --i)
-    length = length << 8 | std::to_integer<std::uint64_t>(bytes_[at + i]);
+  const std::uint64_t length = count_of(ByteView(bytes_).subspan(at + 1, length_bytes));
   return length <= source_.size() && reach(from + length) ? from + length : stuck;
 }
 
@@ -52,26 +50,14 @@ std::uint64_t ScanAhead::line(std::uint64_t at) {
 
 /// Where the opcode behind the one at `at` starts.
 std::uint64_t ScanAhead::step(std::uint64_t at) {
-  const auto fixed = [&](std::uint64_t size) { return reach(at + 1 + size) ? at + 1 + size : stuck; };
-  switch (argument_of(std::to_integer<std::uint8_t>(bytes_[at]))) {
+  const OpcodeFacts& known = facts(static_cast<Opcode>(bytes_[at]));
+  switch (known.argument) {
     case Argument::invalid:
       return stuck;
-    case Argument::none:
-      return fixed(0);
-    case Argument::fixed1:
-      return fixed(1);
-    case Argument::fixed2:
-      return fixed(2);
-    case Argument::fixed4:
-      return fixed(4);
-    case Argument::fixed8:
-      return fixed(8);
-    case Argument::counted1:
-      return counted(at, 1);
-    case Argument::counted4:
-      return counted(at, 4);
-    case Argument::counted8:
-      return counted(at, 8);
+    case Argument::fixed:
+      return reach(at + 1 + known.size) ? at + 1 + known.size : stuck;
+    case Argument::counted:
+      return counted(at, known.size);
     case Argument::line:
       return line(at + 1);
     case Argument::two_lines: {

@@ -29,25 +29,18 @@ struct StepRow {
   std::string_view opcodes;
   Act act;
   Top top;
-  std::uint8_t argument;
 };
 
 constexpr StepRow rows[] = {
-    {"N\x88\x89)t\x85\x86\x87", Act::nothing, Top::plain, 0},
-    {"K", Act::nothing, Top::plain, 1},
-    {"M", Act::nothing, Top::plain, 2},
-    {"J", Act::nothing, Top::plain, 4},
-    {"G", Act::nothing, Top::plain, 8},
-    {"\x8c\x8a", Act::counted, Top::plain, 1},
-    {"X", Act::counted, Top::plain, 4},
-    {"h", Act::fetch, Top::plain, 1},
-    {"j", Act::fetch, Top::plain, 4},
-    {"\x94", Act::memoize, Top::kept, 0},
-    {"\x95", Act::nothing, Top::kept, 8},
-    {"(", Act::mark, Top::kept, 0},
-    {"}]\x8fR\x81", Act::nothing, Top::made, 0},
-    {"asue\x90", Act::nothing, Top::filled, 0},
-    {"b", Act::build, Top::filled, 0},
+    {"N\x88\x89)t\x85\x86\x87KMJG", Act::nothing, Top::plain},
+    {"\x8c\x8aX", Act::counted, Top::plain},
+    {"hj", Act::fetch, Top::plain},
+    {"\x94", Act::memoize, Top::kept},
+    {"\x95", Act::nothing, Top::kept},
+    {"(", Act::mark, Top::kept},
+    {"}]\x8fR\x81", Act::nothing, Top::made},
+    {"asue\x90", Act::nothing, Top::filled},
+    {"b", Act::build, Top::filled},
 };
 
 constexpr auto steps = [] {
@@ -55,7 +48,7 @@ constexpr auto steps = [] {
   for (const StepRow& row : rows) {
     for (const char opcode : row.opcodes) {
       const auto code = static_cast<unsigned char>(opcode);
-      table[code] = {row.act, row.top, row.argument, stack_effects[code]};
+      table[code] = {row.act, row.top, opcodes[code].size, opcodes[code].stack};
     }
   }
   return table;

@@ -40,7 +40,7 @@ Span joined(std::uint64_t begin, const PickleOp& op) {
 }  // namespace
 
 void PickleStack::follow(const PickleOp& op) {
-  const StackEffect effect = stack_effects[static_cast<std::uint8_t>(op.code)];
+  const StackEffect effect = facts(op.code).stack;
   if (effect.to_mark) return take_to_mark(op);
   if (op.code != Opcode::mark) return take(op, effect.takes, effect.puts);
   marks_.emplace_back(values_.size(), op.begin);

@@ -31,8 +31,7 @@ ByteView PickleSteps::at_least(std::uint64_t from, std::uint64_t wanted) {
 std::optional<std::uint64_t> PickleSteps::counted(std::uint64_t length_bytes) {
   const ByteView count = ahead(at_ + 1, length_bytes);
   if (count.size() < length_bytes) return std::nullopt;
-  std::uint64_t length = 0;
-  for (std::uint64_t i = length_bytes; i > 0; --i) length = length << 8 | std::to_integer<std::uint64_t>(count[i - 1]);
+  const std::uint64_t length = count_of(count);
   const std::uint64_t from = at_ + 1 + length_bytes;
   return length <= source_.size() - from ? std::optional(from + length) : std::nullopt;
 }
@@ -54,20 +53,17 @@ std::optional<std::uint64_t> PickleSteps::line_end(std::uint64_t from) {
 std::optional<PickleSteps::Step> PickleSteps::next() {
   const ByteView head = ahead(at_, 1);
   if (head.empty()) return std::nullopt;
-  const auto code = std::to_integer<std::uint8_t>(head.front());
+  const auto code = static_cast<Opcode>(head.front());
+  const OpcodeFacts& known = facts(code);
   std::optional<std::uint64_t> end;
-  const Argument argument = argument_of(code);
-  switch (argument) {
+  switch (known.argument) {
     case Argument::invalid:
       return std::nullopt;
-    case Argument::counted1:
-      end = counted(1);
+    case Argument::fixed:
+      if (known.size <= source_.size() - at_ - 1) end = at_ + 1 + known.size;
       break;
-    case Argument::counted4:
-      end = counted(4);
-      break;
-    case Argument::counted8:
-      end = counted(8);
+    case Argument::counted:
+      end = counted(known.size);
       break;
     case Argument::line:
       end = line_end(at_ + 1);
@@ -76,12 +72,10 @@ std::optional<PickleSteps::Step> PickleSteps::next() {
       end = line_end(at_ + 1);
       if (end) end = line_end(*end);
       break;
-    default:
-      if (const std::uint64_t size = fixed_argument_size[code]; size <= source_.size() - at_ - 1) end = at_ + 1 + size;
   }
   if (!end) return std::nullopt;
-  Step step{static_cast<Opcode>(code), at_, *end, false};
-  if (argument == Argument::line || argument == Argument::two_lines) {
+  Step step{code, at_, *end, false};
+  if (known.argument == Argument::line || known.argument == Argument::two_lines) {
     step.is_cut = step.end == at_ + 1 || ahead(step.end - 1, 1).front() != std::byte{'\n'};
   }
   at_ = step.end;

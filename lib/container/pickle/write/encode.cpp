@@ -31,7 +31,7 @@ Bytes line(Opcode opcode, std::string_view text) {
 }
 
 bool is_text(const PickleOp& op) {
-  return argument_of(static_cast<std::uint8_t>(op.code)) == Argument::line;
+  return facts(op.code).argument == Argument::line;
 }
 
 template <typename T>
@@ -125,21 +125,16 @@ Bytes encode_bytes_like(const PickleOp& old, ByteView contents) {
   const bool is_latin1 = old.code == Opcode::binunicode || old.code == Opcode::short_binunicode;
   const std::string text = is_latin1 ? utf8_of_latin1(contents) : std::string(as_text(contents));
   const auto size = static_cast<std::uint64_t>(text.size());
-  Bytes bytes;
-  switch (argument_of(static_cast<std::uint8_t>(old.code))) {
-    case Argument::counted1:
-      if (size > 255) throw Error(Status::refused, "an array of that size does not fit its opcode");
-      bytes = with_argument(old.code, static_cast<std::uint8_t>(size));
-      break;
-    case Argument::counted4:
-      bytes = with_argument(old.code, static_cast<std::uint32_t>(size));
-      break;
-    case Argument::counted8:
-      bytes = with_argument(old.code, size);
-      break;
-    default:
-      throw Error(Status::refused, "an array written as text lines is not changed");
+  const OpcodeFacts& known = facts(old.code);
+  if (known.argument != Argument::counted) {
+    throw Error(Status::refused, "an array written as text lines is not changed");
   }
+  if (known.size < sizeof size && size >> 8 * known.size != 0) {
+    throw Error(Status::refused, "an array of that size does not fit its opcode");
+  }
+  Bytes bytes{static_cast<std::byte>(old.code)};
+  append_le(bytes, size);
+  bytes.resize(1 + known.size);
   const ByteView argument = as_bytes(text);
   bytes.insert(bytes.end(), argument.begin(), argument.end());
   return bytes;

@@ -1,3 +1,13 @@
+// What is cut may have been stored in the memo and be fetched behind the cut. Two facts decide what becomes of it.
+//
+// A slot with a name of its own (PUT) is free to be filled elsewhere: an atom (a text, a class's name) has no parts and
+// is nowhere changed, so that writing it where it is fetched first gives every reader the same value. Anything else may
+// be filled or mutated between its making and its fetching, so that only its own place is right: such a cut is refused.
+//
+// A slot that MEMOIZE fills has the number of values that were stored before it. Taking one away would shift all later
+// ones; so in the place of a cut stand opcodes that store as many values in as many slots (what is fetched later is
+// made and dropped, the rest is None) and leave the stack as they found it. No number behind the cut changes, and
+// nothing that is fetched is another value than before.
 #include "lib/container/pickle/write/memo.hpp"
 
 #include <algorithm>

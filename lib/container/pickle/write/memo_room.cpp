@@ -32,8 +32,8 @@ std::vector<Bytes> choices(const PickleLayout& layout, const PickleLayout::Put& 
 
 /// A long argument that has no bytes.
 bool is_wall(const PickleOp& op) {
-  const Argument argument = argument_of(static_cast<std::uint8_t>(op.code));
-  return op.argument.empty() && (argument == Argument::counted4 || argument == Argument::counted8);
+  const OpcodeFacts& known = facts(op.code);
+  return op.argument.empty() && known.argument == Argument::counted && known.size >= 4;
 }
 
 /// Those that no wall stands in front of.

@@ -77,7 +77,7 @@ bool stretch(std::vector<Replacement>& replacements, std::span<const NodeChange>
     const auto* integer = std::get_if<Integer>(&integers[i].value);
     const std::size_t wanted = replacements[i].after.size() + bytes;
     if (integer == nullptr || wanted < 2 + two_complement_size(integer->value) || wanted > 10) continue;
-    if (argument_of(std::to_integer<std::uint8_t>(replacements[i].after[0])) == Argument::line) continue;
+    if (facts(static_cast<Opcode>(replacements[i].after[0])).argument == Argument::line) continue;
     replacements[i].after = encode_long1(integer->value, wanted - 2);
     return true;
   }
