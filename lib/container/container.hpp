@@ -54,8 +54,8 @@ class Container {
   [[nodiscard]] virtual std::vector<InnerDocument> inner_documents() const { return {}; }
   /// The bytes that make `changes` true: the values, their checksums, nothing else. Throws `refused` where a value
   /// cannot be written without touching another place, or cannot be represented; `corrupt` where what would be touched
-  /// does not check out.
-  [[nodiscard]] virtual FileChange change(std::span<const NodeChange> changes) const = 0;
+  /// does not check out. Of a container that is one file; the others have change_parts, or are never changed.
+  [[nodiscard]] virtual FileChange change(std::span<const NodeChange> changes) const;
 
   /// Whether a value can be put where there is none (NewDocument, NewEntries).
   [[nodiscard]] virtual bool can_add() const { return false; }

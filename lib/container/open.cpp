@@ -80,6 +80,10 @@ constexpr auto formats = std::to_array<Format>({
 
 }  // namespace
 
+FileChange Container::change(std::span<const NodeChange>) const {
+  throw Error(Status::internal, fmt::format("a {} is not changed as one file", format()));
+}
+
 std::unique_ptr<Container> open_container(const std::shared_ptr<const Source>& source) {
   const Bytes head = source->read({0, std::min(source->size(), sniffed_bytes)});
   for (const Format& format : formats) {

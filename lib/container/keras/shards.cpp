@@ -138,9 +138,6 @@ class KerasShards final : public Container {
     }
     return all;
   }
-  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
-    throw Error(Status::internal, "sharded weights are several files");
-  }
   [[nodiscard]] std::span<const std::string> parts() const override { return parts_; }
   /// The first part is the map of the others.
   [[nodiscard]] std::size_t part_of(NodeId node) const override { return 1 + tensors_->number(node); }

@@ -84,9 +84,6 @@ class OrbaxOcdbt final : public Container {
   [[nodiscard]] std::string_view format() const override { return "ocdbt"; }
   [[nodiscard]] const Tree& tree() const override { return arrays_.tree(); }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return arrays_.findings(); }
-  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
-    throw Error(Status::internal, "an Orbax item is several files");
-  }
   /// Values stand wherever the manifest leads to: it is the part of all of them.
   [[nodiscard]] std::span<const std::string> parts() const override { return parts_; }
   [[nodiscard]] std::vector<PartChange> change_parts(std::span<const NodeChange> changes) const override {

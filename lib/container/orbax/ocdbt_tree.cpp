@@ -201,6 +201,14 @@ std::vector<std::string> OcdbtTree::node_files() const {
   return files;
 }
 
+// A commit writes no byte that the version before it leads to. Data files are logs of nodes, found by place alone: what
+// is new goes behind their ends, and only the manifest, which is changed last and as a whole, leads there. So a crash
+// at any point leaves a manifest and all that it names.
+//
+// Nodes stand in the order in which they were read, each behind its parent. Going through them from behind, a node is
+// written when all of its children were, so that its splices are complete: the new place and size of each child that
+// changed, and how many bytes its subtree takes. What did not change keeps its place, in the new tree too. `grown`
+// counts the growth of a subtree modulo 2^64, which comes out right however the parts shrink and grow.
 OcdbtCommit OcdbtTree::commit(const std::vector<OcdbtChange>& changes, std::uint64_t commit_time) const {
   OcdbtCommit commit;
   const auto add = [&](const std::string& file, const Bytes& bytes) {

@@ -56,9 +56,6 @@ class OrbaxZarr final : public Container {
   [[nodiscard]] std::string_view format() const override { return "zarr"; }
   [[nodiscard]] const Tree& tree() const override { return arrays_.tree(); }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return arrays_.findings(); }
-  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
-    throw Error(Status::internal, "an Orbax item is several files");
-  }
   [[nodiscard]] std::span<const std::string> parts() const override { return parts_; }
   [[nodiscard]] std::size_t part_of(NodeId node) const override {
     const ZarrTree::Value* value = arrays_.value(node);

@@ -45,9 +45,6 @@ class TensorBundle final : public Container {
   [[nodiscard]] std::string_view format() const override { return "tensor_bundle"; }
   [[nodiscard]] const Tree& tree() const override { return tree_; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
-  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
-    throw Error(Status::internal, "a TensorFlow checkpoint is several files");
-  }
   [[nodiscard]] std::span<const std::string> parts() const override { return parts_; }
   [[nodiscard]] std::size_t part_of(NodeId node) const override {
     const auto held = held_.find(node);

@@ -143,9 +143,6 @@ class TorchDcp final : public Container {
   [[nodiscard]] const Tree& tree() const override { return tree_; }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
   [[nodiscard]] std::vector<GlobalName> globals() const override;
-  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
-    throw Error(Status::internal, "a distributed checkpoint is several files");
-  }
   [[nodiscard]] std::span<const std::string> parts() const override { return blobs_.parts; }
   [[nodiscard]] std::size_t part_of(NodeId node) const override {
     const auto blob = blob_of(blobs_.blobs, node);

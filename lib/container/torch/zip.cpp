@@ -240,9 +240,6 @@ class FormerObject final : public Container {
   [[nodiscard]] const Tree& tree() const override { return then_.tree(); }
   [[nodiscard]] const std::vector<Finding>& findings() const override { return then_.findings(); }
   [[nodiscard]] std::vector<GlobalName> globals() const override { return then_.globals(); }
-  [[nodiscard]] FileChange change(std::span<const NodeChange>) const override {
-    throw Error(Status::internal, "an earlier version is not changed");
-  }
 
  private:
   TorchZip then_;
