@@ -24,11 +24,13 @@ constexpr const char* closing_words =
 struct Options {
   ChangeOptions change;
   std::vector<std::string> assignments;
+  bool align = false;
 };
 
 int edit(const Terminal& terminal, Options& options) {
-  EditRequest& request = options.change.request;
-  for (const std::string& text : options.assignments) request.set.push_back(parse_assignment(text));
+  Assign action{{}, options.align};
+  for (const std::string& text : options.assignments) action.values.push_back(parse_assignment(text));
+  options.change.request.action = std::move(action);
   return carry_out(terminal, options.change);
 }
 
@@ -46,7 +48,7 @@ Verb edit_verb() {
                           {"--at", &request.at, "Which scaler, by the place that inspect prints"},
                           {"--layer", &request.layer, "FP8 state: the layers that match; * and ? are wildcards"},
                           {"--all", &request.all, "Every scaler, or every layer, where there are several"},
-                          {"--align", &request.align,
+                          {"--align", &options->align,
                            "Where copies disagree: give all of them the state that most have, then the values given"},
                           {"--force", &request.force, "Write values that the framework could not use"}},
                          change_options(options->change)}),

@@ -17,8 +17,9 @@ constexpr const char* of_strip =
 
 struct Options {
   ChangeOptions change;
-  Fp8Request fp8;
-  std::string release, state;
+  bool remove_keys = false;
+  std::int64_t history = 0;
+  std::string from, to, release, state;
 };
 
 Option layer(Options& options, Presence presence = Presence::optional) {
@@ -30,28 +31,21 @@ Option release(Options& options, Presence presence = Presence::optional) {
 }
 
 Option history(Options& options, Presence presence = Presence::optional) {
-  const auto set = [&options](std::int64_t entries) { options.fp8.history = entries; };
+  const auto set = [&options](std::int64_t entries) { options.history = entries; };
   return {"--history", Within{1, 1 << 20, set}, "How many entries", presence};
 }
 
-int repair(const Terminal& terminal, Options& options) {
-  EditRequest& request = options.change.request;
-  if (!options.release.empty()) options.fp8.release = parse_te_release(options.release);
-  if (!options.state.empty()) {
-    LoadedState loaded = read_fp8_state_file(options.state);
-    tell_findings(terminal, loaded.findings);
-    options.fp8.state = std::move(loaded.state);
-  }
-  request.fp8 = options.fp8;
-  request.all = true;
-  return carry_out(terminal, options.change);
+std::optional<TeRelease> release_of(const Options& options) {
+  return options.release.empty() ? std::nullopt : std::optional(parse_te_release(options.release));
 }
 
+/// What a verb asks for; files that it names are read.
+using Action = EditAction (*)(const Terminal&, const Options&);
+
 /// A verb that changes layers; `takes` are the options that not all such verbs have.
-Verb layers_verb(Fp8Verb which, const char* name, const char* purpose, OptionTable (*takes)(Options&),
+Verb layers_verb(const char* name, const char* purpose, OptionTable (*takes)(Options&), Action action,
                  const char* closing_words = "") {
   auto options = std::make_shared<Options>();
-  options->fp8.verb = which;
   return {
       .name = name,
       .purpose = purpose,
@@ -59,44 +53,56 @@ Verb layers_verb(Fp8Verb which, const char* name, const char* purpose, OptionTab
                          takes(*options),
                          change_options(options->change)}),
       .closing_words = closing_words,
-      .run = [options](const Terminal& terminal) { return repair(terminal, *options); },
+      .run =
+          [options, action](const Terminal& terminal) {
+            options->change.request.action = action(terminal, *options);
+            options->change.request.all = true;
+            return carry_out(terminal, options->change);
+          },
   };
 }
 
 Verb strip_verb() {
   const auto takes = [](Options& o) -> OptionTable {
     return {
-        layer(o), {"--remove", &o.fp8.remove, "The keys go, too, as in a checkpoint that never had FP8"}, release(o)};
+        layer(o), {"--remove", &o.remove_keys, "The keys go, too, as in a checkpoint that never had FP8"}, release(o)};
   };
-  return layers_verb(Fp8Verb::strip, "strip", "Leave no FP8 state, so that the checkpoint loads where FP8 is off",
-                     takes, of_strip);
+  const auto action = [](const Terminal&, const Options& o) -> EditAction {
+    return StripFp8{release_of(o), o.remove_keys};
+  };
+  return layers_verb("strip", "Leave no FP8 state, so that the checkpoint loads where FP8 is off", takes, action,
+                     of_strip);
 }
 
 Verb reset_verb() {
   const auto takes = [](Options& o) -> OptionTable { return {layer(o), history(o)}; };
-  return layers_verb(Fp8Verb::reset, "reset", "Scales of 1 and empty histories, as training starts", takes,
+  const auto action = [](const Terminal&, const Options& o) -> EditAction { return ResetFp8{o.history}; };
+  return layers_verb("reset", "Scales of 1 and empty histories, as training starts", takes, action,
                      "Histories stay as long as they are, unless --history says otherwise.");
 }
 
 Verb recompute_verb() {
   const auto takes = [](Options& o) -> OptionTable { return {layer(o)}; };
-  return layers_verb(Fp8Verb::recompute, "recompute", "Scales from the histories, by the framework's own rule", takes,
+  const auto action = [](const Terminal&, const Options&) -> EditAction { return RecomputeFp8{}; };
+  return layers_verb("recompute", "Scales from the histories, by the framework's own rule", takes, action,
                      "A scale whose history holds no finite amax stays. scale_inv follows where it is stored.");
 }
 
 Verb rename_verb() {
   const auto takes = [](Options& o) -> OptionTable {
     return {layer(o),
-            {"--from", &o.fp8.from, "Parts of a module's path: core_attention.fused_attention", Presence::required},
-            {"--to", &o.fp8.to, "What stands there instead: core_attention", Presence::required}};
+            {"--from", &o.from, "Parts of a module's path: core_attention.fused_attention", Presence::required},
+            {"--to", &o.to, "What stands there instead: core_attention", Presence::required}};
   };
-  return layers_verb(Fp8Verb::rename, "rename", "Other paths for modules, as other releases call them", takes);
+  const auto action = [](const Terminal&, const Options& o) -> EditAction { return RenameFp8{o.from, o.to}; };
+  return layers_verb("rename", "Other paths for modules, as other releases call them", takes, action);
 }
 
 Verb resize_verb() {
   const auto takes = [](Options& o) -> OptionTable { return {layer(o), history(o, Presence::required)}; };
+  const auto action = [](const Terminal&, const Options& o) -> EditAction { return ResizeFp8{o.history}; };
   return layers_verb(
-      Fp8Verb::resize, "resize", "Histories of another length, as TransformerEngine makes them", takes,
+      "resize", "Histories of another length, as TransformerEngine makes them", takes, action,
       "Longer ones end with zeros, shorter ones are cut at their end; amax_history_len goes along. flax's, in\n"
       "msgpack, keep their newest entries; give its modules the same amax_history_length.");
 }
@@ -107,8 +113,9 @@ Verb reencode_verb() {
             release(o, Presence::required),
             {"--force", &o.change.request.force, "Also where that release loses a part of the recipe"}};
   };
+  const auto action = [](const Terminal&, const Options& o) -> EditAction { return ReencodeFp8{*release_of(o)}; };
   return layers_verb(
-      Fp8Verb::reencode, "reencode", "The form in which another release of TransformerEngine keeps it", takes,
+      "reencode", "The form in which another release of TransformerEngine keeps it", takes, action,
       "2.0 and later keep a pickle in a uint8 tensor, recipe included; 1.6 to 1.13 an io.BytesIO without one.\n"
       "Scales, histories and their length, and the formats stay. Coming from 1.x the rest of the recipe is\n"
       "DelayedScaling's own; going there, what would be lost is named and refused.");
@@ -119,7 +126,13 @@ Verb inject_verb() {
     return {
         layer(o), release(o), {"STATE", &o.state, "A .json or .h5 file of `tare inspect --save`", Presence::required}};
   };
-  return layers_verb(Fp8Verb::inject, "inject", "A saved state, for modules that keep none", takes,
+  const auto action = [](const Terminal& terminal, const Options& o) -> EditAction {
+    const auto release = release_of(o);
+    LoadedState loaded = read_fp8_state_file(o.state);
+    tell_findings(terminal, loaded.findings);
+    return InjectFp8{std::move(loaded.state), release};
+  };
+  return layers_verb("inject", "A saved state, for modules that keep none", takes, action,
                      "Fills keys ._extra_state whose value is None or an empty tensor; layers go by their names.\n"
                      "Example: tare inspect old.pt --save state.json && tare fp8 inject new.pt state.json");
 }
@@ -128,8 +141,9 @@ Verb regroup_verb() {
   const auto takes = [](Options& o) -> OptionTable {
     return {layer(o, Presence::required), release(o, Presence::required)};
   };
+  const auto action = [](const Terminal&, const Options& o) -> EditAction { return RegroupFp8{*release_of(o)}; };
   return layers_verb(
-      Fp8Verb::regroup, "regroup", "The columns of GroupedLinear in the order of another release", takes,
+      "regroup", "The columns of GroupedLinear in the order of another release", takes, action,
       "2.2 and before keep all inputs, then all weights, then all outputs; 2.3 and later input, weight and output\n"
       "of one product after the other. The state does not tell which it has: it is taken to have the other order.\n"
       "Only GroupedLinear changed: name its layers with --layer.");

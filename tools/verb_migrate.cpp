@@ -44,10 +44,11 @@ struct Options {
 
 /// "true" is one here, and a number is a number; nothing else can be given.
 StateValue given_value(const Assignment& assignment) {
-  if (assignment.value == "true") return true;
-  if (assignment.value == "false") return false;
-  if (const auto number = parse_number(assignment.value)) return *number;
-  throw Error(Status::invalid_argument, fmt::format("{}: '{}' is no value", assignment.key, assignment.value),
+  const auto& text = std::get<std::string>(assignment.value);
+  if (text == "true") return true;
+  if (text == "false") return false;
+  if (const auto number = parse_number(text)) return *number;
+  throw Error(Status::invalid_argument, fmt::format("{}: '{}' is no value", assignment.key, text),
               "write a number (65536, 2^16, 0.5), or true or false");
 }
 

@@ -5,7 +5,6 @@
 #include "capi/src/caller_files.hpp"
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
-#include "lib/base/text.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/dialect/policy.hpp"
@@ -61,32 +60,28 @@ JournalKey key_for_reading(const Journals& journals) {
 
 struct Edit {
   EditRequest request;
+  Assign action;
   Journals journals;
   TransactionOptions transaction;
   bool dry_run = false;
 };
 
-std::string text_of(const std::string& key, const StateValue& value) {
-  if (const auto* number = std::get_if<double>(&value)) return float_text(*number);
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  throw Error(Status::invalid_argument, "the edit of \"" + key + "\": a number, true, false or text is meant");
-}
-
 /// An object within the options comes as its text.
-void read_assignments(EditRequest& request, const StateValue& value) {
+void read_assignments(Assign& action, const StateValue& value) {
   const auto* object = std::get_if<OpaqueJson>(&value);
   if (object == nullptr)
     throw Error(Status::invalid_argument, "the edit's \"set\" is no object", "{\"set\":{\"scale\":1024}}");
   for (const auto& [key, wanted] : members_of_json(object->text, "the edit's \"set\"")) {
-    request.set.push_back({key, text_of(key, wanted)});
+    if (!number_text(wanted) && !std::holds_alternative<std::string>(wanted)) {
+      throw Error(Status::invalid_argument, "the edit of \"" + key + "\": a number, true, false or text is meant");
+    }
+    action.values.push_back({key, wanted});
   }
 }
 
 bool* flag_of(Edit& edit, const std::string& key) {
   if (key == "all") return &edit.request.all;
-  if (key == "align") return &edit.request.align;
+  if (key == "align") return &edit.action.align;
   if (key == "force") return &edit.request.force;
   if (key == "dry_run") return &edit.dry_run;
   if (key == "history") return &edit.transaction.keep_history;
@@ -105,7 +100,7 @@ Edit parse_edit(const char* json) {
     const auto* flag = std::get_if<bool>(&value);
     if (take_journal_option(edit.journals, key, value)) continue;
     if (key == "set") {
-      read_assignments(edit.request, value);
+      read_assignments(edit.action, value);
     } else if (bool* into = flag_of(edit, key); into != nullptr && flag != nullptr) {
       *into = *flag;
     } else if (key == "at" && text != nullptr) {
@@ -117,8 +112,9 @@ Edit parse_edit(const char* json) {
       refuse_key(key, allowed);
     }
   }
-  if (edit.request.set.empty() && !edit.request.align)
+  if (edit.action.values.empty() && !edit.action.align)
     throw Error(Status::invalid_argument, "the edit sets nothing", "{\"set\":{\"scale\":1024}}");
+  edit.request.action = std::move(edit.action);
   return edit;
 }
 
@@ -145,7 +141,7 @@ tare_text* told(std::unique_ptr<tare_text> spare, const Render& render) {
   }
 }
 
-tare_text* carry_out(const char* path, Edit edit) {
+tare_text* edit_checkpoint(const char* path, Edit edit) {
   std::vector<Finding> trusted;
   keep_announced(edit.journals.recovery, trusted);
   edit.transaction.recovery = edit.journals.recovery;
@@ -234,7 +230,7 @@ int32_t tare_checkpoint_edit(tare_text** out, const char* path, const char* edit
   return guard_making(out, error, [&] {
     require(path, "path");
     require(edit_json, "edit_json");
-    return carry_out(path, parse_edit(edit_json));
+    return edit_checkpoint(path, parse_edit(edit_json));
   });
 }
 

@@ -72,7 +72,8 @@ class FilePlanner {
         const NodeId node = nodes.front().node;
         hold(state->entries.at(0), node);
         const NodeChange change = change_of_whole(*state, file_.container().tree(), node);
-        const bool is_known = request_.root_key && !changes.empty() && changes.back().node == change.node;
+        const bool is_known =
+            request_.as<RenameRoot>() != nullptr && !changes.empty() && changes.back().node == change.node;
         if (!is_known) changes.push_back(change);  // one root key may hold several states, all of which stand together
       }
       for (const auto& [index, replacement] : state->fields) {
@@ -94,31 +95,41 @@ class FilePlanner {
   void add_places(std::vector<NodeChange>& changes) {
     if (work_.places.empty()) return;
     auto entry = work_.place_entries.begin();
-    for (NodeChange& change : changes_of_places(work_.places, file_.container().tree(), request_.fp8->release)) {
+    for (NodeChange& change : changes_of_places(work_.places, file_.container().tree(), release())) {
       hold(*entry++, change.node);
       changes.push_back(std::move(change));
     }
   }
 
+  /// For which the places that are filled, or emptied, are meant.
+  [[nodiscard]] std::optional<TeRelease> release() const {
+    if (const auto* inject = request_.as<InjectFp8>()) return inject->release;
+    const auto* strip = request_.as<StripFp8>();
+    return strip == nullptr ? std::nullopt : strip->release;
+  }
+
   /// Stripped, a tensor becomes empty and an object None; renamed, what holds the state gets another key.
   [[nodiscard]] NodeChange change_of_whole(const StateWork& state, const Tree& tree, NodeId holder) const {
     const std::string& path = state.scaler->state().path;
-    const auto verb = request_.fp8 ? std::optional(request_.fp8->verb) : std::nullopt;
-    if (verb == Fp8Verb::strip) return {holder, nothing_for(tree, holder), path + " stripped"};
-    if (verb == Fp8Verb::reencode) {
-      return {holder, extra_state_value(extra_state_of(state.scaler->state()), *request_.fp8->release),
+    if (const auto* strip = request_.as<StripFp8>())
+      return {holder, nothing_for(*strip, tree, holder), path + " stripped"};
+    if (const auto* reencode = request_.as<ReencodeFp8>()) {
+      return {holder, extra_state_value(extra_state_of(state.scaler->state()), reencode->release),
               path + " re-encoded"};
     }
-    if (request_.root_key) return {root_key_of(tree, path), NewText{*request_.root_key}, path + " renamed"};
+    if (const auto* root = request_.as<RenameRoot>()) {
+      return {root_key_of(tree, path), NewText{root->key}, path + " renamed"};
+    }
+    const auto& rename = std::get<RenameFp8>(request_.action);
     const NodeId key = key_of_state(tree, holder);
-    return {key, NewText{renamed(tree.key_text(key), request_.fp8->from, request_.fp8->to)}, path + " renamed"};
+    return {key, NewText{renamed(tree.key_text(key), rename.from, rename.to)}, path + " renamed"};
   }
 
   /// What is left of a state that is stripped.
-  [[nodiscard]] NodeValue nothing_for(const Tree& tree, NodeId holder) const {
-    if (request_.fp8->remove) return Removal();
+  [[nodiscard]] static NodeValue nothing_for(const StripFp8& strip, const Tree& tree, NodeId holder) {
+    if (strip.remove_keys) return Removal();
     if (tree.kind(holder) != Kind::tensor) return NewNone();
-    return NewContents{no_extra_state(request_.fp8->release)};
+    return NewContents{no_extra_state(strip.release)};
   }
 
   /// The change must read back as what was asked for, and leave every other field as it is.
@@ -141,7 +152,7 @@ class FilePlanner {
       const auto place = unfilled.find(scaler.path);
       if (place != unfilled.end() && same_values(extra_state_of(scaler), *place->second)) unfilled.erase(place);
     });
-    const bool strips = request_.fp8 && request_.fp8->verb == Fp8Verb::strip;
+    const bool strips = request_.as<StripFp8>() != nullptr;
     const bool is_done = std::all_of(work_.states.begin(), work_.states.end(), [&](const StateWork* state) {
       const bool is_left = left.contains(state);
       return strips ? !is_left : there.contains(state) && !(state->is_renamed() && is_left);

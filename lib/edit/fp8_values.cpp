@@ -19,9 +19,10 @@ namespace {
 
 using What = Fp8Key::What;
 
-double parsed(const std::string& text) {
-  const auto number = parse_number(text);
-  if (number) return *number;
+/// As given_number, but no flag.
+double number_of_tensor(const StateValue& given) {
+  const std::string text = given_text(given);
+  if (text != "true" && text != "false") return given_number(given, "");
   throw Error(Status::invalid_argument, fmt::format("'{}' is no value", text),
               "write a number (65536, 2^16, 0x1p16, 0.5)");
 }
@@ -189,10 +190,10 @@ struct GivenValue {
 };
 
 /// A number that is no slot's: of a recipe, a counter.
-std::vector<NewField> plain_value(const FoundScaler& state, const std::string& name, const std::string& text,
+std::vector<NewField> plain_value(const FoundScaler& state, const std::string& name, const StateValue& given,
                                   bool force) {
   const Field& field = *state.find(std::string_view(name));
-  NewValue value = new_value(field, text, force);
+  NewValue value = new_value(field, given, force);
   return {{name, std::move(value.after), std::visit([](const auto& data) -> NodeValue { return data; }, value.data)}};
 }
 
@@ -249,14 +250,15 @@ std::vector<NewField> resized_by_age(const FoundScaler& state, std::int64_t leng
 
 }  // namespace
 
-std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const std::string& text, bool force) {
-  const double value = parsed(text);
+std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const StateValue& wanted,
+                                     bool force) {
+  const double value = number_of_tensor(wanted);
   const std::vector<Fp8Slot> slots = fp8_slots(state);
   GivenValue given{state, value, force};
   bool is_meant = false;
   for (const Fp8Slot& slot : slots) is_meant = given.give(slot, key) || is_meant;
   if (is_meant) return std::move(given.changes).take();
-  if (key.what == What::native) return plain_value(state, key.name, text, force);
+  if (key.what == What::native) return plain_value(state, key.name, wanted, force);
   throw Error(
       Status::refused,
       fmt::format("'{}' stores no {} of '{}'", state.path, key.what == What::scale ? "scale" : "history", key.name),

@@ -19,12 +19,12 @@ struct NewField {
   NodeValue data;  ///< for the container
 };
 
-/// What `text` makes of the slots that the key means. A scale is a multiplier, as inspect shows it: it is stored as the
-/// framework stores it, and its reciprocal goes along where there is one. An amax is given to all entries of a history.
-/// With a native name the number is what the field will hold. Throws `refused` where no slot is meant, or (unless
-/// `force`) the value is of no use or the scale is one that tensors in the checkpoint were quantised with: their values
-/// would change. Throws `invalid_argument` where it is no number.
-std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const std::string& text, bool force);
+/// What `wanted` makes of the slots that the key means. A scale is a multiplier, as inspect shows it: it is stored as
+/// the framework stores it, and its reciprocal goes along where there is one. An amax is given to all entries of a
+/// history. With a native name the number is what the field will hold. Throws `refused` where no slot is meant, or
+/// (unless `force`) the value is of no use or the scale is one that tensors in the checkpoint were quantised with:
+/// their values would change. Throws `invalid_argument` where it is no number.
+std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const StateValue& wanted, bool force);
 
 /// As the framework starts: every scale 1, every history 0, of `length` entries where that is not 0. Throws `refused`
 /// for state that tensors in the file were quantised with: their values would change.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
@@ -41,17 +42,12 @@ std::string objection(Role role, double value) {
   return "is a list: not edited as one number";
 }
 
-double parsed(const Field& field, const std::string& text) {
-  if (text == "true") return 1;
-  if (text == "false") return 0;
-  const auto number = parse_number(text);
-  if (number) return *number;
-  throw Error(Status::invalid_argument, fmt::format("{}: '{}' is no value", field.name, text),
-              "write a number (65536, 2^16, 0x1p16, 0.5), or true or false");
-}
-
-bool is_word(const std::string& text) {
-  return text == "true" || text == "false";
+std::optional<bool> word_of(const StateValue& given) {
+  if (const auto* flag = std::get_if<bool>(&given)) return *flag;
+  const auto* text = std::get_if<std::string>(&given);
+  if (text != nullptr && *text == "true") return true;
+  if (text != nullptr && *text == "false") return false;
+  return std::nullopt;
 }
 
 /// The same value with its only number replaced.
@@ -88,25 +84,42 @@ NewValue for_python(const Field& field, double number, bool is_flag_word) {
 
 }  // namespace
 
-NewValue new_value(const Field& field, const std::string& text, bool force) {
+std::string given_text(const StateValue& given) {
+  const auto* text = std::get_if<std::string>(&given);
+  return text != nullptr ? *text : number_text(given).value_or(std::string(words_for(kind_of(given))));
+}
+
+double given_number(const StateValue& given, const std::string& what) {
+  if (const auto word = word_of(given)) return *word ? 1 : 0;
+  if (const auto* integer = std::get_if<std::int64_t>(&given)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&given)) return *real;
+  const auto* text = std::get_if<std::string>(&given);
+  if (const auto number = text == nullptr ? std::nullopt : parse_number(*text)) return *number;
+  throw Error(Status::invalid_argument, fmt::format("{}'{}' is no value", what, given_text(given)),
+              "write a number (65536, 2^16, 0x1p16, 0.5), or true or false");
+}
+
+NewValue new_value(const Field& field, const StateValue& given, bool force) {
   if (field.value.number() == nullptr || !field.editable) {
     throw Error(Status::refused,
                 fmt::format("{} holds no number that can be changed (its type is {})", field.name, field.value.type));
   }
-  const double number = parsed(field, text);
+  const double number = given_number(given, field.name + ": ");
+  const bool is_word = word_of(given).has_value();
   const bool is_flag = field.value.type == "bool" || element_type_of(field.value).name == "bool";
   const bool wants_flag = field.role ? facts(*field.role).quantity == Quantity::flag : is_flag;
-  if (is_word(text) != wants_flag && !force) {
-    throw Error(Status::refused,
-                fmt::format("{}={}: {} is wanted", field.name, text, wants_flag ? "true or false" : "a number"));
+  if (is_word != wants_flag && !force) {
+    throw Error(Status::refused, fmt::format("{}={}: {} is wanted", field.name, given_text(given),
+                                             wants_flag ? "true or false" : "a number"));
   }
   const std::string problem = field.role ? objection(*field.role, number) : "";
   if (!problem.empty() && !force) {
-    throw Error(Status::refused, fmt::format("{}={}: {} {}", field.name, text, float_text(number), problem),
+    throw Error(Status::refused,
+                fmt::format("{}={}: {} {}", field.name, given_text(given), float_text(number), problem),
                 "--force writes it all the same");
   }
   if (element_type_of(field.value).size != 0) return for_element(field, number);
-  return for_python(field, number, is_word(text));
+  return for_python(field, number, is_word);
 }
 
 }  // namespace tare

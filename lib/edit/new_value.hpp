@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "lib/dialect/found.hpp"
+#include "lib/state/value.hpp"
 
 namespace tare {
 
@@ -14,8 +15,14 @@ struct NewValue {
   std::string note;  ///< set where Python's type changes: "int becomes float"
 };
 
-/// Throws `invalid_argument` for text that is no value, and `refused` for one that the field cannot hold or, without
+/// Throws `invalid_argument` for what is no value, and `refused` for one that the field cannot hold or, without
 /// `force`, that the framework could not use.
-NewValue new_value(const Field& field, const std::string& text, bool force);
+NewValue new_value(const Field& field, const StateValue& given, bool force);
+
+/// The number that is given, true and false as 1 and 0. Throws `invalid_argument` with `what` where it is none.
+double given_number(const StateValue& given, const std::string& what);
+
+/// As a user wrote it, or would.
+std::string given_text(const StateValue& given);
 
 }  // namespace tare

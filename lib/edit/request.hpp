@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "lib/dialect/extra_state.hpp"
@@ -12,49 +13,80 @@
 
 namespace tare {
 
-/// KEY=VALUE. The key is a role or a native name; where one word is both the role wins, `native:NAME` forces the other.
-/// The value is a number as parse_number takes it, or true or false.
+/// The key is a role or a native name; where one word is both the role wins, `native:NAME` forces the other. The value
+/// is a number, true or false; or text, as a user writes them (parse_number takes it, or it is one of these words).
 struct Assignment {
   std::string key;
-  std::string value;
+  StateValue value;
 };
 
-/// What can be done to the FP8 state of whole layers.
-enum class Fp8Verb : std::uint8_t {
-  strip,      ///< nothing is left of it, as where FP8 is off; its keys stay
-  reset,      ///< scales of 1 and histories of 0
-  recompute,  ///< scales from the histories, by the framework's rule
-  rename,     ///< modules' paths: what holds the state gets another key
-  resize,     ///< histories of another length, as TransformerEngine makes them: zeros or a cut at the end
-  reencode,   ///< in the form of another release of TransformerEngine
-  inject,     ///< a saved state, into the places of modules that keep none
-  regroup,    ///< the columns of GroupedLinear in the order of a release
+/// Values for fields.
+struct Assign {
+  std::vector<Assignment> values = {};
+  bool align = false;  ///< copies that disagree first get the state that most of them have
 };
 
-struct Fp8Request {
-  Fp8Verb verb = Fp8Verb::strip;
-  std::int64_t history = 0;  ///< resize: how many entries; reset: likewise, 0 leaves them as many as they are
-  bool remove = false;       ///< strip: the keys go, too
-  std::string from, to;      ///< rename: parts of a module's path, "core_attention.fused_attention"
-  std::optional<TeRelease> release = {};  ///< strip, reencode, inject, regroup; nothing: what the file has tells
-  std::optional<ScalerState> state = {};  ///< inject
+/// The key at the file's root under which the scalers stand, anew.
+struct RenameRoot {
+  std::string key;
 };
+
+// ---- what can be done to the FP8 state of whole layers
+
+/// Nothing is left of it, as where FP8 is off; its keys stay, unless they are to go, too.
+struct StripFp8 {
+  std::optional<TeRelease> release = {};  ///< nothing: what the file has tells
+  bool remove_keys = false;
+};
+/// Scales of 1 and histories of 0.
+struct ResetFp8 {
+  std::int64_t history = 0;  ///< how many entries; 0: as many as they are
+};
+/// Scales from the histories, by the framework's rule.
+struct RecomputeFp8 {};
+/// Modules' paths: what holds the state gets another key.
+struct RenameFp8 {
+  std::string from, to;  ///< parts of a module's path, "core_attention.fused_attention"
+};
+/// Histories of another length, as TransformerEngine makes them: zeros or a cut at the end.
+struct ResizeFp8 {
+  std::int64_t history = 0;
+};
+/// In the form of another release of TransformerEngine.
+struct ReencodeFp8 {
+  TeRelease release;
+};
+/// A saved state, into the places of modules that keep none.
+struct InjectFp8 {
+  ScalerState state;
+  std::optional<TeRelease> release = {};  ///< nothing: what the file has tells
+};
+/// The columns of GroupedLinear in the order of a release.
+struct RegroupFp8 {
+  TeRelease release;
+};
+
+using EditAction = std::variant<Assign, RenameRoot, StripFp8, ResetFp8, RecomputeFp8, RenameFp8, ResizeFp8, ReencodeFp8,
+                                InjectFp8, RegroupFp8>;
 
 struct EditRequest {
-  std::vector<Assignment> set;
-  std::optional<std::string> at;     ///< the path of one scaler, as inspect prints it
-  std::optional<std::string> layer;  ///< FP8 state: the layers that match it, with * and ? as wildcards
-  std::optional<Fp8Request> fp8;     ///< instead of `set`
-  /// The key at the file's root under which the scalers stand, anew; instead of `set`.
-  std::optional<std::string> root_key = {};
-  bool all = false;    ///< every scaler, where there are several
-  bool align = false;  ///< copies that disagree first get the state that most of them have
+  EditAction action = {};
+  std::optional<std::string> at = {};     ///< the path of one scaler, as inspect prints it
+  std::optional<std::string> layer = {};  ///< FP8 state: the layers that match it, with * and ? as wildcards
+  bool all = false;                       ///< every scaler, where there are several
   bool force = false;  ///< also values that the framework could not use, and files unlike their manifest
   /// Called with a sentence before something that takes long; may be empty.
   std::function<void(const std::string&)> announce = {};
+
+  /// The action, where it is that one; else null.
+  template <class Action>
+  [[nodiscard]] const Action* as() const {
+    return std::get_if<Action>(&action);
+  }
 };
 
-/// Splits "scale=65536" at its first '='. Throws `invalid_argument` where there is none or no key before it.
+/// Splits "scale=65536" at its first '=': a key, and a value as text. Throws `invalid_argument` where there is none or
+/// no key before it.
 Assignment parse_assignment(const std::string& text);
 
 }  // namespace tare

@@ -6,6 +6,7 @@
 #include "lib/base/text.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/edit/field_key.hpp"
+#include "lib/edit/new_value.hpp"
 #include "lib/state/window_level.hpp"
 
 namespace tare {
@@ -14,7 +15,7 @@ namespace {
 /// The whole number that is given for a field of that role; nothing where none is.
 std::optional<std::int64_t> given_for(const FoundScaler& scaler, const std::vector<Assignment>& given, Role role) {
   for (const Assignment& assignment : given) {
-    const std::optional<double> number = parse_number(assignment.value);
+    const std::optional<double> number = parse_number(given_text(assignment.value));
     if (field_of(scaler, assignment.key).role == role && number) return static_cast<std::int64_t>(*number);
   }
   return std::nullopt;
@@ -58,10 +59,10 @@ std::vector<Assignment> with_window_levels(const FoundScaler& scaler, const std:
   std::vector<Assignment> all = given;
   if (window) {
     const std::int64_t follows = looked_up(*level, [&] { return index_of_window(*level, *window); });
-    all.push_back({std::string(name(Role::window_index)), std::to_string(follows)});
+    all.push_back({std::string(name(Role::window_index)), follows});
   } else {
     const std::int64_t follows = looked_up(*level, [&] { return window_at(*level, *index); });
-    all.push_back({std::string(name(Role::growth_interval)), std::to_string(follows)});
+    all.push_back({std::string(name(Role::growth_interval)), follows});
   }
   return all;
 }

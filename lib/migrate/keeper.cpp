@@ -29,8 +29,7 @@ std::vector<Assignment> assignments(const ScalerState& state, const FoundScaler&
   for (const Field& field : scaler.fields) {
     if (!field.editable) continue;
     const StateValue* value = value_for(state, field);
-    const auto text = value == nullptr ? std::nullopt : number_text(*value);
-    if (text) all.push_back({"native:" + field.name, *text});
+    if (value != nullptr && number_text(*value)) all.push_back({"native:" + field.name, *value});
   }
   return all;
 }
@@ -102,9 +101,8 @@ bool CheckpointKeeper::holds(const rule::ParameterSpec& parameter) const {
 
 ScalerState CheckpointKeeper::saved(const ScalerState& state) {
   EditRequest edit;
-  edit.set = assignments(state, scaler_);
+  edit.action = Assign{assignments(state, scaler_), request_.align};
   edit.at = request_.at;
-  edit.align = request_.align;
   edit.force = request_.force;
   plan_ = plan_edit(checkpoint_, edit);
   FoundScaler after = scaler_;

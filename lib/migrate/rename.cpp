@@ -70,7 +70,7 @@ EditPlan plan_rename(const Checkpoint& checkpoint, const std::string& release_te
   EditRequest request;
   request.at = at;
   request.all = !at;
-  request.root_key = key_in_release(*rows.front(), release.version).key;
+  request.action = RenameRoot{std::string(key_in_release(*rows.front(), release.version).key)};
   return plan_edit(checkpoint, request);
 }
 

@@ -25,8 +25,7 @@ class Ranks : public Scratch {
   [[nodiscard]] Checkpoint open() const { return open_checkpoint(path("step"), {}); }
   void align(std::vector<Assignment> set = {}) const {
     EditRequest request;
-    request.set = std::move(set);
-    request.align = true;
+    request.action = Assign{std::move(set), true};
     const EditPlan plan = plan_edit(open(), request);
     commit(system_files(), plan.files, plan.for_history, {.upper = folder(), .recovery = {}});
   }
@@ -47,7 +46,7 @@ double number(const Scaler& scaler, Role role) {
 
 EditRequest setting(const std::string& scale) {
   EditRequest request;
-  request.set = {{"scale", scale}};
+  request.action = Assign{{{"scale", scale}}};
   return request;
 }
 
@@ -58,7 +57,7 @@ TEST_CASE("copies that disagree are edited only where they are to be aligned") {
   CHECK(status_of(ranks, setting("1024")) == Status::conflict);
   EditRequest nothing;
   CHECK(status_of(ranks, nothing) == Status::invalid_argument);
-  nothing.align = true;
+  nothing.action = Assign{{}, true};
   CHECK(status_of(ranks, nothing) == Status::ok);
 }
 
@@ -87,7 +86,7 @@ TEST_CASE("an int and a float of one value are aligned too, and the plan says th
   const Ranks ranks({with_float, with_float, with_int});
   REQUIRE(ranks.open().scalers.size() == 2);
   EditRequest request;
-  request.align = true;
+  request.action = Assign{{}, true};
   const EditPlan plan = plan_edit(ranks.open(), request);
   const auto scale = std::find_if(plan.fields.begin(), plan.fields.end(),
                                   [](const PlannedField& field) { return field.field == "scale"; });
@@ -100,7 +99,7 @@ TEST_CASE("an int and a float of one value are aligned too, and the plan says th
 
 TEST_CASE("a tensor does not become a Python float") {
   EditRequest request;
-  request.align = true;
+  request.action = Assign{{}, true};
   const Ranks ranks({with_float, with_float, corpus + "tensor1d-t2.15/checkpoint.pt"});
   REQUIRE(ranks.open().scalers.size() == 2);
   CHECK(status_of(ranks, request) == Status::refused);

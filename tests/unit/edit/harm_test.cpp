@@ -17,7 +17,7 @@ using Messages = std::vector<std::string>;
 /// What the edit would do to the run.
 Messages harms(const std::string& path, std::vector<Assignment> set) {
   EditRequest request;
-  request.set = std::move(set);
+  request.action = Assign{std::move(set)};
   Messages messages;
   for (const Finding& finding : plan_edit(open_checkpoint(path, {}), request).findings) {
     CHECK(finding.severity == Severity::warning);
@@ -29,7 +29,7 @@ Messages harms(const std::string& path, std::vector<Assignment> set) {
 /// What the edit is refused with; an error with status ok where it is not.
 Error refusal(const std::string& path, std::vector<Assignment> set) {
   EditRequest request;
-  request.set = std::move(set);
+  request.action = Assign{std::move(set)};
   try {
     plan_edit(open_checkpoint(path, {}), request);
   } catch (const Error& error) {

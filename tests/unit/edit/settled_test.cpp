@@ -50,7 +50,7 @@ class Ranks : public Scratch {
   }
   void set_scale(const std::string& scale, bool keep_history = true) const {
     EditRequest request;
-    request.set = {{"scale", scale}};
+    request.action = Assign{{{"scale", scale}}};
     const EditPlan plan = plan_edit(open_checkpoint(path("step"), {}), request);
     commit(system_files(), plan.files, plan.for_history, sealed({.keep_history = keep_history, .upper = folder()}));
   }

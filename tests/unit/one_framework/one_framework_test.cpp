@@ -68,7 +68,7 @@ TEST_CASE("what the file does not hold is told with the framework's flag") {
 TEST_CASE("an edit names the framework's own key") {
   const Made made;
   EditRequest request;
-  request.set = {{"scale", "2^10"}};
+  request.action = Assign{{{"scale", "2^10"}}};
   const EditPlan plan = plan_edit(open_checkpoint(made.path, {}), request);
   REQUIRE(plan.fields.size() == 1);
   CHECK(plan.fields[0].field == "made_up_scale");

@@ -81,7 +81,7 @@ TEST_CASE("text that is no UTF-8 is escaped, with its bytes beside it") {
 TEST_CASE("an edit's answer shows every byte that would change") {
   const Checkpoint checkpoint = open_checkpoint(corpus + "torch/scaler-file-t2.15/scaler.pt", {});
   EditRequest request;
-  request.set = {{"scale", "4096"}};
+  request.action = Assign{{{"scale", "4096"}}};
   const EditPlan plan = plan_edit(checkpoint, request);
   const Answer answer = Answer::parse(edit_json(checkpoint, plan, std::nullopt));
   CHECK(answer["applied"] == false);
