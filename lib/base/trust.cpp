@@ -5,14 +5,10 @@
 
 #include <optional>
 
+#include "lib/base/file_path.hpp"
+
 namespace tare {
 namespace {
-
-/// "/" of "/a".
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 bool is_within(const std::string& path, const std::string& folder) {
   return folder == "/" || path.starts_with(folder + '/');

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/local_paths.hpp"
 #include "lib/base/standard_streams.hpp"
 
@@ -21,17 +22,12 @@ std::string resolved(const std::string& path) {
   return resolve_path(path, real) == 0 ? real : path;
 }
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
-}
-
 /// An open file that is removed unless it was renamed.
 class Temporary {
  public:
   explicit Temporary(const std::string& target) {
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
-      path_ = folder_of(target) + ".tare-" + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".tmp";
+      path_ = folder_of(target) + "/.tare-" + std::to_string(getpid()) + "-" + std::to_string(attempt) + ".tmp";
       descriptor_ = above_standard_streams(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
       if (descriptor_ >= 0) return;
       if (errno != EEXIST) break;

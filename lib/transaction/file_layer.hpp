@@ -117,8 +117,6 @@ class OpenFile {
 };
 
 std::string joined(const std::string& folder, const std::string& name);
-/// The folder of an absolute path: "/a" for "/a/b", "/" for "/a" and for "/".
-std::string folder_of(const std::string& path);
 
 inline bool same_moment(timespec a, timespec b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "lib/base/file_path.hpp"
+
 namespace tare {
 namespace {
 

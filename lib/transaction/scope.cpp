@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
 
 namespace tare {

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "lib/base/error.hpp"
-#include "lib/transaction/carry_out.hpp"
 #include "lib/transaction/history.hpp"
+#include "lib/transaction/run_journal.hpp"
 #include "lib/transaction/target.hpp"
 
 namespace tare {
@@ -156,7 +156,7 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
     receipt.id = journal.id;
     record = StoredRecord{journal.number, RecordState::applied};
   }
-  receipt.findings = carry_out(held, journal, record, options.on_copied);
+  receipt.findings = run_journal(held, journal, record, options.on_copied);
   try {
     if (options.keep_history && !options.key.exists()) receipt.findings.push_back(unsealed(receipt));
     add_findings(files, targets, receipt);

@@ -4,7 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/apply.hpp"
-#include "lib/transaction/carry_out.hpp"
+#include "lib/transaction/run_journal.hpp"
 #include "lib/transaction/target.hpp"
 
 namespace tare {
@@ -126,7 +126,8 @@ UndoResult undo(const Scope& scope, const UndoOptions& options) {
   }
   // What can fail by itself comes before the change is made.
   UndoResult result = described(UndoKind::undone, held.store(), journal);
-  result.findings = carry_out(held, journal, StoredRecord{found.record.number, RecordState::undone}, options.on_copied);
+  result.findings =
+      run_journal(held, journal, StoredRecord{found.record.number, RecordState::undone}, options.on_copied);
   remove_replaced(held.store().record_place(found.record));
   return result;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "lib/base/file_path.hpp"
+
 namespace tare::test {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "lib/transaction/carry_out.hpp"
+#include "lib/transaction/run_journal.hpp"
 
 #include <exception>
 #include <numeric>
@@ -67,8 +67,8 @@ void tidy_up(const Claim& claim, const Journal& journal, bool keeps_history) {
 
 }  // namespace
 
-std::vector<Finding> carry_out(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record,
-                               const OnCopied& on_copied) {
+std::vector<Finding> run_journal(const Claim& claim, const Journal& journal, std::optional<StoredRecord> record,
+                                 const OnCopied& on_copied) {
   std::vector<std::size_t> numbers(journal.files.size());
   std::iota(numbers.begin(), numbers.end(), std::size_t{0});
   try {
