@@ -44,6 +44,7 @@ _SIGNATURES = {
     "grads_pointer": [POINTER(c_void_p), c_void_p, c_int32],
     "grads_statistics": [POINTER(c_void_p), c_void_p, c_void_p],
     "state_read": [POINTER(c_void_p), c_char_p],
+    "state_findings": [POINTER(c_void_p), c_void_p],
     "state_write": [c_void_p, c_char_p, c_char_p],
     "state_from_json": [POINTER(c_void_p), c_char_p, c_uint64],
     "state_to_json": [POINTER(c_void_p), c_void_p],

@@ -120,14 +120,8 @@ def unpacked(dataset):
 
 def told(path):
     """What tare says of a state that it reads."""
-    handle, text = ctypes.c_void_p(), ctypes.c_void_p()
-    compare("tare_state_read", tare._library.tare_state_read(ctypes.byref(handle), str(path).encode(), None), 0)
-    compare("tare_state_findings", tare._library.tare_state_findings(ctypes.byref(text), handle, None), 0)
-    tare._library.tare_text_data.restype = ctypes.c_char_p
-    findings = json.loads(tare._library.tare_text_data(text))["findings"]
-    tare._library.tare_text_destroy(text)
-    tare._library.tare_state_destroy(handle)
-    return [finding["code"] for finding in findings]
+    state = tare.State.read(str(path))
+    return [finding["code"] for finding in json.loads(tare._text("state_findings", state.handle))["findings"]]
 
 
 def seal(path):
