@@ -74,10 +74,9 @@ struct Save {
   std::optional<std::uint64_t> skipped;  ///< since the run began
 };
 
-/// The counters that stand beside the scaler, at the root of its file.
-void read_counters(const Checkpoint& checkpoint, const Files& files, Save& save) {
-  const std::size_t file = checkpoint.scalers.front().copies.front().file;
-  const auto container = open_container(files.open(checkpoint.files[file].location));
+/// What stands at the root of one of its files. Throws what opening it throws: it may be a part of a container.
+void read_counters(const CheckpointFile& file, const Files& files, Save& save) {
+  const auto container = open_container(files.open(file.location));
   const Tree& tree = container->tree();
   const auto counted = [&](std::string_view key) -> std::optional<std::int64_t> {
     const NodeId node = tree.find(tree.root, key);
@@ -93,6 +92,29 @@ void read_counters(const Checkpoint& checkpoint, const Files& files, Save& save)
     if (!save.checkpoint.step) save.checkpoint.step = counted(key);
   }
   if (const auto skipped = counted(skipped_key)) save.skipped = static_cast<std::uint64_t>(*skipped);
+}
+
+/// The counters stand beside the scaler, or in another file: DeepSpeed's in that of the model.
+void read_counters(const Checkpoint& checkpoint, const Files& files, Save& save) {
+  constexpr std::size_t files_most = 8;
+  const std::size_t scalers = checkpoint.scalers.front().copies.front().file;
+  std::vector<std::size_t> order{scalers};
+  for (std::size_t i = 0; i < checkpoint.files.size() && order.size() < files_most; ++i) {
+    if (i != scalers) order.push_back(i);
+  }
+  for (const std::size_t file : order) {
+    try {
+      read_counters(checkpoint.files[file], files, save);
+    } catch (const Error&) {
+      continue;
+    }
+    if (save.checkpoint.step) return;
+  }
+}
+
+/// accelerate numbers its folders by saves, and not by steps.
+bool is_numbered_by_saves(const std::string& path, const Files& files) {
+  return files.type(path + "/random_states_0.pkl") == FileType::file;
 }
 
 /// Nothing where there is no loss scaler.
@@ -114,11 +136,10 @@ std::optional<Save> read_save(const std::string& path, const Files& files) {
                                             number->as_double());
       }
     }
-    try {
-      read_counters(checkpoint, files, save);
-    } catch (const Error&) {  // a container of several files
+    read_counters(checkpoint, files, save);
+    if (!save.checkpoint.step && !is_numbered_by_saves(path, files)) {
+      save.checkpoint.step = step_in_name(file_name(path));
     }
-    if (!save.checkpoint.step) save.checkpoint.step = step_in_name(file_name(path));
     return save;
   } catch (const Error&) {
     return {};
@@ -193,6 +214,8 @@ Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOption
     if (counts) {
       step.span = static_cast<std::uint64_t>(*step.step - first);
       step.skipped = *save.skipped - skipped_before;
+      if (*step.skipped == 0) step.overflow = false;
+      if (*step.skipped >= step.span) step.overflow = true;
     }
     run.add(step, &save);
     before = &save;

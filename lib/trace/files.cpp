@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
@@ -101,26 +102,30 @@ class Walk {
   explicit Walk(const TraceOptions& options) : options_(options) {}
 
   void take(const std::string& path) {
-    if (path == "-" && options_.standard_input) return add(path, true);
+    if (path == "-" && options_.standard_input) return add(path);
     switch (options_.files->type(path)) {
       case FileType::folder:
         return visit(path, 0);
       case FileType::absent:
         throw Error(Status::not_found, escaped(path) + ": there is no such file or folder");
       default:
-        return add(path, true);
+        return add(path);
     }
   }
 
   [[nodiscard]] std::vector<RunFile> found() && { return std::move(found_); }
 
  private:
-  void add(const std::string& path, bool is_asked_for) {
+  void add(const std::string& path) {
+    if (!taken_.insert(path).second) return;
+    RunFile file = looked_at(path, options_);
+    if (file.kind != RunFileKind::none) found_.push_back(std::move(file));
+  }
+
+  void add_found(const std::string& path) {
     try {
-      RunFile file = looked_at(path, options_);
-      if (file.kind != RunFileKind::none) found_.push_back(std::move(file));
-    } catch (const Error&) {
-      if (is_asked_for) throw;
+      add(path);
+    } catch (const Error&) {  // others of the folder may be read
     }
   }
 
@@ -136,13 +141,14 @@ class Walk {
     const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
     for (const auto& [name, type] : entries) {
       if (name.starts_with('.')) continue;
-      if (type == FileType::file) add(prefix + name, false);
+      if (type == FileType::file) add_found(prefix + name);
       if (type == FileType::folder && depth < deepest) visit(prefix + name, depth + 1);
     }
   }
 
   const TraceOptions& options_;
   std::vector<RunFile> found_;
+  std::set<std::string> taken_;
   std::size_t seen_ = 0;
 };
 

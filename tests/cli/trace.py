@@ -87,6 +87,8 @@ def checkpoints(tare, corpus, scratch):
     told = json.loads(answer.stdout)
     if answer.returncode or not told["checkpoints"] or not told["steps"] or told["sources"][0]["kind"] != "checkpoint":
         yield f"checkpoints: exit {answer.returncode}, {answer.stdout[:500]!r}"
+    if [checkpoint["step"] for checkpoint in told["checkpoints"]] != [2, 5, 7] or any("skipped" not in step for step in told["steps"]):
+        yield f"checkpoints: the steps are {told['steps']}"
 
 
 def refusals(tare, scratch):

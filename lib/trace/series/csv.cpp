@@ -117,7 +117,7 @@ bool starts_like_csv(ByteView head, const Series& series) {
 void read_csv(Input& input, Series& series) {
   series.open(input.path());
   std::optional<Table> table;
-  scan_lines(input, true, [&](const Line& line) {
+  scan_lines(input, WhichLines::all, [&](const Line& line) {
     if (!table) {
       table.emplace(without_mark(line.text), series);
       return false;

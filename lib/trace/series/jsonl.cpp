@@ -63,7 +63,7 @@ void read_json_lines(Input& input, Series& series) {
   bool is_kind_known = false;
   std::uint64_t broken = 0, first_broken = 0;
   Keys keys;
-  scan_lines(input, true, [&](const Line& line) {
+  scan_lines(input, WhichLines::all, [&](const Line& line) {
     constexpr std::string_view blanks = " \t";
     if (line.text.find_first_not_of(blanks) == line.text.npos) return false;
     keys.all.clear();

@@ -47,7 +47,7 @@ std::optional<std::string> mlflow_metric(std::string_view path, ByteView head) {
 void read_mlflow_metric(Input& input, const std::string& key, Series& series) {
   series.open(input.path());
   std::uint64_t broken = 0;
-  scan_lines(input, true, [&](const Line& line) {
+  scan_lines(input, WhichLines::all, [&](const Line& line) {
     const auto found = measured(line.text);
     if (!found || line.is_cut) {
       ++broken;

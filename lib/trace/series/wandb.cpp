@@ -21,7 +21,7 @@ enum ChunkType : std::uint8_t { whole = 1, first = 2, middle = 3, last = 4 };
 /// LevelDB's log format with zlib's CRC-32: blocks of chunks, records of one chunk or several.
 class Records {
  public:
-  Records(ByteStream& stream) : stream_(stream) {
+  explicit Records(ByteStream& stream) : stream_(stream) {
     fill();
     at_ = header_bytes;
   }

@@ -77,7 +77,7 @@ void Log::read(Input& input) {
   const std::string_view head = as_text(input.head());
   counts_from_one_ =
       counts_from_one_ || head.find(", skipped=") != head.npos || head.find("elapsed time per iteration") != head.npos;
-  scan_lines(input, false, [this](const Line& line) { return take(line); });
+  scan_lines(input, WhichLines::with_trigger, [this](const Line& line) { return take(line); });
   if (const std::string problem = input.problem(); !problem.empty()) {
     run_.warn("truncated", escaped(path_) + ": " + problem + ": what comes before is told");
   }
@@ -195,7 +195,9 @@ bool Log::is_copy(const Facts& facts, const TraceStep& step) {
 // ---- events
 
 void Log::tell_event(const Facts& facts) {
-  if (const auto rank = facts.get(Fact::rank)) {
+  auto rank = facts.get(Fact::rank);
+  if (!rank && facts.line->teller != 0) rank = -static_cast<double>(facts.line->teller);
+  if (rank && facts.shape->meaning == Meaning::event) {
     if (!rank_) rank_ = rank;
     has_ranks_ = true;
     if (*rank != *rank_) return;
@@ -209,11 +211,12 @@ void Log::tell_event(const Facts& facts) {
   }
   TraceStep step = step_of(facts);
   step.fatal = facts.shape->meaning == Meaning::death;
+  if (step.fatal && (is_dead_ || (event_ && event_->step.fatal))) return;  // every rank dies of it, and says so twice
   if (facts.shape->part == Part::iteration && counts_from_one_ && step.step) ++*step.step;
   if (facts.shape->part == Part::iteration && !counts_from_one_) run_.trace().unit = facts.shape->unit;
   if (join(*facts.shape, step)) return;
   flush_event();
-  event_ = Event{step, bit(facts.shape->part), facts.shape, facts.has(Fact::rank)};
+  event_ = Event{step, bit(facts.shape->part), facts.shape, rank.has_value()};
 }
 
 /// Some frameworks tell of one overflow in several lines, and every rank in all of them.
@@ -243,6 +246,7 @@ void Log::flush_event() {
 void Log::add_event(Event& event) {
   TraceStep& step = event.step;
   step.source = source_of(*event.shape);
+  is_dead_ = step.fatal;
   if (step.overflow.value_or(false)) ++events_;
   if (step.overflow.value_or(false) && !step.step && !step.fatal && !event.has_rank && (step.scale || step.after)) {
     copies_.add(step);
@@ -303,6 +307,7 @@ void Log::add_first(std::uint64_t span) {
 }
 
 void Log::add_report(Report& report, std::uint64_t span) {
+  is_dead_ = false;
   TraceStep& step = report.step;
   step.span = span;
   const bool is_start = *step.step <= static_cast<std::int64_t>(span);
@@ -342,6 +347,7 @@ void Log::tell_moment(const Facts& facts) {
   if (first_ && first_->step.step == step.step) return;
   if (reports_ != nullptr && reports_->unit == facts.shape->unit && step.step && step.step == last_report_) return;
   flush_first();
+  is_dead_ = false;
   run_.trace().unit = facts.shape->unit;
   run_.add(step, facts.shape);
 }

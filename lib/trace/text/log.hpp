@@ -80,6 +80,7 @@ class Log {
   std::optional<std::int64_t> last_report_;  ///< of the segment
   std::optional<std::uint64_t> last_total_;
   std::uint64_t events_ = 0;      ///< overflows told one by one since the last report
+  bool is_dead_ = false;          ///< what was told last is the exception that ended the run
   bool counts_from_one_ = false;  ///< iterations from 0 stand beside reports that count from 1
   std::optional<double> rank_, scaler_;
   std::deque<Told> recent_;

@@ -53,7 +53,7 @@ bool is_digit(char c) {
 /// Cuts a buffer into lines and hands out those that are wanted.
 class Lines {
  public:
-  Lines(bool every_line, const TakeLine& take) : every_line_(every_line), take_(take) {}
+  Lines(WhichLines which, const TakeLine& take) : which_(which), take_(take) {}
 
   /// The whole lines of `text`, which has room for a block behind it; how much of it they are.
   std::size_t take(std::string_view text) {
@@ -73,7 +73,7 @@ class Lines {
   void walk(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
-      if (!every_line_ && !wants_more_) {
+      if (which_ != WhichLines::all && !wants_more_) {
         const std::size_t hit = find_trigger(text, at);
         if (hit == text.size()) break;
         const std::size_t newline = text.substr(at, hit - at).rfind('\n');
@@ -106,7 +106,7 @@ class Lines {
       const bool has_more = end < line.size();
       line.remove_prefix(has_more ? end + 1 : end);
       if (part.empty()) continue;
-      if (has_more && !every_line_ && find_trigger_in(part) == part.size()) continue;
+      if (has_more && which_ != WhichLines::all && find_trigger_in(part) == part.size()) continue;
       const std::string_view plain = without_escapes(part, plain_);
       wants_more_ = take_({plain, number_ + 1, teller_of(plain), is_cut_ && is_last && !has_more});
     }
@@ -119,7 +119,7 @@ class Lines {
     return part.size();
   }
 
-  bool every_line_;
+  WhichLines which_;
   const TakeLine& take_;
   std::uint64_t number_ = 0;
   bool wants_more_ = false, is_cut_ = false;
@@ -143,9 +143,9 @@ std::size_t find_trigger(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-void scan_lines(ByteStream& stream, bool every_line, const TakeLine& take) {
+void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take) {
   std::vector<char> buffer(buffer_bytes);
-  Lines lines(every_line, take);
+  Lines lines(which, take);
   std::size_t size = 0;
   while (const std::size_t more = stream.read(std::as_writable_bytes(std::span(buffer).subspan(size)))) {
     size += more;
@@ -172,7 +172,8 @@ std::uint32_t teller_of(std::string_view line) {
   }
   if (line[0] == '(') {
     const std::size_t end = line.find(')');
-    return end != line.npos && line.substr(0, end).find("pid=") != line.npos ? hashed(line.substr(0, end)) : 0;
+    const std::size_t process = line.find(" pid=");  // another one after each restart
+    return process < end && end != line.npos ? hashed(line.substr(0, process)) : 0;
   }
   std::size_t end = 0;
   while (end < line.size() && is_word(line[end])) ++end;

@@ -18,10 +18,12 @@ std::size_t find_trigger(std::string_view text, std::size_t from);
 /// Takes lines; true: it wants the next one as well, whatever is in it, because a message may go on there.
 using TakeLine = std::function<bool(const Line&)>;
 
-/// Reads `stream` to its end, line by line, in little memory, and gives the lines that hold a trigger; with
-/// `every_line` all of them. A line ends at a newline or a carriage return, and where it is longer than any log's.
-/// Escape sequences of terminals are taken out, and a line that a container runtime wrapped in JSON is unwrapped.
-void scan_lines(ByteStream& stream, bool every_line, const TakeLine& take);
+enum class WhichLines : std::uint8_t { with_trigger, all };
+
+/// Reads `stream` to its end, line by line, in little memory, and gives the lines that are wanted. A line ends at a
+/// newline or a carriage return, and where it is longer than any log's. Escape sequences of terminals are taken out,
+/// and a line that a container runtime wrapped in JSON is unwrapped.
+void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take);
 
 /// The number that stands for the rank or host that a collector wrote before the line: `[default7]:`, `7: `, `node3: `,
 /// `(RayTrainWorker pid=7)`, `[1,7]<stdout>:`. 0: none.

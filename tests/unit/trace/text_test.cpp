@@ -222,6 +222,18 @@ TEST_CASE("exceptions about a minimum are the overflow that no other line tells"
   }
 }
 
+TEST_CASE("every rank dies of one overflow, which is told once") {
+  std::string text = "[rank0]: Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 1.0\n";
+  for (int rank = 0; rank < 4; ++rank) {
+    text +=
+        "    raise Exception(\"Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.\")\n"
+        "[rank1]: Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.\n";
+  }
+  const auto steps = steps_of(trace_of_log(text));
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[1].fatal);
+}
+
 TEST_CASE("lines of other frameworks") {
   struct Example {
     const char* line;
