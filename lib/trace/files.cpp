@@ -1,6 +1,7 @@
 #include "lib/trace/files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <set>
@@ -22,6 +23,12 @@ namespace tare {
 namespace {
 
 constexpr int deepest = 8;
+
+/// In a folder, files with these endings are code, settings and prose, which quote the lines of logs: they are read
+/// where they are asked for.
+constexpr auto quoting_endings = std::to_array<std::string_view>(
+    {".py",  ".ipynb", ".pyi", ".sh", ".md",  ".rst", ".html", ".yaml", ".yml",   ".toml",
+     ".ini", ".cfg",   ".c",   ".cc", ".cpp", ".h",   ".hpp",  ".cu",   ".patch", ".diff"});
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -97,6 +104,10 @@ RunFile looked_at(const std::string& path, const TraceOptions& options) {
   return file;
 }
 
+bool is_quoting(std::string_view name) {
+  return std::find(quoting_endings.begin(), quoting_endings.end(), extension(name)) != quoting_endings.end();
+}
+
 class Walk {
  public:
   explicit Walk(const TraceOptions& options) : options_(options) {}
@@ -141,7 +152,7 @@ class Walk {
     const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
     for (const auto& [name, type] : entries) {
       if (name.starts_with('.')) continue;
-      if (type == FileType::file) add_found(prefix + name);
+      if (type == FileType::file && !is_quoting(name)) add_found(prefix + name);
       if (type == FileType::folder && depth < deepest) visit(prefix + name, depth + 1);
     }
   }

@@ -362,6 +362,11 @@ TEST_CASE("files of a run are read in their order, whatever their names sort as"
             .segments.size() == 1);
 }
 
+TEST_CASE("code and prose in a run's folder quote lines of logs, and tell nothing") {
+  CHECK(trace_of({{"train.py", "logger.info('Found overflow. Skip step')\n"}, {"NOTES.md", iteration(1, "65536.0")}})
+            .steps.empty());
+}
+
 TEST_CASE("what tells nothing says so") {
   const Trace trace = trace_of_log("epoch 1 loss 2.5\n");
   CHECK(trace.steps.empty());
