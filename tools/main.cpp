@@ -16,6 +16,14 @@ namespace {
 constexpr const char* closing_words =
     "KEYs are roles, the same words for every framework (scale, window, growth_tracker, hysteresis ...), or the names\n"
     "that the framework itself uses. Nothing stored in a checkpoint is ever run.\n\n"
+    "From the symptom to the command:\n"
+    "  my loss scale is 0, or tiny               tare doctor RUN; tare edit CHECKPOINT scale=65536\n"
+    "  \"already at minimum\", \"Minimum loss scale reached\", \"OVERFLOW! Skipping step\"\n"
+    "                                            tare doctor train.log RUN; tare timeline RUN\n"
+    "  which window, which hysteresis?           tare simulate train.log --window 500,1000,2000\n"
+    "  FP8 state will not load                   tare inspect model.pt; tare fp8 --help\n"
+    "  \"weights_only\" refuses a file            tare attest FILE\n"
+    "  ranks disagree, a rank's file is missing  tare inspect CHECKPOINT; tare edit CHECKPOINT --align\n\n"
     "Examples:\n"
     "  tare inspect run/global_step4200\n"
     "  tare edit run/global_step4200 scale=65536\n"
@@ -51,9 +59,10 @@ int main(int argc, char** argv) {
   prepare_heap();
   Verb command = {
       .name = "tare",
-      .purpose = "tare: inspect, edit and undo loss-scaler state inside checkpoints, in place and without Python",
+      .purpose =
+          "tare: inspect, edit, diagnose and undo loss-scaler state inside checkpoints, in place and without Python",
       .verbs = {inspect_verb(), get_verb(), edit_verb(), fp8_verb(), undo_verb(), history_verb(), diff_verb(),
-                migrate_verb(), attest_verb(), trace_verb()},
+                migrate_verb(), attest_verb(), trace_verb(), doctor_verb(), simulate_verb(), timeline_verb()},
       .closing_words = closing_words,
   };
   TerminalOptions options;

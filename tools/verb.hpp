@@ -31,3 +31,6 @@ Verb diff_verb();
 Verb migrate_verb();
 Verb attest_verb();
 Verb trace_verb();
+Verb doctor_verb();
+Verb simulate_verb();
+Verb timeline_verb();

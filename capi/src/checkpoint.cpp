@@ -5,6 +5,7 @@
 #include "capi/src/caller_files.hpp"
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
+#include "capi/src/journals.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/dialect/policy.hpp"
@@ -19,44 +20,6 @@ using namespace tare;
 using namespace tare::capi;
 
 namespace {
-
-[[noreturn]] void refuse_key(const std::string& key, const char* allowed) {
-  throw Error(Status::invalid_argument, "the options have no \"" + key + "\" of that kind", allowed);
-}
-
-/// The members of an options object; none for null or empty text.
-StateSection options_of(const char* json) {
-  if (json == nullptr || *json == '\0') return {};
-  return members_of_json(json, "the options");
-}
-
-/// Which key is the user's, and whether journals of others are trusted: in every options object.
-struct Journals {
-  std::string state_folder = home_state_folder();
-  RecoverOptions recovery;
-};
-
-/// False where the option is another one.
-bool take_journal_option(Journals& journals, const std::string& key, const StateValue& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  const auto* flag = std::get_if<bool>(&value);
-  if (key == "state_folder" && text != nullptr) {
-    journals.state_folder = *text;
-  } else if (key == "trust_journal" && flag != nullptr) {
-    journals.recovery.trust_journals = *flag;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-JournalKey key_for_reading(const Journals& journals) {
-  try {
-    return journal_key(journals.state_folder);
-  } catch (const Error&) {
-    return {};
-  }
-}
 
 struct Edit {
   EditRequest request;
@@ -116,11 +79,6 @@ Edit parse_edit(const char* json) {
     throw Error(Status::invalid_argument, "the edit sets nothing", "{\"set\":{\"scale\":1024}}");
   edit.request.action = std::move(edit.action);
   return edit;
-}
-
-/// Where this user's transactions over what lies at a path are looked for.
-ScopeOf scopes_of(const JournalKey& key) {
-  return [key](const std::string& path) { return checkpoint_scope(system_files(), path, key); };
 }
 
 /// What is announced of trusted journals, as findings of the answer.

@@ -15,6 +15,7 @@
 #include "lib/base/file_path.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/checkpoint/authority.hpp"
+#include "lib/checkpoint/chained.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/group.hpp"
 #include "lib/checkpoint/in_order.hpp"
@@ -298,6 +299,7 @@ class Opener {
     if (is_folder_) tell_of_incomplete_ranks(checkpoint_.scalers, checkpoint_.files, sizes_, findings);
     judge_scalers();
     for (Finding& finding : told_of_resumes(trainers_, has_scaler_)) findings.push_back(std::move(finding));
+    tell_of_chains(checkpoint_.scalers, findings);
     if (has_scaler_ || may_hold_more_) return;
     const std::size_t others = checkpoint_.files.size() - contents_.size();
     findings.push_back({Severity::note, "no-scaler",

@@ -6,6 +6,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/dialect/found.hpp"
+#include "lib/dialect/judge_next.hpp"
 #include "lib/dialect/policy.hpp"
 
 namespace tare {
@@ -156,6 +157,7 @@ std::vector<Finding> judge(const FoundScaler& scaler) {
       if (found) findings.push_back({Severity::warning, found->code, found->message, "", scaler.path});
     }
   }
+  for (Finding& finding : judge_next(scaler)) findings.push_back(std::move(finding));
   return findings;
 }
 

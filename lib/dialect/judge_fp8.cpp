@@ -1,6 +1,8 @@
 // What is plainly sick about FP8 state: scales that turn every value into inf, nan or 0, and histories that hold such.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/judge_fp8.hpp"
@@ -21,7 +23,13 @@ std::vector<Finding> judge_fp8(const FoundScaler& scaler) {
   const auto tell = [&](const char* code, std::string message) {
     findings.push_back({Severity::warning, code, std::move(message), "", layer_name(scaler)});
   };
-  for (const Fp8Slot& slot : fp8_slots(scaler)) {
+  const std::vector<Fp8Slot> slots = fp8_slots(scaler);
+  const auto is_dead = [](const Fp8Slot& slot) { return summary_of(slot).is_dead(); };
+  if (!slots.empty() && std::ranges::all_of(slots, is_dead)) {
+    findings.push_back({Severity::note, "history-empty", "its histories hold no amax: no step was made with them", "",
+                        layer_name(scaler)});
+  }
+  for (const Fp8Slot& slot : slots) {
     const Fp8Summary summary = summary_of(slot);
     const bool is_data = slot.use == ScaleUse::stored_data;
     if (summary.scales_not_finite > 0) {

@@ -517,6 +517,35 @@ TARE_API int32_t tare_checkpoint_attest(tare_text** out, const char* path, const
 TARE_API int32_t tare_trace_read(tare_text** out, const char* const* paths, uint64_t path_count,
                                  const char* options_json, tare_error* error);
 
+/* ---- a run's health -------------------------------------------------------------------------------------- */
+
+/* The JSON of `tare doctor --json` ("tare.findings/1"): what is wrong with the checkpoints, logs and event files at
+ * `paths`, `path_count` files and folders of one run: since which step, with the evidence in numbers, what to do, and
+ * the last healthy checkpoint before the trouble. Sick runs are TARE_OK: the answer tells them. `options_json` may be
+ * NULL: {"thresholds":{"collapse-overflows":12},"tag":"train/loss_scale"}; `tare doctor --rules` lists the thresholds,
+ * "tag" is the series that is the scale. "state_folder" as for tare_checkpoint_inspect. TARE_E_NOT_FOUND where a path
+ * is not there, TARE_E_IO where it cannot be read, and what tare_checkpoint_inspect returns for a checkpoint that is
+ * damaged. *out is owned. */
+TARE_API int32_t tare_health_doctor(tare_text** out, const char* const* paths, uint64_t path_count,
+                                    const char* options_json, tare_error* error);
+
+/* The JSON of `tare timeline --json` ("tare.timeline/1"): the run's checkpoints, what lies between them, the curve of
+ * its scale, its overflows. Options: thresholds and tag, as above. TARE_E_NOT_FOUND where nothing tells a scale. *out
+ * is owned. */
+TARE_API int32_t tare_health_timeline(tare_text** out, const char* const* paths, uint64_t path_count,
+                                      const char* options_json, tare_error* error);
+
+/* The JSON of `tare simulate --json` ("tare.simulate/1"): what other settings would have done in the run, as ranges
+ * from what is sure to what is possible. `options_json` may be NULL:
+ *   {"policy":"megatron","window":[500,1000],"hysteresis":[1,2],"floor":1,"initial":65536,"parameters":{"min_scale":1},
+ *    "below":1024,"maxima":"grad_max","explain":true,"tag":"train/loss_scale"}
+ * Numbers and lists of them: every combination is one setting. "policy" is torch unless said otherwise ("variant": one
+ * of its variants); "maxima" is the series with the largest absolute gradient of each step; "explain" looks for the
+ * policy that reproduces the run. TARE_E_REFUSED where the trace tells of overflows alone, TARE_E_INVALID_ARGUMENT for
+ * a parameter that the policy lacks. *out is owned. */
+TARE_API int32_t tare_health_simulate(tare_text** out, const char* const* paths, uint64_t path_count,
+                                      const char* options_json, tare_error* error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,16 @@
+// Optimizers that one chain holds: Megatron's ChainedOptimizer has one for dense layers and one for experts.
+#pragma once
+
+#include <vector>
+
+#include "lib/base/finding.hpp"
+#include "lib/checkpoint/checkpoint.hpp"
+
+namespace tare {
+
+/// Tells of chains whose scalers have gone apart. The loss is scaled by the first one's scale
+/// (ChainedOptimizer.get_loss_scale, megatron-core 0.19: megatron/core/optimizer/optimizer.py), and each optimizer
+/// unscales by its own.
+void tell_of_chains(const std::vector<Scaler>& scalers, std::vector<Finding>& findings);
+
+}  // namespace tare

@@ -1,0 +1,98 @@
+#include "lib/dialect/judge_next.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "kernels/rule/policy.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
+#include "lib/dialect/policy.hpp"
+#include "lib/state/behaviour.hpp"
+#include "lib/state/policy_state.hpp"
+
+namespace tare {
+namespace {
+
+/// More overflows than any hysteresis asks for.
+constexpr int most_overflows = 16;
+/// A tracker of -1 stands for one clean step more: the migration from rules that need window + 1 makes it.
+constexpr double least_growth_tracker = -1;
+
+std::optional<double> known(const FoundScaler& scaler, Role role) {
+  const Value* value = scaler.known(role);
+  return value == nullptr || value->number() == nullptr ? std::nullopt : std::optional(value->as_double());
+}
+
+std::optional<RunningState> running(const FoundScaler& scaler) {
+  if (scaler.dialect->policies.empty() || is_static(scaler) || !known(scaler, Role::scale)) return std::nullopt;
+  try {
+    return start_from(to_state(scaler));
+  } catch (const Error&) {
+    return std::nullopt;  // a state that its rule cannot hold is told of elsewhere
+  }
+}
+
+/// The rule raises in one of the next overflows, before it has backed off.
+std::optional<std::string> why_it_stops(RunningState scaler) {
+  const double scale = rule::scale_of(scaler.policy.id, scaler.state);
+  for (int count = 1; count <= most_overflows; ++count) {
+    const rule::Raised raised = rule::advance(scaler.policy, scaler.state, true, scaler.counters).raised;
+    if (raised == rule::Raised::kScaleAtMinimum || raised == rule::Raised::kMinimumReached) {
+      const std::string which = count == 1 ? "the next overflow ends" : fmt::format("{} overflows end", count);
+      return fmt::format("scale is {}: {} the run: {}", float_text(scale), which,
+                         rule::message_of(scaler.policy, raised));
+    }
+    if (raised != rule::Raised::kNothing || rule::scale_of(scaler.policy.id, scaler.state) != scale) break;
+  }
+  return std::nullopt;
+}
+
+/// Of counters: what no step of the rule leaves.
+std::optional<std::string> out_of_reach(const FoundScaler& scaler) {
+  const auto step = known(scaler, Role::step);
+  const auto last = known(scaler, Role::last_overflow_step);
+  const auto growth = known(scaler, Role::growth_tracker);
+  const auto left = known(scaler, Role::hysteresis_tracker);
+  const auto all = known(scaler, Role::hysteresis);
+  const auto seen = known(scaler, Role::overflow_tracker);
+  if (step && *step < 0) return fmt::format("step is {}: below 0", *step);
+  if (step && last && *last > *step) {
+    return fmt::format("last_overflow_step {} lies behind step {}", *last, *step);
+  }
+  if (growth && *growth < least_growth_tracker) return fmt::format("growth_tracker is {}: below 0", *growth);
+  if (left && all && *left > *all) {
+    return fmt::format("hysteresis_tracker {} is greater than the hysteresis {}", *left, *all);
+  }
+  if (seen && *seen < 0) return fmt::format("overflow_tracker is {}: below 0", *seen);
+  return std::nullopt;
+}
+
+bool is_hysteresis_spent(const FoundScaler& scaler, const RunningState& state) {
+  if (scaler.find(Role::hysteresis_tracker) == nullptr) return false;
+  RunningState fresh = state;
+  fresh.state = rule::initial_state(fresh.policy);
+  return overflows_to_backoff(state) == 1 && overflows_to_backoff(fresh).value_or(1) > 1;
+}
+
+}  // namespace
+
+std::vector<Finding> judge_next(const FoundScaler& scaler) {
+  std::vector<Finding> findings;
+  const auto tell = [&](Severity severity, const char* code, std::string message) {
+    findings.push_back({severity, code, std::move(message), "", scaler.path});
+  };
+  if (const auto counter = out_of_reach(scaler)) {
+    tell(Severity::warning, "counter-out-of-reach",
+         fmt::format("{}: {} never leaves it so", *counter, scaler.dialect->framework));
+  }
+  const auto state = running(scaler);
+  if (!state || !(rule::scale_of(state->policy.id, state->state) > 0)) return findings;  // judge tells of such a scale
+  if (const auto why = why_it_stops(*state)) tell(Severity::warning, "overflow-stops-run", *why);
+  if (is_hysteresis_spent(scaler, *state)) {
+    tell(Severity::note, "hysteresis-spent", "no overflow is forgiven any more: the next one backs off");
+  }
+  return findings;
+}
+
+}  // namespace tare

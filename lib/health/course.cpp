@@ -1,0 +1,268 @@
+#include "lib/health/course.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tare {
+namespace {
+
+/// Readings that are looked at to see how far apart their numbers are.
+constexpr std::size_t readings_for_stride = 4096;
+/// Clean steps after which a run is no longer at its start.
+constexpr std::uint64_t start_ends_after = 64;
+/// A run without step numbers is at its start where its scale is as great as frameworks begin with.
+constexpr double least_usual_start = 0x1p15;
+constexpr std::int64_t first_steps = 100;
+
+/// The number that readings are most often apart.
+std::int64_t stride_of(const Trace& trace) {
+  std::map<std::int64_t, std::size_t> counts;
+  std::optional<std::int64_t> before;
+  std::size_t seen = 0;
+  for (const TraceStep& step : trace.steps) {
+    if (!step.step) continue;
+    if (before && *step.step > *before) ++counts[*step.step - *before];
+    before = step.step;
+    if (++seen == readings_for_stride) break;
+  }
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? 1 : most->first;
+}
+
+class CourseReader {
+ public:
+  explicit CourseReader(const Trace& trace) : trace_(trace) {
+    course_.stride = stride_of(trace);
+    is_by_sample_ = trace.unit == "sample";
+  }
+
+  Course read() {
+    for (const TraceStep& step : trace_.steps) {
+      if (!is_overwritten(trace_, step)) take(step);
+    }
+    find_falls();
+    find_window();
+    find_factors();
+    return std::move(course_);
+  }
+
+ private:
+  void take(const TraceStep& step) {
+    if (step.segment != segment_) begin_segment(step.segment);
+    course_.has_steps = course_.has_steps || step.step.has_value();
+    if (!step.scale && !step.after && !step.overflow && !step.skipped) return;
+    course_.has_scale = course_.has_scale || step.scale || step.after;
+    Stretch stretch = stretch_of(step);
+    if (step.skipped == 0U && stretch.after < stretch.before && course_.contradictions++ == 0) {
+      course_.first_contradiction = stretch.first;
+    }
+    scale_ = stretch.after;
+    if (step.step) last_step_ = step.step;
+    course_.steps += stretch.steps;
+    course_.overflows += stretch.overflows;
+    if (!continues(stretch)) {
+      course_.stretches.push_back(stretch);
+      return;
+    }
+    Stretch& whole = course_.stretches.back();
+    whole.steps += stretch.steps;
+    whole.overflows += stretch.overflows;
+    whole.after = stretch.after;
+    whole.is_fatal = whole.is_fatal || stretch.is_fatal;
+    if (stretch.last_step) whole.last_step = stretch.last_step;
+  }
+
+  void begin_segment(std::uint32_t segment) {
+    segment_ = segment;
+    scale_.reset();
+    last_step_.reset();
+  }
+
+  Stretch stretch_of(const TraceStep& step) const {
+    Stretch stretch;
+    stretch.first = {step.step, step.line, step.source, step.segment};
+    stretch.last_step = step.step;
+    const double last = scale_.value_or(step.after.value_or(0));
+    stretch.before = step.scale.value_or(step.overflow == true && !scale_ && step.after ? 2 * *step.after : last);
+    stretch.after = step.after.value_or(stretch.before);
+    stretch.grew_before = scale_ && stretch.before > *scale_;
+    stretch.steps = covered_by(step);
+    stretch.is_fatal = step.fatal;
+    stretch.is_adjacent = !step.step || !last_step_ || *step.step - *last_step_ <= reach_of(step);
+    count_overflows(step, stretch);
+    return stretch;
+  }
+
+  /// How far behind the reading before it a step may stand so that nothing lies between.
+  [[nodiscard]] std::int64_t reach_of(const TraceStep& step) const {
+    return std::max(static_cast<std::int64_t>(step.span), course_.stride);
+  }
+
+  /// A bare scale of every tenth step stands for the steps since the one before.
+  [[nodiscard]] std::uint64_t covered_by(const TraceStep& step) const {
+    const bool is_bare = step.span == 1 && !step.overflow && !step.skipped;
+    const bool is_sampled = is_bare && !is_by_sample_ && course_.stride > 1 && step.step && last_step_;
+    return is_sampled ? static_cast<std::uint64_t>(course_.stride) : step.span;
+  }
+
+  static void count_overflows(const TraceStep& step, Stretch& stretch) {
+    const double octaves = stretch.after > 0 && stretch.before > stretch.after
+                               ? std::log2(stretch.before / stretch.after)
+                               : (stretch.before > stretch.after ? 1.0 : 0.0);
+    const auto shown = static_cast<std::uint64_t>(std::ceil(std::max(octaves - 0.01, 0.0)));
+    stretch.is_told = step.overflow.has_value() || step.skipped.has_value();
+    std::uint64_t least = step.skipped.value_or(step.overflow == true ? stretch.steps : 0);
+    if (octaves > 0) least = std::max<std::uint64_t>(least, std::min<std::uint64_t>(shown, stretch.steps));
+    if (octaves > 0) least = std::max<std::uint64_t>(least, 1);
+    stretch.overflows = std::min(least, stretch.steps);
+    stretch.kind = stretch.overflows == 0               ? StretchKind::clean
+                   : stretch.overflows == stretch.steps ? StretchKind::overflow
+                                                        : StretchKind::mixed;
+  }
+
+  /// The same again: clean steps at one scale, or overflows that leave it where it is.
+  [[nodiscard]] bool continues(const Stretch& stretch) const {
+    if (course_.stretches.empty()) return false;
+    const Stretch& last = course_.stretches.back();
+    if (stretch.kind != last.kind || stretch.kind == StretchKind::mixed) return false;
+    if (stretch.first.segment != last.first.segment || stretch.first.source != last.first.source) return false;
+    if (stretch.kind == StretchKind::overflow && !stretch.is_adjacent) return false;
+    return last.before == last.after && stretch.before == last.after && stretch.after == stretch.before;
+  }
+
+  // ---- what comes of the stretches
+
+  void find_falls() {
+    auto& all = course_.stretches;
+    bool is_start = begins_a_run();
+    std::uint64_t clean = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i > 0 && all[i].first.segment != all[i - 1].first.segment) clean = 0;
+      if (all[i].grew_before || all[i].after > all[i].before) is_start = false;
+      if (all[i].kind == StretchKind::clean) {
+        clean += all[i].steps;
+        if (clean >= start_ends_after) is_start = false;
+        if (!course_.falls.empty() && course_.falls.back().last + 1 == i) course_.falls.back().clean_after = clean;
+        continue;
+      }
+      if (!joins(i)) course_.falls.push_back({.first = i, .top = all[i].before, .is_at_start = is_start});
+      extend(course_.falls.back(), i);
+      clean = 0;
+    }
+    for (const Fall& fall : course_.falls) find_hysteresis(fall);
+  }
+
+  [[nodiscard]] bool begins_a_run() const {
+    if (course_.stretches.empty()) return false;
+    const Stretch& first = course_.stretches.front();
+    if (first.first.step) return *first.first.step <= first_steps * course_.stride;
+    return first.before >= least_usual_start;
+  }
+
+  [[nodiscard]] bool joins(std::size_t i) const {
+    const auto& all = course_.stretches;
+    if (course_.falls.empty() || course_.falls.back().last + 1 != i) return false;
+    return all[i].is_adjacent && !all[i].grew_before && all[i].first.segment == all[i - 1].first.segment;
+  }
+
+  void extend(Fall& fall, std::size_t i) {
+    const Stretch& stretch = course_.stretches[i];
+    fall.last = i;
+    fall.overflows += stretch.overflows;
+    fall.steps += stretch.kind == StretchKind::mixed ? steps_in_fall(fall, stretch) : stretch.steps;
+    fall.bottom = stretch.after;
+    fall.is_fatal = fall.is_fatal || stretch.is_fatal;
+  }
+
+  /// Of an interval at either end of a fall only the overflows need be part of it.
+  static std::uint64_t steps_in_fall(const Fall& fall, const Stretch& stretch) {
+    return fall.steps == 0 ? stretch.overflows : stretch.steps;
+  }
+
+  /// Overflows at one scale before it went down.
+  void find_hysteresis(const Fall& fall) {
+    const auto& all = course_.stretches;
+    for (std::size_t i = fall.first; i < fall.last; ++i) {
+      const bool stays = all[i].before == all[i].after && all[i].is_told && all[i].kind == StretchKind::overflow;
+      const bool falls = all[i + 1].after < all[i + 1].before;
+      if (stays && falls && all[i].overflows < 8) {
+        course_.hysteresis = std::max(course_.hysteresis, static_cast<double>(all[i].overflows) + 1);
+      }
+    }
+  }
+
+  /// Clean steps from an overflow or a growth to the next growth: at least a window each.
+  void find_window() {
+    double clean = 0;
+    bool is_counted = false;  // since an event that the trace tells
+    for (std::size_t i = 0; i < course_.stretches.size(); ++i) {
+      const Stretch& stretch = course_.stretches[i];
+      if (i == 0 || stretch.first.segment != course_.stretches[i - 1].first.segment) is_counted = false;
+      if (i > 0 && !stretch.is_adjacent) clean += unseen_before(i);
+      if (stretch.grew_before && is_counted) {
+        put_window(clean / std::max(1.0, std::log2(stretch.before / course_.stretches[i - 1].after)));
+      }
+      if (stretch.grew_before) clean = 0;
+      if (stretch.kind == StretchKind::clean) clean += static_cast<double>(stretch.steps);
+      const bool has_grown = stretch.after > stretch.before && stretch.kind == StretchKind::clean;
+      if (has_grown && is_counted) put_window(clean);
+      if (!has_grown && stretch.kind == StretchKind::clean) continue;
+      clean = 0;
+      is_counted = true;
+    }
+  }
+
+  void put_window(double clean) {
+    if (clean < 1) return;
+    course_.window = std::min(course_.window.value_or(INFINITY), clean);
+    course_.longest_window = std::max(course_.longest_window.value_or(0), clean);
+  }
+
+  /// Steps between a stretch and the one before, of which nothing is told.
+  [[nodiscard]] double unseen_before(std::size_t i) const {
+    const auto& last = course_.stretches[i - 1].last_step;
+    const auto& first = course_.stretches[i].first.step;
+    const std::int64_t gap = last && first ? *first - *last - 1 : 0;
+    return static_cast<double>(std::max<std::int64_t>(gap, 0));
+  }
+
+  void find_factors() {
+    double up = 1;
+    double down = INFINITY;
+    for (const Stretch& stretch : course_.stretches) {
+      if (!(stretch.before > 0) || !(stretch.after > 0) || stretch.steps != 1) continue;
+      const double octaves = std::log2(stretch.after / stretch.before);
+      if (octaves > 0) up = std::max(up, octaves);
+      if (octaves < 0) down = std::min(down, -octaves);
+    }
+    if (std::isfinite(down)) course_.backoffs_a_growth = std::max(1.0, std::ceil(std::min(up, 8.0) / down));
+  }
+
+  const Trace& trace_;
+  Course course_;
+  std::uint32_t segment_ = 0;
+  std::optional<double> scale_;
+  std::optional<std::int64_t> last_step_;
+  bool is_by_sample_ = false;
+};
+
+}  // namespace
+
+double Fall::octaves() const {
+  if (!(top > bottom)) return 0;
+  return bottom > 0 ? std::log2(top / bottom) : std::log2(top) + 149;
+}
+
+bool is_overwritten(const Trace& trace, const TraceStep& step) {
+  if (step.segment >= trace.segments.size() || step.segment + 1 == trace.segments.size()) return false;
+  const auto& kept = trace.segments[step.segment].kept;
+  return step.step && (!kept || *step.step > *kept);
+}
+
+Course course_of(const Trace& trace) {
+  return CourseReader(trace).read();
+}
+
+}  // namespace tare

@@ -1,0 +1,74 @@
+// The course of a run: a trace as the rules look at it. Readings that are alike are one stretch, so that a run of
+// millions of steps is some thousand of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/trace/trace.hpp"
+
+namespace tare {
+
+/// Where in which source something stands.
+struct CoursePlace {
+  std::optional<std::int64_t> step;
+  std::uint64_t line = 0;
+  std::uint32_t source = 0, segment = 0;
+};
+
+enum class StretchKind : std::uint8_t {
+  clean,     ///< no overflow that is told or shows
+  overflow,  ///< nothing but overflows
+  mixed,     ///< an interval that has both
+};
+
+struct Stretch {
+  StretchKind kind = StretchKind::clean;
+  CoursePlace first;
+  std::optional<std::int64_t> last_step;
+  double before = 0, after = 0;  ///< the scale that it began with, and that it left
+  std::uint64_t steps = 0;       ///< that are told of
+  std::uint64_t overflows = 0;   ///< at least so many
+  bool grew_before = false;      ///< the scale grew unseen since the stretch before
+  bool is_adjacent = true;       ///< no step lies unseen between it and the stretch before, as far as is told
+  bool is_told = true;           ///< overflows are told, not only shown by the scale's fall
+  bool is_fatal = false;         ///< the run ended with it
+};
+
+/// Overflows that follow each other without a growth between them.
+struct Fall {
+  std::size_t first = 0, last = 0;  ///< indices into Course::stretches
+  std::uint64_t overflows = 0;      ///< at least
+  std::uint64_t steps = 0;          ///< from the first of them to the last
+  double top = 0, bottom = 0;       ///< the scale before and after
+  std::uint64_t clean_after = 0;    ///< clean steps that follow, as far as is told
+  bool is_at_start = false;         ///< of the run, before any window without overflow
+  bool is_fatal = false;
+
+  [[nodiscard]] bool is_in_a_row() const { return 2 * overflows >= steps; }
+  [[nodiscard]] double octaves() const;
+};
+
+struct Course {
+  std::vector<Stretch> stretches;
+  std::vector<Fall> falls;
+  std::uint64_t steps = 0;                       ///< that are told of
+  std::uint64_t overflows = 0;                   ///< at least
+  std::int64_t stride = 1;                       ///< between the numbers of two readings that follow each other
+  double hysteresis = 1;                         ///< overflows that a back-off was seen to need
+  std::optional<double> window, longest_window;  ///< clean steps up to a growth: the fewest and the most seen
+  std::uint64_t contradictions = 0;  ///< falls of the scale in steps of which the log says that none was skipped
+  CoursePlace first_contradiction;
+  double backoffs_a_growth = 1;  ///< that bring the scale back to where it grew from; Paddle's are smaller
+  bool has_scale = false;
+  bool has_steps = false;  ///< readings have numbers
+};
+
+/// What is kept of a trace: steps that a later start of the run overwrote are left out.
+Course course_of(const Trace& trace);
+
+/// Whether a later segment overwrote that step.
+bool is_overwritten(const Trace& trace, const TraceStep& step);
+
+}  // namespace tare

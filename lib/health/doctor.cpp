@@ -1,0 +1,209 @@
+#include "lib/health/doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lib/base/error.hpp"
+#include "lib/health/rules.hpp"
+
+namespace tare {
+namespace {
+
+/// No run needs less.
+constexpr double least_usable_scale = 1;
+
+bool is_hidden(const Rule& rule, const std::vector<Symptom>& symptoms) {
+  const auto hides = [&](const Symptom& symptom) {
+    return std::ranges::find(rule.hidden_by, symptom.code) != rule.hidden_by.end();
+  };
+  return std::ranges::any_of(symptoms, hides);
+}
+
+HealthFinding finding_of(const Trace& trace, const Rule& rule, const Symptom& symptom) {
+  HealthFinding finding{.severity = rule.severity, .code = std::string(rule.code), .message = symptom.message};
+  finding.advice = rule.advice;
+  finding.line = symptom.began.line;
+  finding.step = symptom.began.step;
+  if (symptom.began.source < trace.sources.size()) finding.file = trace.sources[symptom.began.source].path;
+  for (const auto& [key, value] : symptom.evidence) finding.evidence.emplace_back(key, value);
+  return finding;
+}
+
+HealthFinding told(std::string_view code, std::string message, std::string file = {}) {
+  const Rule& rule = *find_rule(code);
+  return {.severity = rule.severity,
+          .code = std::string(code),
+          .message = std::move(message),
+          .advice = std::string(rule.advice),
+          .file = std::move(file)};
+}
+
+bool is_trouble(const HealthFinding& finding) {
+  return finding.severity != Severity::note;
+}
+
+void put_gravest_first(std::vector<HealthFinding>& findings) {
+  std::ranges::stable_sort(findings, [](const HealthFinding& a, const HealthFinding& b) {
+    return static_cast<int>(a.severity) > static_cast<int>(b.severity);
+  });
+}
+
+std::optional<double> field_of(const TraceCheckpoint& checkpoint, std::string_view name) {
+  for (const auto& [key, value] : checkpoint.fields) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+/// What the readers of a checkpoint and of its state found, in the same words.
+void add_state_findings(const Checkpoint& checkpoint, std::vector<HealthFinding>& findings) {
+  for (const Finding& found : checkpoint.findings) {
+    const Rule* rule = find_rule(found.code);
+    HealthFinding finding{.severity = found.severity, .code = found.code, .message = found.message};
+    if (rule != nullptr) finding.advice = rule->advice;
+    finding.file = found.file;
+    finding.path = found.path;
+    findings.push_back(std::move(finding));
+  }
+}
+
+/// {healthy} and CHECKPOINT in an advice become what they stand for here.
+void fill_in(std::string& advice, std::string_view what, const std::string& with) {
+  for (std::size_t at = advice.find(what); at != std::string::npos; at = advice.find(what, at + with.size())) {
+    advice.replace(at, what.size(), with);
+  }
+}
+
+class Examiner {
+ public:
+  Examiner(const std::vector<std::string>& paths, const DoctorOptions& options) : options_(options) {
+    diagnosis_.targets = paths;
+  }
+
+  Diagnosis run() {
+    const Trace trace = read_trace(diagnosis_.targets, options_.trace);
+    std::vector<HealthFinding> of_states;
+    for (const std::string& path : diagnosis_.targets) look_at_checkpoint(path, trace, of_states);
+    diagnosis_.findings =
+        trace.sources.empty() && has_checkpoint_ ? std::vector<HealthFinding>{} : examine(trace, options_.thresholds);
+    for (HealthFinding& finding : diagnosis_.findings) {
+      if (finding.code == "no-scale-trace" && !not_read_.empty()) finding.message += "; as a checkpoint: " + not_read_;
+    }
+    const bool is_sick = std::ranges::any_of(of_states, is_trouble);
+    if (is_sick) std::erase_if(diagnosis_.findings, [](const HealthFinding& f) { return f.code == "healthy"; });
+    std::ranges::move(of_states, std::back_inserter(diagnosis_.findings));
+    put_gravest_first(diagnosis_.findings);
+    find_healthy(trace);
+    if (diagnosis_.findings.empty()) diagnosis_.findings.push_back(told("healthy", "nothing is wrong with the state"));
+    return std::move(diagnosis_);
+  }
+
+ private:
+  void look_at_checkpoint(const std::string& path, const Trace& trace, std::vector<HealthFinding>& findings) {
+    try {
+      const Checkpoint checkpoint = options_.open(path);
+      if (checkpoint.scalers.empty() && gives_a_trace(trace, path)) return;
+      has_checkpoint_ = true;
+      chosen_ = checkpoint.resolved;
+      add_state_findings(checkpoint, findings);
+    } catch (const Error& error) {
+      const bool is_other_format = error.status == Status::not_found || error.status == Status::unsupported;
+      const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
+      if (is_none && gives_a_trace(trace, path)) return;
+      if (!is_other_format) throw;
+      not_read_ = error.what();
+    }
+  }
+
+  static bool gives_a_trace(const Trace& trace, const std::string& path) {
+    return std::ranges::any_of(trace.sources, [&](const TraceSource& source) { return source.path.starts_with(path); });
+  }
+
+  void find_healthy(const Trace& trace) {
+    const auto trouble = std::ranges::find_if(diagnosis_.findings, is_trouble);
+    if (trouble != diagnosis_.findings.end()) {
+      diagnosis_.last_healthy = healthy_before(trace, trouble->step, scale_before(*trouble));
+    }
+    const auto& healthy = diagnosis_.last_healthy;
+    const std::string before = trouble != diagnosis_.findings.end() && trouble->step
+                                   ? fmt::format("the last checkpoint before step {}", *trouble->step)
+                                   : "the last checkpoint before that";
+    for (HealthFinding& finding : diagnosis_.findings) {
+      fill_in(finding.advice, "{healthy}", healthy ? healthy->path : before);
+      if (!chosen_.empty() && finding.step == std::nullopt) fill_in(finding.advice, "CHECKPOINT", chosen_);
+    }
+  }
+
+  /// A checkpoint with less than half of what the trouble began from is part of it.
+  static double scale_before(const HealthFinding& trouble) {
+    for (const auto& [key, value] : trouble.evidence) {
+      if (key == "from" && value > 0) return value / 2;
+    }
+    return least_usable_scale;
+  }
+
+  const DoctorOptions& options_;
+  Diagnosis diagnosis_;
+  std::string chosen_;    ///< the checkpoint that was looked at last
+  std::string not_read_;  ///< why a path is no checkpoint
+  bool has_checkpoint_ = false;
+};
+
+}  // namespace
+
+std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresholds) {
+  const Course course = course_of(trace);
+  const Losses losses = losses_of(trace, thresholds);
+  const Examination run{trace, course, losses, thresholds};
+  std::vector<Symptom> symptoms;
+  for (const Rule& rule : rules()) {
+    if (rule.look == nullptr) continue;
+    std::vector<Symptom> found;
+    rule.look(run, found);
+    std::ranges::move(found, std::back_inserter(symptoms));
+  }
+  std::vector<HealthFinding> findings;
+  for (const Symptom& symptom : symptoms) {
+    const Rule& rule = *find_rule(symptom.code);
+    if (!is_hidden(rule, symptoms)) findings.push_back(finding_of(trace, rule, symptom));
+  }
+  put_gravest_first(findings);
+  const std::string first_file = trace.sources.empty() ? std::string() : trace.sources.front().path;
+  if (!course.has_scale && course.overflows == 0) {
+    findings.push_back(told("no-scale-trace", "nothing of what was read tells a scale or an overflow", first_file));
+  } else if (std::ranges::none_of(findings, is_trouble)) {
+    findings.push_back(
+        told("healthy",
+             fmt::format("{} steps are told of, {} of them skipped: a healthy course", course.steps, course.overflows),
+             first_file));
+  }
+  return findings;
+}
+
+std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<std::int64_t> step,
+                                              double least_scale) {
+  std::optional<TraceCheckpoint> healthy;
+  for (const TraceCheckpoint& checkpoint : trace.checkpoints) {
+    if (step && (!checkpoint.step || *checkpoint.step >= *step)) continue;
+    const auto scale = field_of(checkpoint, "scale");
+    const double least = step ? least_usable_scale : std::max(least_scale, least_usable_scale);
+    if (!scale || !std::isfinite(*scale) || *scale < least) continue;
+    if (!healthy || checkpoint.step.value_or(0) >= healthy->step.value_or(0)) healthy = checkpoint;
+  }
+  return healthy;
+}
+
+Diagnosis diagnose(const std::vector<std::string>& paths, const DoctorOptions& options) {
+  return Examiner(paths, options).run();
+}
+
+bool has_finding(const Diagnosis& diagnosis, Severity least) {
+  return std::ranges::any_of(diagnosis.findings, [&](const HealthFinding& finding) {
+    return static_cast<int>(finding.severity) >= static_cast<int>(least);
+  });
+}
+
+}  // namespace tare

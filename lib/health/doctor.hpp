@@ -1,0 +1,57 @@
+// What is wrong with a run: its logs, its checkpoints, or both.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/base/finding.hpp"
+#include "lib/checkpoint/checkpoint.hpp"
+#include "lib/health/thresholds.hpp"
+#include "lib/trace/trace.hpp"
+
+namespace tare {
+
+struct HealthFinding {
+  Severity severity = Severity::note;
+  std::string code = {};                  ///< of the table in rules.hpp, or of a reader (lib/report/README.md)
+  std::string message = {};               ///< with the evidence in numbers
+  std::string advice = {};                ///< what to do, with the next command; may be empty
+  std::string file = {};                  ///< where it began: a log, a checkpoint, a file in it. Not escaped
+  std::string path = {};                  ///< inside the checkpoint
+  std::uint64_t line = 0;                 ///< of a log; 0: none
+  std::optional<std::int64_t> step = {};  ///< as the source counts
+  std::vector<std::pair<std::string, double>> evidence = {};
+};
+
+struct Diagnosis {
+  std::vector<std::string> targets;
+  std::vector<HealthFinding> findings;          ///< the gravest first; at least one
+  std::optional<TraceCheckpoint> last_healthy;  ///< before the gravest trouble; nothing: no trouble, or none is known
+};
+
+/// What the trace alone tells: "healthy" or "no-scale-trace" where nothing else does.
+std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresholds);
+
+/// The newest checkpoint whose scale can be used, before `step` (nothing: before its scale went below `least_scale`).
+std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<std::int64_t> step, double least_scale);
+
+struct DoctorOptions {
+  Thresholds thresholds = {};
+  TraceOptions trace = {};
+  /// Opens a checkpoint as open_checkpoint does.
+  std::function<Checkpoint(const std::string& path)> open;
+};
+
+/// Looks at all that lies at `paths`. Throws what read_trace throws, and what `open` throws of a checkpoint that cannot
+/// be read; of what is neither a checkpoint nor tells of a run, "no-scale-trace" tells.
+Diagnosis diagnose(const std::vector<std::string>& paths, const DoctorOptions& options);
+
+/// Whether a finding is at least that grave.
+bool has_finding(const Diagnosis& diagnosis, Severity least);
+
+}  // namespace tare

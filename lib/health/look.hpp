@@ -1,0 +1,31 @@
+// The functions of the table: each looks at one run and tells what it finds.
+#pragma once
+
+#include <vector>
+
+#include "lib/health/rules.hpp"
+
+namespace tare {
+
+void look_for_collapse(const Examination& run, std::vector<Symptom>& found);
+void look_for_stuck(const Examination& run, std::vector<Symptom>& found);
+void look_for_search(const Examination& run, std::vector<Symptom>& found);
+void look_for_falling(const Examination& run, std::vector<Symptom>& found);
+
+void look_for_low_scale(const Examination& run, std::vector<Symptom>& found);
+void look_for_many_overflows(const Examination& run, std::vector<Symptom>& found);
+void look_for_oscillation(const Examination& run, std::vector<Symptom>& found);
+void look_for_frozen(const Examination& run, std::vector<Symptom>& found);
+void look_for_unscaled(const Examination& run, std::vector<Symptom>& found);
+void look_for_explosion(const Examination& run, std::vector<Symptom>& found);
+void look_for_contradiction(const Examination& run, std::vector<Symptom>& found);
+
+void look_for_lost_loss(const Examination& run, std::vector<Symptom>& found);
+void look_for_loss_rise(const Examination& run, std::vector<Symptom>& found);
+void look_for_norm_spike(const Examination& run, std::vector<Symptom>& found);
+
+void look_for_disagreeing_ranks(const Examination& run, std::vector<Symptom>& found);
+void look_for_restart_loop(const Examination& run, std::vector<Symptom>& found);
+void look_for_reset(const Examination& run, std::vector<Symptom>& found);
+
+}  // namespace tare

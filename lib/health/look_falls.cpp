@@ -1,0 +1,170 @@
+// Rules about overflows that follow each other: the search at the start, a collapse, a floor, a slow fall.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/text.hpp"
+#include "lib/health/look.hpp"
+
+namespace tare {
+namespace {
+
+/// Below this a scale is a denormal float32, or 0.
+constexpr double least_normal = 0x1p-126;
+/// A floor that frameworks have by default; apex and torch have none.
+constexpr double usual_floor = 1;
+/// A fall of fewer halvings is no way to a floor.
+constexpr double least_octaves_to_floor = 3;
+
+bool is_search(const Examination& run, const Fall& fall) {
+  const Thresholds& limits = run.thresholds;
+  if (!fall.is_at_start || fall.is_fatal || fall.octaves() > limits.search_halvings || fall.octaves() < 1) return false;
+  const bool has_settled = static_cast<double>(fall.clean_after) >= limits.search_clean_steps;
+  return fall.bottom >= limits.search_least_scale || (has_settled && fall.bottom >= limits.collapse_low_scale);
+}
+
+bool is_collapse(const Examination& run, const Fall& fall) {
+  const Thresholds& limits = run.thresholds;
+  if (!fall.is_in_a_row() || is_search(run, fall) || fall.octaves() < 1) return false;
+  const double overflows = std::min(static_cast<double>(fall.overflows), fall.octaves() + run.course.hysteresis - 1);
+  if (fall.is_fatal && fall.octaves() >= least_octaves_to_floor) return true;
+  return overflows >= limits.collapse_overflows ||
+         (overflows >= limits.collapse_low_overflows && fall.bottom < limits.collapse_low_scale);
+}
+
+/// It ended where the scale goes no further down.
+bool is_at_floor(const Examination& run, const Fall& fall) {
+  const Stretch& last = run.course.stretches[fall.last];
+  const bool stays = last.kind == StretchKind::overflow && last.before == last.after && last.after <= usual_floor;
+  return fall.is_fatal || (stays && fall.octaves() >= least_octaves_to_floor) ||
+         fall.bottom < run.thresholds.vanished_scale;
+}
+
+/// Where the way down to that stretch began: behind the last growth, or a long clean stretch.
+std::size_t top_of_way_down(const Examination& run, std::size_t bottom) {
+  const auto& all = run.course.stretches;
+  const double clean = run.thresholds.search_clean_steps * static_cast<double>(run.course.stride);
+  std::size_t top = bottom;
+  for (std::size_t i = bottom; i-- > 0;) {
+    const bool is_rest = all[i].kind == StretchKind::clean && static_cast<double>(all[i].steps) > clean;
+    if (all[i + 1].grew_before || all[i].after > all[i].before || is_rest) break;
+    if (all[i].kind != StretchKind::clean) top = i;
+  }
+  return top;
+}
+
+std::string fall_text(const Course& course, const Fall& fall) {
+  const bool is_counted = course.stretches[fall.first].first.step.has_value();
+  const char* few = !is_counted ? " without a growth between them" : fall.is_in_a_row() ? " in a row" : "";
+  return fmt::format("{} overflow{}{} took the scale from {} to {}{}", fall.overflows, fall.overflows == 1 ? "" : "s",
+                     few, float_text(fall.top), float_text(fall.bottom),
+                     course.stretches[fall.last].is_fatal ? ", where the run ended" : "");
+}
+
+Symptom symptom_of(const Examination& run, std::string_view code, const Fall& fall, std::string message) {
+  return {code,
+          std::move(message),
+          run.course.stretches[fall.first].first,
+          {{"overflows", static_cast<double>(fall.overflows)}, {"from", fall.top}, {"to", fall.bottom}}};
+}
+
+/// Wherever the scale got so small that nothing is left of fp16's gradients, however slowly.
+void look_for_vanished(const Examination& run, std::vector<Symptom>& found) {
+  const auto& all = run.course.stretches;
+  const auto low = std::find_if(all.begin(), all.end(), [&](const Stretch& stretch) {
+    return stretch.after < run.thresholds.vanished_scale && stretch.before < run.thresholds.exploding_scale * 0x1p100;
+  });
+  if (low == all.end()) return;
+  const double least =
+      std::min_element(low, all.end(), [](const Stretch& a, const Stretch& b) { return a.after < b.after; })->after;
+  const std::size_t top = top_of_way_down(run, static_cast<std::size_t>(low - all.begin()));
+  found.push_back({least < least_normal ? "collapse-to-zero" : "collapse-to-floor",
+                   fmt::format("the scale went from {} down to {}: no gradient of float16 survives that",
+                               float_text(all[top].before), float_text(least)),
+                   all[top].first,
+                   {{"from", all[top].before}, {"to", least}}});
+}
+
+}  // namespace
+
+void look_for_collapse(const Examination& run, std::vector<Symptom>& found) {
+  look_for_vanished(run, found);
+  const bool has_vanished = !found.empty();
+  for (const Fall& fall : run.course.falls) {
+    if (is_search(run, fall) || (has_vanished && fall.bottom < run.thresholds.collapse_low_scale)) continue;
+    const bool is_floor = is_at_floor(run, fall) && (fall.octaves() >= least_octaves_to_floor || fall.is_fatal);
+    if (!is_floor && !is_collapse(run, fall)) continue;
+    found.push_back(symptom_of(run, is_floor ? "collapse-to-floor" : "collapse", fall, fall_text(run.course, fall)));
+  }
+}
+
+void look_for_stuck(const Examination& run, std::vector<Symptom>& found) {
+  const double most = run.thresholds.stuck_overflows + (run.course.hysteresis > 1 ? run.course.hysteresis - 1 : 0);
+  for (const Stretch& stretch : run.course.stretches) {
+    const bool stays = stretch.kind == StretchKind::overflow && stretch.before == stretch.after && stretch.is_told;
+    if (!stays || static_cast<double>(stretch.overflows) < most) continue;
+    found.push_back({"stuck-at-floor",
+                     fmt::format("{} overflows in a row at scale {}, which did not move: no step was made",
+                                 stretch.overflows, float_text(stretch.before)),
+                     stretch.first,
+                     {{"overflows", static_cast<double>(stretch.overflows)}, {"scale", stretch.before}}});
+    return;
+  }
+}
+
+void look_for_search(const Examination& run, std::vector<Symptom>& found) {
+  std::uint64_t overflows = 0;
+  const Fall* first = nullptr;
+  const Fall* last = nullptr;
+  for (const Fall& fall : run.course.falls) {
+    if (!is_search(run, fall)) continue;
+    overflows += fall.overflows;
+    first = first == nullptr ? &fall : first;
+    last = &fall;
+  }
+  if (first == nullptr) return;
+  found.push_back(
+      {"initial-search",
+       fmt::format("the run began with {} overflow{} that took the scale from {} to {}: dynamic scaling looks for its "
+                   "scale so",
+                   overflows, overflows == 1 ? "" : "s", float_text(first->top), float_text(last->bottom)),
+       run.course.stretches[first->first].first,
+       {{"overflows", static_cast<double>(overflows)}, {"from", first->top}, {"to", last->bottom}}});
+}
+
+void look_for_falling(const Examination& run, std::vector<Symptom>& found) {
+  const auto& all = run.course.stretches;
+  if (all.empty()) return;
+  std::uint64_t end = 0;  // told steps before each stretch's end
+  std::vector<std::uint64_t> ends;
+  for (const Stretch& stretch : all) ends.push_back(end += stretch.steps);
+  const auto recent = std::max(0.2 * static_cast<double>(end), run.thresholds.falling_steps);
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (static_cast<double>(end - ends[i]) > recent) break;
+    if (all[i].kind == StretchKind::clean) continue;
+    double top = all[i].before;
+    std::size_t from = i;
+    for (std::size_t j = i; j-- > 0;) {
+      if (static_cast<double>(ends[i] - ends[j]) > run.thresholds.falling_steps) break;
+      if (!run.course.has_steps && all[j + 1].grew_before) break;
+      if (all[j].kind == StretchKind::clean || all[j].before <= top) continue;
+      top = all[j].before;
+      from = j;
+    }
+    const bool is_start = std::ranges::any_of(run.course.falls, [&](const Fall& fall) {
+      return fall.is_at_start && fall.first <= from && from <= fall.last;
+    });
+    const double octaves = all[i].after > 0 ? std::log2(top / all[i].after) : 0;
+    const bool has_recovered = all.back().after > top * std::exp2(-octaves / 2);
+    if (is_start || octaves < run.thresholds.falling_octaves || has_recovered) continue;
+    found.push_back({"falling",
+                     fmt::format("the scale fell from {} to {} within {} steps and has not come back: watch it",
+                                 float_text(top), float_text(all[i].after), ends[i] - ends[from] + all[from].steps),
+                     all[from].first,
+                     {{"from", top}, {"to", all[i].after}, {"octaves", octaves}}});
+    return;
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,189 @@
+// Rules about where the scale stands and how often steps overflow.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/text.hpp"
+#include "lib/health/look.hpp"
+
+namespace tare {
+namespace {
+
+/// icefall begins at 1 and doubles by hand; it warns below this itself (icefall: train.py).
+constexpr double icefall_low_scale = 0.01;
+constexpr double last_steps = 1000;
+constexpr std::uint64_t least_readings_unscaled = 5;
+
+bool is_of_kind(const Examination& run, std::string_view kind) {
+  return std::ranges::any_of(run.trace.sources, [&](const TraceSource& source) { return source.kind == kind; });
+}
+
+bool is_never_scaled(const Course& course) {
+  return course.steps >= least_readings_unscaled && std::ranges::all_of(course.stretches, [](const Stretch& stretch) {
+           return stretch.before == 1 && stretch.after == 1 && stretch.kind != StretchKind::overflow;
+         });
+}
+
+/// Clean steps are told of, and not overflows alone: shares of steps mean something.
+bool tells_all_steps(const Course& course) {
+  return course.steps > 2 * course.overflows;
+}
+
+}  // namespace
+
+void look_for_unscaled(const Examination& run, std::vector<Symptom>& found) {
+  if (!is_never_scaled(run.course)) return;
+  found.push_back(
+      {"not-scaled",
+       fmt::format("the scale is 1 throughout ({} steps): bfloat16 or float32, which need none", run.course.steps),
+       run.course.stretches.front().first,
+       {{"steps", static_cast<double>(run.course.steps)}}});
+}
+
+void look_for_low_scale(const Examination& run, std::vector<Symptom>& found) {
+  if (is_never_scaled(run.course)) return;
+  double told = 0;
+  std::vector<std::pair<double, double>> last;  // scale, steps
+  const auto& all = run.course.stretches;
+  std::size_t first = all.size();
+  while (first > 0 && told < last_steps) {
+    const Stretch& stretch = all[--first];
+    last.emplace_back(stretch.after, static_cast<double>(stretch.steps));
+    told += static_cast<double>(stretch.steps);
+  }
+  const double limit = is_of_kind(run, "icefall-log") ? icefall_low_scale : run.thresholds.low_scale;
+  const bool is_short = told < run.thresholds.low_scale_steps;
+  if (is_short && std::ranges::any_of(all, [&](const Stretch& stretch) { return stretch.before >= limit; })) return;
+  std::sort(last.begin(), last.end());
+  double below = 0;
+  const auto median = std::find_if(last.begin(), last.end(), [&](const auto& part) {
+    below += part.second;
+    return 2 * below >= told;
+  });
+  if (last.empty() || median->first >= limit) return;
+  found.push_back(
+      {"low-scale",
+       fmt::format("the median scale of the last {} steps is {}: gradients below {} become 0 in float16. If "
+                   "the loss is a sum, divide it",
+                   std::min(told, last_steps), float_text(median->first), float_text(0x1p-24 / median->first)),
+       all[first].first,
+       {{"median", median->first}, {"limit", limit}}});
+}
+
+void look_for_many_overflows(const Examination& run, std::vector<Symptom>& found) {
+  const Course& course = run.course;
+  if (!tells_all_steps(course) || is_never_scaled(course)) return;
+  const double length = run.thresholds.overflow_share_steps;
+  const double usual = course.window ? 2 * course.hysteresis * course.backoffs_a_growth / *course.window + 0.005 : 0;
+  const double limit = std::max(run.thresholds.overflow_share, usual);
+  std::vector<bool> is_start(course.stretches.size());
+  for (const Fall& fall : course.falls) {
+    for (std::size_t i = fall.first; fall.is_at_start && i <= fall.last; ++i) is_start[i] = true;
+  }
+  double steps = 0;
+  double overflows = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < course.stretches.size(); ++i) {
+    const Stretch& stretch = course.stretches[i];
+    steps += static_cast<double>(stretch.steps);
+    if (!is_start[i]) overflows += static_cast<double>(stretch.overflows);
+    while (first < i && steps - static_cast<double>(course.stretches[first].steps) >= length) {
+      steps -= static_cast<double>(course.stretches[first].steps);
+      if (!is_start[first]) overflows -= static_cast<double>(course.stretches[first].overflows);
+      ++first;
+    }
+    const double share = overflows / std::max(steps, length);
+    if (steps < length / 2 || share <= limit) continue;
+    found.push_back({"too-many-overflows",
+                     fmt::format("{} of {} steps were skipped ({:.1f} %); a healthy run skips {:.1f} % at most",
+                                 overflows, std::max(steps, length), 100 * share, 100 * limit),
+                     course.stretches[first].first,
+                     {{"overflows", overflows}, {"steps", steps}, {"limit", limit}}});
+    return;
+  }
+}
+
+void look_for_oscillation(const Examination& run, std::vector<Symptom>& found) {
+  const auto& all = run.course.stretches;
+  const double soon = std::max(0.02 * run.course.window.value_or(0), 2.0);
+  double ceiling = 0;
+  std::uint64_t hits = 0;
+  CoursePlace began;
+  double clean = soon + 1;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Stretch& stretch = all[i];
+    if (stretch.grew_before) clean = 0;
+    if (stretch.kind == StretchKind::clean) {
+      clean = stretch.after > stretch.before ? 0 : clean + static_cast<double>(stretch.steps);
+      continue;
+    }
+    if (clean > soon) continue;
+    if (stretch.before != ceiling) {
+      if (static_cast<double>(hits) >= run.thresholds.ceiling_hits) break;
+      ceiling = stretch.before;
+      hits = 0;
+      began = stretch.first;
+    }
+    ++hits;
+    clean = soon + 1;
+  }
+  if (static_cast<double>(hits) < run.thresholds.ceiling_hits) return;
+  found.push_back({"oscillating",
+                   fmt::format("{} growths to {} overflowed at once: that is the ceiling of these gradients. It costs "
+                               "a step each time",
+                               hits, float_text(ceiling)),
+                   began,
+                   {{"hits", static_cast<double>(hits)}, {"ceiling", ceiling}}});
+}
+
+void look_for_frozen(const Examination& run, std::vector<Symptom>& found) {
+  if (is_never_scaled(run.course)) return;
+  const auto window = is_of_kind(run, "icefall-log") ? std::nullopt : run.course.longest_window;
+  const double limit = window ? run.thresholds.frozen_windows * *window : run.thresholds.frozen_steps;
+  for (const Stretch& stretch : run.course.stretches) {
+    if (stretch.kind != StretchKind::clean || static_cast<double>(stretch.steps) <= limit) continue;
+    const std::string known = window ? fmt::format(" (the window is {})", *window) : "";
+    found.push_back({"frozen",
+                     fmt::format("the scale stayed at {} for {} steps{}, without an overflow and without a growth: it "
+                                 "is static, at its ceiling, or its counter has passed the window",
+                                 float_text(stretch.before), stretch.steps, known),
+                     stretch.first,
+                     {{"scale", stretch.before}, {"steps", static_cast<double>(stretch.steps)}, {"limit", limit}}});
+    return;
+  }
+}
+
+void look_for_explosion(const Examination& run, std::vector<Symptom>& found) {
+  std::uint64_t growths = 0;
+  CoursePlace began;
+  const Stretch* last = nullptr;
+  for (const Stretch& stretch : run.course.stretches) {
+    if (stretch.kind != StretchKind::clean) growths = 0;
+    const bool has_grown = stretch.after > stretch.before || stretch.grew_before;
+    if (!has_grown || stretch.kind != StretchKind::clean) continue;
+    if (growths++ == 0) began = stretch.first;
+    last = &stretch;
+  }
+  if (static_cast<double>(growths) < run.thresholds.exploding_growths) return;
+  if (last->after <= run.thresholds.exploding_scale) return;
+  found.push_back({"exploding",
+                   fmt::format("the scale grew {} times to {} and nothing overflowed: gradients vanish, or are zero (a "
+                               "detached loss, frozen parameters)",
+                               growths, float_text(last->after)),
+                   began,
+                   {{"growths", static_cast<double>(growths)}, {"scale", last->after}}});
+}
+
+void look_for_contradiction(const Examination& run, std::vector<Symptom>& found) {
+  const auto count = run.course.contradictions;
+  if (count == 0) return;
+  found.push_back({"count-contradiction",
+                   fmt::format("the scale fell {} time{} in steps of which the log counts no skipped one: do not trust "
+                               "its count",
+                               count, count == 1 ? "" : "s"),
+                   run.course.first_contradiction,
+                   {{"falls", static_cast<double>(count)}}});
+}
+
+}  // namespace tare

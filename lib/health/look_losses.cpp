@@ -1,0 +1,71 @@
+// Rules about losses and gradient norms: often the scale does not show what they do.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/text.hpp"
+#include "lib/health/look.hpp"
+
+namespace tare {
+namespace {
+
+/// A norm's spike and another sign belong together within so many steps.
+constexpr std::int64_t together_within = 200;
+
+std::string ratio_text(double value, double least) {
+  return fmt::format("{:.3g}, {:.3g} times the least before", value, value / least);
+}
+
+bool is_near(const CoursePlace& a, const CoursePlace& b) {
+  if (a.segment != b.segment) return false;
+  return a.step && b.step ? std::abs(*a.step - *b.step) <= together_within : a.line == b.line;
+}
+
+}  // namespace
+
+void look_for_lost_loss(const Examination& run, std::vector<Symptom>& found) {
+  if (run.losses.lost.empty()) return;
+  const LostLoss& lost = run.losses.lost.front();
+  const char* what = lost.is_missing ? "the loss is missing in {} report(s) in which no step was skipped: it is NaN"
+                                     : "the loss is NaN in {} report(s) in a row, though no step was skipped";
+  found.push_back({"nan-loss",
+                   fmt::format(fmt::runtime(what), lost.reports),
+                   lost.began,
+                   {{"reports", static_cast<double>(lost.reports)}}});
+}
+
+void look_for_loss_rise(const Examination& run, std::vector<Symptom>& found) {
+  for (const LossRise& rise : run.losses.rises) {
+    const bool has_stayed = !rise.has_ended && rise.last > run.thresholds.loss_diverged * rise.least;
+    const bool has_diverged = has_stayed && static_cast<double>(rise.steps) >= run.thresholds.loss_diverged_steps;
+    const char* code = rise.has_ended ? "spike-recovered" : has_diverged ? "diverged" : "loss-spike";
+    const std::string how = rise.has_ended ? fmt::format("came down again after {} steps", rise.steps)
+                                           : fmt::format("stands at {:.3g} after {} steps", rise.last, rise.steps);
+    found.push_back(
+        {code,
+         fmt::format("the loss rose to {} and {}. The scale need not show it", ratio_text(rise.peak, rise.least), how),
+         rise.began,
+         {{"least", rise.least}, {"peak", rise.peak}, {"last", rise.last}}});
+  }
+}
+
+void look_for_norm_spike(const Examination& run, std::vector<Symptom>& found) {
+  for (const NormSpike& spike : run.losses.norms) {
+    const bool has_company =
+        std::ranges::any_of(run.losses.rises, [&](const LossRise& rise) { return is_near(rise.began, spike.began); }) ||
+        std::ranges::any_of(run.course.falls, [&](const Fall& fall) {
+          return fall.overflows >= 3 && !fall.is_at_start &&
+                 is_near(run.course.stretches[fall.first].first, spike.began);
+        });
+    if (!has_company) continue;
+    found.push_back({"norm-spike",
+                     fmt::format("the gradient norm was {:.6g}, {:.3g} times the median of the reports before it",
+                                 spike.norm, spike.norm / spike.median),
+                     spike.began,
+                     {{"norm", spike.norm}, {"median", spike.median}}});
+    return;
+  }
+}
+
+}  // namespace tare

@@ -1,0 +1,44 @@
+// Losses and gradient norms of a run, as far as its logs tell them: what stands out, found in one pass.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/health/course.hpp"
+#include "lib/health/thresholds.hpp"
+
+namespace tare {
+
+/// A stretch in which the loss stood far above where it had been.
+struct LossRise {
+  CoursePlace began;
+  double least = 0;  ///< loss before
+  double peak = 0;
+  double last = 0;          ///< where it stands at the end, smoothed
+  std::uint64_t steps = 0;  ///< that it lasted, or lasts
+  bool has_ended = false;   ///< it came down again
+};
+
+/// Losses that are NaN, or are missing where they stood before, though no step was skipped.
+struct LostLoss {
+  CoursePlace began;
+  std::uint64_t reports = 0;
+  bool is_missing = false;  ///< not printed at all: Megatron's line leaves a NaN out
+};
+
+struct NormSpike {
+  CoursePlace began;
+  double norm = 0, median = 0;
+};
+
+struct Losses {
+  std::uint64_t reports = 0;  ///< that tell a loss
+  std::vector<LossRise> rises;
+  std::vector<LostLoss> lost;
+  std::vector<NormSpike> norms;
+};
+
+Losses losses_of(const Trace& trace, const Thresholds& thresholds);
+
+}  // namespace tare

@@ -1,0 +1,136 @@
+#include "lib/health/observed.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "lib/base/error.hpp"
+#include "lib/health/course.hpp"
+
+namespace tare {
+namespace {
+
+constexpr double anything = std::numeric_limits<double>::infinity();
+
+std::unordered_map<std::int64_t, double> by_step(const Trace* maxima) {
+  std::unordered_map<std::int64_t, double> values;
+  if (maxima == nullptr) return values;
+  for (const TraceStep& step : maxima->steps) {
+    if (step.step && step.after && !is_overwritten(*maxima, step)) values[*step.step] = *step.after;
+  }
+  return values;
+}
+
+class Observer {
+ public:
+  Observer(const Trace& trace, double below, const Trace* maxima)
+      : trace_(trace), below_(below), maxima_(by_step(maxima)), is_by_sample_(trace.unit == "sample") {}
+
+  ObservedRun run() {
+    for (const TraceStep& step : trace_.steps) {
+      const bool tells = step.scale || step.after || step.overflow || step.skipped;
+      if (tells && !is_overwritten(trace_, step)) take(step);
+    }
+    if (run_.count <= run_.overflows) {
+      throw Error(Status::refused, "the trace tells of overflows alone, and not how many clean steps lie between them",
+                  "a log with the scale of every step, an event file or a metrics file tells it");
+    }
+    return std::move(run_);
+  }
+
+ private:
+  void take(const TraceStep& step) {
+    if (step.segment != segment_) {
+      segment_ = step.segment;
+      last_step_.reset();
+    }
+    fill_gap(step);
+    const double before = step.scale.value_or(after_.value_or(step.after.value_or(0)));
+    const double after = step.after.value_or(before);
+    if (!run_.first_scale && (step.scale || step.after)) run_.first_scale = first_scale(step);
+    put(known_of(step, before, after), step);
+    keep_figures(step, before);
+    after_ = after;
+    if (step.step) last_step_ = step.step;
+  }
+
+  static double first_scale(const TraceStep& step) {
+    if (step.scale) return *step.scale;
+    return step.overflow.value_or(false) && step.span == 1 ? 2 * *step.after : *step.after;
+  }
+
+  /// Steps between two readings of which nothing is told.
+  void fill_gap(const TraceStep& step) {
+    if (is_by_sample_ || !step.step || !last_step_) return;
+    const std::int64_t missing = *step.step - *last_step_ - static_cast<std::int64_t>(step.span);
+    if (missing <= 0) return;
+    append({0, anything, static_cast<std::uint64_t>(missing), false});
+    run_.unknown += static_cast<std::uint64_t>(missing);
+  }
+
+  ObservedSteps known_of(const TraceStep& step, double before, double after) {
+    ObservedSteps known{0, anything, step.span, false};
+    const std::uint64_t skipped = step.skipped.value_or(step.overflow.value_or(false) ? step.span : 0);
+    const bool is_told = step.overflow.has_value() || step.skipped.has_value();
+    if (step.nan.value_or(0) == step.span && skipped == step.span) {
+      known.is_incurable = true;
+    } else if (is_told ? skipped == step.span : step.span == 1 && after < before) {
+      known.overflow_from = before;
+    } else if (is_told ? skipped == 0 : step.span == 1) {
+      known.clean_to = step.span == 1 ? before : std::min(before, after);
+      if (!is_told && after == before) run_.taken_as_clean += step.span;
+    } else {
+      run_.unknown += step.span;
+    }
+    run_.overflows += is_told ? skipped : static_cast<std::uint64_t>(after < before ? 1 : 0);
+    return known;
+  }
+
+  void put(ObservedSteps known, const TraceStep& step) {
+    const auto largest = step.step && step.span == 1 ? maxima_.find(*step.step) : maxima_.end();
+    if (largest != maxima_.end() && std::isfinite(largest->second) && largest->second > 0) {
+      known.clean_to = std::max(known.clean_to, largest_half / largest->second);
+      known.overflow_from = std::min(known.overflow_from, std::nextafter(known.clean_to, anything));
+    }
+    if (known.is_incurable) run_.incurable += known.steps;
+    append(known);
+  }
+
+  void append(const ObservedSteps& known) {
+    run_.count += known.steps;
+    if (!run_.steps.empty()) {
+      ObservedSteps last = run_.steps.back();
+      last.steps = known.steps;
+      if (last == known) {
+        run_.steps.back().steps += known.steps;
+        return;
+      }
+    }
+    run_.steps.push_back(known);
+  }
+
+  void keep_figures(const TraceStep& step, double before) {
+    if (!(before > 0) || !std::isfinite(before)) return;
+    if (before < below_) run_.below += step.span;
+    run_.log2_sum += std::log2(before) * static_cast<double>(step.span);
+    run_.log2_count += step.span;
+  }
+
+  const Trace& trace_;
+  double below_;
+  std::unordered_map<std::int64_t, double> maxima_;
+  bool is_by_sample_;
+  ObservedRun run_;
+  std::uint32_t segment_ = 0;
+  std::optional<double> after_;
+  std::optional<std::int64_t> last_step_;
+};
+
+}  // namespace
+
+ObservedRun observe(const Trace& trace, double below, const Trace* maxima) {
+  return Observer(trace, below, maxima).run();
+}
+
+}  // namespace tare

@@ -1,0 +1,133 @@
+#include "lib/health/readings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lib/health/course.hpp"
+
+namespace tare {
+namespace {
+
+/// Of runs told step by step, and of those told in intervals, in which an event may have come at any step.
+constexpr std::size_t most_windows = 6;
+constexpr std::size_t most_windows_of_intervals = 24;
+constexpr std::size_t most_factors = 2;
+/// A window longer than any that frameworks have by default.
+constexpr double longest_default = 2000;
+
+/// The values that came most often first.
+std::vector<double> by_frequency(const std::map<double, std::size_t>& counts, std::size_t most) {
+  std::vector<std::pair<double, std::size_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<double> values;
+  for (const auto& [value, count] : sorted) {
+    if (values.size() < most) values.push_back(value);
+  }
+  return values;
+}
+
+void put_once(std::vector<double>& values, double value) {
+  if (value >= 1 && std::ranges::find(values, value) == values.end()) values.push_back(value);
+}
+
+/// Steps that were counted since the last event, told of one by one or in intervals.
+class Counts {
+ public:
+  void take(const ScaleReading& reading) {
+    const double before = reading.before.value_or(after_);
+    const double after = reading.after.value_or(before);
+    const auto steps = static_cast<double>(reading.span + reading.unseen);
+    highest_ = std::max({highest_, after, before});
+    if (after > before && before > 0) {
+      grow(after / before, clean_ + steps, steps);
+    } else if (after < before || reading.overflow.value_or(false) || reading.skipped.value_or(0) > 0) {
+      fall(before, after, reading);
+    } else {
+      clean_ += steps;
+      longest_ = std::max(longest_, clean_);
+    }
+    after_ = after;
+  }
+
+  Suggestions take() {
+    Suggestions found;
+    found.has_moved = !growths_.empty() || !backoffs_.empty();
+    found.highest = highest_;
+    for (const double window : by_frequency(windows_, has_intervals_ ? most_windows_of_intervals : most_windows)) {
+      put_once(found.windows, window);
+      put_once(found.windows, window - 1);
+    }
+    if (found.windows.empty()) found.windows = {std::max(longest_default, longest_ + 1)};
+    found.growth_factors = by_frequency(growths_, most_factors);
+    found.backoff_factors = by_frequency(backoffs_, most_factors);
+    put_once(found.hysteresis, static_cast<double>(most_waits_) + 1);
+    for (const double hysteresis : {1.0, 2.0, 3.0, 4.0}) put_once(found.hysteresis, hysteresis);
+    if (floor_) found.floors.push_back(*floor_);
+    return found;
+  }
+
+ private:
+  void grow(double factor, double clean, double resolution) {
+    ++growths_[factor];
+    // Within an interval the growth may have come at any of its steps, and the count have begun at any of the last.
+    const double last = clean + resolution - 1;
+    for (double window = last; window > clean - resolution && resolution < 200; --window) ++windows_[window];
+    has_intervals_ = has_intervals_ || resolution > 1;
+    for (const double usual : {100.0, 200.0, 256.0, 500.0, 1000.0, 2000.0}) {
+      if (resolution > 1 && std::abs(usual - clean) <= 2 * resolution) windows_[usual] += 2;
+    }
+    clean_ = 0;
+    waits_ = 0;
+  }
+
+  void fall(double before, double after, const ScaleReading& reading) {
+    if (after < before && reading.span == 1 && reading.unseen == 0) ++backoffs_[after / before];
+    if (after < before) most_waits_ = std::max(most_waits_, std::min<std::uint64_t>(waits_, 8));
+    waits_ = after < before ? 0 : waits_ + reading.span;
+    if (after == before && before == 1) floor_ = before;
+    clean_ = 0;
+  }
+
+  double after_ = 0, clean_ = 0, longest_ = 0, highest_ = 0;
+  std::uint64_t waits_ = 0, most_waits_ = 0;
+  bool has_intervals_ = false;
+  std::optional<double> floor_;
+  std::map<double, std::size_t> windows_, growths_, backoffs_;
+};
+
+}  // namespace
+
+std::vector<ScaleReading> scale_readings(const Trace& trace) {
+  std::vector<ScaleReading> readings;
+  std::int64_t last_step = -1;  // none
+  std::uint32_t segment = 0;
+  const bool counts_steps = trace.unit != "sample";
+  for (const TraceStep& step : trace.steps) {
+    const bool tells = step.scale || step.after || step.overflow || step.skipped;
+    if (!tells || is_overwritten(trace, step)) continue;
+    if (readings.size() == most_readings) break;
+    if (step.segment != segment) last_step = -1;
+    segment = step.segment;
+    ScaleReading reading{step.scale, step.after, step.overflow, step.skipped, step.span,
+                         0,          step.step,  step.line,     step.fatal};
+    if (step.span > 1 && step.skipped == step.span) reading.overflow = true;
+    if (step.span > 1 && step.skipped == 0U) reading.overflow = false;
+    if (step.span == 1 && step.skipped && !step.overflow) reading.overflow = *step.skipped > 0;
+    if (counts_steps && step.step && last_step >= 0) {
+      const std::int64_t gap = *step.step - last_step - static_cast<std::int64_t>(step.span);
+      reading.unseen = static_cast<std::uint64_t>(std::max<std::int64_t>(gap, 0));
+    }
+    if (step.step) last_step = *step.step;
+    readings.push_back(reading);
+  }
+  return readings;
+}
+
+Suggestions suggestions_of(const std::vector<ScaleReading>& readings) {
+  Counts counts;
+  for (const ScaleReading& reading : readings) counts.take(reading);
+  return counts.take();
+}
+
+}  // namespace tare

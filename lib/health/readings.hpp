@@ -1,0 +1,37 @@
+// A trace's kept steps as they are compared with a rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/trace/trace.hpp"
+
+namespace tare {
+
+struct ScaleReading {
+  std::optional<double> before, after;
+  std::optional<bool> overflow;          ///< of all its steps
+  std::optional<std::uint64_t> skipped;  ///< of its steps
+  std::uint64_t span = 1;
+  std::uint64_t unseen = 0;  ///< steps before it of which nothing is told
+  std::optional<std::int64_t> step;
+  std::uint64_t line = 0;
+  bool is_fatal = false;  ///< the run ended with it
+};
+
+/// Readings beyond so many are left out: a rule that holds for millions holds.
+inline constexpr std::size_t most_readings = 4'000'000;
+
+std::vector<ScaleReading> scale_readings(const Trace& trace);
+
+/// What the readings suggest as parameters, each list the likeliest first.
+struct Suggestions {
+  std::vector<double> windows, hysteresis, growth_factors, backoff_factors, floors;
+  double highest = 0;
+  bool has_moved = false;
+};
+
+Suggestions suggestions_of(const std::vector<ScaleReading>& readings);
+
+}  // namespace tare

@@ -1,0 +1,154 @@
+#include "lib/health/rules.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/health/look.hpp"
+
+namespace tare {
+namespace {
+
+constexpr Severity note = Severity::note;
+constexpr Severity warning = Severity::warning;
+constexpr Severity error = Severity::error;
+
+constexpr auto collapses =
+    std::to_array<std::string_view>({"collapse", "collapse-to-floor", "collapse-to-zero", "stuck-at-floor"});
+constexpr auto lost_losses = std::to_array<std::string_view>({"diverged", "nan-loss"});
+constexpr std::string_view go_back =
+    "Stop the run. Resume from {healthy}; look at data and learning rate at the step named. `tare edit CHECKPOINT "
+    "scale=2^15` sets the scale that it goes on with";
+constexpr std::string_view mend_scale =
+    "`tare edit CHECKPOINT scale=65536` gives it one that works; `tare timeline RUN` shows when it went wrong";
+constexpr std::string_view mend_fp8 =
+    "`tare fp8 recompute CHECKPOINT` makes scales of the histories, `tare fp8 reset CHECKPOINT` starts afresh";
+constexpr std::string_view complete =
+    "Copy the missing files beside the others, or resume from another checkpoint: `tare timeline RUN` lists them";
+
+constexpr auto table = std::to_array<Rule>({
+    // ---- traces; the order is that of the answers
+    {"collapse-to-zero", error, LooksAt::trace, "the scale went down to 0, or below float32's smallest normal number",
+     go_back, look_for_collapse},
+    {"collapse-to-floor", error, LooksAt::trace, "overflow upon overflow took the scale to where it goes no further",
+     go_back},
+    {"collapse", error, LooksAt::trace, "many overflows in a row, though the run was past its start", go_back},
+    {"stuck-at-floor", error, LooksAt::trace, "overflows in a row at one scale that does not move: no step is made",
+     go_back, look_for_stuck},
+    {"nan-loss", error, LooksAt::trace, "the loss is NaN in steps that were not skipped: weights are NaN, or data are",
+     "No scale mends NaN. Resume from {healthy} and look at the data of that step", look_for_lost_loss},
+    {"diverged", error, LooksAt::trace, "the loss rose and stayed up",
+     "Resume from {healthy} with a lower learning rate, or leave the data of that stretch out", look_for_loss_rise},
+    {"ranks-disagree", error, LooksAt::trace, "ranks print different scales for one step",
+     "`tare inspect CHECKPOINT` compares the ranks' copies; `tare edit CHECKPOINT --align` makes them one",
+     look_for_disagreeing_ranks},
+    {"loss-spike", warning, LooksAt::trace, "the loss rose and has not come down yet",
+     "Watch it; {healthy} is where to go back to", nullptr, lost_losses},
+    {"norm-spike", warning, LooksAt::trace, "the gradient norm jumped, and the loss or the scale with it",
+     "Watch it; {healthy} is where to go back to", look_for_norm_spike},
+    {"falling", warning, LooksAt::trace, "the scale fell a lot in few steps and has not come back",
+     "Watch it: in GLM-130B the loss followed 30 steps later. {healthy} is where to go back to", look_for_falling,
+     collapses},
+    {"low-scale", warning, LooksAt::trace, "the scale is so low that small gradients vanish",
+     "Divide the loss if it is a sum; `tare simulate TRACE --window 500,1000,2000` shows what a shorter window would "
+     "do",
+     look_for_low_scale, collapses},
+    {"too-many-overflows", warning, LooksAt::trace, "more steps are skipped than a growth now and then explains",
+     "`tare simulate TRACE --window 500,1000,2000` shows what other settings would skip", look_for_many_overflows,
+     collapses},
+    {"frozen", warning, LooksAt::trace, "the scale neither grew nor fell for many windows",
+     "`tare inspect CHECKPOINT` says when it grows next; `tare edit CHECKPOINT growth_tracker=0` sets its counter back",
+     look_for_frozen},
+    {"exploding", warning, LooksAt::trace, "the scale grows and grows: gradients vanish, or are zero",
+     "Look for parameters without gradients; `tare edit CHECKPOINT scale=65536` brings the scale back",
+     look_for_explosion},
+    {"restart-loop", warning, LooksAt::trace, "several starts of the run end near one step",
+     "Resume from before {healthy}, or leave that step's data out", look_for_restart_loop},
+    {"reset-on-resume", warning, LooksAt::trace, "a start of the run began with another scale than was left",
+     "`tare inspect CHECKPOINT` shows whether the scaler was saved; `tare migrate --into CHECKPOINT` puts one in",
+     look_for_reset},
+    {"count-contradiction", warning, LooksAt::trace, "the scale fell where the log counts no skipped step",
+     "Judge by the scale: Megatron-DeepSpeed's count stays 0. `tare trace LOG` shows every step",
+     look_for_contradiction},
+    {"initial-search", note, LooksAt::trace, "a run that begins with a great scale overflows until it fits",
+     "Normal. A start four times above where it ended saves these steps: `tare edit` a checkpoint, or the "
+     "framework's initial scale",
+     look_for_search},
+    {"oscillating", note, LooksAt::trace, "each growth to one scale overflows at once",
+     "Normal. A longer window or a ceiling saves the skipped steps: `tare simulate TRACE --window 2000,4000`",
+     look_for_oscillation},
+    {"spike-recovered", note, LooksAt::trace, "the loss rose and came down again", ""},
+    {"not-scaled", note, LooksAt::trace, "the scale is 1 throughout: bfloat16 or float32", "", look_for_unscaled},
+    {"no-scale-trace", note, LooksAt::trace, "nothing of what was read tells a scale",
+     "Log the scale: `print(scaler.get_scale())` once a step is enough for `tare trace`"},
+    {"healthy", note, LooksAt::trace, "nothing is wrong with the course of the scale", ""},
+
+    // ---- states; lib/dialect judges them
+    {"scale-zero", warning, LooksAt::state, "the scale is 0: no gradient survives it", mend_scale},
+    {"scale-not-finite", warning, LooksAt::state, "the scale is inf or nan", mend_scale},
+    {"scale-negative", warning, LooksAt::state, "the scale is negative", mend_scale},
+    {"scale-beyond-float32", warning, LooksAt::state, "the scale is infinite as a float32", mend_scale},
+    {"scale-below-one", warning, LooksAt::state, "the scale is below 1: the run has overflowed for long", mend_scale},
+    {"scale-below-minimum", warning, LooksAt::state, "the scale is below the minimum that is stored beside it",
+     mend_scale},
+    {"scale-above-maximum", warning, LooksAt::state, "the scale is above the maximum that is stored beside it",
+     mend_scale},
+    {"tracker-past-interval", warning, LooksAt::state, "the counter has passed the window: the scale never grows again",
+     "`tare edit CHECKPOINT growth_tracker=0`"},
+    {"interval-not-positive", warning, LooksAt::state, "a growth interval below 1",
+     "`tare edit CHECKPOINT window=1000`"},
+    {"growth-factor-too-small", warning, LooksAt::state, "a growth factor that does not grow",
+     "`tare edit CHECKPOINT growth_factor=2`"},
+    {"backoff-factor-out-of-range", warning, LooksAt::state, "a back-off factor outside (0, 1)",
+     "`tare edit CHECKPOINT backoff_factor=0.5`"},
+    {"dynamic-without-effect", warning, LooksAt::state,
+     "a flag says static, and the class moves the scale all the same", ""},
+    {"fields-disagree", warning, LooksAt::state, "two fields that hold one value hold different ones",
+     "`tare edit CHECKPOINT scale=VALUE` sets both"},
+    {"overflow-stops-run", warning, LooksAt::state, "the next overflow ends the run: the scale is at its minimum",
+     "`tare edit CHECKPOINT scale=2^15` gives it room; go back further if the run overflowed all the way down"},
+    {"counter-out-of-reach", warning, LooksAt::state, "a counter holds what the rule never leaves there",
+     "`tare edit CHECKPOINT KEY=0`, or resume from another checkpoint: something else wrote this one"},
+    {"hysteresis-spent", note, LooksAt::state, "the next overflow backs off at once",
+     "Normal behind an overflow; `tare edit CHECKPOINT hysteresis_tracker=2` fills it"},
+    {"scale-not-power-of-two", warning, LooksAt::state,
+     "no scale that the framework's factors lead to from its default", "Harmless if it was set by hand"},
+    {"window-not-in-list", warning, LooksAt::state, "mindformers' window is not that of its level",
+     "`tare inspect CHECKPOINT` shows both; `tare edit CHECKPOINT window=VALUE` sets the one"},
+    {"chained-scales-differ", warning, LooksAt::state,
+     "optimizers that are one chain hold different scales, and the loss is scaled by the first one's",
+     "`tare edit CHECKPOINT scale=VALUE --all` makes them one"},
+    {"amax-not-finite", warning, LooksAt::state, "an FP8 history holds inf or nan", mend_fp8},
+    {"history-empty", note, LooksAt::state, "FP8 histories without an amax: no step was made with them",
+     "Normal for a new layer; `tare fp8 inject CHECKPOINT STATE.json` puts one in"},
+    {"state-not-read", warning, LooksAt::state, "a state that is there and cannot be read", ""},
+    {"scaler-not-readable", warning, LooksAt::state, "a scaler's shape, with a field that is no number", ""},
+    {"no-scaler", note, LooksAt::state, "no scaler is in the checkpoint", "`tare migrate --into` puts one in"},
+
+    // ---- files; lib/checkpoint knows what belongs together
+    {"copies-disagree", error, LooksAt::files, "rank files hold different values for one scaler",
+     "`tare edit CHECKPOINT --align` gives all of them the state that most have"},
+    {"groups-disagree", warning, LooksAt::files, "data-parallel groups hold different values", ""},
+    {"copies-missing", error, LooksAt::files, "rank files lack the scaler that others of their group hold", complete},
+    {"rank-missing", error, LooksAt::files, "ranks without a file", complete},
+    {"incomplete-checkpoint", error, LooksAt::files, "its save never finished, or files are missing", complete},
+    {"file-not-read", error, LooksAt::files, "a file of the set cannot be read", complete},
+    {"item-not-read", error, LooksAt::files, "an item of a checkpoint cannot be read", complete},
+});
+
+}  // namespace
+
+std::string_view name(LooksAt what) {
+  constexpr std::array<std::string_view, 3> names = {"trace", "state", "files"};
+  return names[static_cast<std::size_t>(what)];
+}
+
+std::span<const Rule> rules() {
+  return table;
+}
+
+const Rule* find_rule(std::string_view code) {
+  const auto found = std::ranges::find(table, code, &Rule::code);
+  return found == table.end() ? nullptr : &*found;
+}
+
+}  // namespace tare

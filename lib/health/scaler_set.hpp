@@ -1,0 +1,111 @@
+// All states that a scaler may be in where it is not known which steps overflow: each state once, with the least and
+// the greatest of what may have happened on the ways to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/rule/policy.hpp"
+#include "kernels/rule/running.hpp"
+
+namespace tare {
+
+/// The least and the greatest of something that is not known exactly.
+struct Between {
+  double least = 0, most = 0;
+
+  void add(double value) {
+    least += value;
+    most += value;
+  }
+  void include(const Between& other) {
+    least = other.least < least ? other.least : least;
+    most = other.most > most ? other.most : most;
+  }
+};
+
+/// What happened on the ways to one state.
+struct WayThere {
+  Between skipped, below, log2_sum, steps;
+
+  void include(const WayThere& other);
+};
+
+struct PossibleState {
+  rule::RuleState state;
+  WayThere way;
+};
+
+/// What may happen in a step.
+enum class May : std::uint8_t { be_clean, overflow, be_either };
+
+class ScalerSet {
+ public:
+  ScalerSet(const rule::RunningState& start, double below);
+  /// One more state to start from.
+  void start_also(const rule::RuleState& state) { states_.push_back({state, {}}); }
+
+  /// One step for every state, each with what may happen at its scale. `most` states at the most: false where there
+  /// would be more; then nothing has changed.
+  template <class MayAt>
+  bool step(const MayAt& may_at, std::size_t most) {
+    if (states_.size() == 1) {
+      const May may = may_at(states_.front());
+      if (may != May::be_either) return step_alone(may == May::overflow);
+    }
+    next_.clear();
+    index_.clear();
+    const std::vector<WayThere> dead_before = dead_;
+    for (const PossibleState& possible : states_) {
+      const May may = may_at(possible);
+      if (may != May::overflow) follow(possible, false);
+      if (may != May::be_clean) follow(possible, true);
+      if (next_.size() > most) {
+        dead_ = dead_before;
+        return false;
+      }
+    }
+    states_.swap(next_);
+    ++steps_;
+    if (dead_.size() > dead_before.size() && !first_death_) first_death_ = steps_;
+    return true;
+  }
+
+  /// Drops the states that `keep` refuses.
+  template <class Keep>
+  void filter(const Keep& keep) {
+    std::erase_if(states_, [&](const PossibleState& possible) { return !keep(possible); });
+  }
+
+  [[nodiscard]] const std::vector<PossibleState>& states() const { return states_; }
+  [[nodiscard]] std::vector<PossibleState>& states() { return states_; }
+  [[nodiscard]] const rule::Policy& policy() const { return policy_; }
+  [[nodiscard]] double scale_of(const PossibleState& possible) const {
+    return rule::scale_of(policy_.id, possible.state);
+  }
+  /// Ways on which the rule raised, so that the run ended there.
+  [[nodiscard]] const std::vector<WayThere>& dead() const { return dead_; }
+  [[nodiscard]] std::optional<std::uint64_t> first_death() const { return first_death_; }
+
+ private:
+  /// The usual case, without a search for equals.
+  bool step_alone(bool overflow);
+  /// Carries a state one step on; false where the rule raised, and its way ended.
+  bool carry_on(PossibleState& possible, bool overflow);
+  void follow(const PossibleState& from, bool overflow);
+  void put(const PossibleState& possible);
+
+  rule::Policy policy_;
+  double below_;
+  const rule::PolicySpec* spec_;
+  std::vector<PossibleState> states_, next_;
+  std::vector<WayThere> dead_;
+  std::unordered_multimap<std::uint64_t, std::size_t> index_;
+  std::uint64_t steps_ = 0;
+  std::optional<std::uint64_t> first_death_;
+};
+
+}  // namespace tare

@@ -1,0 +1,74 @@
+// tare_health_*: the same answers as the command's.
+#include <tare/tare.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.hpp"
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* to_zero = TARE_TEST_DATA "/traces/apex/to-zero";
+constexpr const char* every_step = TARE_TEST_DATA "/traces/megatron/core-0.5.0-every1";
+constexpr const char* collapsed = TARE_TEST_DATA "/corpus/transformers/run_collapse/run";
+
+using Call = int32_t (*)(tare_text**, const char* const*, uint64_t, const char*, tare_error*);
+
+json answer_of(Call call, const char* path, const char* options) {
+  tare_error error = TARE_ERROR_INIT;
+  tare_text* text = nullptr;
+  const char* paths[] = {path};
+  INFO(path);
+  REQUIRE(call(&text, paths, 1, options, &error) == TARE_OK);
+  json answer = json::parse(tare_text_data(text));
+  tare_text_destroy(text);
+  return answer;
+}
+
+int32_t status_of(Call call, const char* path, const char* options) {
+  tare_error error = TARE_ERROR_INIT;
+  tare_text* text = nullptr;
+  const char* paths[] = {path};
+  const int32_t status = call(&text, paths, 1, options, &error);
+  tare_text_destroy(text);
+  return status;
+}
+
+bool has_code(const json& answer, const char* code) {
+  const json& findings = answer.at("findings");
+  return std::any_of(findings.begin(), findings.end(), [&](const json& finding) { return finding.at("code") == code; });
+}
+
+}  // namespace
+
+TEST_CASE("the doctor's findings come through the C ABI, of logs and of checkpoints") {
+  const json answer = answer_of(tare_health_doctor, to_zero, nullptr);
+  CHECK(answer.at("schema") == "tare.findings/1");
+  CHECK(has_code(answer, "collapse-to-zero"));
+  const json run = answer_of(tare_health_doctor, collapsed, "{}");
+  CHECK(has_code(run, "scale-zero"));
+  CHECK(run.at("last_healthy").at("fields").at("scale").get<double>() >= 1);
+}
+
+TEST_CASE("thresholds come through the C ABI, and unknown ones are refused") {
+  CHECK(status_of(tare_health_doctor, to_zero, R"({"thresholds":{"low-scale":2}})") == TARE_OK);
+  CHECK(status_of(tare_health_doctor, to_zero, R"({"thresholds":{"lowest-scale":2}})") == TARE_E_INVALID_ARGUMENT);
+  CHECK(status_of(tare_health_doctor, to_zero, R"({"verbose":true})") == TARE_E_INVALID_ARGUMENT);
+  CHECK(status_of(tare_health_doctor, "/nowhere/at/all", nullptr) != TARE_OK);
+}
+
+TEST_CASE("a timeline and a simulation come through the C ABI") {
+  const json timeline = answer_of(tare_health_timeline, collapsed, nullptr);
+  CHECK(timeline.at("schema") == "tare.timeline/1");
+  CHECK(timeline.at("checkpoints").size() == 9);
+  const json simulation = answer_of(tare_health_simulate, every_step,
+                                    R"({"policy":"megatron","window":[50,100],"hysteresis":2,"explain":true})");
+  CHECK(simulation.at("schema") == "tare.simulate/1");
+  CHECK(simulation.at("settings").size() == 2);
+  CHECK_FALSE(simulation.at("explanation").at("exact").empty());
+  CHECK(status_of(tare_health_simulate, to_zero, nullptr) == TARE_E_REFUSED);
+  CHECK(status_of(tare_health_simulate, every_step, R"({"policy":"torch","hysteresis":2})") == TARE_E_INVALID_ARGUMENT);
+}

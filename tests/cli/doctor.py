@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Holds `tare doctor`, `timeline` and `simulate` against runs whose every step is known, and against healthy ones.
+
+    doctor.py --tare TARE --cases FOLDER --corpus FOLDER
+"""
+import argparse
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import xml.dom.minidom
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "trace"))
+import check
+from command import Tare
+
+# Of the cases without a diagnosis: what the doctor may say of them, since it is so.
+TRUE_OF_THEM = {
+    "restart": {"reset-on-resume"},
+    "three-restarts": {"restart-loop", "reset-on-resume"},
+    "zero1-skips-not-counted": {"count-contradiction", "falling"},
+    "four-ranks-interleaved": {"collapse", "falling", "ranks-disagree"},
+}
+
+
+def graver_than_notes(answer):
+    return [finding["code"] for finding in answer["findings"] if finding["severity"] != "note"]
+
+
+def diagnoses(tare, cases):
+    """Each case says what it is; one that has no diagnosis is no sick run."""
+    for truth_file in sorted(cases.rglob("truth.json")):
+        case, truth = truth_file.parent, json.loads(truth_file.read_text())
+        done = tare("doctor", case / truth["target"], "--json", "--fail-on", "never")
+        if done.code not in (0, 3, 4) or (done.code and truth["records"]):
+            yield f"{case}: exit {done.code}, {done.err[-200:]}"
+            continue
+        if done.code:
+            continue
+        answer = done.json()
+        if "diagnosis" in truth:
+            yield from (f"{case}: {problem}" for problem in check.diagnose(truth, answer))
+            continue
+        allowed = set().union(*(codes for name, codes in TRUE_OF_THEM.items() if name in case.name))
+        for code in graver_than_notes(answer):
+            if code not in allowed:
+                yield f"{case}: {code} of a run that is well: {json.dumps(answer['findings'])[:400]}"
+
+
+def gates(tare, cases):
+    sick, well = cases / "apex/to-zero", cases / "megatron/core-0.12.0-every10"
+    for target, wanted in ((sick, 1), (well, 0)):
+        for words in ((), ("--json",), ("--sarif",), ("--fail-on", "warning")):
+            done = tare("doctor", target, *words)
+            if done.code != wanted:
+                yield f"{target} {words}: exit {done.code}, {done.err}"
+    if tare("doctor", sick, "--fail-on", "never").code:
+        yield "--fail-on never fails"
+    if tare("doctor", sick, "--threshold", "no-such=3").code != 2:
+        yield "an unknown threshold is taken"
+    text = tare("doctor", sick).out.decode()
+    if not re.search(r"^error: .*\[collapse-to-zero\]$", text, re.M) or not re.search(r"^  at .*log.txt:\d+", text, re.M):
+        yield f"the text: {text[:500]}"
+
+
+def sarif(tare, cases):
+    log = json.loads(tare("doctor", cases / "apex/to-zero", "--sarif").out)
+    run = log["runs"][0]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    if log["version"] != "2.1.0" or not run["results"]:
+        yield f"SARIF: {json.dumps(log)[:300]}"
+    for result in run["results"]:
+        place = result["locations"][0]["physicalLocation"]
+        if result["ruleId"] not in rules or result["level"] not in ("note", "warning", "error") or not result["message"]["text"]:
+            yield f"SARIF result: {result}"
+        if place.get("region", {}).get("startLine", 1) < 1 or not place["artifactLocation"]["uri"].endswith("log.txt"):
+            yield f"SARIF place: {place}"
+
+
+def run_folder(tare, corpus):
+    """A run whose last checkpoint is dead: found without a log, and the last healthy one is named."""
+    run = corpus / "transformers/run_collapse/run"
+    done = tare("doctor", run, "--json", "--fail-on", "warning")
+    answer = done.json()
+    if done.code != 1 or "scale-zero" not in graver_than_notes(answer):
+        yield f"{run}: exit {done.code}, {json.dumps(answer)[:400]}"
+    healthy = answer["last_healthy"]
+    if not healthy or healthy["fields"]["scale"] < 1:
+        yield f"{run}: last healthy is {healthy}"
+    timeline = tare("timeline", run, "--json").json()
+    sick = [row["step"] for row in timeline["checkpoints"] if row["sick"]]
+    marked = [row["step"] for row in timeline["checkpoints"] if row["last_healthy"]]
+    if not sick or marked != [healthy["step"]] or marked[0] >= min(sick):
+        yield f"{run}: sick {sick}, last healthy {marked}"
+
+
+def states(tare, corpus):
+    """What inspect tells of a state the doctor tells too, and edit warns before it writes it."""
+    checkpoint = corpus / "deepspeed/zero2_2ranks/ckpt/global_step5"
+    warned = tare("edit", checkpoint, "scale=1", "hysteresis_tracker=1", "--dry-run")
+    if warned.code or b"overflow-stops-run" not in warned.err:
+        yield f"an edit to the brink is not warned of: exit {warned.code}, {warned.err}"
+    if b"overflow-stops-run" in tare("edit", checkpoint, "scale=1024", "--dry-run").err:
+        yield "an edit to 1024 is warned of"
+    for truth in sorted(corpus.glob("*/*/truth.json")):
+        target = truth.parent / json.loads(truth.read_text()).get("target", ".")
+        seen = tare("inspect", target, "--json").json()
+        told = tare("doctor", target, "--json", "--fail-on", "never").json()
+        if not seen or not told:
+            continue
+        missing = {f["code"] for f in seen["findings"]} - {f["code"] for f in told["findings"]}
+        if missing:
+            yield f"{target}: inspect tells {missing}, the doctor does not"
+
+
+def pictures(tare, cases, scratch):
+    log = cases / "deepspeed/floor-tqdm-0.9.5"
+    for columns in (40, 100):
+        shown = tare("timeline", log, "--width", str(columns), "--ascii").out.decode().splitlines()
+        picture = [line for line in shown if "|" in line[:9]]
+        if len(picture) != 12 or max(map(len, picture)) > columns:
+            yield f"--width {columns}: {picture}"
+    done = tare("timeline", log, "--svg", scratch / "a.svg", "--html", scratch / "a.html")
+    if done.code:
+        yield f"timeline --svg --html: exit {done.code}, {done.err}"
+    xml.dom.minidom.parse(str(scratch / "a.svg"))
+    if tare("timeline", log, "--svg", scratch / "a.svg").code != 4:
+        yield "a picture is replaced unasked"
+
+
+def simulations(tare, cases):
+    case = cases / "megatron/core-0.12.0-tensorboard"
+    target = case / json.loads((case / "truth.json").read_text())["target"]
+    found = tare("simulate", target, "--explain", "--json").json()["explanation"]
+    if not found["exact"]:
+        yield f"{case}: nothing explains it: {json.dumps(found)[:400]}"
+        return
+    own = found["exact"][0]
+    words = [f"--set={key}={value}" for key, value in own["parameters"].items() if key != "initial_scale"]
+    policy = (own["policy"] + " " + own["variant"]).strip()
+    again = tare("simulate", target, "--policy", policy, *words, "--json").json()
+    skipped, overflows = again["settings"][0]["skipped"], again["trace"]["overflows"]
+    if skipped != [overflows, overflows]:
+        yield f"{case}: its own policy skips {skipped}, the run {overflows}"
+    swept = tare("simulate", target, "--policy", "megatron", "--window", "20,2^6", "--hysteresis", "1,2", "--json").json()
+    if len(swept["settings"]) != 4 or any(s["skipped"][0] > s["skipped"][1] for s in swept["settings"]):
+        yield f"{case}: {json.dumps(swept)[:400]}"
+    if tare("simulate", target, "--policy", "torch", "--hysteresis", "2").code != 2:
+        yield "torch takes a hysteresis"
+    if tare("simulate", cases / "apex/one-rank", "--window", "100").code != 4:
+        yield "overflows alone are simulated"
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    ask.add_argument("--cases", required=True, type=pathlib.Path)
+    ask.add_argument("--corpus", required=True, type=pathlib.Path)
+    options = ask.parse_args()
+    tare = Tare(options.tare)
+    with tempfile.TemporaryDirectory() as folder:
+        problems = [*diagnoses(tare, options.cases), *gates(tare, options.cases), *sarif(tare, options.cases),
+                    *run_folder(tare, options.corpus), *states(tare, options.corpus),
+                    *pictures(tare, options.cases, pathlib.Path(folder)),
+                    *simulations(tare, options.cases)]
+    print("\n".join(problems) or "every diagnosis, gate, picture and simulation is as it should be")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

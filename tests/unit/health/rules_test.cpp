@@ -1,0 +1,311 @@
+// Each rule: a course on which it speaks, and the nearest on which it must not.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "kernels/rule/policy.hpp"
+#include "kernels/rule/running.hpp"
+#include "lib/health/rules.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/health/made_runs.hpp"
+
+using namespace tare;
+using tests::MadeRun;
+
+namespace {
+
+using Codes = std::vector<std::string>;
+
+bool has(const Codes& codes, std::string_view code) {
+  return std::ranges::find(codes, code) != codes.end();
+}
+
+/// A run that went well for long, at that scale.
+MadeRun healthy(double scale = 65536) {
+  MadeRun run;
+  return run.clean(scale, 2000).overflow(scale, scale / 2).clean(scale / 2, 2000);
+}
+
+}  // namespace
+
+TEST_CASE("eight overflows in a row behind the start are a collapse, seven are not") {
+  CHECK(has(healthy().halvings(32768, 8).clean(128, 50).codes(), "collapse"));
+  CHECK_FALSE(has(healthy().halvings(32768, 7).clean(256, 50).codes(), "collapse"));
+}
+
+TEST_CASE("five overflows in a row are a collapse where they end below 2^4") {
+  CHECK(has(healthy(1024).halvings(256, 5).clean(8, 50).codes(), "collapse"));
+  CHECK_FALSE(has(healthy(1024).halvings(512, 5).clean(16, 50).codes(), "collapse"));
+}
+
+TEST_CASE("clean steps between overflows part them") {
+  MadeRun run = healthy();
+  for (double scale = 32768; scale > 128; scale /= 2) run.overflow(scale, scale / 2).clean(scale / 2, 5);
+  CHECK_FALSE(has(run.codes(), "collapse"));
+  CHECK(has(run.codes(), "falling"));
+}
+
+TEST_CASE("a collapse says where it began, and not where it was seen") {
+  MadeRun run = healthy().halvings(32768, 9);
+  const auto findings = examine(run.trace(), {});
+  REQUIRE(findings.front().code == "collapse");
+  CHECK(findings.front().step == 4002);
+  CHECK(findings.front().line == 4002);
+  CHECK(findings.front().file == "log.txt");
+  CHECK(findings.front().message == "9 overflows in a row took the scale from 32768.0 to 64.0");
+}
+
+TEST_CASE("a threshold that the user gives decides") {
+  Thresholds thresholds;
+  set_threshold(thresholds, "collapse-overflows=10");
+  CHECK_FALSE(has(healthy().halvings(32768, 9).codes(thresholds), "collapse"));
+  CHECK(has(healthy().halvings(32768, 10).codes(thresholds), "collapse"));
+  CHECK_THROWS(set_threshold(thresholds, "collapse-overflow=10"));
+  CHECK_THROWS(set_threshold(thresholds, "low-scale=many"));
+}
+
+TEST_CASE("DeepSpeed's exception ends a collapse to the floor, whether or not lines have step numbers") {
+  for (const bool has_numbers : {true, false}) {
+    MadeRun run("deepspeed-log", has_numbers);
+    run.overflow(65536, 32768).halvings(32768, 15).dies();
+    CHECK(run.codes() == Codes{"collapse-to-floor"});
+  }
+}
+
+TEST_CASE("a collapse that stays at 1 is at its floor and stuck there") {
+  MadeRun run("deepspeed-log", false);
+  run.halvings(65536, 16);
+  for (int i = 0; i < 5; ++i) run.overflow(1, 1);
+  CHECK(run.codes() == Codes{"collapse-to-floor", "stuck-at-floor"});
+}
+
+TEST_CASE("apex's way down to 0 is told as such, and that of a run which lives on is not") {
+  MadeRun run("apex-log", false);
+  run.halvings(65536, 1091);
+  CHECK(run.codes() == Codes{"collapse-to-zero"});
+}
+
+TEST_CASE("overflows at a scale that does not move are stuck; a hysteresis is not") {
+  MadeRun stuck = healthy();
+  CHECK(has(stuck.overflow(32768, 32768).overflow(32768, 32768).overflow(32768, 32768).codes(), "stuck-at-floor"));
+  MadeRun waiting;
+  waiting.clean(65536, 1500);
+  for (double scale = 65536; scale > 8192; scale /= 2)
+    waiting.overflow(scale, scale).overflow(scale, scale / 2).clean(scale / 2, 300);
+  CHECK_FALSE(has(waiting.codes(), "stuck-at-floor"));
+}
+
+TEST_CASE("a start from 2^32 that overflows until it fits is a search") {
+  MadeRun run("deepspeed-log");
+  CHECK(run.halvings(0x1p32, 18).clean(16384, 500).codes() == Codes{"initial-search", "healthy"});
+  MadeRun excerpt("deepspeed-log", false);
+  CHECK(excerpt.halvings(0x1p32, 9).codes() == Codes{"initial-search", "healthy"});
+}
+
+TEST_CASE("a start that falls all the way is none") {
+  MadeRun run("deepspeed-log", false);
+  CHECK(has(run.halvings(65536, 14).codes(), "collapse"));
+}
+
+TEST_CASE("a scale that fell by four octaves in 1,000 steps is watched until it comes back") {
+  MadeRun run = healthy();
+  for (double scale = 32768; scale > 1024; scale /= 2) run.overflow(scale, scale / 2).clean(scale / 2, 100);
+  CHECK(has(run.codes(), "falling"));
+  for (double scale = 1024; scale < 32768; scale *= 2) run.growth(scale, 2 * scale).clean(2 * scale, 200);
+  CHECK_FALSE(has(run.codes(), "falling"));
+}
+
+TEST_CASE("a low scale is told of, and one of a run in bfloat16 is not") {
+  MadeRun low;
+  CHECK(has(low.clean(16, 100).overflow(16, 8).clean(8, 10).overflow(8, 4).clean(4, 1500).codes(), "low-scale"));
+  MadeRun fine;
+  CHECK_FALSE(has(fine.clean(16, 100).overflow(16, 8).clean(8, 1500).codes(), "low-scale"));
+  MadeRun bfloat16("megatron-log");
+  for (int i = 0; i < 30; ++i) bfloat16.interval(1, 10, 0);
+  CHECK(bfloat16.codes() == Codes{"not-scaled", "healthy"});
+}
+
+TEST_CASE("more skipped steps than growths explain are too many") {
+  const auto codes_of = [](int clean) {
+    MadeRun run;
+    run.clean(4096, 200);
+    for (int i = 0; i < 60; ++i) run.overflow(4096, 4096).clean(4096, clean);
+    return run.codes();
+  };
+  CHECK(has(codes_of(20), "too-many-overflows"));
+  CHECK_FALSE(has(codes_of(100), "too-many-overflows"));
+}
+
+TEST_CASE("with a short window many skipped steps are usual") {
+  MadeRun run;
+  run.clean(4096, 200);
+  for (int i = 0; i < 60; ++i) run.overflow(4096, 2048).clean(2048, 20).growth(2048, 4096);
+  CHECK_FALSE(has(run.codes(), "too-many-overflows"));
+}
+
+TEST_CASE("growths that overflow at once at one ceiling are normal, and said to be") {
+  MadeRun run;
+  run.clean(4096, 2000);
+  for (int i = 0; i < 3; ++i) run.growth(4096, 8192).overflow(8192, 4096).clean(4096, 2000);
+  CHECK(run.codes() == Codes{"oscillating", "healthy"});
+  MadeRun twice;
+  twice.clean(4096, 2000);
+  for (int i = 0; i < 2; ++i) twice.growth(4096, 8192).overflow(8192, 4096).clean(4096, 2000);
+  CHECK(twice.codes() == Codes{"healthy"});
+}
+
+TEST_CASE("a scale that nothing moves for three windows is frozen") {
+  MadeRun run;
+  run.clean(1024, 99).growth(1024, 2048).clean(2048, 99).growth(2048, 4096).clean(4096, 301);
+  CHECK(has(run.codes(), "frozen"));
+  MadeRun fine;
+  fine.clean(1024, 99).growth(1024, 2048).clean(2048, 99).growth(2048, 4096).clean(4096, 299);
+  CHECK_FALSE(has(fine.codes(), "frozen"));
+  MadeRun unknown;
+  CHECK_FALSE(has(unknown.clean(1024, 9'999).codes(), "frozen"));
+  CHECK(has(unknown.clean(1024, 2).codes(), "frozen"));
+}
+
+TEST_CASE("a scale that grows above 2^24 without an overflow explodes") {
+  const auto codes_of = [](double scale) {
+    MadeRun run;
+    for (int i = 0; i < 6; ++i, scale *= 2) run.clean(scale, 99).growth(scale, 2 * scale);
+    return run.codes();
+  };
+  CHECK(has(codes_of(0x1p20), "exploding"));
+  CHECK_FALSE(has(codes_of(0x1p18), "exploding"));
+}
+
+TEST_CASE("a fall in steps of which none is counted as skipped contradicts the count") {
+  MadeRun run("megatron-log");
+  for (int i = 0; i < 20; ++i) run.interval(65536, 10, 0);
+  CHECK_FALSE(has(run.codes(), "count-contradiction"));
+  CHECK(has(run.interval(32768, 10, 0).codes(), "count-contradiction"));
+}
+
+TEST_CASE("a loss that jumps is a spike, one that came down is said to have recovered, one that stays has diverged") {
+  const auto begin = [] {
+    MadeRun run;
+    for (int i = 0; i < 300; ++i) run.loss(65536, 3.0F + 0.02F * static_cast<float>(i % 5));
+    return run;
+  };
+  CHECK(begin().codes() == Codes{"healthy"});
+  MadeRun spike = begin();
+  for (int i = 0; i < 30; ++i) spike.loss(65536, 7.7F);
+  CHECK(spike.codes() == Codes{"loss-spike"});
+  MadeRun diverged = spike;
+  for (int i = 0; i < 300; ++i) diverged.loss(65536, 7.5F);
+  CHECK(diverged.codes() == Codes{"diverged"});
+  for (int i = 0; i < 300; ++i) spike.loss(65536, 3.05F);
+  CHECK(spike.codes() == Codes{"spike-recovered", "healthy"});
+}
+
+TEST_CASE("a norm that jumps is told where the loss jumps too, and not by itself") {
+  const auto run_of = [](float loss) {
+    MadeRun run;
+    for (int i = 0; i < 300; ++i) run.loss(65536, 3, 1);
+    run.loss(65536, 3, 20);
+    for (int i = 0; i < 30; ++i) run.loss(65536, loss, 1);
+    return run.codes();
+  };
+  CHECK(has(run_of(7.7F), "norm-spike"));
+  CHECK_FALSE(has(run_of(3), "norm-spike"));
+}
+
+TEST_CASE("a loss that is NaN in steps that were not skipped is lost; that of an overflow is not") {
+  MadeRun run;
+  for (int i = 0; i < 100; ++i) run.loss(1024, 3);
+  for (int i = 0; i < 3; ++i) run.loss(1024, std::nanf(""));
+  CHECK(has(run.codes(), "nan-loss"));
+  MadeRun megatron("megatron-log");
+  for (int i = 0; i < 100; ++i) megatron.loss(1024, 3);
+  CHECK_FALSE(has(megatron.interval(1024, 10, 10).codes(), "nan-loss"));
+  CHECK(has(megatron.interval(1024, 10, 0).codes(), "nan-loss"));
+}
+
+TEST_CASE("three starts that end near one step are a loop") {
+  MadeRun run;
+  run.clean(1024, 500).resume(400).clean(1024, 95).resume(400);
+  CHECK_FALSE(has(run.codes(), "restart-loop"));
+  CHECK(has(run.clean(1024, 105).codes(), "restart-loop"));
+}
+
+TEST_CASE("a run that resumes with another scale than it left was not restored") {
+  MadeRun run;
+  CHECK(has(run.clean(1024, 500).resume(400).clean(65536, 10).codes(), "reset-on-resume"));
+  MadeRun fine;
+  CHECK_FALSE(has(fine.clean(1024, 500).resume(400).clean(1024, 10).codes(), "reset-on-resume"));
+}
+
+TEST_CASE("a run of which no scale is told is no healthy one") {
+  MadeRun run;
+  CHECK(run.codes() == Codes{"no-scale-trace"});
+}
+
+TEST_CASE("the last checkpoint that is healthy lies before the trouble") {
+  MadeRun run = healthy().checkpoint(3000, 32768).checkpoint(4000, 32768).checkpoint(4010, 128);
+  run.halvings(32768, 9);
+  const auto before = healthy_before(run.trace(), 4002, 1);
+  REQUIRE(before);
+  CHECK(before->step == 4000);
+  CHECK(healthy_before(run.trace(), std::nullopt, 16384)->step == 4000);
+  CHECK_FALSE(healthy_before(run.trace(), 100, 1));
+}
+
+TEST_CASE("each code stands in the table once, with what it means") {
+  for (const Rule& rule : rules()) {
+    INFO(rule.code);
+    CHECK(std::ranges::count(rules(), rule.code, &Rule::code) == 1);
+    CHECK_FALSE(rule.meaning.empty());
+    CHECK((rule.look == nullptr || rule.looks_at == LooksAt::trace));
+  }
+  for (const ThresholdFacts& fact : threshold_table()) {
+    INFO(fact.name);
+    CHECK(find_rule(fact.rule) != nullptr);
+    CHECK(std::ranges::count(threshold_table(), fact.name, &ThresholdFacts::name) == 1);
+  }
+}
+
+namespace {
+
+/// A run whose gradients have a steady range: every framework's rule keeps it going.
+MadeRun run_of_policy(const rule::PolicySpec& spec, std::uint32_t seed, int steps) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> octaves(-2.0, 1.0);
+  rule::RunningState scaler{rule::make_policy(spec), {}, {}};
+  if (const auto* window = rule::find_parameter(spec, "growth_interval")) {
+    rule::write_parameter(scaler.policy.params, *window, rule::integer_number(300));
+  }
+  rule::prepare(scaler.policy);
+  scaler.state = rule::initial_state(scaler.policy);
+  MadeRun run;
+  for (int i = 0; i < steps; ++i) {
+    const double before = rule::scale_of(scaler.policy.id, scaler.state);
+    const bool overflow = before * std::exp2(octaves(random)) >= 65504;
+    if (rule::advance(scaler.policy, scaler.state, overflow, scaler.counters).raised != rule::Raised::kNothing) break;
+    const double after = rule::scale_of(scaler.policy.id, scaler.state);
+    if (overflow) {
+      run.overflow(before, after);
+    } else {
+      run.growth(before, after);
+    }
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("steady runs under every dynamic policy have nothing worse than a note") {
+  for (const rule::PolicySpec& spec : rule::policies()) {
+    const bool moves = rule::find_parameter(spec, "growth_interval") != nullptr;
+    if (!moves || spec.driver != rule::Driver::kOverflow || spec.name == "mindformers_adaptive") continue;
+    for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+      INFO(spec.name << " " << spec.variant << " seed " << seed);
+      MadeRun run = run_of_policy(spec, seed, 20'000);
+      for (const HealthFinding& finding : examine(run.trace(), {})) {
+        INFO(finding.code << ": " << finding.message);
+        CHECK(finding.severity == Severity::note);
+      }
+    }
+  }
+}

@@ -1,0 +1,301 @@
+// What other settings would have done: exact where the trace tells all, and never narrower than the truth.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "lib/health/explain.hpp"
+#include "lib/health/simulate.hpp"
+#include "lib/state/policy_state.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/health/made_runs.hpp"
+
+using namespace tare;
+using tests::MadeRun;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+StateValue value_of(const Json& json) {
+  if (json.is_null()) return {};
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  StateArray list{{json.size()}, std::vector<std::int64_t>{}};
+  for (const Json& item : json) std::get<0>(list.values).push_back(item.get<std::int64_t>());
+  return list;
+}
+
+rule::RunningState start_of(const std::string& policy, const Json& trace) {
+  ScalerState state;
+  state.policy = policy;
+  for (const auto& [key, value] : trace.at("params").items()) state.params.set(key, value_of(value));
+  if (trace.contains("start")) {
+    for (const auto& [key, value] : trace.at("start").items()) state.fields.set(key, value_of(value));
+  }
+  normalise(state);
+  return start_from(state);
+}
+
+double scale_of(const rule::RunningState& scaler) {
+  return rule::scale_of(scaler.policy.id, scaler.state);
+}
+
+/// The steps of a recorded trace, run by the rule itself; nothing where it sets scales or goes by statistics.
+struct Recorded {
+  MadeRun run;
+  std::uint64_t steps = 0, skipped = 0;
+  double log2_sum = 0;
+  bool is_usable = true;
+};
+
+Recorded record(rule::RunningState scaler, const Json& steps) {
+  Recorded recorded;
+  for (const Json& step : steps) {
+    recorded.is_usable = step.contains("overflow") && step.at("overflow").is_boolean();
+    if (!recorded.is_usable) return recorded;
+    const bool overflow = step.at("overflow").get<bool>();
+    for (std::int64_t i = 0; i < step.value("repeat", std::int64_t{1}); ++i) {
+      const double before = scale_of(scaler);
+      const rule::Stepped done = rule::advance(scaler.policy, scaler.state, overflow, scaler.counters);
+      if (done.raised != rule::Raised::kNothing || !std::isfinite(before)) return recorded;
+      recorded.skipped += done.skip ? 1 : 0;
+      recorded.log2_sum += before > 0 ? std::log2(before) : 0;
+      ++recorded.steps;
+      if (overflow) {
+        recorded.run.overflow(before, scale_of(scaler));
+      } else {
+        recorded.run.growth(before, scale_of(scaler));
+      }
+    }
+  }
+  return recorded;
+}
+
+struct MadeScaler {
+  std::string policy;
+  double window, hysteresis;
+  rule::RunningState start;
+};
+
+MadeScaler made_scaler(std::mt19937& random) {
+  const std::vector<std::string> policies = {"torch", "megatron",  "deepspeed", "apex",       "fairseq",
+                                             "keras", "mindspore", "flax",      "colossalai", "nemo"};
+  MadeScaler made;
+  made.policy = policies[random() % policies.size()];
+  made.window = 20 + static_cast<double>(random() % 200);
+  const auto& spec = *rule::find_policy(made.policy);
+  const bool has_hysteresis = rule::find_parameter(spec, "hysteresis") != nullptr;
+  made.hysteresis = has_hysteresis ? 1 + static_cast<double>(random() % 3) : 1;
+  Sweep sweep{.policy = made.policy};
+  sweep.windows = {made.window};
+  if (has_hysteresis) sweep.hysteresis = {made.hysteresis};
+  sweep.initial_scales = {std::exp2(12 + static_cast<double>(random() % 8))};
+  made.start = settings_of(sweep, std::nullopt).front().start;
+  return made;
+}
+
+/// The largest absolute gradient of each step: a range that drifts, and now and then a spike.
+std::vector<double> made_gradients(std::mt19937& random, std::size_t steps) {
+  std::normal_distribution<double> noise(0, 0.7);
+  double level = -1;
+  std::vector<double> gradients;
+  for (std::size_t i = 0; i < steps; ++i) {
+    level += 0.02 * noise(random);
+    gradients.push_back(std::exp2(level + noise(random) + (random() % 200 == 0 ? 4 : 0)));
+  }
+  return gradients;
+}
+
+struct Truth {
+  double skipped = 0, below = 0, log2_sum = 0, steps = 0;
+  bool has_died = false;
+};
+
+template <class Tell>
+Truth run_with(rule::RunningState scaler, const std::vector<double>& gradients, const Tell& tell) {
+  Truth truth;
+  for (const double gradient : gradients) {
+    const double before = scale_of(scaler);
+    const bool overflow = before * gradient >= largest_half;
+    const rule::Stepped done = rule::advance(scaler.policy, scaler.state, overflow, scaler.counters);
+    truth.skipped += done.skip ? 1 : 0;
+    truth.below += before < 1024 ? 1 : 0;
+    truth.log2_sum += std::log2(before);
+    truth.steps += 1;
+    truth.has_died = done.raised != rule::Raised::kNothing;
+    if (truth.has_died) break;
+    tell(before, overflow, scale_of(scaler));
+  }
+  return truth;
+}
+
+bool holds(const Between& range, double value) {
+  return range.least - 1e-9 <= value && value <= range.most + 1e-9;
+}
+
+/// A run as one line a step, or one for ten.
+MadeRun told_run(const MadeScaler& own, const std::vector<double>& gradients, bool by_tens) {
+  MadeRun run;
+  std::uint64_t steps = 0, skipped = 0;
+  run_with(own.start, gradients, [&](double before, bool overflow, double after) {
+    if (!by_tens) {
+      overflow ? run.overflow(before, after) : run.growth(before, after);
+      return;
+    }
+    skipped += overflow ? 1 : 0;
+    if (++steps % 10 != 0) return;
+    run.interval(after, 10, skipped);
+    skipped = 0;
+  });
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("the policy that made a trace gives it back, for every recorded trace of every framework") {
+  std::size_t traces = 0;
+  for (const char* name : {"torch", "apex", "apex_contrib", "apex_fp16_utils", "nemo", "megatron", "deepspeed",
+                           "mindspore", "mindspore_amp", "mindspore_manager", "mindformers_adaptive", "paddle",
+                           "paddle_static", "keras", "tf_keras", "flax", "jmp", "fairseq", "colossalai"}) {
+    std::ifstream file(std::string(TARE_TEST_SOURCE "/vectors/") + name + ".json");
+    REQUIRE(file);
+    const Json document = Json::parse(file);
+    std::size_t index = 0;
+    for (const Json& trace : document.at("traces")) {
+      INFO(name << " " << index++);
+      const rule::RunningState start = start_of(document.at("rule").get<std::string>(), trace);
+      Recorded recorded = record(start, trace.at("steps"));
+      if (!recorded.is_usable) continue;
+      std::uint64_t clean = 0;
+      for (const TraceStep& step : recorded.run.trace().steps) clean += step.overflow == false ? 1 : 0;
+      if (clean == 0) continue;
+      const Simulated again = simulate(observe(recorded.run.trace(), 1024), start);
+      CHECK(again.skipped.least == static_cast<double>(recorded.skipped));
+      CHECK(again.skipped.most == static_cast<double>(recorded.skipped));
+      CHECK(again.mean_log2.least == Approx(recorded.log2_sum / static_cast<double>(recorded.steps)));
+      CHECK(again.mean_log2.most == again.mean_log2.least);
+      CHECK_FALSE(again.dies_possibly);
+      ++traces;
+    }
+  }
+  CHECK(traces > 150);
+}
+
+TEST_CASE("of a thousand runs whose gradients are known, the truth lies within the ranges") {
+  std::mt19937 random(2391);
+  std::size_t bounded = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const MadeScaler own = made_scaler(random);
+    const MadeScaler other = made_scaler(random);
+    const auto gradients = made_gradients(random, 400);
+    MadeRun run = told_run(own, gradients, i % 4 == 3);
+    const std::size_t told = run.trace().steps.size() * (i % 4 == 3 ? 10 : 1);
+    if (told < 40) continue;
+    const std::vector<double> told_of(gradients.begin(), gradients.begin() + static_cast<std::ptrdiff_t>(told));
+    const Truth truth = run_with(other.start, told_of, [](double, bool, double) {});
+    const Simulated ranges =
+        simulate(observe(run.trace(), 1024), other.start, {.most_states = 3000, .most_work = 300'000});
+    INFO(i << ": " << own.policy << " " << own.window << " -> " << other.policy << " " << other.window);
+    CHECK(holds(ranges.skipped, truth.skipped));
+    CHECK(holds(ranges.below, truth.below));
+    if (truth.has_died) CHECK(ranges.dies_possibly);
+    if (!truth.has_died) CHECK_FALSE(ranges.dies_surely);
+    if (ranges.bounded_until != told) continue;
+    ++bounded;
+    CHECK(holds(ranges.mean_log2, truth.log2_sum / truth.steps));
+  }
+  CHECK(bounded > 500);
+}
+
+TEST_CASE("known maxima make the answer exact") {
+  std::mt19937 random(7);
+  for (int i = 0; i < 50; ++i) {
+    const MadeScaler own = made_scaler(random);
+    const MadeScaler other = made_scaler(random);
+    const auto gradients = made_gradients(random, 400);
+    MadeRun run = told_run(own, gradients, false);
+    if (run.trace().steps.size() != gradients.size()) continue;
+    MadeRun maxima;
+    for (std::size_t step = 0; step < gradients.size(); ++step) {
+      maxima.sample(static_cast<std::int64_t>(step) + 1, gradients[step]);
+    }
+    const Truth truth = run_with(other.start, gradients, [](double, bool, double) {});
+    const Simulated exact = simulate(observe(run.trace(), 1024, &maxima.trace()), other.start);
+    CHECK(exact.skipped.least == truth.skipped);
+    CHECK(exact.skipped.most == truth.skipped);
+  }
+}
+
+TEST_CASE("overflows alone say nothing of other settings") {
+  MadeRun run("apex-log", false);
+  run.halvings(65536, 5);
+  CHECK_THROWS(observe(run.trace(), 1024));
+}
+
+TEST_CASE("a NaN that no scale cures is skipped by every setting") {
+  MadeRun run;
+  Trace trace = run.clean(1024, 50).trace();
+  TraceStep nan;
+  nan.step = 51;
+  nan.scale = 1024;
+  nan.after = 512;
+  nan.overflow = true;
+  nan.nan = 1;
+  trace.steps.push_back(nan);
+  const ObservedRun observed = observe(trace, 1024);
+  CHECK(observed.incurable == 1);
+  Sweep sweep;
+  sweep.initial_scales = {1};
+  CHECK(simulate(observed, settings_of(sweep, std::nullopt).front().start).skipped.least == 1);
+}
+
+TEST_CASE("a parameter that a policy lacks is refused, with those that it has") {
+  Sweep sweep;
+  sweep.hysteresis = {2};
+  CHECK_THROWS_WITH(settings_of(sweep, 65536), Catch::Contains("torch has no hysteresis"));
+  CHECK_THROWS(settings_of({.policy = "layerwise"}, 65536));
+  CHECK_THROWS(settings_of({.policy = "tourch"}, 65536));
+}
+
+TEST_CASE("of 200 made runs the policy and its parameters are found in 95 of 100") {
+  std::mt19937 random(11);
+  int found = 0;
+  int tried = 0;
+  for (int i = 0; i < 200; ++i) {
+    const MadeScaler own = made_scaler(random);
+    MadeRun run = told_run(own, made_gradients(random, 1500), i % 8 == 7);
+    if (run.trace().steps.size() < 100) continue;
+    ++tried;
+    const Explanation explained = explain(run.trace());
+    const bool has_own = std::ranges::any_of(explained.exact, [&](const SimulatedSetting& setting) {
+      const auto& spec = rule::spec_of(setting.start.policy.id);
+      const auto parameter = [&](std::string_view role) {
+        const auto* which = rule::find_parameter(spec, role);
+        return which == nullptr ? 1 : rule::value_of(rule::read_parameter(setting.start.policy.params, *which));
+      };
+      return spec.name == own.policy && parameter("growth_interval") == own.window &&
+             parameter("hysteresis") == own.hysteresis;
+    });
+    found += has_own ? 1 : 0;
+    if (!has_own)
+      UNSCOPED_INFO(own.policy << " " << own.window << " h" << own.hysteresis << (i % 8 == 7 ? " by tens" : "")
+                               << ", exact " << explained.exact.size());
+  }
+  CHECK(100 * found >= 95 * tried);
+  CHECK(tried > 150);
+}
+
+TEST_CASE("a run that no rule explains names the first step that contradicts") {
+  MadeRun run;
+  run.clean(1024, 99).growth(1024, 2048).clean(2048, 99).growth(2048, 4096).clean(4096, 37);
+  CHECK_FALSE(explain(run.trace()).exact.empty());
+  run.growth(4096, 8192);
+  const Explanation explained = explain(run.trace());
+  CHECK(explained.exact.empty());
+  REQUIRE(explained.nearest);
+  CHECK(explained.first_contradiction.step == 238);
+  CHECK(explained.first_contradiction.told == 8192);
+}

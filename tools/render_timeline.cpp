@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lib/base/text.hpp"
+#include "tools/render_health.hpp"
+#include "tools/table.hpp"
+
+using namespace tare;
+
+namespace {
+
+std::string scale_text(double scale) {
+  return float_text(scale);
+}
+
+/// What changes from checkpoint to checkpoint; settings stay.
+std::string fields_text(const Timeline& timeline, const TraceCheckpoint& checkpoint) {
+  const auto has = [](const TraceCheckpoint& other, const auto& field) {
+    return std::ranges::find(other.fields, field) != other.fields.end();
+  };
+  std::string text;
+  for (const auto& field : checkpoint.fields) {
+    const bool is_constant =
+        std::ranges::all_of(timeline.rows, [&](const TimelineRow& row) { return has(row.checkpoint, field); });
+    if (field.first == "scale" || (is_constant && timeline.rows.size() > 1)) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", escaped(field.first), field.second);
+  }
+  return text;
+}
+
+/// Without the folder that was asked for.
+std::string path_text(const Timeline& timeline, const std::string& path) {
+  const std::string& target = timeline.targets.front();
+  const bool is_inside = path.size() > target.size() + 1 && path.starts_with(target) && path[target.size()] == '/';
+  return escaped(is_inside ? path.substr(target.size() + 1) : path);
+}
+
+std::string between_text(const TimelineRow& row) {
+  if (!row.lowest) return "";
+  std::string text = fmt::format("{} overflow{}", row.overflows, row.overflows == 1 ? "" : "s");
+  if (row.growths > 0) text += fmt::format(", {} growth{}", row.growths, row.growths == 1 ? "" : "s");
+  if (*row.lowest != *row.highest) text += fmt::format(", {} .. {}", scale_text(*row.lowest), scale_text(*row.highest));
+  return text;
+}
+
+TableRow row_of(const Timeline& timeline, const TimelineRow& row) {
+  const TraceCheckpoint& checkpoint = row.checkpoint;
+  std::string scale = "-";
+  for (const auto& [key, value] : checkpoint.fields) {
+    if (key == "scale") scale = scale_text(value);
+  }
+  const std::string note = row.is_last_healthy ? "last healthy" : row.is_sick ? "sick" : "";
+  return {{checkpoint.step ? fmt::format("{}", *checkpoint.step) : "?", scale, fields_text(timeline, checkpoint),
+           between_text(row), note, path_text(timeline, checkpoint.path)},
+          row.is_sick           ? Style::bad
+          : row.is_last_healthy ? Style::good
+                                : Style::plain};
+}
+
+std::string checkpoints_table(const Terminal& terminal, const Timeline& timeline) {
+  constexpr std::array columns = {Align::right, Align::right, Align::left, Align::left, Align::left, Align::left};
+  std::vector<TableRow> rows = {{{"step", "scale", "state", "since the one before", "", "checkpoint"}, Style::faint}};
+  for (const TimelineRow& row : timeline.rows) rows.push_back(row_of(timeline, row));
+  return table(terminal, 2, columns, rows);
+}
+
+}  // namespace
+
+std::string render_timeline(const Terminal& terminal, const Timeline& timeline, const chart::TerminalSize& size) {
+  std::string text = terminal.styled(Style::strong, escaped(timeline.curve.title)) + "\n";
+  const chart::Picture picture = chart::draw_in_letters(timeline.curve, size);
+  for (const std::string& row : picture.curve) text += row + "\n";
+  if (!picture.events.empty()) text += terminal.styled(Style::bad, picture.events) + "\n";
+  if (!picture.marks.empty()) text += picture.marks + "\n";
+  text += picture.steps + "\n";
+  std::string legend;
+  if (!picture.events.empty()) legend += "x overflow  ";
+  if (!picture.marks.empty()) legend += "| checkpoint  o last healthy  ! sick";
+  if (!legend.empty()) text += "        " + terminal.styled(Style::faint, legend) + "\n";
+  if (!timeline.rows.empty()) text += "\n" + checkpoints_table(terminal, timeline);
+  Diagnosis diagnosis{.targets = {}, .findings = timeline.findings, .last_healthy = timeline.last_healthy};
+  for (HealthFinding& finding : diagnosis.findings) finding.advice.clear();  // the doctor's part
+  return text + "\n" + render_diagnosis(terminal, diagnosis);
+}

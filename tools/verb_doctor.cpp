@@ -1,0 +1,90 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/base/error.hpp"
+#include "lib/report/health.hpp"
+#include "tools/network.hpp"
+#include "tools/network_options.hpp"
+#include "tools/open.hpp"
+#include "tools/render.hpp"
+#include "tools/render_health.hpp"
+#include "tools/verb.hpp"
+
+using namespace tare;
+
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  std::vector<std::string> thresholds;
+  std::string tag;
+  std::string fail_on = "error";
+  bool json = false;
+  bool sarif = false;
+  bool rules = false;
+};
+
+DoctorOptions doctor_options(const Terminal& terminal, const Options& options) {
+  DoctorOptions given;
+  for (const std::string& assignment : options.thresholds) set_threshold(given.thresholds, assignment);
+  given.trace.tag = options.tag;
+  given.trace.files = &files_of(options.paths.front());
+  given.open = [&terminal](const std::string& path) {
+    Opened opened = open_for_reading(terminal, path, {});
+    if (opened.pending) terminal.say(render_pending(*opened.pending));
+    return std::move(opened.checkpoint);
+  };
+  return given;
+}
+
+int exit_code(const Options& options, const Diagnosis& diagnosis) {
+  if (options.fail_on == "never") return exit_done;
+  const Severity least = options.fail_on == "warning" ? Severity::warning : Severity::error;
+  return has_finding(diagnosis, least) ? exit_no : exit_done;
+}
+
+int doctor(const Terminal& terminal, const Options& options) {
+  if (options.rules) {
+    terminal.answer(options.json ? rules_json() : render_rules(terminal));
+    return exit_done;
+  }
+  if (options.paths.empty()) throw Error(Status::invalid_argument, "PATH is required", "tare doctor run/");
+  for (const std::string& path : options.paths) reach(path);
+  const Diagnosis diagnosis = diagnose(options.paths, doctor_options(terminal, options));
+  terminal.answer(options.sarif  ? findings_sarif(diagnosis, TARE_VERSION)
+                  : options.json ? findings_json(diagnosis)
+                                 : render_diagnosis(terminal, diagnosis));
+  return exit_code(options, diagnosis);
+}
+
+}  // namespace
+
+Verb doctor_verb() {
+  auto options = std::make_shared<Options>();
+  return {
+      .name = "doctor",
+      .purpose = "What is wrong with a checkpoint, a run or its logs, since when, and what to do",
+      .options = joined(
+          {{{"PATH", &options->paths, "Checkpoints, run folders, logs, event files: of one run"},
+            {"--json", &options->json, "Answer in JSON (schema tare.findings/1)"},
+            {"--sarif", &options->sarif, "Answer in SARIF 2.1.0"},
+            {"--fail-on",
+             OneOf{"SEVERITY",
+                   {"error", "warning", "never"},
+                   [options](const std::string& word) { options->fail_on = word; }},
+             "Exit 1 where a finding is that grave: error (unless said otherwise), warning or never"},
+            {"--threshold", &options->thresholds, "NAME=NUMBER: where a rule draws its line, as --rules lists them"},
+            {"--tag", &options->tag, "The series that is the scale, where there are several"},
+            {"--rules", &options->rules, "List the rules and their thresholds"}},
+           network_options()}),
+      .exclusive = {"--json", "--sarif"},
+      .closing_words =
+          "Exit 0: nothing as grave as --fail-on says. 1: something.\n"
+          "Examples:\n"
+          "  tare doctor run                         checkpoints and logs in a folder, looked at together\n"
+          "  tare doctor train.log run/global_step4200\n"
+          "  tare doctor run --fail-on warning       before a job resumes",
+      .run = [options](const Terminal& t) { return doctor(t, *options); },
+  };
+}

@@ -1,0 +1,99 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/base/bytes.hpp"
+#include "lib/chart/svg.hpp"
+#include "lib/codec/new_file.hpp"
+#include "lib/report/health.hpp"
+#include "tools/network.hpp"
+#include "tools/network_options.hpp"
+#include "tools/output_file.hpp"
+#include "tools/render_health.hpp"
+#include "tools/verb.hpp"
+
+using namespace tare;
+
+namespace {
+
+constexpr std::size_t usual_columns = 80;
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string tag, svg, html;
+  std::size_t width = 0;
+  bool json = false;
+  bool ascii = false;
+  bool force = false;
+};
+
+/// As the terminal has them; where there is none, COLUMNS, or 80.
+std::size_t terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  const long given = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
+  return given > 0 && given < 10'000 ? static_cast<std::size_t>(given) : usual_columns;
+}
+
+/// Whether the locale's letters are UTF-8: braille is none of the others'.
+bool has_braille() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    std::string locale = value;
+    std::ranges::transform(locale, locale.begin(), [](unsigned char letter) { return std::tolower(letter); });
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+void write(const std::string& path, const std::string& text) {
+  write_whole_file(path, as_bytes(text));
+}
+
+int timeline(const Terminal& terminal, const Options& options) {
+  for (const std::string& path : options.paths) reach(path);
+  for (const std::string* path : {&options.svg, &options.html}) {
+    if (!path->empty()) require_replaceable(terminal, *path, options.force);
+  }
+  TraceOptions reading;
+  reading.tag = options.tag;
+  reading.files = &files_of(options.paths.front());
+  const Timeline found = timeline_of(read_trace(options.paths, reading), options.paths);
+  if (!options.svg.empty()) write(options.svg, chart::svg_of(found.curve));
+  if (!options.html.empty()) write(options.html, chart::html_of(found.curve));
+  const std::size_t columns = options.width > 0 ? options.width : terminal_columns();
+  terminal.answer(options.json ? timeline_json(found)
+                               : render_timeline(terminal, found, {columns, 12, options.ascii || !has_braille()}));
+  return exit_done;
+}
+
+}  // namespace
+
+Verb timeline_verb() {
+  auto options = std::make_shared<Options>();
+  return {
+      .name = "timeline",
+      .purpose = "The scale of a run as a curve, with its overflows and checkpoints",
+      .options = joined({{{"PATH", &options->paths, "Run folders, logs, event files: of one run", Presence::required},
+                          {"--json", &options->json, "Answer in JSON (schema tare.timeline/1)"},
+                          {"--svg", &options->svg, "Write the curve to a file as SVG"},
+                          {"--html", &options->html, "Write it as a page with zoom, which needs no network"},
+                          {"--force", &options->force, "Replace these files"},
+                          {"--width", &options->width, "Columns of the picture, instead of the terminal's"},
+                          {"--ascii", &options->ascii, "Draw without braille"},
+                          {"--tag", &options->tag, "The series that is the scale, where there are several"}},
+                         network_options()}),
+      .closing_words =
+          "Examples:\n"
+          "  tare timeline run\n"
+          "  tare timeline train.log --html scale.html",
+      .run = [options](const Terminal& t) { return timeline(t, *options); },
+  };
+}
