@@ -51,13 +51,24 @@ TARE_HD inline void clear_accumulated(ScalerCore& core) {
   core.layer_reported = 0;
 }
 
+/// Found-inf may have been reduced with that of other ranks: what is shown beside it says the same.
+TARE_HD inline void follow_reduced(ScalerCore& core) {
+  core.shown.noop = core.shown.found_inf != 0 ? 1 : 0;  // nan counts
+}
+
+/// Likewise for a list: which one had it on another rank, nobody knows.
+TARE_HD inline void follow_reduced(ListCore& list, const ScalerCore& core) {
+  if (core.shown.found_inf == 0) return;
+  list.shown.found_inf = 1;
+  list.shown.noop = 1;
+}
+
 /// Takes in what a pass found, or a caller's own check.
 TARE_HD inline void add_findings(ScalerCore& core, const Statistics& seen, bool found_inf) {
   merge(core.accumulated, seen);
   core.checked = 1;
-  if (!found_inf) return;
-  core.shown.found_inf = 1;
-  core.shown.noop = 1;
+  if (found_inf) core.shown.found_inf = 1;
+  follow_reduced(core);
 }
 
 /// Takes in what the next step of a layer goes by. REQUIRES: the policy is layerwise.

@@ -113,6 +113,13 @@ int32_t tare_scaler_accumulators(void** out, uint64_t* bytes, const tare_scaler*
   });
 }
 
+int32_t tare_scaler_report_reduced(tare_scaler* scaler, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    scaler->scaler->report_reduced(stream);
+  });
+}
+
 int32_t tare_scaler_statistics(tare_text** out, const tare_scaler* scaler, tare_stream stream, tare_error* error) {
   return guard_making(out, error, [&] {
     require(scaler, "scaler");

@@ -18,6 +18,9 @@ bool is_sticky(cudaError_t code) {
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
     case cudaErrorLaunchFailure:
+#if CUDART_VERSION >= 12060
+    case cudaErrorContained:
+#endif
       return true;
     default:
       return false;
@@ -65,7 +68,25 @@ void check(cudaError_t result, const char* tried) {
                       "; an earlier kernel of this process went wrong, perhaps not tare's",
                   result);
   }
-  throw Failure("CUDA: cannot " + std::string(tried) + ": " + in_words(result), result);
+  const char* hint = result == cudaErrorInvalidResourceHandle
+                         ? "; a stream must be one of the device's primary context, that of the CUDA runtime"
+                         : "";
+  throw Failure("CUDA: cannot " + std::string(tried) + ": " + in_words(result) + hint, result);
+}
+
+Capture capture_of(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  Capture capture = kNoCapture;
+  check(cudaStreamGetCaptureInfo(stream, &status, &capture), "ask whether the stream is captured");
+  if (status == cudaStreamCaptureStatusNone) return kNoCapture;
+  if (status == cudaStreamCaptureStatusActive) return capture;
+  throw Failure("CUDA: the capture of the stream was lost before", cudaErrorStreamCaptureInvalidated);
+}
+
+void require_uncaptured(cudaStream_t stream) {
+  if (capture_of(stream) == kNoCapture) return;
+  throw Failure("CUDA: a call that waits for a stream cannot be made while that stream is captured",
+                cudaErrorStreamCaptureUnsupported);
 }
 
 OnDevice::OnDevice(int ordinal) {
@@ -91,6 +112,15 @@ Device::Device(int ordinal) : ordinal_(ordinal) {
   }
   const OnDevice here(ordinal);
   load_kernels();
+  check(cudaStreamCreateWithFlags(&own_stream_, cudaStreamNonBlocking), "make a stream");
+}
+
+Device::~Device() {
+  cudaStreamDestroy(own_stream_);
+}
+
+void Device::finish_own() const {
+  check(cudaStreamSynchronize(own_stream_), "wait for a stream");
 }
 
 void Device::load_kernels() {

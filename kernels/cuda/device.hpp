@@ -26,8 +26,30 @@ class Failure : public std::runtime_error {
 /// returns it from then on, whoever's kernel it was.
 void check(cudaError_t result, const char* tried);
 
+/// A capture of work into a graph. Numbers are never given out again.
+using Capture = unsigned long long;
+inline constexpr Capture kNoCapture = 0;
+
+/// The capture that a stream is part of. Throws a Failure where that cannot be told (the legacy stream while a blocking
+/// stream is captured), or the capture was lost before.
+Capture capture_of(cudaStream_t stream);
+/// For what waits: throws a Failure, and the capture goes on.
+void require_uncaptured(cudaStream_t stream);
+
+/// While it lives, its thread may make and free memory, whoever captures a stream meanwhile, and no capture is lost.
+class CapturesGoOn {
+ public:
+  CapturesGoOn() { cudaThreadExchangeStreamCaptureMode(&before_); }
+  ~CapturesGoOn() { cudaThreadExchangeStreamCaptureMode(&before_); }
+  CapturesGoOn(const CapturesGoOn&) = delete;
+  CapturesGoOn& operator=(const CapturesGoOn&) = delete;
+
+ private:
+  cudaStreamCaptureMode before_ = cudaStreamCaptureModeRelaxed;
+};
+
 /// Makes a device current for its own lifetime and thread; then whatever context was current before is so again, even
-/// none. Throws a Failure where the device has been broken before.
+/// none. Captures go on meanwhile. Throws a Failure where the device has been broken before.
 class OnDevice {
  public:
   explicit OnDevice(int ordinal);
@@ -37,18 +59,27 @@ class OnDevice {
 
  private:
   CUcontext before_ = nullptr;
+  CapturesGoOn captures_go_on_;
 };
 
 class Device {
  public:
   /// Throws a Failure that names what the driver said.
   explicit Device(int ordinal);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
 
   int ordinal() const { return ordinal_; }
   /// As many blocks as the device runs at once, or fewer where there is less to do; one at least.
   unsigned blocks_for(Kernel kernel, std::uint64_t wanted) const;
   /// `argument`: the kernel's one parameter.
   void launch(Kernel kernel, unsigned blocks, unsigned threads, const void* argument, cudaStream_t stream) const;
+  /// A stream of its own, that nobody captures and no other stream waits for: for what must be there when a call
+  /// returns.
+  cudaStream_t own_stream() const { return own_stream_; }
+  /// Waits for its own stream.
+  void finish_own() const;
 
  private:
   struct Loaded {
@@ -59,15 +90,15 @@ class Device {
   void load_kernels();
 
   int ordinal_;
+  cudaStream_t own_stream_ = nullptr;
   static constexpr int kMostKernels = 24;
   Loaded loaded_[kMostKernels] = {};
   int loaded_count_ = 0;
 };
 
-enum class Place { device, pinned };
-
-/// Room for trivially copyable values; grows, never shrinks, and does not keep its values when it grows.
-template <class T, Place kPlace = Place::device>
+/// Room for trivially copyable values in device memory; grows, never shrinks, and does not keep its values when it
+/// grows.
+template <class T>
 class Room {
  public:
   Room() = default;
@@ -80,7 +111,7 @@ class Room {
     if (count <= count_) return;
     void* data = nullptr;
     const std::size_t bytes = count * sizeof(T);
-    check(kPlace == Place::device ? cudaMalloc(&data, bytes) : cudaMallocHost(&data, bytes), "allocate memory");
+    check(cudaMalloc(&data, bytes), "allocate memory");
     release();
     data_ = static_cast<T*>(data);
     count_ = count;
@@ -90,7 +121,8 @@ class Room {
  private:
   void release() {
     if (data_ == nullptr) return;
-    kPlace == Place::device ? cudaFree(data_) : cudaFreeHost(data_);
+    const CapturesGoOn captures_go_on;
+    cudaFree(data_);
     data_ = nullptr;
     count_ = 0;
   }

@@ -47,7 +47,7 @@ Arguments arguments_of(const DeviceWork& work, const std::uint32_t* slots) {
 
 }  // namespace
 
-DeviceSlots::DeviceSlots(int device, const fp8::Slots& like) : device_(device), slots_(like) {
+DeviceSlots::DeviceSlots(int device, const fp8::Slots& like) : device_(device), order_(device_), slots_(like) {
   const OnDevice here(device);
   const std::size_t count = like.count;
   slots_.amax = reserved(amax_, count);
@@ -63,7 +63,7 @@ DeviceSlots::DeviceSlots(int device, const fp8::Slots& like) : device_(device), 
     slots_.seen = reserved(seen_, count);
     slots_.at_largest = reserved(at_largest_, count);
   }
-  write(like, nullptr);
+  copy_in(like, device_.own_stream());
 }
 
 DeviceSlots::~DeviceSlots() = default;
@@ -71,11 +71,15 @@ DeviceSlots::~DeviceSlots() = default;
 void DeviceSlots::step(cudaStream_t stream) {
   const OnDevice here(device_.ordinal());
   const std::uint64_t blocks = (std::uint64_t{slots_.count} + fp8::kSlotsOfBlock - 1) / fp8::kSlotsOfBlock;
-  device_.launch(slots_kernel(), device_.blocks_for(slots_kernel(), blocks), kThreads, &slots_, stream);
+  order_.take_turn(stream, [&](Capture) {
+    device_.launch(slots_kernel(), device_.blocks_for(slots_kernel(), blocks), kThreads, &slots_, stream);
+  });
 }
 
 void DeviceSlots::read(const fp8::Slots& into, cudaStream_t stream) const {
   const OnDevice here(device_.ordinal());
+  require_uncaptured(stream);
+  order_.wait(stream);
   each_array(into, slots_, [&](void* to, const void* from, std::size_t bytes) {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "read slots");
   });
@@ -84,6 +88,11 @@ void DeviceSlots::read(const fp8::Slots& into, cudaStream_t stream) const {
 
 void DeviceSlots::write(const fp8::Slots& from, cudaStream_t stream) {
   const OnDevice here(device_.ordinal());
+  require_uncaptured(stream);
+  order_.take_turn(stream, [&](Capture) { copy_in(from, stream); });
+}
+
+void DeviceSlots::copy_in(const fp8::Slots& from, cudaStream_t stream) {
   each_array(slots_, from, [&](void* to, const void* given, std::size_t bytes) {
     check(cudaMemcpyAsync(to, given, bytes, cudaMemcpyHostToDevice, stream), "write slots");
   });
@@ -91,26 +100,30 @@ void DeviceSlots::write(const fp8::Slots& from, cudaStream_t stream) {
   slots_.params = from.params;
 }
 
-CastList::CastList(const DeviceSlots& slots) : slots_(slots), work_(slots.device()) {}
+CastList::CastList(DeviceSlots& slots) : slots_(slots), work_(slots.device()) {}
 
 CastList::~CastList() = default;
 
-void CastList::assign(std::span<const Tensor> inputs, const std::uint32_t* slots, cudaStream_t stream) {
+void CastList::assign(std::span<const Tensor> inputs, const std::uint32_t* slots) {
   const OnDevice here(device().ordinal());
-  slots_of_.clear();
-  slots_of_.reserve(inputs.size());
-  work_.assign(inputs, stream);
-  device_slots_of_.reserve(inputs.size());
-  check(cudaMemcpyAsync(device_slots_of_.data(), slots, inputs.size() * sizeof *slots, cudaMemcpyHostToDevice, stream),
-        "upload a list");
-  check(cudaStreamSynchronize(stream), "wait for the stream");
-  slots_of_.assign(slots, slots + inputs.size());
+  const cudaStream_t own = device().own_stream();
+  slots_.order().wait(own);  // earlier casts read the tables
+  work_.assign(inputs);
+  try {
+    slots_of_.assign(slots, slots + inputs.size());
+    device_slots_of_.reserve(inputs.size());
+    check(cudaMemcpyAsync(device_slots_of_.data(), slots, inputs.size() * sizeof *slots, cudaMemcpyHostToDevice, own),
+          "upload a list");
+    device().finish_own();
+  } catch (...) {
+    work_.clear();
+    slots_of_.clear();
+    throw;
+  }
 }
 
-bool CastList::rebind(std::span<const Tensor> inputs, const std::uint32_t* slots, cudaStream_t stream) {
-  if (!std::ranges::equal(slots_of_, std::span(slots, inputs.size()))) return false;
-  const OnDevice here(device().ordinal());
-  return work_.rebind(inputs, stream);
+bool CastList::rebind(std::span<const Tensor> inputs, const std::uint32_t* slots) {
+  return std::ranges::equal(slots_of_, std::span(slots, inputs.size())) && work_.rebind(inputs);
 }
 
 void CastList::cast(const Binding* outputs, bool notes, cudaStream_t stream) {
@@ -130,23 +143,32 @@ void CastList::cast(const Binding* outputs, bool notes, cudaStream_t stream) {
 
 void CastList::observe(cudaStream_t stream) {
   const OnDevice here(device().ordinal());
-  cast(nullptr, true, stream);
+  slots_.order().take_turn(stream, [&](Capture capture) {
+    work_.bind(capture, stream);
+    cast(nullptr, true, stream);
+  });
 }
 
 void CastList::quantise(const Tensor* outputs, cudaStream_t stream) {
   const OnDevice here(device().ordinal());
-  work_.bind_outputs(outputs, stream);
-  cast(work_.outputs(), fp8::learns_from_casts(slots_.slots().params.rule), stream);
+  slots_.order().take_turn(stream, [&](Capture capture) {
+    work_.bind(capture, stream);
+    work_.bind_outputs(outputs, capture, stream);
+    cast(work_.outputs(), fp8::learns_from_casts(slots_.slots().params.rule), stream);
+  });
 }
 
 void CastList::dequantise(const Tensor* outputs, cudaStream_t stream) {
   const OnDevice here(device().ordinal());
-  work_.bind_outputs(outputs, stream);
-  auto all = arguments_of<DequantiseArguments>(work_, device_slots_of_.data());
-  all.outputs = work_.outputs();
-  all.factor = fp8::divides(slots_.slots().params.rule) ? slots_.slots().scale : slots_.slots().inverse;
-  const Kernel kernel = dequantise_kernel();
-  device().launch(kernel, device().blocks_for(kernel, all.piece_count), kThreads, &all, stream);
+  slots_.order().take_turn(stream, [&](Capture capture) {
+    work_.bind(capture, stream);
+    work_.bind_outputs(outputs, capture, stream);
+    auto all = arguments_of<DequantiseArguments>(work_, device_slots_of_.data());
+    all.outputs = work_.outputs();
+    all.factor = fp8::divides(slots_.slots().params.rule) ? slots_.slots().scale : slots_.slots().inverse;
+    const Kernel kernel = dequantise_kernel();
+    device().launch(kernel, device().blocks_for(kernel, all.piece_count), kThreads, &all, stream);
+  });
 }
 
 }  // namespace tare::kernels::cuda

@@ -1,8 +1,11 @@
-// FP8 slots and lists that are cast with their scales, on a GPU. Calls enqueue; what waits says so.
+// FP8 slots and lists that are cast with their scales, on a GPU. Calls enqueue, and count in their order whatever
+// streams they come on (order.hpp); what waits says so. Any call that does not wait may be captured; lists that were
+// captured stay as they are for life.
 #pragma once
 
 #include <vector>
 
+#include "kernels/cuda/order.hpp"
 #include "kernels/cuda/quantise.hpp"
 #include "kernels/cuda/work.hpp"
 
@@ -20,15 +23,20 @@ class DeviceSlots {
   const Device& device() const { return device_; }
   /// The arrays are in device memory, where they stay.
   const fp8::Slots& slots() const { return slots_; }
+  Order& order() { return order_; }
   /// One step of all of them: one launch.
   void step(cudaStream_t stream);
-  /// Waits. `into`: arrays in host memory, for as many slots of the same rule and shape.
+  /// Waits; not in a capture. `into`: arrays in host memory, for as many slots of the same rule and shape. Several
+  /// threads may read at once.
   void read(const fp8::Slots& into, cudaStream_t stream) const;
   /// Likewise; takes its parameters, too.
   void write(const fp8::Slots& from, cudaStream_t stream);
 
  private:
+  void copy_in(const fp8::Slots& from, cudaStream_t stream);
+
   Device device_;
+  Order order_;
   Room<std::uint32_t> amax_;
   Room<std::uint32_t> ring_;
   Room<std::uint32_t> groups_;
@@ -46,16 +54,17 @@ class DeviceSlots {
 /// A list of tensors, each with a slot.
 class CastList {
  public:
-  explicit CastList(const DeviceSlots& slots);
+  explicit CastList(DeviceSlots& slots);
   ~CastList();
   CastList(const CastList&) = delete;
   CastList& operator=(const CastList&) = delete;
 
   const Device& device() const { return slots_.device(); }
-  /// `slots`: one a tensor. Waits; refused while the stream is captured.
-  void assign(std::span<const Tensor> inputs, const std::uint32_t* slots, cudaStream_t stream);
+  /// `slots`: one a tensor. Waits; a captured list is refused.
+  void assign(std::span<const Tensor> inputs, const std::uint32_t* slots);
   /// False (and nothing done) for other counts, dtypes or slots. Never waits.
-  bool rebind(std::span<const Tensor> inputs, const std::uint32_t* slots, cudaStream_t stream);
+  bool rebind(std::span<const Tensor> inputs, const std::uint32_t* slots);
+  bool is_captured() const { return work_.is_captured(); }
 
   /// One launch each; f32, f16 and bf16, which `outputs` (fp8, of as many elements) get. Never wait.
   void observe(cudaStream_t stream);
@@ -66,7 +75,7 @@ class CastList {
  private:
   void cast(const Binding* outputs, bool notes, cudaStream_t stream);
 
-  const DeviceSlots& slots_;
+  DeviceSlots& slots_;
   DeviceWork work_;
   std::vector<std::uint32_t> slots_of_;  // as on the device
   Room<std::uint32_t> device_slots_of_;

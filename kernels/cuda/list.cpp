@@ -1,30 +1,34 @@
 #include "kernels/cuda/list.hpp"
 
+#include <algorithm>
+
 namespace tare::kernels::cuda {
 
 DeviceList::DeviceList(DeviceScaler& scaler) : scaler_(scaler), work_(scaler.device()) {
   const OnDevice here(device());
   core_.reserve(1);
-  const Core fresh = {};
-  check(cudaMemcpy(core_.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice), "make a list");
+  scaler_.know(core());
 }
 
-void DeviceList::assign(std::span<const Tensor> tensors, cudaStream_t stream) {
+DeviceList::~DeviceList() {
+  scaler_.forget(core());
+}
+
+void DeviceList::assign(std::span<const Tensor> tensors) {
   const OnDevice here(device());
-  passed_ = false;
-  work_.assign(tensors, stream);
+  const cudaStream_t own = scaler_.device().own_stream();
+  scaler_.order().wait(own);  // earlier passes read the tables
+  work_.assign(tensors);
   try {
     found_.reserve(work_.list().pieces().size());
     each_.reserve(tensors.size());
+    const Core fresh = {};
+    check(cudaMemcpyAsync(core_.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, own), "make a list ready");
+    scaler_.device().finish_own();
   } catch (...) {
-    work_.assign({}, stream);
+    work_.clear();
     throw;
   }
-}
-
-bool DeviceList::rebind(std::span<const Tensor> tensors, cudaStream_t stream) {
-  const OnDevice here(device());
-  return work_.rebind(tensors, stream);
 }
 
 PassArguments DeviceList::arguments(const PassRequest& request) const {
@@ -42,11 +46,15 @@ PassArguments DeviceList::arguments(const PassRequest& request) const {
 void DeviceList::launch(Kernel kernel, const PassArguments& pass, cudaStream_t stream) {
   const Device& device = scaler_.device();
   device.launch(kernel, device.blocks_for(kernel, pass.items), kThreads, &pass, stream);
-  passed_ = true;
 }
 
 void DeviceList::run(const PassRequest& request, cudaStream_t stream) {
   const OnDevice here(device());
+  scaler_.order().take_turn(stream, [&](Capture capture) { enqueue(request, capture, stream); });
+}
+
+void DeviceList::enqueue(const PassRequest& request, Capture capture, cudaStream_t stream) {
+  work_.bind(capture, stream);
   PassArguments pass = arguments(request);
   const float* inverse_scale = request.unscales ? &scaler_.core()->shown.inverse_scale : nullptr;
   switch (request.pass) {
@@ -58,7 +66,7 @@ void DeviceList::run(const PassRequest& request, cudaStream_t stream) {
     case Pass::write:
       break;
   }
-  work_.bind_outputs(request.outputs, stream);
+  work_.bind_outputs(request.outputs, capture, stream);
   if (request.clip_norm > 0) {
     pass.end.clip_norm = request.clip_norm;
     launch(observe_kernel(only_dtype(work_.list())), pass, stream);
@@ -71,18 +79,24 @@ void DeviceList::run(const PassRequest& request, cudaStream_t stream) {
   launch(write_kernel(), pass, stream);
 }
 
-ListCore DeviceList::read(Statistics* each, cudaStream_t stream) {
+ListCore DeviceList::read(Statistics* each, cudaStream_t stream) const {
   const OnDevice here(device());
+  require_uncaptured(stream);
+  scaler_.order().wait(stream);
+  const std::lock_guard guard(reading_);
   const std::size_t count = work_.list().tensors().size();
-  if (passed_ && count != 0) {
-    const EachArguments arguments{found_.data(), work_.tensor_pieces(), each_.data(), count};
-    const Device& device = scaler_.device();
-    device.launch(fold_kernel(), device.blocks_for(fold_kernel(), (count + kWarps - 1) / kWarps), kThreads, &arguments,
-                  stream);
-    check(cudaMemcpyAsync(each, each_.data(), count * sizeof *each, cudaMemcpyDeviceToHost, stream), "read a list");
-  }
   ListCore copy;
   check(cudaMemcpyAsync(&copy, core(), sizeof copy, cudaMemcpyDeviceToHost, stream), "read a list");
+  check(cudaStreamSynchronize(stream), "wait for the stream");
+  if (copy.seen.count == 0) {  // no pass has run, or there is nothing to see
+    std::ranges::transform(work_.list().tensors(), each, [](const Tensor&) { return Statistics{}; });
+    return copy;
+  }
+  const EachArguments arguments{found_.data(), work_.tensor_pieces(), each_.data(), count};
+  const Device& device = scaler_.device();
+  device.launch(fold_kernel(), device.blocks_for(fold_kernel(), (count + kWarps - 1) / kWarps), kThreads, &arguments,
+                stream);
+  check(cudaMemcpyAsync(each, each_.data(), count * sizeof *each, cudaMemcpyDeviceToHost, stream), "read a list");
   check(cudaStreamSynchronize(stream), "wait for the stream");
   return copy;
 }

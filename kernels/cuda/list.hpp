@@ -1,7 +1,14 @@
-// Lists and scalers on a GPU. Calls enqueue on the stream that they are given and return; what waits says so. One list
-// is used on one stream at a time, or on streams that the caller has put in order.
+// Lists and scalers on a GPU. Calls enqueue on the stream that they are given and return; what waits says so. What is
+// done with a scaler and its lists counts in the order of the calls, whatever streams they come on (order.hpp).
+//
+// Any call that does not wait may be captured. A graph has all that it needs: the addresses that a pass looks at are
+// those of the capture, and lists that were captured stay as they are for life.
 #pragma once
 
+#include <mutex>
+#include <vector>
+
+#include "kernels/cuda/order.hpp"
 #include "kernels/cuda/small_kernels.hpp"
 #include "kernels/cuda/work.hpp"
 
@@ -20,13 +27,23 @@ class DeviceScaler {
   ScalerCore* core() const { return core_.data(); }
   /// `asked.core` is set here.
   void obey(CommandArguments asked, cudaStream_t stream);
-  /// Waits. What the rule raised is there once.
-  ScalerCore read(cudaStream_t stream);
+  /// After a caller's reduction of found-inf: noop, and what the lists show, say the same.
+  void follow_reduced(cudaStream_t stream);
+  /// Waits; not in a capture. What the rule raised is there once. Several threads may read at once.
+  ScalerCore read(cudaStream_t stream) const;
+
+  Order& order() { return order_; }
+  /// A list that shows found-inf, until it is forgotten.
+  void know(ListCore* list) { lists_.push_back(list); }
+  void forget(ListCore* list);
 
  private:
+  void launch(CommandArguments& asked, cudaStream_t stream) const;
+
   Device device_;
+  Order order_;
   Room<ScalerCore> core_;
-  Room<ScalerCore, Place::pinned> copy_;
+  std::vector<ListCore*> lists_;
 };
 
 enum class Pass : std::int32_t { observe = 1, unscale = 2, write = 3 };
@@ -45,17 +62,20 @@ struct PassRequest {
 class DeviceList {
  public:
   explicit DeviceList(DeviceScaler& scaler);
+  ~DeviceList();
   DeviceList(const DeviceList&) = delete;
   DeviceList& operator=(const DeviceList&) = delete;
 
   int device() const { return scaler_.device().ordinal(); }
   ListCore* core() const { return &core_.data()->list; }
-  /// As DeviceWork's.
-  void assign(std::span<const Tensor> tensors, cudaStream_t stream);
-  bool rebind(std::span<const Tensor> tensors, cudaStream_t stream);
+  /// As DeviceWork's; a captured list is refused.
+  void assign(std::span<const Tensor> tensors);
+  bool rebind(std::span<const Tensor> tensors) { return work_.rebind(tensors); }
+  bool is_captured() const { return work_.is_captured(); }
   void run(const PassRequest& request, cudaStream_t stream);
-  /// Waits. `each`: one a tensor.
-  ListCore read(Statistics* each, cudaStream_t stream);
+  /// Waits; not in a capture. `each`: one a tensor, of which nothing is known before a pass. Several threads may read
+  /// at once.
+  ListCore read(Statistics* each, cudaStream_t stream) const;
 
  private:
   struct Core {
@@ -64,14 +84,15 @@ class DeviceList {
   };
 
   PassArguments arguments(const PassRequest& request) const;
+  void enqueue(const PassRequest& request, Capture capture, cudaStream_t stream);
   void launch(Kernel kernel, const PassArguments& pass, cudaStream_t stream);
 
   DeviceScaler& scaler_;
   DeviceWork work_;
-  bool passed_ = false;  // whether there are findings
   Room<Core> core_;
   Room<PieceFound> found_;
   Room<Statistics> each_;
+  mutable std::mutex reading_;  // each_
 };
 
 }  // namespace tare::kernels::cuda

@@ -22,7 +22,7 @@ struct tare_cuda_slots {
 };
 
 struct tare_cuda_casts {
-  explicit tare_cuda_casts(const tare::kernels::cuda::DeviceSlots& slots) : list(slots) {}
+  explicit tare_cuda_casts(tare::kernels::cuda::DeviceSlots& slots) : list(slots) {}
   tare::kernels::cuda::CastList list;
 };
 
@@ -40,6 +40,7 @@ static_assert(static_cast<int>(Command::step) == TARE_CUDA_STEP);
 static_assert(static_cast<int>(Command::put_scale) == TARE_CUDA_PUT_SCALE);
 static_assert(static_cast<int>(Command::take_over) == TARE_CUDA_TAKE_OVER);
 static_assert(static_cast<int>(Command::report_layer) == TARE_CUDA_REPORT_LAYER);
+static_assert(static_cast<int>(Command::follow_reduced) == TARE_CUDA_FOLLOW_REDUCED);
 static_assert(static_cast<int>(Pass::observe) == TARE_CUDA_OBSERVE);
 static_assert(static_cast<int>(Pass::unscale) == TARE_CUDA_UNSCALE);
 static_assert(static_cast<int>(Pass::write) == TARE_CUDA_WRITE);
@@ -102,6 +103,7 @@ void* scaler_core(const tare_cuda_scaler* scaler) {
 std::int32_t scaler_do(tare_cuda_scaler* scaler, const tare_cuda_command* command, void* stream,
                        tare_cuda_error* error) {
   return guarded(error, [&] {
+    if (command->what == TARE_CUDA_FOLLOW_REDUCED) return scaler->scaler.follow_reduced(stream_of(stream));
     CommandArguments asked;
     asked.command = static_cast<Command>(command->what);
     asked.overflow = command->overflow;
@@ -112,7 +114,7 @@ std::int32_t scaler_do(tare_cuda_scaler* scaler, const tare_cuda_command* comman
   });
 }
 
-std::int32_t scaler_read(tare_cuda_scaler* scaler, void* core, void* stream, tare_cuda_error* error) {
+std::int32_t scaler_read(const tare_cuda_scaler* scaler, void* core, void* stream, tare_cuda_error* error) {
   return guarded(error, [&] { *static_cast<ScalerCore*>(core) = scaler->scaler.read(stream_of(stream)); });
 }
 
@@ -128,14 +130,17 @@ void* list_core(const tare_cuda_list* list) {
   return list->list.core();
 }
 
-std::int32_t list_assign(tare_cuda_list* list, const void* tensors, std::uint64_t count, void* stream,
-                         tare_cuda_error* error) {
-  return guarded(error, [&] { list->list.assign(span_of(tensors, count), stream_of(stream)); });
+std::int32_t list_assign(tare_cuda_list* list, const void* tensors, std::uint64_t count, tare_cuda_error* error) {
+  return guarded(error, [&] { list->list.assign(span_of(tensors, count)); });
 }
 
 std::int32_t list_rebind(tare_cuda_list* list, const void* tensors, std::uint64_t count, std::int32_t* same,
-                         void* stream, tare_cuda_error* error) {
-  return guarded(error, [&] { *same = list->list.rebind(span_of(tensors, count), stream_of(stream)) ? 1 : 0; });
+                         tare_cuda_error* error) {
+  return guarded(error, [&] { *same = list->list.rebind(span_of(tensors, count)) ? 1 : 0; });
+}
+
+std::int32_t list_is_captured(const tare_cuda_list* list) {
+  return list->list.is_captured() ? 1 : 0;
 }
 
 std::int32_t list_pass(tare_cuda_list* list, const tare_cuda_pass* pass, void* stream, tare_cuda_error* error) {
@@ -152,7 +157,7 @@ std::int32_t list_pass(tare_cuda_list* list, const tare_cuda_pass* pass, void* s
   });
 }
 
-std::int32_t list_read(tare_cuda_list* list, void* core, void* each, void* stream, tare_cuda_error* error) {
+std::int32_t list_read(const tare_cuda_list* list, void* core, void* each, void* stream, tare_cuda_error* error) {
   return guarded(error, [&] {
     *static_cast<ListCore*>(core) = list->list.read(static_cast<Statistics*>(each), stream_of(stream));
   });
@@ -195,13 +200,17 @@ void casts_end(tare_cuda_casts* casts) {
 }
 
 std::int32_t casts_assign(tare_cuda_casts* casts, const void* tensors, const std::uint32_t* slots, std::uint64_t count,
-                          void* stream, tare_cuda_error* error) {
-  return guarded(error, [&] { casts->list.assign(span_of(tensors, count), slots, stream_of(stream)); });
+                          tare_cuda_error* error) {
+  return guarded(error, [&] { casts->list.assign(span_of(tensors, count), slots); });
 }
 
 std::int32_t casts_rebind(tare_cuda_casts* casts, const void* tensors, const std::uint32_t* slots, std::uint64_t count,
-                          std::int32_t* same, void* stream, tare_cuda_error* error) {
-  return guarded(error, [&] { *same = casts->list.rebind(span_of(tensors, count), slots, stream_of(stream)) ? 1 : 0; });
+                          std::int32_t* same, tare_cuda_error* error) {
+  return guarded(error, [&] { *same = casts->list.rebind(span_of(tensors, count), slots) ? 1 : 0; });
+}
+
+std::int32_t casts_are_captured(const tare_cuda_casts* casts) {
+  return casts->list.is_captured() ? 1 : 0;
 }
 
 std::int32_t casts_run(tare_cuda_casts* casts, std::int32_t what, const void* outputs, void* stream,
@@ -232,6 +241,7 @@ constexpr tare_cuda_table table{sizeof(tare_cuda_table),
                                 list_core,
                                 list_assign,
                                 list_rebind,
+                                list_is_captured,
                                 list_pass,
                                 list_read,
                                 slots_make,
@@ -244,6 +254,7 @@ constexpr tare_cuda_table table{sizeof(tare_cuda_table),
                                 casts_end,
                                 casts_assign,
                                 casts_rebind,
+                                casts_are_captured,
                                 casts_run};
 
 }  // namespace

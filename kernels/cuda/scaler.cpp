@@ -1,36 +1,62 @@
+#include <algorithm>
+
 #include "kernels/cuda/list.hpp"
 
 namespace tare::kernels::cuda {
 
-DeviceScaler::DeviceScaler(int device, const rule::RunningState& running) : device_(device) {
+DeviceScaler::DeviceScaler(int device, const rule::RunningState& running) : device_(device), order_(device_) {
   const OnDevice here(device);
+  ScalerCore fresh;
+  take_over(fresh, running);
   core_.reserve(1);
-  copy_.reserve(1);
-  *copy_.data() = ScalerCore{};
-  take_over(*copy_.data(), running);
-  check(cudaMemcpy(core_.data(), copy_.data(), sizeof(ScalerCore), cudaMemcpyHostToDevice), "make a scaler");
+  check(cudaMemcpyAsync(core_.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, device_.own_stream()),
+        "make a scaler");
+  device_.finish_own();
 }
 
 DeviceScaler::~DeviceScaler() = default;
 
 void DeviceScaler::obey(CommandArguments asked, cudaStream_t stream) {
   const OnDevice here(device_.ordinal());
+  order_.take_turn(stream, [&](Capture) { launch(asked, stream); });
+}
+
+void DeviceScaler::launch(CommandArguments& asked, cudaStream_t stream) const {
   asked.core = core();
   device_.launch(command_kernel(), 1, 1, &asked, stream);
 }
 
-ScalerCore DeviceScaler::read(cudaStream_t stream) {
+void DeviceScaler::follow_reduced(cudaStream_t stream) {
+  const OnDevice here(device_.ordinal());
+  order_.take_turn(stream, [&](Capture) {
+    CommandArguments asked;
+    asked.command = Command::follow_reduced;
+    std::size_t done = 0;
+    do {  // once at least: the scaler has a noop of its own
+      asked.list_count = static_cast<std::int32_t>(std::min(lists_.size() - done, std::size_t{kMostFollowers}));
+      std::copy_n(lists_.begin() + static_cast<std::ptrdiff_t>(done), asked.list_count, asked.lists);
+      launch(asked, stream);
+      done += static_cast<std::size_t>(asked.list_count);
+    } while (done < lists_.size());
+  });
+}
+
+void DeviceScaler::forget(ListCore* list) {
+  std::erase(lists_, list);
+}
+
+ScalerCore DeviceScaler::read(cudaStream_t stream) const {
+  const OnDevice here(device_.ordinal());
+  require_uncaptured(stream);
+  order_.wait(stream);
   ScalerCore copy;
-  {
-    const OnDevice here(device_.ordinal());
-    check(cudaMemcpyAsync(copy_.data(), core(), sizeof copy, cudaMemcpyDeviceToHost, stream), "read a scaler");
-    check(cudaStreamSynchronize(stream), "wait for the stream");
-    copy = *copy_.data();
-  }
+  check(cudaMemcpyAsync(&copy, core(), sizeof copy, cudaMemcpyDeviceToHost, stream), "read a scaler");
+  check(cudaStreamSynchronize(stream), "wait for the stream");
   if (copy.raised == rule::Raised::kNothing) return copy;
   CommandArguments told;
   told.command = Command::forget_raised;
-  obey(told, stream);
+  launch(told, stream);
+  check(cudaStreamSynchronize(stream), "wait for the stream");
   return copy;
 }
 

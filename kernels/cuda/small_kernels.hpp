@@ -31,8 +31,12 @@ enum class Command : std::int32_t {
   put_scale = 3,
   take_over = 4,
   report_layer = 5,
-  forget_raised = 6
+  follow_reduced = 6,
+  forget_raised = 7
 };
+
+/// As many lists as follow a scaler in one command.
+inline constexpr int kMostFollowers = 64;
 
 struct CommandArguments {
   ScalerCore* core = nullptr;
@@ -41,6 +45,8 @@ struct CommandArguments {
   double scale = 0;
   rule::RunningState running;
   rule::LayerStatistics layer{};
+  std::int32_t list_count = 0;
+  ListCore* lists[kMostFollowers] = {};
 };
 
 TARE_HD inline void obey(const CommandArguments& asked) {
@@ -61,6 +67,10 @@ TARE_HD inline void obey(const CommandArguments& asked) {
       break;
     case Command::report_layer:
       add_layer(core, asked.layer);
+      break;
+    case Command::follow_reduced:
+      follow_reduced(core);
+      for (std::int32_t i = 0; i < asked.list_count; ++i) follow_reduced(*asked.lists[i], core);
       break;
     case Command::forget_raised:
       core.raised = rule::Raised::kNothing;

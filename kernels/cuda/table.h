@@ -22,7 +22,8 @@ enum {
   TARE_CUDA_STEP = 2,
   TARE_CUDA_PUT_SCALE = 3,
   TARE_CUDA_TAKE_OVER = 4,
-  TARE_CUDA_REPORT_LAYER = 5
+  TARE_CUDA_REPORT_LAYER = 5,
+  TARE_CUDA_FOLLOW_REDUCED = 6 /* noop, and what its lists show, say what found-inf says now */
 };
 
 /* Something that a scaler does without a list. */
@@ -65,21 +66,22 @@ typedef struct tare_cuda_table {
   int32_t (*scaler_do)(tare_cuda_scaler* scaler, const tare_cuda_command* command, void* stream,
                        tare_cuda_error* error);
   /* Waits for the stream and copies the kernels::ScalerCore. What its rule raised is reported once. */
-  int32_t (*scaler_read)(tare_cuda_scaler* scaler, void* core, void* stream, tare_cuda_error* error);
+  int32_t (*scaler_read)(const tare_cuda_scaler* scaler, void* core, void* stream, tare_cuda_error* error);
 
   int32_t (*list_make)(tare_cuda_list** out, tare_cuda_scaler* scaler, tare_cuda_error* error);
   void (*list_end)(tare_cuda_list* list);
   /* Its kernels::ListCore, in device memory, where it stays. */
   void* (*list_core)(const tare_cuda_list* list);
-  /* `tensors`: kernels::Tensor, checked. May wait, where it grows or another upload is on its way. */
-  int32_t (*list_assign)(tare_cuda_list* list, const void* tensors, uint64_t count, void* stream,
-                         tare_cuda_error* error);
+  /* `tensors`: kernels::Tensor, checked. Waits for what was done with the scaler before; a captured list is refused. */
+  int32_t (*list_assign)(tare_cuda_list* list, const void* tensors, uint64_t count, tare_cuda_error* error);
   /* *same is 0, and nothing done, for other counts or dtypes. */
-  int32_t (*list_rebind)(tare_cuda_list* list, const void* tensors, uint64_t count, int32_t* same, void* stream,
+  int32_t (*list_rebind)(tare_cuda_list* list, const void* tensors, uint64_t count, int32_t* same,
                          tare_cuda_error* error);
+  /* Whether a graph may still use it. */
+  int32_t (*list_is_captured)(const tare_cuda_list* list);
   int32_t (*list_pass)(tare_cuda_list* list, const tare_cuda_pass* pass, void* stream, tare_cuda_error* error);
   /* Waits and copies its kernels::ListCore and a kernels::Statistics for each tensor. */
-  int32_t (*list_read)(tare_cuda_list* list, void* core, void* each, void* stream, tare_cuda_error* error);
+  int32_t (*list_read)(const tare_cuda_list* list, void* core, void* each, void* stream, tare_cuda_error* error);
 
   /* FP8 slots. `like`, `into` and `from` are kernels::fp8::Slots whose arrays are in host memory. Waits. */
   int32_t (*slots_make)(tare_cuda_slots** out, int32_t device, const void* like, tare_cuda_error* error);
@@ -93,12 +95,13 @@ typedef struct tare_cuda_table {
 
   int32_t (*casts_make)(tare_cuda_casts** out, tare_cuda_slots* slots, tare_cuda_error* error);
   void (*casts_end)(tare_cuda_casts* casts);
-  /* `tensors`: kernels::Tensor, checked; `slots`: one a tensor. Waits. */
+  /* `tensors`: kernels::Tensor, checked; `slots`: one a tensor. As list_assign. */
   int32_t (*casts_assign)(tare_cuda_casts* casts, const void* tensors, const uint32_t* slots, uint64_t count,
-                          void* stream, tare_cuda_error* error);
+                          tare_cuda_error* error);
   /* *same is 0, and nothing done, for other counts, dtypes or slots. */
   int32_t (*casts_rebind)(tare_cuda_casts* casts, const void* tensors, const uint32_t* slots, uint64_t count,
-                          int32_t* same, void* stream, tare_cuda_error* error);
+                          int32_t* same, tare_cuda_error* error);
+  int32_t (*casts_are_captured)(const tare_cuda_casts* casts);
   /* `outputs`: as many kernels::Tensor as the list has; NOTE needs none. */
   int32_t (*casts_run)(tare_cuda_casts* casts, int32_t what, const void* outputs, void* stream, tare_cuda_error* error);
 } tare_cuda_table;

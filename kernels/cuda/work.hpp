@@ -8,41 +8,63 @@
 
 namespace tare::kernels::cuda {
 
+/// A table of addresses on a GPU. It is written by launches, before those that read it: in a captured graph by the
+/// graph's own, so that a replay looks at what was captured, whatever was bound since.
+class Addresses {
+ public:
+  void reserve(std::size_t count);
+  const Binding* data() const { return table_.data(); }
+  /// Enqueues what makes the table hold these; nothing where it is known to hold them. `capture`: that `stream` is part
+  /// of. Never waits. Throws Failures, after which nothing is known.
+  void bind(std::span<const Tensor> tensors, const Device& device, Capture capture, cudaStream_t stream);
+  void forget() { known_ = false; }
+  /// Whether a graph binds, too: then only it knows what the table holds.
+  bool is_captured() const { return captured_; }
+
+ private:
+  bool holds(std::span<const Tensor> tensors, Capture capture) const;
+
+  Room<Binding> table_;
+  std::vector<Tensor> bound_;     // as enqueued last
+  bool known_ = false;            // whether the table holds them once that has run
+  Capture capture_ = kNoCapture;  // that they were enqueued in
+  bool captured_ = false;
+};
+
 /// Throws Failures and std::bad_alloc. The device outlives it and is current at every call but the making.
 class DeviceWork {
  public:
-  explicit DeviceWork(const Device& device);
-  ~DeviceWork();
-  DeviceWork(const DeviceWork&) = delete;
-  DeviceWork& operator=(const DeviceWork&) = delete;
+  explicit DeviceWork(const Device& device) : device_(device) {}
 
   const WorkList& list() const { return list_; }
   const WorkPiece* pieces() const { return pieces_.data(); }
   const TensorPieces* tensor_pieces() const { return tensor_pieces_.data(); }
   const Binding* inputs() const { return inputs_.data(); }
-  const Binding* outputs() const { return output_bindings_.data(); }
+  const Binding* outputs() const { return outputs_.data(); }
 
-  /// May wait: where tables grow, and for the upload of an earlier list. Refused while the stream is captured. Without
-  /// the memory the list is empty.
-  void assign(std::span<const Tensor> tensors, cudaStream_t stream);
-  /// False (and nothing done) for other counts or dtypes. Never waits; enqueues nothing where addresses are the same.
-  bool rebind(std::span<const Tensor> tensors, cudaStream_t stream);
-  /// One output for each tensor. Never waits; enqueues nothing for those of the last call.
-  void bind_outputs(const Tensor* outputs, cudaStream_t stream);
+  /// Tables are written on the device's own stream, which has to have waited for those who read the old ones. Waits.
+  /// Refused where a graph has captured the list. Without the memory the list is empty.
+  void assign(std::span<const Tensor> tensors);
+  void clear();
+  /// Other addresses, which the next bind takes. False (and nothing done) for other counts or dtypes.
+  bool rebind(std::span<const Tensor> tensors);
+  bool is_captured() const { return inputs_.is_captured(); }
+
+  /// Enqueue what makes the tables hold the list's addresses, and `outputs`, one for each tensor. Never wait.
+  void bind(Capture capture, cudaStream_t stream) { inputs_.bind(list_.tensors(), device_, capture, stream); }
+  void bind_outputs(const Tensor* outputs, Capture capture, cudaStream_t stream) {
+    outputs_.bind({outputs, list_.tensors().size()}, device_, capture, stream);
+  }
 
  private:
-  void upload(cudaStream_t stream);
-  void bind(Binding* to, std::span<const Tensor> tensors, cudaStream_t stream);
+  void upload();
 
   const Device& device_;
   WorkList list_;
-  std::vector<Tensor> outputs_;  // as last bound
   Room<WorkPiece> pieces_;
   Room<TensorPieces> tensor_pieces_;
-  Room<Binding> inputs_;
-  Room<Binding> output_bindings_;
-  Room<unsigned char, Place::pinned> staged_;
-  cudaEvent_t uploaded_ = nullptr;  // when `staged_` may be written again
+  Addresses inputs_;
+  Addresses outputs_;
 };
 
 }  // namespace tare::kernels::cuda

@@ -15,6 +15,15 @@ CpuGrads::CpuGrads(CpuScaler& scaler, std::span<const kernels::Tensor> tensors)
   require_usable(tensors, kernels::Use::read);
   writable_ = !kernels::find_defect(tensors, kernels::Use::write);
   list_->assign(tensors.data(), tensors.size(), nullptr);
+  scaler_.grads_.push_back(this);
+}
+
+CpuGrads::~CpuGrads() {
+  std::erase(scaler_.grads_, this);
+}
+
+void CpuGrads::follow_reduced() {
+  kernels::follow_reduced(core_, scaler_.core_);
 }
 
 void CpuGrads::rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {

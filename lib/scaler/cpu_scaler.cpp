@@ -55,6 +55,11 @@ void CpuScaler::report_overflow(bool overflow, kernels::Stream) {
   kernels::add_findings(core_, {}, overflow);
 }
 
+void CpuScaler::report_reduced(kernels::Stream) {
+  kernels::follow_reduced(core_);
+  for (CpuGrads* grads : grads_) grads->follow_reduced();
+}
+
 void CpuScaler::report_layer(const rule::LayerStatistics& layer, kernels::Stream) {
   require_layerwise(core_.running.policy);
   kernels::add_layer(core_, layer);

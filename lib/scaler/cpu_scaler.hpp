@@ -6,6 +6,8 @@
 
 namespace tare {
 
+class CpuGrads;
+
 class CpuScaler final : public LossScaler {
  public:
   explicit CpuScaler(const ScalerConfig& config);
@@ -16,6 +18,7 @@ class CpuScaler final : public LossScaler {
   void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void report_overflow(bool overflow, kernels::Stream stream) override;
+  void report_reduced(kernels::Stream stream) override;
   void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) override;
   void update(kernels::Stream stream) override;
   void set_scale(double scale, kernels::Stream stream) override;
@@ -35,12 +38,18 @@ class CpuScaler final : public LossScaler {
   int owner_;  // the process that made it, and alone has its threads
   kernels::cpu::CpuBackend backend_;
   std::unique_ptr<kernels::TensorList> list_;  // for lists that come anew with every call
+  std::vector<CpuGrads*> grads_;               // that there are
 };
 
 class CpuGrads final : public Grads {
  public:
   CpuGrads(CpuScaler& scaler, std::span<const kernels::Tensor> tensors);
+  ~CpuGrads() override;
+  CpuGrads(const CpuGrads&) = delete;
+  CpuGrads& operator=(const CpuGrads&) = delete;
 
+  /// As the scaler's found-inf says after a reduction.
+  void follow_reduced();
   void rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void unscale(kernels::Stream stream) override;
   void observe(kernels::Stream stream) override;

@@ -32,27 +32,32 @@ void CudaFp8::update(kernels::Stream stream) {
   call_cuda(cuda_.slots_step, slots_.get(), stream);
 }
 
-tare_cuda_casts* CudaFp8::casts_of(std::span<const kernels::Tensor> tensors, SlotsOf slots, kernels::Stream stream) {
+tare_cuda_casts* CudaFp8::casts_of(std::span<const kernels::Tensor> tensors, SlotsOf slots) {
   for (auto casts = casts_.begin(); casts != casts_.end(); ++casts) {
     std::int32_t same = 0;
-    call_cuda(cuda_.casts_rebind, casts->get(), tensors.data(), slots.data(), tensors.size(), &same, stream);
+    call_cuda(cuda_.casts_rebind, casts->get(), tensors.data(), slots.data(), tensors.size(), &same);
     if (same == 0) continue;
     std::rotate(casts_.begin(), casts, casts + 1);
     return casts_.front().get();
   }
-  if (casts_.size() < kMostCasts) {
-    tare_cuda_casts* made = nullptr;
-    call_cuda(cuda_.casts_make, &made, slots_.get());
-    casts_.emplace_back(made);
-  }
-  call_cuda(cuda_.casts_assign, casts_.back().get(), tensors.data(), slots.data(), tensors.size(), stream);
-  std::rotate(casts_.begin(), casts_.end() - 1, casts_.end());
+  const auto casts = unused_casts();
+  call_cuda(cuda_.casts_assign, casts->get(), tensors.data(), slots.data(), tensors.size());
+  std::rotate(casts_.begin(), casts, casts + 1);
   return casts_.front().get();
+}
+
+std::vector<CudaFp8::Casts>::iterator CudaFp8::unused_casts() {
+  const auto is_free = [&](const Casts& casts) { return cuda_.casts_are_captured(casts.get()) == 0; };
+  const auto last = std::find_if(casts_.rbegin(), casts_.rend(), is_free);
+  if (casts_.size() >= kMostCasts && last != casts_.rend()) return std::prev(last.base());
+  tare_cuda_casts* made = nullptr;
+  call_cuda(cuda_.casts_make, &made, slots_.get());
+  return casts_.emplace(casts_.end(), made);
 }
 
 void CudaFp8::run(std::int32_t what, std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs,
                   SlotsOf slots, kernels::Stream stream) {
-  call_cuda(cuda_.casts_run, casts_of(inputs, slots, stream), what, outputs, stream);
+  call_cuda(cuda_.casts_run, casts_of(inputs, slots), what, outputs, stream);
 }
 
 void CudaFp8::note(std::span<const kernels::Tensor> tensors, SlotsOf slots, kernels::Stream stream) {

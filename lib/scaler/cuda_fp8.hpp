@@ -36,7 +36,9 @@ class CudaFp8 final : public Fp8Scaler {
   void run(std::int32_t what, std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs, SlotsOf slots,
            kernels::Stream stream);
   /// A list with these tensors: one that had the same counts, dtypes and slots before, or the one unused for longest.
-  tare_cuda_casts* casts_of(std::span<const kernels::Tensor> tensors, SlotsOf slots, kernels::Stream stream);
+  tare_cuda_casts* casts_of(std::span<const kernels::Tensor> tensors, SlotsOf slots);
+  /// The one unused for longest of those that no graph holds; a new one while there are few.
+  std::vector<Casts>::iterator unused_casts();
 
   const tare_cuda_table& cuda_;
   std::unique_ptr<tare_cuda_slots, End> slots_;

@@ -11,13 +11,13 @@ namespace tare {
 CudaGrads::CudaGrads(CudaScaler& scaler, std::span<const kernels::Tensor> tensors)
     : scaler_(scaler), list_(scaler.make_list()), tensors_(tensors.begin(), tensors.end()) {
   require_usable(tensors, kernels::Use::read);
-  call_cuda(scaler_.cuda_.list_assign, list_.get(), tensors.data(), tensors.size(), kernels::Stream{});
+  call_cuda(scaler_.cuda_.list_assign, list_.get(), tensors.data(), tensors.size());
 }
 
-void CudaGrads::rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
+void CudaGrads::rebind(std::span<const kernels::Tensor> tensors, kernels::Stream) {
   require_usable(tensors, kernels::Use::read);
   std::int32_t same = 0;
-  call_cuda(scaler_.cuda_.list_rebind, list_.get(), tensors.data(), tensors.size(), &same, stream);
+  call_cuda(scaler_.cuda_.list_rebind, list_.get(), tensors.data(), tensors.size(), &same);
   if (same == 0) refuse_other_shape();
   std::ranges::copy(tensors, tensors_.begin());
 }

@@ -65,30 +65,37 @@ CudaListHandle CudaScaler::make_list() {
   return CudaListHandle(made);
 }
 
-tare_cuda_list* CudaScaler::list_of(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
+tare_cuda_list* CudaScaler::list_of(std::span<const kernels::Tensor> tensors) {
   for (auto list = lists_.begin(); list != lists_.end(); ++list) {
     std::int32_t same = 0;
-    call_cuda(cuda_.list_rebind, list->get(), tensors.data(), tensors.size(), &same, stream);
+    call_cuda(cuda_.list_rebind, list->get(), tensors.data(), tensors.size(), &same);
     if (same == 0) continue;
     std::rotate(lists_.begin(), list, list + 1);
     return lists_.front().get();
   }
-  if (lists_.size() < kMostLists) lists_.push_back(make_list());
-  call_cuda(cuda_.list_assign, lists_.back().get(), tensors.data(), tensors.size(), stream);
-  std::rotate(lists_.begin(), lists_.end() - 1, lists_.end());
+  const auto list = unused_list();
+  call_cuda(cuda_.list_assign, list->get(), tensors.data(), tensors.size());
+  std::rotate(lists_.begin(), list, list + 1);
   return lists_.front().get();
+}
+
+std::vector<CudaListHandle>::iterator CudaScaler::unused_list() {
+  const auto is_free = [&](const CudaListHandle& list) { return cuda_.list_is_captured(list.get()) == 0; };
+  const auto last = std::find_if(lists_.rbegin(), lists_.rend(), is_free);
+  if (lists_.size() >= kMostLists && last != lists_.rend()) return std::prev(last.base());
+  return lists_.insert(lists_.end(), make_list());
 }
 
 void CudaScaler::unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
   require_usable(tensors, kernels::Use::write);
   const tare_cuda_pass pass = pass_of(TARE_CUDA_UNSCALE);
-  call_cuda(cuda_.list_pass, list_of(tensors, stream), &pass, stream);
+  call_cuda(cuda_.list_pass, list_of(tensors), &pass, stream);
 }
 
 void CudaScaler::observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
   require_usable(tensors, kernels::Use::read);
   const tare_cuda_pass pass = pass_of(TARE_CUDA_OBSERVE);
-  call_cuda(cuda_.list_pass, list_of(tensors, stream), &pass, stream);
+  call_cuda(cuda_.list_pass, list_of(tensors), &pass, stream);
 }
 
 void CudaScaler::command(const tare_cuda_command& command, kernels::Stream stream) {
@@ -100,6 +107,12 @@ void CudaScaler::report_overflow(bool overflow, kernels::Stream stream) {
   report.what = TARE_CUDA_REPORT;
   report.overflow = overflow ? 1 : 0;
   command(report, stream);
+}
+
+void CudaScaler::report_reduced(kernels::Stream stream) {
+  tare_cuda_command follow{};
+  follow.what = TARE_CUDA_FOLLOW_REDUCED;
+  command(follow, stream);
 }
 
 void CudaScaler::report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) {

@@ -28,6 +28,7 @@ class CudaScaler final : public LossScaler {
   void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) override;
   void report_overflow(bool overflow, kernels::Stream stream) override;
+  void report_reduced(kernels::Stream stream) override;
   void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) override;
   void update(kernels::Stream stream) override;
   void set_scale(double scale, kernels::Stream stream) override;
@@ -47,7 +48,9 @@ class CudaScaler final : public LossScaler {
   [[nodiscard]] tare_cuda_pass pass_of(std::int32_t what) const;
   CudaListHandle make_list();
   /// A list with these tensors: one that had the same counts and dtypes before, or the one unused for longest.
-  tare_cuda_list* list_of(std::span<const kernels::Tensor> tensors, kernels::Stream stream);
+  tare_cuda_list* list_of(std::span<const kernels::Tensor> tensors);
+  /// The one unused for longest of those that no graph holds; a new one while there are few.
+  std::vector<CudaListHandle>::iterator unused_list();
 
   const tare_cuda_table& cuda_;
   rule::Policy policy_;  // as on the device

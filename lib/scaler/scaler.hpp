@@ -87,6 +87,9 @@ class LossScaler {
   virtual void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
   virtual void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
   virtual void report_overflow(bool overflow, kernels::Stream stream) = 0;
+  /// After a caller's own reduction of the accumulators: noop, and found-inf and noop of its lists, say what found-inf
+  /// says now.
+  virtual void report_reduced(kernels::Stream stream) = 0;
   /// What the next update of a layer goes by; a second one takes the first's place. Throws `wrong_kind` for a policy
   /// other than layerwise.
   virtual void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) = 0;

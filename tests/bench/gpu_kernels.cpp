@@ -163,7 +163,7 @@ void three_ways(Bench& bench, const char* goal, const char* name, const std::vec
                 const char* const (&targets)[3]) {
   DeviceScaler scaler(0, torch_rule());
   DeviceList list(scaler);
-  list.assign(tensors, bench.stream());
+  list.assign(tensors);
   double bytes = 0;
   for (const Tensor& tensor : tensors)
     bytes += static_cast<double>(tensor.count) * static_cast<double>(size_of(tensor.dtype));
@@ -202,7 +202,7 @@ void tiny_tensors(Bench& bench, const Memory& memory) {
       tensors.push_back({memory.data() + (set * 10000 + i) * stride, 4, Dtype::kF32, 0});
     }
     lists.push_back(std::make_unique<DeviceList>(scaler));
-    lists.back()->assign(tensors, bench.stream());
+    lists.back()->assign(tensors);
     works.push_back(pass_of(*lists.back(), {.pass = Pass::unscale}));
   }
   bench.row("G5", "10,000 tensors of 4: unscale in place, GPU", bench.seconds(works, 4), "<= 15 us");
@@ -212,7 +212,7 @@ void tiny_tensors(Bench& bench, const Memory& memory) {
   must(cudaStreamSynchronize(bench.stream()));
   bench.row("G5", "10,000 tensors of 4: unscale in place, host", host, "<= 10 us");
   DeviceList empty(scaler);
-  empty.assign({}, bench.stream());
+  empty.assign({});
   bench.row("G6", "a step of nothing: observe and update, one launch",
             bench.seconds({pass_of(empty, {.pass = Pass::observe, .steps = true})}, 50), "<= 3.5 us");
 }
@@ -247,7 +247,7 @@ void fp8_slots_and_casts(Bench& bench, const Memory& memory, double copy) {
     at += (input.count + 15) / 16 * 16;
   }
   CastList list(slots);
-  list.assign(inputs, slot_of.data(), bench.stream());
+  list.assign(inputs, slot_of.data());
   const double time = bench.seconds({[&](cudaStream_t stream) { list.quantise(outputs.data(), stream); }}, 1);
   bench.row("G8", "500 bf16 matrices of 225 M to e4m3, with amax", time, 3.0 * 225181696, copy, ">= 98 % of copy");
 }

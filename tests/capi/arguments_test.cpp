@@ -56,6 +56,7 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
                               tare_scaler_report_overflow(nullptr, 0, nullptr, &error),
                               tare_scaler_report_layer(nullptr, &layer, nullptr, &error),
                               tare_scaler_report_layer(scaler, nullptr, nullptr, &error),
+                              tare_scaler_report_reduced(nullptr, nullptr, &error),
                               tare_scaler_update(nullptr, nullptr, &error),
                               tare_scaler_set_scale(nullptr, 1, nullptr, &error),
                               tare_scaler_accumulators(nullptr, &bytes, scaler, &error),

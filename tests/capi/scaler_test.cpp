@@ -81,6 +81,19 @@ TEST_CASE("found-inf that an all-reduce brought from another rank is an overflow
   }
 }
 
+TEST_CASE("noop follows an all-reduce when the scaler is told of it") {
+  const Scaler scaler(R"({"policy":"torch","initial_scale":1024})");
+  const void* noop = nullptr;
+  REQUIRE(tare_scaler_pointer(&noop, scaler.get(), TARE_POINTER_NOOP, nullptr) == TARE_OK);
+  float value = 1;
+  scaler.observe(&value, 1, TARE_F32);
+  scaler.found_inf() = 1;
+  REQUIRE(tare_scaler_report_reduced(scaler.get(), nullptr, nullptr) == TARE_OK);
+  CHECK(*static_cast<const int32_t*>(noop) == 1);
+  scaler.update();
+  CHECK(*static_cast<const int32_t*>(noop) == 0);
+}
+
 TEST_CASE("the address for an all-reduce is the same after a load") {
   const Scaler scaler(R"({"policy":"torch"})");
   const float* before = &scaler.found_inf();

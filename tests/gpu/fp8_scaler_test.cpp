@@ -2,7 +2,7 @@
 #include "lib/scaler/fp8_scaler.hpp"
 #include "lib/codec/json.hpp"
 #include "tests/fp8_vectors.hpp"
-#include "tests/gpu/gpu.hpp"
+#include "tests/gpu/graph.hpp"
 
 using namespace tare;
 using namespace tare::kernels::test;
@@ -17,7 +17,7 @@ class GpuSlots final : public fp8_vectors::Subject {
   }
   void see(float amax) override {
     const float both[] = {amax, amax};
-    must(cudaMemcpy(slots_->accumulators().data, both, sizeof both, cudaMemcpyHostToDevice));
+    upload(slots_->accumulators().data, both, sizeof both);
   }
   void update() override { slots_->update(nullptr); }
   std::string state() override { return state_to_json(slots_->save(nullptr)); }
@@ -38,7 +38,7 @@ struct Lists {
     constexpr Dtype sources[] = {Dtype::kF32, Dtype::kF16, Dtype::kBf16};
     for (std::uint32_t i = 0; i < 3 * count; ++i) {
       const std::uint32_t slot = slots.emplace_back(i % count);
-      wide.emplace_back(sources[random() % 3], random() % (i % 9 == 0 ? 70000 / kShare : 300), random() % 9);
+      wide.emplace_back(sources[random() % 3], random() % (i % 9 == 0 ? 70000 / share() : 300), random() % 9);
       narrow.emplace_back(formats[slot % 2], wide.back().count(), random() % 9);
     }
   }
@@ -98,4 +98,26 @@ TEST_CASE("every FP8 policy observes, casts, casts back and steps on the GPU as 
     CHECK(device->pointer(Fp8Shown::scale) == scale);
     CHECK(state_to_json(device->save(stream)) == state_to_json(host->save(nullptr)));
   }
+}
+
+TEST_CASE(
+    "a graph casts the tensors that it captured, whatever lists were cast since, and streams keep the order of calls") {
+  const auto slots = make_fp8_scaler(parse_fp8_config(R"({"policy":"te_current","device":"cuda:0"})"));
+  std::vector<Array> twos(1, Array(Dtype::kF32, 1000));
+  for (std::uint64_t i = 0; i < 1000; ++i) twos[0].set(i, bits_of(2.0f));
+  const GpuArrays captured(twos);
+  const GpuStream stream;
+  const Graph graph(stream, [&] { slots->observe(captured.tensors(), nullptr, stream); });
+  for (std::uint64_t length = 1; length < 40; ++length) {
+    std::vector<Array> others(1, Array(Dtype::kF32, length));
+    others[0].set(0, bits_of(0.5f));
+    const GpuArrays other(others);
+    const GpuStream another;
+    slots->observe(other.tensors(), nullptr, another);
+    slots->update(stream);
+    CHECK(fp8_vectors::Json::parse(slots->statistics(another)).at("slots").at(0).at("scale") == 896.0);
+  }
+  graph.replay(stream);
+  slots->update(stream);
+  CHECK(fp8_vectors::Json::parse(slots->statistics(stream)).at("slots").at(0).at("scale") == 224.0);
 }

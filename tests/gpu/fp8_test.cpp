@@ -36,14 +36,14 @@ TEST_CASE("thousands of slots of every rule step as on the host, whatever the le
       for (std::uint32_t i = 0; i < count; ++i) fp8_max[i] = i % 2 == 0 ? 448.0f : 57344.0f;
       fp8::HostSlots host(params, {layout, length}, fp8_max);
       cuda::DeviceSlots device(0, host.arrays());
-      for (int step = 0; step < 200; ++step) {
+      for (std::uint64_t step = 0; step < 200; ++step) {
         std::vector<std::uint32_t> amax(count);
         for (std::uint32_t i = 0; i < count; ++i) {
           const float value = std::exp2(static_cast<float>(random() % 4000) / 100.0f - 20.0f);
           amax[i] = random() % 50 == 0 ? static_cast<std::uint32_t>(random() % 0x7fffffffu) : bits_of(value);
           host.arrays().amax[i] = amax[i];
         }
-        must(cudaMemcpy(device.slots().amax, amax.data(), count * 4, cudaMemcpyHostToDevice));
+        upload(device.slots().amax, amax.data(), count * 4);
         host.step();
         device.step(stream);
         stream.wait();
@@ -80,9 +80,9 @@ TEST_CASE("a random list is quantised as element by element, and each slot's ama
   const std::vector<float> fp8_max(amax.size(), 448.0f);
   cuda::DeviceSlots set(0, fp8::HostSlots({}, {fp8::Layout::transformer_engine, 16}, fp8_max).arrays());
   const std::vector<float> scale(amax.size(), 3000.0f);
-  must(cudaMemcpy(set.slots().scale, scale.data(), scale.size() * 4, cudaMemcpyHostToDevice));
+  upload(set.slots().scale, scale.data(), scale.size() * 4);
   cuda::CastList list(set);
-  list.assign(values.tensors(), slots.data(), stream);
+  list.assign(values.tensors(), slots.data());
   list.quantise(written.tensors().data(), stream);
   stream.wait();
   for (std::size_t i = 0; i < arrays.size(); ++i) {

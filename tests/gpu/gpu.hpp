@@ -14,15 +14,26 @@
 
 namespace tare::kernels::test {
 
-/// A simulated GPU gets less to do.
+/// A simulated GPU gets smaller lists.
 #if defined(TARE_SIMULATED)
-inline constexpr std::uint64_t kShare = 30;
+constexpr std::uint64_t share() {
+  return 30;
+}
 #else
-inline constexpr std::uint64_t kShare = 1;
+constexpr std::uint64_t share() {
+  return 1;
+}
 #endif
 
 inline void must(cudaError_t result) {
   if (result != cudaSuccess) throw std::runtime_error(cudaGetErrorString(result));
+}
+
+/// Bytes are on the GPU when this returns, whichever stream looks at them then. (A copy from pageable memory, or a
+/// memset, is on its way on the legacy stream when it returns.)
+inline void upload(void* to, const void* from, std::size_t size) {
+  must(cudaMemcpy(to, from, size, cudaMemcpyHostToDevice));
+  must(cudaDeviceSynchronize());
 }
 
 class GpuStream {
@@ -73,6 +84,7 @@ class GpuArrays {
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       must(cudaMemcpy(at(i), arrays_[i].tensor().data, bytes_of(arrays_[i]), cudaMemcpyHostToDevice));
     }
+    must(cudaDeviceSynchronize());
   }
   std::vector<Tensor> tensors() const {
     std::vector<Tensor> tensors;

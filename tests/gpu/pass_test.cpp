@@ -44,18 +44,50 @@ TEST_CASE("statistics of random lists of 1 to 20,000 tensors of 0 to 10^7 elemen
   const GpuStream stream;
   cuda::DeviceScaler scaler(0, torch_at(1));
   cuda::DeviceList list(scaler);
-  for (const std::size_t count : {1u, 2u, 30u, 500u, 20000u}) {
+  for (const std::size_t count :
+       {std::size_t{1}, std::size_t{2}, std::size_t{30}, std::size_t{500}, std::size_t{20000}}) {
     for (const std::uint64_t most : {10u, 1000u, 10000000u}) {
       INFO(count << " tensors of up to " << most);
-      std::vector<Array> arrays = random_arrays(random, count, most, 40000000 / kShare, 6, true);
+      std::vector<Array> arrays = random_arrays(random, count, most, 40000000 / share(), 6, true);
       const GpuArrays values(arrays);
-      list.assign(values.tensors(), stream);
+      list.assign(values.tensors());
       const Found expected = on_the_cpu(
           tensors_of(arrays), [](TensorList& cpu, Found& found) { cpu.observe(found.findings(kThreshold), nullptr); });
       for (int again = 0; again < 3; ++again) {
         CHECK(on_the_gpu(list, count, {.pass = cuda::Pass::observe}, stream) == expected);
       }
     }
+  }
+}
+
+TEST_CASE("many small tensors of one dtype are seen, unscaled and written as on the CPU") {
+  std::mt19937_64 random(6);
+  const GpuStream stream;
+  cuda::DeviceScaler scaler(0, torch_at(1024));
+  cuda::DeviceList list(scaler);
+  const float inverse = rule::inverse_of(1024);
+  for (const Dtype dtype : kAll) {
+    INFO(name_of(dtype));
+    std::vector<Array> arrays;
+    for (int i = 0; i < 400; ++i) arrays.emplace_back(dtype, random() % 300, random() % 17);
+    for (Array& array : arrays) fill(array, random, false);
+    std::vector<Array> outputs(arrays.begin(), arrays.end());
+    const GpuArrays values(arrays);
+    const GpuArrays written(outputs);
+    const std::vector<Tensor> targets = written.tensors();
+    list.assign(values.tensors());
+    const Found expected = on_the_cpu(
+        tensors_of(arrays), [](TensorList& cpu, Found& found) { cpu.observe(found.findings(kThreshold), nullptr); });
+    CHECK(on_the_gpu(list, arrays.size(), {.pass = cuda::Pass::observe}, stream) == expected);
+    if (size_of(dtype) == 1) continue;  // is only read
+    cuda::PassRequest write{.pass = cuda::Pass::write};
+    write.outputs = targets.data();
+    CHECK(on_the_gpu(list, arrays.size(), write, stream) == expected);
+    CHECK(on_the_gpu(list, arrays.size(), {.pass = cuda::Pass::unscale}, stream) == expected);
+    on_the_cpu(tensors_of(arrays),
+               [&](TensorList& cpu, Found& found) { cpu.unscale(&inverse, found.findings(kThreshold), nullptr); });
+    CHECK(values.different_from(arrays) == 0);
+    CHECK(written.different_from(arrays) == 0);
   }
 }
 
@@ -67,9 +99,9 @@ TEST_CASE("random lists are unscaled in place to the CPU's bits") {
     cuda::DeviceList list(scaler);
     for (const std::size_t count : {1u, 100u, 5000u}) {
       INFO(count << " tensors, scale " << scale);
-      std::vector<Array> arrays = random_arrays(random, count, 300000, 8000000 / kShare, kWritable, true);
+      std::vector<Array> arrays = random_arrays(random, count, 300000, 8000000 / share(), kWritable, true);
       const GpuArrays values(arrays);
-      list.assign(values.tensors(), stream);
+      list.assign(values.tensors());
       const Found given = on_the_gpu(list, count, {.pass = cuda::Pass::unscale}, stream);
       const float inverse = rule::inverse_of(scale);
       const Found expected = on_the_cpu(tensors_of(arrays), [&](TensorList& cpu, Found& found) {
@@ -89,13 +121,13 @@ TEST_CASE("random lists are unscaled, clipped and cast into outputs to the CPU's
   for (const double clip_norm : {0.0, 0.5}) {
     for (const float limit : {2e-4f, INFINITY}) {
       INFO("clip_norm " << clip_norm << ", limit " << limit);
-      std::vector<Array> arrays = random_arrays(random, 300, 100000, 4000000 / kShare, kWritable, false);
+      std::vector<Array> arrays = random_arrays(random, 300, 100000, 4000000 / share(), kWritable, false);
       std::vector<Array> outputs;
       for (const Array& array : arrays) outputs.emplace_back(kAll[random() % kWritable], array.count(), random() % 17);
       const GpuArrays values(arrays);
       const GpuArrays written(outputs);
       const std::vector<Tensor> targets = written.tensors();
-      list.assign(values.tensors(), stream);
+      list.assign(values.tensors());
       cuda::PassRequest request{.pass = cuda::Pass::write, .limit = limit, .clip_norm = clip_norm};
       request.outputs = targets.data();
       const Found given = on_the_gpu(list, arrays.size(), request, stream);
@@ -125,7 +157,7 @@ TEST_CASE("every f16, bf16 and fp8 pattern is seen, unscaled and cast as on the 
       std::vector<Array> arrays(1, Array(kAll[d], std::uint64_t{1} << (8 * size_of(kAll[d]))));
       for (std::uint64_t i = 0; i < arrays[0].count(); ++i) arrays[0].set(i, i);
       const GpuArrays values(arrays);
-      list.assign(values.tensors(), stream);
+      list.assign(values.tensors());
       INFO(name_of(kAll[d]) << ", scale " << scale);
       const Found expected = on_the_cpu(
           tensors_of(arrays), [](TensorList& cpu, Found& found) { cpu.observe(found.findings(kThreshold), nullptr); });
@@ -151,14 +183,14 @@ TEST_CASE("f32 is rounded to f16 and bf16 as on the CPU at and beside every midp
   const GpuStream stream;
   cuda::DeviceScaler scaler(0, torch_at(1));
   cuda::DeviceList list(scaler);
-  std::vector<Array> arrays(1, Array(Dtype::kF32, std::uint64_t{5} << 19));
+  std::vector<Array> arrays(1, Array(Dtype::kF32, (std::uint64_t{5} << 19)));
   for (std::uint64_t i = 0; i < arrays[0].count() / 5; ++i) {
     const auto exact = static_cast<std::uint32_t>(i << 13);
     const std::uint32_t around[] = {exact, exact + 1, exact + 0xfff, exact + 0x1000, exact + 0x1001};
     for (std::uint64_t k = 0; k < 5; ++k) arrays[0].set(i * 5 + k, around[k]);
   }
   const GpuArrays values(arrays);
-  list.assign(values.tensors(), stream);
+  list.assign(values.tensors());
   for (const Dtype to : {Dtype::kF16, Dtype::kBf16, Dtype::kF64}) {
     INFO(name_of(to));
     std::vector<Array> outputs(1, Array(to, arrays[0].count()));
@@ -187,11 +219,11 @@ TEST_CASE("a list takes other addresses, and goes back, without being made again
   const auto observe = [](TensorList& cpu, Found& found) { cpu.observe(found.findings(kThreshold), nullptr); };
   const Found of_first = on_the_cpu(tensors_of(first), observe);
   const Found of_second = on_the_cpu(tensors_of(second), observe);
-  list.assign(first_values.tensors(), stream);
+  list.assign(first_values.tensors());
   for (int i = 0; i < 5; ++i) {
     CHECK(on_the_gpu(list, first.size(), {}, stream) == of_first);
-    REQUIRE(list.rebind(second_values.tensors(), stream));
+    REQUIRE(list.rebind(second_values.tensors()));
     CHECK(on_the_gpu(list, first.size(), {}, stream) == of_second);
-    REQUIRE(list.rebind(first_values.tensors(), stream));
+    REQUIRE(list.rebind(first_values.tensors()));
   }
 }

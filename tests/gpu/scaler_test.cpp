@@ -1,14 +1,26 @@
 // The library's scaler on cuda:0: every trace of every framework, states, lists, and what callers read on the device.
-#include <cuda_runtime_api.h>
-
 #include <cmath>
 
-#include "tests/catch.hpp"
+#include "tests/gpu/graph.hpp"
 #include "tests/unit/scaler/library_scaler.hpp"
 
 using namespace tare;
 
 namespace {
+
+/// Values in device memory.
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<float>& values)
+      : bytes_(values.size() * sizeof(float)), tensor_{bytes_.data(), values.size(), Dtype::kF32, 0} {
+    kernels::test::upload(bytes_.data(), values.data(), values.size() * sizeof(float));
+  }
+  const kernels::Tensor& tensor() const { return tensor_; }
+
+ private:
+  kernels::test::GpuBytes bytes_;
+  kernels::Tensor tensor_;
+};
 
 float on_device(const void* pointer) {
   float value = -1;
@@ -28,9 +40,9 @@ TEST_CASE("every trace of every framework comes out the same through the scaler 
 TEST_CASE("values are unscaled on the GPU, and scale, found-inf and multiplier are read there") {
   const auto scaler = make_scaler(parse_config(R"({"policy":"torch","initial_scale":4,"device":"cuda:0"})"));
   const float values[] = {3, 0, 4, INFINITY};
-  float* device = nullptr;
-  REQUIRE(cudaMalloc(reinterpret_cast<void**>(&device), sizeof values) == cudaSuccess);
-  REQUIRE(cudaMemcpy(device, values, sizeof values, cudaMemcpyHostToDevice) == cudaSuccess);
+  const kernels::test::GpuBytes bytes(sizeof values);
+  auto* device = reinterpret_cast<float*>(bytes.data());
+  kernels::test::upload(device, values, sizeof values);
   const kernels::Tensor finite{device, 3, Dtype::kF32, 0};
   const kernels::Tensor last{device + 3, 1, Dtype::kF32, 0};
   const auto grads = scaler->make_grads({&finite, 1});
@@ -54,5 +66,104 @@ TEST_CASE("values are unscaled on the GPU, and scale, found-inf and multiplier a
   CHECK(statistics.at("total").at("zeros") == 1);
   CHECK(statistics.at("tensors").at(0).at("norm") == 5.0);
   CHECK_THROWS_AS(scaler->set_scale(1e300, nullptr), Error);
-  cudaFree(device);
+}
+
+TEST_CASE("a list made ready is passed at once on a stream that does not wait for the legacy one") {
+  const auto scaler = make_scaler(parse_config(R"({"policy":"torch","device":"cuda:0"})"));
+  const OnDevice values({1, 2, 3});
+  const kernels::test::GpuStream stream;
+  const auto grads = scaler->make_grads({&values.tensor(), 1});
+  grads->observe(stream);
+  const auto statistics = vectors::Json::parse(grads->statistics(stream));
+  CHECK(statistics.at("tensors").at(0).at("max_abs") == 3.0);
+}
+
+TEST_CASE("a graph keeps the scaler's list that it captured, whatever lists come after it") {
+  const auto scaler = make_scaler(parse_config(R"({"policy":"torch","device":"cuda:0"})"));
+  const OnDevice captured({1, 2, 3});
+  const kernels::test::GpuStream stream;
+  const kernels::test::Graph graph(stream, [&] { scaler->observe({&captured.tensor(), 1}, stream); });
+  for (std::size_t length = 4; length < 24; ++length) {
+    const OnDevice other(std::vector<float>(length, 7));
+    scaler->observe({&other.tensor(), 1}, stream);
+    stream.wait();
+  }
+  scaler->update(stream);
+  graph.replay(stream);
+  const auto statistics = vectors::Json::parse(scaler->statistics(stream));
+  CHECK(statistics.at("accumulated").at("count") == 3);
+  CHECK(statistics.at("accumulated").at("max_abs") == 3.0);
+}
+
+TEST_CASE("after a reduction of found-inf noop and the lists on the GPU say the same") {
+  const auto scaler = make_scaler(parse_config(R"({"policy":"torch","device":"cuda:0"})"));
+  const OnDevice values({1, 2, 3});
+  const kernels::test::GpuStream stream;
+  std::vector<std::unique_ptr<Grads>> lists;  // more than one launch tells
+  for (int i = 0; i < 70; ++i) lists.push_back(scaler->make_grads({&values.tensor(), 1}));
+  for (const auto& grads : lists) grads->observe(stream);
+  stream.wait();
+  const float another_ranks = 1;
+  kernels::test::upload(scaler->accumulators().data, &another_ranks, sizeof another_ranks);
+  scaler->report_reduced(stream);
+  stream.wait();
+  const auto whole = [](const void* pointer) {
+    std::int32_t value = -1;
+    kernels::test::must(cudaMemcpy(&value, pointer, sizeof value, cudaMemcpyDeviceToHost));
+    return value;
+  };
+  CHECK(whole(scaler->pointer(Shown::noop)) == 1);
+  for (const auto& grads : lists) {
+    CHECK(on_device(grads->pointer(Shown::found_inf)) == 1);
+    CHECK(whole(grads->pointer(Shown::noop)) == 1);
+  }
+  lists.clear();
+  scaler->update(stream);
+  CHECK(scaler->scale(stream) == 32768);
+  CHECK(whole(scaler->pointer(Shown::noop)) == 0);
+}
+
+TEST_CASE("what waits is refused while its stream is captured, and handles come and go meanwhile") {
+  const char* config = R"({"policy":"torch","device":"cuda:0"})";
+  const auto scaler = make_scaler(parse_config(config));
+  const OnDevice values({1, 2, 3});
+  const kernels::test::GpuStream stream;
+  const ScalerState saved = scaler->save(stream);
+  const auto refused = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.status == Status::backend;
+    }
+    return false;
+  };
+  const kernels::test::Graph graph(stream, [&] {
+    CHECK(refused([&] { (void)scaler->scale(stream); }));
+    CHECK(refused([&] { (void)scaler->statistics(stream); }));
+    CHECK(refused([&] { (void)scaler->save(stream); }));
+    CHECK(refused([&] { scaler->load(saved, stream); }));
+    const auto another = make_scaler(parse_config(config));
+    const auto grads = another->make_grads({&values.tensor(), 1});
+    scaler->observe({&values.tensor(), 1}, stream);
+    scaler->update(stream);
+  });
+  for (int i = 0; i < 2; ++i) graph.replay(stream);
+  CHECK(vectors::Json::parse(scaler->statistics(stream)).at("steps") == 2);
+}
+
+TEST_CASE("a graph goes on from the scale that is set, and from the state that is loaded") {
+  const auto scaler = make_scaler(parse_config(R"({"policy":"torch","growth_interval":2,"device":"cuda:0"})"));
+  const OnDevice infinite({INFINITY});
+  const kernels::test::GpuStream stream;
+  const auto grads = scaler->make_grads({&infinite.tensor(), 1});
+  const ScalerState saved = scaler->save(stream);
+  const kernels::test::Graph graph(stream, [&] { grads->observe_and_update(stream); });
+  graph.replay(stream);
+  CHECK(scaler->scale(stream) == 32768);
+  scaler->set_scale(8, stream);
+  graph.replay(stream);
+  CHECK(scaler->scale(stream) == 4);
+  scaler->load(saved, stream);
+  graph.replay(stream);
+  CHECK(scaler->scale(stream) == 32768);
 }

@@ -84,11 +84,11 @@ TEST_CASE("a step only launches: no wait, no copy, no allocation") {
   const GpuArrays moved_values(moved);
   cuda::DeviceScaler scaler(0, torch_at(1024));
   cuda::DeviceList list(scaler);
-  list.assign(values.tensors(), stream);
+  list.assign(values.tensors());
   const std::vector<Tensor> first = values.tensors();
   const std::vector<Tensor> second = moved_values.tensors();
   const auto make_step = [&](int i) {
-    list.rebind(i % 2 == 0 ? first : second, stream);
+    list.rebind(i % 2 == 0 ? first : second);
     list.run({.pass = cuda::Pass::unscale}, stream);
     list.run({.pass = cuda::Pass::observe, .steps = true}, stream);
     cuda::PassRequest write{.pass = cuda::Pass::write, .clip_norm = 1.0};

@@ -13,15 +13,14 @@ TEST_CASE("unscaling gives torch's bits and torch's found-inf, in place and into
   for (const UnscaleVector& vector : torch_unscale()) {
     INFO(vector.words);
     // Any number, not just what a scale has.
-    must(cudaMemcpy(&scaler.core()->shown.inverse_scale, &vector.inverse_scale, sizeof vector.inverse_scale,
-                    cudaMemcpyHostToDevice));
+    upload(&scaler.core()->shown.inverse_scale, &vector.inverse_scale, sizeof vector.inverse_scale);
     std::vector<Array> values(1, vector.in);
     std::vector<Array> outputs(1, Array(vector.in.dtype(), vector.in.count()));
     std::vector<Array> expected(1, vector.out);
     const GpuArrays in(values);
     const GpuArrays out(outputs);
     const std::vector<Tensor> targets = out.tensors();
-    list.assign(in.tensors(), stream);
+    list.assign(in.tensors());
     cuda::PassRequest write{.pass = cuda::Pass::write};
     write.outputs = targets.data();
     list.run(write, stream);

@@ -38,6 +38,9 @@
  *
  *   [P9]  Within a major version symbols and numbers are only added, never changed or taken away.
  *
+ *   [P10] What a CUDA handle is told counts in the order of the calls, whatever streams they come on: a stream other
+ *         than the last one waits for it. Replays of captured graphs are put in order by who replays them.
+ *
  * Words: owned - yours to destroy; borrowed - valid until the named event, never free it; copied - the library keeps no
  * pointer; waits - returns when the stream has come that far (the CPU has always finished when a call returns).
  *
@@ -125,7 +128,20 @@ typedef struct tare_tensor {
   int32_t reserved; /* 0 */
 } tare_tensor;
 
-/* CUDA's own stream type. NULL is the legacy default stream; CPU scalers ignore it. */
+/* CUDA's own stream type: of the device's primary context, as the CUDA runtime, torch and JAX make them. NULL is the
+ * legacy default stream; CPU scalers ignore it.
+ *
+ * CUDA graphs. Every call that takes a stream and does not wait may be captured, the first of a list, too. A call that
+ * waits is TARE_E_BACKEND while its stream is captured. Neither that, nor handles that are made and destroyed
+ * meanwhile, loses anybody's capture.
+ *
+ * A graph looks at the tensors, outputs and options that it was captured with, whatever came after; a captured pass or
+ * cast binds its addresses first, which is one small launch more. It goes on from where the handle stands at each
+ * replay: after a load or a new scale, from those (parameters of FP8 slots stay as captured). Calls outside of graphs
+ * look at the tensors that they, or the last rebind, were given.
+ *
+ * What was captured is kept until its handle is destroyed: a tare_grads as it is, and lists that were handed over with
+ * the call besides the last ones of [P8]. A graph goes before the handles that it was captured from. */
 typedef struct CUstream_st* tare_stream;
 
 typedef struct tare_scaler tare_scaler;
@@ -225,8 +241,13 @@ TARE_API int32_t tare_scaler_update(tare_scaler* scaler, tare_stream stream, tar
 TARE_API int32_t tare_scaler_set_scale(tare_scaler* scaler, double scale, tare_stream stream, tare_error* error);
 
 /* For a caller's own all-reduce between unscale and update: *bytes of float32 (one: found-inf of all that was looked
- * at), to be reduced with MAX or SUM. Borrowed until destroy. */
+ * at), to be reduced with MAX or SUM. Borrowed until destroy. Update goes by what is there then; whoever reads noop, or
+ * a list's found-inf, calls tare_scaler_report_reduced first. */
 TARE_API int32_t tare_scaler_accumulators(void** out, uint64_t* bytes, const tare_scaler* scaler, tare_error* error);
+
+/* Behind such an all-reduce: noop says what found-inf says now, and where that is not 0, so do found-inf and noop of
+ * every tare_grads of the scaler (which list it was on another rank, nobody knows): all ranks skip, or none. */
+TARE_API int32_t tare_scaler_report_reduced(tare_scaler* scaler, tare_stream stream, tare_error* error);
 
 /* JSON "tare.statistics/1": steps, skipped, growths, backoffs; count, zeros, below, max_abs, norm of the values as they
  * were read, since the last update ("accumulated") and in the step before it ("last_step"). Waits. *out is owned. */

@@ -199,6 +199,8 @@ class Scaler {
   void report_overflow(bool overflow, tare_stream stream = nullptr) {
     detail::call(tare_scaler_report_overflow, handle_.get(), overflow ? 1 : 0, stream);
   }
+  /// Behind a reduction of the accumulators: noop, and what the lists show, say what found-inf says now.
+  void report_reduced(tare_stream stream = nullptr) { detail::call(tare_scaler_report_reduced, handle_.get(), stream); }
   /// Policy "layerwise": what the next update goes by.
   void report_layer(const tare_layer& layer, tare_stream stream = nullptr) {
     detail::call(tare_scaler_report_layer, handle_.get(), &layer, stream);

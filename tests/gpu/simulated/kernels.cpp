@@ -1,5 +1,4 @@
-#include "tests/gpu/simulated/kernels.hpp"
-
+// The kernels as functions of the host.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -9,11 +8,15 @@
 #include "kernels/cuda/dequantise.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/small_kernels.hpp"
+#include "tests/gpu/simulated/machine.hpp"
 
 namespace tare::kernels::cuda {
 namespace {
 
-using test::SimulatedKernel;
+struct SimulatedKernel {
+  void (*run)(const void* argument, unsigned blocks, unsigned threads);
+  std::size_t argument_size;
+};
 
 template <class Body>
 void each_block(unsigned blocks, const Body& body) {
@@ -105,3 +108,23 @@ Kernel dequantise_kernel() {
 }
 
 }  // namespace tare::kernels::cuda
+
+namespace tare::kernels::test {
+namespace {
+
+const cuda::SimulatedKernel& kernel_at(const void* kernel) {
+  return *static_cast<const cuda::SimulatedKernel*>(kernel);
+}
+
+}  // namespace
+
+std::size_t argument_size(const void* kernel) {
+  return kernel_at(kernel).argument_size;
+}
+void run_kernel(const void* kernel, const void* argument, unsigned blocks, unsigned threads) {
+  kernel_at(kernel).run(argument, blocks, threads);
+}
+void memory_is_made(const void*, std::size_t) {}
+void memory_goes(const void*) {}
+
+}  // namespace tare::kernels::test

@@ -1,17 +1,27 @@
-// As much of CUDA's runtime as the backend uses, over host memory: launches run the kernels' own code at once, block
-// after block in random order. With it the whole backend and its tests run where there is no GPU. Memory comes filled
-// with rubbish, and everything that is allocated must be freed.
+// As much of CUDA's runtime as the backend uses, over host memory, and as hard as CUDA's documentation lets it be: what
+// is enqueued runs when somebody waits for it (streams.cpp), copies from pinned memory read it then, copies from other
+// memory and memsets have only been enqueued on the legacy stream when they return. Memory comes filled with rubbish
+// and is filled again when it goes. With it the whole backend and its tests run where there is no GPU.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <vector>
 
-#include "tests/gpu/simulated/kernels.hpp"
+#include "tests/gpu/simulated/faults.hpp"
+#include "tests/gpu/simulated/machine.hpp"
+#include "tests/gpu/simulated/streams.hpp"
+
+using namespace tare::kernels::test;
 
 namespace {
+
+// ---- contexts: one device, whose number + 1 is its context
 
 thread_local CUcontext current = nullptr;
 
@@ -25,25 +35,74 @@ CUresult set_context(CUcontext context) {
   return CUDA_SUCCESS;
 }
 
-cudaError_t allocate(void** data, std::size_t size) {
-  *data = std::malloc(size == 0 ? 1 : size);
+// ---- memory
+
+struct Allocation {
+  std::size_t size;
+  bool pinned;
+};
+
+std::map<const char*, Allocation> allocations;
+
+const Allocation* allocation_at(const void* data) {
+  const auto* at = static_cast<const char*>(data);
+  auto next = allocations.upper_bound(at);
+  if (next == allocations.begin()) return nullptr;
+  --next;
+  return at < next->first + next->second.size ? &next->second : nullptr;
+}
+bool is_pinned(const void* data) {
+  const Allocation* found = allocation_at(data);
+  return found != nullptr && found->pinned;
+}
+bool is_on_device(const void* data) {
+  const Allocation* found = allocation_at(data);
+  return found != nullptr && !found->pinned;
+}
+
+cudaError_t allocate(void** data, std::size_t size, bool pinned) {
+  const std::lock_guard guard(runtime_lock());
+  if (const cudaError_t lost = pass_by_captures(); lost != cudaSuccess) return lost;
+  const std::size_t room = (size + 255) / 256 * 256 + 256;
+  *data = std::aligned_alloc(256, room);
   if (*data == nullptr) return cudaErrorMemoryAllocation;
-  std::memset(*data, 0xab, size);
+  std::memset(*data, 0xab, room);
+  allocations[static_cast<char*>(*data)] = {size == 0 ? 1 : size, pinned};
+  memory_is_made(*data, size == 0 ? 1 : size);
   return cudaSuccess;
 }
 
-struct Launch {
-  const tare::kernels::test::SimulatedKernel* kernel;
-  std::vector<unsigned char> argument;
-  unsigned blocks;
-  unsigned threads;
-};
+// ---- copies
 
-using Launches = std::vector<Launch>;
+void require_places(const void* to, const void* from, cudaMemcpyKind kind) {
+  if (kind == cudaMemcpyHostToDevice ? is_on_device(to) : is_on_device(from)) return;
+  std::fprintf(stderr, "a copy whose device memory is none\n");
+  std::abort();
+}
 
-thread_local Launches* capture = nullptr;  // where launches go meanwhile
+Work copying(void* to, const void* from, std::size_t size) {
+  return [=] { std::memcpy(to, from, size); };
+}
+
+/// From memory that is read before the call returns.
+Work copying_staged(void* to, const void* from, std::size_t size) {
+  const auto* bytes = static_cast<const unsigned char*>(from);
+  const auto staged = std::make_shared<std::vector<unsigned char>>(bytes, bytes + size);
+  return [=] { std::memcpy(to, staged->data(), size); };
+}
+
+// ---- errors that a test wants
+
+int launches_until_failure = -1;
+cudaError_t wanted_failure = cudaSuccess;
 
 }  // namespace
+
+void tare::kernels::test::fail_a_launch(int after, cudaError_t error) {
+  const std::lock_guard guard(runtime_lock());
+  launches_until_failure = after;
+  wanted_failure = error;
+}
 
 extern "C" {
 
@@ -64,8 +123,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  const std::lock_guard guard(runtime_lock());
   *attributes = {};
-  return cudaSuccess;
+  return pass_by_captures();  // may load the kernel
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, size_t) {
   *blocks = 2;
@@ -78,59 +138,6 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
   *result = cudaDriverEntryPointSuccess;
   return cudaSuccess;
 }
-
-cudaError_t cudaMalloc(void** data, size_t size) {
-  return allocate(data, size);
-}
-cudaError_t cudaMallocHost(void** data, size_t size) {
-  return allocate(data, size);
-}
-cudaError_t cudaFree(void* data) {
-  std::free(data);
-  return cudaSuccess;
-}
-cudaError_t cudaFreeHost(void* data) {
-  return cudaFree(data);
-}
-cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind) {
-  if (size != 0) std::memcpy(to, from, size);
-  return cudaSuccess;
-}
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind, cudaStream_t) {
-  return cudaMemcpy(to, from, size, kind);
-}
-cudaError_t cudaMemset(void* data, int value, size_t size) {
-  std::memset(data, value, size);
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = nullptr;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamDestroy(cudaStream_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  *status = capture == nullptr ? cudaStreamCaptureStatusNone : cudaStreamCaptureStatusActive;
-  return cudaSuccess;
-}
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = nullptr;
-  return cudaSuccess;
-}
-cudaError_t cudaEventDestroy(cudaEvent_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t) {
-  return cudaSuccess;
-}
 cudaError_t cudaGetLastError() {
   return cudaSuccess;
 }
@@ -141,45 +148,63 @@ const char* cudaGetErrorName(cudaError_t) {
   return "cudaErrorSimulated";
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
-  capture = new Launches;
+cudaError_t cudaMalloc(void** data, size_t size) {
+  return allocate(data, size, false);
+}
+cudaError_t cudaMallocHost(void** data, size_t size) {
+  return allocate(data, size, true);
+}
+cudaError_t cudaFree(void* data) {
+  const std::lock_guard guard(runtime_lock());
+  if (data == nullptr) return cudaSuccess;
+  if (const cudaError_t lost = pass_by_captures(); lost != cudaSuccess) return lost;
+  finish_all();
+  memory_goes(data);
+  const auto found = allocations.find(static_cast<char*>(data));
+  std::memset(data, 0xdd, found->second.size);
+  allocations.erase(found);
+  std::free(data);
   return cudaSuccess;
 }
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
-  *graph = reinterpret_cast<cudaGraph_t>(capture);
-  capture = nullptr;
-  return cudaSuccess;
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* replay, cudaGraph_t graph, unsigned long long) {
-  *replay = reinterpret_cast<cudaGraphExec_t>(graph);
-  return cudaSuccess;
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t replay, cudaStream_t) {
-  for (const Launch& launch : *reinterpret_cast<Launches*>(replay)) {
-    launch.kernel->run(launch.argument.data(), launch.blocks, launch.threads);
-  }
-  return cudaSuccess;
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, size_t* count) {
-  *count = reinterpret_cast<Launches*>(graph)->size();
-  return cudaSuccess;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) {
-  return cudaSuccess;
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  delete reinterpret_cast<Launches*>(graph);
-  return cudaSuccess;
+cudaError_t cudaFreeHost(void* data) {
+  return cudaFree(data);
 }
 
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t, cudaStream_t) {
-  const auto* simulated = static_cast<const tare::kernels::test::SimulatedKernel*>(kernel);
-  if (capture == nullptr) {
-    simulated->run(arguments[0], grid.x, block.x);
-    return cudaSuccess;
-  }
-  const auto* argument = static_cast<const unsigned char*>(arguments[0]);
-  capture->push_back({simulated, {argument, argument + simulated->argument_size}, grid.x, block.x});
-  return cudaSuccess;
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind, cudaStream_t stream) {
+  const std::lock_guard guard(runtime_lock());
+  if (size == 0) return cudaSuccess;
+  require_places(to, from, kind);
+  const bool takes_pinned = is_pinned(kind == cudaMemcpyHostToDevice ? from : to);
+  if (takes_pinned) return enqueue(stream, copying(to, from, size));
+  if (is_captured(stream)) return spoil(stream);
+  if (kind == cudaMemcpyHostToDevice) return enqueue(stream, copying_staged(to, from, size));
+  const cudaError_t result = enqueue(stream, copying(to, from, size));
+  if (result == cudaSuccess) finish(stream);
+  return result;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind) {
+  const std::lock_guard guard(runtime_lock());
+  if (const cudaError_t lost = pass_by_captures(); lost != cudaSuccess) return lost;
+  finish(nullptr);
+  const cudaError_t result = cudaMemcpyAsync(to, from, size, kind, nullptr);
+  if (result == cudaSuccess && (kind == cudaMemcpyDeviceToHost || is_pinned(from))) finish(nullptr);
+  return result;
+}
+cudaError_t cudaMemsetAsync(void* data, int value, size_t size, cudaStream_t stream) {
+  const std::lock_guard guard(runtime_lock());
+  return enqueue(stream, [=] { std::memset(data, value, size); });
+}
+cudaError_t cudaMemset(void* data, int value, size_t size) {
+  const std::lock_guard guard(runtime_lock());
+  if (const cudaError_t lost = pass_by_captures(); lost != cudaSuccess) return lost;
+  return cudaMemsetAsync(data, value, size, nullptr);
+}
+
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t, cudaStream_t stream) {
+  const std::lock_guard guard(runtime_lock());
+  if (launches_until_failure >= 0 && launches_until_failure-- == 0) return wanted_failure;
+  const auto* given = static_cast<const unsigned char*>(arguments[0]);
+  const std::vector<unsigned char> argument(given, given + argument_size(kernel));
+  return enqueue(stream, [=] { run_kernel(kernel, argument.data(), grid.x, block.x); });
 }
 }

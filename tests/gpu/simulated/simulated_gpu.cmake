@@ -1,0 +1,28 @@
+# tare_simulated_gpu(NAME KERNELS...): an executable NAME with the tests for a GPU, over the simulated runtime with kernels
+# from KERNELS. The module is built likewise, beside the tests, where libtare looks first; both share the runtime, as they
+# would share the driver.
+function(tare_simulated_gpu name)
+  set(here ${PROJECT_SOURCE_DIR}/tests/gpu)
+  set(backend device order work list scaler fp8)
+  list(TRANSFORM backend REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/kernels/cuda/\\1.cpp")
+  set(tests pass torch_vectors stream graph fp8 scaler fp8_scaler)
+  list(TRANSFORM tests REPLACE "(.+)" "${here}/\\1_test.cpp")
+
+  add_library(${name}_runtime SHARED ${here}/simulated/runtime.cpp ${here}/simulated/streams.cpp ${ARGN})
+  set_target_properties(${name}_runtime PROPERTIES CXX_VISIBILITY_PRESET default
+                                                   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  target_include_directories(${name}_runtime PUBLIC ${PROJECT_SOURCE_DIR})
+  target_include_directories(${name}_runtime SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(${name}_runtime PRIVATE tare_kernels tare_rule)
+
+  tare_module(${name}_module ${PROJECT_SOURCE_DIR}/kernels/cuda/module.cpp ${backend})
+  set_target_properties(${name}_module PROPERTIES OUTPUT_NAME tare_cuda
+                                                  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  target_link_libraries(${name}_module PRIVATE ${name}_runtime tare_kernels tare_rule)
+
+  add_executable(${name} ${here}/simulated/faults_test.cpp ${tests} ${backend})
+  target_link_libraries(${name} PRIVATE tare_catch_main ${name}_runtime tare_fp8 Threads::Threads tare_cpu tare_scaler
+                                        nlohmann_json::nlohmann_json)
+  target_compile_definitions(${name} PRIVATE TARE_SIMULATED TARE_TEST_SOURCE="${PROJECT_SOURCE_DIR}/tests")
+  add_dependencies(${name} ${name}_module)
+endfunction()
