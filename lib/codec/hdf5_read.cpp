@@ -142,7 +142,7 @@ class StateReader {
     std::vector<Hdf5Link> links = read_hdf5_links(file_, group, place);
     if (links.size() > max_entries) throw Hdf5NotRead{std::to_string(links.size()) + " entries are too many"};
     const bool has_order = std::ranges::all_of(links, [](const Hdf5Link& link) { return link.order.has_value(); });
-    if (has_order) std::ranges::stable_sort(links, {}, &Hdf5Link::order);
+    if (has_order) std::ranges::sort(links, {}, &Hdf5Link::order);
     return links;
   }
 
