@@ -293,7 +293,9 @@ class Converter {
   }
 
   void set_scale(const rule::FieldSpec& field, const std::string& key) {
-    const SourceValue scale = *source_.value(name(Role::scale));
+    const auto said = source_.value(name(Role::scale));
+    if (!said) return note(Outcome::defaulted, key, {}, field.role, {}, "the source has none: as in a fresh scaler");
+    const SourceValue& scale = *said;
     const double wanted = number_of(scale.value, scale.key);
     double value = wanted;
     std::string bound;
