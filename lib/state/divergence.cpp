@@ -30,6 +30,10 @@ constexpr std::int64_t most_steps_to_bound = 300'000;
 constexpr std::int64_t least_overflow_steps = 1'100;
 /// What may come before a way to a bound: it ends a counter that is stuck, or opens mindformers' window of 1.
 constexpr auto steps_before = std::to_array<std::int64_t>({0, 1, 3});
+/// Where rules part on the way to a bound, other ways may lead there sooner: so many are tried, in so many steps in all.
+constexpr std::uint32_t shorter_ways = 200;
+constexpr std::int64_t most_steps_of_shorter_ways = 1'000'000;
+constexpr auto overflow_shares = std::to_array<double>({0.5, 0.1, 0.3, 0.02});
 /// More overflows than these are no training any more.
 constexpr std::int64_t most_usual_overflows = 32;
 constexpr std::size_t most_told_runs = 5;
@@ -60,8 +64,8 @@ std::string reason(double before, double after, double other_before, double othe
 
 // ---- sequences
 
-StepSequence random_steps(std::string name, double share) {
-  auto generator = std::make_shared<std::mt19937>(seed);
+StepSequence random_steps(std::string name, double share, std::uint32_t which = 0) {
+  auto generator = std::make_shared<std::mt19937>(seed + which);
   const auto limit = static_cast<std::uint32_t>(share * 4294967295.0);
   return {std::move(name), mixed_steps, [=](std::int64_t) { return (*generator)() < limit; }};
 }
@@ -129,6 +133,7 @@ class RuleComparison {
     try_steps(random_steps("overflows in a tenth of the steps, at random", 0.1));
     try_steps(random_steps("overflows in half of the steps, at random", 0.5));
     try_steps(alternating_steps());
+    try_shorter_ways();
     if (found_.first) found_.first->is_usual = found_.usual.has_value();
     return std::move(found_);
   }
@@ -174,6 +179,17 @@ class RuleComparison {
   void try_own_patterns() {
     const auto pattern = shortest_parting(scaler_, other_, SearchedScales::own);
     if (pattern) try_steps(pattern_steps(*pattern));
+  }
+
+  void try_shorter_ways() {
+    std::int64_t left = most_steps_of_shorter_ways;
+    for (std::uint32_t which = 1; which <= shorter_ways && found_.first && left > 0; ++which) {
+      const double share = overflow_shares[which % overflow_shares.size()];
+      StepSequence way = random_steps(fmt::format("overflows in {} of 100 steps, at random", 100 * share), share, which);
+      way.steps = std::min(way.steps, found_.first->step - 1);
+      left -= way.steps;
+      try_steps(way);
+    }
   }
 
   void try_steps(const StepSequence& sequence) { take(first_divergence(scaler_, other_, sequence), false); }

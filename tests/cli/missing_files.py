@@ -21,14 +21,16 @@ from corpus import cases_of
 UNTOLD = {
     "the scaler's own file, which runs without one do not have; that there is none is said (no-scaler)": [
         "accelerate/*/scaler.pt", "transformers/*/scaler.pt", "paddle/paddlenlp_trainer/*/scaler.pdparams",
-        "speechbrain/save/*/scaler.ckpt", "mindformers/common_json/*/common.json", "lightning/fsdp_sharded/*/meta.pt"],
+        "speechbrain/save/*/scaler.ckpt", "mindformers/common_json/*/common.json", "lightning/fsdp_sharded/*/meta.pt",
+        "sd_scripts/*/scaler.pt"],
     "the pointer or the mark of the newest save: the one before it is taken, and named": [
         "*/latest", "tensorflow/checkpoint_legacy/ckpt/checkpoint", "flax/msgpack_checkpoints/run/checkpoint_5",
         "flax/orbax_*/run/*/_CHECKPOINT_METADATA"],
     "the last of ranks that are counted nowhere": [
         "mindspore/four_ranks/rank_3/*", "mindspore/two_ranks_redundancy_removed/rank_1/*",
         "mindformers/checkpoint_monitor/checkpoint/rank_1/*", "nemo/mp_ranks/checkpoints/mp_rank_01/*",
-        "torch/rank-files-*/step100/rank1.pt"],
+        "torch/rank-files-*/step100/rank1.pt", "fairseq2/run_folder/*/trainer/rank_01.pt",
+        "internevo/hybrid_zero/*/optimizer_tp0_pp0_zo1.pt", "tango/two_workers/*/worker1_grad_scaler.pt"],
     "metadata.json does not tell of it, and Megatron itself then loads the copy beside the tensors, which is shown": [
         "megatron/dist_common_beside/ckpt/*/common.pt"],
 }

@@ -31,6 +31,7 @@ SCENES = {
     "fp8 regroup": [("model.pt", TE + "te2.20_two_gemms/model.pt",
                      ["fp8 rename model.pt --from layers.0 --to layers.0.experts.fc1"])],
     "fp8 inject": [("new.pt", TE + "te1.13_4layers/model.pt", ["inspect new.pt --save state.json", "fp8 strip new.pt"])],
+    "trace run": [("run", "transformers/run_collapse/run", [])],
     "": [("model.pt", TE + "te1.13_4layers/model.pt", [])],
 }
 GOES_ON = ("undo",)  # where the command before left off

@@ -15,6 +15,7 @@ constexpr auto empty_at = std::to_array<EmptyAt>({
 });
 constexpr auto runs = std::to_array<RunFolder>({
     {RunFolder::Takes::file, "model.pt", "model.pt.*"},
+    {RunFolder::Takes::asked, "model.pt.*"},  // without it a run begins anew
 });
 constexpr auto marks = std::to_array<std::string_view>({"state_dict", "optimizer", "saved_ckpts"});
 constexpr auto resumes = std::to_array<Resume>({
