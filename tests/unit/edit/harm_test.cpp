@@ -64,11 +64,18 @@ TEST_CASE("switching a scaler off by a flag that its class never looks at is tol
 }
 
 TEST_CASE("a scale outside its own bounds is told") {
-  CHECK(harms(deepspeed, {{"scale", "1"}}).empty());
+  CHECK(harms(deepspeed, {{"scale", "2"}}).empty());
   CHECK(harms(deepspeed, {{"min_scale", "2^40"}}).size() == 1);
   CHECK(harms(deepspeed, {{"scale", "128"}, {"min_scale", "256"}}) ==
         Messages{"scale 128.0 is below the minimum 256.0, to which the next overflow raises it"});
-  CHECK(harms(deepspeed, {{"scale", "128"}, {"min_scale", "128"}}).empty());
+}
+
+TEST_CASE("a scale at the minimum where DeepSpeed raises is told") {
+  const Messages ends = {
+      "scale is 1.0: the next overflow ends the run: an overflow with the scale already at min_scale 1"};
+  CHECK(harms(deepspeed, {{"scale", "1"}}) == ends);
+  CHECK(harms(deepspeed, {{"scale", "128"}, {"min_scale", "128"}}).size() == 1);
+  CHECK(harms(deepspeed, {{"scale", "256"}, {"min_scale", "128"}}).empty());
 }
 
 TEST_CASE("what was sick before the edit is not told again") {
