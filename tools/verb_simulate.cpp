@@ -52,7 +52,8 @@ Sweep sweep_of(const Options& options) {
   sweep.initial_scales = numbers_of("--initial", options.initial);
   for (const std::string& text : options.set) {
     const Assignment assignment = parse_assignment(text);
-    sweep.parameters.set(assignment.key, numbers_of("--set " + assignment.key, text.substr(assignment.key.size() + 1)).front());
+    sweep.parameters.set(assignment.key,
+                         numbers_of("--set " + assignment.key, text.substr(assignment.key.size() + 1)).front());
   }
   return sweep;
 }

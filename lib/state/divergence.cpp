@@ -30,7 +30,8 @@ constexpr std::int64_t most_steps_to_bound = 300'000;
 constexpr std::int64_t least_overflow_steps = 1'100;
 /// What may come before a way to a bound: it ends a counter that is stuck, or opens mindformers' window of 1.
 constexpr auto steps_before = std::to_array<std::int64_t>({0, 1, 3});
-/// Where rules part on the way to a bound, other ways may lead there sooner: so many are tried, in so many steps in all.
+/// Where rules part on the way to a bound, other ways may lead there sooner: so many are tried, in so many steps in
+/// all.
 constexpr std::uint32_t shorter_ways = 200;
 constexpr std::int64_t most_steps_of_shorter_ways = 1'000'000;
 constexpr auto overflow_shares = std::to_array<double>({0.5, 0.1, 0.3, 0.02});
@@ -185,7 +186,8 @@ class RuleComparison {
     std::int64_t left = most_steps_of_shorter_ways;
     for (std::uint32_t which = 1; which <= shorter_ways && found_.first && left > 0; ++which) {
       const double share = overflow_shares[which % overflow_shares.size()];
-      StepSequence way = random_steps(fmt::format("overflows in {} of 100 steps, at random", 100 * share), share, which);
+      StepSequence way =
+          random_steps(fmt::format("overflows in {} of 100 steps, at random", 100 * share), share, which);
       way.steps = std::min(way.steps, found_.first->step - 1);
       left -= way.steps;
       try_steps(way);
