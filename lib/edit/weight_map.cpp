@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <set>
 
 #include "lib/base/error.hpp"
@@ -57,9 +57,9 @@ class WeightMap {
   std::string without(const Loss& loss) {
     take_out(loss.names);
     lessen_total(tree_.find(tree_.find(tree_.root, "metadata"), "total_size"), loss.bytes);
-    std::ranges::sort(changes_, {}, [](const auto& change) { return change.first.offset; });
+    std::ranges::sort(changes_, std::ranges::greater(), [](const auto& change) { return change.first.offset; });
     std::string text = text_;
-    for (const auto& [place, now] : std::views::reverse(changes_)) text.replace(place.offset, place.size, now);
+    for (const auto& [place, now] : changes_) text.replace(place.offset, place.size, now);
     return text;
   }
 
