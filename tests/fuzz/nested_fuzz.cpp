@@ -65,8 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto file = test::open_image(image);
   std::size_t opened = 0;
   walk(file->tree(), 0, opened);
-  const NodeId holder = file->tree().find(file->tree().root, "a");
-  try {
+  try {  // what was walked may have used the budget up
+    const NodeId holder = file->tree().find(file->tree().root, "a");
     const auto document = file->tree().open(holder);
     if (document == nullptr) return 0;
     for (NodeId node = 0; node < std::min<std::size_t>(document->size(), most_seen); ++node) {
