@@ -5,6 +5,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/new_file.hpp"
+#include "lib/migrate/strict.hpp"
 #include "lib/report/report.hpp"
 #include "lib/transaction/history.hpp"
 #include "tools/carry_out.hpp"
@@ -52,18 +53,6 @@ StateValue given_value(const Assignment& assignment) {
               "write a number (65536, 2^16, 0.5), or true or false");
 }
 
-void require_the_same(const Options& options, const Conversion& conversion) {
-  if (!options.strict) return;
-  for (const ConvertedValue& value : conversion.values) {
-    if (value.outcome != Outcome::lost) continue;
-    throw Error(Status::refused, fmt::format("--strict: {} would be lost: {}", value.source_key, value.why),
-                "without --strict it is left behind, and said so");
-  }
-  if (!conversion.divergence) return;
-  throw Error(Status::refused, fmt::format("--strict: the two rules part: {}", sentence(*conversion.divergence)),
-              "without --strict that is said, and the state carried");
-}
-
 /// What others left beside the source; where it is the user's own, the source is not to be had.
 void tell_journals(const Terminal& terminal, const std::string& source) {
   const Scope scope = scope_for_reading(source);
@@ -77,7 +66,7 @@ int into_checkpoint(const Terminal& terminal, Options& options, const ScalerStat
   Change change;
   change.plan = [&](const Checkpoint& checkpoint) {
     IntoPlan plan = plan_migration(source, checkpoint, options.request);
-    require_the_same(options, plan.migration.conversion);
+    if (options.strict) require_lossless(plan.migration.conversion);
     migration = std::move(plan.migration);
     return std::move(plan.edit);
   };
@@ -99,7 +88,7 @@ int rename(const Terminal& terminal, Options& options) {
 int new_file(const Terminal& terminal, const Options& options, const ScalerState& source) {
   if (options.out.empty()) throw Error(Status::invalid_argument, "--to needs -o FILE", "or --into CHECKPOINT");
   const NewFilePlan plan = plan_new_file(source, *options.framework, options.out, options.request.given);
-  require_the_same(options, plan.migration.conversion);
+  if (options.strict) require_lossless(plan.migration.conversion);
   if (!options.change.dry_run) {
     require_replaceable(terminal, options.out, options.request.force);
     write_whole_file(options.out, plan.contents);

@@ -7,7 +7,7 @@ using namespace tare::capi;
 int32_t tare_fp8_create(tare_fp8** out, const char* config_json, tare_error* error) {
   return guard_making(out, error, [&] {
     require(config_json, "config_json");
-    return new tare_fp8{make_fp8_scaler(parse_fp8_config(config_json))};
+    return new tare_fp8{.slots = make_fp8_scaler(parse_fp8_config(config_json))};
   });
 }
 
@@ -15,12 +15,12 @@ int32_t tare_fp8_create_from_state(tare_fp8** out, const tare_state* state, cons
                                    tare_error* error) {
   return guard_making(out, error, [&] {
     require(state, "state");
-    return new tare_fp8{make_fp8_scaler(parse_fp8_config(config_json, state->state))};
+    return new tare_fp8{.slots = make_fp8_scaler(parse_fp8_config(config_json, state->state))};
   });
 }
 
 void tare_fp8_destroy(tare_fp8* fp8) {
-  delete fp8;
+  destroy(fp8);
 }
 
 int32_t tare_fp8_policies(tare_text** out, tare_error* error) {
@@ -95,7 +95,7 @@ int32_t tare_fp8_statistics(tare_text** out, const tare_fp8* fp8, tare_stream st
 int32_t tare_fp8_save(tare_state** out, const tare_fp8* fp8, tare_stream stream, tare_error* error) {
   return guard_making(out, error, [&] {
     require(fp8, "fp8");
-    return new tare_state{fp8->slots->save(stream)};
+    return new tare_state{.state = fp8->slots->save(stream)};
   });
 }
 

@@ -8,7 +8,7 @@ int32_t tare_grads_create(tare_grads** out, tare_scaler* scaler, const tare_tens
                           tare_error* error) {
   return guard_making(out, error, [&] {
     require(scaler, "scaler");
-    return new tare_grads{scaler->scaler->make_grads(tensors_of(tensors, count))};
+    return new tare_grads{.grads = scaler->scaler->make_grads(tensors_of(tensors, count))};
   });
 }
 
@@ -71,5 +71,5 @@ int32_t tare_grads_statistics(tare_text** out, const tare_grads* grads, tare_str
 }
 
 void tare_grads_destroy(tare_grads* grads) {
-  delete grads;
+  destroy(grads);
 }

@@ -7,57 +7,79 @@
 #include <string_view>
 #include <system_error>
 
+#include "lib/base/text.hpp"
+
 namespace tare::capi {
 namespace {
 
 constexpr std::size_t message_offset = offsetof(tare_error, message);
 
-/// Text into a fixed buffer: what does not fit is left out at the border of a character.
+/// Lines of UTF-8 into a fixed buffer: what does not fit is left out at the border of a character.
 class Message {
  public:
   Message(char* at, std::size_t room) : at_(at), room_(room) {}
 
-  void add(std::string_view text, bool one_line) {
-    for (const char c : text) {
-      if (room_ <= 1) break;
-      *at_++ = one_line && (c == '\n' || c == '\r') ? ' ' : c;
-      --room_;
-      ++size_;
+  /// A line: what is no UTF-8 (paths are any bytes) becomes \\xNN.
+  void add(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t length = character_length(text);
+      if (length == 0) {
+        constexpr const char* digits = "0123456789abcdef";
+        const auto byte = static_cast<unsigned char>(text.front());
+        const char shown[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+        put({shown, sizeof shown});
+      } else {
+        put(text.front() == '\n' || text.front() == '\r' ? " " : text.substr(0, length));
+      }
+      text.remove_prefix(length == 0 ? 1 : length);
     }
   }
+  void end_line() { put("\n"); }
 
   void finish() {
-    if (room_ == 0) return;
-    if (room_ == 1) drop_cut_character();
-    *at_ = '\0';
+    if (room_ > 0) *at_ = '\0';
   }
 
  private:
-  void drop_cut_character() {
-    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
-    std::size_t tail = 0;
-    while (tail < size_ && tail < 3 && continues(at_[-1 - static_cast<std::ptrdiff_t>(tail)])) ++tail;
-    if (tail >= size_) return;
-    const auto lead = static_cast<unsigned char>(at_[-1 - static_cast<std::ptrdiff_t>(tail)]);
-    const std::size_t wanted = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
-    if (tail < wanted) at_ -= tail + 1;
+  /// Bytes of the character that the text begins with; 0 where they are none.
+  static std::size_t character_length(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text.front());
+    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    return length <= text.size() && is_utf8(text.substr(0, length)) ? length : 0;
+  }
+
+  /// All of it, or nothing more from here on.
+  void put(std::string_view text) {
+    if (is_full_ || text.size() + 1 > room_) {
+      is_full_ = true;
+      return;
+    }
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+    room_ -= text.size();
   }
 
   char* at_;
   std::size_t room_;
-  std::size_t size_ = 0;
+  bool is_full_ = false;
 };
+
+/// How much of `error` may be written. A struct that is all 0 is one of the first release's size, which no later one
+/// goes below.
+std::size_t room_of(const tare_error& error) {
+  if (error.struct_size == 0) return sizeof(tare_error);
+  return error.struct_size < sizeof(tare_error) ? static_cast<std::size_t>(error.struct_size) : sizeof(tare_error);
+}
 
 void write(tare_error* error, int32_t status, int32_t detail, std::string_view message,
            std::string_view hint) noexcept {
-  if (error == nullptr || error->struct_size < message_offset) return;
+  if (error == nullptr || room_of(*error) < message_offset) return;
   error->status = status;
   error->detail = detail;
-  const std::size_t size = error->struct_size < sizeof(tare_error) ? error->struct_size : sizeof(tare_error);
-  Message text(error->message, size - message_offset);
-  text.add(message, true);
-  if (!hint.empty()) text.add("\n", false);
-  text.add(hint, true);
+  Message text(error->message, room_of(*error) - message_offset);
+  text.add(message);
+  if (!hint.empty()) text.end_line();
+  text.add(hint);
   text.finish();
 }
 
@@ -89,10 +111,10 @@ int32_t report_current(tare_error* error) noexcept {
 }
 
 void report_success(tare_error* error) noexcept {
-  if (error == nullptr || error->struct_size < message_offset) return;
+  if (error == nullptr || room_of(*error) < message_offset) return;
   error->status = TARE_OK;
   error->detail = 0;
-  if (error->struct_size > message_offset) error->message[0] = '\0';
+  if (room_of(*error) > message_offset) error->message[0] = '\0';
 }
 
 }  // namespace tare::capi

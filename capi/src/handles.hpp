@@ -16,24 +16,49 @@
 #include "lib/scaler/scaler.hpp"
 #include "lib/state/named_state.hpp"
 
+namespace tare::capi {
+
+/// The first word of every handle: tells one of its kind from another's and from one that was destroyed, as far as
+/// memory that was given back still shows it.
+template <std::uint32_t kWord>
+class Tag {
+ public:
+  Tag() = default;
+  Tag(const Tag&) = delete;
+  Tag& operator=(const Tag&) = delete;
+  ~Tag() { word_ = 0; }
+
+  [[nodiscard]] bool is_intact() const { return word_ == kWord; }
+
+ private:
+  volatile std::uint32_t word_ = kWord;  // or its end would be left out, as nobody may look at it any more
+};
+
+}  // namespace tare::capi
+
 struct tare_scaler {
+  tare::capi::Tag<0x74617231> tag = {};
   std::unique_ptr<tare::LossScaler> scaler;
 };
 
 struct tare_grads {
+  tare::capi::Tag<0x74617232> tag = {};
   std::unique_ptr<tare::Grads> grads;
 };
 
 struct tare_fp8 {
+  tare::capi::Tag<0x74617233> tag = {};
   std::unique_ptr<tare::Fp8Scaler> slots;
 };
 
 struct tare_state {
+  tare::capi::Tag<0x74617234> tag = {};
   tare::ScalerState state;
   std::vector<tare::Finding> findings = {};  ///< of the file that it was read from
 };
 
 struct tare_states {
+  tare::capi::Tag<0x74617236> tag = {};
   std::vector<tare::NamedState> states;
   std::set<std::string> names;
 
@@ -48,13 +73,45 @@ struct tare_states {
 };
 
 struct tare_text {
+  tare::capi::Tag<0x74617235> tag = {};
   std::string text;
 };
 
 namespace tare::capi {
 
+template <class Handle>
+concept Tagged = requires(const Handle& handle) {
+  handle.tag.is_intact();
+};
+
+template <Tagged Handle>
+bool is_intact(const Handle* handle) {
+  return reinterpret_cast<std::uintptr_t>(handle) % alignof(Handle) == 0 && handle->tag.is_intact();
+}
+
+/// Throws `invalid_argument` for NULL, for a handle of another kind, and for one that was destroyed.
+template <Tagged Handle>
+void require(const Handle* handle, const char* name) {
+  if (handle == nullptr) throw Error(Status::invalid_argument, std::string(name) + " is NULL");
+  if (is_intact(handle)) return;
+  throw Error(Status::invalid_argument, std::string(name) + " is a handle of another kind, or one that was destroyed",
+              "Destroy a handle once, after its last use.");
+}
+
+template <Tagged Handle>
+Handle& live(Handle* handle, const char* name) {
+  require(handle, name);
+  return *handle;
+}
+
+/// What is no handle of that kind any more is left alone.
+template <Tagged Handle>
+void destroy(Handle* handle) {
+  if (handle != nullptr && is_intact(handle)) delete handle;
+}
+
 inline tare_text* new_text(std::string text) {
-  return new tare_text{std::move(text)};
+  return new tare_text{.text = std::move(text)};
 }
 
 /// The caller's descriptors as the kernels' own: the same 24 bytes. Throws `invalid_argument` for a null list with a

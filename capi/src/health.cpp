@@ -5,7 +5,7 @@
 
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
-#include "capi/src/journals.hpp"
+#include "capi/src/options.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/json.hpp"
@@ -28,17 +28,6 @@ std::vector<std::string> paths_of(const char* const* paths, uint64_t count) {
   return given;
 }
 
-/// An object of numbers within the options, which comes as its text.
-template <class Take>
-bool take_numbers(const StateValue& value, const std::string& key, const Take& take) {
-  const auto* object = std::get_if<OpaqueJson>(&value);
-  if (object == nullptr) return false;
-  for (const auto& [name, number] : members_of_json(object->text, "\"" + key + "\"")) {
-    take(name, number_of(number, name));
-  }
-  return true;
-}
-
 /// A number, or a list of them.
 std::vector<double> numbers_of(const StateValue& value, const std::string& key) {
   const auto* list = std::get_if<StateArray>(&value);
@@ -55,59 +44,43 @@ std::vector<double> numbers_of(const StateValue& value, const std::string& key) 
   return numbers;
 }
 
-bool take_thresholds(Thresholds& thresholds, const StateValue& value) {
-  return take_numbers(value, "thresholds", [&](const std::string& name, double number) {
-    set_threshold(thresholds, name + "=" + float_text(number));
-  });
+/// Where such numbers go.
+auto into_list(std::vector<double>& list, const char* key) {
+  return [&list, key](const StateValue& value) { list = numbers_of(value, key); };
+}
+
+/// Where an object of thresholds goes.
+auto into_thresholds(Thresholds& thresholds) {
+  return [&thresholds](const StateValue& value) {
+    for (const auto& [name, number] : members_of(value, "thresholds"))
+      set_threshold(thresholds, name + "=" + float_text(number_of(number, name)));
+  };
 }
 
 struct SimulateGiven {
-  SimulationRequest request;
-  TraceOptions reading;
-  std::string maxima;
-};
+  SimulationRequest request = {};
+  TraceOptions reading = {};
+  std::string maxima = {};
 
-bool take_list(SimulateGiven& given, const std::string& key, const StateValue& value) {
-  Sweep& sweep = given.request.sweep;
-  std::vector<double>* into = key == "window"       ? &sweep.windows
-                              : key == "hysteresis" ? &sweep.hysteresis
-                              : key == "floor"      ? &sweep.floors
-                              : key == "initial"    ? &sweep.initial_scales
-                                                    : nullptr;
-  if (into == nullptr) return false;
-  *into = numbers_of(value, key);
-  return true;
-}
-
-bool take_text(SimulateGiven& given, const std::string& key, const StateValue& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr) return false;
-  std::string* into = key == "policy"    ? &given.request.sweep.policy
-                      : key == "variant" ? &given.request.sweep.variant
-                      : key == "tag"     ? &given.reading.tag
-                      : key == "maxima"  ? &given.maxima
-                                         : nullptr;
-  if (into != nullptr) *into = *text;
-  return into != nullptr;
-}
-
-SimulateGiven parse_simulate(const char* options_json) {
-  SimulateGiven given;
-  for (const auto& [key, value] : options_of(options_json)) {
-    if (take_list(given, key, value) || take_text(given, key, value)) continue;
-    if (const auto* flag = std::get_if<bool>(&value); key == "explain" && flag != nullptr) {
-      given.request.wants_explanation = *flag;
-    } else if (key == "below") {
-      given.request.options.below = number_of(value, key);
-    } else if (key != "parameters" || !take_numbers(value, key, [&](const std::string& name, double number) {
-                 given.request.sweep.parameters.set(name, number);
-               })) {
-      refuse_key(
-          key, "Options: policy, variant, window, hysteresis, floor, initial, parameters, below, maxima, explain, tag");
-    }
+  OptionPlaces places() {
+    Sweep& sweep = request.sweep;
+    const auto take_parameters = [&sweep](const StateValue& value) {
+      for (const auto& [name, number] : members_of(value, "parameters"))
+        sweep.parameters.set(name, number_of(number, name));
+    };
+    return {{"policy", &sweep.policy},
+            {"variant", &sweep.variant},
+            {"window", into_list(sweep.windows, "window")},
+            {"hysteresis", into_list(sweep.hysteresis, "hysteresis")},
+            {"floor", into_list(sweep.floors, "floor")},
+            {"initial", into_list(sweep.initial_scales, "initial")},
+            {"parameters", take_parameters},
+            {"below", [this](const StateValue& value) { request.options.below = number_of(value, "below"); }},
+            {"maxima", &maxima},
+            {"explain", &request.wants_explanation},
+            {"tag", &reading.tag}};
   }
-  return given;
-}
+};
 
 }  // namespace
 
@@ -117,15 +90,11 @@ int32_t tare_health_doctor(tare_text** out, const char* const* paths, uint64_t p
     const std::vector<std::string> given = paths_of(paths, path_count);
     DoctorOptions options;
     Journals journals;
-    for (const auto& [key, value] : options_of(options_json)) {
-      if (key == "state_folder" && take_journal_option(journals, key, value)) continue;
-      if (const auto* text = std::get_if<std::string>(&value); key == "tag" && text != nullptr) {
-        options.trace.tag = *text;
-      } else if (key != "thresholds" || !take_thresholds(options.thresholds, value)) {
-        refuse_key(key, "Options: thresholds (an object of numbers), tag, state_folder");
-      }
-    }
-    const ScopeOf scope_of = scopes_of(key_for_reading(journals));
+    take_options(options_json, "the options",
+                 {{"thresholds", into_thresholds(options.thresholds)},
+                  {"tag", &options.trace.tag},
+                  {"state_folder", &journals.state_folder}});
+    const ScopeOf scope_of = journals.scopes_for_reading();
     options.open = [&](const std::string& path) { return open_settled(path, {}, scope_of).checkpoint; };
     return new_text(findings_json(diagnose(given, options)));
   });
@@ -137,13 +106,7 @@ int32_t tare_health_timeline(tare_text** out, const char* const* paths, uint64_t
     const std::vector<std::string> given = paths_of(paths, path_count);
     TraceOptions reading;
     Thresholds thresholds;
-    for (const auto& [key, value] : options_of(options_json)) {
-      if (const auto* text = std::get_if<std::string>(&value); key == "tag" && text != nullptr) {
-        reading.tag = *text;
-      } else if (key != "thresholds" || !take_thresholds(thresholds, value)) {
-        refuse_key(key, "Options: thresholds (an object of numbers), tag");
-      }
-    }
+    take_options(options_json, "the options", {{"thresholds", into_thresholds(thresholds)}, {"tag", &reading.tag}});
     return new_text(timeline_json(timeline_of(read_trace(given, reading), given, thresholds)));
   });
 }
@@ -151,7 +114,8 @@ int32_t tare_health_timeline(tare_text** out, const char* const* paths, uint64_t
 int32_t tare_health_simulate(tare_text** out, const char* const* paths, uint64_t path_count, const char* options_json,
                              tare_error* error) {
   return guard_making(out, error, [&] {
-    SimulateGiven given = parse_simulate(options_json);
+    SimulateGiven given;
+    take_options(options_json, "the options", given.places());
     given.request.targets = paths_of(paths, path_count);
     const Trace trace = read_trace(given.request.targets, given.reading);
     std::optional<Trace> maxima;

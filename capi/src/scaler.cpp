@@ -1,5 +1,6 @@
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
+#include "lib/scaler/live.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -18,12 +19,36 @@ rule::LayerStatistics statistics_of(const tare_layer& layer) {
           layer.prev_scale};
 }
 
+int32_t dtype_of(rule::ValueType type) {
+  switch (type) {
+    case rule::ValueType::kReal32:
+      return TARE_F32;
+    case rule::ValueType::kReal64:
+      return TARE_F64;
+    case rule::ValueType::kInteger32:
+      return TARE_I32;
+    case rule::ValueType::kInteger64:
+      return TARE_I64;
+    default:
+      return TARE_BOOL;
+  }
+}
+
+int32_t set_value(tare_scaler* scaler, const char* key, const StateValue& value, tare_stream stream,
+                  tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    require(key, "key");
+    put_live_value(*scaler->scaler, key, value, stream);
+  });
+}
+
 }  // namespace
 
 int32_t tare_scaler_create(tare_scaler** out, const char* config_json, tare_error* error) {
   return guard_making(out, error, [&] {
     require(config_json, "config_json");
-    return new tare_scaler{make_scaler(parse_config(config_json))};
+    return new tare_scaler{.scaler = make_scaler(parse_config(config_json))};
   });
 }
 
@@ -31,12 +56,12 @@ int32_t tare_scaler_create_from_state(tare_scaler** out, const tare_state* state
                                       tare_error* error) {
   return guard_making(out, error, [&] {
     require(state, "state");
-    return new tare_scaler{make_scaler(parse_config(config_json, state->state))};
+    return new tare_scaler{.scaler = make_scaler(parse_config(config_json, state->state))};
   });
 }
 
 void tare_scaler_destroy(tare_scaler* scaler) {
-  delete scaler;
+  destroy(scaler);
 }
 
 int32_t tare_policies(tare_text** out, tare_error* error) {
@@ -103,6 +128,75 @@ int32_t tare_scaler_set_scale(tare_scaler* scaler, double scale, tare_stream str
   });
 }
 
+int32_t tare_scaler_update_outcome(tare_outcome* out, tare_scaler* scaler, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(out, "out");
+    require(scaler, "scaler");
+    if (out->struct_size < sizeof(tare_outcome)) {
+      throw Error(Status::invalid_argument, "out: struct_size is " + std::to_string(out->struct_size),
+                  "Set it to sizeof(tare_outcome).");
+    }
+    UpdateOutcome outcome;
+    const auto tell = [&] {
+      *out = {out->struct_size,
+              outcome.old_scale,
+              outcome.new_scale,
+              outcome.found_inf,
+              outcome.skipped,
+              outcome.new_scale > outcome.old_scale,
+              outcome.new_scale < outcome.old_scale};
+    };
+    try {
+      update(*scaler->scaler, outcome, stream);
+    } catch (const Error& failure) {
+      if (failure.status == Status::rule_raised) tell();
+      throw;
+    }
+    tell();
+  });
+}
+
+int32_t tare_scaler_field(void** out, int32_t* dtype, const tare_scaler* scaler, const char* key, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(dtype, "dtype");
+    require(scaler, "scaler");
+    require(key, "key");
+    const LiveField field = live_field(*scaler->scaler, key);
+    *dtype = dtype_of(field.type);
+    return field.data;
+  });
+}
+
+int32_t tare_scaler_number(double* out, const tare_scaler* scaler, const char* key, tare_stream stream,
+                           tare_error* error) {
+  return guard(error, [&] {
+    require(out, "out");
+    require(scaler, "scaler");
+    require(key, "key");
+    *out = number_of(live_value(*scaler->scaler, key, stream), key);
+  });
+}
+
+int32_t tare_scaler_integer(int64_t* out, const tare_scaler* scaler, const char* key, tare_stream stream,
+                            tare_error* error) {
+  return guard(error, [&] {
+    require(out, "out");
+    require(scaler, "scaler");
+    require(key, "key");
+    *out = integer_of(live_value(*scaler->scaler, key, stream), key);
+  });
+}
+
+int32_t tare_scaler_set_number(tare_scaler* scaler, const char* key, double value, tare_stream stream,
+                               tare_error* error) {
+  return set_value(scaler, key, value, stream, error);
+}
+
+int32_t tare_scaler_set_integer(tare_scaler* scaler, const char* key, int64_t value, tare_stream stream,
+                                tare_error* error) {
+  return set_value(scaler, key, value, stream, error);
+}
+
 int32_t tare_scaler_accumulators(void** out, uint64_t* bytes, const tare_scaler* scaler, tare_error* error) {
   return guard_making(out, error, [&] {
     require(bytes, "bytes");
@@ -130,7 +224,7 @@ int32_t tare_scaler_statistics(tare_text** out, const tare_scaler* scaler, tare_
 int32_t tare_scaler_save(tare_state** out, const tare_scaler* scaler, tare_stream stream, tare_error* error) {
   return guard_making(out, error, [&] {
     require(scaler, "scaler");
-    return new tare_state{scaler->scaler->save(stream)};
+    return new tare_state{.state = scaler->scaler->save(stream)};
   });
 }
 

@@ -43,19 +43,22 @@ int32_t set_value(tare_state* state, const char* key, tare_error* error, const a
   });
 }
 
-std::vector<double> numbers_of(const StateValue& value, const char* key) {
+const StateArray& array_at(const StateValue& value, const char* key) {
   const auto* array = std::get_if<StateArray>(&value);
-  if (array == nullptr) {
-    throw Error(Status::mismatch,
-                std::string(key) + " is " + std::string(words_for(kind_of(value))) + ", an array is meant");
-  }
+  if (array != nullptr) return *array;
+  throw Error(Status::mismatch,
+              std::string(key) + " is " + std::string(words_for(kind_of(value))) + ", an array is meant");
+}
+
+std::vector<double> numbers_of(const StateValue& value, const char* key) {
+  const StateArray& array = array_at(value, key);
   std::vector<double> numbers;
-  numbers.reserve(array->size());
+  numbers.reserve(array.size());
   std::visit(
       [&](const auto& list) {
         for (const auto& item : list) numbers.push_back(number_of(StateValue(static_cast<StateValue>(item)), key));
       },
-      array->values);
+      array.values);
   return numbers;
 }
 
@@ -64,6 +67,10 @@ ConversionTarget target_of(std::string_view policy) {
   const std::size_t space = policy.find(' ');
   if (space == policy.npos) return {std::string(policy), {}, {}};
   return {std::string(policy.substr(0, space)), std::string(policy.substr(space + 1)), {}};
+}
+
+tare_state* new_state(LoadedState loaded) {
+  return new tare_state{.state = std::move(loaded.state), .findings = std::move(loaded.findings)};
 }
 
 std::vector<double> given(const double* values, uint64_t count) {
@@ -76,8 +83,7 @@ std::vector<double> given(const double* values, uint64_t count) {
 int32_t tare_state_read(tare_state** out, const char* path, tare_error* error) {
   return guard_making(out, error, [&] {
     require(path, "path");
-    LoadedState loaded = read_state_file(path);
-    return new tare_state{std::move(loaded.state), std::move(loaded.findings)};
+    return new_state(read_state_file(path));
   });
 }
 
@@ -99,7 +105,7 @@ int32_t tare_state_write(const tare_state* state, const char* path, const char* 
 int32_t tare_state_from_json(tare_state** out, const char* text, uint64_t size, tare_error* error) {
   return guard_making(out, error, [&] {
     require(text, "text");
-    return new tare_state{state_from_json({text, static_cast<std::size_t>(size)}, "the state")};
+    return new tare_state{.state = state_from_json({text, static_cast<std::size_t>(size)}, "the state")};
   });
 }
 
@@ -146,6 +152,22 @@ int32_t tare_state_array(double* out, uint64_t* count, const tare_state* state, 
   });
 }
 
+int32_t tare_state_shape(uint64_t* out, uint64_t* rank, const tare_state* state, const char* key, tare_error* error) {
+  return guard(error, [&] {
+    require(rank, "rank");
+    const StateValue value = value_at(state, key);
+    const std::vector<uint64_t> shape = array_at(value, key).shape;
+    const uint64_t room = *rank;
+    *rank = shape.size();
+    if (out == nullptr) return;
+    if (room < shape.size()) {
+      throw Error(Status::invalid_argument, std::string(key) + " has " + std::to_string(shape.size()) +
+                                                " dimensions, there is room for " + std::to_string(room));
+    }
+    std::ranges::copy(shape, out);
+  });
+}
+
 int32_t tare_state_count(uint64_t* out, const tare_state* state, tare_error* error) {
   return guard(error, [&] {
     require(out, "out");
@@ -186,6 +208,43 @@ int32_t tare_state_set_array(tare_state* state, const char* key, const double* v
   return set_value(state, key, error, [&] { return StateValue(StateArray{{count}, given(values, count)}); });
 }
 
+int32_t tare_state_remove(tare_state* state, const char* key, tare_error* error) {
+  return guard(error, [&] {
+    require(state, "state");
+    require(key, "key");
+    const StateValue* meant = &get(state->state, key);
+    for (StateSection* section :
+         {&state->state.params, &state->state.fields, &state->state.statistics, &state->state.other}) {
+      const auto entry = std::ranges::find(*section, meant, [](const auto& one) { return &one.value; });
+      if (entry == section->end()) continue;
+      section->erase(std::string(entry->name));
+      return;
+    }
+  });
+}
+
+int32_t tare_state_clone(tare_state** out, const tare_state* state, tare_error* error) {
+  return guard_making(out, error, [&] { return new_state({live(state, "state").state, state->findings}); });
+}
+
+int32_t tare_state_to_bytes(tare_text** out, const tare_state* state, const char* format, const char* options_json,
+                            tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(state, "state");
+    require(format, "format");
+    const Bytes bytes = state_file_bytes(state->state, format, parse_state_file_options(options_json));
+    return new_text(std::string(as_text(bytes)));
+  });
+}
+
+int32_t tare_state_from_bytes(tare_state** out, const void* data, uint64_t size, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(data, "data");
+    const ByteView bytes(static_cast<const std::byte*>(data), static_cast<std::size_t>(size));
+    return new_state(state_from_bytes(bytes, "the state"));
+  });
+}
+
 int32_t tare_state_convert(tare_state** out, const tare_state* state, const char* policy, tare_text** report,
                            tare_error* error) {
   if (report != nullptr) *report = nullptr;
@@ -194,12 +253,12 @@ int32_t tare_state_convert(tare_state** out, const tare_state* state, const char
     require(policy, "policy");
     Conversion conversion = convert(state->state, target_of(policy));
     std::unique_ptr<tare_text> text(report == nullptr ? nullptr : new_text(conversion_json(conversion)));
-    auto* made = new tare_state{std::move(conversion.state)};
+    auto* made = new tare_state{.state = std::move(conversion.state)};
     if (report != nullptr) *report = text.release();
     return made;
   });
 }
 
 void tare_state_destroy(tare_state* state) {
-  delete state;
+  destroy(state);
 }

@@ -70,7 +70,7 @@ int32_t tare_states_name(tare_text** out, const tare_states* states, uint64_t in
 int32_t tare_states_get(tare_state** out, const tare_states* states, const char* name, tare_error* error) {
   return guard_making(out, error, [&] {
     require(states, "states");
-    return new tare_state{named(states->states, name).state};
+    return new tare_state{.state = named(states->states, name).state};
   });
 }
 
@@ -84,5 +84,5 @@ int32_t tare_states_add(tare_states* states, const char* name, const tare_state*
 }
 
 void tare_states_destroy(tare_states* states) {
-  delete states;
+  destroy(states);
 }

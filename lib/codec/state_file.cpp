@@ -38,16 +38,26 @@ bool begins_as_json(std::string_view text) {
   return at != std::string_view::npos && text[at] == '{';
 }
 
+void require_size(std::uint64_t size, const std::string& name) {
+  if (size <= limits::max_state_bytes) return;
+  throw Error(Status::corrupt, name + ": " + std::to_string(size) + " bytes are too many for a scaler's state");
+}
+
 std::shared_ptr<const Source> open_state(const std::string& path) {
   auto file = std::make_shared<FileSource>(path);
-  if (file->size() <= limits::max_state_bytes) return file;
-  throw Error(Status::corrupt, path + ": " + std::to_string(file->size()) + " bytes are too many for a scaler's state");
+  require_size(file->size(), path);
+  return file;
 }
 
 std::string require_json(const Source& file) {
   const Bytes bytes = file.read({0, file.size()});
   if (begins_as_json(as_text(bytes))) return std::string(as_text(bytes));
   throw Error(Status::corrupt, file.name() + ": neither JSON nor HDF5", "For a checkpoint, use tare_checkpoint_state.");
+}
+
+LoadedState state_in(const std::shared_ptr<const Source>& file) {
+  if (has_hdf5_behind(*file)) return state_from_hdf5(file);
+  return {state_from_json(require_json(*file), file->name())};
 }
 
 }  // namespace
@@ -73,9 +83,12 @@ bool is_hdf5_name(std::string_view path) {
 }
 
 LoadedState read_state_file(const std::string& path) {
-  const auto file = open_state(path);
-  if (has_hdf5_behind(*file)) return state_from_hdf5(file);
-  return {state_from_json(require_json(*file), path)};
+  return state_in(open_state(path));
+}
+
+LoadedState state_from_bytes(ByteView bytes, const std::string& name) {
+  require_size(bytes.size(), name);
+  return state_in(std::make_shared<MemorySource>(name, Bytes(bytes.begin(), bytes.end())));
 }
 
 LoadedState read_fp8_state_file(const std::string& path) {
@@ -110,17 +123,23 @@ void write_state_files(std::span<const NamedState> states, const std::string& pa
               "Name it .json, or choose one with --at.");
 }
 
-void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options) {
-  if (path.ends_with(".json")) {
+Bytes state_file_bytes(const ScalerState& state, std::string_view name, const StateFileOptions& options) {
+  const std::string path(name);
+  if (name.ends_with(".json")) {
     if (options.compression) refuse_option(path, "compression", "HDF5", "name the file .h5 or .hdf5");
     const std::string text = state_to_json(state, options.shape.value_or(JsonShape::tare));
-    write_whole_file(path, as_bytes(text));
-  } else if (is_hdf5_name(path)) {
-    if (options.shape) refuse_option(path, "shape", "JSON", "name the file .json");
-    write_whole_file(path, state_to_hdf5(state, options.compression.value_or(Compression::gzip)));
-  } else {
-    throw Error(Status::invalid_argument, path + ": the ending tells no format", "Name it .json, .h5 or .hdf5.");
+    const ByteView bytes = as_bytes(text);
+    return {bytes.begin(), bytes.end()};
   }
+  if (is_hdf5_name(name)) {
+    if (options.shape) refuse_option(path, "shape", "JSON", "name the file .json");
+    return state_to_hdf5(state, options.compression.value_or(Compression::gzip));
+  }
+  throw Error(Status::invalid_argument, path + ": the ending tells no format", "Name it .json, .h5 or .hdf5.");
+}
+
+void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options) {
+  write_whole_file(path, state_file_bytes(state, path, options));
 }
 
 }  // namespace tare

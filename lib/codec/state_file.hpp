@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/bytes.hpp"
+
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/state/named_state.hpp"
@@ -24,6 +26,12 @@ StateFileOptions parse_state_file_options(const char* text);
 
 /// Does the name say that a state in it is HDF5: .h5, .hdf5?
 bool is_hdf5_name(std::string_view path);
+
+/// What write_state_file puts into a file of that format: ".json", ".h5" or ".hdf5"; `name` is for messages. Throws
+/// `invalid_argument` for another one, and for an option of the other format.
+Bytes state_file_bytes(const ScalerState& state, std::string_view name, const StateFileOptions& options);
+/// Either kind, by content. Throws `corrupt`, `unsupported` or `mismatch`.
+LoadedState state_from_bytes(ByteView bytes, const std::string& name);
 
 /// Reads either kind, by content. Throws `io`, `corrupt`, `unsupported` or `mismatch`.
 LoadedState read_state_file(const std::string& path);

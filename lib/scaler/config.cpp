@@ -151,6 +151,9 @@ ScalerConfig parse_config(const char* json) {
   as_configuration(spec, [&] { Parser(config, spec, parsed).parse(); });
   rule::prepare(parsed.start.policy);
   parsed.start.state = rule::bounded(parsed.start.policy, rule::initial_state(parsed.start.policy));
+  if (rule::scale_of(parsed.start.policy.id, parsed.start.state) == 0) {
+    refuse_config("the initial scale becomes 0 where it is kept", "float32 reaches down to 1.4e-45.");
+  }
   return parsed;
 }
 
@@ -159,7 +162,9 @@ ScalerConfig parse_config(const char* json, const ScalerState& state) {
   const StateSection given = has_config ? members_of_json(json, "the configuration") : StateSection();
   const StateSection config = without_megatron_arguments(given, state.policy);
   ScalerConfig parsed;
-  parsed.start = start_from(in_variant_of(config, state));
+  const ScalerState meant = in_variant_of(config, state);
+  require_known_names(meant);
+  parsed.start = start_from(meant);
   const rule::PolicySpec& spec = rule::spec_of(parsed.start.policy.id);
   parsed.cuda_device = cuda_device_in_config(config);
   as_configuration(spec, [&] { Parser(config, spec, parsed).go_on(); });

@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/scaler/lists.hpp"
+#include "lib/scaler/live.hpp"
 #include "lib/scaler/statistics.hpp"
 
 namespace tare {
@@ -71,6 +72,7 @@ void CpuScaler::update(kernels::Stream) {
 }
 
 void CpuScaler::set_scale(double scale, kernels::Stream) {
+  require_settable(core_.running.policy, scale);
   const rule::Raised raised = kernels::put_scale(core_, scale);
   if (raised != rule::Raised::kNothing) raise(core_.running.policy, raised);
 }

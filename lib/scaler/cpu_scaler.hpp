@@ -12,6 +12,9 @@ class CpuScaler final : public LossScaler {
  public:
   explicit CpuScaler(const ScalerConfig& config);
 
+  [[nodiscard]] rule::PolicyId policy() const override { return core_.running.policy.id; }
+  [[nodiscard]] kernels::ScalerCore& memory() override { return core_; }
+  [[nodiscard]] kernels::ScalerCore snapshot(kernels::Stream) const override { return core_; }
   [[nodiscard]] double scale(kernels::Stream stream) const override;
   [[nodiscard]] const void* pointer(Shown which) const override { return pointer_to(core_.shown, which); }
   [[nodiscard]] Accumulators accumulators() const override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/scaler/lists.hpp"
+#include "lib/scaler/live.hpp"
 #include "lib/scaler/statistics.hpp"
 
 namespace tare {
@@ -130,9 +131,7 @@ void CudaScaler::update(kernels::Stream stream) {
 }
 
 void CudaScaler::set_scale(double scale, kernels::Stream stream) {
-  // Whether a policy can hold a scale does not depend on its state: it can be told at once.
-  const auto outcome = rule::with_scale(policy_, rule::initial_state(policy_), scale);
-  if (outcome.raised != rule::Raised::kNothing) raise(policy_, outcome.raised);
+  require_settable(policy_, scale);  // does not depend on the state: it can be told at once
   tare_cuda_command put{};
   put.what = TARE_CUDA_PUT_SCALE;
   put.scale = scale;

@@ -22,6 +22,9 @@ class CudaScaler final : public LossScaler {
   /// Throws `unsupported` in a build without CUDA, `backend` where there is no such device.
   explicit CudaScaler(const ScalerConfig& config);
 
+  [[nodiscard]] rule::PolicyId policy() const override { return policy_.id; }
+  [[nodiscard]] kernels::ScalerCore& memory() override { return *core(); }
+  [[nodiscard]] kernels::ScalerCore snapshot(kernels::Stream stream) const override { return read(stream); }
   [[nodiscard]] double scale(kernels::Stream stream) const override;
   [[nodiscard]] const void* pointer(Shown which) const override;
   [[nodiscard]] Accumulators accumulators() const override;

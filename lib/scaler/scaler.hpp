@@ -77,6 +77,11 @@ class LossScaler {
  public:
   virtual ~LossScaler() = default;
 
+  [[nodiscard]] virtual rule::PolicyId policy() const = 0;
+  /// All that it is, where it computes: perhaps memory of a device.
+  [[nodiscard]] virtual kernels::ScalerCore& memory() = 0;
+  /// A copy of that. Waits.
+  [[nodiscard]] virtual kernels::ScalerCore snapshot(kernels::Stream stream) const = 0;
   /// Waits.
   [[nodiscard]] virtual double scale(kernels::Stream stream) const = 0;
   /// Stable for the scaler's life.

@@ -1,9 +1,11 @@
 #include "lib/state/policy_state.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/base/nearest.hpp"
 #include "lib/state/policy_value.hpp"
 #include "lib/state/role.hpp"
 #include "lib/state/window_level.hpp"
@@ -114,6 +116,21 @@ RunningState fresh(const rule::PolicySpec& spec, const ScalerState& state, Misfi
   return running;
 }
 
+/// Files keep what their own rule makes no use of, under names of their own: only what is nearly one of the rule's is a
+/// fault. Every word of some rule is right, and what begins with an underscore is an attribute of somebody's object.
+bool is_misspelt(std::string_view name, const rule::PolicySpec& spec) {
+  const auto has_name = [&](const rule::PolicySpec& one) {
+    return rule::find_field(one, name) != nullptr || rule::find_parameter(one, name) != nullptr;
+  };
+  if (name.starts_with('_') || parse_role(name).has_value() || std::ranges::any_of(rule::policies(), has_name))
+    return false;
+  std::vector<std::string> names;
+  for (const rule::FieldSpec& field : spec.fields) {
+    for (const std::string_view known : {field.name, field.stored, field.role}) names.emplace_back(known);
+  }
+  return !nearest(name, names).empty();
+}
+
 const rule::PolicySpec& known_policy(const ScalerState& state) {
   if (const rule::PolicySpec* spec = policy_of(state)) return *spec;
   throw Error(Status::unsupported, "policy \"" + state.policy + "\" is not one that this tare runs",
@@ -158,6 +175,24 @@ RunningState start_from(const ScalerState& given) {
   if (!wrong.empty())
     throw Error(Status::mismatch, "the state of policy \"" + state.policy + "\" does not fit: " + wrong);
   return running;
+}
+
+void require_known_names(const ScalerState& given) {
+  ScalerState state = given;
+  normalise(state);
+  const rule::PolicySpec* spec = policy_of(state);
+  if (spec == nullptr) return;
+  Misfits misfits;
+  fresh(*spec, state, misfits);
+  for (const auto& [name, value] : state.fields) {
+    if (is_misspelt(name, *spec)) misfits.extra.push_back("fields." + name);
+  }
+  misfits.bad.clear();
+  if (misfits.extra.empty()) return;
+  std::string known;
+  for (const rule::FieldSpec& field : spec->fields) known += (known.empty() ? "" : ", ") + std::string(field.name);
+  throw Error(Status::mismatch, "the state of policy \"" + full_name(*spec) + "\" does not fit: " + misfits.text(),
+              "Its fields: " + known + "; its parameters: " + parameter_names(*spec));
 }
 
 ScalerState completed(const ScalerState& given) {

@@ -16,6 +16,11 @@ ScalerState to_state(const RunningState& running);
 /// cannot hold, `unsupported` for a policy that this tare does not know.
 RunningState start_from(const ScalerState& given);
 
+/// Throws `mismatch` and lists the fields whose names are nearly the policy's, and the parameters that it does not
+/// know: they would be dropped. Fields by other names are a file's own. Nothing for a policy that this tare does not
+/// know.
+void require_known_names(const ScalerState& given);
+
 /// The state with every field that its policy has: what it does not name is as in a fresh scaler of its parameters,
 /// which is how a framework resumes what its file does not hold. Throws `unsupported` for a policy that this tare does
 /// not know.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "lib/base/error.hpp"
 #include "lib/transaction/apply.hpp"
 #include "lib/transaction/run_journal.hpp"
@@ -21,6 +23,7 @@ FoundRecord last_applied(const Scope& scope, const UndoOptions& options) {
     has_untrusted = true;
   }
   const std::string what = options.id.empty() ? "nothing" : "no edit " + options.id;
+  if (records.empty() && !status_of(scope.files(), scope.name())) throw_io(scope.name(), ENOENT);
   if (!has_untrusted)
     throw Error(Status::refused, scope.name() + ": " + what + " to undo", "`tare history` shows what was edited");
   throw Error(Status::refused, scope.name() + ": " + what + " to undo that is sealed with your key",

@@ -38,6 +38,7 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
   int64_t integer = 0;
   int32_t kind = 0;
   const tare_layer layer{sizeof(tare_layer), 16, 1, 0, 1, 0, 1, 1, 0};
+  tare_outcome outcome{sizeof(tare_outcome), 0, 0, 0, 0, 0, 0};
   const int32_t statuses[] = {tare_scaler_create(nullptr, "{}", &error),
                               tare_scaler_create(&other, nullptr, &error),
                               tare_scaler_create_from_state(&other, nullptr, nullptr, &error),
@@ -112,6 +113,37 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
                               tare_checkpoint_state(&made, nullptr, nullptr, &error),
                               tare_checkpoint_state(nullptr, "x", nullptr, &error),
                               tare_checkpoint_state_as(&made, nullptr, nullptr, &error),
+                              tare_scaler_update_outcome(nullptr, scaler, nullptr, &error),
+                              tare_scaler_update_outcome(&outcome, nullptr, nullptr, &error),
+                              tare_scaler_field(nullptr, &kind, scaler, "scale", &error),
+                              tare_scaler_field(&accumulators, nullptr, scaler, "scale", &error),
+                              tare_scaler_field(&accumulators, &kind, nullptr, "scale", &error),
+                              tare_scaler_field(&accumulators, &kind, scaler, nullptr, &error),
+                              tare_scaler_number(nullptr, scaler, "scale", nullptr, &error),
+                              tare_scaler_number(&number, nullptr, "scale", nullptr, &error),
+                              tare_scaler_integer(&integer, scaler, nullptr, nullptr, &error),
+                              tare_scaler_set_number(nullptr, "scale", 1, nullptr, &error),
+                              tare_scaler_set_integer(scaler, nullptr, 1, nullptr, &error),
+                              tare_state_to_bytes(&text, nullptr, ".json", nullptr, &error),
+                              tare_state_to_bytes(&text, state, nullptr, nullptr, &error),
+                              tare_state_to_bytes(nullptr, state, ".json", nullptr, &error),
+                              tare_state_from_bytes(&made, nullptr, 2, &error),
+                              tare_state_from_bytes(nullptr, "{}", 2, &error),
+                              tare_state_clone(&made, nullptr, &error),
+                              tare_state_clone(nullptr, state, &error),
+                              tare_state_shape(nullptr, nullptr, state, "scale", &error),
+                              tare_state_shape(nullptr, &bytes, nullptr, "scale", &error),
+                              tare_state_remove(nullptr, "scale", &error),
+                              tare_state_remove(state, nullptr, &error),
+                              tare_checkpoint_fp8(&text, nullptr, nullptr, "{}", &error),
+                              tare_checkpoint_fp8(&text, "x", nullptr, nullptr, &error),
+                              tare_checkpoint_history(&text, nullptr, nullptr, &error),
+                              tare_checkpoint_diff(&text, nullptr, "x", nullptr, &error),
+                              tare_checkpoint_diff(&text, "x", nullptr, nullptr, &error),
+                              tare_checkpoint_migrate(&text, nullptr, "{}", &error),
+                              tare_checkpoint_migrate(&text, "x", nullptr, &error),
+                              tare_checkpoint_write(&text, nullptr, "x", nullptr, &error),
+                              tare_checkpoint_write(&text, state, nullptr, nullptr, &error),
                               tare_checkpoint_state_as(nullptr, "x", nullptr, &error)};
   for (const int32_t status : statuses) CHECK(status == TARE_E_INVALID_ARGUMENT);
   CHECK(text == nullptr);
@@ -176,7 +208,7 @@ TEST_CASE("an error is written up to its struct_size and no further") {
     tare_error error;
     unsigned char guard[8];
   } box;
-  for (const uint64_t size : {0, 8, 15, 16, 17, 20, 64, 1040, 4096}) {
+  for (const uint64_t size : {8, 15, 16, 17, 20, 64, 1040, 4096}) {
     std::memset(&box, 0x7e, sizeof box);
     box.error.struct_size = size;
     CHECK(tare_scaler_create(&scaler, R"({"policy":"grün"})", &box.error) == TARE_E_INVALID_ARGUMENT);
@@ -186,6 +218,32 @@ TEST_CASE("an error is written up to its struct_size and no further") {
     }
     if (size > 16) CHECK(std::memchr(box.error.message, 0, size - 16) != nullptr);
   }
+}
+
+TEST_CASE("an error that is all 0 takes a whole message") {
+  tare_error error = {};
+  tare_scaler* scaler = nullptr;
+  CHECK(tare_scaler_create(&scaler, R"({"policy":"none"})", &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(error.status == TARE_E_INVALID_ARGUMENT);
+  CHECK(std::string(error.message).find("\"none\"") != std::string::npos);
+}
+
+TEST_CASE("bytes of a path that are no UTF-8 are shown as what they are") {
+  tare_error error = TARE_ERROR_INIT;
+  tare_text* text = nullptr;
+  CHECK(tare_checkpoint_inspect(&text, "/no\xff\xc3(\xe2\x82.pt\xf0", nullptr, &error) == TARE_E_IO);
+  CHECK(std::string(error.message).find("/no\\xff\\xc3(\\xe2\\x82.pt\\xf0: ") == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "a handle of another kind and a destroyed one get a status") {
+  double scale = 0;
+  tare_text* text = nullptr;
+  CHECK(tare_scaler_scale(&scale, reinterpret_cast<tare_scaler*>(state), nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(std::string(error.message).find("scaler is a handle of another kind") == 0);
+  CHECK(tare_state_to_json(&text, reinterpret_cast<tare_state*>(scaler), &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_text_size(reinterpret_cast<tare_text*>(scaler)) == 0);
+  tare_state_destroy(reinterpret_cast<tare_state*>(scaler));  // leaves it alone
+  CHECK(tare_scaler_scale(&scale, scaler, nullptr, &error) == TARE_OK);
 }
 
 TEST_CASE("a message is one line, then a hint, in whole characters") {

@@ -80,4 +80,9 @@ done
 "$cache/resumes/bin/python" $here/resumes.py 2>"$cache/resumes.log" || { cat "$cache/resumes.log" >&2; status=1; }
 # The GradScaler of capi/examples beside torch's own.
 "$cache/new/bin/python" tests/bindings/torch_scaler.py build/release/lib/libtare.so "$PWD" cpu 2000 || status=1
+# That of the Python package, and its other tests where there are NumPy and torch.
+"$cache/new/bin/python" tests/bindings/torch_scaler.py build/release/lib/libtare.so "$PWD" cpu 2000 package || status=1
+PYTHONPATH=$PWD/capi/python LD_LIBRARY_PATH=$PWD/build/release/lib TARE=$PWD/build/release/tools/tare \
+  TARE_CORPUS=$PWD/build/release/tests/data/corpus TARE_HEADER=$PWD/capi/include/tare/tare.h \
+  "$cache/new/bin/python" -B -m unittest discover -s tests/python -p '*_test.py' || status=1
 exit $status

@@ -22,7 +22,8 @@
  *         those that read and write many checkpoint files at once end before the call does. In a forked child a handle
  *         may only be destroyed.
  *
- *   [P5]  Bad arguments get a status: NULL pointers, unknown dtypes, counts that overflow, misaligned data. A failed
+ *   [P5]  Bad arguments get a status: NULL pointers, unknown dtypes, counts that overflow, misaligned data, handles of
+ *         another kind, and destroyed ones as long as their memory was not given out again. A failed
  *         call leaves its handle as it was, and *out, where there is one, NULL. (TARE_E_RULE is no failed call: the
  *         scaler is what the framework's object would be after raising.)
  *
@@ -96,9 +97,10 @@ enum {
   TARE_E_INTERNAL = 90
 };
 
-/* Yours, also on the stack; may be NULL wherever it is taken. Set struct_size; at most that many bytes are written.
- * After a call `status` is what the call returned; `message` is one line of UTF-8 that names the place and the value,
- * then, where there is one, a newline and a hint. Empty after a success. */
+/* Yours, also on the stack; may be NULL wherever it is taken. Set struct_size; at most that many bytes are written. One
+ * that is all 0 counts as one of this struct's size. After a call `status` is what the call returned; `message` is one
+ * line of UTF-8 that names the place and the value (bytes of a path that are no UTF-8 as \xNN), then, where there is
+ * one, a newline and a hint. Empty after a success. */
 typedef struct tare_error {
   uint64_t struct_size;
   int32_t status;
@@ -118,6 +120,8 @@ TARE_API const char* tare_status_name(int32_t status);
 /* ---- tensors and streams --------------------------------------------------------------------------------- */
 
 enum { TARE_F32 = 1, TARE_F64 = 2, TARE_F16 = 3, TARE_BF16 = 4, TARE_F8E4M3FN = 5, TARE_F8E5M2 = 6 };
+/* What fields of a scaler are kept in besides; no tensor is. TARE_BOOL is one byte, 0 or 1. */
+enum { TARE_I32 = 16, TARE_I64 = 17, TARE_BOOL = 18 };
 
 /* A contiguous array where the scaler computes: host memory for a CPU scaler, device memory for a CUDA scaler. Frozen
  * at 24 bytes. */
@@ -175,7 +179,8 @@ TARE_API int32_t tare_scaler_create(tare_scaler** out, const char* config_json, 
 
 /* Makes a scaler that goes on where `state` stands; what the state does not name starts as the framework starts it.
  * `config_json` may be NULL; its parameters go before the state's, and so does its variant, of those that keep the same
- * fields (DeepSpeed's "fused" and "unfused"). *out is owned, the state is copied. */
+ * fields (DeepSpeed's "fused" and "unfused"). TARE_E_MISMATCH lists fields whose names are misspelt and parameters
+ * that the policy does not know. *out is owned, the state is copied. */
 TARE_API int32_t tare_scaler_create_from_state(tare_scaler** out, const tare_state* state, const char* config_json,
                                                tare_error* error);
 
@@ -237,7 +242,43 @@ TARE_API int32_t tare_scaler_report_layer(tare_scaler* scaler, const tare_layer*
  * when nothing was unscaled, observed or reported since the last update. */
 TARE_API int32_t tare_scaler_update(tare_scaler* scaler, tare_stream stream, tare_error* error);
 
-/* torch's update(new_scale): counters are kept. TARE_E_RULE: a scale that the policy cannot hold; nothing changes. */
+/* What an update did. */
+typedef struct tare_outcome {
+  uint64_t struct_size; /* sizeof(tare_outcome) */
+  double old_scale;
+  double new_scale;
+  int32_t found_inf;  /* 1: something was infinite or nan, or was reported to be */
+  int32_t skipped;    /* 1: the optimizer's step is to be skipped */
+  int32_t grew;       /* 1: the scale is greater than before */
+  int32_t backed_off; /* 1: it is smaller */
+} tare_outcome;
+
+/* tare_scaler_update, and what it did, also where that is TARE_E_RULE. Waits. */
+TARE_API int32_t tare_scaler_update_outcome(tare_outcome* out, tare_scaler* scaler, tare_stream stream,
+                                            tare_error* error);
+
+/* Memory of a field, by native name or role, where the scaler computes: what is written there the next update goes by.
+ * "inverse_scale" is what unscaling multiplies by; it follows the scale at each update, set_scale and load, so that
+ * whoever writes a scale writes it, too. *dtype: TARE_F32, TARE_F64, TARE_I32, TARE_I64 or TARE_BOOL. Borrowed until
+ * destroy, and stable until then. TARE_E_NOT_FOUND names the fields; TARE_E_UNSUPPORTED: one that is kept as a number
+ * of Python's. */
+TARE_API int32_t tare_scaler_field(void** out, int32_t* dtype, const tare_scaler* scaler, const char* key,
+                                   tare_error* error);
+
+/* A field, parameter or counter of a scaler that runs, by any key of a state ("growth_interval", "scale",
+ * "statistics.skipped"). Wait. Setting keeps found-inf of the step that is under way; its statistics start anew.
+ * TARE_E_NOT_FOUND names what there is, TARE_E_MISMATCH: the policy cannot hold it. */
+TARE_API int32_t tare_scaler_number(double* out, const tare_scaler* scaler, const char* key, tare_stream stream,
+                                    tare_error* error);
+TARE_API int32_t tare_scaler_integer(int64_t* out, const tare_scaler* scaler, const char* key, tare_stream stream,
+                                     tare_error* error);
+TARE_API int32_t tare_scaler_set_number(tare_scaler* scaler, const char* key, double value, tare_stream stream,
+                                        tare_error* error);
+TARE_API int32_t tare_scaler_set_integer(tare_scaler* scaler, const char* key, int64_t value, tare_stream stream,
+                                         tare_error* error);
+
+/* torch's update(new_scale): counters are kept. TARE_E_RULE: a scale that the policy cannot hold;
+ * TARE_E_INVALID_ARGUMENT: nan, 0, less, or what becomes 0 where the policy keeps it. Nothing changes then. */
 TARE_API int32_t tare_scaler_set_scale(tare_scaler* scaler, double scale, tare_stream stream, tare_error* error);
 
 /* For a caller's own all-reduce between unscale and update: *bytes of float32 (one: found-inf of all that was looked
@@ -394,6 +435,15 @@ TARE_API int32_t tare_state_from_json(tare_state** out, const char* text, uint64
 /* The whole state as JSON "tare.state/1". *out is owned. */
 TARE_API int32_t tare_state_to_json(tare_text** out, const tare_state* state, tare_error* error);
 
+/* The contents of such a file in memory; `format` is an ending as above. *out is owned: tare_text_size bytes, of HDF5
+ * no text. */
+TARE_API int32_t tare_state_to_bytes(tare_text** out, const tare_state* state, const char* format,
+                                     const char* options_json, tare_error* error);
+/* Either format, by content. *out is owned. */
+TARE_API int32_t tare_state_from_bytes(tare_state** out, const void* data, uint64_t size, tare_error* error);
+/* *out is owned. */
+TARE_API int32_t tare_state_clone(tare_state** out, const tare_state* state, tare_error* error);
+
 enum {
   TARE_KIND_NONE = 0,
   TARE_KIND_NUMBER = 1, /* a float */
@@ -416,6 +466,9 @@ TARE_API int32_t tare_state_text(tare_text** out, const tare_state* state, const
  * room is TARE_E_INVALID_ARGUMENT. Elements stand in C order. */
 TARE_API int32_t tare_state_array(double* out, uint64_t* count, const tare_state* state, const char* key,
                                   tare_error* error);
+/* The sizes of an array's dimensions; *rank as *count above. */
+TARE_API int32_t tare_state_shape(uint64_t* out, uint64_t* rank, const tare_state* state, const char* key,
+                                  tare_error* error);
 /* How many keys there are, and each in full; *out is owned. */
 TARE_API int32_t tare_state_count(uint64_t* out, const tare_state* state, tare_error* error);
 TARE_API int32_t tare_state_key(tare_text** out, const tare_state* state, uint64_t index, tare_error* error);
@@ -426,6 +479,9 @@ TARE_API int32_t tare_state_set_integer(tare_state* state, const char* key, int6
 TARE_API int32_t tare_state_set_text(tare_state* state, const char* key, const char* value, tare_error* error);
 TARE_API int32_t tare_state_set_array(tare_state* state, const char* key, const double* values, uint64_t count,
                                       tare_error* error);
+
+/* Takes a value out; not "policy". TARE_E_NOT_FOUND names what there is. */
+TARE_API int32_t tare_state_remove(tare_state* state, const char* key, tare_error* error);
 
 /* The state in another policy's terms: "torch", "megatron", "deepspeed", "deepspeed fused" ... Counters are set so that
  * the next growth and the next back-off come at the same step. *report, unless `report` is NULL: JSON
@@ -492,6 +548,8 @@ TARE_API int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source
  * "hard_links":true: also in files that have other names; "content_addressed":true: also in files that are named by
  * what they hold. "state_folder": where the user's key lies that journals are sealed with, an absolute path; without it
  * .local/state/tare in the home that /etc/passwd names; where that is none, no edit is sealed ("journal-unsealed").
+ * "layer":"layers.3.*": FP8 state ("scale.input"); "wait_seconds":5: how long to try again where somebody else is
+ * editing, before it is TARE_E_BUSY.
  * "trust_journal":true: rolls back what an interrupted edit left also where its journal is not sealed with that key
  * (the finding "trusted-journal" tells what was written where): else TARE_E_REFUSED. Any status but TARE_OK: nothing is
  * changed, or what is left to roll back is said, here and as "pending" by inspect. What goes wrong once the change is
@@ -501,9 +559,46 @@ TARE_API int32_t tare_checkpoint_edit(tare_text** out, const char* path, const c
 
 /* Brings back the exact bytes from before the last edit. `options_json` may be NULL:
  * {"hard_links":false}, true: also in files that have other names; "id": of the edit to take back, as history shows it;
- * "state_folder" and "trust_journal" as for tare_checkpoint_edit: edits whose records are not sealed with the key do
- * not count. Statuses and findings as for an edit. *out is owned. */
+ * "state_folder", "trust_journal" and "wait_seconds" as for tare_checkpoint_edit: edits whose records are not sealed
+ * with the key do not count. Statuses and findings as for an edit; TARE_E_IO: there is nothing at `path`, and no record
+ * of it. *out is owned. */
 TARE_API int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* options_json, tare_error* error);
+
+/* What `tare fp8 VERB` does, with the answer of an edit. `fp8_json`: {"verb":"resize","history_length":1024}; "verb" is
+ * strip ("remove", "for"), reset ("history_length"), recompute, rename ("from", "to"), resize ("history_length"),
+ * reencode ("for":"2.4", "force"), inject ("for") or regroup ("for"); "layer" chooses layers, * and ? are wildcards.
+ * `state`: what inject puts in; NULL for the other verbs, and where "state" is the path of a state file. The rest as
+ * for tare_checkpoint_edit. *out is owned. */
+TARE_API int32_t tare_checkpoint_fp8(tare_text** out, const char* path, const tare_state* state, const char* fp8_json,
+                                     tare_error* error);
+
+/* What was edited ("tare.history/1"). `options_json` may be NULL: {"prune":true}: forgets it, and with it the means to
+ * undo, and gives what is left; "state_folder", and for "prune" "trust_journal", as for tare_checkpoint_edit. *out is
+ * owned. */
+TARE_API int32_t tare_checkpoint_history(tare_text** out, const char* path, const char* options_json,
+                                         tare_error* error);
+
+/* How the scaler state of two checkpoints differs ("tare.diff/1"). `options_json` may be NULL: {"state_folder":"/..."}.
+ * *out is owned. */
+TARE_API int32_t tare_checkpoint_diff(tare_text** out, const char* a, const char* b, const char* options_json,
+                                      tare_error* error);
+
+/* Carries the state of `source` (a checkpoint, or a state file of tare's) to another framework ("tare.migrate/1"; of
+ * "rename" "tare.edit/1"). `options_json` says where to, by one of
+ *   {"to":"megatron","output":"grad_scaler.pt"}   a new file; .json and .h5 hold a state for tare itself
+ *   {"into":"run/global_step4200"}                a checkpoint, whose scaler ("into_at") takes the state over
+ *   {"rename":"lightning:2.2"}                    the key in `source` that another release of its trainer looks for
+ * and besides "at" (which scaler of `source`), "set":{"window":500} (what `source` does not hold), "strict":true
+ * (TARE_E_REFUSED where anything is lost, or the two rules part), "align", "force" (values that the framework could not
+ * use; replaces the file that is there). The rest as for tare_checkpoint_edit. *out is owned. */
+TARE_API int32_t tare_checkpoint_migrate(tare_text** out, const char* source, const char* options_json,
+                                         tare_error* error);
+
+/* Writes a new file that holds the state alone, as a framework would save it: a trainer that is no Python writes the
+ * scaler.pt of torch. `options_json` may be NULL: {"framework":"torch"} (the state's policy; others are migrated to),
+ * "set", "strict" and "force" as for tare_checkpoint_migrate. *out, owned: "tare.migrate/1". */
+TARE_API int32_t tare_checkpoint_write(tare_text** out, const tare_state* state, const char* path,
+                                       const char* options_json, tare_error* error);
 
 /* The state of one scaler of a checkpoint, ready for tare_scaler_create_from_state or tare_scaler_load: fields that the
  * file does not hold are as the framework starts them, as in its own resume; parameters that it does not hold are those

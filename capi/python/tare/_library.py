@@ -1,0 +1,210 @@
+"""libtare as ctypes calls it. The signatures here are those of tare.h; tests/python holds the two together.
+
+The library comes with the package (tare/lib); where it does not, as in a source tree, the system's loader looks for
+libtare.so.0 (LD_LIBRARY_PATH). ctypes lets other threads run during each call.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+
+from .errors import error_of
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+class ErrorStruct(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint64), ("status", c_int32), ("detail", c_int32), ("message", c_char * 1024)]
+
+
+class TensorStruct(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("count", c_uint64), ("dtype", c_int32), ("reserved", c_int32)]
+
+
+class LayerStruct(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint64), ("fan_in", c_double), ("prev_scale", c_double),
+                *((name, ctypes.c_float) for name in ("gradient_mean", "gradient_deviation", "weight_mean",
+                                                      "weight_deviation", "largest_product")),
+                ("reserved", c_int32)]
+
+
+class OutcomeStruct(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint64), ("old_scale", c_double), ("new_scale", c_double),
+                *((name, c_int32) for name in ("found_inf", "skipped", "grew", "backed_off"))]
+
+
+_out = POINTER(c_void_p)
+_tensors = (POINTER(TensorStruct), c_uint64)
+_slots = (POINTER(TensorStruct), POINTER(TensorStruct), POINTER(c_uint32), c_uint64, c_void_p)
+
+# What comes before the error: results, then the handle, its arguments, the stream.
+SIGNATURES: dict[str, tuple] = {
+    "policies": (_out,),
+    "scaler_create": (_out, c_char_p),
+    "scaler_create_from_state": (_out, c_void_p, c_char_p),
+    "scaler_scale": (POINTER(c_double), c_void_p, c_void_p),
+    "scaler_pointer": (_out, c_void_p, c_int32),
+    "scaler_unscale": (c_void_p, *_tensors, c_void_p),
+    "scaler_observe": (c_void_p, *_tensors, c_void_p),
+    "scaler_report_overflow": (c_void_p, c_int32, c_void_p),
+    "scaler_report_layer": (c_void_p, POINTER(LayerStruct), c_void_p),
+    "scaler_update": (c_void_p, c_void_p),
+    "scaler_update_outcome": (POINTER(OutcomeStruct), c_void_p, c_void_p),
+    "scaler_field": (_out, POINTER(c_int32), c_void_p, c_char_p),
+    "scaler_set_number": (c_void_p, c_char_p, c_double, c_void_p),
+    "scaler_set_integer": (c_void_p, c_char_p, c_int64, c_void_p),
+    "scaler_set_scale": (c_void_p, c_double, c_void_p),
+    "scaler_accumulators": (_out, POINTER(c_uint64), c_void_p),
+    "scaler_statistics": (_out, c_void_p, c_void_p),
+    "scaler_save": (_out, c_void_p, c_void_p),
+    "scaler_load": (c_void_p, c_void_p, c_void_p),
+    "grads_create": (_out, c_void_p, *_tensors),
+    "grads_rebind": (c_void_p, *_tensors, c_void_p),
+    "grads_unscale": (c_void_p, c_void_p),
+    "grads_observe": (c_void_p, c_void_p),
+    "grads_unscale_and_update": (c_void_p, c_void_p),
+    "grads_observe_and_update": (c_void_p, c_void_p),
+    "grads_write": (c_void_p, *_tensors, c_char_p, c_void_p),
+    "grads_pointer": (_out, c_void_p, c_int32),
+    "grads_statistics": (_out, c_void_p, c_void_p),
+    "fp8_create": (_out, c_char_p),
+    "fp8_create_from_state": (_out, c_void_p, c_char_p),
+    "fp8_policies": (_out,),
+    "fp8_count": (POINTER(c_uint64), c_void_p),
+    "fp8_observe": (c_void_p, POINTER(TensorStruct), POINTER(c_uint32), c_uint64, c_void_p),
+    "fp8_update": (c_void_p, c_void_p),
+    "fp8_scale_pointer": (_out, c_void_p, c_int32),
+    "fp8_accumulators": (_out, POINTER(c_uint64), c_void_p),
+    "fp8_quantize": (c_void_p, *_slots),
+    "fp8_dequantize": (c_void_p, *_slots),
+    "fp8_statistics": (_out, c_void_p, c_void_p),
+    "fp8_save": (_out, c_void_p, c_void_p),
+    "fp8_load": (c_void_p, c_void_p, c_void_p),
+    "state_read": (_out, c_char_p),
+    "state_write": (c_void_p, c_char_p, c_char_p),
+    "state_from_json": (_out, c_char_p, c_uint64),
+    "state_to_json": (_out, c_void_p),
+    "state_to_bytes": (_out, c_void_p, c_char_p, c_char_p),
+    "state_from_bytes": (_out, c_char_p, c_uint64),
+    "state_clone": (_out, c_void_p),
+    "state_kind": (POINTER(c_int32), c_void_p, c_char_p),
+    "state_number": (POINTER(c_double), c_void_p, c_char_p),
+    "state_integer": (POINTER(c_int64), c_void_p, c_char_p),
+    "state_text": (_out, c_void_p, c_char_p),
+    "state_count": (POINTER(c_uint64), c_void_p),
+    "state_key": (_out, c_void_p, c_uint64),
+    "state_set_number": (c_void_p, c_char_p, c_double),
+    "state_set_integer": (c_void_p, c_char_p, c_int64),
+    "state_set_text": (c_void_p, c_char_p, c_char_p),
+    "state_set_array": (c_void_p, c_char_p, POINTER(c_double), c_uint64),
+    "state_remove": (c_void_p, c_char_p),
+    "state_convert": (_out, c_void_p, c_char_p, _out),
+    "checkpoint_inspect": (_out, c_char_p, c_char_p),
+    "checkpoint_edit": (_out, c_char_p, c_char_p),
+    "checkpoint_fp8": (_out, c_char_p, c_void_p, c_char_p),
+    "checkpoint_undo": (_out, c_char_p, c_char_p),
+    "checkpoint_history": (_out, c_char_p, c_char_p),
+    "checkpoint_diff": (_out, c_char_p, c_char_p, c_char_p),
+    "checkpoint_migrate": (_out, c_char_p, c_char_p),
+    "checkpoint_write": (_out, c_void_p, c_char_p, c_char_p),
+    "checkpoint_state_as": (_out, c_char_p, c_char_p),
+    "checkpoint_attest": (_out, c_char_p, c_char_p),
+    "trace_read": (_out, POINTER(c_char_p), c_uint64, c_char_p),
+}
+
+
+def _open() -> ctypes.CDLL:
+    bundled = os.path.join(FOLDER, "lib", "libtare.so.0")
+    return ctypes.CDLL(bundled if os.path.exists(bundled) else "libtare.so.0")
+
+
+def _bound(library: ctypes.CDLL) -> dict:
+    functions = {}
+    for name, arguments in SIGNATURES.items():
+        function = functions[name] = getattr(library, "tare_" + name)
+        function.argtypes, function.restype = (*arguments, POINTER(ErrorStruct)), c_int32
+    for kind in ("scaler", "grads", "fp8", "state", "text"):
+        function = functions[kind + "_destroy"] = getattr(library, f"tare_{kind}_destroy")
+        function.argtypes, function.restype = (c_void_p,), None
+    library.tare_version_string.restype = c_char_p
+    library.tare_text_size.argtypes, library.tare_text_size.restype = (c_void_p,), c_uint64
+    library.tare_text_data.argtypes, library.tare_text_data.restype = (c_void_p,), c_void_p
+    return functions
+
+
+library = _open()
+functions = _bound(library)
+version: str = library.tare_version_string().decode()
+
+
+class _PerThread(threading.local):
+    def __init__(self):
+        self.error = ErrorStruct(struct_size=ctypes.sizeof(ErrorStruct))
+        self.reference = byref(self.error)
+
+
+_thread = _PerThread()
+
+
+def call(name: str, *arguments) -> None:
+    """Calls a function of the library; raises what its status says."""
+    thread = _thread
+    status = functions[name](*arguments, thread.reference)
+    if status:
+        raise error_of(status, thread.error.detail, thread.error.message.decode("utf-8", "replace"))
+
+
+def made(name: str, *arguments) -> c_void_p:
+    """What a function makes or gives the address of."""
+    handle = c_void_p()
+    call(name, byref(handle), *arguments)
+    return handle
+
+
+def _taken(text: c_void_p) -> bytes:
+    try:
+        return ctypes.string_at(library.tare_text_data(text), library.tare_text_size(text))
+    finally:
+        functions["text_destroy"](text)
+
+
+def content(name: str, *arguments) -> bytes:
+    """The bytes of a text that a function gives."""
+    return _taken(made(name, *arguments))
+
+
+def text(name: str, *arguments) -> str:
+    return content(name, *arguments).decode()
+
+
+def number(kind, name: str, *arguments):
+    value = kind()
+    call(name, byref(value), *arguments)
+    return value.value
+
+
+class Handle:
+    """Something of the library's that is destroyed with its last reference."""
+
+    _kind = ""
+    _handle: c_void_p | None = None
+    _destroy = None
+
+    def _own(self, handle: c_void_p) -> None:
+        self._handle = handle
+        self._destroy = functions[self._kind + "_destroy"]
+
+    def __del__(self):
+        handle, self._handle = self._handle, None
+        if handle is not None and self._destroy is not None:
+            self._destroy(handle)
+
+
+def encoded(value: str | None) -> bytes | None:
+    return None if value is None else value.encode()
+
+
+def path_bytes(path: str | bytes | os.PathLike) -> bytes:
+    return os.fsencode(path)

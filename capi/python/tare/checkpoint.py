@@ -1,0 +1,120 @@
+"""The verbs: what `tare VERB` does to checkpoints, as functions. Each gives what `tare VERB --json` prints."""
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Union
+
+from . import _library
+from ._library import path_bytes
+from .answers import Answer, answer_of
+
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+Value = Union[int, float, bool, str]
+
+
+def state_folder() -> str | None:
+    """Where the user's key lies that journals are sealed with: the same place as for the command."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    if state.startswith("/"):
+        return state + "/tare"
+    home = os.environ.get("HOME", "")
+    return home + "/.local/state/tare" if home.startswith("/") else None
+
+
+def options_of(**given: Any) -> bytes:
+    """Options as the library takes them; what is None is left out."""
+    folder = state_folder()
+    if folder is not None:
+        given["state_folder"] = folder
+    return json.dumps({key: value for key, value in given.items() if value is not None}).encode()
+
+
+def _change(dry_run: bool, history: bool, hard_links: bool, content_addressed: bool, trust_journal: bool,
+            wait: float) -> dict[str, Any]:
+    return {"dry_run": dry_run, "history": history, "hard_links": hard_links, "content_addressed": content_addressed,
+            "trust_journal": trust_journal, "wait_seconds": wait}
+
+
+def inspect(path: Path, *, globals: bool = False) -> Answer:
+    """The scaler state of a checkpoint: a file, a folder of rank files, a run. `globals`: also what pickles name."""
+    return answer_of(_library.text("checkpoint_inspect", path_bytes(path), options_of(globals=globals)))
+
+
+def edit(path: Path, set: Mapping[str, Value] | None = None, *, at: str | None = None, layer: str | None = None,
+         all: bool = False, align: bool = False, force: bool = False, dry_run: bool = False, history: bool = True,
+         hard_links: bool = False, content_addressed: bool = False, trust_journal: bool = False, wait: float = 0,
+         **values: Value) -> Answer:
+    """Changes scaler state in place, in every file that holds a copy, or in none: `edit("run", scale=65536)`. Keys that
+    are no words of Python's, or options here, go into `set`: `edit("model.pt", {"scale.input": 16}, layer="layers.3.*")`.
+    `wait`: seconds to try again while somebody else is editing."""
+    wanted = {**(set or {}), **values}
+    options = options_of(set=wanted, at=at, layer=layer, all=all, align=align, force=force,
+                         **_change(dry_run, history, hard_links, content_addressed, trust_journal, wait))
+    return answer_of(_library.text("checkpoint_edit", path_bytes(path), options))
+
+
+def undo(path: Path, *, id: str | None = None, hard_links: bool = False, trust_journal: bool = False,
+         wait: float = 0) -> Answer:
+    """Brings back the exact bytes from before the last edit, or that of `id`."""
+    options = options_of(id=id, hard_links=hard_links, trust_journal=trust_journal, wait_seconds=wait)
+    return answer_of(_library.text("checkpoint_undo", path_bytes(path), options))
+
+
+def history(path: Path, *, prune: bool = False, trust_journal: bool = False) -> Answer:
+    """What was edited, when, from what to what. `prune` forgets it all, and with it the means to undo."""
+    options = options_of(prune=prune, trust_journal=trust_journal)
+    return answer_of(_library.text("checkpoint_history", path_bytes(path), options))
+
+
+def diff(a: Path, b: Path) -> Answer:
+    """How the scaler state of two checkpoints differs; `same` tells whether it does not."""
+    return answer_of(_library.text("checkpoint_diff", path_bytes(a), path_bytes(b), options_of()))
+
+
+def migrate(source: Path, *, to: str | None = None, output: Path | None = None, into: Path | None = None,
+            rename: str | None = None, at: str | None = None, into_at: str | None = None,
+            set: Mapping[str, Value] | None = None, strict: bool = False, align: bool = False, force: bool = False,
+            dry_run: bool = False, history: bool = True, hard_links: bool = False, content_addressed: bool = False,
+            trust_journal: bool = False, wait: float = 0) -> Answer:
+    """Carries a scaler's state to another framework, and accounts for every value: into a new file (`to` a framework,
+    `output`), `into` a checkpoint, or under another key in `source` itself (`rename="lightning:2.2"`)."""
+    options = options_of(to=to, output=None if output is None else os.fsdecode(output),
+                         into=None if into is None else os.fsdecode(into), rename=rename, at=at, into_at=into_at,
+                         set=None if set is None else dict(set), strict=strict, align=align, force=force,
+                         **_change(dry_run, history, hard_links, content_addressed, trust_journal, wait))
+    return answer_of(_library.text("checkpoint_migrate", path_bytes(source), options))
+
+
+def attest(path: Path, *, torch: str | None = None, all: bool = False) -> Answer:
+    """What loading the checkpoint could run: every class and function that its pickles name. `plain`: nothing. `torch`:
+    the release whose weights_only counts; `all`: every checkpoint of a run."""
+    return answer_of(_library.text("checkpoint_attest", path_bytes(path), options_of(torch=torch, all=all)))
+
+
+def trace(*paths: Path, tag: str | None = None) -> Answer:
+    """What a run's logs, event files, tables and checkpoints tell of its scale, step by step. `tag`: of several series
+    that could be the scale, the one of that name."""
+    given = [path_bytes(path) for path in paths]
+    options = json.dumps({} if tag is None else {"tag": tag}).encode()
+    return answer_of(_library.text("trace_read", (ctypes.c_char_p * len(given))(*given), len(given), options))
+
+
+def fp8_change(verb: str, path: Path, handle: Any = None, *, release: str | None = None, old: str | None = None,
+               new: str | None = None, dry_run: bool = False, history: bool = True,
+               hard_links: bool = False, content_addressed: bool = False, trust_journal: bool = False, wait: float = 0,
+               **options: Any) -> Answer:
+    words: dict[str, Any] = {"for": release, "from": old, "to": new}
+    given = options_of(verb=verb, **words, **options,
+                       **_change(dry_run, history, hard_links, content_addressed, trust_journal, wait))
+    return answer_of(_library.text("checkpoint_fp8", path_bytes(path), handle, given))
+
+
+def policies() -> Answer:
+    """Every rule: its framework, parameters (names, types, defaults, ranges) and fields."""
+    return answer_of(_library.text("policies"))
+
+
+__all__ = ["attest", "diff", "edit", "history", "inspect", "migrate", "policies", "trace", "undo"]

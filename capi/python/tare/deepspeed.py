@@ -1,0 +1,79 @@
+"""tare.deepspeed: the loss scalers of deepspeed.runtime.fp16.loss_scaler, run by libtare, with their attributes: what is
+written into one counts. They are pickled as a state of tare's."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .scaler import Scaler
+
+
+def _value(key: str) -> property:
+    """A number that the rule goes by."""
+    def get(self: _LossScaler) -> Any:
+        return self._scaler[key]
+
+    def put(self: _LossScaler, value: Any) -> None:
+        self._scaler[key] = value
+    return property(get, put)
+
+
+class _LossScaler:
+    cur_scale = _value("fields.cur_scale")
+    dynamic = False
+
+    def __init__(self, **parameters: Any):
+        self._scaler = Scaler("deepspeed", **parameters)
+
+    @property
+    def loss_scale(self) -> float:
+        return self.cur_scale
+
+    def scale_gradient(self, module: Any, grad_in: Any, grad_out: Any) -> tuple:
+        return tuple(self.loss_scale * gradient for gradient in grad_in)
+
+    def scale_loss(self, loss: Any) -> Any:
+        return loss * self.loss_scale
+
+    def backward(self, loss: Any, retain_graph: bool = False) -> None:
+        self.scale_loss(loss).backward(retain_graph=retain_graph)
+
+    def update_scale(self, overflow: bool) -> None:
+        """Raises RuleRaised where DeepSpeed raises: at the minimum."""
+        self._scaler.report_overflow(bool(overflow))
+        self._scaler.update()
+
+
+class LossScaler(_LossScaler):
+    """A scale that stays."""
+
+    def __init__(self, scale: float = 1):
+        super().__init__(variant="static", scale=scale)
+
+    def has_overflow(self, params: Any) -> bool:
+        return False
+
+
+class DynamicLossScaler(_LossScaler):
+    """The scaler of ZeRO, with its hysteresis."""
+
+    cur_iter, last_overflow_iter, cur_hysteresis = (_value("fields." + key) for key in (
+        "cur_iter", "last_overflow_iter", "cur_hysteresis"))
+    scale_factor, scale_window, min_scale, delayed_shift, consecutive_hysteresis, raise_error_at_min_scale = (
+        _value("params." + key) for key in ("scale_factor", "scale_window", "min_scale", "delayed_shift",
+                                            "consecutive_hysteresis", "raise_error_at_min_scale"))
+    dynamic = True
+
+    def __init__(self, init_scale: float, scale_window: int, min_scale: float, delayed_shift: int,
+                 consecutive_hysteresis: bool, raise_error_at_min_scale: bool = True, dtype: Any = None):
+        super().__init__(variant="zero", init_scale=init_scale, scale_window=scale_window, min_scale=min_scale,
+                         delayed_shift=delayed_shift, consecutive_hysteresis=consecutive_hysteresis,
+                         raise_error_at_min_scale=raise_error_at_min_scale)
+        self.dtype = dtype
+
+    def has_overflow_serial(self, params: Any) -> bool:
+        gradients = [param.grad.data for param in params if param.grad is not None]
+        return any(not math.isfinite(float(gradient.float().sum())) for gradient in gradients)
+
+
+__all__ = ["DynamicLossScaler", "LossScaler"]

@@ -1,0 +1,90 @@
+"""FP8 slots that run: casts, and the scales that they go by."""
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from . import _library
+from ._library import Handle
+from .answers import Answer, answer_of
+from .scaler import Memory, config_of
+from .state import State
+from .tensors import Tensors
+
+SCALE, SCALE_INV = 1, 2  # TARE_FP8_
+
+
+def _numbers(slots: Sequence[int] | None, count: int) -> Any:
+    if slots is None:
+        return None
+    if len(slots) != count:
+        raise ValueError(f"{len(slots)} slots for {count} tensors")
+    return (ctypes.c_uint32 * count)(*slots)
+
+
+class Fp8(Handle):
+    """Many slots in one handle: `Fp8("transformer_engine", slots=["fc1.input", "fc1.weight"], format="e4m3",
+    amax_history_len=1024)`. `policy` is one of tare.fp8.policies(). Buffers and `stream` as for tare.Scaler; `slots`
+    of a call: which slot each tensor is of, by default the i-th of slot i."""
+
+    _kind = "fp8"
+
+    def __init__(self, policy: str = "transformer_engine", **parameters: Any):
+        self._own(_library.made("fp8_create", config_of(policy, parameters)))
+        self.on_device = str(parameters.get("device", "cpu")).startswith("cuda")
+
+    @classmethod
+    def from_state(cls, state: State, device: str = "cpu") -> Fp8:
+        fp8 = cls.__new__(cls)
+        fp8._own(_library.made("fp8_create_from_state", state._handle, json.dumps({"device": device}).encode()))
+        fp8.on_device = device.startswith("cuda")
+        return fp8
+
+    def __len__(self) -> int:
+        return _library.number(ctypes.c_uint64, "fp8_count", self._handle)
+
+    def observe(self, tensors: Any, slots: Sequence[int] | None = None, stream: int | None = None) -> None:
+        """Raises the slots' amax by the greatest magnitude of each tensor."""
+        given = Tensors(tensors, writes=False)
+        _library.call("fp8_observe", self._handle, given.array, _numbers(slots, given.count), given.count, stream)
+
+    def update(self, stream: int | None = None) -> None:
+        """A step of every slot's rule."""
+        _library.call("fp8_update", self._handle, stream)
+
+    def quantize(self, out: Any, tensors: Any, slots: Sequence[int] | None = None, stream: int | None = None) -> None:
+        """Writes each tensor, scaled by its slot, into its place in `out`, which is fp8."""
+        self._cast("fp8_quantize", out, tensors, slots, stream)
+
+    def dequantize(self, out: Any, tensors: Any, slots: Sequence[int] | None = None, stream: int | None = None) -> None:
+        self._cast("fp8_dequantize", out, tensors, slots, stream)
+
+    def _cast(self, name: str, out: Any, tensors: Any, slots: Sequence[int] | None, stream: int | None) -> None:
+        into, given = Tensors(out), Tensors(tensors, writes=False)
+        if into.count != given.count:
+            raise ValueError(f"{given.count} tensors into {into.count}")
+        _library.call(name, self._handle, into.array, given.array, _numbers(slots, given.count), given.count, stream)
+
+    def pointer(self, which: int) -> int:
+        """The address of one float a slot: SCALE or SCALE_INV."""
+        return _library.made("fp8_scale_pointer", self._handle, which).value or 0
+
+    def scale(self, slot: int) -> float:
+        """What values of that slot are multiplied by to become fp8. On the CPU."""
+        if not 0 <= slot < len(self):
+            raise IndexError(f"slot {slot} of {len(self)}")
+        return Memory(self, self.pointer(SCALE) + 4 * slot, 1, self.on_device).value
+
+    def statistics(self, stream: int | None = None) -> Answer:
+        return answer_of(_library.text("fp8_statistics", self._handle, stream))
+
+    def save(self, stream: int | None = None) -> State:
+        return State._of(_library.made("fp8_save", self._handle, stream))
+
+    def load(self, state: State, stream: int | None = None) -> None:
+        _library.call("fp8_load", self._handle, state._handle, stream)
+
+    def __repr__(self) -> str:
+        return f"Fp8({len(self)} slots)"

