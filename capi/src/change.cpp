@@ -84,13 +84,8 @@ struct Fp8Options {
   std::vector<Finding> findings = {};  ///< of the state file
 
   OptionPlaces places() {
-    return {{"verb", &verb},
-            {"history_length", &history},
-            {"remove", &remove_keys},
-            {"from", &from},
-            {"to", &to},
-            {"for", &release},
-            {"state", &state_path}};
+    return {{"verb", &verb},   {"history_length", &history}, {"remove", &remove_keys}, {"from", &from}, {"to", &to},
+            {"for", &release}, {"state", &state_path}};
   }
 };
 
@@ -129,7 +124,10 @@ EditAction inject_action(Fp8Options& options) {
 EditAction fp8_action(Fp8Options& options) {
   using Action = EditAction (*)(Fp8Options&);
   constexpr std::pair<const char*, Action> verbs[] = {
-      {"strip", [](Fp8Options& o) -> EditAction { return StripFp8{release_of(o), o.remove_keys}; }},
+      {"strip",
+       [](Fp8Options& o) -> EditAction {
+         return StripFp8{release_of(o), o.remove_keys};
+       }},
       {"reset", [](Fp8Options& o) -> EditAction { return ResetFp8{o.history}; }},
       {"recompute", [](Fp8Options&) -> EditAction { return RecomputeFp8{}; }},
       {"rename", rename_action},
