@@ -31,9 +31,9 @@ def exports(library, version_script):
     have = {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] != "A"}
     script = pathlib.Path(version_script)
     listed = set(re.findall(r"\b(tare_\w+);", script.read_text()))
-    header = (script.parent / "include/tare/tare.h").read_text()
+    header = "".join(h.read_text() for h in sorted((script.parent / "include/tare").glob("*.h")))
     declared = set(re.findall(r"^TARE_API [^;(]*?\b(tare_\w+)\(", header, re.MULTILINE))
-    return [f"{name}: exported {name in have}, in tare.map {name in listed}, in tare.h {name in declared}"
+    return [f"{name}: exported {name in have}, in tare.map {name in listed}, in a header {name in declared}"
             for name in sorted(have | listed | declared) if not (name in have and name in listed and name in declared)]
 
 

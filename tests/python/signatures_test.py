@@ -7,7 +7,8 @@ import unittest
 
 from tare import _library, errors, scaler, tensors
 
-HEADER = re.sub(r"/\*.*?\*/", "", pathlib.Path(os.environ["TARE_HEADER"]).read_text(), flags=re.DOTALL)
+FOLDER = pathlib.Path(os.environ["TARE_HEADER"]).parent
+HEADER = re.sub(r"/\*.*?\*/", "", "".join(h.read_text() for h in sorted(FOLDER.glob("*.h"))), flags=re.DOTALL)
 SIMPLE = {"double": ctypes.c_double, "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64,
           "tare_stream": ctypes.c_void_p}
 BEHIND_POINTER = {"double": ctypes.c_double, "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64,
