@@ -1,4 +1,4 @@
-/* tare.h: loss scalers of mixed-precision training and their state; it brings checkpoint.h, the checkpoints that hold it.
+/* tare.h: loss scalers of mixed-precision training and their state; checkpoint.h, which it brings, has the checkpoints.
  *
  *     tare_scaler* scaler = NULL;
  *     tare_error error = TARE_ERROR_INIT;

@@ -1,0 +1,165 @@
+/* tare/checkpoint.h: checkpoints and what else a run left behind. A part of tare.h, which says what holds for all
+ * calls and includes this. */
+#ifndef TARE_CHECKPOINT_H
+#define TARE_CHECKPOINT_H
+
+#include <tare/tare.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- checkpoints ----------------------------------------------------------------------------------------- */
+
+/* The JSON of `tare inspect --json` ("tare.inspect/1"). Nothing stored in the file is run. `options_json` may be NULL:
+ * {"globals":false}, true: also what a pickle would import; "state_folder": by whose key pending edits are known
+ * ("sealed"), as for tare_checkpoint_edit. While somebody edits it waits a second at most, and then "pending" says so;
+ * TARE_E_BUSY: it is written again each time that it is read. *out is owned. */
+TARE_API int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* options_json,
+                                         tare_error* error);
+
+/* A checkpoint in storage of the caller's own: an object store, an archive, memory. The functions return 0 or an errno.
+ * They are called during tare_checkpoint_inspect_with alone, by the calling thread, and must return normally: no
+ * exception, no longjmp. Paths are `path` as it was given, and that with "/NAME" behind it. */
+typedef struct tare_source {
+  uint64_t struct_size; /* sizeof(tare_source) */
+  void* context;        /* handed to every function */
+  /* Bytes of a file. ENOENT where there is none of that name, EISDIR for a folder. */
+  int32_t (*size)(void* context, const char* path, uint64_t* size);
+  /* Fills `to` with `size` bytes from `offset`, which lie inside the file: all of them, or an errno. */
+  int32_t (*read)(void* context, const char* path, uint64_t offset, void* to, uint64_t size);
+  /* Calls `add` for each name in a folder, not below it; `add` gives 0, or an errno where it wants no more. NULL: only
+   * single files are read. */
+  int32_t (*list)(void* context, const char* folder, int32_t (*add)(void* listing, const char* name, int32_t is_folder),
+                  void* listing);
+} tare_source;
+
+/* As tare_checkpoint_inspect, reading through `source`: the few ranges that it takes. *out is owned. */
+TARE_API int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source* source, const char* path,
+                                              const char* options_json, tare_error* error);
+
+/* Changes scaler state in all files of a checkpoint as one transaction, and gives the plan as it was carried out
+ * ("tare.edit/1"). `edit_json`:
+ *   {"schema":"tare.edit/1","set":{"scale":1024},"at":null,"all":false,"dry_run":false,"force":false,"history":true}
+ * "align":true: copies that disagree first get the state that most of them have; "set" may then be empty.
+ * "hard_links":true: also in files that have other names; "content_addressed":true: also in files that are named by
+ * what they hold. "state_folder": where the user's key lies that journals are sealed with, an absolute path; without it
+ * .local/state/tare in the home that /etc/passwd names; where that is none, no edit is sealed ("journal-unsealed").
+ * "layer":"layers.3.*": FP8 state ("scale.input"); "wait_seconds":5: how long to try again where somebody else is
+ * editing, before it is TARE_E_BUSY.
+ * "trust_journal":true: rolls back what an interrupted edit left also where its journal is not sealed with that key
+ * (the finding "trusted-journal" tells what was written where): else TARE_E_REFUSED. Any status but TARE_OK: nothing is
+ * changed, or what is left to roll back is said, here and as "pending" by inspect. What goes wrong once the change is
+ * made is a finding ("not-durable", "checksum-not-read" ...), and where no memory is left to tell of it, "number" is 0.
+ * *out is owned. */
+TARE_API int32_t tare_checkpoint_edit(tare_text** out, const char* path, const char* edit_json, tare_error* error);
+
+/* Brings back the exact bytes from before the last edit. `options_json` may be NULL:
+ * {"hard_links":false}, true: also in files that have other names; "id": of the edit to take back, as history shows it;
+ * "state_folder", "trust_journal" and "wait_seconds" as for tare_checkpoint_edit: edits whose records are not sealed
+ * with the key do not count. Statuses and findings as for an edit; TARE_E_IO: there is nothing at `path`, and no record
+ * of it. *out is owned. */
+TARE_API int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* options_json, tare_error* error);
+
+/* What `tare fp8 VERB` does, with the answer of an edit. `fp8_json`: {"verb":"resize","history_length":1024}; "verb" is
+ * strip ("remove", "for"), reset ("history_length"), recompute, rename ("from", "to"), resize ("history_length"),
+ * reencode ("for":"2.4", "force"), inject ("for") or regroup ("for"); "layer" chooses layers, * and ? are wildcards.
+ * `state`: what inject puts in; NULL for the other verbs, and where "state" is the path of a state file. The rest as
+ * for tare_checkpoint_edit. *out is owned. */
+TARE_API int32_t tare_checkpoint_fp8(tare_text** out, const char* path, const tare_state* state, const char* fp8_json,
+                                     tare_error* error);
+
+/* What was edited ("tare.history/1"). `options_json` may be NULL: {"prune":true}: forgets it, and with it the means to
+ * undo, and gives what is left; "state_folder", and for "prune" "trust_journal", as for tare_checkpoint_edit. *out is
+ * owned. */
+TARE_API int32_t tare_checkpoint_history(tare_text** out, const char* path, const char* options_json,
+                                         tare_error* error);
+
+/* How the scaler state of two checkpoints differs ("tare.diff/1"). `options_json` may be NULL: {"state_folder":"/..."}.
+ * *out is owned. */
+TARE_API int32_t tare_checkpoint_diff(tare_text** out, const char* a, const char* b, const char* options_json,
+                                      tare_error* error);
+
+/* Carries the state of `source` (a checkpoint, or a state file of tare's) to another framework ("tare.migrate/1"; of
+ * "rename" "tare.edit/1"). `options_json` says where to, by one of
+ *   {"to":"megatron","output":"grad_scaler.pt"}   a new file; .json and .h5 hold a state for tare itself
+ *   {"into":"run/global_step4200"}                a checkpoint, whose scaler ("into_at") takes the state over
+ *   {"rename":"lightning:2.2"}                    the key in `source` that another release of its trainer looks for
+ * and besides "at" (which scaler of `source`), "set":{"window":500} (what `source` does not hold), "strict":true
+ * (TARE_E_REFUSED where anything is lost, or the two rules part), "align", "force" (values that the framework could not
+ * use; replaces the file that is there). The rest as for tare_checkpoint_edit. *out is owned. */
+TARE_API int32_t tare_checkpoint_migrate(tare_text** out, const char* source, const char* options_json,
+                                         tare_error* error);
+
+/* Writes a new file that holds the state alone, as a framework would save it: a trainer that is no Python writes the
+ * scaler.pt of torch. `options_json` may be NULL: {"framework":"torch"} (the state's policy; others are migrated to),
+ * "set", "strict" and "force" as for tare_checkpoint_migrate. *out, owned: "tare.migrate/1". */
+TARE_API int32_t tare_checkpoint_write(tare_text** out, const tare_state* state, const char* path,
+                                       const char* options_json, tare_error* error);
+
+/* The state of one scaler of a checkpoint, ready for tare_scaler_create_from_state or tare_scaler_load: fields that the
+ * file does not hold are as the framework starts them, as in its own resume; parameters that it does not hold are those
+ * of the configuration that was saved in the same checkpoint (Megatron's args, DeepSpeed's ds_config, fairseq's cfg,
+ * Keras' config.json), else left out. `at` is its path as inspect shows it; NULL: the only one, else TARE_E_REFUSED
+ * with the list. *out is owned. */
+TARE_API int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error);
+
+/* The same with options, which may be NULL: {"at":null,"state_folder":"/..."}: by whose key pending edits are known, as
+ * for tare_checkpoint_edit. TARE_E_BUSY: one of the user's own is not finished. *out is owned. */
+TARE_API int32_t tare_checkpoint_state_as(tare_state** out, const char* path, const char* options_json,
+                                          tare_error* error);
+
+/* The JSON of `tare attest --json` ("tare.attest/1"): every class and function that the checkpoint's pickles name,
+ * those inside other pickles included, with place and verdict, and what of its files is not accounted for; "plain" is
+ * true where every byte of every file is, and loading it runs nothing but its framework's own code. Nothing is imported
+ * or run.
+ * `options_json` may be NULL: {"torch":"2.6","all":true}, the release whose weights_only counts (the newest known), and
+ * whether of a run folder all checkpoints are read (false: what it leads to, and "unread" tells the other folders).
+ * "state_folder" as for tare_checkpoint_inspect.
+ * *out is owned. */
+TARE_API int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* options_json, tare_error* error);
+
+/* ---- what a run left ------------------------------------------------------------------------------------- */
+
+/* The JSON of `tare trace --json` ("tare.trace/1"): the scale, the overflows and the skipped steps that the logs, event
+ * files, tables and checkpoints at `paths` tell of. `paths` are `path_count` files and folders of one run; what is not
+ * told is left out. Files that are damaged or unfinished are read as far as they go, with a warning in the answer.
+ * `options_json` may be NULL: {"tag":"train/loss_scale"}, of several series that could be the scale, the one of that
+ * name. Memory is bounded while it is read; the answer has a line for each step that is told. TARE_E_NOT_FOUND where a
+ * path is not there, TARE_E_IO where it cannot be read. *out is owned. */
+TARE_API int32_t tare_trace_read(tare_text** out, const char* const* paths, uint64_t path_count,
+                                 const char* options_json, tare_error* error);
+
+/* ---- a run's health -------------------------------------------------------------------------------------- */
+
+/* The JSON of `tare doctor --json` ("tare.findings/1"): what is wrong with the checkpoints, logs and event files at
+ * `paths`, `path_count` files and folders of one run: since which step, with the evidence in numbers, what to do, and
+ * the last healthy checkpoint before the trouble. Sick runs are TARE_OK: the answer tells them. `options_json` may be
+ * NULL: {"thresholds":{"collapse-overflows":12},"tag":"train/loss_scale"}; `tare doctor --rules` lists the thresholds,
+ * "tag" is the series that is the scale. "state_folder" as for tare_checkpoint_inspect. TARE_E_NOT_FOUND where a path
+ * is not there, TARE_E_IO where it cannot be read, and what tare_checkpoint_inspect returns for a checkpoint that is
+ * damaged. *out is owned. */
+TARE_API int32_t tare_health_doctor(tare_text** out, const char* const* paths, uint64_t path_count,
+                                    const char* options_json, tare_error* error);
+
+/* The JSON of `tare timeline --json` ("tare.timeline/1"): the run's checkpoints, what lies between them, the curve of
+ * its scale, its overflows. Options: thresholds and tag, as above. TARE_E_NOT_FOUND where nothing tells a scale. *out
+ * is owned. */
+TARE_API int32_t tare_health_timeline(tare_text** out, const char* const* paths, uint64_t path_count,
+                                      const char* options_json, tare_error* error);
+
+/* The JSON of `tare simulate --json` ("tare.simulate/1"): what other settings would have done in the run, as ranges
+ * from what is sure to what is possible. `options_json` may be NULL:
+ *   {"policy":"megatron","window":[500,1000],"hysteresis":[1,2],"floor":1,"initial":65536,"parameters":{"min_scale":1},
+ *    "below":1024,"maxima":"grad_max","explain":true,"tag":"train/loss_scale"}
+ * Numbers and lists of them: every combination is one setting. "policy" is torch unless said otherwise ("variant": one
+ * of its variants); "maxima" is the series with the largest absolute gradient of each step; "explain" looks for the
+ * policy that reproduces the run. TARE_E_REFUSED where the trace tells of overflows alone, TARE_E_INVALID_ARGUMENT for
+ * a parameter that the policy lacks. *out is owned. */
+TARE_API int32_t tare_health_simulate(tare_text** out, const char* const* paths, uint64_t path_count,
+                                      const char* options_json, tare_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
