@@ -171,7 +171,8 @@ void add_terminal_options(Verb& command, TerminalOptions& options) {
   for (Verb& verb : command.verbs) add_terminal_options(verb, options);
 }
 
-std::optional<int> parse_words(const Verb& command, const char* version, std::span<char* const> words, Run& run) {
+std::optional<int> parse_words(const Verb& command, const std::string& version, std::span<char* const> words,
+                               Run& run) {
   CLI::App app(command.purpose, command.name);
   app.set_version_flag("-V,--version", version);
   app.footer(command.closing_words);  // of verbs, too, that have none

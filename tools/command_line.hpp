@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "tools/terminal.hpp"
 #include "tools/verb.hpp"
@@ -13,4 +14,4 @@ void add_terminal_options(Verb& command, TerminalOptions& options);
 
 /// Parses `words`, the program's name first; `run` becomes what the verb that they name runs. The exit code where that
 /// was all: help was asked for, or the words make no sense, which is told on stderr.
-std::optional<int> parse_words(const Verb& command, const char* version, std::span<char* const> words, Run& run);
+std::optional<int> parse_words(const Verb& command, const std::string& version, std::span<char* const> words, Run& run);

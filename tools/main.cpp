@@ -10,6 +10,7 @@
 #include "tools/outcome.hpp"
 #include "tools/standard_streams.hpp"
 #include "tools/verb.hpp"
+#include "tools/version.hpp"
 
 namespace {
 
@@ -65,10 +66,12 @@ int main(int argc, char** argv) {
                 migrate_verb(), attest_verb(), trace_verb(), doctor_verb(), simulate_verb(), timeline_verb()},
       .closing_words = closing_words,
   };
+  command.verbs.push_back(completion_verb(command));
+  command.verbs.push_back(manual_verb(command));
   TerminalOptions options;
   add_terminal_options(command, options);
   Run run;
-  if (const auto exit_code = parse_words(command, "tare " TARE_VERSION, {argv, static_cast<std::size_t>(argc)}, run)) {
+  if (const auto exit_code = parse_words(command, version_text(), {argv, static_cast<std::size_t>(argc)}, run)) {
     return *exit_code;
   }
   const Terminal terminal(options);

@@ -34,3 +34,7 @@ Verb trace_verb();
 Verb doctor_verb();
 Verb simulate_verb();
 Verb timeline_verb();
+
+/// Of `command` as a whole, which outlives them.
+Verb completion_verb(const Verb& command);
+Verb manual_verb(const Verb& command);

@@ -4,8 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <memory>
 #include <optional>
 
+#include "lib/base/budget.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
@@ -118,9 +120,9 @@ bool is_numbered_by_saves(const std::string& path, const Files& files) {
 }
 
 /// Nothing where there is no loss scaler.
-std::optional<Save> read_save(const std::string& path, const Files& files) {
+std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget) {
   try {
-    const Checkpoint checkpoint = open_checkpoint(path, {.files = &files});
+    const Checkpoint checkpoint = open_checkpoint(path, {.files = &files, .budget = budget});
     if (checkpoint.scalers.empty()) return {};
     const FoundScaler& scaler = checkpoint.scalers.front().state();
     Save save;
@@ -163,7 +165,7 @@ class Saves {
 
  private:
   bool add(const std::string& path) {
-    auto save = read_save(path, files_);
+    auto save = read_save(path, files_, budget_);
     if (!save) return false;
     found.push_back(std::move(*save));
     return true;
@@ -188,6 +190,7 @@ class Saves {
   }
 
   const Files& files_;
+  std::shared_ptr<Budget> budget_ = Budget::of_files("the checkpoints of the run");
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ SAMPLE = ["pickle_dicts.pkl", "pickle_dict_wide.pkl", "pickle_shared_key.pkl", "
           "dcp_attributes", "keras_shards", "keras_same_shard", "files_zip_bombs", "files_zip_scalers"]
 
 #: What once took more with another verb.
-MORE_VERBS = {"json_numbers.json": ("migrate",)}
+MORE_VERBS = {"json_numbers.json": ("migrate",), "files_zip_scalers": ("trace",)}
 
 
 def verbs(file, scratch):
@@ -55,6 +55,8 @@ def verbs(file, scratch):
         "fp8": ["fp8", "reset", file, "--dry-run"],
         "history": ["history", file],
         "trace": ["trace", file],
+        "doctor": ["doctor", file],
+        "timeline": ["timeline", file],
         "edit --yes": ["edit", file, "scale=2", "--yes"],
         "undo": ["undo", file, "--yes"],
     }

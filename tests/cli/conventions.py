@@ -19,6 +19,7 @@ from command import Tare
 from corpus import require
 
 DONE, WRONG_USAGE = 0, 2
+OF_TARE_ITSELF = {"completion", "manual"}  # they need no file
 ESCAPE = b"\x1b["
 COLOURS = {"NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM"}
 
@@ -100,7 +101,7 @@ def examples(text):
         line = line.strip().removeprefix("Example: ")
         for part in re.split(r" && ", re.split(r"  +", line)[0]):
             if part.startswith("tare "):
-                yield part
+                yield re.split(r" [|>]", part)[0]  # what a shell does with the answer is its own
 
 
 def verbs(tare):
@@ -122,6 +123,9 @@ def try_examples(tare, folder):
         if "s3://" in line or "https://" in line or "help" in line:
             continue
         answer = tare(*shlex.split(line)[1:], folder=folder)
+        if line.split()[1] in OF_TARE_ITSELF:
+            require(answer.code == DONE, answer)
+            continue
         require(answer.code not in (DONE, WRONG_USAGE), "an example that is not understood:", answer)
     return len(seen)
 

@@ -2,7 +2,7 @@
 """Says of Megatron's checkpoints what a resume says and does: which warning it prints, where the scale starts; and puts a
 scaler where the checkpoint keeps none.
 
-    megatron.py --tare BINARY --corpus FOLDER
+    megatron_resume.py --tare BINARY --corpus FOLDER
 """
 import argparse
 import pathlib

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Completes command lines in the shells themselves, and formats every manual page: both say all that --help says.
+
+    describe.py --tare TARE
+"""
+import argparse
+import os
+import pathlib
+import pty
+import re
+import select
+import subprocess
+import sys
+import tempfile
+
+from command import Tare
+from corpus import require
+
+WRONG_USAGE = 2
+#: What is typed, and what has to be among the answers; without a file's names, which the shell knows itself.
+LINES = {"tare ed": {"edit"}, "tare fp8 re": {"reset", "recompute", "rename", "resize", "reencode", "regroup"},
+         "tare doctor --fail-on ": {"error", "warning", "never"}, "tare --color a": {"auto", "always"},
+         "tare edit a.pt growth_t": {"growth_tracker="}, "tare get a.pt hyst": {"hysteresis", "hysteresis_tracker"},
+         "tare completion ": {"bash", "zsh", "fish"}, "tare fp8 strip a.pt --rem": {"--remove"}}
+#: With one answer each, which a tab therefore writes.
+ALONE = {"tare ed": {"edit"}, "tare fp8 rec": {"recompute"}, "tare doctor --fail-on w": {"warning"}, "tare --color=al": {"--color=always"},
+         "tare edit a.pt growth_t": {"growth_tracker="}, "tare fp8 strip a.pt --rem": {"--remove"}, "tare -v inspect --js": {"--json"}}
+#: Printed by the shell, and not what is typed.
+DONE = "print it-is-'done'\n"
+FIRST_WORD = re.compile(r"^  ((?:-\w,)?--[\w-]+|-\w)", re.MULTILINE)
+
+
+class Bash:
+    def __init__(self, script):
+        self.script = script
+
+    def __call__(self, line):
+        words = line.split(" ")
+        lines = [f"source {self.script}; compopt() {{ :; }}",
+                 "COMP_WORDS=(" + " ".join(f"'{word}'" for word in words) + f"); COMP_CWORD={len(words) - 1}",
+                 "_tare; printf '%s\\n' \"${COMPREPLY[@]}\""]
+        return run(["bash", "--norc", "-c", "\n".join(lines)]).split()
+
+
+class Fish:
+    def __init__(self, script):
+        self.script = script
+
+    def __call__(self, line):
+        return [row.split("\t")[0] for row in run(["fish", "--no-config", "-c", f"source {self.script}; complete -C '{line}'"]).splitlines()]
+
+
+class Zsh:
+    """An interactive one at a terminal: what a tab makes of the line. Of several answers it shows none."""
+
+    def __init__(self, script):
+        self.script = script
+
+    def __call__(self, line):
+        shell, terminal = pty.fork()
+        if shell == 0:
+            os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "PS1": "", "COLUMNS": "500"})
+        try:
+            self.say(terminal, f"autoload -Uz compinit; compinit -u -D; source {self.script}\n" + DONE)
+            self.until_done(terminal)
+            self.say(terminal, f"{line}\t\x01print -r -- '<\x05>'\n" + DONE)
+            return re.findall(r"<([^<>]*)>", self.until_done(terminal))[-1].split()
+        finally:
+            os.close(terminal)
+            os.waitpid(shell, 0)
+
+    @staticmethod
+    def say(terminal, words):
+        os.write(terminal, words.encode())
+
+    @staticmethod
+    def until_done(terminal):
+        seen = b""
+        while b"it-is-done" not in seen:
+            require(select.select([terminal], [], [], 30)[0], "zsh does not answer:", seen)
+            seen += os.read(terminal, 4096)
+        return seen.decode()
+
+
+def run(arguments):
+    done = subprocess.run(arguments, capture_output=True, text=True, env={**os.environ, "TERM": "dumb"}, timeout=60)
+    require(not done.stderr.strip(), arguments[0], done.stderr)
+    return done.stdout
+
+
+def verbs_of(tare, before=()):
+    """-> the words that lead to each command, and its --help."""
+    text = tare(*before, "--help").out.decode()
+    yield before, text
+    listed = text.partition("\nSubcommands:\n")[2].partition("\n\n")[0]
+    for name in re.findall(r"^  (\w+)", listed, re.MULTILINE):
+        yield from verbs_of(tare, (*before, name))
+
+
+def options_in(text):
+    return {name for names in FIRST_WORD.findall(text) for name in names.split(",") if name.startswith("--")}
+
+
+def has(program):
+    return any((pathlib.Path(folder) / program).exists() for folder in os.environ["PATH"].split(":"))
+
+
+def check_completion(tare, scratch, shell, complete_by, lines):
+    script = scratch / shell
+    script.write_bytes(tare("completion", shell).out)
+    run([shell, "-n", str(script)])
+    complete = complete_by(script)
+    for line, wanted in lines.items():
+        found = set(complete(line))
+        require(wanted <= found, f"{shell}: '{line}' gives", sorted(found))
+    return complete
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    tare = Tare(ask.parse_args().tare)
+    verbs = dict(verbs_of(tare))
+    require(len(verbs) > 20 and ("fp8", "regroup") in verbs, sorted(verbs))
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        tried = []
+        for shell, complete_by in ("bash", Bash), ("fish", Fish):
+            if not has(shell):
+                continue
+            complete = check_completion(tare, scratch, shell, complete_by, LINES)
+            for led, text in verbs.items():
+                missing = options_in(text) - {"--version"} - set(complete(" ".join(["tare", *led, "--"])))
+                require(not missing, shell, "does not complete of", led, missing)
+            tried.append(shell)
+        if has("zsh"):
+            check_completion(tare, scratch, "zsh", Zsh, ALONE)
+            tried.append("zsh")
+        pages = [led[0] if led else "" for led in verbs if len(led) < 2]
+        for page in pages:
+            text = tare("manual", *([page] if page else [])).out
+            formatted = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-c", "-rLL=300n"], input=text, capture_output=True) if has("groff") else None
+            plain = re.sub(rb".\x08", b"", formatted.stdout if formatted else text.replace(b"\\-", b"-")).decode()
+            require(formatted is None or not formatted.stderr, "groff of", page, formatted)
+            for led, helped in verbs.items():
+                if led[:1] == ((page,) if page else ()) and (page or not led):
+                    missing = {name for name in options_in(helped) if name not in plain} - {"--help", "--version"}
+                    require(not missing, f"the page of '{page}' lacks", missing)
+        require(tare("manual", "edti").code == WRONG_USAGE, "a page of no command")
+    print(f"{len(verbs)} commands are completed by {', '.join(tried)}; {len(pages)} manual pages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
