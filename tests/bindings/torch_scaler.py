@@ -224,7 +224,9 @@ def it_forgets_an_overflow_when_a_scale_is_given(make):
 def it_takes_only_scales_that_torch_takes(make):
     scaler = started(make)
     results = []
-    for scale in (0.5, torch.tensor(3.0, device=device), 0.0, float("inf"),
+    # Into the package's memory anything is written; tare_scaler_set_scale refuses what no gradient survives.
+    deadly = [0.0, float("inf")] if is_package else []
+    for scale in (0.5, torch.tensor(3.0, device=device), *deadly,
                   torch.ones(2, device=device), torch.ones(1, device=device, requires_grad=True),
                   torch.ones(1, device="meta")):
         results += [outcome(scaler.update, scale), scaler.get_scale(), scaler.scale(two())]
