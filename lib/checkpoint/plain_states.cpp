@@ -1,12 +1,14 @@
 #include "lib/checkpoint/plain_states.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/fp8_state.hpp"
+#include "lib/dialect/frameworks/tare_fp8.hpp"
 #include "lib/dialect/policy.hpp"
 
 namespace tare {
@@ -24,21 +26,25 @@ std::uint64_t history_length(const FoundScaler& layer) {
 
 std::vector<NamedState> plain_states(const Checkpoint& checkpoint, const std::optional<std::string>& at) {
   std::map<Likeness, std::vector<const FoundScaler*>> layers;
+  std::vector<NamedState> own;
   bool has_scaler = false;
   for (const Scaler& scaler : checkpoint.scalers) {
     const FoundScaler& state = scaler.state();
     if (state.dialect->kind != "fp8") {
       has_scaler = has_scaler || !at || state.path == *at;
+    } else if (is_own_fp8(state)) {
+      if (!at || state.path == *at) own.push_back({state.path, own_fp8_state(state)});
     } else if (!at || is_layer(state, *at)) {
       layers[{state.dialect->name, history_length(state)}].push_back(&state);
     }
   }
   std::vector<NamedState> states;
-  if (has_scaler || layers.empty()) {
+  if (has_scaler || (layers.empty() && own.empty())) {
     for (const Scaler* scaler : chosen_scalers(checkpoint, {at, true, false})) {
       states.push_back({scaler->state().path, to_state(scaler->state())});
     }
   }
+  std::move(own.begin(), own.end(), std::back_inserter(states));
   if (!layers.empty()) chosen_fp8(checkpoint, {at, true});  // refuses copies that disagree
   for (const auto& [likeness, alike] : layers) {
     states.push_back({std::string(likeness.first), fp8_state_of(alike)});

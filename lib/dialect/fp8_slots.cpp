@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lib/base/glob.hpp"
+#include "lib/dialect/frameworks/tare_fp8.hpp"
 
 namespace tare {
 namespace {
@@ -169,7 +170,13 @@ std::uint64_t Fp8Slot::scale_count() const {
 
 std::uint64_t Fp8Slot::history_length() const {
   if (history == nullptr) return 0;
+  if (rows != 0) return count_of(*history) / rows;
   return columns == 0 ? count_of(*history) : count_of(*history) / columns;
+}
+
+std::uint64_t Fp8Slot::history_begin() const {
+  if (rows != 0) return row * history_length();
+  return columns == 0 ? 0 : column;
 }
 
 double Fp8Slot::stored(std::uint64_t i) const {
@@ -196,6 +203,7 @@ std::vector<double> Fp8Slot::history_by_age() const {
 }
 
 std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler) {
+  if (is_own_fp8(scaler)) return own_fp8_slots(scaler);
   std::vector<Fp8Slot> slots;
   for (const Fp8Convention& convention : scaler.dialect->fp8.conventions) {
     const auto count = products(scaler, convention);
@@ -225,8 +233,8 @@ Fp8Summary summary_of(const Fp8Slot& slot) {
   summary.length = slot.history_length();
   if (summary.length == 0) return summary;
   const Numbers amaxes(*slot.history);
-  const auto index = [columns = std::max<std::uint64_t>(slot.columns, 1), column = slot.column](std::uint64_t entry) {
-    return entry * columns + column;
+  const auto index = [begin = slot.history_begin(), stride = slot.history_stride()](std::uint64_t entry) {
+    return begin + entry * stride;
   };
   if (const std::byte* floats = amaxes.floats()) {
     take_history(summary, [&](std::uint64_t entry) { return load_le<float>(floats + index(entry) * sizeof(float)); });

@@ -21,6 +21,8 @@ struct Fp8Slot {
   const Field* history = nullptr;    ///< null where there is none
   /// Which of the fields' columns; `columns` is 0 where all elements are this slot's.
   std::uint64_t column = 0, columns = 0;
+  /// Where histories have a row for each slot: which; `rows` is 0 where their entries stand in columns.
+  std::uint64_t row = 0, rows = 0;
   double format_max = 0;
   AgeOrder order = AgeOrder::first;
   ScaleMeaning meaning = ScaleMeaning::multiplier;
@@ -33,8 +35,11 @@ struct Fp8Slot {
   [[nodiscard]] std::uint64_t history_length() const;
   /// The index in its field of a history's entry.
   [[nodiscard]] std::uint64_t history_index(std::uint64_t entry) const {
-    return columns == 0 ? entry : entry * columns + column;
+    return history_begin() + entry * history_stride();
   }
+  /// Of its first entry, and how far it is to the next.
+  [[nodiscard]] std::uint64_t history_begin() const;
+  [[nodiscard]] std::uint64_t history_stride() const { return rows != 0 || columns == 0 ? 1 : columns; }
   /// The i-th scale as the framework means it: of a byte without a type, the power of two that it stands for.
   [[nodiscard]] double stored(std::uint64_t i = 0) const;
   /// The i-th scale as a multiplier: FP8 = value * scale.

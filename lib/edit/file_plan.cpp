@@ -82,14 +82,37 @@ class FilePlanner {
         const auto& [node, inside, mirror] = nodes[index];
         hold(state->entries.at(index), node);
         if (same(before.value, after)) continue;
-        changes.push_back({node, replacement.data,
-                           fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after)),
-                           inside});
+        NodeChange change{node, replacement.data,
+                          fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after)), inside};
+        if (inside.empty() && file_.container().tree().kind(node) == Kind::list) {
+          add_items(changes, change);
+        } else {
+          changes.push_back(std::move(change));
+        }
         if (mirror == nowhere) continue;
         changes.push_back({mirror, replacement.data, fmt::format("what repeats {}", before.name)});
       }
     }
     return changes;
+  }
+
+  /// Elements of an array that is a list of numbers, or a list of lists: each item is a node of its own.
+  void add_items(std::vector<NodeChange>& changes, const NodeChange& change) const {
+    const auto* elements = std::get_if<NewElements>(&change.value);
+    if (elements == nullptr) return changes.push_back(change);
+    const Tree& tree = file_.container().tree();
+    std::vector<NodeId> items;
+    for (const NodeId row : tree.items(change.node)) {
+      if (tree.kind(row) != Kind::list) {
+        items.push_back(row);
+        continue;
+      }
+      const auto inner = tree.items(row);
+      items.insert(items.end(), inner.begin(), inner.end());
+    }
+    for (const NewElement& element : *elements) {
+      changes.push_back({items.at(element.index), element.value, change.meaning});
+    }
   }
 
   void add_places(std::vector<NodeChange>& changes) {

@@ -12,6 +12,7 @@
 #include "lib/base/glob.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
+#include "lib/dialect/frameworks/tare_fp8.hpp"
 #include "lib/edit/new_value.hpp"
 
 namespace tare {
@@ -131,16 +132,28 @@ void set_history(Changes& changes, const Fp8Slot& slot, double amax) {
 /// Only state that belongs to a running step: nothing stored was quantised with it.
 NextScale next_scale_of(const FoundScaler& state) {
   if (const NextScale next = state.dialect->fp8.next_scale) return next;
+  if (is_own_fp8(state)) {
+    throw Error(Status::refused,
+                fmt::format("'{}': policy \"{}\" has no rule that makes a scale of a history", state.path,
+                            state.dialect->fp8.policy),
+                "give the scales: tare edit STATE scale.TENSOR=...");
+  }
   throw Error(Status::refused,
               fmt::format("'{}': {} go with tensors of the file, whose values would change", state.path,
                           state.dialect->framework),
               "only the state of delayed scaling is reset or computed anew");
 }
 
+/// In TransformerEngine's state, or in tare's own.
+const Field* of_recipe(const FoundScaler& state, std::string_view name) {
+  const Field* field = state.find(std::string_view(fmt::format("recipe.{}", name)));
+  return field != nullptr ? field : state.find(std::string_view(fmt::format("params.{}", name)));
+}
+
 /// The amax that the recipe's algorithm looks at.
 float chosen_amax(const FoundScaler& state, const Fp8Slot& slot) {
   const std::vector<double> amaxes = slot.history_by_age();
-  const Field* algorithm = state.find(std::string_view("recipe.amax_compute_algo"));
+  const Field* algorithm = of_recipe(state, "amax_compute_algo");
   const auto* word = algorithm == nullptr ? nullptr : std::get_if<std::string>(&algorithm->value.data);
   if (word != nullptr && *word == "most_recent") return amaxes.empty() ? 0 : static_cast<float>(amaxes.front());
   double largest = 0;
@@ -149,7 +162,7 @@ float chosen_amax(const FoundScaler& state, const Fp8Slot& slot) {
 }
 
 float two_to_margin(const FoundScaler& state) {
-  const Field* margin = state.find(std::string_view("recipe.margin"));
+  const Field* margin = of_recipe(state, "margin");
   const bool is_number = margin != nullptr && margin->value.number() != nullptr;
   return is_number ? std::exp2(static_cast<float>(margin->value.as_double())) : 1.0F;
 }
@@ -253,6 +266,11 @@ std::vector<NewField> resized_by_age(const FoundScaler& state, std::int64_t leng
 std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const StateValue& wanted,
                                      bool force) {
   const double value = number_of_tensor(wanted);
+  if (is_own_fp8(state) && !std::isfinite(value)) {
+    throw Error(Status::refused,
+                fmt::format("'{}' of '{}': a state of tare's is not loaded with that", given_text(wanted), key.name),
+                "give a finite number");
+  }
   const std::vector<Fp8Slot> slots = fp8_slots(state);
   GivenValue given{state, value, force};
   bool is_meant = false;

@@ -179,6 +179,7 @@ class Planner {
     return take(state, resized_fp8(state.after, action.history));
   }
   bool change(StateWork& state, const RegroupFp8& action) {
+    require_document(state.after, "regrouped");
     return take(state, regrouped_fp8(state.after, action.release));
   }
   bool change(StateWork& state, const Assign& action) {

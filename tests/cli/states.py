@@ -132,15 +132,88 @@ def try_damage(command, folder, path):
     require("roles.scale" in command("inspect", role).out.decode() + command("inspect", role).reason, command("inspect", role))
 
 
-def try_fp8(command, folder, corpus):
-    """FP8 state of tare's own is no loss scale: nothing of it is edited, and what stands beside it is."""
-    path = folder / "fp8.json"
-    answer = command("inspect", corpus / "transformer_engine/te1.13_4layers/model.pt", "--save", path)
-    require(answer.code == DONE, answer)
-    before = path.read_bytes()
-    require("fp8 inject" in command("inspect", path).out.decode() + command("inspect", path).reason, command("inspect", path))
-    answer = command("edit", path, "native:params.amax_history_len=2", "--yes")
-    require(answer.code == REFUSED and path.read_bytes() == before, answer)
+def slots_in(command, path):
+    """-> {name of the tensor: its slot}, of a framework's layers or of a set of tare's own."""
+    slots = {}
+    for one in command("inspect", "--json", path).json()["scalers"]:
+        layer = one["path"].removesuffix("._extra_state")
+        for slot in one.get("slots", []):
+            slots["/".join(filter(None, [layer, slot["tensor"]]))] = slot
+    return slots
+
+
+SHOWN = ("scale", "newest_amax", "largest_amax", "filled", "history_length", "margin_bits", "format_max", "use")
+
+
+def try_fp8(tare, command, folder, corpus):
+    """FP8 state of tare's own is shown as the checkpoint that it was saved from, goes through every verb, loads, and is
+    injected."""
+    model, path = corpus / "transformer_engine/te1.13_4layers/model.pt", folder / "fp8.json"
+    require(command("inspect", model, "--save", path).code == DONE, "--save")
+    original, wanted, there = path.read_bytes(), slots_in(command, model), slots_in(command, path)
+    require(set(wanted) == set(there) and len(there) == 20, "tensors are", sorted(there))
+    for name, slot in there.items():
+        require(all(slot[key] == wanted[name][key] for key in SHOWN), name, "is shown as", slot, "not", wanted[name])
+    first = "layers.0/input"
+    require(float(command("get", path, f"scale.{first}").out) == wanted[first]["scale"], command("get", path, f"scale.{first}"))
+    require(command("attest", path).code == DONE, command("attest", path))
+    again = folder / "fp8-again.json"
+    require(command("inspect", path, "--save", again).code == DONE and again.read_bytes() == original, "saved again, it differs")
+
+    twin = folder / "fp8-twin.json"
+    twin.write_bytes(original)
+    require(command("edit", twin, f"scale.{first}=2^4", "amax_history.*/weight=3", "--yes").code == DONE, "edit")
+    after = slots_in(command, twin)
+    require(after[first]["scale"] == 16 and after["layers.3/weight"]["largest_amax"] == 3, after[first])
+    require(all(after[name] == there[name] for name in there if name != first and not name.endswith("weight")),
+            "an edit changed another tensor")
+    require(command("diff", path, twin).code == NO, "diff")
+    require(b"scale" in command("history", twin).out, command("history", twin))
+    edited = json.loads(tare.State.read(str(twin)).json())
+    require(edited["fields"]["scale"][0] == 16 and set(edited["fields"]["amax_history"][1]) == {3.0}, "it loads as", edited["fields"])
+    require(command("undo", twin, "--yes").code == DONE and twin.read_bytes() == original, "undo")
+
+    for verb in "reset", "recompute":
+        copy, one = folder / f"{verb}.pt", folder / f"{verb}.json"
+        copy.write_bytes(model.read_bytes())
+        one.write_bytes(original)
+        for target in copy, one:
+            answer = command("fp8", verb, target, "--yes")
+            require(answer.code == DONE, answer)
+        wanted, there = slots_in(command, copy), slots_in(command, one)
+        for name, slot in there.items():
+            require(all(slot[key] == wanted[name][key] for key in SHOWN), verb, name, slot, "not", wanted[name])
+        require(tare.State.read(str(one)), verb)
+    for words in (["fp8", "strip", path], ["fp8", "resize", path, "--history", "8"], ["fp8", "rename", path, "--from", "0", "--to", "9"],
+                  ["fp8", "reencode", path, "--for", "2.0"], ["fp8", "regroup", path, "--layer", "*", "--for", "2.3"],
+                  ["edit", path, f"scale.{first}=inf", "--force"], ["edit", path, "native:params.amax_history_len=2"]):
+        answer = command(*words, "--yes")
+        require(answer.code in (2, REFUSED) and path.read_bytes() == original, "not refused:", answer)
+
+    empty = folder / "empty.pt"
+    empty.write_bytes(model.read_bytes())
+    require(command("fp8", "strip", empty, "--yes").code == DONE, "strip")
+    require(command("edit", path, f"scale.{first}=2^4", "--yes").code == DONE, "edit")
+    answer = command("fp8", "inject", empty, path, "--yes")
+    require(answer.code == DONE and slots_in(command, empty)[first]["scale"] == 16, answer)
+
+
+def try_fp8_beside(tare, command, folder, corpus):
+    """A loss scaler and FP8 sets in one file: each is found, and changes alone."""
+    model, path = corpus / "transformer_engine/te1.13_4layers/model.pt", folder / "both.json"
+    require(command("inspect", model, "--save", folder / "set.json").code == DONE, "--save")
+    states = tare.States()
+    states.add("scaler", tare.Scaler('{"policy":"torch"}').save())
+    states.add("layers", tare.State.read(str(folder / "set.json")))
+    states.write(str(path))
+    require(command("edit", path, "scale=1024", "--yes").code == DONE, command("inspect", path))
+    require(command("edit", path, "scale.layers.0/input=2^4", "--yes").code == DONE, command("inspect", path))
+    back = tare.States.read(str(path))
+    require(back.names() == ["scaler", "layers"] and back["scaler"]["scale"] == 1024, back.names())
+    require(json.loads(back["layers"].json())["fields"]["scale"][0] == 16, "the set's scale is another")
+    plain = folder / "plain.json"
+    require(command("attest", path, "--write-plain", plain).code == DONE, "--write-plain")
+    require(tare.States.read(str(plain)).names() == ["scaler", "layers"], plain.read_text()[:300])
 
 
 def try_lists(command, folder, path):
@@ -209,7 +282,8 @@ def main():
                 try_verbs(tare, command, folder, name, ending, scaler)
                 count += 1
         try_several(tare, command, folder, options.corpus)
-        try_fp8(command, folder, options.corpus)
+        try_fp8(tare, command, folder, options.corpus)
+        try_fp8_beside(tare, command, folder, options.corpus)
         try_lists(command, folder, folder / "mindformers_adaptive.json")
         try_no_policy(command, folder)
         try_damage(command, folder, folder / "torch.json")

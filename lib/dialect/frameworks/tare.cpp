@@ -15,6 +15,7 @@
 #include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/frameworks/tare_fp8.hpp"
 #include "lib/dialect/state_value.hpp"
 #include "lib/state/fp8_policy.hpp"
 #include "lib/state/named_state.hpp"
@@ -136,10 +137,7 @@ class Reader {
       match.problem = "a state of tare's whose policy is no name";
       return match;
     }
-    if (find_fp8_policy(policy) != nullptr) {
-      match.problem = "FP8 state of tare's own is loaded and injected (tare fp8 inject), not shown or edited";
-      return match;
-    }
+    if (find_fp8_policy(policy) != nullptr) return fp8(std::move(match), policy);
     try {
       spec_ = policy_of(named(policy));
     } catch (const Error& error) {
@@ -152,6 +150,19 @@ class Reader {
   }
 
  private:
+  /// HDF5 keeps histories compressed, which nobody edits in place.
+  [[nodiscard]] Match fp8(Match match, const std::string& policy) const {
+    if (tree_.find(map_, policy_field) == nowhere) {
+      match.problem =
+          "FP8 state of tare's own in HDF5 is loaded and injected (tare fp8 inject), not shown or edited: "
+          "save it as .json for that";
+      return match;
+    }
+    Match found = own_fp8_match(tree_, map_, policy);
+    found.path = std::move(match.path);
+    return found;
+  }
+
   /// As much of the state as tells its policy's variant.
   [[nodiscard]] ScalerState named(const std::string& policy) const {
     ScalerState state;
