@@ -12,11 +12,11 @@ int32_t tare_grads_create(tare_grads** out, tare_scaler* scaler, const tare_tens
   });
 }
 
-int32_t tare_grads_rebind(tare_grads* grads, const tare_tensor* tensors, uint64_t count, tare_stream stream,
+int32_t tare_grads_rebind(tare_grads* grads, const tare_tensor* tensors, uint64_t count, tare_stream,
                           tare_error* error) {
   return guard(error, [&] {
     require(grads, "grads");
-    grads->grads->rebind(tensors_of(tensors, count), stream);
+    grads->grads->rebind(tensors_of(tensors, count));
   });
 }
 

@@ -6,20 +6,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "kernels/backend_edge.hpp"
 #include "kernels/cuda/kernels.hpp"
 
 namespace tare::kernels::cuda {
 
-/// What CUDA refused, in its own words; `code` 0: what tare refuses itself.
-class Failure : public std::runtime_error {
+/// What CUDA refused, in its own words, or what tare refuses itself.
+class Failure : public Refusal {
  public:
-  Failure(const std::string& message, cudaError_t error) : std::runtime_error(message), code(error) {}
-
-  cudaError_t code;
+  Failure(const std::string& message, cudaError_t error)
+      : Refusal(error == cudaErrorMemoryAllocation ? kOutOfMemory : kBackendFailed, error, message,
+                error == cudaErrorMemoryAllocation ? "" : "\"device\":\"cpu\" needs no GPU.") {}
 };
 
 /// Throws a Failure that says what was tried. An error that an earlier kernel left behind is told as such: every call

@@ -3,28 +3,10 @@
 #include <algorithm>
 
 #include "kernels/cuda/dequantise.hpp"
+#include "kernels/fp8/each_array.hpp"
 
 namespace tare::kernels::cuda {
 namespace {
-
-/// Shows each array of two sets of slots, and how many bytes it has, to `body`.
-template <class Body>
-void each_array(const fp8::Slots& a, const fp8::Slots& b, const Body& body) {
-  const std::size_t count = a.count;
-  const auto show = [&](auto* one, auto* other, std::size_t values) { body(one, other, values * sizeof *one); };
-  show(a.amax, b.amax, count);
-  show(a.ring, b.ring, count * a.shape.ring_stride());
-  show(a.groups, b.groups, count * a.shape.group_stride());
-  show(a.oldest, b.oldest, count);
-  show(a.steps, b.steps, count);
-  show(const_cast<float*>(a.fp8_max), const_cast<float*>(b.fp8_max), count);
-  show(a.scale, b.scale, count);
-  show(a.inverse, b.inverse, count);
-  if (a.mu == nullptr) return;
-  show(a.mu, b.mu, count);
-  show(a.seen, b.seen, count);
-  show(a.at_largest, b.at_largest, count);
-}
 
 template <class T>
 T* reserved(Room<T>& room, std::size_t count) {
@@ -80,7 +62,7 @@ void DeviceSlots::read(const fp8::Slots& into, cudaStream_t stream) const {
   const OnDevice here(device_.ordinal());
   require_uncaptured(stream);
   order_.wait(stream);
-  each_array(into, slots_, [&](void* to, const void* from, std::size_t bytes) {
+  fp8::each_array(into, slots_, [&](void* to, const void* from, std::size_t bytes) {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "read slots");
   });
   check(cudaStreamSynchronize(stream), "wait for the stream");
@@ -93,7 +75,7 @@ void DeviceSlots::write(const fp8::Slots& from, cudaStream_t stream) {
 }
 
 void DeviceSlots::copy_in(const fp8::Slots& from, cudaStream_t stream) {
-  each_array(slots_, from, [&](void* to, const void* given, std::size_t bytes) {
+  fp8::each_array(slots_, from, [&](void* to, const void* given, std::size_t bytes) {
     check(cudaMemcpyAsync(to, given, bytes, cudaMemcpyHostToDevice, stream), "write slots");
   });
   check(cudaStreamSynchronize(stream), "wait for the stream");

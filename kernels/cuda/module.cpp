@@ -2,108 +2,76 @@
 #include <cstring>
 #include <new>
 
+#include "kernels/backend_edge.hpp"
 #include "kernels/cuda/fp8.hpp"
 #include "kernels/cuda/list.hpp"
-#include "kernels/cuda/table.h"
 
-struct tare_cuda_scaler {
-  tare_cuda_scaler(int device, const tare::rule::RunningState& running) : scaler(device, running) {}
+struct tare_backend_scaler {
+  tare_backend_scaler(int device, const tare::rule::RunningState& running) : scaler(device, running) {}
   tare::kernels::cuda::DeviceScaler scaler;
 };
 
-struct tare_cuda_list {
-  explicit tare_cuda_list(tare::kernels::cuda::DeviceScaler& scaler) : list(scaler) {}
+struct tare_backend_list {
+  explicit tare_backend_list(tare::kernels::cuda::DeviceScaler& scaler) : list(scaler) {}
   tare::kernels::cuda::DeviceList list;
 };
 
-struct tare_cuda_slots {
-  tare_cuda_slots(int device, const tare::kernels::fp8::Slots& like) : slots(device, like) {}
+struct tare_backend_slots {
+  tare_backend_slots(int device, const tare::kernels::fp8::Slots& like) : slots(device, like) {}
   tare::kernels::cuda::DeviceSlots slots;
 };
 
-struct tare_cuda_casts {
-  explicit tare_cuda_casts(tare::kernels::cuda::DeviceSlots& slots) : list(slots) {}
+struct tare_backend_casts {
+  explicit tare_backend_casts(tare::kernels::cuda::DeviceSlots& slots) : list(slots) {}
   tare::kernels::cuda::CastList list;
 };
 
 namespace tare::kernels::cuda {
 namespace {
 
-// Statuses as tare.h numbers them.
-constexpr std::int32_t kDone = 0;
-constexpr std::int32_t kOutOfMemory = 3;
-constexpr std::int32_t kBackend = 20;
-constexpr std::int32_t kInternal = 90;
-
-static_assert(static_cast<int>(Command::report) == TARE_CUDA_REPORT);
-static_assert(static_cast<int>(Command::step) == TARE_CUDA_STEP);
-static_assert(static_cast<int>(Command::put_scale) == TARE_CUDA_PUT_SCALE);
-static_assert(static_cast<int>(Command::take_over) == TARE_CUDA_TAKE_OVER);
-static_assert(static_cast<int>(Command::report_layer) == TARE_CUDA_REPORT_LAYER);
-static_assert(static_cast<int>(Command::follow_reduced) == TARE_CUDA_FOLLOW_REDUCED);
-static_assert(static_cast<int>(Pass::observe) == TARE_CUDA_OBSERVE);
-static_assert(static_cast<int>(Pass::unscale) == TARE_CUDA_UNSCALE);
-static_assert(static_cast<int>(Pass::write) == TARE_CUDA_WRITE);
-
-std::int32_t fail(tare_cuda_error* error, std::int32_t status, int detail, const char* message) {
-  error->status = status;
-  error->detail = detail;
-  std::strncpy(error->message, message, sizeof error->message - 1);
-  error->message[sizeof error->message - 1] = '\0';
-  return status;
-}
-
-template <class Body>
-std::int32_t guarded(tare_cuda_error* error, const Body& body) {
-  try {
-    body();
-    return kDone;
-  } catch (const Failure& failure) {
-    return fail(error, failure.code == cudaErrorMemoryAllocation ? kOutOfMemory : kBackend, failure.code,
-                failure.what());
-  } catch (const std::bad_alloc&) {
-    return fail(error, kOutOfMemory, 0, "out of memory");
-  } catch (const std::length_error&) {
-    return fail(error, kOutOfMemory, 0, "out of memory: a size beyond the address space");
-  } catch (const std::exception& failure) {
-    return fail(error, kInternal, 0, failure.what());
-  }
-}
+static_assert(static_cast<int>(Command::report) == TARE_BACKEND_REPORT);
+static_assert(static_cast<int>(Command::step) == TARE_BACKEND_STEP);
+static_assert(static_cast<int>(Command::put_scale) == TARE_BACKEND_PUT_SCALE);
+static_assert(static_cast<int>(Command::take_over) == TARE_BACKEND_TAKE_OVER);
+static_assert(static_cast<int>(Command::report_layer) == TARE_BACKEND_REPORT_LAYER);
+static_assert(static_cast<int>(Command::follow_reduced) == TARE_BACKEND_FOLLOW_REDUCED);
+static_assert(static_cast<int>(Pass::observe) == TARE_BACKEND_OBSERVE);
+static_assert(static_cast<int>(Pass::unscale) == TARE_BACKEND_UNSCALE);
+static_assert(static_cast<int>(Pass::write) == TARE_BACKEND_WRITE);
 
 /// Ends something on its own device, and keeps quiet: there is nobody left to tell.
 template <class Thing>
 void end(Thing* thing, int device) {
-  tare_cuda_error ignored;
-  guarded(&ignored, [&] {
+  tare_backend_error ignored;
+  at_edge(&ignored, [&] {
     const OnDevice here(device);
     delete thing;
   });
-}
-
-std::span<const Tensor> span_of(const void* tensors, std::uint64_t count) {
-  return {static_cast<const Tensor*>(tensors), static_cast<std::size_t>(count)};
 }
 
 cudaStream_t stream_of(void* stream) {
   return static_cast<cudaStream_t>(stream);
 }
 
-std::int32_t scaler_make(tare_cuda_scaler** out, std::int32_t device, const void* running, tare_cuda_error* error) {
-  return guarded(error, [&] { *out = new tare_cuda_scaler(device, *static_cast<const rule::RunningState*>(running)); });
+std::int32_t scaler_make(tare_backend_scaler** out, std::int32_t device, const void* running,
+                         tare_backend_error* error) {
+  return at_edge(error,
+                 [&] { *out = new tare_backend_scaler(device, *static_cast<const rule::RunningState*>(running)); });
 }
 
-void scaler_end(tare_cuda_scaler* scaler) {
+void scaler_end(tare_backend_scaler* scaler) {
   end(scaler, scaler->scaler.device().ordinal());
 }
 
-void* scaler_core(const tare_cuda_scaler* scaler) {
+void* scaler_core(const tare_backend_scaler* scaler) {
   return scaler->scaler.core();
 }
 
-std::int32_t scaler_do(tare_cuda_scaler* scaler, const tare_cuda_command* command, void* stream,
-                       tare_cuda_error* error) {
-  return guarded(error, [&] {
-    if (command->what == TARE_CUDA_FOLLOW_REDUCED) return scaler->scaler.follow_reduced(stream_of(stream));
+std::int32_t scaler_do(tare_backend_scaler* scaler, const tare_backend_command* command, std::int32_t* raised,
+                       void* stream, tare_backend_error* error) {
+  *raised = 0;  // told by the next read
+  return at_edge(error, [&] {
+    if (command->what == TARE_BACKEND_FOLLOW_REDUCED) return scaler->scaler.follow_reduced(stream_of(stream));
     CommandArguments asked;
     asked.command = static_cast<Command>(command->what);
     asked.overflow = command->overflow;
@@ -114,37 +82,39 @@ std::int32_t scaler_do(tare_cuda_scaler* scaler, const tare_cuda_command* comman
   });
 }
 
-std::int32_t scaler_read(const tare_cuda_scaler* scaler, void* core, void* stream, tare_cuda_error* error) {
-  return guarded(error, [&] { *static_cast<ScalerCore*>(core) = scaler->scaler.read(stream_of(stream)); });
+std::int32_t scaler_read(const tare_backend_scaler* scaler, void* core, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] { *static_cast<ScalerCore*>(core) = scaler->scaler.read(stream_of(stream)); });
 }
 
-std::int32_t list_make(tare_cuda_list** out, tare_cuda_scaler* scaler, tare_cuda_error* error) {
-  return guarded(error, [&] { *out = new tare_cuda_list(scaler->scaler); });
+std::int32_t list_make(tare_backend_list** out, tare_backend_scaler* scaler, tare_backend_error* error) {
+  return at_edge(error, [&] { *out = new tare_backend_list(scaler->scaler); });
 }
 
-void list_end(tare_cuda_list* list) {
+void list_end(tare_backend_list* list) {
   end(list, list->list.device());
 }
 
-void* list_core(const tare_cuda_list* list) {
+void* list_core(const tare_backend_list* list) {
   return list->list.core();
 }
 
-std::int32_t list_assign(tare_cuda_list* list, const void* tensors, std::uint64_t count, tare_cuda_error* error) {
-  return guarded(error, [&] { list->list.assign(span_of(tensors, count)); });
+std::int32_t list_assign(tare_backend_list* list, const void* tensors, std::uint64_t count, tare_backend_error* error) {
+  return at_edge(error, [&] { list->list.assign(tensors_at(tensors, count)); });
 }
 
-std::int32_t list_rebind(tare_cuda_list* list, const void* tensors, std::uint64_t count, std::int32_t* same,
-                         tare_cuda_error* error) {
-  return guarded(error, [&] { *same = list->list.rebind(span_of(tensors, count)) ? 1 : 0; });
+std::int32_t list_rebind(tare_backend_list* list, const void* tensors, std::uint64_t count, std::int32_t* same,
+                         tare_backend_error* error) {
+  return at_edge(error, [&] { *same = list->list.rebind(tensors_at(tensors, count)) ? 1 : 0; });
 }
 
-std::int32_t list_is_captured(const tare_cuda_list* list) {
+std::int32_t list_is_captured(const tare_backend_list* list) {
   return list->list.is_captured() ? 1 : 0;
 }
 
-std::int32_t list_pass(tare_cuda_list* list, const tare_cuda_pass* pass, void* stream, tare_cuda_error* error) {
-  return guarded(error, [&] {
+std::int32_t list_pass(tare_backend_list* list, const tare_backend_pass* pass, std::int32_t* raised, void* stream,
+                       tare_backend_error* error) {
+  *raised = 0;  // told by the next read
+  return at_edge(error, [&] {
     PassRequest request;
     request.pass = static_cast<Pass>(pass->what);
     request.unscales = pass->unscales != 0;
@@ -157,109 +127,112 @@ std::int32_t list_pass(tare_cuda_list* list, const tare_cuda_pass* pass, void* s
   });
 }
 
-std::int32_t list_read(const tare_cuda_list* list, void* core, void* each, void* stream, tare_cuda_error* error) {
-  return guarded(error, [&] {
+std::int32_t list_read(const tare_backend_list* list, void* core, void* each, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] {
     *static_cast<ListCore*>(core) = list->list.read(static_cast<Statistics*>(each), stream_of(stream));
   });
 }
 
-const fp8::Slots& arrays_of(const void* slots) {
+const fp8::Slots& arrays_at(const void* slots) {
   return *static_cast<const fp8::Slots*>(slots);
 }
 
-std::int32_t slots_make(tare_cuda_slots** out, std::int32_t device, const void* like, tare_cuda_error* error) {
-  return guarded(error, [&] { *out = new tare_cuda_slots(device, arrays_of(like)); });
+std::int32_t slots_make(tare_backend_slots** out, std::int32_t device, const void* like, tare_backend_error* error) {
+  return at_edge(error, [&] { *out = new tare_backend_slots(device, arrays_at(like)); });
 }
 
-void slots_end(tare_cuda_slots* slots) {
+void slots_end(tare_backend_slots* slots) {
   end(slots, slots->slots.device().ordinal());
 }
 
-const void* slots_arrays(const tare_cuda_slots* slots) {
+const void* slots_arrays(const tare_backend_slots* slots) {
   return &slots->slots.slots();
 }
 
-std::int32_t slots_step(tare_cuda_slots* slots, void* stream, tare_cuda_error* error) {
-  return guarded(error, [&] { slots->slots.step(stream_of(stream)); });
+std::int32_t slots_step(tare_backend_slots* slots, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] { slots->slots.step(stream_of(stream)); });
 }
 
-std::int32_t slots_read(const tare_cuda_slots* slots, const void* into, void* stream, tare_cuda_error* error) {
-  return guarded(error, [&] { slots->slots.read(arrays_of(into), stream_of(stream)); });
+std::int32_t slots_read(const tare_backend_slots* slots, const void* into, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] { slots->slots.read(arrays_at(into), stream_of(stream)); });
 }
 
-std::int32_t slots_write(tare_cuda_slots* slots, const void* from, void* stream, tare_cuda_error* error) {
-  return guarded(error, [&] { slots->slots.write(arrays_of(from), stream_of(stream)); });
+std::int32_t slots_write(tare_backend_slots* slots, const void* from, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] { slots->slots.write(arrays_at(from), stream_of(stream)); });
 }
 
-std::int32_t casts_make(tare_cuda_casts** out, tare_cuda_slots* slots, tare_cuda_error* error) {
-  return guarded(error, [&] { *out = new tare_cuda_casts(slots->slots); });
+std::int32_t casts_make(tare_backend_casts** out, tare_backend_slots* slots, tare_backend_error* error) {
+  return at_edge(error, [&] { *out = new tare_backend_casts(slots->slots); });
 }
 
-void casts_end(tare_cuda_casts* casts) {
+void casts_end(tare_backend_casts* casts) {
   end(casts, casts->list.device().ordinal());
 }
 
-std::int32_t casts_assign(tare_cuda_casts* casts, const void* tensors, const std::uint32_t* slots, std::uint64_t count,
-                          tare_cuda_error* error) {
-  return guarded(error, [&] { casts->list.assign(span_of(tensors, count), slots); });
+std::int32_t casts_assign(tare_backend_casts* casts, const void* tensors, const std::uint32_t* slots,
+                          std::uint64_t count, tare_backend_error* error) {
+  return at_edge(error, [&] { casts->list.assign(tensors_at(tensors, count), slots); });
 }
 
-std::int32_t casts_rebind(tare_cuda_casts* casts, const void* tensors, const std::uint32_t* slots, std::uint64_t count,
-                          std::int32_t* same, tare_cuda_error* error) {
-  return guarded(error, [&] { *same = casts->list.rebind(span_of(tensors, count), slots) ? 1 : 0; });
+std::int32_t casts_rebind(tare_backend_casts* casts, const void* tensors, const std::uint32_t* slots,
+                          std::uint64_t count, std::int32_t* same, tare_backend_error* error) {
+  return at_edge(error, [&] { *same = casts->list.rebind(tensors_at(tensors, count), slots) ? 1 : 0; });
 }
 
-std::int32_t casts_are_captured(const tare_cuda_casts* casts) {
+std::int32_t casts_are_captured(const tare_backend_casts* casts) {
   return casts->list.is_captured() ? 1 : 0;
 }
 
-std::int32_t casts_run(tare_cuda_casts* casts, std::int32_t what, const void* outputs, void* stream,
-                       tare_cuda_error* error) {
-  return guarded(error, [&] {
+std::int32_t casts_run(tare_backend_casts* casts, std::int32_t what, const void* outputs, void* stream,
+                       tare_backend_error* error) {
+  return at_edge(error, [&] {
     const auto* to = static_cast<const Tensor*>(outputs);
     switch (what) {
-      case TARE_CUDA_NOTE:
+      case TARE_BACKEND_NOTE:
         return casts->list.observe(stream_of(stream));
-      case TARE_CUDA_QUANTISE:
+      case TARE_BACKEND_QUANTISE:
         return casts->list.quantise(to, stream_of(stream));
-      case TARE_CUDA_DEQUANTISE:
+      case TARE_BACKEND_DEQUANTISE:
         return casts->list.dequantise(to, stream_of(stream));
     }
     throw std::logic_error("no such cast");
   });
 }
 
-constexpr tare_cuda_table table{sizeof(tare_cuda_table),
-                                TARE_RELEASE,
-                                scaler_make,
-                                scaler_end,
-                                scaler_core,
-                                scaler_do,
-                                scaler_read,
-                                list_make,
-                                list_end,
-                                list_core,
-                                list_assign,
-                                list_rebind,
-                                list_is_captured,
-                                list_pass,
-                                list_read,
-                                slots_make,
-                                slots_end,
-                                slots_arrays,
-                                slots_step,
-                                slots_read,
-                                slots_write,
-                                casts_make,
-                                casts_end,
-                                casts_assign,
-                                casts_rebind,
-                                casts_are_captured,
-                                casts_run};
+constexpr tare_backend_table table{
+    .struct_size = sizeof(tare_backend_table),
+    .release = TARE_RELEASE,
+    .scaler_make = scaler_make,
+    .scaler_end = scaler_end,
+    .scaler_core = scaler_core,
+    .scaler_do = scaler_do,
+    .scaler_read = scaler_read,
+    .list_make = list_make,
+    .list_end = list_end,
+    .list_core = list_core,
+    .list_assign = list_assign,
+    .list_rebind = list_rebind,
+    .list_is_captured = list_is_captured,
+    .list_pass = list_pass,
+    .list_read = list_read,
+    .slots_make = slots_make,
+    .slots_end = slots_end,
+    .slots_arrays = slots_arrays,
+    .slots_step = slots_step,
+    .slots_read = slots_read,
+    .slots_write = slots_write,
+    .casts_make = casts_make,
+    .casts_end = casts_end,
+    .casts_assign = casts_assign,
+    .casts_rebind = casts_rebind,
+    .casts_are_captured = casts_are_captured,
+    .casts_run = casts_run,
+    .slots_cast = nullptr,
+};
 
 }  // namespace
 }  // namespace tare::kernels::cuda
 
-extern "C" __attribute__((visibility("default"))) const tare_cuda_table* tare_cuda_module() {
+extern "C" __attribute__((visibility("default"))) const tare_backend_table* tare_cuda_module() {
   return &tare::kernels::cuda::table;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/fp8/each_array.hpp"
+
 namespace tare::kernels::fp8 {
 namespace {
 
@@ -40,20 +42,9 @@ HostSlots::HostSlots(const Params& params, const WindowShape& shape, std::span<c
              data_or_null(seen_),
              data_or_null(at_largest_)} {}
 
-void HostSlots::assign(const HostSlots& other) {
-  const auto copy = [&](auto HostSlots::*values) { std::ranges::copy(other.*values, (this->*values).begin()); };
-  copy(&HostSlots::amax_);
-  copy(&HostSlots::ring_);
-  copy(&HostSlots::groups_);
-  copy(&HostSlots::oldest_);
-  copy(&HostSlots::steps_);
-  copy(&HostSlots::fp8_max_);
-  copy(&HostSlots::scale_);
-  copy(&HostSlots::inverse_);
-  copy(&HostSlots::mu_);
-  copy(&HostSlots::seen_);
-  copy(&HostSlots::at_largest_);
-  slots_.params = other.slots_.params;
+void HostSlots::assign(const Slots& other) {
+  copy_arrays(slots_, other);
+  slots_.params = other.params;
 }
 
 std::vector<float> HostSlots::history(std::uint32_t slot) const {

@@ -18,8 +18,9 @@ class HostSlots {
   [[nodiscard]] std::uint32_t count() const { return slots_.count; }
   /// The arrays, which stay where they are.
   [[nodiscard]] const Slots& arrays() const { return slots_; }
-  /// Takes the values and parameters of slots of the same rule and shape; the arrays stay where they are.
-  void assign(const HostSlots& other);
+  /// Takes the values and parameters of slots of the same rule and shape, in host memory; the arrays stay where they
+  /// are.
+  void assign(const Slots& other);
 
   /// The history of a slot as the framework's array has it; entry 0 of those that keep one in progress is the amax.
   [[nodiscard]] std::vector<float> history(std::uint32_t slot) const;

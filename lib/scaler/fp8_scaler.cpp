@@ -4,14 +4,15 @@
 #include <numeric>
 
 #include "lib/base/error.hpp"
-#include "lib/scaler/cpu_fp8.hpp"
-#include "lib/scaler/cuda_fp8.hpp"
 #include "lib/scaler/fp8_slots.hpp"
 #include "lib/scaler/fp8_statistics.hpp"
 #include "lib/scaler/lists.hpp"
 
 namespace tare {
 namespace {
+
+/// Inputs, weights and gradients of a step, each observed, cast and cast back.
+constexpr std::size_t most_casts = 16;
 
 using kernels::Tensor;
 using kernels::fp8::Slots;
@@ -60,8 +61,44 @@ void require_same_counts(std::span<const Tensor> inputs, std::span<const Tensor>
 
 }  // namespace
 
-Fp8Scaler::Fp8Scaler(Fp8Set start) : set_(std::move(start)), each_its_own_(set_.count()) {
+Fp8Scaler::Fp8Scaler(Fp8Config&& config)
+    : set_(std::move(config.start)),
+      each_its_own_(set_.count()),
+      backend_(config.cuda_device >= 0 ? cuda_backend() : cpu_backend()),
+      slots_(made_by(backend_, backend_.slots_make, config.cuda_device, &host_slots_of(set_)->arrays())),
+      casts_(most_casts) {
   std::iota(each_its_own_.begin(), each_its_own_.end(), 0u);
+}
+
+const Slots& Fp8Scaler::arrays() const {
+  return *static_cast<const Slots*>(backend_.slots_arrays(slots_.get()));
+}
+
+tare_backend_casts* Fp8Scaler::casts_of(std::span<const Tensor> tensors, SlotsOf slots) {
+  return casts_.find(
+      [&](tare_backend_casts* casts) {
+        std::int32_t same = 0;
+        call(backend_.casts_rebind, casts, tensors.data(), slots.data(), tensors.size(), &same);
+        return same != 0;
+      },
+      [&](const tare_backend_casts* casts) { return backend_.casts_are_captured(casts) != 0; },
+      [&] { return made_by(backend_, backend_.casts_make, slots_.get()); },
+      [&](tare_backend_casts* casts) {
+        call(backend_.casts_assign, casts, tensors.data(), slots.data(), tensors.size());
+      });
+}
+
+void Fp8Scaler::run(std::int32_t what, std::span<const Tensor> inputs, const Tensor* outputs, SlotsOf slots,
+                    kernels::Stream stream) {
+  if (backend_.slots_cast != nullptr) {
+    call(backend_.slots_cast, slots_.get(), what, inputs.data(), slots.data(), inputs.size(), outputs);
+  } else {
+    call(backend_.casts_run, casts_of(inputs, slots), what, outputs, stream);
+  }
+}
+
+void Fp8Scaler::update(kernels::Stream stream) {
+  call(backend_.slots_step, slots_.get(), stream);
 }
 
 const float* Fp8Scaler::pointer(Fp8Shown which) const {
@@ -94,7 +131,7 @@ SlotsOf Fp8Scaler::checked(const std::uint32_t* slots, std::size_t tensors) cons
 void Fp8Scaler::observe(std::span<const Tensor> tensors, const std::uint32_t* slots, kernels::Stream stream) {
   const SlotsOf of = checked(slots, tensors.size());
   require_wide(tensors, "tensor");
-  note(tensors, of, stream);
+  run(TARE_BACKEND_NOTE, tensors, nullptr, of, stream);
 }
 
 void Fp8Scaler::quantise(std::span<const Tensor> inputs, std::span<const Tensor> outputs, const std::uint32_t* slots,
@@ -103,7 +140,7 @@ void Fp8Scaler::quantise(std::span<const Tensor> inputs, std::span<const Tensor>
   require_wide(inputs, "tensor");
   require_same_counts(inputs, outputs);
   require_narrow(outputs, "output", of, set_.formats);
-  narrow(inputs, outputs.data(), of, stream);
+  run(TARE_BACKEND_QUANTISE, inputs, outputs.data(), of, stream);
 }
 
 void Fp8Scaler::dequantise(std::span<const Tensor> inputs, std::span<const Tensor> outputs, const std::uint32_t* slots,
@@ -112,13 +149,13 @@ void Fp8Scaler::dequantise(std::span<const Tensor> inputs, std::span<const Tenso
   require_narrow(inputs, "tensor", of, set_.formats);
   require_same_counts(inputs, outputs);
   require_wide(outputs, "output");
-  widen(inputs, outputs.data(), of, stream);
+  run(TARE_BACKEND_DEQUANTISE, inputs, outputs.data(), of, stream);
 }
 
 Fp8Set Fp8Scaler::now(kernels::Stream stream) const {
   Fp8Set set = set_;
   const auto host = host_slots_of(set);
-  read(*host, stream);
+  call(backend_.slots_read, slots_.get(), &host->arrays(), stream);
   read_back(set, *host);
   return set;
 }
@@ -135,13 +172,12 @@ void Fp8Scaler::load(const ScalerState& state, kernels::Stream stream) {
   Fp8Set loaded = set_;
   load_into(loaded, state);
   const auto host = host_slots_of(loaded);
-  write(*host, stream);
+  call(backend_.slots_write, slots_.get(), &host->arrays(), stream);
   set_ = std::move(loaded);
 }
 
 std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config&& config) {
-  if (config.cuda_device >= 0) return std::make_unique<CudaFp8>(std::move(config.start), config.cuda_device);
-  return std::make_unique<CpuFp8>(std::move(config.start));
+  return std::make_unique<Fp8Scaler>(std::move(config));
 }
 
 }  // namespace tare

@@ -1,5 +1,5 @@
-// Running FP8 slots: one interface for every device. Pointers may be the device's, and nothing here waits but what says
-// so.
+// Running FP8 slots. Pointers may be a device's, and nothing here waits but what says so; on a GPU a step is one launch
+// for all slots, and so is a list of tensors that is cast.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,8 @@ using SlotsOf = std::span<const std::uint32_t>;
 
 class Fp8Scaler {
  public:
-  virtual ~Fp8Scaler() = default;
-  Fp8Scaler(const Fp8Scaler&) = delete;
-  Fp8Scaler& operator=(const Fp8Scaler&) = delete;
+  /// Throws `unsupported` in a build without CUDA, `backend` where there is no such device.
+  explicit Fp8Scaler(Fp8Config&& config);
 
   [[nodiscard]] std::size_t count() const { return set_.count(); }
   /// One float a slot: what values are multiplied by to become fp8, or fp8 to become values. Stable for life. Throws
@@ -40,7 +39,7 @@ class Fp8Scaler {
   void dequantise(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs,
                   const std::uint32_t* slots, kernels::Stream stream);
   /// A step of every slot.
-  virtual void update(kernels::Stream stream) = 0;
+  void update(kernels::Stream stream);
 
   /// JSON "tare.fp8/1". Waits.
   [[nodiscard]] std::string statistics(kernels::Stream stream) const;
@@ -48,26 +47,20 @@ class Fp8Scaler {
   [[nodiscard]] ScalerState save(kernels::Stream stream) const;
   void load(const ScalerState& state, kernels::Stream stream);
 
- protected:
-  explicit Fp8Scaler(Fp8Set start);
-
-  /// Where it computes.
-  [[nodiscard]] virtual const kernels::fp8::Slots& arrays() const = 0;
-  virtual void note(std::span<const kernels::Tensor> tensors, SlotsOf slots, kernels::Stream stream) = 0;
-  virtual void narrow(std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs, SlotsOf slots,
-                      kernels::Stream stream) = 0;
-  virtual void widen(std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs, SlotsOf slots,
-                     kernels::Stream stream) = 0;
-  /// Wait. `host` has the same shape.
-  virtual void read(kernels::fp8::HostSlots& host, kernels::Stream stream) const = 0;
-  virtual void write(const kernels::fp8::HostSlots& host, kernels::Stream stream) = 0;
-
  private:
+  /// Where it computes.
+  [[nodiscard]] const kernels::fp8::Slots& arrays() const;
+  void run(std::int32_t what, std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs, SlotsOf slots,
+           kernels::Stream stream);
+  tare_backend_casts* casts_of(std::span<const kernels::Tensor> tensors, SlotsOf slots);
   [[nodiscard]] Fp8Set now(kernels::Stream stream) const;
   [[nodiscard]] SlotsOf checked(const std::uint32_t* slots, std::size_t tensors) const;
 
   Fp8Set set_;  // its arrays as they were made or loaded
   std::vector<std::uint32_t> each_its_own_;
+  const tare_backend_table& backend_;
+  BackendHandle<tare_backend_slots> slots_;
+  RecentLists<tare_backend_casts> casts_;
 };
 
 std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config&& config);

@@ -1,10 +1,36 @@
 #include "lib/scaler/scaler.hpp"
 
 #include "lib/base/error.hpp"
-#include "lib/scaler/cpu_scaler.hpp"
-#include "lib/scaler/cuda_scaler.hpp"
+#include "lib/scaler/lists.hpp"
+#include "lib/scaler/live.hpp"
+#include "lib/scaler/statistics.hpp"
 
 namespace tare {
+namespace {
+
+/// As many optimizers as a step usually has, each with a list of its own.
+constexpr std::size_t most_lists = 8;
+
+void require_layerwise(const rule::Policy& policy) {
+  const rule::PolicySpec& spec = rule::spec_of(policy.id);
+  if (spec.driver == rule::Driver::kStatistics) return;
+  throw Error(Status::wrong_kind,
+              "policy \"" + std::string(spec.name) + "\" goes by overflows, not by a layer's statistics",
+              "Report overflows, or make a scaler of policy \"layerwise\".");
+}
+
+tare_backend_command of_kind(std::int32_t what) {
+  tare_backend_command command{};
+  command.what = what;
+  return command;
+}
+
+}  // namespace
+
+void raise(const rule::Policy& policy, rule::Raised raised) {
+  throw Error(Status::rule_raised,
+              "policy \"" + std::string(rule::spec_of(policy.id).name) + "\": " + rule::message_of(policy, raised));
+}
 
 const void* pointer_to(const kernels::ShownValues& shown, Shown which) {
   switch (which) {
@@ -23,22 +49,135 @@ const void* pointer_to(const kernels::ShownValues& shown, Shown which) {
               "1 to 5, see TARE_POINTER_SCALE.");
 }
 
-void raise(const rule::Policy& policy, rule::Raised raised) {
-  throw Error(Status::rule_raised,
-              "policy \"" + std::string(rule::spec_of(policy.id).name) + "\": " + rule::message_of(policy, raised));
+LossScaler::LossScaler(const ScalerConfig& config)
+    : backend_(config.cuda_device >= 0 ? cuda_backend() : cpu_backend()),
+      policy_(config.start.policy),
+      threshold_(config.underflow_threshold),
+      scaler_(made_by(backend_, backend_.scaler_make,
+                      config.cuda_device >= 0 ? config.cuda_device : static_cast<std::int32_t>(config.threads),
+                      &config.start)),
+      lists_(most_lists) {}
+
+kernels::ScalerCore& LossScaler::memory() const {
+  return *static_cast<kernels::ScalerCore*>(backend_.scaler_core(scaler_.get()));
 }
 
-void require_layerwise(const rule::Policy& policy) {
-  const rule::PolicySpec& spec = rule::spec_of(policy.id);
-  if (spec.driver == rule::Driver::kStatistics) return;
-  throw Error(Status::wrong_kind,
-              "policy \"" + std::string(spec.name) + "\" goes by overflows, not by a layer's statistics",
-              "Report overflows, or make a scaler of policy \"layerwise\".");
+const void* LossScaler::pointer(Shown which) const {
+  return pointer_to(memory().shown, which);
+}
+
+Accumulators LossScaler::accumulators() const {
+  return {&memory().shown.found_inf, sizeof memory().shown.found_inf};
+}
+
+kernels::ScalerCore LossScaler::snapshot(kernels::Stream stream) const {
+  kernels::ScalerCore copy;
+  call(backend_.scaler_read, scaler_.get(), &copy, stream);
+  if (copy.raised != rule::Raised::kNothing) raise(copy.running.policy, copy.raised);
+  return copy;
+}
+
+double LossScaler::scale(kernels::Stream stream) const {
+  const kernels::ScalerCore copy = snapshot(stream);
+  return rule::scale_of(copy.running.policy.id, copy.running.state);
+}
+
+tare_backend_list* LossScaler::list_of(std::span<const kernels::Tensor> tensors) {
+  return lists_.find(
+      [&](tare_backend_list* list) {
+        std::int32_t same = 0;
+        call(backend_.list_rebind, list, tensors.data(), tensors.size(), &same);
+        return same != 0;
+      },
+      [&](const tare_backend_list* list) { return backend_.list_is_captured(list) != 0; },
+      [&] { return made_by(backend_, backend_.list_make, scaler_.get()); },
+      [&](tare_backend_list* list) { call(backend_.list_assign, list, tensors.data(), tensors.size()); });
+}
+
+tare_backend_pass LossScaler::pass_of(std::int32_t what) const {
+  tare_backend_pass pass{};
+  pass.what = what;
+  pass.unscales = 1;
+  pass.limit = __builtin_inff();
+  pass.threshold = threshold_;
+  return pass;
+}
+
+void LossScaler::run(tare_backend_list* list, const tare_backend_pass& pass, kernels::Stream stream) const {
+  std::int32_t raised = 0;
+  call(backend_.list_pass, list, &pass, &raised, stream);
+  if (raised != 0) raise(policy_, static_cast<rule::Raised>(raised));
+}
+
+void LossScaler::unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
+  require_usable(tensors, kernels::Use::write);
+  run(list_of(tensors), pass_of(TARE_BACKEND_UNSCALE), stream);
+}
+
+void LossScaler::observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
+  require_usable(tensors, kernels::Use::read);
+  run(list_of(tensors), pass_of(TARE_BACKEND_OBSERVE), stream);
+}
+
+void LossScaler::command(const tare_backend_command& command, kernels::Stream stream) {
+  std::int32_t raised = 0;
+  call(backend_.scaler_do, scaler_.get(), &command, &raised, stream);
+  if (raised != 0) raise(policy_, static_cast<rule::Raised>(raised));
+}
+
+void LossScaler::report_overflow(bool overflow, kernels::Stream stream) {
+  tare_backend_command report = of_kind(TARE_BACKEND_REPORT);
+  report.overflow = overflow ? 1 : 0;
+  command(report, stream);
+}
+
+void LossScaler::report_reduced(kernels::Stream stream) {
+  command(of_kind(TARE_BACKEND_FOLLOW_REDUCED), stream);
+}
+
+void LossScaler::report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) {
+  require_layerwise(policy_);
+  tare_backend_command report = of_kind(TARE_BACKEND_REPORT_LAYER);
+  report.layer = &layer;
+  command(report, stream);
+}
+
+void LossScaler::update(kernels::Stream stream) {
+  command(of_kind(TARE_BACKEND_STEP), stream);
+}
+
+void LossScaler::set_scale(double scale, kernels::Stream stream) {
+  require_settable(policy_, scale);  // does not depend on the state: it can be told at once
+  tare_backend_command put = of_kind(TARE_BACKEND_PUT_SCALE);
+  put.scale = scale;
+  command(put, stream);
+}
+
+std::string LossScaler::statistics(kernels::Stream stream) const {
+  const kernels::ScalerCore copy = snapshot(stream);
+  return statistics_json({rule::scale_of(copy.running.policy.id, copy.running.state), copy.shown.found_inf != 0,
+                          copy.running.counters, copy.accumulated, copy.last_step, threshold_});
+}
+
+ScalerState LossScaler::save(kernels::Stream stream) const {
+  return to_state(snapshot(stream).running);
+}
+
+void LossScaler::load(const ScalerState& state, kernels::Stream stream) {
+  RunningState running = snapshot(stream).running;
+  load_into(running, state);
+  tare_backend_command take = of_kind(TARE_BACKEND_TAKE_OVER);
+  take.running = &running;
+  command(take, stream);
+  policy_ = running.policy;
+}
+
+std::unique_ptr<Grads> LossScaler::make_grads(std::span<const kernels::Tensor> tensors) {
+  return std::make_unique<Grads>(*this, tensors);
 }
 
 std::unique_ptr<LossScaler> make_scaler(const ScalerConfig& config) {
-  if (config.cuda_device >= 0) return std::make_unique<CudaScaler>(config);
-  return std::make_unique<CpuScaler>(config);
+  return std::make_unique<LossScaler>(config);
 }
 
 }  // namespace tare

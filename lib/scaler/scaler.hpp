@@ -1,5 +1,5 @@
-// A running loss scaler: a rule, buffers where it computes, and the state. One interface for every device: pointers may
-// be the device's, and nothing here waits but what says so.
+// A running loss scaler: a rule, buffers where it computes, and the state. Pointers may be a device's, and nothing here
+// waits but what says so. A rule that raises is told at once by the CPU, and by the next call that waits on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include "kernels/launch.hpp"
 #include "kernels/scaler_core.hpp"
 #include "lib/scaler/config.hpp"
+#include "lib/scaler/handles.hpp"
+#include "lib/scaler/write_options.hpp"
 
 namespace tare {
 
@@ -22,92 +24,92 @@ const void* pointer_to(const kernels::ShownValues& shown, Shown which);
 /// Throws `rule_raised` and says what the rule said.
 [[noreturn]] void raise(const rule::Policy& policy, rule::Raised raised);
 
-/// Throws `wrong_kind` for a policy that overflows drive.
-void require_layerwise(const rule::Policy& policy);
-
-struct WriteOptions {
-  bool unscale = true;
-  double clip_norm = 0;   ///< 0: off
-  double clip_value = 0;  ///< 0: off
-};
-
-/// A JSON object with those names; null or empty: the defaults. Throws `invalid_argument`.
-WriteOptions parse_write_options(const char* json);
-
-/// Options as text that is parsed only when it changes: nothing is allocated for what is already known.
-class KnownWriteOptions {
- public:
-  const WriteOptions& parsed(const char* json) {
-    const char* text = json == nullptr ? "" : json;
-    if (text_ != text) {
-      options_ = parse_write_options(text);
-      text_ = text;
-    }
-    return options_;
-  }
-
- private:
-  std::string text_;
-  WriteOptions options_;
-};
-
 struct Accumulators {
   void* data;
   std::uint64_t bytes;
 };
 
-/// A list made ready once, used every step; it belongs to a scaler and goes before it. Throws what the scaler throws.
-class Grads {
- public:
-  virtual ~Grads() = default;
-  virtual void rebind(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
-  virtual void unscale(kernels::Stream stream) = 0;
-  virtual void observe(kernels::Stream stream) = 0;
-  /// The same and the scaler's update; one launch on a GPU.
-  virtual void unscale_and_update(kernels::Stream stream) = 0;
-  virtual void observe_and_update(kernels::Stream stream) = 0;
-  /// Texts of options are parsed when they change.
-  virtual void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) = 0;
-  [[nodiscard]] virtual const void* pointer(Shown which) const = 0;
-  /// JSON "tare.grads/1": what the last pass found, in total and by tensor. Waits.
-  [[nodiscard]] virtual std::string statistics(kernels::Stream stream) const = 0;
-};
+class Grads;
 
 class LossScaler {
  public:
-  virtual ~LossScaler() = default;
+  /// Throws `unsupported` in a build without CUDA, `backend` where there is no such device.
+  explicit LossScaler(const ScalerConfig& config);
 
-  [[nodiscard]] virtual rule::PolicyId policy() const = 0;
+  [[nodiscard]] rule::PolicyId policy() const { return policy_.id; }
   /// All that it is, where it computes: perhaps memory of a device.
-  [[nodiscard]] virtual kernels::ScalerCore& memory() = 0;
-  /// A copy of that. Waits.
-  [[nodiscard]] virtual kernels::ScalerCore snapshot(kernels::Stream stream) const = 0;
+  [[nodiscard]] kernels::ScalerCore& memory() const;
+  /// A copy of that. Waits; throws what the rule raised since the last time.
+  [[nodiscard]] kernels::ScalerCore snapshot(kernels::Stream stream) const;
   /// Waits.
-  [[nodiscard]] virtual double scale(kernels::Stream stream) const = 0;
-  /// Stable for the scaler's life.
-  [[nodiscard]] virtual const void* pointer(Shown which) const = 0;
-  [[nodiscard]] virtual Accumulators accumulators() const = 0;
+  [[nodiscard]] double scale(kernels::Stream stream) const;
+  /// Stable for the scaler's life. Throws `invalid_argument` for a number that is none.
+  [[nodiscard]] const void* pointer(Shown which) const;
+  [[nodiscard]] Accumulators accumulators() const;
 
   /// Throw `invalid_argument` or `unsupported` for a list that cannot be read or written.
-  virtual void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
-  virtual void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) = 0;
-  virtual void report_overflow(bool overflow, kernels::Stream stream) = 0;
+  void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream);
+  void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream);
+  void report_overflow(bool overflow, kernels::Stream stream);
   /// After a caller's own reduction of the accumulators: noop, and found-inf and noop of its lists, say what found-inf
   /// says now.
-  virtual void report_reduced(kernels::Stream stream) = 0;
+  void report_reduced(kernels::Stream stream);
   /// What the next update of a layer goes by; a second one takes the first's place. Throws `wrong_kind` for a policy
   /// other than layerwise.
-  virtual void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) = 0;
+  void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream);
   /// Throws `rule_raised` where the rule does; the state is then what the framework's object would hold.
-  virtual void update(kernels::Stream stream) = 0;
-  virtual void set_scale(double scale, kernels::Stream stream) = 0;
+  void update(kernels::Stream stream);
+  void set_scale(double scale, kernels::Stream stream);
 
   /// JSON "tare.statistics/1". Waits.
-  [[nodiscard]] virtual std::string statistics(kernels::Stream stream) const = 0;
-  [[nodiscard]] virtual ScalerState save(kernels::Stream stream) const = 0;
-  virtual void load(const ScalerState& state, kernels::Stream stream) = 0;
+  [[nodiscard]] std::string statistics(kernels::Stream stream) const;
+  /// Wait.
+  [[nodiscard]] ScalerState save(kernels::Stream stream) const;
+  void load(const ScalerState& state, kernels::Stream stream);
 
-  virtual std::unique_ptr<Grads> make_grads(std::span<const kernels::Tensor> tensors) = 0;
+  std::unique_ptr<Grads> make_grads(std::span<const kernels::Tensor> tensors);
+
+ private:
+  friend class Grads;
+
+  void command(const tare_backend_command& command, kernels::Stream stream);
+  /// A pass that unscales, as far as `what` (TARE_BACKEND_OBSERVE ...) does so.
+  [[nodiscard]] tare_backend_pass pass_of(std::int32_t what) const;
+  void run(tare_backend_list* list, const tare_backend_pass& pass, kernels::Stream stream) const;
+  tare_backend_list* list_of(std::span<const kernels::Tensor> tensors);
+
+  const tare_backend_table& backend_;
+  rule::Policy policy_;  // as where it computes
+  double threshold_;
+  BackendHandle<tare_backend_scaler> scaler_;
+  RecentLists<tare_backend_list> lists_;
+};
+
+/// A list made ready once, used every step; it belongs to a scaler and goes before it. Throws what the scaler throws.
+class Grads {
+ public:
+  Grads(LossScaler& scaler, std::span<const kernels::Tensor> tensors);
+
+  void rebind(std::span<const kernels::Tensor> tensors);
+  void unscale(kernels::Stream stream);
+  void observe(kernels::Stream stream);
+  /// The same and the scaler's update; one launch on a GPU.
+  void unscale_and_update(kernels::Stream stream);
+  void observe_and_update(kernels::Stream stream);
+  /// Texts of options are parsed when they change.
+  void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream);
+  [[nodiscard]] const void* pointer(Shown which) const;
+  /// JSON "tare.grads/1": what the last pass found, in total and by tensor. Waits.
+  [[nodiscard]] std::string statistics(kernels::Stream stream) const;
+
+ private:
+  void pass(std::int32_t what, bool steps, kernels::Stream stream);
+
+  LossScaler& scaler_;
+  std::vector<kernels::Tensor> tensors_;
+  bool writable_ = false;  // a matter of dtypes alone, which rebind keeps
+  BackendHandle<tare_backend_list> list_;
+  KnownWriteOptions options_;
 };
 
 std::unique_ptr<LossScaler> make_scaler(const ScalerConfig& config);

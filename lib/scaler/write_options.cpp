@@ -2,7 +2,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/codec/json.hpp"
-#include "lib/scaler/scaler.hpp"
+#include "lib/scaler/write_options.hpp"
 
 namespace tare {
 namespace {

@@ -41,7 +41,7 @@ BELOW["tools"] = BELOW["capi"] = [*BELOW]
 # What folders inside a room may include, besides themselves and what lies in the room's own folder, which includes none
 # of them but through its DOORS.
 INSIDE = {
-    "kernels": {"rule": [], "cpu": [], "fp8": ["rule"], "cuda": ["fp8"]},
+    "kernels": {"rule": [], "fp8": ["rule"], "cpu": ["fp8", "rule"], "cuda": ["fp8", "rule"]},
     "lib/dialect": {"frameworks": []},
     "lib/container": {
         "json": [], "mindspore": [], "msgpack": [], "orbax": [], "paddle": [], "safetensors": [],

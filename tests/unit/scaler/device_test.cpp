@@ -1,7 +1,7 @@
 // What a machine without a GPU, or a build without CUDA, says to who asks for one.
 
 #include "lib/base/error.hpp"
-#include "lib/device/cuda_library.hpp"
+#include "lib/device/backend.hpp"
 #include "lib/scaler/scaler.hpp"
 #include "tests/catch.hpp"
 
@@ -34,8 +34,8 @@ TEST_CASE("a GPU asked for where there is none is an error in the driver's words
 }
 
 TEST_CASE("the CUDA module is opened once and has everything that libtare asks of it") {
-  const tare_cuda_table& table = cuda_library();
-  CHECK(&table == &cuda_library());
+  const tare_backend_table& table = cuda_backend();
+  CHECK(&table == &cuda_backend());
   CHECK(table.scaler_make != nullptr);
   CHECK(table.list_read != nullptr);
 }

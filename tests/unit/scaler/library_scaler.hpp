@@ -39,7 +39,7 @@ class LibraryScaler final : public vectors::Subject {
   std::optional<std::string> update() override {
     return attempt([&] {
       scaler_->update(nullptr);
-      scaler_->scale(nullptr);
+      (void)scaler_->scale(nullptr);
     });
   }
   std::optional<std::string> set_scale(double scale) override {

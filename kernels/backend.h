@@ -1,0 +1,129 @@
+/* What a backend does, as a table of C functions: the CPU gives one, and so does the module libtare_cuda.so. Whoever
+ * gives it and whoever calls it come from one build: the table's size and `release` must agree, and structures of
+ * kernels/ are passed as they lie in memory. Addresses are where the backend computes: device memory may be handed on,
+ * not read. Arguments are checked before. Functions return a status as tare.h numbers it. On a GPU they only enqueue on
+ * `stream` but where they say that they wait, and the device that is current at a call is so after it; the CPU has
+ * finished when a call returns. What a scaler and its lists, or slots and their casts, are told counts in the order of
+ * the calls, whatever streams they come on. */
+#ifndef TARE_KERNELS_BACKEND_H
+#define TARE_KERNELS_BACKEND_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Written where a function does not return 0, and not read before. */
+typedef struct tare_backend_error {
+  int32_t status;
+  int32_t detail; /* cudaError_t, errno, or 0 */
+  char message[512];
+  char hint[128];
+} tare_backend_error;
+
+enum {
+  TARE_BACKEND_REPORT = 1,
+  TARE_BACKEND_STEP = 2,
+  TARE_BACKEND_PUT_SCALE = 3,
+  TARE_BACKEND_TAKE_OVER = 4,
+  TARE_BACKEND_REPORT_LAYER = 5,
+  TARE_BACKEND_FOLLOW_REDUCED = 6 /* noop, and what its lists show, say what found-inf says now */
+};
+
+/* Something that a scaler does without a list. */
+typedef struct tare_backend_command {
+  int32_t what;
+  int32_t overflow;    /* REPORT */
+  double scale;        /* PUT_SCALE */
+  const void* running; /* TAKE_OVER: a rule::RunningState, copied */
+  const void* layer;   /* REPORT_LAYER: a rule::LayerStatistics, copied */
+} tare_backend_command;
+
+enum { TARE_BACKEND_OBSERVE = 1, TARE_BACKEND_UNSCALE = 2, TARE_BACKEND_WRITE = 3 };
+
+/* One pass over a list, with what it found going to the scaler. */
+typedef struct tare_backend_pass {
+  int32_t what;
+  int32_t unscales; /* WRITE: whether values are multiplied by the inverse scale */
+  int32_t steps;    /* whether the scaler's step follows, on a GPU in the same launch */
+  float limit;      /* WRITE: of clipping by value; infinity: none */
+  double clip_norm; /* WRITE: above 0, then values are read twice: for the norm, and to be written */
+  double threshold;
+  const void* outputs; /* WRITE: as many kernels::Tensor as the list has */
+} tare_backend_pass;
+
+enum { TARE_BACKEND_NOTE = 1, TARE_BACKEND_QUANTISE = 2, TARE_BACKEND_DEQUANTISE = 3 };
+
+typedef struct tare_backend_scaler tare_backend_scaler;
+typedef struct tare_backend_list tare_backend_list;
+typedef struct tare_backend_slots tare_backend_slots;
+typedef struct tare_backend_casts tare_backend_casts;
+
+typedef struct tare_backend_table {
+  uint64_t struct_size;
+  const char* release;
+  /* `place`: a GPU's number; how many threads a CPU scaler has. `running`: a rule::RunningState. Waits. */
+  int32_t (*scaler_make)(tare_backend_scaler** out, int32_t place, const void* running, tare_backend_error* error);
+  void (*scaler_end)(tare_backend_scaler* scaler);
+  /* Its kernels::ScalerCore, where it stays. */
+  void* (*scaler_core)(const tare_backend_scaler* scaler);
+  /* *raised: a rule::Raised, if the backend has finished; a GPU's is there at the next read. */
+  int32_t (*scaler_do)(tare_backend_scaler* scaler, const tare_backend_command* command, int32_t* raised, void* stream,
+                       tare_backend_error* error);
+  /* Waits for the stream and copies the kernels::ScalerCore. What its rule raised and nobody was told of is there once.
+   */
+  int32_t (*scaler_read)(const tare_backend_scaler* scaler, void* core, void* stream, tare_backend_error* error);
+
+  int32_t (*list_make)(tare_backend_list** out, tare_backend_scaler* scaler, tare_backend_error* error);
+  void (*list_end)(tare_backend_list* list);
+  /* Its kernels::ListCore, where it stays. */
+  void* (*list_core)(const tare_backend_list* list);
+  /* `tensors`: kernels::Tensor, copied. Waits for what was done with the scaler before; a captured list is refused. */
+  int32_t (*list_assign)(tare_backend_list* list, const void* tensors, uint64_t count, tare_backend_error* error);
+  /* *same is 0, and nothing done, for other counts or dtypes. */
+  int32_t (*list_rebind)(tare_backend_list* list, const void* tensors, uint64_t count, int32_t* same,
+                         tare_backend_error* error);
+  /* Whether a graph may still use it. */
+  int32_t (*list_is_captured)(const tare_backend_list* list);
+  /* *raised: as scaler_do's, of the step. */
+  int32_t (*list_pass)(tare_backend_list* list, const tare_backend_pass* pass, int32_t* raised, void* stream,
+                       tare_backend_error* error);
+  /* Waits and copies its kernels::ListCore and a kernels::Statistics for each tensor. */
+  int32_t (*list_read)(const tare_backend_list* list, void* core, void* each, void* stream, tare_backend_error* error);
+
+  /* FP8 slots. `like`, `into` and `from` are kernels::fp8::Slots whose arrays are in host memory. Waits. */
+  int32_t (*slots_make)(tare_backend_slots** out, int32_t place, const void* like, tare_backend_error* error);
+  void (*slots_end)(tare_backend_slots* slots);
+  /* A kernels::fp8::Slots with the arrays that it computes with, which stay where they are. */
+  const void* (*slots_arrays)(const tare_backend_slots* slots);
+  int32_t (*slots_step)(tare_backend_slots* slots, void* stream, tare_backend_error* error);
+  /* Wait. Of the same rule and shape, for as many slots. */
+  int32_t (*slots_read)(const tare_backend_slots* slots, const void* into, void* stream, tare_backend_error* error);
+  int32_t (*slots_write)(tare_backend_slots* slots, const void* from, void* stream, tare_backend_error* error);
+
+  int32_t (*casts_make)(tare_backend_casts** out, tare_backend_slots* slots, tare_backend_error* error);
+  void (*casts_end)(tare_backend_casts* casts);
+  /* `tensors`: kernels::Tensor; `slots`: one a tensor; both copied. As list_assign. */
+  int32_t (*casts_assign)(tare_backend_casts* casts, const void* tensors, const uint32_t* slots, uint64_t count,
+                          tare_backend_error* error);
+  /* *same is 0, and nothing done, for other counts, dtypes or slots. */
+  int32_t (*casts_rebind)(tare_backend_casts* casts, const void* tensors, const uint32_t* slots, uint64_t count,
+                          int32_t* same, tare_backend_error* error);
+  int32_t (*casts_are_captured)(const tare_backend_casts* casts);
+  /* `outputs`: as many kernels::Tensor as the list has; NOTE needs none. */
+  int32_t (*casts_run)(tare_backend_casts* casts, int32_t what, const void* outputs, void* stream,
+                       tare_backend_error* error);
+  /* casts_assign and casts_run of a list that is not kept; null where a list has to be made ready first. */
+  int32_t (*slots_cast)(tare_backend_slots* slots, int32_t what, const void* tensors, const uint32_t* slots_of,
+                        uint64_t count, const void* outputs, tare_backend_error* error);
+} tare_backend_table;
+
+/* The only symbol that the CUDA module exports. */
+typedef const tare_backend_table* (*tare_cuda_entry_point)(void);
+#define TARE_CUDA_ENTRY_POINT "tare_cuda_module"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

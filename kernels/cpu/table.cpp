@@ -1,0 +1,203 @@
+#include "kernels/cpu/table.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels/backend_edge.hpp"
+#include "kernels/cpu/fp8.hpp"
+#include "kernels/cpu/scaler.hpp"
+#include "kernels/fp8/each_array.hpp"
+
+struct tare_backend_scaler {
+  tare::kernels::cpu::CpuScaler scaler;
+};
+
+struct tare_backend_list {
+  explicit tare_backend_list(tare::kernels::cpu::CpuScaler& scaler) : list(scaler) {}
+  tare::kernels::cpu::ScalerList list;
+};
+
+struct tare_backend_slots {
+  tare::kernels::fp8::HostSlots slots;
+};
+
+struct tare_backend_casts {
+  explicit tare_backend_casts(const tare::kernels::fp8::HostSlots& slots) : casts(slots) {}
+  tare::kernels::cpu::Casts casts;
+};
+
+namespace tare::kernels::cpu {
+namespace {
+
+using Error = tare_backend_error;
+
+std::int32_t scaler_make(tare_backend_scaler** out, std::int32_t threads, const void* running, Error* error) {
+  return at_edge(error, [&] {
+    *out = new tare_backend_scaler{
+        CpuScaler(static_cast<unsigned>(threads), *static_cast<const rule::RunningState*>(running))};
+  });
+}
+
+void scaler_end(tare_backend_scaler* scaler) {
+  delete scaler;
+}
+
+void* scaler_core(const tare_backend_scaler* scaler) {
+  return const_cast<tare_backend_scaler*>(scaler)->scaler.core();
+}
+
+std::int32_t scaler_do(tare_backend_scaler* scaler, const tare_backend_command* command, std::int32_t* raised, void*,
+                       Error* error) {
+  return at_edge(error, [&] { *raised = static_cast<std::int32_t>(scaler->scaler.obey(*command)); });
+}
+
+std::int32_t scaler_read(const tare_backend_scaler* scaler, void* core, void*, Error*) {
+  *static_cast<ScalerCore*>(core) = *static_cast<const ScalerCore*>(scaler_core(scaler));
+  return kDone;
+}
+
+std::int32_t list_make(tare_backend_list** out, tare_backend_scaler* scaler, Error* error) {
+  return at_edge(error, [&] { *out = new tare_backend_list(scaler->scaler); });
+}
+
+void list_end(tare_backend_list* list) {
+  delete list;
+}
+
+void* list_core(const tare_backend_list* list) {
+  return const_cast<tare_backend_list*>(list)->list.core();
+}
+
+std::int32_t list_assign(tare_backend_list* list, const void* tensors, std::uint64_t count, Error* error) {
+  return at_edge(error, [&] { list->list.assign(tensors_at(tensors, count)); });
+}
+
+std::int32_t list_rebind(tare_backend_list* list, const void* tensors, std::uint64_t count, std::int32_t* same,
+                         Error* error) {
+  return at_edge(error, [&] { *same = list->list.rebind(tensors_at(tensors, count)) ? 1 : 0; });
+}
+
+std::int32_t list_is_captured(const tare_backend_list*) {
+  return 0;
+}
+
+std::int32_t list_pass(tare_backend_list* list, const tare_backend_pass* pass, std::int32_t* raised, void*,
+                       Error* error) {
+  return at_edge(error, [&] { *raised = static_cast<std::int32_t>(list->list.run(*pass)); });
+}
+
+std::int32_t list_read(const tare_backend_list* list, void* core, void* each, void*, Error*) {
+  *static_cast<ListCore*>(core) = list->list.core();
+  std::ranges::copy(list->list.each(), static_cast<Statistics*>(each));
+  return kDone;
+}
+
+const fp8::Slots& arrays_at(const void* slots) {
+  return *static_cast<const fp8::Slots*>(slots);
+}
+
+std::int32_t slots_make(tare_backend_slots** out, std::int32_t, const void* like, Error* error) {
+  return at_edge(error, [&] {
+    const fp8::Slots& from = arrays_at(like);
+    auto made = std::unique_ptr<tare_backend_slots>(
+        new tare_backend_slots{{from.params, from.shape, std::span(from.fp8_max, from.count)}});
+    made->slots.assign(from);
+    *out = made.release();
+  });
+}
+
+void slots_end(tare_backend_slots* slots) {
+  delete slots;
+}
+
+const void* slots_arrays(const tare_backend_slots* slots) {
+  return &slots->slots.arrays();
+}
+
+std::int32_t slots_step(tare_backend_slots* slots, void*, Error*) {
+  slots->slots.step();
+  return kDone;
+}
+
+std::int32_t slots_read(const tare_backend_slots* slots, const void* into, void*, Error*) {
+  fp8::copy_arrays(arrays_at(into), slots->slots.arrays());
+  return kDone;
+}
+
+std::int32_t slots_write(tare_backend_slots* slots, const void* from, void*, Error*) {
+  slots->slots.assign(arrays_at(from));
+  return kDone;
+}
+
+std::int32_t casts_make(tare_backend_casts** out, tare_backend_slots* slots, Error* error) {
+  return at_edge(error, [&] { *out = new tare_backend_casts(slots->slots); });
+}
+
+void casts_end(tare_backend_casts* casts) {
+  delete casts;
+}
+
+std::int32_t casts_assign(tare_backend_casts* casts, const void* tensors, const std::uint32_t* slots,
+                          std::uint64_t count, Error* error) {
+  return at_edge(error, [&] { casts->casts.assign(tensors_at(tensors, count), slots); });
+}
+
+std::int32_t casts_rebind(tare_backend_casts* casts, const void* tensors, const std::uint32_t* slots,
+                          std::uint64_t count, std::int32_t* same, Error*) {
+  *same = casts->casts.rebind(tensors_at(tensors, count), slots) ? 1 : 0;
+  return kDone;
+}
+
+std::int32_t casts_are_captured(const tare_backend_casts*) {
+  return 0;
+}
+
+std::int32_t casts_run(tare_backend_casts* casts, std::int32_t what, const void* outputs, void*, Error* error) {
+  return at_edge(error, [&] { casts->casts.run(what, static_cast<const Tensor*>(outputs)); });
+}
+
+std::int32_t slots_cast(tare_backend_slots* slots, std::int32_t what, const void* tensors,
+                        const std::uint32_t* slots_of, std::uint64_t count, const void* outputs, Error* error) {
+  return at_edge(error, [&] {
+    cast(slots->slots.arrays(), what, tensors_at(tensors, count), slots_of, static_cast<const Tensor*>(outputs));
+  });
+}
+
+constexpr tare_backend_table functions{
+    .struct_size = sizeof(tare_backend_table),
+    .release = "",
+    .scaler_make = scaler_make,
+    .scaler_end = scaler_end,
+    .scaler_core = scaler_core,
+    .scaler_do = scaler_do,
+    .scaler_read = scaler_read,
+    .list_make = list_make,
+    .list_end = list_end,
+    .list_core = list_core,
+    .list_assign = list_assign,
+    .list_rebind = list_rebind,
+    .list_is_captured = list_is_captured,
+    .list_pass = list_pass,
+    .list_read = list_read,
+    .slots_make = slots_make,
+    .slots_end = slots_end,
+    .slots_arrays = slots_arrays,
+    .slots_step = slots_step,
+    .slots_read = slots_read,
+    .slots_write = slots_write,
+    .casts_make = casts_make,
+    .casts_end = casts_end,
+    .casts_assign = casts_assign,
+    .casts_rebind = casts_rebind,
+    .casts_are_captured = casts_are_captured,
+    .casts_run = casts_run,
+    .slots_cast = slots_cast,
+};
+
+}  // namespace
+
+const tare_backend_table& table() {
+  return functions;
+}
+
+}  // namespace tare::kernels::cpu
