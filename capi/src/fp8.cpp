@@ -106,3 +106,48 @@ int32_t tare_fp8_load(tare_fp8* fp8, const tare_state* state, tare_stream stream
     fp8->slots->load(state->state, stream);
   });
 }
+
+int32_t tare_fp8_casts_create(tare_fp8_casts** out, tare_fp8* fp8, const tare_tensor* inputs, const uint32_t* slots,
+                              uint64_t count, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(fp8, "fp8");
+    return new tare_fp8_casts{.casts = fp8->slots->make_casts(tensors_of(inputs, count), slots)};
+  });
+}
+
+int32_t tare_fp8_casts_rebind(tare_fp8_casts* casts, const tare_tensor* inputs, uint64_t count, tare_stream,
+                              tare_error* error) {
+  return guard(error, [&] {
+    require(casts, "casts");
+    casts->casts->rebind(tensors_of(inputs, count));
+  });
+}
+
+int32_t tare_fp8_casts_observe(tare_fp8_casts* casts, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(casts, "casts");
+    casts->casts->observe(stream);
+  });
+}
+
+int32_t tare_fp8_casts_quantize(tare_fp8_casts* casts, const tare_tensor* out, uint64_t count, tare_stream stream,
+                                tare_error* error) {
+  return guard(error, [&] {
+    require(casts, "casts");
+    if (count > 0) require(out, "out");
+    casts->casts->quantise(tensors_of(out, count), stream);
+  });
+}
+
+int32_t tare_fp8_casts_dequantize(tare_fp8_casts* casts, const tare_tensor* out, uint64_t count, tare_stream stream,
+                                  tare_error* error) {
+  return guard(error, [&] {
+    require(casts, "casts");
+    if (count > 0) require(out, "out");
+    casts->casts->dequantise(tensors_of(out, count), stream);
+  });
+}
+
+void tare_fp8_casts_destroy(tare_fp8_casts* casts) {
+  destroy(casts);
+}

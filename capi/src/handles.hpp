@@ -51,6 +51,11 @@ struct tare_fp8 {
   std::unique_ptr<tare::Fp8Scaler> slots;
 };
 
+struct tare_fp8_casts {
+  tare::capi::Tag<0x74617237> tag = {};
+  std::unique_ptr<tare::Fp8Casts> casts;
+};
+
 struct tare_state {
   tare::capi::Tag<0x74617234> tag = {};
   tare::ScalerState state;

@@ -128,6 +128,20 @@ SlotsOf Fp8Scaler::checked(const std::uint32_t* slots, std::size_t tensors) cons
                                             std::to_string(*beyond) + ", there are " + std::to_string(count()));
 }
 
+void Fp8Scaler::require_quantisable(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                                    SlotsOf slots) const {
+  require_wide(inputs, "tensor");
+  require_same_counts(inputs, outputs);
+  require_narrow(outputs, "output", slots, set_.formats);
+}
+
+void Fp8Scaler::require_dequantisable(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                                      SlotsOf slots) const {
+  require_narrow(inputs, "tensor", slots, set_.formats);
+  require_same_counts(inputs, outputs);
+  require_wide(outputs, "output");
+}
+
 void Fp8Scaler::observe(std::span<const Tensor> tensors, const std::uint32_t* slots, kernels::Stream stream) {
   const SlotsOf of = checked(slots, tensors.size());
   require_wide(tensors, "tensor");
@@ -137,18 +151,14 @@ void Fp8Scaler::observe(std::span<const Tensor> tensors, const std::uint32_t* sl
 void Fp8Scaler::quantise(std::span<const Tensor> inputs, std::span<const Tensor> outputs, const std::uint32_t* slots,
                          kernels::Stream stream) {
   const SlotsOf of = checked(slots, inputs.size());
-  require_wide(inputs, "tensor");
-  require_same_counts(inputs, outputs);
-  require_narrow(outputs, "output", of, set_.formats);
+  require_quantisable(inputs, outputs, of);
   run(TARE_BACKEND_QUANTISE, inputs, outputs.data(), of, stream);
 }
 
 void Fp8Scaler::dequantise(std::span<const Tensor> inputs, std::span<const Tensor> outputs, const std::uint32_t* slots,
                            kernels::Stream stream) {
   const SlotsOf of = checked(slots, inputs.size());
-  require_narrow(inputs, "tensor", of, set_.formats);
-  require_same_counts(inputs, outputs);
-  require_wide(outputs, "output");
+  require_dequantisable(inputs, outputs, of);
   run(TARE_BACKEND_DEQUANTISE, inputs, outputs.data(), of, stream);
 }
 
@@ -174,6 +184,49 @@ void Fp8Scaler::load(const ScalerState& state, kernels::Stream stream) {
   const auto host = host_slots_of(loaded);
   call(backend_.slots_write, slots_.get(), &host->arrays(), stream);
   set_ = std::move(loaded);
+}
+
+std::unique_ptr<Fp8Casts> Fp8Scaler::make_casts(std::span<const Tensor> inputs, const std::uint32_t* slots) {
+  const SlotsOf of = checked(slots, inputs.size());
+  require_readable(inputs, "tensor");
+  return std::make_unique<Fp8Casts>(*this, inputs, of);
+}
+
+Fp8Casts::Fp8Casts(Fp8Scaler& scaler, std::span<const Tensor> inputs, SlotsOf slots)
+    : scaler_(scaler),
+      inputs_(inputs.begin(), inputs.end()),
+      slots_(slots.begin(), slots.end()),
+      casts_(made_by(scaler.backend_, scaler.backend_.casts_make, scaler.slots_.get())) {
+  call(scaler_.backend_.casts_assign, casts_.get(), inputs_.data(), slots_.data(), inputs_.size());
+}
+
+void Fp8Casts::rebind(std::span<const Tensor> inputs) {
+  require_readable(inputs, "tensor");
+  std::int32_t same = 0;
+  if (inputs.size() == inputs_.size()) {
+    call(scaler_.backend_.casts_rebind, casts_.get(), inputs.data(), slots_.data(), inputs.size(), &same);
+  }
+  if (same == 0) refuse_other_shape();
+  std::ranges::copy(inputs, inputs_.begin());
+}
+
+void Fp8Casts::run(std::int32_t what, const Tensor* outputs, kernels::Stream stream) {
+  call(scaler_.backend_.casts_run, casts_.get(), what, outputs, stream);
+}
+
+void Fp8Casts::observe(kernels::Stream stream) {
+  require_wide(inputs_, "tensor");
+  run(TARE_BACKEND_NOTE, nullptr, stream);
+}
+
+void Fp8Casts::quantise(std::span<const Tensor> outputs, kernels::Stream stream) {
+  scaler_.require_quantisable(inputs_, outputs, slots_);
+  run(TARE_BACKEND_QUANTISE, outputs.data(), stream);
+}
+
+void Fp8Casts::dequantise(std::span<const Tensor> outputs, kernels::Stream stream) {
+  scaler_.require_dequantisable(inputs_, outputs, slots_);
+  run(TARE_BACKEND_DEQUANTISE, outputs.data(), stream);
 }
 
 std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config&& config) {

@@ -19,6 +19,8 @@ enum class Fp8Shown : std::int32_t { scale = 1, scale_inv = 2 };
 /// Which slot each tensor of a list belongs to.
 using SlotsOf = std::span<const std::uint32_t>;
 
+class Fp8Casts;
+
 class Fp8Scaler {
  public:
   /// Throws `unsupported` in a build without CUDA, `backend` where there is no such device.
@@ -41,6 +43,9 @@ class Fp8Scaler {
   /// A step of every slot.
   void update(kernels::Stream stream);
 
+  /// `slots` as above. Throws as those do.
+  std::unique_ptr<Fp8Casts> make_casts(std::span<const kernels::Tensor> inputs, const std::uint32_t* slots);
+
   /// JSON "tare.fp8/1". Waits.
   [[nodiscard]] std::string statistics(kernels::Stream stream) const;
   /// Wait.
@@ -48,12 +53,18 @@ class Fp8Scaler {
   void load(const ScalerState& state, kernels::Stream stream);
 
  private:
+  friend class Fp8Casts;
+
   /// Where it computes.
   [[nodiscard]] const kernels::fp8::Slots& arrays() const;
   void run(std::int32_t what, std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs, SlotsOf slots,
            kernels::Stream stream);
   tare_backend_casts* casts_of(std::span<const kernels::Tensor> tensors, SlotsOf slots);
   [[nodiscard]] Fp8Set now(kernels::Stream stream) const;
+  void require_quantisable(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs,
+                           SlotsOf slots) const;
+  void require_dequantisable(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs,
+                             SlotsOf slots) const;
   [[nodiscard]] SlotsOf checked(const std::uint32_t* slots, std::size_t tensors) const;
 
   Fp8Set set_;  // its arrays as they were made or loaded
@@ -61,6 +72,26 @@ class Fp8Scaler {
   const tare_backend_table& backend_;
   BackendHandle<tare_backend_slots> slots_;
   RecentLists<tare_backend_casts> casts_;
+};
+
+/// A list made ready once and cast every step; it belongs to slots and goes before them. Throws what they throw.
+class Fp8Casts {
+ public:
+  Fp8Casts(Fp8Scaler& scaler, std::span<const kernels::Tensor> inputs, SlotsOf slots);
+
+  void rebind(std::span<const kernels::Tensor> inputs);
+  /// As the slots' own.
+  void observe(kernels::Stream stream);
+  void quantise(std::span<const kernels::Tensor> outputs, kernels::Stream stream);
+  void dequantise(std::span<const kernels::Tensor> outputs, kernels::Stream stream);
+
+ private:
+  void run(std::int32_t what, const kernels::Tensor* outputs, kernels::Stream stream);
+
+  Fp8Scaler& scaler_;
+  std::vector<kernels::Tensor> inputs_;
+  std::vector<std::uint32_t> slots_;
+  BackendHandle<tare_backend_casts> casts_;
 };
 
 std::unique_ptr<Fp8Scaler> make_fp8_scaler(Fp8Config&& config);

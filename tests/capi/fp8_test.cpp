@@ -69,6 +69,15 @@ TEST_CASE_METHOD(Fixture, "FP8: every pointer that must not be NULL is asked for
   is_told(tare_fp8_save(&made, nullptr, nullptr, &error), "fp8");
   is_told(tare_fp8_load(nullptr, state, nullptr, &error), "fp8");
   is_told(tare_fp8_load(fp8, nullptr, nullptr, &error), "state");
+  tare_fp8_casts* list = nullptr;
+  is_told(tare_fp8_casts_create(nullptr, fp8, &wide, nullptr, 1, &error), "out");
+  is_told(tare_fp8_casts_create(&list, nullptr, &wide, nullptr, 1, &error), "fp8");
+  is_told(tare_fp8_casts_create(&list, fp8, nullptr, nullptr, 1, &error), "tensors");
+  is_told(tare_fp8_casts_rebind(nullptr, &wide, 1, nullptr, &error), "casts");
+  is_told(tare_fp8_casts_observe(nullptr, nullptr, &error), "casts");
+  is_told(tare_fp8_casts_quantize(nullptr, &narrow, 1, nullptr, &error), "casts");
+  is_told(tare_fp8_casts_dequantize(nullptr, &wide, 1, nullptr, &error), "casts");
+  tare_fp8_casts_destroy(nullptr);
   tare_fp8_destroy(nullptr);
 }
 
@@ -131,6 +140,41 @@ TEST_CASE_METHOD(Fixture, "FP8: pointers stay through steps and loads, and follo
   const float* again = nullptr;
   REQUIRE(tare_fp8_scale_pointer(&again, fp8, TARE_FP8_SCALE, &error) == TARE_OK);
   CHECK(again == scale);
+}
+
+TEST_CASE_METHOD(Fixture, "FP8: prepared lists cast as lists that are handed over, and take other addresses") {
+  const uint32_t second = 1;
+  tare_fp8_casts* there = nullptr;
+  tare_fp8_casts* back = nullptr;
+  REQUIRE(tare_fp8_casts_create(&there, fp8, &wide, &second, 1, &error) == TARE_OK);
+  REQUIRE(tare_fp8_casts_create(&back, fp8, &narrow, &second, 1, &error) == TARE_OK);
+  REQUIRE(tare_fp8_casts_quantize(there, &narrow, 1, nullptr, &error) == TARE_OK);
+  CHECK((bytes[0] == 0x38 && bytes[1] == 0xce && bytes[2] == 0 && bytes[3] == 0x44));
+  void* amaxes = nullptr;
+  uint64_t size = 0;
+  REQUIRE(tare_fp8_accumulators(&amaxes, &size, fp8, &error) == TARE_OK);
+  CHECK(static_cast<const float*>(amaxes)[1] == 7.0f);
+  float values_back[4] = {};
+  const tare_tensor out = {values_back, 4, TARE_F32, 0};
+  REQUIRE(tare_fp8_casts_dequantize(back, &out, 1, nullptr, &error) == TARE_OK);
+  CHECK((values_back[0] == 1.0f && values_back[1] == -7.0f && values_back[3] == 3.0f));
+  float others[4] = {9, 0, 0, 0};
+  tare_tensor other = {others, 4, TARE_F32, 0};
+  REQUIRE(tare_fp8_casts_rebind(there, &other, 1, nullptr, &error) == TARE_OK);
+  REQUIRE(tare_fp8_casts_observe(there, nullptr, &error) == TARE_OK);
+  CHECK(static_cast<const float*>(amaxes)[1] == 9.0f);
+  other.count = 3;
+  CHECK(tare_fp8_casts_rebind(there, &other, 1, nullptr, &error) == TARE_E_MISMATCH);
+  CHECK(tare_fp8_casts_rebind(there, nullptr, 0, nullptr, &error) == TARE_E_MISMATCH);
+  CHECK(tare_fp8_casts_quantize(back, &narrow, 1, nullptr, &error) == TARE_E_UNSUPPORTED);
+  CHECK(tare_fp8_casts_dequantize(there, &out, 1, nullptr, &error) == TARE_E_UNSUPPORTED);
+  const uint32_t beyond = 2;
+  tare_fp8_casts* none = there;
+  CHECK(tare_fp8_casts_create(&none, fp8, &wide, &beyond, 1, &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(none == nullptr);
+  CHECK(tare_fp8_casts_observe(reinterpret_cast<tare_fp8_casts*>(fp8), nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+  tare_fp8_casts_destroy(there);
+  tare_fp8_casts_destroy(back);
 }
 
 TEST_CASE_METHOD(Fixture, "FP8: a file of either kind goes on where it was written") {

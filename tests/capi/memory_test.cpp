@@ -238,19 +238,32 @@ TEST_CASE("a failed allocation in FP8 slots is status 3 and loses nothing") {
     return status;
   });
   fail_everywhere("fp8 load", [&] { return tare_fp8_load(fp8, state, nullptr, nullptr); });
+  fail_everywhere("fp8 casts create", [&] {
+    const tare_tensor none = {nullptr, 0, TARE_F32, 0};
+    tare_fp8_casts* made = nullptr;
+    const int32_t status = tare_fp8_casts_create(&made, fp8, &none, nullptr, 1, nullptr);
+    tare_fp8_casts_destroy(made);
+    return status;
+  });
   float values[8] = {1, 2, 3};
   unsigned char bytes[8] = {};
   const tare_tensor wide = {values, 8, TARE_F32, 0};
   const tare_tensor narrow = {bytes, 8, TARE_F8E4M3FN, 0};
+  tare_fp8_casts* casts = nullptr;
+  REQUIRE(tare_fp8_casts_create(&casts, fp8, &wide, nullptr, 1, nullptr) == TARE_OK);
   // [P8]: a step allocates nothing, so that its first allocation can never fail.
   const Attempt step = attempt(0, [&] {
     int32_t status = tare_fp8_observe(fp8, &wide, nullptr, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_fp8_quantize(fp8, &narrow, &wide, nullptr, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_fp8_dequantize(fp8, &wide, &narrow, nullptr, 1, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_fp8_casts_rebind(casts, &wide, 1, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_fp8_casts_observe(casts, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_fp8_casts_quantize(casts, &narrow, 1, nullptr, nullptr);
     return status == TARE_OK ? tare_fp8_update(fp8, nullptr, nullptr) : status;
   });
   CHECK(step.status == TARE_OK);
   CHECK(!step.failed);
+  tare_fp8_casts_destroy(casts);
   tare_state_destroy(state);
   tare_fp8_destroy(fp8);
 }

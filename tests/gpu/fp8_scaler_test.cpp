@@ -121,3 +121,25 @@ TEST_CASE(
   slots->update(stream);
   CHECK(fp8_vectors::Json::parse(slots->statistics(stream)).at("slots").at(0).at("scale") == 224.0);
 }
+
+TEST_CASE("a hundred prepared lists are cast in turn, captured the first time that they are cast") {
+  const auto slots = make_fp8_scaler(parse_fp8_config(R"({"policy":"te_current","device":"cuda:0"})"));
+  const GpuStream stream;
+  std::vector<std::vector<Array>> arrays;
+  std::vector<std::unique_ptr<GpuArrays>> on_gpu;
+  std::vector<std::unique_ptr<Fp8Casts>> lists;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    arrays.emplace_back(1, Array(Dtype::kF32, 1 + i));
+    arrays.back()[0].set(i, bits_of(static_cast<float>(i + 1)));
+  }
+  for (std::vector<Array>& array : arrays) {
+    lists.push_back(slots->make_casts(on_gpu.emplace_back(std::make_unique<GpuArrays>(array))->tensors(), nullptr));
+  }
+  const Graph graph(stream, [&] {
+    for (const auto& list : lists) list->observe(stream);
+    slots->update(stream);
+  });
+  graph.replay(stream);
+  const auto scale = fp8_vectors::Json::parse(slots->statistics(stream)).at("slots").at(0).at("scale");
+  CHECK(scale == static_cast<double>(448.0f / 100.0f));
+}

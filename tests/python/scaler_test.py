@@ -116,6 +116,25 @@ class Slots(unittest.TestCase):
         self.assertEqual(again.scale(1), fp8.scale(1))
         with self.assertRaises(IndexError):
             fp8.scale(2)
+
+    def test_prepared_lists_cast_as_lists_that_are_handed_over(self):
+        fp8 = tare.Fp8("transformer_engine", slots=["a", "b"], format="e4m3", amax_history_len=2)
+        values, others = array.array("f", [1.0, -3.5, 448.0]), array.array("f", [2.0, 3.0, 4.0])
+        out, back = (ctypes.c_uint8 * 3)(), array.array("f", [0.0] * 3)
+        where = tare.Tensor(ctypes.addressof(out), 3, tare.F8E4M3FN)
+        there, again = tare.Fp8Casts(fp8, [values], slots=[1]), tare.Fp8Casts(fp8, [where], slots=[1])
+        there.rebind([others])
+        there.quantize([where])
+        again.dequantize([back])
+        self.assertEqual(list(back), [2.0, 3.0, 4.0])
+        with self.assertRaises(tare.Mismatch):
+            there.rebind([values, others])
+        del fp8
+        there.observe()
+
+    def test_slots_are_one_a_tensor(self):
+        fp8 = tare.Fp8("transformer_engine", slots=["a", "b"], format="e4m3", amax_history_len=2)
+        values = array.array("f", [1.0])
         with self.assertRaises(ValueError):
             fp8.observe([values], slots=[0, 1])
 

@@ -11,7 +11,7 @@
  * The library may be linked or opened with dlopen; every function has C linkage and plain C types. What it promises:
  *
  *   [P1]  Functions that take a const handle may run at the same time on one handle. Others need it for themselves.
- *         Different handles are independent (a tare_grads counts as its scaler).
+ *         Different handles are independent (a tare_grads counts as its scaler, a tare_fp8_casts as its tare_fp8).
  *
  *   [P2]  Nothing happens when the library is loaded: no thread, no allocation, no device is touched.
  *
@@ -33,9 +33,9 @@
  *         does not survive: before HDF5 is written, the system is asked for what that takes.)
  *
  *   [P8]  Nothing is allocated or waited for in the step once a first step was made: unscale, observe, both reports,
- *         update and all of tare_grads but create and statistics; of tare_fp8 observe, update, quantize and dequantize.
- *         Lists that are handed over anew each time are known if their counts, dtypes and slots are those of one of
- *         the last 8 (fp8: 16).
+ *         update and all of tare_grads but create and statistics; of tare_fp8 observe, update, quantize and dequantize,
+ *         and all of tare_fp8_casts but create. Lists that are handed over anew each time are known if
+ *         their counts, dtypes and slots are those of one of the last 8 (fp8: 16).
  *
  *   [P9]  Within a major version symbols and numbers are only added, never changed or taken away.
  *
@@ -151,6 +151,7 @@ typedef struct CUstream_st* tare_stream;
 typedef struct tare_scaler tare_scaler;
 typedef struct tare_grads tare_grads;
 typedef struct tare_fp8 tare_fp8;
+typedef struct tare_fp8_casts tare_fp8_casts;
 typedef struct tare_state tare_state;
 typedef struct tare_states tare_states;
 typedef struct tare_text tare_text;
@@ -399,6 +400,24 @@ TARE_API int32_t tare_fp8_quantize(tare_fp8* fp8, const tare_tensor* out, const 
 /* The way back: fp8 of the slot's format into f32, f16 or bf16. */
 TARE_API int32_t tare_fp8_dequantize(tare_fp8* fp8, const tare_tensor* out, const tare_tensor* in,
                                      const uint32_t* slots, uint64_t count, tare_stream stream, tare_error* error);
+
+/* A list made ready once and cast every step, a layer's tensors say: what tare_grads is to a scaler. `inputs` and
+ * `slots` as above, values or fp8; descriptors are copied, data borrowed. *out is owned; destroy it before its slots.
+ */
+TARE_API int32_t tare_fp8_casts_create(tare_fp8_casts** out, tare_fp8* fp8, const tare_tensor* inputs,
+                                       const uint32_t* slots, uint64_t count, tare_error* error);
+
+/* Other addresses for the same counts and dtypes; TARE_E_MISMATCH for other ones. */
+TARE_API int32_t tare_fp8_casts_rebind(tare_fp8_casts* casts, const tare_tensor* inputs, uint64_t count,
+                                       tare_stream stream, tare_error* error);
+
+/* As tare_fp8_observe, tare_fp8_quantize and tare_fp8_dequantize. */
+TARE_API int32_t tare_fp8_casts_observe(tare_fp8_casts* casts, tare_stream stream, tare_error* error);
+TARE_API int32_t tare_fp8_casts_quantize(tare_fp8_casts* casts, const tare_tensor* out, uint64_t count,
+                                         tare_stream stream, tare_error* error);
+TARE_API int32_t tare_fp8_casts_dequantize(tare_fp8_casts* casts, const tare_tensor* out, uint64_t count,
+                                           tare_stream stream, tare_error* error);
+TARE_API void tare_fp8_casts_destroy(tare_fp8_casts* casts);
 
 /* JSON "tare.fp8/1": for each slot its name and format, "scale", "amax" in progress, "max" of the history, how much of
  * it is filled or not finite, and "margin_bits": how often the greatest value could double before it is cut off. Waits.

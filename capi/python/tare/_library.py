@@ -79,6 +79,11 @@ SIGNATURES: dict[str, tuple] = {
     "fp8_accumulators": (_out, POINTER(c_uint64), c_void_p),
     "fp8_quantize": (c_void_p, *_slots),
     "fp8_dequantize": (c_void_p, *_slots),
+    "fp8_casts_create": (_out, c_void_p, POINTER(TensorStruct), POINTER(c_uint32), c_uint64),
+    "fp8_casts_rebind": (c_void_p, *_tensors, c_void_p),
+    "fp8_casts_observe": (c_void_p, c_void_p),
+    "fp8_casts_quantize": (c_void_p, *_tensors, c_void_p),
+    "fp8_casts_dequantize": (c_void_p, *_tensors, c_void_p),
     "fp8_statistics": (_out, c_void_p, c_void_p),
     "fp8_save": (_out, c_void_p, c_void_p),
     "fp8_load": (c_void_p, c_void_p, c_void_p),
@@ -125,7 +130,7 @@ def _bound(library: ctypes.CDLL) -> dict:
     for name, arguments in SIGNATURES.items():
         function = functions[name] = getattr(library, "tare_" + name)
         function.argtypes, function.restype = (*arguments, POINTER(ErrorStruct)), c_int32
-    for kind in ("scaler", "grads", "fp8", "state", "text"):
+    for kind in ("scaler", "grads", "fp8", "fp8_casts", "state", "text"):
         function = functions[kind + "_destroy"] = getattr(library, f"tare_{kind}_destroy")
         function.argtypes, function.restype = (c_void_p,), None
     library.tare_version_string.restype = c_char_p

@@ -88,3 +88,33 @@ class Fp8(Handle):
 
     def __repr__(self) -> str:
         return f"Fp8({len(self)} slots)"
+
+
+class Fp8Casts(Handle):
+    """A list of tensors made ready once and cast every step, as tare.Grads is for a scaler; `slots` as for tare.Fp8's
+    calls, which know only the last 16 lists."""
+
+    _kind = "fp8_casts"
+
+    def __init__(self, fp8: Fp8, tensors: Any, slots: Sequence[int] | None = None):
+        given = Tensors(tensors, writes=False)
+        self._fp8 = fp8  # lives as long as its lists
+        self._kept = given.kept
+        self._own(_library.made("fp8_casts_create", fp8._handle, given.array, _numbers(slots, given.count), given.count))
+
+    def rebind(self, tensors: Any, stream: int | None = None) -> None:
+        """Other buffers of the same counts and dtypes; raises Mismatch for others."""
+        given = Tensors(tensors, writes=False)
+        _library.call("fp8_casts_rebind", self._handle, given.array, given.count, stream)
+        self._kept = given.kept
+
+    def observe(self, stream: int | None = None) -> None:
+        _library.call("fp8_casts_observe", self._handle, stream)
+
+    def quantize(self, out: Any, stream: int | None = None) -> None:
+        into = Tensors(out)
+        _library.call("fp8_casts_quantize", self._handle, into.array, into.count, stream)
+
+    def dequantize(self, out: Any, stream: int | None = None) -> None:
+        into = Tensors(out)
+        _library.call("fp8_casts_dequantize", self._handle, into.array, into.count, stream)
