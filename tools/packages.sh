@@ -14,7 +14,7 @@ build=(
 check=(
   catch2 git clang clang-format clang-tidy
   pkg-config strace abigail-tools hdf5-tools python3-h5py rustc golang-go luajit gfortran ruby valgrind
-  fish zsh groff-base
+  fish zsh groff-base python3-jsonschema
 )
 fidelity=(python3-venv python3-dev)
 

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Holds what the command answers with --json, over the checkpoints of the corpus and the traces, against the JSON Schemas that are published
+(lib/report/schemas): every key and every value is described there, and every key that is said to be there is.
+
+    schemas.py --tare TARE --corpus FOLDER --traces FOLDER --schemas FOLDER [--all]
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+from command import Tare
+from corpus import cases_of, copied, require
+
+#: A run's log for the verbs that read one.
+LOG = "".join(f"[2026-01-01 00:00:{i:02}] iteration {i + 1:8}/ 100 | loss scale: {scale} | number of skipped iterations: {skipped} |"
+              f" number of nan iterations: 0 |\n"
+              for i, (scale, skipped) in enumerate([(65536.0, 0)] * 4 + [(32768.0, 1)] + [(32768.0, 0)] * 6))
+
+
+def told(answer):
+    """-> the document of an answer; nothing where it is an error."""
+    return [answer.json()] if answer.out.strip() else []
+
+
+def of_checkpoint(tare, unedited, path, scratch):
+    """The answers of all verbs about one checkpoint; `path` is a copy that may be changed."""
+    yield from told(tare("inspect", path, "--json", "--globals"))
+    yield from told(tare("attest", path, "--json"))
+    yield from told(tare("doctor", path, "--json"))
+    yield from told(tare("edit", path, "scale=2048", "--all", "--json", "--dry-run"))
+    made = tare("edit", path, "scale=2048", "--all", "--json", "--yes")
+    yield from told(made)
+    if made.code == 0:
+        yield from told(tare("history", path, "--json"))
+        yield from told(tare("diff", unedited, path, "--json"))
+        yield from told(tare("undo", path, "--json", "--yes"))
+    yield from told(tare("migrate", path, "--to", "megatron", "-o", scratch / "made.pt", "--force", "--json"))
+    yield from told(tare("fp8", "reset", path, "--all", "--force", "--json", "--dry-run"))
+    for name in "state.json", "plain.json":
+        (scratch / name).unlink(missing_ok=True)
+    tare("inspect", path, "--save", scratch / "state.json")
+    tare("attest", path, "--write-plain", scratch / "plain.json")
+    yield from (json.loads(file.read_bytes()) for file in scratch.glob("*.json"))
+
+
+def of_run(tare, log):
+    for verb in "trace", "doctor", "timeline", "simulate":
+        yield from told(tare(verb, log, "--json"))
+    yield from told(tare("simulate", log, "--json", "--explain"))
+    yield from told(tare("simulate", log, "--json", "--policy", "megatron", "--hysteresis", "2"))
+    yield from told(tare("doctor", "--rules", "--json"))
+
+
+def documents(tare, corpus, traces, scratch, every):
+    for case in list(cases_of(corpus, "*"))[:: 1 if every else 8]:
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            yield from of_checkpoint(tare, case.target, copied(case, folder).target, pathlib.Path(folder))
+    (scratch / "train.log").write_text(LOG)
+    yield from of_run(tare, scratch / "train.log")
+    for log in sorted(traces.glob("*/*"))[:: 1 if every else 4] if traces else []:
+        yield from of_run(tare, log)
+
+
+def closed(schema):
+    """The same, but nothing may be there that it does not tell of."""
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    tight = {key: closed(one) for key, one in schema.items()}
+    if "properties" in schema and "additionalProperties" not in schema:
+        tight["additionalProperties"] = False
+    return tight
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    ask.add_argument("--corpus", required=True, type=pathlib.Path)
+    ask.add_argument("--traces", type=pathlib.Path)
+    ask.add_argument("--all", action="store_true", help="all cases of the corpus, not every eighth")
+    ask.add_argument("--schemas", required=True, type=pathlib.Path)
+    options = ask.parse_args()
+    try:
+        import jsonschema
+    except ImportError:
+        if sys.executable == "/usr/bin/python3" or not pathlib.Path("/usr/bin/python3").exists():
+            print("schemas: NOT RUN: there is no jsonschema")
+            sys.exit(77)
+        # Debian's jsonschema belongs to Debian's Python, whichever comes first in PATH.
+        os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
+    schemas = {}
+    for file in sorted(options.schemas.glob("*.json")):
+        schema = json.loads(file.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        schemas[schema["properties"]["schema"]["const"]] = jsonschema.Draft202012Validator(closed(schema))
+    counts, wrong = collections.Counter(), []
+    with tempfile.TemporaryDirectory() as scratch:
+        for document in documents(Tare(options.tare), options.corpus, options.traces,
+                                  pathlib.Path(scratch), options.all):
+            name = document["schema"]
+            require(name in schemas, "no schema is published for", name)
+            counts[name] += 1
+            error = jsonschema.exceptions.best_match(schemas[name].iter_errors(document))
+            if error and len(wrong) < 20:
+                wrong.append(f"{name}: {error.json_path}: {error.message[:200]}")
+    print("\n".join(wrong))
+    unseen = set(schemas) - set(counts)
+    require(not wrong and not unseen, "schemas that nothing answers with:", unseen)
+    print(", ".join(f"{count} of {name}" for name, count in sorted(counts.items())) + ": as their schemas say")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Says what of others is inside the files of a release, by the packages of the Debian system that built them.
+
+    notices.py VERSION FOLDER       writes FOLDER/THIRD_PARTY_NOTICES.txt and FOLDER/tare.spdx.json (SPDX 2.3)
+
+What is linked statically is inside: `tare` whole, and libtare.so but for the C and C++ runtime. SOURCE_DATE_EPOCH is the
+date that both bear, so that the same build gives the same bytes.
+"""
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+#: Debian's package, and the licence of what comes of it into our files.
+INSIDE = {"libfmt-dev": "MIT", "nlohmann-json3-dev": "MIT", "libcli11-dev": "BSD-3-Clause", "zlib1g-dev": "Zlib",
+          "libdeflate-dev": "MIT", "libzstd-dev": "BSD-3-Clause", "liblzma-dev": "0BSD", "libhwy-dev": "Apache-2.0 OR BSD-3-Clause",
+          "libhdf5-dev": "BSD-3-Clause", "libc6-dev": "LGPL-2.1-or-later",
+          "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1"}
+
+
+def version_of(package):
+    done = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+def installed():
+    """-> (package, version, licence) of all that are here; the C++ library by whichever major there is."""
+    for package, licence in INSIDE.items():
+        if package.startswith("libstdc++-"):
+            major = subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True).stdout.split(".")[0].strip()
+            package = f"libstdc++-{major}-dev"
+        version = version_of(package)
+        if version is None:
+            sys.exit(f"notices.py: {package} is not installed, and something of it is inside: tools/packages.sh build")
+        yield package, version, licence
+
+
+def notices(packages):
+    parts = ["What of others is inside the files of this release, and under which licences.\n"]
+    for package, version, licence in packages:
+        text = pathlib.Path("/usr/share/doc", package, "copyright").read_text(errors="replace")
+        parts.append(f"{'=' * 100}\n{package} {version}: {licence}\n{'=' * 100}\n{text}")
+    return "\n".join(parts)
+
+
+def spdx(version, packages, moment):
+    own = {"SPDXID": "SPDXRef-tare", "name": "tare", "versionInfo": version, "downloadLocation": "NOASSERTION",
+           "filesAnalyzed": False, "licenseConcluded": "MIT", "licenseDeclared": "MIT", "copyrightText": "NOASSERTION"}
+    parts = [{"SPDXID": f"SPDXRef-{package.replace('+', '-')}", "name": package, "versionInfo": found,
+              "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": licence,
+              "licenseDeclared": licence, "copyrightText": "NOASSERTION",
+              "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                                "referenceLocator": f"pkg:deb/debian/{package.replace('+', '%2B')}@{found}"}]}
+             for package, found, licence in packages]
+    contents = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": own["SPDXID"]}]
+    relations += [{"spdxElementId": own["SPDXID"], "relationshipType": "STATIC_LINK", "relatedSpdxElement": part["SPDXID"]}
+                  for part in parts]
+    return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"tare-{version}",
+            "documentNamespace": f"urn:tare:{version}:{contents}",
+            "creationInfo": {"created": moment, "creators": ["Tool: tare/tools/notices.py"]},
+            "packages": [own, *parts], "relationships": relations}
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    version, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or datetime.datetime.now().timestamp())
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    packages = list(installed())
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "THIRD_PARTY_NOTICES.txt").write_text(notices(packages))
+    (folder / "tare.spdx.json").write_text(json.dumps(spdx(version, packages, moment), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
