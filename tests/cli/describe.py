@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Completes command lines in the shells themselves, and formats every manual page: both say all that --help says.
 
-    describe.py --tare TARE
+    describe.py --tare TARE --capi FOLDER
 """
 import argparse
 import os
@@ -105,6 +105,24 @@ def has(program):
     return any((pathlib.Path(folder) / program).exists() for folder in os.environ["PATH"].split(":"))
 
 
+def formatted(page):
+    """As man shows it; as it is where there is no groff."""
+    if not has("groff"):
+        return page.decode().replace("\\-", "-")
+    done = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-c", "-rLL=300n"], input=page, capture_output=True)
+    require(not done.stderr, "groff:", done.stderr.decode())
+    return re.sub(rb".\x08", b"", done.stdout).decode()
+
+
+def check_page_of_library(capi, scratch):
+    subprocess.run([sys.executable, capi / "manual.py", capi / "include/tare", scratch / "tare.3"], check=True)
+    shown = formatted((scratch / "tare.3").read_bytes())
+    headers = "".join(header.read_text() for header in (capi / "include/tare").glob("*.h"))
+    declared = re.findall(r"^TARE_API [^;(]*?\b(tare_\w+)\(", headers, re.MULTILINE)
+    missing = [name for name in declared if f"{name}(" not in shown]
+    require(len(declared) > 100 and not missing, "tare(3) lacks", missing)
+
+
 def check_completion(tare, scratch, shell, complete_by, lines):
     script = scratch / shell
     script.write_bytes(tare("completion", shell).out)
@@ -119,7 +137,9 @@ def check_completion(tare, scratch, shell, complete_by, lines):
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
-    tare = Tare(ask.parse_args().tare)
+    ask.add_argument("--capi", required=True, type=pathlib.Path)
+    options = ask.parse_args()
+    tare = Tare(options.tare)
     verbs = dict(verbs_of(tare))
     require(len(verbs) > 20 and ("fp8", "regroup") in verbs, sorted(verbs))
     with tempfile.TemporaryDirectory() as scratch:
@@ -138,14 +158,12 @@ def main():
             tried.append("zsh")
         pages = [led[0] if led else "" for led in verbs if len(led) < 2]
         for page in pages:
-            text = tare("manual", *([page] if page else [])).out
-            formatted = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-c", "-rLL=300n"], input=text, capture_output=True) if has("groff") else None
-            plain = re.sub(rb".\x08", b"", formatted.stdout if formatted else text.replace(b"\\-", b"-")).decode()
-            require(formatted is None or not formatted.stderr, "groff of", page, formatted)
+            shown = formatted(tare("manual", *([page] if page else [])).out)
             for led, helped in verbs.items():
                 if led[:1] == ((page,) if page else ()) and (page or not led):
-                    missing = {name for name in options_in(helped) if name not in plain} - {"--help", "--version"}
+                    missing = {name for name in options_in(helped) if name not in shown} - {"--help", "--version"}
                     require(not missing, f"the page of '{page}' lacks", missing)
+        check_page_of_library(options.capi, scratch)
         require(tare("manual", "edti").code == WRONG_USAGE, "a page of no command")
     print(f"{len(verbs)} commands are completed by {', '.join(tried)}; {len(pages)} manual pages")
     return 0
