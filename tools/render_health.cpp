@@ -23,15 +23,6 @@ std::string place_of(const HealthFinding& finding) {
   return place;
 }
 
-std::string finding_text(const Terminal& terminal, const HealthFinding& finding) {
-  std::string text = fmt::format("{}: {} [{}]\n", terminal.styled(style_of(finding.severity), name(finding.severity)),
-                                 escaped(finding.message), finding.code);
-  const std::string place = place_of(finding);
-  if (!place.empty()) text += fmt::format("  at {}\n", place);
-  if (!finding.advice.empty()) text += fmt::format("  {}\n", terminal.styled(Style::faint, escaped(finding.advice)));
-  return text;
-}
-
 std::string healthy_text(const Terminal& terminal, const TraceCheckpoint& checkpoint) {
   std::string text = fmt::format("last healthy checkpoint: {}", terminal.styled(Style::good, escaped(checkpoint.path)));
   if (checkpoint.step) text += fmt::format(", step {}", *checkpoint.step);
@@ -43,9 +34,18 @@ std::string healthy_text(const Terminal& terminal, const TraceCheckpoint& checkp
 
 }  // namespace
 
+std::string render_finding(const Terminal& terminal, const HealthFinding& finding) {
+  std::string text = fmt::format("{}: {} [{}]\n", terminal.styled(style_of(finding.severity), name(finding.severity)),
+                                 escaped(finding.message), finding.code);
+  const std::string place = place_of(finding);
+  if (!place.empty()) text += fmt::format("  at {}\n", place);
+  if (!finding.advice.empty()) text += fmt::format("  {}\n", terminal.styled(Style::faint, escaped(finding.advice)));
+  return text;
+}
+
 std::string render_diagnosis(const Terminal& terminal, const Diagnosis& diagnosis) {
   std::string text;
-  for (const HealthFinding& finding : diagnosis.findings) text += finding_text(terminal, finding);
+  for (const HealthFinding& finding : diagnosis.findings) text += render_finding(terminal, finding);
   if (diagnosis.last_healthy) text += healthy_text(terminal, *diagnosis.last_healthy);
   return text;
 }

@@ -9,6 +9,9 @@
 #include "lib/health/timeline.hpp"
 #include "tools/terminal.hpp"
 
+/// One finding: what, where, what to do.
+std::string render_finding(const Terminal& terminal, const tare::HealthFinding& finding);
+
 std::string render_diagnosis(const Terminal& terminal, const tare::Diagnosis& diagnosis);
 
 /// The table of rules, and the thresholds that each goes by.

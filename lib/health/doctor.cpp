@@ -45,12 +45,6 @@ bool is_trouble(const HealthFinding& finding) {
   return finding.severity != Severity::note;
 }
 
-void put_gravest_first(std::vector<HealthFinding>& findings) {
-  std::ranges::stable_sort(findings, [](const HealthFinding& a, const HealthFinding& b) {
-    return static_cast<int>(a.severity) > static_cast<int>(b.severity);
-  });
-}
-
 std::optional<double> field_of(const TraceCheckpoint& checkpoint, std::string_view name) {
   for (const auto& [key, value] : checkpoint.fields) {
     if (key == name) return value;
@@ -58,23 +52,19 @@ std::optional<double> field_of(const TraceCheckpoint& checkpoint, std::string_vi
   return std::nullopt;
 }
 
-/// What the readers of a checkpoint and of its state found, in the same words.
-void add_state_findings(const Checkpoint& checkpoint, std::vector<HealthFinding>& findings) {
-  for (const Finding& found : checkpoint.findings) {
-    const Rule* rule = find_rule(found.code);
-    HealthFinding finding{.severity = found.severity, .code = found.code, .message = found.message};
-    if (rule != nullptr) finding.advice = rule->advice;
-    finding.file = found.file;
-    finding.path = found.path;
-    findings.push_back(std::move(finding));
-  }
-}
-
 /// {healthy} and CHECKPOINT in an advice become what they stand for here.
 void fill_in(std::string& advice, std::string_view what, const std::string& with) {
   for (std::size_t at = advice.find(what); at != std::string::npos; at = advice.find(what, at + with.size())) {
     advice.replace(at, what.size(), with);
   }
+}
+
+/// A checkpoint with less than half of what the trouble began from is part of it.
+double scale_before(const HealthFinding& trouble) {
+  for (const auto& [key, value] : trouble.evidence) {
+    if (key == "from" && value > 0) return value / 2;
+  }
+  return least_usable_scale;
 }
 
 class Examiner {
@@ -96,7 +86,7 @@ class Examiner {
     if (is_sick) std::erase_if(diagnosis_.findings, [](const HealthFinding& f) { return f.code == "healthy"; });
     std::ranges::move(of_states, std::back_inserter(diagnosis_.findings));
     put_gravest_first(diagnosis_.findings);
-    find_healthy(trace);
+    tell_last_healthy(diagnosis_, trace, chosen_);
     if (diagnosis_.findings.empty()) diagnosis_.findings.push_back(told("healthy", "nothing is wrong with the state"));
     return std::move(diagnosis_);
   }
@@ -108,7 +98,7 @@ class Examiner {
       if (checkpoint.scalers.empty() && gives_a_trace(trace, path)) return;
       has_checkpoint_ = true;
       chosen_ = checkpoint.resolved;
-      add_state_findings(checkpoint, findings);
+      std::ranges::move(examine(checkpoint), std::back_inserter(findings));
     } catch (const Error& error) {
       const bool is_other_format = error.status == Status::not_found || error.status == Status::unsupported;
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
@@ -120,29 +110,6 @@ class Examiner {
 
   static bool gives_a_trace(const Trace& trace, const std::string& path) {
     return std::ranges::any_of(trace.sources, [&](const TraceSource& source) { return source.path.starts_with(path); });
-  }
-
-  void find_healthy(const Trace& trace) {
-    const auto trouble = std::ranges::find_if(diagnosis_.findings, is_trouble);
-    if (trouble != diagnosis_.findings.end()) {
-      diagnosis_.last_healthy = healthy_before(trace, trouble->step, scale_before(*trouble));
-    }
-    const auto& healthy = diagnosis_.last_healthy;
-    const std::string before = trouble != diagnosis_.findings.end() && trouble->step
-                                   ? fmt::format("the last checkpoint before step {}", *trouble->step)
-                                   : "the last checkpoint before that";
-    for (HealthFinding& finding : diagnosis_.findings) {
-      fill_in(finding.advice, "{healthy}", healthy ? healthy->path : before);
-      if (!chosen_.empty() && finding.step == std::nullopt) fill_in(finding.advice, "CHECKPOINT", chosen_);
-    }
-  }
-
-  /// A checkpoint with less than half of what the trouble began from is part of it.
-  static double scale_before(const HealthFinding& trouble) {
-    for (const auto& [key, value] : trouble.evidence) {
-      if (key == "from" && value > 0) return value / 2;
-    }
-    return least_usable_scale;
   }
 
   const DoctorOptions& options_;
@@ -183,6 +150,19 @@ std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresho
   return findings;
 }
 
+std::vector<HealthFinding> examine(const Checkpoint& checkpoint) {
+  std::vector<HealthFinding> findings;
+  for (const Finding& found : checkpoint.findings) {
+    const Rule* rule = find_rule(found.code);
+    HealthFinding finding{.severity = found.severity, .code = found.code, .message = found.message};
+    if (rule != nullptr) finding.advice = rule->advice;
+    finding.file = found.file;
+    finding.path = found.path;
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
 std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<std::int64_t> step,
                                               double least_scale) {
   std::optional<TraceCheckpoint> healthy;
@@ -194,6 +174,27 @@ std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<
     if (!healthy || checkpoint.step.value_or(0) >= healthy->step.value_or(0)) healthy = checkpoint;
   }
   return healthy;
+}
+
+void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace, const std::string& chosen) {
+  const auto trouble = std::ranges::find_if(diagnosis.findings, is_trouble);
+  if (trouble != diagnosis.findings.end()) {
+    diagnosis.last_healthy = healthy_before(trace, trouble->step, scale_before(*trouble));
+  }
+  const auto& healthy = diagnosis.last_healthy;
+  const std::string before = trouble != diagnosis.findings.end() && trouble->step
+                                 ? fmt::format("the last checkpoint before step {}", *trouble->step)
+                                 : "the last checkpoint before that";
+  for (HealthFinding& finding : diagnosis.findings) {
+    fill_in(finding.advice, "{healthy}", healthy ? healthy->path : before);
+    if (!chosen.empty() && finding.step == std::nullopt) fill_in(finding.advice, "CHECKPOINT", chosen);
+  }
+}
+
+void put_gravest_first(std::vector<HealthFinding>& findings) {
+  std::ranges::stable_sort(findings, [](const HealthFinding& a, const HealthFinding& b) {
+    return static_cast<int>(a.severity) > static_cast<int>(b.severity);
+  });
 }
 
 Diagnosis diagnose(const std::vector<std::string>& paths, const DoctorOptions& options) {

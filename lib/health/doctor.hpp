@@ -37,8 +37,17 @@ struct Diagnosis {
 /// What the trace alone tells: "healthy" or "no-scale-trace" where nothing else does.
 std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresholds);
 
+/// What its readers found in a checkpoint: of its state, its files, its copies.
+std::vector<HealthFinding> examine(const Checkpoint& checkpoint);
+
 /// The newest checkpoint whose scale can be used, before `step` (nothing: before its scale went below `least_scale`).
 std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<std::int64_t> step, double least_scale);
+
+/// Finds Diagnosis::last_healthy, for findings with the gravest first, and puts it into their advice. `chosen`: the
+/// checkpoint that was looked at; empty: none.
+void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace, const std::string& chosen);
+
+void put_gravest_first(std::vector<HealthFinding>& findings);
 
 struct DoctorOptions {
   Thresholds thresholds = {};

@@ -26,7 +26,7 @@ constexpr std::size_t most_checkpoints = 4096;
 /// Files with these endings are no checkpoints, whatever number is in their names.
 constexpr auto other_endings =
     std::to_array<std::string_view>({".log", ".txt", ".json", ".jsonl", ".csv", ".tsv", ".out", ".err", ".md", ".py",
-                                     ".sh", ".yaml", ".yml", ".wandb", ".png", ".gz", ".zst", ".db"});
+                                     ".sh", ".yaml", ".yml", ".wandb", ".png", ".gz", ".zst", ".db", ".prom"});
 
 /// What a root holds that counts steps: DeepSpeed's, Megatron's, Lightning's and others'.
 constexpr auto step_keys = std::to_array<std::string_view>(
@@ -65,16 +65,8 @@ bool is_numbered(std::string_view name) {
 bool may_be_checkpoint(const FileEntry& entry) {
   if (entry.name.starts_with('.') || rank_name(entry.name) || !is_numbered(entry.name)) return false;
   if (entry.type == FileType::folder) return true;
-  if (entry.type != FileType::file || entry.name.find("tfevents") != entry.name.npos) return false;
-  const std::string ending = extension(entry.name);
-  return std::find(other_endings.begin(), other_endings.end(), ending) == other_endings.end();
+  return entry.type == FileType::file && !is_no_checkpoint(entry.name);
 }
-
-struct Save {
-  TraceCheckpoint checkpoint;
-  std::optional<double> scale;
-  std::optional<std::uint64_t> skipped;  ///< since the run began
-};
 
 /// What stands at the root of one of its files. Throws what opening it throws: it may be a part of a container.
 void read_counters(const CheckpointFile& file, const Files& files, Save& save) {
@@ -119,7 +111,58 @@ bool is_numbered_by_saves(const std::string& path, const Files& files) {
   return files.type(path + "/random_states_0.pkl") == FileType::file;
 }
 
-/// Nothing where there is no loss scaler.
+class Saves {
+ public:
+  Saves(const Files& files, const ReadSave& read) : files_(files), read_(read) {}
+
+  void take(const std::string& path) {
+    if (files_.type(path) == FileType::folder) {
+      const std::size_t before = found.size();
+      visit(path, 0);
+      if (found.size() > before) return;
+    }
+    add(path);
+  }
+
+  std::vector<Save> found;
+
+ private:
+  bool add(const std::string& path) {
+    auto save = read_(path);
+    if (!save) return false;
+    found.push_back(std::move(*save));
+    return true;
+  }
+
+  void visit(const std::string& folder, int depth) {
+    std::vector<FileEntry> entries;
+    try {
+      entries = files_.list(folder);
+    } catch (const Error&) {
+      return;
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const FileEntry& a, const FileEntry& b) { return natural_less(a.name, b.name); });
+    const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
+    for (const FileEntry& entry : entries) {
+      if (found.size() == most_checkpoints) return;
+      if (may_be_checkpoint(entry) && add(prefix + entry.name)) continue;
+      const bool is_inside = entry.type == FileType::folder && !entry.name.starts_with('.') && !rank_name(entry.name);
+      if (is_inside && depth < deepest) visit(prefix + entry.name, depth + 1);
+    }
+  }
+
+  const Files& files_;
+  const ReadSave& read_;
+};
+
+}  // namespace
+
+bool is_no_checkpoint(std::string_view name) {
+  if (name.find("tfevents") != name.npos) return true;
+  return std::find(other_endings.begin(), other_endings.end(), extension(name)) != other_endings.end();
+}
+
 std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget) {
   try {
     const Checkpoint checkpoint = open_checkpoint(path, {.files = &files, .budget = budget});
@@ -148,55 +191,15 @@ std::optional<Save> read_save(const std::string& path, const Files& files, const
   }
 }
 
-class Saves {
- public:
-  explicit Saves(const Files& files) : files_(files) {}
-
-  void take(const std::string& path) {
-    if (files_.type(path) == FileType::folder) {
-      const std::size_t before = found.size();
-      visit(path, 0);
-      if (found.size() > before) return;
-    }
-    add(path);
-  }
-
-  std::vector<Save> found;
-
- private:
-  bool add(const std::string& path) {
-    auto save = read_save(path, files_, budget_);
-    if (!save) return false;
-    found.push_back(std::move(*save));
-    return true;
-  }
-
-  void visit(const std::string& folder, int depth) {
-    std::vector<FileEntry> entries;
-    try {
-      entries = files_.list(folder);
-    } catch (const Error&) {
-      return;
-    }
-    std::sort(entries.begin(), entries.end(),
-              [](const FileEntry& a, const FileEntry& b) { return natural_less(a.name, b.name); });
-    const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
-    for (const FileEntry& entry : entries) {
-      if (found.size() == most_checkpoints) return;
-      if (may_be_checkpoint(entry) && add(prefix + entry.name)) continue;
-      const bool is_inside = entry.type == FileType::folder && !entry.name.starts_with('.') && !rank_name(entry.name);
-      if (is_inside && depth < deepest) visit(prefix + entry.name, depth + 1);
-    }
-  }
-
-  const Files& files_;
-  std::shared_ptr<Budget> budget_ = Budget::of_files("the checkpoints of the run");
-};
-
-}  // namespace
-
 Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options) {
-  Saves saves(*options.files);
+  const auto budget = Budget::of_files("the checkpoints of the run");
+  return read_run_checkpoints(paths, options,
+                              [&](const std::string& path) { return read_save(path, *options.files, budget); });
+}
+
+
+Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read) {
+  Saves saves(*options.files, read);
   for (const std::string& path : paths) {
     if (path != "-") saves.take(path);
   }

@@ -1,12 +1,32 @@
 // A run's own checkpoints: each is one step of the trace, with its scale and counters.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "lib/trace/trace.hpp"
 
 namespace tare {
+
+/// One checkpoint, as far as a trace goes.
+struct Save {
+  TraceCheckpoint checkpoint;
+  std::optional<double> scale;
+  std::optional<std::uint64_t> skipped;  ///< since the run began
+};
+
+/// Whether a file of that name is a log, a table or the like, whatever number is in its name.
+bool is_no_checkpoint(std::string_view name);
+
+/// Nothing where there is no loss scaler, or nothing that can be read. `budget`: of all that it is read with.
+std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget);
+
+using ReadSave = std::function<std::optional<Save>(const std::string& path)>;
+
+/// The same with another reader.
+Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read);
 
 /// The checkpoints at `paths` and right below them, in the order of their steps: as steps, if nothing else tells of the
 /// scale, and in Trace::checkpoints.

@@ -76,34 +76,6 @@ std::string first_time(std::string_view text) {
   return {};
 }
 
-RunFile looked_at(const std::string& path, const TraceOptions& options) {
-  RunFile file{path};
-  auto input = std::make_shared<Input>(path, options);
-  const ByteView head = input->head();
-  if (path == "-") file.input = input;
-  constexpr std::string_view database = "SQLite format 3";
-  if (starts_like_event_file(head)) {
-    file.kind = RunFileKind::event_file;
-  } else if (starts_like_wandb(head)) {
-    file.kind = RunFileKind::wandb;
-  } else if (as_text(head).starts_with(database)) {
-    file.kind = RunFileKind::database;
-  } else if (!is_text(head) || is_json_document(head)) {
-    file.kind = RunFileKind::none;
-  } else if (starts_like_json_lines(head)) {
-    file.kind = RunFileKind::json_lines;
-  } else if (const auto metric = mlflow_metric(path, head)) {
-    file.kind = RunFileKind::mlflow;
-    file.metric = *metric;
-  } else if (starts_like_csv(head, Series("csv", options.tag))) {
-    file.kind = RunFileKind::csv;
-  } else {
-    file.kind = RunFileKind::log;
-    file.time = first_time(as_text(head));
-  }
-  return file;
-}
-
 bool is_quoting(std::string_view name) {
   return std::find(quoting_endings.begin(), quoting_endings.end(), extension(name)) != quoting_endings.end();
 }
@@ -113,31 +85,22 @@ class Walk {
   explicit Walk(const TraceOptions& options) : options_(options) {}
 
   void take(const std::string& path) {
-    if (path == "-" && options_.standard_input) return add(path);
+    if (path == "-" && options_.standard_input) return add(path, true);
     switch (options_.files->type(path)) {
       case FileType::folder:
         return visit(path, 0);
       case FileType::absent:
         throw Error(Status::not_found, escaped(path) + ": there is no such file or folder");
       default:
-        return add(path);
+        return add(path, true);
     }
   }
 
-  [[nodiscard]] std::vector<RunFile> found() && { return std::move(found_); }
+  [[nodiscard]] std::vector<RunPath> found() && { return std::move(found_); }
 
  private:
-  void add(const std::string& path) {
-    if (!taken_.insert(path).second) return;
-    RunFile file = looked_at(path, options_);
-    if (file.kind != RunFileKind::none) found_.push_back(std::move(file));
-  }
-
-  void add_found(const std::string& path) {
-    try {
-      add(path);
-    } catch (const Error&) {  // others of the folder may be read
-    }
+  void add(const std::string& path, bool is_given) {
+    if (taken_.insert(path).second) found_.push_back({path, is_given});
   }
 
   void visit(const std::string& folder, int depth) {
@@ -152,13 +115,13 @@ class Walk {
     const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
     for (const auto& [name, type] : entries) {
       if (name.starts_with('.')) continue;
-      if (type == FileType::file && !is_quoting(name)) add_found(prefix + name);
+      if (type == FileType::file && !is_quoting(name)) add(prefix + name, false);
       if (type == FileType::folder && depth < deepest) visit(prefix + name, depth + 1);
     }
   }
 
   const TraceOptions& options_;
-  std::vector<RunFile> found_;
+  std::vector<RunPath> found_;
   std::set<std::string> taken_;
   std::size_t seen_ = 0;
 };
@@ -182,19 +145,6 @@ std::string rank_in(std::string_view path) {
   return !last.empty() && std::all_of(last.begin(), last.end(), is_digit) ? std::string(last) : std::string();
 }
 
-std::string group_of(const RunFile& file) {
-  switch (file.kind) {
-    case RunFileKind::event_file:
-      return "event " + std::string(folder_prefix(file.path));
-    case RunFileKind::log:
-      return "log " + rank_in(file.path);
-    case RunFileKind::mlflow:
-      return "mlflow " + file.path.substr(0, file.path.size() - std::min(file.path.size(), file.metric.size()));
-    default:
-      return std::to_string(static_cast<int>(file.kind)) + std::string(file_name(file.path));
-  }
-}
-
 /// The number that a rotated log's name ends in: "train.log.2" is older than "train.log.1"; -1: none.
 int rotation(std::string_view path) {
   const std::size_t dot = path.rfind('.');
@@ -216,6 +166,48 @@ bool is_earlier(const RunFile& a, const RunFile& b) {
   return natural_less(a.path, b.path);
 }
 
+}  // namespace
+
+RunFile run_file(const Input& input, const TraceOptions& options) {
+  RunFile file{input.path()};
+  const ByteView head = input.head();
+  constexpr std::string_view own_words = R"({"schema": "tare.)";  // what tare watch wrote of the run
+  constexpr std::string_view database = "SQLite format 3";
+  if (starts_like_event_file(head)) {
+    file.kind = RunFileKind::event_file;
+  } else if (starts_like_wandb(head)) {
+    file.kind = RunFileKind::wandb;
+  } else if (as_text(head).starts_with(database)) {
+    file.kind = RunFileKind::database;
+  } else if (!is_text(head) || is_json_document(head) || as_text(head).starts_with(own_words)) {
+    file.kind = RunFileKind::none;
+  } else if (starts_like_json_lines(head)) {
+    file.kind = RunFileKind::json_lines;
+  } else if (const auto metric = mlflow_metric(file.path, head)) {
+    file.kind = RunFileKind::mlflow;
+    file.metric = *metric;
+  } else if (starts_like_csv(head, Series("csv", options.tag))) {
+    file.kind = RunFileKind::csv;
+  } else {
+    file.kind = RunFileKind::log;
+    file.time = first_time(as_text(head));
+  }
+  return file;
+}
+
+std::string group_of(const RunFile& file) {
+  switch (file.kind) {
+    case RunFileKind::event_file:
+      return "event " + std::string(folder_prefix(file.path));
+    case RunFileKind::log:
+      return "log " + rank_in(file.path);
+    case RunFileKind::mlflow:
+      return "mlflow " + file.path.substr(0, file.path.size() - std::min(file.path.size(), file.metric.size()));
+    default:
+      return std::to_string(static_cast<int>(file.kind)) + std::string(file_name(file.path));
+  }
+}
+
 void put_in_order(std::vector<RunFile>& files) {
   std::stable_sort(files.begin(), files.end(), is_earlier);
   const bool have_times =
@@ -224,16 +216,26 @@ void put_in_order(std::vector<RunFile>& files) {
   std::stable_sort(files.begin(), files.end(), [](const RunFile& a, const RunFile& b) { return a.time < b.time; });
 }
 
-}  // namespace
-
-std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const TraceOptions& options) {
+std::vector<RunPath> paths_of_run(std::span<const std::string> paths, const TraceOptions& options) {
   Walk walk(options);
   for (const std::string& path : paths) walk.take(path);
+  return std::move(walk).found();
+}
+
+std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const TraceOptions& options) {
   std::map<std::string, RunFiles> groups;
-  for (RunFile& file : std::move(walk).found()) {
-    RunFiles& group = groups[group_of(file)];
-    group.kind = file.kind;
-    group.files.push_back(std::move(file));
+  for (const auto& [path, is_given] : paths_of_run(paths, options)) {
+    try {
+      auto input = std::make_shared<Input>(path, options);
+      RunFile file = run_file(*input, options);
+      if (file.kind == RunFileKind::none) continue;
+      if (path == "-") file.input = std::move(input);
+      RunFiles& group = groups[group_of(file)];
+      group.kind = file.kind;
+      group.files.push_back(std::move(file));
+    } catch (const Error&) {  // others of the folder may be read
+      if (is_given) throw;
+    }
   }
   std::vector<RunFiles> found;
   for (auto& [name, group] : groups) {

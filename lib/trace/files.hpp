@@ -26,6 +26,24 @@ struct RunFiles {
   std::vector<RunFile> files;
 };
 
+/// A path that was given, or one found in a folder that was.
+struct RunPath {
+  std::string path;
+  bool is_given = false;
+};
+
+/// The files at `paths`, folders walked; of those in folders the ones that could be of a run. Throws `not_found`.
+std::vector<RunPath> paths_of_run(std::span<const std::string> paths, const TraceOptions& options);
+
+/// What a file is by its first bytes.
+RunFile run_file(const Input& input, const TraceOptions& options);
+
+/// Files with the same answer tell of the run together.
+std::string group_of(const RunFile& file);
+
+/// In which they were written, as far as names and times tell.
+void put_in_order(std::vector<RunFile>& files);
+
 /// What is at `paths`, folders walked. Throws `not_found` or `io` for a path that was given; what cannot be opened in a
 /// folder is left out.
 std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const TraceOptions& options);

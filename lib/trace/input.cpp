@@ -54,6 +54,15 @@ Input::Input(std::string path, const TraceOptions& options) : path_(std::move(pa
   head_ = first_bytes(*rest_, head_bytes);
 }
 
+Input::Input(std::string path, std::shared_ptr<const Source> source, const Slice& slice)
+    : path_(std::move(path)), slice_(slice) {
+  SourceStream front(source);
+  head_ = first_bytes(front, head_bytes);
+  at_ = head_.size();
+  const Span window{slice.begin, slice.end - slice.begin};
+  rest_ = std::make_unique<SourceStream>(std::make_shared<WindowSource>(std::move(source), window, path_));
+}
+
 std::size_t Input::read(std::span<std::byte> to) {
   if (at_ == head_.size()) return rest_->read(to);
   const std::size_t size = std::min(to.size(), head_.size() - at_);

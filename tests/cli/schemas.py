@@ -53,6 +53,7 @@ def of_run(tare, log):
     yield from told(tare("simulate", log, "--json", "--explain"))
     yield from told(tare("simulate", log, "--json", "--policy", "megatron", "--hysteresis", "2"))
     yield from told(tare("doctor", "--rules", "--json"))
+    yield from map(json.loads, tare("watch", log, "--once", "--json").out.splitlines())
 
 
 def documents(tare, corpus, traces, scratch, every):

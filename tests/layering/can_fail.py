@@ -23,6 +23,7 @@ CLEAN = {
     "lib/trace/trace.hpp": '#include "lib/checkpoint/scan.hpp"\n',
     "lib/chart/curve.hpp": '#include "lib/base/error.hpp"\n',
     "lib/health/doctor.hpp": '#include "lib/trace/trace.hpp"\n#include "lib/chart/curve.hpp"\n',
+    "lib/watch/watch.hpp": '#include "lib/health/doctor.hpp"\n',
     "lib/migrate/migrate.hpp": '#include "lib/edit/plan.hpp"\n',
     "lib/dialect/frameworks/jmp.cpp": '#include "lib/dialect/torch.hpp"\n',
     "lib/tree/node.hpp": '#include "kernels/dtype.hpp"\n#include "lib/base/error.hpp"\n',

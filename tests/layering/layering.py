@@ -35,7 +35,8 @@ BELOW["lib/transaction"] = ["lib/container", *BELOW["lib/container"]]
 BELOW["lib/edit"] = ["lib/transaction", "lib/checkpoint", "lib/json", *BELOW["lib/checkpoint"]]
 BELOW["lib/migrate"] = ["lib/edit", "lib/codec", *BELOW["lib/edit"]]
 BELOW["lib/health"] = ["lib/chart", "lib/trace", *BELOW["lib/trace"]]
-BELOW["lib/report"] = ["lib/migrate", "lib/attest", "lib/health", "lib/chart", "lib/trace", *BELOW["lib/migrate"]]
+BELOW["lib/watch"] = ["lib/health", *BELOW["lib/health"]]
+BELOW["lib/report"] = ["lib/migrate", "lib/attest", "lib/watch", "lib/health", "lib/chart", "lib/trace", *BELOW["lib/migrate"]]
 BELOW["tools"] = BELOW["capi"] = [*BELOW]
 
 # What folders inside a room may include, besides themselves and what lies in the room's own folder, which includes none
@@ -64,7 +65,7 @@ DOORS = ["kernels/scaler_core.hpp",
 
 # These run on machines without a GPU: nothing that they reach through any chain of includes may be of it.
 HOST_ONLY = ["lib/base", "lib/tree", "lib/json", "lib/hdf5", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/attest",
-             "lib/trace", "lib/health", "lib/chart", "lib/transaction", "lib/edit", "lib/migrate", "lib/codec", "lib/report", "tools"]
+             "lib/trace", "lib/health", "lib/watch", "lib/chart", "lib/transaction", "lib/edit", "lib/migrate", "lib/codec", "lib/report", "tools"]
 DEVICE = ["lib/device/*", "kernels/cuda/*"]
 DEVICE_HEADERS = ["cuda*", "cub/*", "thrust/*", "nccl*", "nv/*"]
 

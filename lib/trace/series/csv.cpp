@@ -117,16 +117,20 @@ bool starts_like_csv(ByteView head, const Series& series) {
 void read_csv(Input& input, Series& series) {
   series.open(input.path());
   std::optional<Table> table;
-  scan_lines(input, WhichLines::all, [&](const Line& line) {
-    if (!table) {
-      table.emplace(without_mark(line.text), series);
-      return false;
-    }
-    if (table->is_header(line.text) || line.is_cut) return false;  // a resumed run writes the header again
-    const SeriesRow row = table->row(line.text, line.number, series);
-    if (!row.scales.empty()) series.add(row);
-    return false;
-  });
+  if (input.slice().begin > 0) table.emplace(first_line(input.head()), series);
+  scan_lines(
+      input, WhichLines::all,
+      [&](const Line& line) {
+        if (!table) {
+          table.emplace(without_mark(line.text), series);
+          return false;
+        }
+        if (table->is_header(line.text) || line.is_cut) return false;  // a resumed run writes the header again
+        const SeriesRow row = table->row(line.text, line.number, series);
+        if (!row.scales.empty()) series.add(row);
+        return false;
+      },
+      input.slice().before);
   if (const std::string why = input.problem(); !why.empty()) {
     series.warn("truncated", escaped(input.path()) + ": " + why);
   }

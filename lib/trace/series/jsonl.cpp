@@ -63,31 +63,34 @@ void read_json_lines(Input& input, Series& series) {
   bool is_kind_known = false;
   std::uint64_t broken = 0, first_broken = 0;
   Keys keys;
-  scan_lines(input, WhichLines::all, [&](const Line& line) {
-    constexpr std::string_view blanks = " \t";
-    if (line.text.find_first_not_of(blanks) == line.text.npos) return false;
-    keys.all.clear();
-    const bool is_read = read_json_line(line.text, [&](std::string_view path, JsonNumber number) {
-      if (series.key(path).role != KeyRole::none || path == "data_time") keys.all.emplace_back(path, number);
-    });
-    if (!is_read) {
-      if (broken++ == 0) first_broken = line.number;
-      return false;
-    }
-    bool is_epoch = false;
-    SeriesRow row{.step = step_of(keys, series, is_epoch), .line = line.number};
-    for (const auto& [name, number] : keys.all) series.put(row, name, number.value, number.is_flag);
-    if (row.scales.empty()) return false;
-    if (!is_kind_known) {
-      // LoggerHook's means, and those of a whole epoch.
-      const bool is_mmengine = keys.has("data_time") && (keys.has("iter") || keys.has("epoch"));
-      if (is_mmengine) series.set_kind("mmengine-log");
-      series.set_smoothed(is_mmengine || is_epoch);
-      is_kind_known = true;
-    }
-    series.add(row);
-    return false;
-  });
+  scan_lines(
+      input, WhichLines::all,
+      [&](const Line& line) {
+        constexpr std::string_view blanks = " \t";
+        if (line.text.find_first_not_of(blanks) == line.text.npos) return false;
+        keys.all.clear();
+        const bool is_read = read_json_line(line.text, [&](std::string_view path, JsonNumber number) {
+          if (series.key(path).role != KeyRole::none || path == "data_time") keys.all.emplace_back(path, number);
+        });
+        if (!is_read) {
+          if (broken++ == 0) first_broken = line.number;
+          return false;
+        }
+        bool is_epoch = false;
+        SeriesRow row{.step = step_of(keys, series, is_epoch), .line = line.number};
+        for (const auto& [name, number] : keys.all) series.put(row, name, number.value, number.is_flag);
+        if (row.scales.empty()) return false;
+        if (!is_kind_known) {
+          // LoggerHook's means, and those of a whole epoch.
+          const bool is_mmengine = keys.has("data_time") && (keys.has("iter") || keys.has("epoch"));
+          if (is_mmengine) series.set_kind("mmengine-log");
+          series.set_smoothed(is_mmengine || is_epoch);
+          is_kind_known = true;
+        }
+        series.add(row);
+        return false;
+      },
+      input.slice().before);
   if (broken > 0) {
     series.warn("broken-lines", escaped(input.path()) + ": " + std::to_string(broken) +
                                     " lines are no JSON, the first is line " + std::to_string(first_broken));

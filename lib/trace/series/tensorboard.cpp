@@ -140,6 +140,20 @@ std::size_t fill(ByteStream& stream, std::span<std::byte> to) {
   return size;
 }
 
+/// How long the record at `at` is, with its frame, if it is whole and its checksums hold.
+std::optional<std::uint64_t> whole_record(const Source& file, std::uint64_t at) {
+  constexpr std::uint64_t frame = header_bytes + footer_bytes;
+  if (file.size() - at < frame) return {};
+  const Bytes header = file.read({at, header_bytes});
+  const auto size = load_le<std::uint64_t>(header.data());
+  if (!header_holds(header) || size > file.size() - at - frame) return {};
+  if (size > largest_scalar_event) return size + frame;
+  const Bytes event = file.read({at + header_bytes, size + footer_bytes});
+  const bool holds = masked_crc32c(ByteView(event).first(static_cast<std::size_t>(size))) ==
+                     load_le<std::uint32_t>(event.data() + size);
+  return holds ? std::optional(size + frame) : std::nullopt;
+}
+
 bool hop(ByteStream& stream, std::uint64_t bytes) {
   Bytes piece(std::size_t{64} << 10);
   while (bytes > 0) {
@@ -164,11 +178,20 @@ std::uint64_t event_file_time(std::string_view path) {
   return time;
 }
 
+WholePart whole_event_records(const Source& file, std::uint64_t begin) {
+  WholePart part{begin};
+  while (const auto size = whole_record(file, part.end)) {
+    part.end += *size;
+    ++part.count;
+  }
+  return part;
+}
+
 void read_event_file(Input& input, Series& series) {
   series.open(input.path());
   OpenRows rows(series);
   Bytes buffer(header_bytes);
-  for (std::uint64_t record = 0;; ++record) {
+  for (std::uint64_t record = input.slice().before;; ++record) {
     const auto problem = [&](std::string_view code, std::string_view what) {
       series.warn(code, escaped(input.path()) + ": record " + std::to_string(record) + " " + std::string(what) +
                             ": what comes before is told");

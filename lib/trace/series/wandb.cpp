@@ -1,5 +1,6 @@
 #include "lib/trace/series/wandb.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "lib/base/crc32.hpp"
@@ -21,9 +22,10 @@ enum ChunkType : std::uint8_t { whole = 1, first = 2, middle = 3, last = 4 };
 /// LevelDB's log format with zlib's CRC-32: blocks of chunks, records of one chunk or several.
 class Records {
  public:
-  explicit Records(ByteStream& stream) : stream_(stream) {
-    fill();
-    at_ = header_bytes;
+  /// `begin`: where in the file the stream begins, in front of a record.
+  Records(ByteStream& stream, std::uint64_t begin) : stream_(stream) {
+    fill(block_bytes - static_cast<std::size_t>(begin % block_bytes));
+    if (begin == 0) at_ = std::min(header_bytes, size_);
   }
 
   /// Nothing at the end, or where problem() says why not.
@@ -61,10 +63,10 @@ class Records {
   [[nodiscard]] std::string_view problem() const { return code_; }
 
  private:
-  void fill() {
-    block_.resize(block_bytes);
+  void fill(std::size_t wanted) {
+    block_.resize(wanted);
     size_ = 0;
-    while (size_ < block_bytes) {
+    while (size_ < wanted) {
       const std::size_t more = stream_.read(std::span(block_).subspan(size_));
       if (more == 0) break;
       size_ += more;
@@ -73,8 +75,8 @@ class Records {
   }
 
   bool next_block() {
-    if (size_ < block_bytes) return false;
-    fill();
+    if (size_ < block_.size()) return false;
+    fill(block_bytes);
     return size_ >= header_bytes;
   }
 
@@ -131,6 +133,27 @@ void take_history(ByteView history, std::uint64_t record, Series& series) {
 
 }  // namespace
 
+WholePart whole_wandb_records(const Source& file, std::uint64_t begin) {
+  WholePart part{begin};
+  Bytes header(header_bytes);
+  std::uint64_t at = std::max<std::uint64_t>(begin, header_bytes);
+  for (;;) {
+    const std::uint64_t room = block_bytes - at % block_bytes;
+    if (room < header_bytes) at += room;
+    if (file.size() < at + header_bytes) return part;
+    file.read(at, header);
+    const auto size = load_le<std::uint16_t>(header.data() + 4);
+    const auto type = std::to_integer<std::uint8_t>(header[6]);
+    if (type == 0 || file.size() - at - header_bytes < size) return part;
+    const Bytes checked = file.read({at + 6, std::uint64_t{1} + size});
+    if (crc32(checked) != load_le<std::uint32_t>(header.data())) return part;
+    at += header_bytes + size;
+    if (type != whole && type != last) continue;
+    part.end = at;
+    ++part.count;
+  }
+}
+
 bool starts_like_wandb(ByteView head) {
   return as_text(head).starts_with(magic);
 }
@@ -138,8 +161,8 @@ bool starts_like_wandb(ByteView head) {
 void read_wandb(Input& input, Series& series) {
   constexpr std::uint64_t history = 2;
   series.open(input.path());
-  Records records(input);
-  std::uint64_t number = 0;
+  Records records(input, input.slice().begin);
+  std::uint64_t number = input.slice().before;
   while (auto record = records.next()) {
     ++number;
     while (const auto field = take_field(*record)) {

@@ -9,6 +9,9 @@ namespace tare {
 
 bool starts_like_wandb(ByteView head);
 
+/// From `begin`, where a record begins or the file does. A damaged record ends it.
+WholePart whole_wandb_records(const Source& file, std::uint64_t begin);
+
 void read_wandb(Input& input, Series& series);
 
 }  // namespace tare

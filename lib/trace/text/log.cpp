@@ -70,23 +70,32 @@ bool may_go_on(std::string_view line) {
 }  // namespace
 
 void Log::read(Input& input) {
-  flush_event();
-  path_ = input.path();
-  sure_kind_ = {};
-  open_.clear();
+  if (input.slice().begin == 0 || path_ != input.path()) {
+    flush_event();
+    path_ = input.path();
+    sure_kind_ = {};
+    open_.clear();
+  }
   const std::string_view head = as_text(input.head());
   counts_from_one_ =
       counts_from_one_ || head.find(", skipped=") != head.npos || head.find("elapsed time per iteration") != head.npos;
-  scan_lines(input, WhichLines::with_trigger, [this](const Line& line) { return take(line); });
+  scan_lines(
+      input, WhichLines::with_trigger, [this](const Line& line) { return take(line); }, input.slice().before);
   if (const std::string problem = input.problem(); !problem.empty()) {
-    run_.warn("truncated", escaped(path_) + ": " + problem + ": what comes before is told");
+    run_->warn("truncated", escaped(path_) + ": " + problem + ": what comes before is told");
   }
+}
+
+Log Log::in(Run& run) const {
+  Log copy = *this;
+  copy.run_ = &run;
+  return copy;
 }
 
 void Log::finish() {
   flush_event();
   flush_first();
-  if (!has_ranks_ && copies_.ranks() > 1) run_.merge_copies(rankless_, copies_.ranks());
+  if (!has_ranks_ && copies_.ranks() > 1) run_->merge_copies(rankless_, copies_.ranks());
 }
 
 bool Log::take(const Line& line) {
@@ -118,9 +127,9 @@ bool Log::take(const Line& line) {
 std::uint32_t Log::source_of(const LineShape& shape) {
   if (shape.is_kind_sure) {
     if (shape.kind == "deepspeed-log") sure_kind_ = shape.kind;
-    return run_.source(path_, shape.kind);
+    return run_->source(path_, shape.kind);
   }
-  return run_.source(path_, sure_kind_.empty() ? shape.kind : sure_kind_);
+  return run_->source(path_, sure_kind_.empty() ? shape.kind : sure_kind_);
 }
 
 void Log::tell(const Facts& facts) {
@@ -134,8 +143,8 @@ void Log::tell(const Facts& facts) {
       return tell_moment(facts);
     case Meaning::end:
       flush_event();
-      run_.warn("died", escaped(path_) + ":" + std::to_string(facts.line->number) + ": " +
-                            escaped(facts.line->text.substr(0, 200)));
+      run_->warn("died", escaped(path_) + ":" + std::to_string(facts.line->number) + ": " +
+                             escaped(facts.line->text.substr(0, 200)));
   }
 }
 
@@ -182,8 +191,8 @@ bool Log::is_copy(const Facts& facts, const TraceStep& step) {
   for (const Told& told : recent_) {
     if (told.step != *step.step || told.shape != facts.shape || told.teller == teller) continue;
     if (told.after != step.after) {
-      run_.warn("ranks-disagree", escaped(path_) + ":" + std::to_string(step.line) +
-                                      ": two ranks tell different scales of step " + std::to_string(*step.step));
+      run_->warn("ranks-disagree", escaped(path_) + ":" + std::to_string(step.line) +
+                                       ": two ranks tell different scales of step " + std::to_string(*step.step));
     }
     return true;
   }
@@ -205,15 +214,15 @@ void Log::tell_event(const Facts& facts) {
   if (const auto scaler = facts.get(Fact::scaler)) {
     if (!scaler_) scaler_ = scaler;
     if (*scaler != *scaler_) {
-      return run_.warn("several-scalers", escaped(path_) + ":" + std::to_string(facts.line->number) +
-                                              ": overflows of another loss scaler: those of the first one are told");
+      return run_->warn("several-scalers", escaped(path_) + ":" + std::to_string(facts.line->number) +
+                                               ": overflows of another loss scaler: those of the first one are told");
     }
   }
   TraceStep step = step_of(facts);
   step.fatal = facts.shape->meaning == Meaning::death;
   if (step.fatal && (is_dead_ || (event_ && event_->step.fatal))) return;  // every rank dies of it, and says so twice
   if (facts.shape->part == Part::iteration && counts_from_one_ && step.step) ++*step.step;
-  if (facts.shape->part == Part::iteration && !counts_from_one_) run_.trace().unit = facts.shape->unit;
+  if (facts.shape->part == Part::iteration && !counts_from_one_) run_->trace().unit = facts.shape->unit;
   if (join(*facts.shape, step)) return;
   flush_event();
   event_ = Event{step, bit(facts.shape->part), facts.shape, rank.has_value()};
@@ -252,7 +261,7 @@ void Log::add_event(Event& event) {
     copies_.add(step);
     if (std::find(rankless_.begin(), rankless_.end(), step.source) == rankless_.end()) rankless_.push_back(step.source);
   }
-  run_.add(step, event.shape);
+  run_->add(step, event.shape);
 }
 
 // ---- reports
@@ -267,7 +276,7 @@ void Log::tell_report(const Facts& facts) {
     last_total_ = report.skipped_total;
     return;
   }
-  run_.trace().unit = facts.shape->unit;
+  run_->trace().unit = facts.shape->unit;
   if (reports_ != facts.shape) {
     if (first_ && first_->step.step == report.step.step) first_.reset();  // two frameworks, one step
     flush_first();
@@ -278,7 +287,7 @@ void Log::tell_report(const Facts& facts) {
   if (told && number == *told) return;
   if (told && number < *told) {  // the run was resumed
     flush_first();
-    run_.restart(number);
+    run_->restart(number);
     last_report_.reset();
     last_total_.reset();
   }
@@ -333,7 +342,7 @@ void Log::add_report(Report& report, std::uint64_t span) {
                     : *step.skipped >= span ? std::optional(true)
                                             : std::nullopt;
   }
-  run_.add(step, report.shape);
+  run_->add(step, report.shape);
   last_report_ = step.step;
 }
 
@@ -348,8 +357,8 @@ void Log::tell_moment(const Facts& facts) {
   if (reports_ != nullptr && reports_->unit == facts.shape->unit && step.step && step.step == last_report_) return;
   flush_first();
   is_dead_ = false;
-  run_.trace().unit = facts.shape->unit;
-  run_.add(step, facts.shape);
+  run_->trace().unit = facts.shape->unit;
+  run_->add(step, facts.shape);
 }
 
 }  // namespace tare

@@ -19,10 +19,12 @@ namespace tare {
 class Log {
  public:
   /// `run` is borrowed.
-  explicit Log(Run& run) : run_(run) {}
+  explicit Log(Run& run) : run_(&run) {}
 
-  /// One file of the run, behind those before it.
+  /// One file of the run, or one more slice of it, behind what came before.
   void read(Input& input);
+  /// The same log so far, which goes on in `run`, a copy of the one that it filled.
+  [[nodiscard]] Log in(Run& run) const;
   /// What waits for a line behind it that does not come.
   void finish();
 
@@ -64,7 +66,7 @@ class Log {
   void add_first(std::uint64_t span);
   void add_report(Report& report, std::uint64_t span);
 
-  Run& run_;
+  Run* run_;
   Matcher matcher_;
   std::string path_;
   std::string_view sure_kind_;  ///< of shapes whose kind is not sure, in this file

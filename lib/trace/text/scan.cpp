@@ -53,7 +53,8 @@ bool is_digit(char c) {
 /// Cuts a buffer into lines and hands out those that are wanted.
 class Lines {
  public:
-  Lines(WhichLines which, const TakeLine& take) : which_(which), take_(take) {}
+  Lines(WhichLines which, const TakeLine& take, std::uint64_t lines_before)
+      : which_(which), take_(take), number_(lines_before) {}
 
   /// The whole lines of `text`, which has room for a block behind it; how much of it they are.
   std::size_t take(std::string_view text) {
@@ -121,7 +122,7 @@ class Lines {
 
   WhichLines which_;
   const TakeLine& take_;
-  std::uint64_t number_ = 0;
+  std::uint64_t number_;
   bool wants_more_ = false, is_cut_ = false;
   std::string plain_, unwrapped_;
 };
@@ -143,9 +144,9 @@ std::size_t find_trigger(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take) {
+void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take, std::uint64_t lines_before) {
   std::vector<char> buffer(buffer_bytes);
-  Lines lines(which, take);
+  Lines lines(which, take, lines_before);
   std::size_t size = 0;
   while (const std::size_t more = stream.read(std::as_writable_bytes(std::span(buffer).subspan(size)))) {
     size += more;
@@ -158,6 +159,29 @@ void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take) {
     size -= done;
   }
   lines.take_rest({buffer.data(), size}, true);
+}
+
+WholePart whole_lines(const Source& file, std::uint64_t begin) {
+  constexpr std::uint64_t most = std::uint64_t{64} << 20;
+  const std::uint64_t end = file.size() - begin > most ? begin + most : file.size();
+  std::vector<char> buffer(buffer_bytes);
+  WholePart part{begin};
+  for (std::uint64_t at = begin; at < end;) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(end - at, buffer.size()));
+    file.read(at, std::as_writable_bytes(std::span(buffer).first(size)));
+    const std::string_view text(buffer.data(), size);
+    const std::size_t newline = text.rfind('\n');
+    // Bars that only carriage returns end are many megabytes long.
+    const std::size_t last = newline != text.npos ? newline : size == buffer.size() ? text.rfind('\r') : text.npos;
+    part.count += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+    if (last != text.npos) {
+      part.end = at + last + 1;
+    } else if (at - part.end >= buffer.size()) {
+      part.end = at + size;
+    }
+    at += size;
+  }
+  return part;
 }
 
 std::uint32_t teller_of(std::string_view line) {

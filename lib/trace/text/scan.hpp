@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/base/byte_stream.hpp"
+#include "lib/trace/input.hpp"
 #include "lib/trace/text/line_shape.hpp"
 
 namespace tare {
@@ -23,7 +24,11 @@ enum class WhichLines : std::uint8_t { with_trigger, all };
 /// Reads `stream` to its end, line by line, in little memory, and gives the lines that are wanted. A line ends at a
 /// newline or a carriage return, and where it is longer than any log's. Escape sequences of terminals are taken out,
 /// and a line that a container runtime wrapped in JSON is unwrapped.
-void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take);
+/// `lines_before`: those of the file that were read before.
+void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take, std::uint64_t lines_before = 0);
+
+/// From `begin`, in slices of some 64 MiB. What no newline ends is left for later, unless it is longer than a line.
+WholePart whole_lines(const Source& file, std::uint64_t begin);
 
 /// The number that stands for the rank or host that a collector wrote before the line: `[default7]:`, `7: `, `node3: `,
 /// `(RayTrainWorker pid=7)`, `[1,7]<stdout>:`. 0: none.

@@ -1,0 +1,168 @@
+#include "lib/report/watch.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "lib/report/health.hpp"
+#include "lib/report/json.hpp"
+
+namespace tare {
+
+namespace {
+
+using report::Json;
+using report::Members;
+
+/// The document without the blanks between its parts: line breaks inside texts are escaped ones.
+std::string one_line(const Json& json) {
+  std::string line;
+  bool is_indent = false;
+  for (const char c : report::text_of(json)) {
+    is_indent = c == '\n' || (is_indent && c == ' ');
+    if (!is_indent) line.push_back(c);
+  }
+  return line + "\n";
+}
+
+Members began(std::string_view what, std::string_view time) {
+  Members members;
+  members.add("schema", "tare.watch/1").add("time", time).add("event", what);
+  return members;
+}
+
+template <class T>
+void add(Members& members, std::string_view name, const std::optional<T>& value) {
+  if (value) members.add(name, Json(*value));
+}
+
+// ---- metrics
+
+/// Label values, as OpenMetrics escapes them.
+std::string label(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') escaped.push_back('\\');
+    escaped.append(c == '\n' ? "\\n" : std::string(1, c));
+  }
+  return escaped;
+}
+
+std::string number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  return fmt::format("{}", value);
+}
+
+class Metrics {
+ public:
+  explicit Metrics(std::string_view run) : run_(label(run)) {}
+
+  void family(std::string_view name, std::string_view type, std::string_view help) {
+    text_ += fmt::format("# TYPE {} {}\n# HELP {} {}\n", name, type, name, help);
+  }
+  void sample(std::string_view name, double value, std::string_view more = {}) {
+    text_ += fmt::format("{}{{run=\"{}\"{}}} {}\n", name, run_, more, number(value));
+  }
+  void gauge(std::string_view name, std::string_view help, const std::optional<double>& value) {
+    if (!value) return;
+    family(name, "gauge", help);
+    sample(name, *value);
+  }
+  void counter(const std::string& name, std::string_view help, std::uint64_t value) {
+    family(name, "counter", help);
+    sample(name + "_total", static_cast<double>(value));
+  }
+  std::string take() { return text_ + "# EOF\n"; }
+
+ private:
+  std::string run_, text_;
+};
+
+std::optional<double> as_number(const std::optional<std::int64_t>& step) {
+  return step ? std::optional(static_cast<double>(*step)) : std::nullopt;
+}
+
+std::optional<double> scale_of(const std::optional<TraceCheckpoint>& checkpoint) {
+  if (!checkpoint) return {};
+  for (const auto& [key, value] : checkpoint->fields) {
+    if (key == "scale") return value;
+  }
+  return {};
+}
+
+void add_findings(Metrics& metrics, const std::vector<HealthFinding>& findings) {
+  std::map<std::string, double> counts{{"error", 0}, {"warning", 0}, {"note", 0}};
+  std::map<std::pair<std::string, std::string>, double> codes;
+  for (const HealthFinding& finding : findings) {
+    ++counts[std::string(name(finding.severity))];
+    ++codes[{finding.code, std::string(name(finding.severity))}];
+  }
+  metrics.family("tare_findings", "gauge", "What is wrong now, by severity.");
+  for (const auto& [severity, count] : counts) {
+    metrics.sample("tare_findings", count, fmt::format(",severity=\"{}\"", severity));
+  }
+  if (codes.empty()) return;
+  metrics.family("tare_finding", "gauge", "What is wrong now, by code.");
+  for (const auto& [code, count] : codes) {
+    const std::string labels = fmt::format(",code=\"{}\",severity=\"{}\"", label(code.first), code.second);
+    metrics.sample("tare_finding", count, labels);
+  }
+}
+
+}  // namespace
+
+std::string watch_line(const WatchEvent& event, std::string_view time) {
+  Members members = began(name(event.what), time);
+  if (!event.path.empty()) report::add_text(members, "path", event.path);
+  if (!event.text.empty()) report::add_text(members, "text", event.text);
+  add(members, "step", event.step);
+  if (event.what == WatchEvent::What::scale) {
+    add(members, "from", event.from);
+    add(members, "to", event.to);
+    members.add("overflows", report::size(event.overflows)).add("moves", report::size(event.moves));
+  }
+  if (event.saved) members.add("checkpoint", report::health_checkpoint(event.saved));
+  if (event.finding) members.add("finding", report::health_finding(*event.finding));
+  return one_line(members.take());
+}
+
+std::string watch_line(const RunStatus& status, std::string_view what, std::string_view why, std::string_view time) {
+  Members members = began(what, time);
+  if (!why.empty()) members.add("why", why);
+  members.add("targets", report::list_of(status.diagnosis.targets, report::safe_text));
+  members.add("steps", report::size(status.steps)).add("overflows", report::size(status.overflows));
+  members.add("restarts", report::size(status.restarts));
+  add(members, "step", status.step);
+  add(members, "scale", status.scale);
+  members.add("checkpoints", report::size(status.checkpoints));
+  members.add("newest", report::health_checkpoint(status.newest));
+  members.add("findings", report::list_of(status.diagnosis.findings, report::health_finding));
+  members.add("last_healthy", report::health_checkpoint(status.diagnosis.last_healthy));
+  return one_line(members.take());
+}
+
+std::string watch_metrics(const RunStatus& status, std::string_view run, double changed_at) {
+  Metrics metrics(run);
+  metrics.gauge("tare_scale", "The loss scale that the last step left.", status.scale);
+  metrics.gauge("tare_step", "The last step that is told.", as_number(status.step));
+  metrics.counter("tare_steps", "Steps that are told of.", status.steps);
+  metrics.counter("tare_overflows", "Steps that overflowed, at least.", status.overflows);
+  metrics.counter("tare_restarts", "Times that the run went back to an older step.", status.restarts);
+  metrics.gauge("tare_checkpoints", "Checkpoints that are whole.", static_cast<double>(status.checkpoints));
+  if (status.newest) {
+    metrics.gauge("tare_checkpoint_step", "The step of the newest checkpoint.", as_number(status.newest->step));
+    metrics.gauge("tare_checkpoint_scale", "The loss scale in it.", scale_of(status.newest));
+  }
+  const auto& healthy = status.diagnosis.last_healthy;
+  if (healthy) {
+    metrics.gauge("tare_last_healthy_step", "The step of the last checkpoint before the trouble.",
+                  as_number(healthy->step));
+  }
+  add_findings(metrics, status.diagnosis.findings);
+  metrics.gauge("tare_changed_timestamp_seconds", "When the run was seen to change last.", changed_at);
+  return metrics.take();
+}
+
+}  // namespace tare

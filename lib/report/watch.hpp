@@ -1,0 +1,21 @@
+// What happens to a run that is watched: a line of JSON for each change, and how it stands as metrics.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/watch/watch.hpp"
+
+namespace tare {
+
+/// "tare.watch/1", with a newline. `time`: when it was seen, as RFC 3339 has it.
+std::string watch_line(const WatchEvent& event, std::string_view time);
+
+/// The line that a watcher begins or ends with: `what` is "begins", "ends"; `why` may be empty.
+std::string watch_line(const RunStatus& status, std::string_view what, std::string_view why, std::string_view time);
+
+/// OpenMetrics 1.0, which Prometheus' node exporter takes from a text file, too. `run`: the label's value, escaped
+/// here. `changed_at`: seconds since 1970, of the last change that was seen.
+std::string watch_metrics(const RunStatus& status, std::string_view run, double changed_at);
+
+}  // namespace tare

@@ -1,0 +1,44 @@
+// Waits until something in some folders changes: the kernel tells, or, where it cannot be trusted to, time passes.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace tare {
+
+class Changes {
+ public:
+  /// `stop`: a descriptor that can be read from when the waiting shall end; borrowed. `polls`: the kernel is not asked.
+  Changes(bool polls, int stop);
+  ~Changes();
+  Changes(const Changes&) = delete;
+  Changes& operator=(const Changes&) = delete;
+
+  /// From now on these folders, and no others. A folder on a network file system, of which the kernel tells only what
+  /// this machine does, or one folder too many, and all are polled from then on.
+  void follow(const std::vector<std::string>& folders);
+  [[nodiscard]] bool polls() const { return inotify_ < 0; }
+  /// Why; empty where it was asked for, or does not.
+  [[nodiscard]] const std::string& why_polls() const { return why_; }
+
+  struct Seen {
+    bool is_stopped = false;
+    bool is_changed = false;  ///< a file's contents, or more
+    bool is_moved = false;    ///< files came, went, were renamed, or were closed by who wrote them
+  };
+  /// Returns at the first change, and at the latest after `most`.
+  Seen wait(std::chrono::milliseconds most);
+  /// Lets that time pass, whatever changes; true: the waiting shall end.
+  [[nodiscard]] bool rest(std::chrono::milliseconds time) const;
+
+ private:
+  void poll_from_now_on(std::string why);
+
+  int inotify_ = -1;
+  int stop_;
+  std::string why_;
+  std::vector<std::string> folders_;
+};
+
+}  // namespace tare

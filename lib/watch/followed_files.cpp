@@ -1,0 +1,242 @@
+#include "lib/watch/followed_files.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
+#include "lib/container/unpacking_stream.hpp"
+
+namespace tare {
+
+namespace {
+
+/// More are opened anew at each look.
+constexpr std::size_t most_open = 256;
+constexpr std::size_t most_followed = 1 << 14;
+constexpr std::uint64_t front_bytes = 512;
+/// A file of which so much tells nothing is none of a run's logs.
+constexpr std::uint64_t ripe_bytes = 4096;
+/// How long somebody may write on to a file that was renamed, or taken away.
+constexpr auto moved_for = std::chrono::seconds(60);
+
+std::uint64_t hash_of(ByteView bytes) {
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 1099511628211U;
+  return hash;
+}
+
+/// The path with its folder's links followed: the file itself may not be there yet.
+std::string plain_path(const std::string& path) {
+  char* const folder = ::realpath(folder_of(path).c_str(), nullptr);
+  if (folder == nullptr) return path;
+  std::string plain = folder;
+  std::free(folder);
+  return plain.append("/").append(file_name(path));
+}
+
+}  // namespace
+
+FollowedFiles::FollowedFiles(std::vector<std::string> paths, const TraceOptions& options, std::vector<std::string> own,
+                             std::function<bool()> is_stopped)
+    : paths_(std::move(paths)), options_(options), is_stopped_(std::move(is_stopped)) {
+  for (const std::string& path : own) own_.insert(plain_path(path));
+}
+
+std::vector<FollowedChange> FollowedFiles::look(bool walks) {
+  has_read_ = false;
+  for (const auto& file : files_) follow(*file);
+  if (walks) walk();
+  const auto is_over = [](const auto& file) { return file->has_moved && Clock::now() - file->moved > moved_for; };
+  for (const auto& file : files_) {
+    if (is_over(file)) tell(FollowedChange::What::gone, file->file.path);
+  }
+  std::erase_if(files_, is_over);
+  return std::exchange(changes_, {});
+}
+
+std::vector<Trace> FollowedFiles::traces() const {
+  std::vector<Trace> traces;
+  for (const auto& [group, reader] : readers_) traces.push_back(reader.so_far());
+  return traces;
+}
+
+void FollowedFiles::tell(FollowedChange::What what, const std::string& path, std::string more) {
+  changes_.push_back({what, path, std::move(more)});
+}
+
+// ---- files that are new
+
+void FollowedFiles::walk() {
+  try {
+    take(paths_of_run(paths_, options_));
+  } catch (const Error&) {  // a folder that is taken away, or a log between two rotations
+    if (!has_begun_) throw;
+    for (const std::string& path : paths_) {
+      try {
+        take(paths_of_run(std::span(&path, 1), options_));
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  }
+  has_begun_ = true;
+}
+
+void FollowedFiles::take(const std::vector<RunPath>& paths) {
+  std::vector<std::unique_ptr<Followed>> fresh;
+  unripe_.clear();
+  for (const auto& [path, is_given] : paths) {
+    struct stat there {};
+    if (own_.contains(plain_path(path)) || ::stat(path.c_str(), &there) != 0 || !S_ISREG(there.st_mode)) continue;
+    const Inode inode{there.st_dev, there.st_ino};
+    const auto known = std::ranges::find(files_, inode, [](const auto& file) { return file->inode; });
+    if (known != files_.end()) {
+      Followed& file = **known;
+      if (file.file.path != path && file.has_moved) {
+        tell(FollowedChange::What::rotated, file.file.path, path);
+        file.file.path = path;
+        file.has_moved = false;
+      }
+      continue;
+    }
+    const auto other = others_.find(inode);
+    const auto size = static_cast<std::uint64_t>(there.st_size);
+    if (other != others_.end() && (other->second >= ripe_bytes || other->second == size)) continue;
+    try {
+      if (auto file = looked_at(path, there)) fresh.push_back(std::move(file));
+    } catch (const Error&) {
+      if (is_given && !has_begun_) throw;
+    }
+  }
+  std::vector<RunFile> order;
+  for (const auto& file : fresh) order.push_back(file->file);
+  put_in_order(order);
+  for (const RunFile& next : order) {
+    const auto file = std::ranges::find(fresh, next.path, [](const auto& one) { return one ? one->file.path : ""; });
+    if (file != fresh.end() && files_.size() < most_followed) begin(std::move(*file));
+  }
+}
+
+/// Null where it tells nothing, or not yet.
+std::unique_ptr<FollowedFiles::Followed> FollowedFiles::looked_at(const std::string& path, const struct stat& there) {
+  const Inode inode{there.st_dev, there.st_ino};
+  const Input input(path, options_);
+  const std::string_view head = as_text(input.head());
+  const auto size = static_cast<std::uint64_t>(there.st_size);
+  if (size < ripe_bytes && head.find('\n') == head.npos) {
+    unripe_.insert(path);
+    return nullptr;
+  }
+  auto file = std::make_unique<Followed>(Followed{run_file(input, options_), {}, inode});
+  const bool is_read = file->file.kind != RunFileKind::none && file->file.kind != RunFileKind::database;
+  if (!is_read) {
+    others_[inode] = size;
+    return nullptr;
+  }
+  file->group = group_of(file->file);
+  const ByteView front = input.head().first(std::min<std::size_t>(input.head().size(), front_bytes));
+  file->front = {front.size(), hash_of(front)};
+  file->source = std::make_shared<GrowingFile>(path);
+  Bytes begin(static_cast<std::size_t>(std::min<std::uint64_t>(file->source->size(), front_bytes)));
+  file->source->read(0, begin);
+  file->is_packed = starts_like_packed_stream(begin);
+  return file;
+}
+
+/// Rotation by copying: the file of which this one has the front and, but for what rotation adds, the name.
+const FollowedFiles::Followed* FollowedFiles::copied_from(const Followed& file) const {
+  const auto is_same = [](const Fingerprint& a, const Fingerprint& b) {
+    return a.size > 0 && a.size == b.size && a.hash == b.hash;
+  };
+  for (const auto& known : files_) {
+    const bool is_name = file_name(file.file.path).starts_with(file_name(known->file.path));
+    if (!is_name || file.file.path == known->file.path) continue;
+    if (is_same(file.front, known->front) || is_same(file.front, known->front_before)) return known.get();
+  }
+  return nullptr;
+}
+
+void FollowedFiles::begin(std::unique_ptr<Followed> file) {
+  const Followed* const original = copied_from(*file);
+  if (original != nullptr) {
+    const bool is_of_now = original->front.hash == file->front.hash;
+    file->read = is_of_now ? original->read : original->read_before;
+    if (!file->is_packed && file->source->size() < file->read.end) {  // it is still being copied
+      unripe_.insert(file->file.path);
+      return;
+    }
+  } else {
+    tell(FollowedChange::What::found, file->file.path, std::string(name_of(file->file.kind)));
+  }
+  if (file->is_packed) {
+    if (original == nullptr) read_packed(*file);
+    others_[file->inode] = ripe_bytes;
+    return;
+  }
+  read_on(*file);
+  if (files_.size() >= most_open) file->source.reset();
+  files_.push_back(std::move(file));
+}
+
+// ---- files that are known
+
+void FollowedFiles::follow(Followed& file) {
+  struct stat there {};
+  const bool is_there = ::stat(file.file.path.c_str(), &there) == 0 && Inode{there.st_dev, there.st_ino} == file.inode;
+  const bool is_kept = file.source != nullptr;
+  try {
+    if (!is_kept && is_there) file.source = std::make_shared<GrowingFile>(file.file.path);
+    if (file.source) read_on(file);
+  } catch (const Error&) {  // it changed meanwhile, or cannot be read now: at the next look
+  }
+  if (!is_kept) file.source.reset();
+  if (is_there) {
+    file.has_moved = false;
+  } else if (!file.has_moved) {
+    file.has_moved = true;
+    file.moved = Clock::now();
+  }
+}
+
+bool FollowedFiles::is_begun_anew(Followed& file) {
+  Bytes front(static_cast<std::size_t>(std::min(file.source->size(), front_bytes)));
+  file.source->read(0, front);
+  const bool is_same =
+      front.size() >= file.front.size && hash_of(ByteView(front).first(file.front.size)) == file.front.hash;
+  if (!is_same) file.front_before = file.front;
+  file.front = {front.size(), hash_of(front)};
+  return !is_same;
+}
+
+void FollowedFiles::read_on(Followed& file) {
+  file.source->refresh();
+  const std::uint64_t size = file.source->size();
+  if (size == file.size && size == file.read.end) return;
+  const bool is_shorter = size < file.read.end;
+  if (is_begun_anew(file) || is_shorter) {
+    tell(FollowedChange::What::truncated, file.file.path);
+    file.read_before = std::exchange(file.read, {});
+  }
+  file.size = size;
+  for (;;) {
+    const WholePart part = whole_part(file.file.kind, *file.source, file.read.end);
+    if (part.end == file.read.end || is_stopped_()) return;
+    read_piece(file, part);
+  }
+}
+
+void FollowedFiles::read_piece(Followed& file, const WholePart& part) {
+  Input input(file.file.path, file.source, {file.read.end, part.end, file.read.count});
+  file.read = {part.end, file.read.count + part.count};
+  readers_.try_emplace(file.group, file.file.kind, options_.tag).first->second.read(file.file, input);
+  has_read_ = true;
+}
+
+void FollowedFiles::read_packed(const Followed& file) {
+  Input input(file.file.path, options_);
+  readers_.try_emplace(file.group, file.file.kind, options_.tag).first->second.read(file.file, input);
+  has_read_ = true;
+}
+
+}  // namespace tare

@@ -1,0 +1,200 @@
+// Files that grow are read as if they had been whole from the beginning.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "lib/watch/followed_files.hpp"
+#include "tests/catch.hpp"
+
+using namespace tare;
+
+namespace {
+
+std::string contents(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void append(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary | std::ios::app) << text;
+}
+
+class Scratch {
+ public:
+  Scratch() : path_(std::filesystem::temp_directory_path() / ("tare-watch-" + std::to_string(getpid()))) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  [[nodiscard]] std::string text() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string described(const TraceStep& step, const Trace& trace) {
+  std::ostringstream text;
+  const auto put = [&](std::string_view key, const auto& value) {
+    if (value) text << ' ' << key << '=' << *value;
+  };
+  put("step", step.step);
+  put("scale", step.scale);
+  put("after", step.after);
+  put("smoothed", step.smoothed);
+  put("overflow", step.overflow);
+  put("skipped", step.skipped);
+  // The record of a step of event files is the first that tells of it, in a piece or in all.
+  if (trace.sources[step.source].kind != "tensorboard") text << " line=" << step.line;
+  text << " span=" << step.span << " segment=" << step.segment << ' ' << trace.sources[step.source].kind << ' '
+       << trace.sources[step.source].tag;
+  return text.str();
+}
+
+std::vector<std::string> described(const Trace& trace) {
+  std::vector<std::string> steps;
+  for (const TraceStep& step : trace.steps) steps.push_back(described(step, trace));
+  return steps;
+}
+
+std::vector<std::string> told(const FollowedFiles& files) {
+  return described(told_together(files.traces(), {}));
+}
+
+FollowedFiles following(const std::string& folder, const TraceOptions& options) {
+  return {{folder}, options, {}, [] { return false; }};
+}
+
+constexpr std::string_view line_of_overflow(bool is_later) {
+  return is_later ? "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 32768, reducing to 16384\n"
+                  : "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n";
+}
+
+std::string banner() {
+  return "a trainer that began at 12:00\n" + std::string(600, '-') + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("every file that is read in pieces tells what it tells as a whole") {
+  const TraceOptions options;
+  std::mt19937 random(27);
+  std::size_t files = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::filesystem::path(TARE_TEST_DATA) / "traces")) {
+    if (!entry.is_regular_file() || entry.path().filename() == "truth.json") continue;
+    if (entry.path().extension() == ".gz" || entry.path().extension() == ".zst") continue;
+    const Scratch folder;
+    const auto copy = folder / entry.path().filename().string();
+    const std::string whole = contents(entry.path());
+    FollowedFiles followed = following(folder.text(), options);
+    append(copy, whole.substr(0, 0));
+    std::size_t at = 0;
+    while (at < whole.size()) {
+      const std::size_t size = std::min<std::size_t>(whole.size() - at, 1 + random() % (1 + whole.size() / 6));
+      append(copy, std::string_view(whole).substr(at, size));
+      at += size;
+      followed.look(true);
+    }
+    const std::vector<std::string> paths{copy.string()};
+    auto expected = described(read_trace(paths, options));
+    auto found = told(followed);
+    // A line that nothing ends yet may go on.
+    if (whole.back() != '\n' && expected.size() == found.size() + 1) expected.pop_back();
+    const auto [one, other] = std::ranges::mismatch(found, expected);
+    INFO(entry.path() << ": " << found.size() << " of " << expected.size() << " steps; "
+                      << (one == found.end() ? "" : *one) << " |" << (other == expected.end() ? "" : *other));
+    CHECK((one == found.end() && other == expected.end()));
+    ++files;
+  }
+  CHECK(files > 40);
+}
+
+TEST_CASE("a line, or a record, is taken once, however often is looked") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  append(folder / "train.log", banner() + std::string(line_of_overflow(false)));
+  for (int i = 0; i < 3; ++i) files.look(true);
+  CHECK(told(files).size() == 1);
+  append(folder / "train.log", line_of_overflow(true).substr(0, 40));
+  files.look(false);
+  CHECK_FALSE(files.has_read());
+  append(folder / "train.log", line_of_overflow(true).substr(40));
+  files.look(false);
+  CHECK(told(files).size() == 2);
+}
+
+TEST_CASE("a log that is renamed is read to its end, and the one in its place from its front") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  append(folder / "train.log", banner());
+  files.look(true);
+  std::filesystem::rename(folder / "train.log", folder / "train.log.1");
+  append(folder / "train.log.1", line_of_overflow(false));  // who has it open writes on
+  append(folder / "train.log", banner() + "and goes on\n" + std::string(line_of_overflow(true)));
+  const auto changes = files.look(true);
+  CHECK(std::ranges::count(changes, FollowedChange::What::rotated, &FollowedChange::what) == 1);
+  CHECK(told(files).size() == 2);
+  append(folder / "train.log.1", line_of_overflow(true));
+  files.look(false);
+  CHECK(told(files).size() == 3);
+}
+
+TEST_CASE("a log that is copied and emptied is told once") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  append(folder / "train.log", banner() + std::string(line_of_overflow(false)));
+  files.look(true);
+  const bool is_seen_first = GENERATE(true, false);
+  append(folder / "train.log",
+         "a line that nobody has seen before it was copied\n" + std::string(line_of_overflow(true)));
+  std::filesystem::copy(folder / "train.log", folder / "train.log.1");
+  if (is_seen_first) files.look(true);
+  std::filesystem::resize_file(folder / "train.log", 0);
+  append(folder / "train.log", "after it was emptied\n" + std::string(line_of_overflow(true)));
+  const auto changes = files.look(true);
+  CHECK(std::ranges::count(changes, FollowedChange::What::truncated, &FollowedChange::what) == 1);
+  CHECK(told(files).size() == 3);
+  files.look(true);
+  CHECK(told(files).size() == 3);
+}
+
+TEST_CASE("what was emptied and has grown past where it was read is read from its front") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  append(folder / "train.log", "begun at 12:00\n" + std::string(line_of_overflow(false)));
+  files.look(true);
+  std::filesystem::resize_file(folder / "train.log", 0);
+  append(folder / "train.log",
+         "begun at 13:00\n" + std::string(line_of_overflow(true)) + std::string(4000, 'x') + "\n");
+  files.look(false);
+  CHECK(told(files).size() == 2);
+}
+
+TEST_CASE("a run's folder that is taken away and made anew is followed on") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text() + "/run", options);
+  CHECK_THROWS(files.look(true));
+  std::filesystem::create_directories(folder / "run");
+  append(folder / "run/train.log", line_of_overflow(false));
+  files.look(true);
+  std::filesystem::remove_all(folder / "run");
+  CHECK_NOTHROW(files.look(true));
+  std::filesystem::create_directories(folder / "run");
+  append(folder / "run/train.log", "again\n" + std::string(line_of_overflow(true)));
+  files.look(true);
+  CHECK(told(files).size() == 2);
+}
