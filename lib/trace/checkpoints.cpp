@@ -197,7 +197,6 @@ Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOption
                               [&](const std::string& path) { return read_save(path, *options.files, budget); });
 }
 
-
 Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read) {
   Saves saves(*options.files, read);
   for (const std::string& path : paths) {
