@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,13 +15,26 @@
 
 namespace tare::kernels::test {
 
-/// A simulated GPU gets smaller lists.
-#if defined(TARE_SIMULATED)
+/// A simulated GPU gets smaller lists, an interpreted one a sample as well of what takes long, unless PTX_ALL is set.
+#if defined(TARE_INTERPRETED)
+inline std::uint64_t share() {
+  return std::getenv("PTX_ALL") == nullptr ? 2000 : 30;
+}
+inline std::uint64_t sample() {
+  return std::getenv("PTX_ALL") == nullptr ? 64 : 1;
+}
+#elif defined(TARE_SIMULATED)
 constexpr std::uint64_t share() {
   return 30;
 }
+constexpr std::uint64_t sample() {
+  return 1;
+}
 #else
 constexpr std::uint64_t share() {
+  return 1;
+}
+constexpr std::uint64_t sample() {
   return 1;
 }
 #endif

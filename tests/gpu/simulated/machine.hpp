@@ -1,5 +1,5 @@
 // What runs kernels and hears of memory. The simulated runtime asks; kernels.cpp answers with the kernels' code as the
-// host's compiler makes it.
+// host's compiler makes it, tests/gpu/ptx with what nvcc makes of it.
 #pragma once
 
 #include <cstddef>
