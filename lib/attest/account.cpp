@@ -66,10 +66,17 @@ class Accountant {
       at = scan.end;
       if (!scan.has_plain_frames) doubt("its frames are read differently by different loaders");
       if (scan.is_whole) continue;
-      doubt(fmt::format("its opcodes break off at offset {}", at));
+      const char* what =
+          has_joblib_array() ? "joblib's arrays, which pickle.load takes for opcodes, stand" : "its opcodes break off";
+      doubt(fmt::format("{} at offset {}", what, at));
       return;
     }
     if (pickles == 1 && at < source.size()) look_behind(source, at);
+  }
+
+  [[nodiscard]] bool has_joblib_array() const {
+    const std::vector<GlobalName> globals = container_.globals();
+    return std::ranges::any_of(globals, [](const GlobalName& global) { return global.name == "NumpyArrayWrapper"; });
   }
 
   void look_behind(const Source& source, std::uint64_t end) {

@@ -1,5 +1,8 @@
 // numpy's files: .npz, .npy, and joblib's pickles with arrays between their opcodes.
 
+#include <algorithm>
+#include <array>
+
 #include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
 
@@ -103,6 +106,15 @@ TEST_CASE("joblib's arrays are hopped over, and values around them can be change
   CHECK(number_at(*changed.container, {"scaler", "growth_interval"}) == 70000);
   Bytes cut(image.begin(), image.begin() + 300);
   CHECK_THROWS_WITH(open_image(cut), Catch::Contains("fewer bytes than its array has"));
+}
+
+TEST_CASE("a joblib file that holds an array of Python objects is not read, and not called damaged") {
+  Bytes image = corpus_bytes("numpy/joblib_dump/state.joblib");
+  constexpr std::array float32{std::byte{'f'}, std::byte{'4'}};
+  const auto type = std::search(image.begin(), image.end(), float32.begin(), float32.end());
+  REQUIRE(type != image.end());
+  *type = std::byte{'O'};
+  CHECK_THROWS_WITH(open_image(image), Catch::Contains("a joblib array of Python objects follows, which is not read"));
 }
 
 TEST_CASE("a jax array in a pickle is the numpy array inside") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/error.hpp"
 #include "lib/container/numpy_type.hpp"
 #include "lib/container/pickle/read/machine.hpp"
 #include "lib/container/stored_tensors.hpp"
@@ -215,13 +216,19 @@ void PickleMachine::hop_over_joblib_array(const PickleOp& op, NodeId wrapper) {
   const NodeId fields = tree_.state(wrapper);
   const NodeId dtype = tree_.find(fields, "dtype");
   const NodeId code = argument(tree_.arguments(dtype), 0);
+  if (code != nowhere && tree_.kind(code) == Kind::string && tree_.text(code).starts_with("O")) {
+    throw Error(Status::unsupported,
+                fmt::format("{}: pickle at offset {}: a joblib array of Python objects follows, which is not read",
+                            source_, op.begin),
+                "save the scaler in a file of its own");
+  }
   Tensor array;
   array.type = code != nowhere && tree_.kind(code) == Kind::string ? numpy_type(tree_.text(code)) : ElementType{};
   for (const NodeId size : tree_.items(tree_.find(fields, "shape"))) {
     array.shape.push_back(tree_.kind(size) == Kind::integer ? tree_[size].as.integer : -1);
   }
   const auto size = stored_size(array);
-  if (!size) fail(op, "is followed by a joblib array of objects, or of no size that makes sense");
+  if (!size) fail(op, "is followed by a joblib array of no size that makes sense");
   const std::uint64_t begin = scanner_.position();
   std::uint64_t from = begin;
   const NodeId alignment = tree_.find(fields, "numpy_array_alignment_bytes");
