@@ -8,7 +8,7 @@
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/fp8_state.hpp"
-#include "lib/dialect/frameworks/tare_fp8.hpp"
+#include "lib/dialect/own_fp8.hpp"
 #include "lib/dialect/policy.hpp"
 
 namespace tare {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "lib/base/glob.hpp"
-#include "lib/dialect/frameworks/tare_fp8.hpp"
+#include "lib/dialect/own_fp8.hpp"
 
 namespace tare {
 namespace {

@@ -12,7 +12,7 @@
 #include "lib/base/glob.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
-#include "lib/dialect/frameworks/tare_fp8.hpp"
+#include "lib/dialect/own_fp8.hpp"
 #include "lib/edit/new_value.hpp"
 
 namespace tare {

@@ -15,7 +15,7 @@
 #include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
-#include "lib/dialect/frameworks/tare_fp8.hpp"
+#include "lib/dialect/own_fp8.hpp"
 #include "lib/dialect/state_value.hpp"
 #include "lib/state/fp8_policy.hpp"
 #include "lib/state/named_state.hpp"

@@ -1,4 +1,4 @@
-#include "lib/dialect/frameworks/tare_fp8.hpp"
+#include "lib/dialect/own_fp8.hpp"
 
 #include <fmt/format.h>
 
