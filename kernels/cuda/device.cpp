@@ -31,6 +31,28 @@ std::string in_words(cudaError_t code) {
   return std::string(cudaGetErrorString(code)) + " (" + cudaGetErrorName(code) + ")";
 }
 
+/// 12020: "12.2".
+std::string version_in_words(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// Which driver there is, and which one is needed: a runtime takes every driver of its major version, and later ones.
+std::string drivers() {
+  int found = 0;
+  cudaDriverGetVersion(&found);  // 0: there is none
+  const std::string release = CUDART_VERSION >= 13000 ? "580" : "525";
+  return std::string("; the driver found ") + (found == 0 ? "is none" : "is one for CUDA " + version_in_words(found)) +
+         ", needed is one for CUDA " + version_in_words(CUDART_VERSION / 1000 * 1000) + ", release " + release +
+         " or later";
+}
+
+/// What to know besides CUDA's own words.
+std::string explanation(cudaError_t code) {
+  if (code == cudaErrorInsufficientDriver) return drivers();
+  if (code != cudaErrorInvalidResourceHandle) return "";
+  return "; a stream must be one of the device's primary context, that of the CUDA runtime";
+}
+
 /// Two functions of the driver, found through the runtime: libcuda is not there to be linked on every machine.
 struct ContextFunctions {
   CUresult (*get)(CUcontext*) = nullptr;
@@ -68,10 +90,7 @@ void check(cudaError_t result, const char* tried) {
                       "; an earlier kernel of this process went wrong, perhaps not tare's",
                   result);
   }
-  const char* hint = result == cudaErrorInvalidResourceHandle
-                         ? "; a stream must be one of the device's primary context, that of the CUDA runtime"
-                         : "";
-  throw Failure("CUDA: cannot " + std::string(tried) + ": " + in_words(result) + hint, result);
+  throw Failure("CUDA: cannot " + std::string(tried) + ": " + in_words(result) + explanation(result), result);
 }
 
 Capture capture_of(cudaStream_t stream) {

@@ -131,6 +131,10 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   *blocks = 2;
   return cudaSuccess;
 }
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = 12020;
+  return cudaSuccess;
+}
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned, unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
   *function = std::strcmp(name, "cuCtxGetCurrent") == 0 ? reinterpret_cast<void*>(&get_context)
