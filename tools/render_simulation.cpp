@@ -86,6 +86,10 @@ std::string explained_text(const Terminal& terminal, const Explanation& explaine
   for (std::size_t i = 1; i < std::min(explained.exact.size(), most_alike); ++i) {
     text += fmt::format("  so does {}\n", text_of(explained.exact[i]));
   }
+  if (!explained.has_grown) {
+    text += fmt::format("no growth is told: every window longer than {:.0f} clean steps does the same\n",
+                        explained.longest_clean);
+  }
   if (explained.exact.size() > most_alike) text += fmt::format("  and {} more\n", explained.exact.size() - most_alike);
   return text;
 }

@@ -14,10 +14,13 @@ namespace tare {
 namespace {
 
 /// States side by side where it is open which steps of an interval overflowed.
-constexpr std::size_t most_states = 2'000;
+constexpr std::size_t most_states = 8'000;
 /// Work for one setting, and for all together, in steps of states.
-constexpr std::uint64_t most_work = 4'000'000;
-constexpr std::uint64_t most_work_in_all = 200'000'000;
+constexpr std::uint64_t most_work = 3'000'000;
+constexpr std::uint64_t most_work_in_all = 40'000'000;
+/// Of runs told in intervals: the likeliest.
+constexpr std::size_t most_hysteresis_of_intervals = 3;
+constexpr std::size_t most_windows_of_others = 12;
 /// Of settings that reproduce a trace, so many are told.
 constexpr std::size_t most_exact = 2000;
 
@@ -96,14 +99,17 @@ class Comparison {
     const auto told = [&](const PossibleState& possible) { return may_be(set, possible, reading); };
     for (std::uint64_t i = 0; i < reading.span; ++i) {
       if (!step(set, told, work)) return false;
-    }
-    if (reading.skipped && reading.span > 1) {
-      const auto skipped = static_cast<double>(*reading.skipped);
-      set.filter([&](const PossibleState& possible) {
-        return possible.way.skipped.least <= skipped && skipped <= possible.way.skipped.most;
-      });
+      if (reading.skipped && reading.span > 1) keep_skipped(set, *reading.skipped, reading.span - 1 - i);
     }
     return reading.after ? keep(set, *reading.after, expected) : !set.states().empty();
+  }
+
+  /// States from which the interval can still come to as many skipped steps as it tells.
+  static void keep_skipped(ScalerSet& set, std::uint64_t told, std::uint64_t left) {
+    const auto skipped = static_cast<double>(told), more = static_cast<double>(left);
+    set.filter([&](const PossibleState& possible) {
+      return possible.way.skipped.least <= skipped && skipped <= possible.way.skipped.most + more;
+    });
   }
 
   /// False where there is more to follow than is followed: then the work is beyond its limit.
@@ -146,10 +152,18 @@ class Search {
     found_.readings = readings_.size();
     suggested_ = suggestions_of(readings_);
     found_.has_moved = suggested_.has_moved;
+    found_.has_grown = suggested_.has_grown;
+    found_.longest_clean = suggested_.longest_clean;
   }
 
   Explanation run() {
     if (readings_.empty()) return std::move(found_);
+    if (suggested_.has_intervals) {
+      // What happened in the first interval, and before it, is open unless it was clean.
+      if (readings_.front().overflow == false) try_all(0, true);
+      if (found_.exact.empty() && readings_.size() > 1) try_all(1, true);
+      return std::move(found_);
+    }
     for (const bool may_hide : {false, true}) {
       try_all(0, may_hide);
       if (found_.exact.empty() && first_overflow() > 0) try_all(first_overflow(), may_hide);
@@ -189,9 +203,12 @@ class Search {
 
   void try_policy(const rule::PolicySpec& spec, std::size_t from, bool may_hide) {
     const bool has_hysteresis = parameter_for(spec, "hysteresis") != nullptr;
-    if (may_hide && !has_hysteresis) return;  // each of its overflows shows
-    for (const double window : suggested_.windows) {
-      for (const double hysteresis : has_hysteresis ? suggested_.hysteresis : std::vector<double>{1}) {
+    // Of a rule without one each overflow shows.
+    if (may_hide && !has_hysteresis && !suggested_.has_intervals) return;
+    std::vector<double> some = suggested_.hysteresis;
+    if (suggested_.has_intervals) some.resize(std::min<std::size_t>(some.size(), most_hysteresis_of_intervals));
+    for (const double window : windows_to_try()) {
+      for (const double hysteresis : has_hysteresis ? some : std::vector<double>{1}) {
         if (found_.exact.size() == most_exact || work_ > most_work_in_all) return;
         Sweep sweep{.policy = std::string(spec.name), .variant = std::string(spec.variant)};
         sweep.windows = {window};
@@ -200,6 +217,26 @@ class Search {
         try_setting(spec, sweep, from, may_hide);
       }
     }
+  }
+
+  /// Where intervals leave many open, other policies are asked for those windows that one has explained the run with,
+  /// and their neighbours: some count one step more.
+  [[nodiscard]] std::vector<double> windows_to_try() const {
+    if (!suggested_.has_intervals || found_.exact.empty()) return suggested_.windows;
+    std::vector<double> windows;
+    for (const SimulatedSetting& setting : found_.exact) {
+      const double window = window_of(setting);
+      for (const double near : {window, window - 1, window + 1}) {
+        if (near >= 1 && std::ranges::find(windows, near) == windows.end()) windows.push_back(near);
+      }
+      if (windows.size() >= most_windows_of_others) break;
+    }
+    return windows;
+  }
+
+  static double window_of(const SimulatedSetting& setting) {
+    const auto* const parameter = parameter_for(rule::spec_of(setting.start.policy.id), "growth_interval");
+    return parameter == nullptr ? 0 : rule::value_of(rule::read_parameter(setting.start.policy.params, *parameter));
   }
 
   /// Only what the readings show to be other than the policy's own.
@@ -231,7 +268,11 @@ class Search {
     for (const SimulatedSetting& setting : settings) {
       ++found_.tried;
       ScalerSet set(setting.start, 0);
-      if (from > 0) add_spent(set, setting, *before, sweep.hysteresis.empty() ? 1 : sweep.hysteresis.front());
+      if (from > 0 && suggested_.has_intervals) {
+        add_all(set, setting, *before, sweep.hysteresis.empty() ? 1 : sweep.hysteresis.front());
+      } else if (from > 0) {
+        add_spent(set, setting, *before, sweep.hysteresis.empty() ? 1 : sweep.hysteresis.front());
+      }
       take(setting, Comparison(readings_, from, may_hide).run(set));
     }
   }
@@ -244,6 +285,23 @@ class Search {
       if (rule::advance(setting.start.policy, state, true, counters).raised != rule::Raised::kNothing) return;
       state = rule::with_scale(setting.start.policy, state, scale).state;
       set.start_also(state);
+    }
+  }
+
+  /// All states with that scale: whatever was counted until then.
+  static void add_all(ScalerSet& set, const SimulatedSetting& setting, double scale, double hysteresis) {
+    const rule::Policy& policy = setting.start.policy;
+    rule::RuleState begin = setting.start.state;
+    rule::Counters counters;
+    for (double spent = 0; spent < hysteresis; ++spent) {
+      rule::RuleState state = begin;
+      for (std::size_t clean = 0; clean < most_states / 2; ++clean) {
+        if (rule::scale_of(policy.id, state) != scale) break;
+        if (spent > 0 || clean > 0) set.start_also(state);
+        if (rule::advance(policy, state, false, counters).raised != rule::Raised::kNothing) break;
+      }
+      if (rule::advance(policy, begin, true, counters).raised != rule::Raised::kNothing) return;
+      begin = rule::with_scale(policy, begin, scale).state;
     }
   }
 

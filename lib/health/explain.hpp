@@ -27,6 +27,8 @@ struct Explanation {
   Contradiction first_contradiction;        ///< of that one
   std::uint64_t readings = 0;               ///< that were compared
   std::uint64_t tried = 0;                  ///< settings
+  double longest_clean = 0;                 ///< clean steps in a row without a growth, as far as is told
+  bool has_grown = false;                   ///< else every window that is longer than these does the same
   bool has_moved = false;                   ///< the scale moved: of a run in which it did not, everything reproduces it
 };
 

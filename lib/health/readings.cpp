@@ -11,7 +11,9 @@ namespace {
 
 /// Of runs told step by step, and of those told in intervals, in which an event may have come at any step.
 constexpr std::size_t most_windows = 6;
-constexpr std::size_t most_windows_of_intervals = 24;
+constexpr std::size_t most_windows_of_intervals = 400;
+/// Windows that are tried first where several are possible.
+constexpr double usual_windows[] = {1000, 2000, 500, 100, 200, 256, 50, 5000, 10000};
 constexpr std::size_t most_factors = 2;
 /// A window longer than any that frameworks have by default.
 constexpr double longest_default = 2000;
@@ -38,9 +40,11 @@ class Counts {
     const double before = reading.before.value_or(after_);
     const double after = reading.after.value_or(before);
     const auto steps = static_cast<double>(reading.span + reading.unseen);
+    has_intervals_ = has_intervals_ || steps > 1;
+    bound(before, after, reading, steps);
     highest_ = std::max({highest_, after, before});
     if (after > before && before > 0) {
-      grow(after / before, clean_ + steps, steps);
+      grow(after / before, clean_ + steps, reading);
     } else if (after < before || reading.overflow.value_or(false) || reading.skipped.value_or(0) > 0) {
       fall(before, after, reading);
     } else {
@@ -54,10 +58,17 @@ class Counts {
     Suggestions found;
     found.has_moved = !growths_.empty() || !backoffs_.empty();
     found.highest = highest_;
-    for (const double window : by_frequency(windows_, has_intervals_ ? most_windows_of_intervals : most_windows)) {
-      put_once(found.windows, window);
-      put_once(found.windows, window - 1);
+    if (has_intervals_) {
+      add_bounded(found.windows);
+    } else {
+      for (const double window : by_frequency(windows_, most_windows)) {
+        put_once(found.windows, window);
+        put_once(found.windows, window - 1);
+      }
     }
+    found.has_intervals = has_intervals_;
+    found.has_grown = !growths_.empty();
+    found.longest_clean = sure_clean_;
     if (found.windows.empty()) found.windows = {std::max(longest_default, longest_ + 1)};
     found.growth_factors = by_frequency(growths_, most_factors);
     found.backoff_factors = by_frequency(backoffs_, most_factors);
@@ -68,14 +79,40 @@ class Counts {
   }
 
  private:
-  void grow(double factor, double clean, double resolution) {
-    ++growths_[factor];
-    // Within an interval the growth may have come at any of its steps, and the count have begun at any of the last.
-    const double last = clean + resolution - 1;
-    for (double window = last; window > clean - resolution && resolution < 200; --window) ++windows_[window];
-    has_intervals_ = has_intervals_ || resolution > 1;
-    for (const double usual : {100.0, 200.0, 256.0, 500.0, 1000.0, 2000.0}) {
-      if (resolution > 1 && std::abs(usual - clean) <= 2 * resolution) windows_[usual] += 2;
+  /// A window is no longer than the steps from the last thing that could have reset its count to a growth, and no
+  /// shorter than those in which nothing happened for sure.
+  void bound(double before, double after, const ScaleReading& reading, double steps) {
+    const bool is_clean = reading.overflow == false && reading.unseen == 0 && after == before;
+    if (after > before && before > 0 && after_ > 0) {
+      most_ = std::min(most_, last_event_ + quiet_ + steps);
+      coarsest_ = std::max(coarsest_, steps);
+    }
+    sure_quiet_ = is_clean ? sure_quiet_ + steps : 0;
+    sure_clean_ = std::max(sure_clean_, sure_quiet_);
+    const bool is_quiet = after == before && !reading.overflow.value_or(false) && reading.skipped.value_or(0) == 0;
+    quiet_ = is_quiet ? quiet_ + steps : 0;
+    if (!is_quiet) last_event_ = steps;
+  }
+
+  /// Where hidden overflows are possible the bound is loose below: the longest windows come first.
+  void add_bounded(std::vector<double>& windows) const {
+    if (!std::isfinite(most_)) return;
+    const double least = std::max({1.0, sure_clean_, most_ - 6 * coarsest_});
+    for (const double window : usual_windows) {
+      if (least <= window && window <= most_) put_once(windows, window);
+    }
+    for (double window = most_; window >= least && windows.size() < most_windows_of_intervals; --window) {
+      put_once(windows, window);
+    }
+  }
+
+  void grow(double factor, double clean, const ScaleReading& reading) {
+    ++windows_[clean];
+    // An interval may have several growths, and overflows between them: the least of all factors is a growth's own.
+    if (reading.span == 1 && reading.unseen == 0) {
+      ++growths_[factor];
+    } else if (growths_.empty() || factor < growths_.begin()->first) {
+      growths_ = {{factor, 1}};
     }
     clean_ = 0;
     waits_ = 0;
@@ -90,6 +127,7 @@ class Counts {
   }
 
   double after_ = 0, clean_ = 0, longest_ = 0, highest_ = 0;
+  double most_ = INFINITY, coarsest_ = 1, quiet_ = 0, last_event_ = 0, sure_quiet_ = 0, sure_clean_ = 0;
   std::uint64_t waits_ = 0, most_waits_ = 0;
   bool has_intervals_ = false;
   std::optional<double> floor_;

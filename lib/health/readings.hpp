@@ -30,6 +30,9 @@ struct Suggestions {
   std::vector<double> windows, hysteresis, growth_factors, backoff_factors, floors;
   double highest = 0;
   bool has_moved = false;
+  bool has_intervals = false;  ///< it is open at which step of a reading something happened
+  double longest_clean = 0;    ///< steps without a growth, as far as is told: no window is shorter
+  bool has_grown = false;      ///< else any longer window does the same
 };
 
 Suggestions suggestions_of(const std::vector<ScaleReading>& readings);
