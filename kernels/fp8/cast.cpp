@@ -75,12 +75,17 @@ Noted quantise(const Tensor& from, const Tensor& to, const Factor& by) {
   if (to.dtype == Dtype::kF8E4m3fn) {
     return each_scaled(from, by, [&](std::uint64_t i, float value) { store(to, i, cuda::saturated<F8E4m3fn>(value)); });
   }
+  if (to.dtype == Dtype::kF16) {
+    return each_scaled(from, by, [&](std::uint64_t i, float value) { store(to, i, narrow<F16>(value)); });
+  }
   return each_scaled(from, by, [&](std::uint64_t i, float value) { store(to, i, cuda::saturated<F8E5m2>(value)); });
 }
 
 void dequantise(const Tensor& from, const Tensor& to, float factor) {
   if (from.dtype == Dtype::kF8E4m3fn) {
     dequantise_from<F8E4m3fn>(from, to, factor);
+  } else if (from.dtype == Dtype::kF16) {
+    dequantise_from<F16>(from, to, factor);
   } else {
     dequantise_from<F8E5m2>(from, to, factor);
   }

@@ -14,9 +14,10 @@ struct Noted {
 
 /// Looks at an f32, f16 or bf16 tensor as quantise would.
 Noted observe(const Tensor& from, const Factor& by);
-/// Writes it to `to`, e4m3 or e5m2 of as many elements: beyond the largest is the largest, NaN stays NaN.
+/// Writes it to `to`, e4m3, e5m2 or f16 of as many elements: beyond the largest of fp8 is the largest, beyond that of
+/// f16 infinity, as torch casts; NaN stays NaN.
 Noted quantise(const Tensor& from, const Tensor& to, const Factor& by);
-/// Multiplies an fp8 tensor by `factor`, into f32, f16 or bf16 of as many elements.
+/// Multiplies an fp8 or f16 tensor by `factor`, into f32, f16 or bf16 of as many elements.
 void dequantise(const Tensor& from, const Tensor& to, float factor);
 
 }  // namespace tare::kernels::fp8

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lib/base/glob.hpp"
+#include "lib/dialect/msamp_types.hpp"
 #include "lib/dialect/own_fp8.hpp"
 
 namespace tare {
@@ -80,7 +81,11 @@ std::optional<std::uint64_t> products(const FoundScaler& scaler, const Fp8Conven
   return products.value_or(1);
 }
 
+/// As a number, or as the name of a type.
 double format_max(const FoundScaler& scaler, const Fp8Rule& rule) {
+  const Field* named = rule.max_field.empty() ? nullptr : scaler.find(rule.max_field);
+  const auto* type = named == nullptr ? nullptr : std::get_if<std::string>(&named->value.data);
+  if (type != nullptr) return msamp_largest(*type).value_or(rule.format_max);
   const Field* field = numeric(scaler, rule.max_field);
   const double stored = field == nullptr ? 0 : Numbers(*field)[0];
   return stored > 0 ? stored : rule.format_max;

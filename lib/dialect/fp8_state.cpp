@@ -6,6 +6,7 @@
 #include <array>
 
 #include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/state/fp8_set.hpp"
 
@@ -31,6 +32,18 @@ void take_recipe(Fp8Set& set, const FoundScaler& layer) {
     const StateValue value = word != nullptr ? StateValue(*word) : StateValue(field->value.as_double());
     if (word != nullptr || field->value.number() != nullptr) assign(set, parameter, value);
   }
+}
+
+/// Of a tensor in any other 8 bits, as of one in e4m3.
+Dtype format_of(const Fp8Slot& slot, const std::string& name) {
+  for (const Dtype format : {Dtype::kF8E5m2, Dtype::kF16}) {
+    if (slot.format_max == fp8_largest(format)) return format;
+  }
+  if (slot.format_max < fp8_largest(Dtype::kF16)) return Dtype::kF8E4m3fn;
+  throw Error(Status::unsupported,
+              fmt::format("{} is scaled to a type whose largest number is {}: slots are of e4m3, e5m2 or f16", name,
+                          float_text(slot.format_max)),
+              "choose other layers with --layer");
 }
 
 struct LayerSlot {
@@ -77,7 +90,7 @@ ScalerState fp8_state_of(std::span<const FoundScaler* const> layers) {
                   "choose layers that are alike with --layer");
     }
     set.names.push_back(name);
-    set.formats.push_back(place.slot.format_max == fp8_largest(Dtype::kF8E5m2) ? Dtype::kF8E5m2 : Dtype::kF8E4m3fn);
+    set.formats.push_back(format_of(place.slot, name));
   }
   start_fresh(set);
   for (std::size_t i = 0; i < places.size(); ++i) take_slot(set, i, places[i]);

@@ -47,6 +47,16 @@ void require_narrow(std::span<const Tensor> tensors, const char* what, SlotsOf s
   }
 }
 
+/// A GPU's kernels write and read fp8 alone.
+void require_fp8(std::span<const Tensor> tensors, const char* what) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (is_fp8(tensors[i].dtype)) continue;
+    throw Error(Status::unsupported,
+                std::string(what) + " " + std::to_string(i) + ": slots of format \"f16\" are not cast on a GPU",
+                "Multiply by the slot's scale (tare_fp8_scale_pointer) and cast to f16, or keep the slots on the CPU.");
+  }
+}
+
 void require_same_counts(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
   if (inputs.size() != outputs.size()) {
     throw Error(Status::invalid_argument,
@@ -133,11 +143,13 @@ void Fp8Scaler::require_quantisable(std::span<const Tensor> inputs, std::span<co
   require_wide(inputs, "tensor");
   require_same_counts(inputs, outputs);
   require_narrow(outputs, "output", slots, set_.formats);
+  if (&backend_ != &cpu_backend()) require_fp8(outputs, "output");
 }
 
 void Fp8Scaler::require_dequantisable(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                       SlotsOf slots) const {
   require_narrow(inputs, "tensor", slots, set_.formats);
+  if (&backend_ != &cpu_backend()) require_fp8(inputs, "tensor");
   require_same_counts(inputs, outputs);
   require_wide(outputs, "output");
 }

@@ -82,9 +82,9 @@ Fp8Parameters default_parameters(const Fp8PolicySpec& spec);
 kernels::fp8::Params kernel_params(const Fp8PolicySpec& spec, const Fp8Parameters& parameters);
 kernels::fp8::WindowShape window_shape(const Fp8PolicySpec& spec, const Fp8Parameters& parameters);
 
-/// "e4m3" or "e5m2"; nothing else is a slot's format.
+/// "e4m3", "e5m2" or "f16" (MS-AMP's scaled halves); nothing else is a slot's format.
 std::string_view fp8_format_name(Dtype format);
-/// The largest number of the format: 448 or 57344.
+/// The largest number of the format: 448, 57344 or 65504.
 float fp8_largest(Dtype format);
 
 }  // namespace tare

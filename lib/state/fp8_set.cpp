@@ -65,10 +65,10 @@ const std::string& text_in(const StateValue& value, std::string_view what) {
 
 Dtype as_format(const StateValue& value, std::string_view what) {
   const std::string& name = text_in(value, what);
-  for (const Dtype format : {Dtype::kF8E4m3fn, Dtype::kF8E5m2}) {
+  for (const Dtype format : {Dtype::kF8E4m3fn, Dtype::kF8E5m2, Dtype::kF16}) {
     if (name == fp8_format_name(format)) return format;
   }
-  refuse(fmt::format("{} is \"{}\", allowed: e4m3, e5m2", what, escaped(name)));
+  refuse(fmt::format("{} is \"{}\", allowed: e4m3, e5m2, f16", what, escaped(name)));
 }
 
 // ---- parameters

@@ -216,6 +216,24 @@ def try_fp8_beside(tare, command, folder, corpus):
     require(tare.States.read(str(plain)).names() == ["scaler", "layers"], plain.read_text()[:300])
 
 
+def try_msamp(tare, command, folder, corpus):
+    """MS-AMP's tensors by their own type: none is saturated, and a step with the amaxes that were saved moves no scale."""
+    checkpoint, path = corpus / "msamp/adamw/checkpoint.pt", folder / "msamp.json"
+    slots = slots_in(command, checkpoint)
+    require({slot["format_max"] for slot in slots.values()} == {448, 65504}, "largest numbers are", slots)
+    require(all(0 <= slot["margin_bits"] < 1 for slot in slots.values()), "margins are", slots)
+    require(command("inspect", checkpoint, "--save", path).code == DONE, "--save")
+    require(all(slot[key] == slots[name][key] for name, slot in slots_in(command, path).items() for key in SHOWN[:7]),
+            "saved, it is shown otherwise")
+    before = json.loads(path.read_text())
+    saved = tare.State.read(str(path))
+    running = tare._made("fp8_create_from_state", saved.handle, None)
+    tare._call("fp8_update", running, None)
+    after = json.loads(tare.State(tare._made("fp8_save", running, None)).json())
+    tare._library.tare_fp8_destroy(running)
+    require(after["fields"]["scale"] == before["fields"]["scale"], "the scales became", after["fields"]["scale"])
+
+
 def try_lists(command, folder, path):
     """A list is shown as one, whatever format it is in, and an empty one harms nobody."""
     for ending in "json", "h5":
@@ -284,6 +302,7 @@ def main():
         try_several(tare, command, folder, options.corpus)
         try_fp8(tare, command, folder, options.corpus)
         try_fp8_beside(tare, command, folder, options.corpus)
+        try_msamp(tare, command, folder, options.corpus)
         try_lists(command, folder, folder / "mindformers_adaptive.json")
         try_no_policy(command, folder)
         try_damage(command, folder, folder / "torch.json")

@@ -1,6 +1,10 @@
 // MS-AMP: every FP8 or FP16 tensor is an object that carries its own scale. Source:
 // msamp/common/tensor/{tensor,meta}.py.
+#include "lib/dialect/msamp_types.hpp"
+
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "lib/dialect/frameworks/frameworks.hpp"
 
@@ -24,7 +28,16 @@ std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
   return {std::move(match)};
 }
 
-constexpr auto fp8_rules = std::to_array<Fp8Rule>({{"tensor", "scale", "scale_inv", "amax", {}, fp8_largest_e4m3}});
+constexpr auto fp8_rules =
+    std::to_array<Fp8Rule>({{"tensor", "scale", "scale_inv", "amax", "qtype", fp8_largest_e4m3}});
+constexpr auto largest_numbers = std::to_array<std::pair<std::string_view, double>>({
+    {"kFloat8E4M3", fp8_largest_e4m3},
+    {"kFloat8E5M2", fp8_largest_e5m2},
+    {"kFloat16", 65504},
+    {"kBFloat16", 0x1.fep127},
+    {"kFloat32", 0x1.fffffep127},
+});
+
 constexpr Fp8Convention fp8_conventions[] = {
     {AgeOrder::second, ScaleMeaning::multiplier, ScaleUse::stored_data, fp8_rules},
 };
@@ -37,6 +50,11 @@ constexpr auto named_classes = std::to_array<ClassName>({
 });
 
 }  // namespace
+
+std::optional<double> msamp_largest(std::string_view qtype) {
+  const auto* found = std::ranges::find(largest_numbers, qtype, &std::pair<std::string_view, double>::first);
+  return found == largest_numbers.end() ? std::nullopt : std::optional(found->second);
+}
 
 constinit const Dialect msamp_tensor = {
     .name = "msamp",

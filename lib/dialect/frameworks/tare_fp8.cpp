@@ -117,6 +117,14 @@ const Field* field_of(const FoundScaler& scaler, const Fp8PolicySpec& spec, std:
   return nullptr;
 }
 
+/// Of a slot's format, by its name.
+double largest_of(std::string_view format) {
+  for (const Dtype known : {Dtype::kF8E5m2, Dtype::kF16}) {
+    if (format == fp8_format_name(known)) return fp8_largest(known);
+  }
+  return fp8_largest_e4m3;
+}
+
 /// The i-th of a parameter that is one word for all, or a list of them; empty where it says nothing.
 std::string word_of(const FoundScaler& scaler, std::string_view key, std::size_t i) {
   const Field* field = scaler.find(std::string_view(full("params", key)));
@@ -228,7 +236,7 @@ std::vector<Fp8Slot> own_fp8_slots(const FoundScaler& scaler) {
     slot.history = history;
     slot.column = slot.row = i;
     slot.columns = slot.rows = slots.size();
-    slot.format_max = word_of(scaler, fp8_format_key, i) == "e5m2" ? fp8_largest_e5m2 : fp8_largest_e4m3;
+    slot.format_max = largest_of(word_of(scaler, fp8_format_key, i));
     slot.order = convention.order;
     slot.meaning = convention.meaning;
   }

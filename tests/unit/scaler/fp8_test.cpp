@@ -222,6 +222,29 @@ TEST_CASE("a state of rows that are all nan is a state all the same") {
   CHECK((std::isnan(history[0]) && std::isnan(history[1]) && history[2] == 0.5f && std::isinf(history[3])));
 }
 
+TEST_CASE("a slot of halves scales to 65504, and casts as torch does: beyond it is infinity") {
+  const auto slots = slots_of(R"({"policy":"msamp","format":["e4m3","e5m2","f16"],"slots":3,"window_size":1})");
+  std::vector<float> values = {3.0f, -1.0f, 0x1p-26f};
+  const Tensor in[] = {tensor_of(values), tensor_of(values), tensor_of(values)};
+  slots->observe(in, nullptr, nullptr);
+  slots->update(nullptr);
+  CHECK(floats_of(slots->save(nullptr), "scale") == std::vector<float>{128, 16384, 16384});
+  std::vector<std::uint16_t> out(3);
+  const Tensor half = {out.data(), 3, Dtype::kF16, 0};
+  const std::uint32_t third[] = {2};
+  slots->quantise({in, 1}, {&half, 1}, third, nullptr);
+  CHECK(out == std::vector<std::uint16_t>{0x7a00, 0xf400, 0x0c00});
+  std::vector<float> back(3);
+  const Tensor wide = tensor_of(back);
+  slots->dequantise({&half, 1}, {&wide, 1}, third, nullptr);
+  CHECK(back == values);
+  std::vector<float> beyond = {4.0f, -4.0f, std::nanf("")};
+  const Tensor large = tensor_of(beyond);
+  slots->quantise({&large, 1}, {&half, 1}, third, nullptr);
+  CHECK(out == std::vector<std::uint16_t>{0x7c00, 0xfc00, 0x7e00});
+  CHECK(refusal_of([&] { slots->quantise({in, 1}, {&half, 1}, nullptr, nullptr); }).status == Status::unsupported);
+}
+
 TEST_CASE("bad configurations are refused by name") {
   const auto message = [](const std::string& config) {
     const Error error = refusal_of([&] { slots_of(config); });
