@@ -190,6 +190,18 @@ TEST_CASE("Megatron's pointer is a number or the word release") {
   CHECK(status_of(scratch.path("run")) == Status::refused);
 }
 
+TEST_CASE(
+    "an optimizer whose second moments and eps are 0 in float16 is warned of, and no other one of the corpus is") {
+  const auto warnings = [](const std::string& path) {
+    const Checkpoint checkpoint = open_checkpoint(path, {});
+    return std::ranges::count(checkpoint.findings, "adam-half", &Finding::code);
+  };
+  CHECK(warnings(TARE_TEST_SOURCE "/data/optimizers/adam_fp16.pt") == 1);
+  const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
+  CHECK(warnings(corpus + "torch/train-t2.15/checkpoint.pth") == 0);
+  CHECK(warnings(corpus + "msamp/adamw/checkpoint.pt") == 0);
+}
+
 TEST_CASE("a static graph's scaler is read from a file a variable, whichever of them is given") {
   const std::string folder = std::string(TARE_TEST_DATA) + "/corpus/paddle/static_amp_save_vars/persistables";
   for (const char* file : {"", "/loss_scaling_0", "/num_good_steps_0"}) {
