@@ -6,6 +6,8 @@
 #include "capi/src/options.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/checkpoint/difference.hpp"
+#include "lib/checkpoint/plain_states.hpp"
+#include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/report/report.hpp"
 #include "lib/state/policy_state.hpp"
@@ -24,8 +26,32 @@ struct Reading {
   }
 };
 
+/// Whether FP8 state is meant: a loss scaler is the first that one looks for, wherever there is one.
+bool means_fp8(const Checkpoint& checkpoint, const Choice& choice) {
+  bool has_fp8 = false;
+  for (const Scaler& scaler : checkpoint.scalers) {
+    const FoundScaler& state = scaler.state();
+    const bool is_fp8 = state.dialect->kind == "fp8";
+    const bool is_meant = !choice.at || state.path == *choice.at || (is_fp8 && is_layer(state, *choice.at));
+    if (!is_fp8 && is_meant) return false;
+    has_fp8 = has_fp8 || (is_fp8 && is_meant);
+  }
+  return has_fp8;
+}
+
+/// All layers that are alike, or those that the pattern chooses.
+ScalerState fp8_state_in(const Checkpoint& checkpoint, const Choice& choice) {
+  std::vector<NamedState> states = plain_states(checkpoint, choice.at);
+  if (states.size() == 1) return std::move(states.front().state);
+  std::string names;
+  for (const NamedState& state : states) names.append(names.empty() ? "" : ", ").append(escaped(state.path));
+  throw Error(Status::refused, checkpoint.resolved + ": the FP8 state makes no single state: " + names,
+              "\"at\" chooses layers that are alike: a path, or a pattern with * and ?.");
+}
+
 ScalerState read_state(const char* path, const Choice& choice, const Journals& journals) {
   const Checkpoint checkpoint = open_finished(path, {}, journals.scopes_for_reading());
+  if (means_fp8(checkpoint, choice)) return fp8_state_in(checkpoint, choice);
   return completed(to_state(chosen_scalers(checkpoint, choice).front()->state()));
 }
 

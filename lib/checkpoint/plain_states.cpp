@@ -1,5 +1,7 @@
 #include "lib/checkpoint/plain_states.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -47,7 +49,11 @@ std::vector<NamedState> plain_states(const Checkpoint& checkpoint, const std::op
   std::move(own.begin(), own.end(), std::back_inserter(states));
   if (!layers.empty()) chosen_fp8(checkpoint, {at, true});  // refuses copies that disagree
   for (const auto& [likeness, alike] : layers) {
-    states.push_back({std::string(likeness.first), fp8_state_of(alike)});
+    const auto& [framework, length] = likeness;
+    const bool is_one_of_several =
+        std::ranges::count(layers, framework, [](const auto& entry) { return entry.first.first; }) > 1;
+    std::string name = is_one_of_several ? fmt::format("{}, history of {}", framework, length) : std::string(framework);
+    states.push_back({std::move(name), fp8_state_of(alike)});
   }
   return states;
 }

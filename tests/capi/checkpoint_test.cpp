@@ -117,6 +117,46 @@ Answer state_scale(const char* path, const char* at = nullptr) {
 
 }  // namespace
 
+namespace {
+
+/// The slots that run of a checkpoint's FP8 state; none where it is refused.
+std::uint64_t slots_of(const Copy& copy, const char* at, std::string* refusal = nullptr) {
+  tare_error error = TARE_ERROR_INIT;
+  tare_state* state = nullptr;
+  tare_fp8* slots = nullptr;
+  std::uint64_t count = 0;
+  if (tare_checkpoint_state(&state, copy.path(), at, &error) == TARE_OK) {
+    REQUIRE(tare_fp8_create_from_state(&slots, state, nullptr, nullptr) == TARE_OK);
+    REQUIRE(tare_fp8_count(&count, slots, nullptr) == TARE_OK);
+    tare_fp8_destroy(slots);
+  } else if (refusal != nullptr) {
+    *refusal = error.message;
+  }
+  tare_state_destroy(state);
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("the FP8 state of a checkpoint runs, all layers of it or those that a pattern chooses") {
+  const Copy copy("transformer_engine/te1.13_4layers");
+  CHECK(slots_of(copy, nullptr) == 20);
+  CHECK(slots_of(copy, "layers.3") == 5);
+  CHECK(slots_of(copy, "layers.[3]") == 0);
+  CHECK(slots_of(copy, "layers.?") == 20);
+  std::string refusal;
+  CHECK(slots_of(copy, "layers.9", &refusal) == 0);
+  CHECK_THAT(refusal, Catch::Contains("layers.9"));
+  CHECK(edit(copy, R"({"layer":"layers.3","set":{"scale.input":16}})").status == TARE_OK);
+  tare_state* state = nullptr;
+  REQUIRE(tare_checkpoint_state(&state, copy.path(), "layers.3", nullptr) == TARE_OK);
+  tare_text* text = nullptr;
+  REQUIRE(tare_state_to_json(&text, state, nullptr) == TARE_OK);
+  CHECK(nlohmann::json::parse(tare_text_data(text)).at("fields").at("scale")[0] == 16);
+  tare_text_destroy(text);
+  tare_state_destroy(state);
+}
+
 TEST_CASE("inspect gives the command's JSON, and what a pickle names only when asked") {
   const Copy copy("torch/train-t2.15");
   const Answer plain = inspect(copy);

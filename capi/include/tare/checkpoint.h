@@ -101,7 +101,8 @@ TARE_API int32_t tare_checkpoint_write(tare_text** out, const tare_state* state,
  * file does not hold are as the framework starts them, as in its own resume; parameters that it does not hold are those
  * of the configuration that was saved in the same checkpoint (Megatron's args, DeepSpeed's ds_config, fairseq's cfg,
  * Keras' config.json), else left out. `at` is its path as inspect shows it; NULL: the only one, else TARE_E_REFUSED
- * with the list. *out is owned. */
+ * with the list. Where there is no loss scaler, or `at` is a layer or a pattern of layers ("layers.3.*"), it is the FP8
+ * state of these, ready for tare_fp8_create_from_state. *out is owned. */
 TARE_API int32_t tare_checkpoint_state(tare_state** out, const char* path, const char* at, tare_error* error);
 
 /* The same with options, which may be NULL: {"at":null,"state_folder":"/..."}: by whose key pending edits are known, as
