@@ -1,5 +1,6 @@
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
+#include "lib/state/fp8_convert.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -96,6 +97,13 @@ int32_t tare_fp8_save(tare_state** out, const tare_fp8* fp8, tare_stream stream,
   return guard_making(out, error, [&] {
     require(fp8, "fp8");
     return new tare_state{.state = fp8->slots->save(stream)};
+  });
+}
+
+int32_t tare_fp8_freeze(tare_state** out, const tare_fp8* fp8, tare_stream stream, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(fp8, "fp8");
+    return new tare_state{.state = convert_fp8(fp8->slots->save(stream), "fp8_static").state};
   });
 }
 

@@ -8,6 +8,8 @@
 #include "lib/codec/state_file.hpp"
 #include "lib/report/report.hpp"
 #include "lib/state/convert.hpp"
+#include "lib/state/fp8_convert.hpp"
+#include "lib/state/fp8_policy.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -251,7 +253,8 @@ int32_t tare_state_convert(tare_state** out, const tare_state* state, const char
   return guard_making(out, error, [&] {
     require(state, "state");
     require(policy, "policy");
-    Conversion conversion = convert(state->state, target_of(policy));
+    const bool is_fp8 = find_fp8_policy(state->state.policy) != nullptr;
+    Conversion conversion = is_fp8 ? convert_fp8(state->state, policy) : convert(state->state, target_of(policy));
     std::unique_ptr<tare_text> text(report == nullptr ? nullptr : new_text(conversion_json(conversion)));
     auto* made = new tare_state{.state = std::move(conversion.state)};
     if (report != nullptr) *report = text.release();

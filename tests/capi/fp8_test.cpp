@@ -67,6 +67,8 @@ TEST_CASE_METHOD(Fixture, "FP8: every pointer that must not be NULL is asked for
   is_told(tare_fp8_statistics(&text, nullptr, nullptr, &error), "fp8");
   is_told(tare_fp8_save(nullptr, fp8, nullptr, &error), "out");
   is_told(tare_fp8_save(&made, nullptr, nullptr, &error), "fp8");
+  is_told(tare_fp8_freeze(nullptr, fp8, nullptr, &error), "out");
+  is_told(tare_fp8_freeze(&made, nullptr, nullptr, &error), "fp8");
   is_told(tare_fp8_load(nullptr, state, nullptr, &error), "fp8");
   is_told(tare_fp8_load(fp8, nullptr, nullptr, &error), "state");
   tare_fp8_casts* list = nullptr;
@@ -224,4 +226,45 @@ TEST_CASE("FP8: the policies are listed with all that makes one, and each can be
     CHECK(tare_fp8_create(&fp8, (std::string(R"({"policy":")") + policy + "\"}").c_str(), &error) == TARE_OK);
     tare_fp8_destroy(fp8);
   }
+}
+
+TEST_CASE("slots that are frozen keep the scales that they had, converted ones what they multiply by") {
+  tare_error error = TARE_ERROR_INIT;
+  tare_fp8* fp8 = nullptr;
+  REQUIRE(tare_fp8_create(&fp8, R"({"policy":"transformer_engine","amax_history_len":4})", &error) == TARE_OK);
+  float amax = 7;
+  const tare_tensor tensor = {&amax, 1, TARE_F32, 0};
+  const auto scale_after_step = [&](tare_fp8* slots) {
+    REQUIRE(tare_fp8_observe(slots, &tensor, nullptr, 1, nullptr, &error) == TARE_OK);
+    REQUIRE(tare_fp8_update(slots, nullptr, &error) == TARE_OK);
+    const float* scale = nullptr;
+    REQUIRE(tare_fp8_scale_pointer(&scale, slots, TARE_FP8_SCALE, &error) == TARE_OK);
+    return *scale;
+  };
+  const auto after_step_of = [&](tare_state* state) {
+    tare_fp8* slots = nullptr;
+    REQUIRE(tare_fp8_create_from_state(&slots, state, nullptr, &error) == TARE_OK);
+    const float scale = scale_after_step(slots);
+    tare_fp8_destroy(slots);
+    tare_state_destroy(state);
+    return scale;
+  };
+  CHECK(scale_after_step(fp8) == 64);
+  amax = 448;
+  tare_state* frozen = nullptr;
+  REQUIRE(tare_fp8_freeze(&frozen, fp8, nullptr, &error) == TARE_OK);
+  CHECK(after_step_of(frozen) == 64);
+  tare_state* saved = nullptr;
+  tare_state* flax = nullptr;
+  tare_text* report = nullptr;
+  REQUIRE(tare_fp8_save(&saved, fp8, nullptr, &error) == TARE_OK);
+  REQUIRE(tare_state_convert(&flax, saved, "flax_fp8", &report, &error) == TARE_OK);
+  CHECK(std::string(tare_text_data(report)).find("fields.amax_history") != std::string::npos);
+  tare_text_destroy(report);
+  CHECK(after_step_of(flax) == 64);
+  CHECK(tare_state_convert(&flax, saved, "torch", nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(flax == nullptr);
+  tare_state_destroy(saved);
+  CHECK(scale_after_step(fp8) == 1);
+  tare_fp8_destroy(fp8);
 }

@@ -231,6 +231,20 @@ TEST_CASE("a failed allocation in FP8 slots is status 3 and loses nothing") {
     tare_state_destroy(saved);
     return status;
   });
+  fail_everywhere("fp8 freeze", [&] {
+    tare_state* saved = nullptr;
+    const int32_t status = tare_fp8_freeze(&saved, fp8, nullptr, nullptr);
+    tare_state_destroy(saved);
+    return status;
+  });
+  fail_everywhere("fp8 convert", [&] {
+    tare_state* made = nullptr;
+    tare_text* report = nullptr;
+    const int32_t status = tare_state_convert(&made, state, "flax_fp8", &report, nullptr);
+    tare_text_destroy(report);
+    tare_state_destroy(made);
+    return status;
+  });
   fail_everywhere("fp8 statistics", [&] {
     tare_text* text = nullptr;
     const int32_t status = tare_fp8_statistics(&text, fp8, nullptr, nullptr);

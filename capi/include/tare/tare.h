@@ -350,9 +350,9 @@ TARE_API void tare_grads_destroy(tare_grads* grads);
  *   {"policy":"transformer_engine","slots":["fc1.input","fc1.weight"],"format":"e4m3","amax_history_len":1024,"margin":0}
  *
  * "policy" is one of tare_fp8_policies: transformer_engine ("variant": fused_bulk, fused_single, unfused), te_current,
- * fp8_static, msamp, flax_fp8, keras_fp8, fp8_lm. "slots": how many (1), or a name for each. "format": "e4m3" or
- * "e5m2", for all or a list of one each. "device": "cpu", "cuda:0". Parameters bear the framework's names. *out is
- * owned. TARE_E_INVALID_ARGUMENT names the allowed keys or range.
+ * fp8_static, msamp, flax_fp8, keras_fp8, fp8_lm. "slots": how many (1), or a name for each. "format": "e4m3",
+ * "e5m2" or "f16" (MS-AMP's scaled halves), for all or a list of one each. "device": "cpu", "cuda:0". Parameters bear
+ * the framework's names. *out is owned. TARE_E_INVALID_ARGUMENT names the allowed keys or range.
  *
  * A step: transformer_engine, msamp, fp8_static and fp8_lm note what they quantize, and update behind it prepares the
  * next step. te_current, flax_fp8 and keras_fp8 are told first: observe, update, quantize. */
@@ -392,12 +392,12 @@ TARE_API int32_t tare_fp8_scale_pointer(const float** out, const tare_fp8* fp8, 
 TARE_API int32_t tare_fp8_accumulators(void** out, uint64_t* bytes, const tare_fp8* fp8, tare_error* error);
 
 /* Writes the i-th input (f32, f16 or bf16), scaled by its slot, into out[i]: as many elements, of its slot's format;
- * memory that overlaps nothing. What is beyond the format's largest value becomes it; NaN stays NaN. To the bit as the
- * policy's framework does it in float32. `slots` as above. */
+ * memory that overlaps nothing. What is beyond fp8's largest value becomes it, beyond f16's infinity; NaN stays NaN. To
+ * the bit as the policy's framework does it in float32. TARE_E_UNSUPPORTED for f16 on a GPU. `slots` as above. */
 TARE_API int32_t tare_fp8_quantize(tare_fp8* fp8, const tare_tensor* out, const tare_tensor* in, const uint32_t* slots,
                                    uint64_t count, tare_stream stream, tare_error* error);
 
-/* The way back: fp8 of the slot's format into f32, f16 or bf16. */
+/* The way back: from the slot's format into f32, f16 or bf16. */
 TARE_API int32_t tare_fp8_dequantize(tare_fp8* fp8, const tare_tensor* out, const tare_tensor* in,
                                      const uint32_t* slots, uint64_t count, tare_stream stream, tare_error* error);
 
@@ -427,6 +427,10 @@ TARE_API int32_t tare_fp8_statistics(tare_text** out, const tare_fp8* fp8, tare_
 /* All that the slots are, as a state: histories have a row a slot, each as its framework's array. Waits. *out is owned.
  * Written as HDF5 they are packed; JSON is for sets of some thousand entries. */
 TARE_API int32_t tare_fp8_save(tare_state** out, const tare_fp8* fp8, tare_stream stream, tare_error* error);
+
+/* The slots' scales as they are now, as a state of policy "fp8_static": calibrated, for inference, where no step moves
+ * them. TARE_E_UNSUPPORTED for fp8_lm, whose mu is no tensor's scale. Waits. *out is owned. */
+TARE_API int32_t tare_fp8_freeze(tare_state** out, const tare_fp8* fp8, tare_stream stream, tare_error* error);
 
 /* Takes a state of the same policy, as many slots and the same length of history. TARE_E_MISMATCH says what does not
  * fit, and nothing changes. The state is copied. Waits; graphs that were captured before keep their parameters. */
@@ -506,7 +510,10 @@ TARE_API int32_t tare_state_remove(tare_state* state, const char* key, tare_erro
  * the next growth and the next back-off come at the same step. *report, unless `report` is NULL: JSON
  * "tare.conversion/1", what became of every value (carried, converted, assumed, defaulted, clamped, implied, lost),
  * traps, and where the two rules part if both go on. *out and *report are owned. TARE_E_UNSUPPORTED: a state that no
- * rule runs. */
+ * rule runs.
+ * A set of FP8 slots goes into another FP8 policy: "transformer_engine", "msamp", "flax_fp8", "keras_fp8" ...; its
+ * scales multiply by what they did, its histories are in that framework's order. Into "fp8_static" it is frozen:
+ * calibrated, for inference. */
 TARE_API int32_t tare_state_convert(tare_state** out, const tare_state* state, const char* policy, tare_text** report,
                                     tare_error* error);
 TARE_API void tare_state_destroy(tare_state* state);

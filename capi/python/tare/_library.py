@@ -86,6 +86,7 @@ SIGNATURES: dict[str, tuple] = {
     "fp8_casts_dequantize": (c_void_p, *_tensors, c_void_p),
     "fp8_statistics": (_out, c_void_p, c_void_p),
     "fp8_save": (_out, c_void_p, c_void_p),
+    "fp8_freeze": (_out, c_void_p, c_void_p),
     "fp8_load": (c_void_p, c_void_p, c_void_p),
     "state_read": (_out, c_char_p),
     "state_write": (c_void_p, c_char_p, c_char_p),

@@ -83,6 +83,10 @@ class Fp8(Handle):
     def save(self, stream: int | None = None) -> State:
         return State._of(_library.made("fp8_save", self._handle, stream))
 
+    def freeze(self, stream: int | None = None) -> State:
+        """The scales as they are now, as a state of policy fp8_static: for inference, where no step moves them."""
+        return State._of(_library.made("fp8_freeze", self._handle, stream))
+
     def load(self, state: State, stream: int | None = None) -> None:
         _library.call("fp8_load", self._handle, state._handle, stream)
 

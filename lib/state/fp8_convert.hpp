@@ -1,0 +1,17 @@
+// One framework's FP8 state in another framework's terms, with the same account as loss scales get (convert.hpp).
+#pragma once
+
+#include <string_view>
+
+#include "lib/state/convert.hpp"
+
+namespace tare {
+
+/// Scales keep what they multiply by, histories their amaxes from the newest on and their length: whatever the source
+/// looked back at when it stops, the target looks back at. Frozen is what goes into "fp8_static": scales that no step
+/// moves any more. The two rules are not run side by side: `divergence` is empty, `warnings` say how they differ.
+/// Throws `unsupported` for fp8_lm, whose mu is no tensor's scale; `invalid_argument` for a target that is none of FP8;
+/// `mismatch` for a state that does not fit its policy.
+Conversion convert_fp8(const ScalerState& source, std::string_view policy);
+
+}  // namespace tare
