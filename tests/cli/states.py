@@ -216,6 +216,20 @@ def try_fp8_beside(tare, command, folder, corpus):
     require(tare.States.read(str(plain)).names() == ["scaler", "layers"], plain.read_text()[:300])
 
 
+def try_two_lengths(tare, command, folder, corpus):
+    """Layers with histories of two lengths are two sets, each by a name of its own, and each changes alone."""
+    model, path = folder / "two.pt", folder / "two.json"
+    model.write_bytes((corpus / "transformer_engine/te1.13_4layers/model.pt").read_bytes())
+    require(command("fp8", "resize", model, "--layer", "layers.3", "--history", "8", "--yes").code == DONE, "resize")
+    wanted = slots_in(command, model)
+    require(command("inspect", model, "--save", path).code == DONE, "--save")
+    names = tare.States.read(str(path)).names()
+    require(len(names) == len(set(names)) == 2, "names are", names)
+    require({name: slot["scale"] for name, slot in slots_in(command, path).items()}
+            == {f"{one}/{name}": slot["scale"] for one in names for name, slot in wanted.items()
+                if (slot["history_length"] == 8) == one.endswith(" 8")}, "tensors are", sorted(slots_in(command, path)))
+
+
 def try_msamp(tare, command, folder, corpus):
     """MS-AMP's tensors by their own type: none is saturated, and a step with the amaxes that were saved moves no scale."""
     checkpoint, path = corpus / "msamp/adamw/checkpoint.pt", folder / "msamp.json"
@@ -302,6 +316,7 @@ def main():
         try_several(tare, command, folder, options.corpus)
         try_fp8(tare, command, folder, options.corpus)
         try_fp8_beside(tare, command, folder, options.corpus)
+        try_two_lengths(tare, command, folder, options.corpus)
         try_msamp(tare, command, folder, options.corpus)
         try_lists(command, folder, folder / "mindformers_adaptive.json")
         try_no_policy(command, folder)
