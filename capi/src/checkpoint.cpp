@@ -28,19 +28,23 @@ struct Reading {
 
 /// Whether FP8 state is meant: a loss scaler is the first that one looks for, wherever there is one.
 bool means_fp8(const Checkpoint& checkpoint, const Choice& choice) {
+  bool has_loss_scaler = false;
   bool has_fp8 = false;
+  bool is_layer_meant = false;
   for (const Scaler& scaler : checkpoint.scalers) {
     const FoundScaler& state = scaler.state();
     const bool is_fp8 = state.dialect->kind == "fp8";
-    const bool is_meant = !choice.at || state.path == *choice.at || (is_fp8 && is_layer(state, *choice.at));
-    if (!is_fp8 && is_meant) return false;
-    has_fp8 = has_fp8 || (is_fp8 && is_meant);
+    if (!is_fp8 && (!choice.at || state.path == *choice.at)) return false;
+    has_loss_scaler = has_loss_scaler || !is_fp8;
+    has_fp8 = has_fp8 || is_fp8;
+    is_layer_meant = is_layer_meant || (is_fp8 && choice.at && is_layer(state, *choice.at));
   }
-  return has_fp8;
+  return is_layer_meant || (has_fp8 && !has_loss_scaler);
 }
 
 /// All layers that are alike, or those that the pattern chooses.
 ScalerState fp8_state_in(const Checkpoint& checkpoint, const Choice& choice) {
+  chosen_fp8(checkpoint, {choice.at, true});  // names the layers where none is meant
   std::vector<NamedState> states = plain_states(checkpoint, choice.at);
   if (states.size() == 1) return std::move(states.front().state);
   std::string names;
