@@ -144,6 +144,21 @@ class Verbs(unittest.TestCase):
         with self.assertRaises(tare.InvalidArgument):
             tare.trace()
 
+    def test_health_answers_as_the_command(self):
+        case = copy_of("torch/train-t2.15")
+        log = case.folder / "train.log"
+        scales = [65536] * 40 + [131072] * 3 + [65536] * 40 + [131072 >> k for k in range(12)]
+        log.write_text("".join(f"step {step} loss_scale: {scale}\n" for step, scale in enumerate(scales, 1)))
+        found = self.compare(["doctor", log, "--fail-on", "never"], lambda: tare.doctor(log))
+        self.assertTrue(any(finding["severity"] == "error" for finding in found["findings"]), found)
+        self.compare(["doctor", log, "--fail-on", "never", "--threshold", "collapse-overflows=100"],
+                     lambda: tare.doctor(log, thresholds={"collapse-overflows": 100}))
+        self.compare(["timeline", log, case.folder], lambda: tare.timeline(log, case.folder))
+        self.compare(["simulate", log, "--policy", "megatron", "--window", "20,40", "--hysteresis", "1,2", "--explain"],
+                     lambda: tare.simulate(log, policy="megatron", window=[20, 40], hysteresis=[1, 2], explain=True))
+        with self.assertRaises(tare.InvalidArgument):
+            tare.simulate(log, policy="torch", hysteresis=[2])
+
     def test_migrate_writes_the_file_that_the_command_writes(self):
         case = copy_of("torch/train-t2.15")
         for framework, ending in (("megatron", "pt"), ("deepspeed fused", "pt"), ("fairseq", "pt"), ("flax", "msgpack"),

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import fp8
     from .answers import Answer
-    from .checkpoint import attest, diff, edit, history, inspect, migrate, policies, trace, undo
+    from .checkpoint import (attest, diff, doctor, edit, history, inspect, migrate, policies, simulate, timeline, trace,
+                             undo)
     from .errors import (BackendError, Busy, Conflict, Corrupt, Error, FileError, FileMissing, InternalError,
                          InvalidArgument, Mismatch, NotFound, OutOfMemory, Refused, RuleRaised, Unsupported, WrongKind)
     from .fp8_slots import Fp8, Fp8Casts
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "answers": "Answer",
-    "checkpoint": "attest diff edit history inspect migrate policies trace undo",
+    "checkpoint": "attest diff doctor edit history inspect migrate policies simulate timeline trace undo",
     "errors": "BackendError Busy Conflict Corrupt Error FileError FileMissing InternalError InvalidArgument Mismatch "
               "NotFound OutOfMemory Refused RuleRaised Unsupported WrongKind",
     "fp8_slots": "Fp8 Fp8Casts",

@@ -118,6 +118,9 @@ SIGNATURES: dict[str, tuple] = {
     "checkpoint_state_as": (_out, c_char_p, c_char_p),
     "checkpoint_attest": (_out, c_char_p, c_char_p),
     "trace_read": (_out, POINTER(c_char_p), c_uint64, c_char_p),
+    "health_doctor": (_out, POINTER(c_char_p), c_uint64, c_char_p),
+    "health_timeline": (_out, POINTER(c_char_p), c_uint64, c_char_p),
+    "health_simulate": (_out, POINTER(c_char_p), c_uint64, c_char_p),
 }
 
 

@@ -97,9 +97,29 @@ def attest(path: Path, *, torch: str | None = None, all: bool = False) -> Answer
 def trace(*paths: Path, tag: str | None = None) -> Answer:
     """What a run's logs, event files, tables and checkpoints tell of its scale, step by step. `tag`: of several series
     that could be the scale, the one of that name."""
+    return _of_run("trace_read", paths, {"tag": tag})
+
+
+def doctor(*paths: Path, thresholds: Mapping[str, float] | None = None, tag: str | None = None) -> Answer:
+    """What is wrong with the checkpoints, logs and event files of one run: since which step, what to do, and the last
+    healthy checkpoint. `thresholds`: where rules draw their lines, by the names that `tare doctor --rules` lists."""
+    return _of_run("health_doctor", paths, {"thresholds": None if thresholds is None else dict(thresholds), "tag": tag})
+
+
+def timeline(*paths: Path, tag: str | None = None) -> Answer:
+    """The scale of a run as a curve, with its overflows, and its checkpoints with what lies between them."""
+    return _of_run("health_timeline", paths, {"tag": tag})
+
+
+def simulate(*paths: Path, **options: Any) -> Answer:
+    """What other settings would have done in a recorded run; the options are those of tare_health_simulate in tare.h."""
+    return _of_run("health_simulate", paths, options)
+
+
+def _of_run(call: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Answer:
     given = [path_bytes(path) for path in paths]
-    options = json.dumps({} if tag is None else {"tag": tag}).encode()
-    return answer_of(_library.text("trace_read", (ctypes.c_char_p * len(given))(*given), len(given), options))
+    said = json.dumps({key: value for key, value in options.items() if value is not None}).encode()
+    return answer_of(_library.text(call, (ctypes.c_char_p * len(given))(*given), len(given), said))
 
 
 def fp8_change(verb: str, path: Path, handle: Any = None, *, release: str | None = None, old: str | None = None,
@@ -117,4 +137,5 @@ def policies() -> Answer:
     return answer_of(_library.text("policies"))
 
 
-__all__ = ["attest", "diff", "edit", "history", "inspect", "migrate", "policies", "trace", "undo"]
+__all__ = ["attest", "diff", "doctor", "edit", "history", "inspect", "migrate", "policies", "simulate", "timeline",
+           "trace", "undo"]
