@@ -12,6 +12,7 @@ namespace tare::kernels::ptx {
 namespace {
 
 constexpr std::size_t kTogether = 3;  // blocks
+constexpr int kEndsTurn = -2;
 
 std::mt19937& random() {
   static std::mt19937 generator(options().seed);
@@ -127,6 +128,7 @@ bool Machine::run_warp(BlockState& block, Warp& warp, std::uint64_t steps) {
       pc = step(block, warp, group, pc);
       moved = true;
     }
+    if (pc == kEndsTurn) return true;
   }
   return moved;
 }
@@ -172,6 +174,10 @@ int Machine::step(BlockState& block, Warp& warp, std::uint32_t group, int pc) {
       if (parts) refuse("a guarded shuffle");
       shuffle(instruction, warp, active, pc);
       return -1;
+    case Op::membar:  // others may write between it and what it stands for
+      each_lane(active, [&](int lane) { run_lane(instruction, block, warp, lane); });
+      advance(warp, group, pc + 1);
+      return kEndsTurn;
     default:
       each_lane(active, [&](int lane) { run_lane(instruction, block, warp, lane); });
       advance(warp, group, pc + 1);

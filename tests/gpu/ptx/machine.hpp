@@ -52,7 +52,8 @@ class Machine {
   bool run_some(BlockState& block);
   bool run_warp(BlockState& block, Warp& warp, std::uint64_t steps);
   int choose(const Warp& warp, std::uint32_t ready) const;
-  /// Lets a group of lanes do one instruction; the next one's place, or -1 where lanes part or wait.
+  /// Lets a group of lanes do one instruction; the next one's place, or less than 0 where lanes part or wait, or others
+  /// shall have a turn.
   int step(BlockState& block, Warp& warp, std::uint32_t group, int pc);
   int branch(Warp& warp, std::uint32_t group, std::uint32_t taken, const Instruction& instruction, int pc) const;
   void pass_barrier(BlockState& block) const;
