@@ -9,7 +9,8 @@ set(joined ${CMAKE_CURRENT_BINARY_DIR}/tare.o)
 add_custom_command(  # twice, as GNU's unique symbols are made local only once they are weak
   OUTPUT ${joined}
   COMMAND ${CMAKE_OBJCOPY} --wildcard --weaken-symbol=_ZZ* --weaken-symbol=_ZN4tare* --weaken-symbol=_ZN3fmt*
-          --weaken-symbol=_ZN8nlohmann* $<TARGET_FILE:tare_joined> ${joined}
+          --weaken-symbol=_ZN8nlohmann* --weaken-symbol=_ZSt* --weaken-symbol=_ZNSt*
+          $<TARGET_FILE:tare_joined> ${joined}
   COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=tare_* ${joined}
   DEPENDS tare_joined VERBATIM)
 
