@@ -6,11 +6,11 @@ target_link_libraries(tare_joined PRIVATE tare_api tare_scaler tare_report)
 target_link_options(tare_joined PRIVATE -r -fuse-ld=bfd -Wl,--force-group-allocation)
 set_target_properties(tare_joined PROPERTIES OUTPUT_NAME tare_joined.o LINKER_LANGUAGE CXX)
 set(joined ${CMAKE_CURRENT_BINARY_DIR}/tare.o)
-add_custom_command(  # twice, as GNU's unique symbols are made local only once they are weak
+set(unique ${CMAKE_CURRENT_BINARY_DIR}/unique.txt)
+add_custom_command(  # twice, as GNU's unique symbols are made local only once they are weak; of no other the kind changes
   OUTPUT ${joined}
-  COMMAND ${CMAKE_OBJCOPY} --wildcard --weaken-symbol=_ZZ* --weaken-symbol=_ZN4tare* --weaken-symbol=_ZN3fmt*
-          --weaken-symbol=_ZN8nlohmann* --weaken-symbol=_ZSt* --weaken-symbol=_ZNSt*
-          $<TARGET_FILE:tare_joined> ${joined}
+  COMMAND sh -c "'${CMAKE_NM}' '$<TARGET_FILE:tare_joined>' | sed -n 's/^.* u //p' >'${unique}'"
+  COMMAND ${CMAKE_OBJCOPY} --weaken-symbols=${unique} $<TARGET_FILE:tare_joined> ${joined}
   COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=tare_* ${joined}
   DEPENDS tare_joined VERBATIM)
 
