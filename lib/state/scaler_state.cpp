@@ -96,6 +96,17 @@ Place place_of(const ScalerState& state, std::string_view key) {
   return {};
 }
 
+/// Where roles_of() finds a role: in a field that is there, else in a parameter that is. Else where it would be set.
+Place place_of_role(const ScalerState& state, std::string_view role) {
+  Place place = place_of(state, role);
+  if (place.section != &ScalerState::fields || state.fields.find(place.name) != nullptr) return place;
+  const rule::PolicySpec* spec = policy_of(state);
+  const auto* parameter = spec == nullptr ? nullptr : rule::find_parameter(*spec, role);
+  const bool is_there =
+      parameter != nullptr && parameter->role == role && state.params.find(parameter->name) != nullptr;
+  return is_there ? Place{&ScalerState::params, std::string(parameter->name)} : place;
+}
+
 std::string listed(const ScalerState& state) {
   std::string text;
   for (const std::string& key : keys(state)) text += (text.empty() ? "" : ", ") + key;
@@ -185,7 +196,7 @@ StateSection roles_of(const ScalerState& state) {
 void take_roles(ScalerState& state, const StateSection& roles) {
   const rule::PolicySpec* spec = policy_of(state);
   for (const auto& [name, value] : roles) {
-    const Place place = spec == nullptr || !parse_role(name) ? Place{} : place_of(state, name);
+    const Place place = spec == nullptr || !parse_role(name) ? Place{} : place_of_role(state, name);
     if (place.section == nullptr) continue;
     const StateValue wanted = fitting(state, place, value);
     const StateValue* there = (state.*place.section).find(place.name);

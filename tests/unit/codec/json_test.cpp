@@ -23,6 +23,15 @@ Status status_of(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a role whose value stands among the parameters is not put among the fields when it is read again") {
+  const std::string text = state_to_json(state_from_json(
+      R"({"policy":"mindformers_adaptive","fields":{"scale_sense":65536.0},"params":{"growth_interval":2000}})",
+      "a.json"));
+  const ScalerState again = state_from_json(text, "a.json");
+  CHECK(again.fields.find("scale_window") == nullptr);
+  CHECK(state_to_json(again) == text);
+}
+
 TEST_CASE("a state needs no more than policy and fields") {
   const auto state = state_from_json(R"({"policy":"torch","fields":{"scale":65536,"_growth_tracker":3}})", "x");
   CHECK(state.policy == "torch");
