@@ -4,8 +4,8 @@
     bounds.py --tare TARE [--all] [--table] [NAME...]
 
 The files and folders are those of tests/bounds/bombs.py, shapes that ask for as much as they can. Without --all a few
-of them, of every kind, are held against two verbs each; with it all of them against all verbs, which takes some
-minutes. --table prints what each shape cost at most. Exit 1 where a bound is passed, a verb dies, or an answer is larger than the bound
+of them, of every kind, are held against two verbs each, and to four times the processor time; with it all of them against all
+verbs, which takes some minutes. --table prints what each shape cost at most. Exit 1 where a bound is passed, a verb dies, or an answer is larger than the bound
 on what a file may have printed.
 """
 import argparse
@@ -23,6 +23,9 @@ import command
 
 MOST_KIB = 128 << 10
 MOST_CPU_S = 2.0
+#: Processor time doubles where other programs use the machine's cores and caches: in the suite, where they do, what is
+#: told is a shape that costs many times the bound, as each did that was found. --all is for an idle machine.
+MOST_CPU_BUSY_S = 8.0
 MOST_PRINTED = 64 << 20
 command.WALL_LIMIT_S = 120  # of a busy machine
 
@@ -70,6 +73,7 @@ def main():
     ask.add_argument("names", nargs="*", metavar="NAME")
     options = ask.parse_args()
     tare = command.Tare(options.tare)
+    most_cpu_s = MOST_CPU_S if options.all else MOST_CPU_BUSY_S
     failed, runs = [], 0
     for name in options.names or (bombs.shapes if options.all else SAMPLE):
         with tempfile.TemporaryDirectory() as scratch:
@@ -86,14 +90,14 @@ def main():
                 runs += 1
                 worst.append((answer.peak_kib / 1024, answer.cpu_s, verb))
                 printed = len(answer.out) + len(answer.err)
-                if (answer.code not in ENDINGS or answer.peak_kib > MOST_KIB or answer.cpu_s > MOST_CPU_S
+                if (answer.code not in ENDINGS or answer.peak_kib > MOST_KIB or answer.cpu_s > most_cpu_s
                         or printed > MOST_PRINTED):
                     failed.append(f"{answer.peak_kib / 1024:.0f} MiB, {answer.cpu_s:.1f} s, {printed} bytes printed: {answer}")
         if options.table:
             peak, seconds = max(worst), max(worst, key=lambda row: row[1])
             print(f"{name:34} {peak[0]:5.0f} MiB {peak[2]:15} {seconds[1]:5.2f} s {seconds[2]}", flush=True)
     print("\n".join(failed))
-    print(f"{runs} runs, {len(failed)} beyond 128 MiB, 2 s or {MOST_PRINTED >> 20} MiB of answer")
+    print(f"{runs} runs, {len(failed)} beyond 128 MiB, {most_cpu_s:g} s or {MOST_PRINTED >> 20} MiB of answer")
     sys.exit(bool(failed))
 
 
