@@ -69,3 +69,12 @@ class Tare:
             err.seek(0)
             return Answer(line=" ".join(["tare", *arguments]), code=child.returncode, out=out.read(), err=err.read(),
                           cpu_s=usage.ru_utime + usage.ru_stime, peak_kib=usage.ru_maxrss)
+
+
+def commands_of(tare, before=()):
+    """-> the words that lead to each command, `tare` itself first, and its --help."""
+    text = tare(*before, "--help").out.decode()
+    yield before, text
+    listed = text.partition("\nSubcommands:\n")[2].partition("\n\n")[0]
+    for name in re.findall(r"^  (\w+)", listed, re.MULTILINE):
+        yield from commands_of(tare, (*before, name))

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from command import Tare
+from command import Tare, commands_of
 from corpus import require
 
 DONE, WRONG_USAGE = 0, 2
@@ -104,20 +104,11 @@ def examples(text):
                 yield re.split(r" [|>]", part)[0]  # what a shell does with the answer is its own
 
 
-def verbs(tare):
-    listed = tare("--help").out.decode().split("Subcommands:")[1].split("\n\n")[0]
-    names = re.findall(r"^  (\w+)  ", listed, re.M)
-    of_fp8 = tare("fp8", "--help").out.decode().split("Subcommands:")[1].split("\n\n")[0]
-    return [[], *([name] for name in names), *(["fp8", name] for name in re.findall(r"^  (\w+)  ", of_fp8, re.M))]
-
-
 def try_examples(tare, folder):
     """What help shows is understood: without its files it fails as a file that is not there does."""
     seen = set()
-    for verb in verbs(tare):
-        told = tare(*verb, "--help")
-        require(told.code == DONE, told)
-        seen |= set(examples(told.out.decode()))
+    for _, told in commands_of(tare):
+        seen |= set(examples(told))
     require(len(seen) > 25, "examples:", sorted(seen))
     for line in sorted(seen):
         if "s3://" in line or "https://" in line or "help" in line:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from command import Tare
+from command import Tare, commands_of
 from corpus import require
 
 WRONG_USAGE = 2
@@ -88,15 +88,6 @@ def run(arguments):
     return done.stdout
 
 
-def verbs_of(tare, before=()):
-    """-> the words that lead to each command, and its --help."""
-    text = tare(*before, "--help").out.decode()
-    yield before, text
-    listed = text.partition("\nSubcommands:\n")[2].partition("\n\n")[0]
-    for name in re.findall(r"^  (\w+)", listed, re.MULTILINE):
-        yield from verbs_of(tare, (*before, name))
-
-
 def options_in(text):
     return {name for names in FIRST_WORD.findall(text) for name in names.split(",") if name.startswith("--")}
 
@@ -140,7 +131,7 @@ def main():
     ask.add_argument("--capi", required=True, type=pathlib.Path)
     options = ask.parse_args()
     tare = Tare(options.tare)
-    verbs = dict(verbs_of(tare))
+    verbs = dict(commands_of(tare))
     require(len(verbs) > 20 and ("fp8", "regroup") in verbs, sorted(verbs))
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
