@@ -17,6 +17,7 @@
 #include "lib/checkpoint/authority.hpp"
 #include "lib/checkpoint/chained.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
+#include "lib/checkpoint/far_apart.hpp"
 #include "lib/checkpoint/group.hpp"
 #include "lib/checkpoint/in_order.hpp"
 #include "lib/checkpoint/listing.hpp"
@@ -300,6 +301,7 @@ class Opener {
     judge_scalers();
     for (Finding& finding : told_of_resumes(trainers_, has_scaler_)) findings.push_back(std::move(finding));
     tell_of_chains(checkpoint_.scalers, findings);
+    tell_of_scales_far_apart(checkpoint_.scalers, findings);
     if (has_scaler_ || may_hold_more_) return;
     const std::size_t others = checkpoint_.files.size() - contents_.size();
     findings.push_back({Severity::note, "no-scaler",

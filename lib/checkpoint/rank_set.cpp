@@ -196,7 +196,8 @@ void tell_of_incomplete_ranks(const std::vector<Scaler>& scalers, const std::vec
   std::vector<std::string> paths = paths_of(files);
   tell_of_absence(scalers, files, groups_of(paths), findings);
   for (const Finding& finding : findings) {
-    if (finding.code == "file-not-read") paths.push_back(finding.file);
+    const bool is_rank = finding.code == "file-not-read" && !is_of_several_files(file_name(finding.file));
+    if (is_rank) paths.push_back(finding.file);
   }
   tell_of_gaps(groups_of(paths), sizes, findings);
   tell_of_absent_kinds(paths, sizes, findings);

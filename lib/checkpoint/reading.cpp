@@ -11,6 +11,7 @@
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
 #include "lib/container/keras_config.hpp"
+#include "lib/dialect/empty_fp8.hpp"
 #include "lib/dialect/half_moments.hpp"
 #include "lib/dialect/quantised_optimizer.hpp"
 
@@ -43,6 +44,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   reading.trainers = trainers_of(container->tree(), {relative}, scalers);
   if (auto told = told_of_quantised_optimizer(container->tree())) reading.findings.push_back(std::move(*told));
   if (auto told = told_of_half_moments(container->tree())) reading.findings.push_back(std::move(*told));
+  if (auto told = told_of_empty_fp8(container->tree())) reading.findings.push_back(std::move(*told));
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
                                       [](const Finding& finding) { return finding.code == "state-not-read"; });
   if (scalers.empty() && !reading.may_hold_more) reading.contents = describe_contents(container->tree());
@@ -84,6 +86,7 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   reading.trainers = trainers_of(container.tree(), {relative}, scalers);
   if (auto told = told_of_quantised_optimizer(container.tree())) reading.findings.push_back(std::move(*told));
   if (auto told = told_of_half_moments(container.tree())) reading.findings.push_back(std::move(*told));
+  if (auto told = told_of_empty_fp8(container.tree())) reading.findings.push_back(std::move(*told));
   tell_of_missing(*directory, opened.all_files, format.framework, reading.findings);
   std::move(opened.findings.begin(), opened.findings.end(), std::back_inserter(reading.findings));
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),

@@ -10,6 +10,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/dialect/empty_fp8.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/frameworks/transformer_engine.hpp"
 #include "lib/dialect/walk.hpp"
@@ -161,23 +162,6 @@ Document recipe_of(const ExtraState& state, TeRelease release) {
   return {DocumentObject{std::string(recipe_module), "DelayedScaling", std::move(attributes)}};
 }
 
-bool is_empty(const Tree& tree, NodeId state) {
-  if (tree.kind(state) == Kind::none) return true;
-  if (tree.kind(state) == Kind::tensor) {
-    const Tensor tensor = tree.tensor(state);
-    if (tensor.type.name != "uint8" || tensor.shape.size() != 1) return false;
-    if (tensor.shape[0] == 0) return true;
-  } else if (tree.kind(state) != Kind::opaque) {
-    return false;
-  }
-  try {
-    const auto document = tree.open(state);
-    return document != nullptr && document->kind(document->root) == Kind::none;
-  } catch (const Error&) {
-    return false;  // told of where state is looked for
-  }
-}
-
 }  // namespace
 
 TeRelease parse_te_release(const std::string& text) {
@@ -320,7 +304,7 @@ std::vector<EmptyExtraState> empty_extra_states(const Tree& tree) {
       if (tree.kind(pairs[i]) != Kind::string || !is_extra_state(tree.text(pairs[i]))) continue;
       EmptyExtraState place{key_path(walk.path(walk.current()), tree.key_text(pairs[i])), pairs[i + 1]};
       place.holder = unwrapped_extra_state(tree, place.holder, place.path);
-      if (!is_empty(tree, place.holder)) continue;
+      if (!lack_of_scales(tree, place.holder).is_empty) continue;
       place.is_stream = tree.kind(place.holder) == Kind::opaque;
       found.push_back(std::move(place));
     }

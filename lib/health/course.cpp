@@ -202,20 +202,21 @@ class CourseReader {
       if (i == 0 || stretch.first.segment != course_.stretches[i - 1].first.segment) is_counted = false;
       if (i > 0 && !stretch.is_adjacent) clean += unseen_before(i);
       if (stretch.grew_before && is_counted) {
-        put_window(clean / std::max(1.0, std::log2(stretch.before / course_.stretches[i - 1].after)));
+        put_growth(stretch.first, clean / std::max(1.0, std::log2(stretch.before / course_.stretches[i - 1].after)));
       }
       if (stretch.grew_before) clean = 0;
       if (stretch.kind == StretchKind::clean) clean += static_cast<double>(stretch.steps);
       const bool has_grown = stretch.after > stretch.before && stretch.kind == StretchKind::clean;
-      if (has_grown && is_counted) put_window(clean);
+      if (has_grown && is_counted) put_growth(stretch.first, clean);
       if (!has_grown && stretch.kind == StretchKind::clean) continue;
       clean = 0;
       is_counted = true;
     }
   }
 
-  void put_window(double clean) {
+  void put_growth(const CoursePlace& at, double clean) {
     if (clean < 1) return;
+    course_.growths.push_back({at, clean});
     course_.window = std::min(course_.window.value_or(INFINITY), clean);
     course_.longest_window = std::max(course_.longest_window.value_or(0), clean);
   }

@@ -50,9 +50,16 @@ struct Fall {
   [[nodiscard]] double octaves() const;
 };
 
+/// A growth behind something that began a count: an overflow, or another growth.
+struct ToldGrowth {
+  CoursePlace at;
+  double clean = 0;  ///< steps since then, as far as is told
+};
+
 struct Course {
   std::vector<Stretch> stretches;
   std::vector<Fall> falls;
+  std::vector<ToldGrowth> growths;
   std::uint64_t steps = 0;                       ///< that are told of
   std::uint64_t overflows = 0;                   ///< at least
   std::int64_t stride = 1;                       ///< between the numbers of two readings that follow each other

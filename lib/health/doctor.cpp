@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "lib/base/error.hpp"
+#include "lib/checkpoint/listing.hpp"
 #include "lib/health/rules.hpp"
 
 namespace tare {
@@ -103,9 +104,21 @@ class Examiner {
       const bool is_other_format = error.status == Status::not_found || error.status == Status::unsupported;
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
       if (is_none && gives_a_trace(trace, path)) return;
+      if (is_unfinished_save(path)) {
+        findings.push_back(told("incomplete-checkpoint", error.what(), path));
+        has_checkpoint_ = true;
+        return;
+      }
       if (!is_other_format) throw;
       not_read_ = error.what();
     }
+  }
+
+  /// A folder with parts of a checkpoint, and not the file that they are opened by.
+  [[nodiscard]] bool is_unfinished_save(const std::string& path) const {
+    const Files& files = *options_.trace.files;
+    std::vector<Finding> findings;
+    return files.type(path) == FileType::folder && list_files(files, path, findings).unfinished != nullptr;
   }
 
   static bool gives_a_trace(const Trace& trace, const std::string& path) {

@@ -18,6 +18,7 @@ void look_for_oscillation(const Examination& run, std::vector<Symptom>& found);
 void look_for_frozen(const Examination& run, std::vector<Symptom>& found);
 void look_for_unscaled(const Examination& run, std::vector<Symptom>& found);
 void look_for_explosion(const Examination& run, std::vector<Symptom>& found);
+void look_for_manual_growth(const Examination& run, std::vector<Symptom>& found);
 void look_for_contradiction(const Examination& run, std::vector<Symptom>& found);
 
 void look_for_lost_loss(const Examination& run, std::vector<Symptom>& found);

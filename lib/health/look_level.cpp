@@ -25,9 +25,10 @@ bool is_never_scaled(const Course& course) {
          });
 }
 
-/// Clean steps are told of, and not overflows alone: shares of steps mean something.
+/// Clean steps are told of, or counted, and not overflows alone: shares of steps mean something.
 bool tells_all_steps(const Course& course) {
-  return course.steps > 2 * course.overflows;
+  const auto is_counted = [](const Stretch& stretch) { return stretch.kind == StretchKind::mixed && stretch.is_told; };
+  return course.steps > 2 * course.overflows || std::ranges::any_of(course.stretches, is_counted);
 }
 
 }  // namespace

@@ -43,6 +43,8 @@ constexpr auto facts = std::to_array<ThresholdFacts>({
     {"exploding-scale", &T::exploding_scale, "exploding", "scale", "2^24 is Apex's ceiling"},
     {"exploding-growths", &T::exploding_growths, "exploding", "growths without an overflow",
      "tr8b-104B before its end"},
+    {"manual-share", &T::manual_share, "manual-growth",
+     "of the usual window: a growth before that is none of the rule's", "a rule grows after a whole window"},
     {"search-clean-steps", &T::search_clean_steps, "initial-search", "clean steps that end it",
      "published starts: overflows lie closer"},
     {"search-halvings", &T::search_halvings, "initial-search", "halvings at most", "2^32 to 2^8"},

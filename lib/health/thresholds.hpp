@@ -23,6 +23,7 @@ struct Thresholds {
   double frozen_steps = 10'000;
   double exploding_scale = 0x1p24;
   double exploding_growths = 5;
+  double manual_share = 0.5;
   double search_clean_steps = 64;
   double search_halvings = 24;
   double search_least_scale = 256;

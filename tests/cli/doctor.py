@@ -7,6 +7,7 @@ import argparse
 import json
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 import xml.dom.minidom
@@ -115,6 +116,73 @@ def states(tare, corpus):
             yield f"{target}: inspect tells {missing}, the doctor does not"
 
 
+# What an empty extra state of TransformerEngine means, by release and recipe.
+EMPTY_FP8 = {
+    "te2.5_no_fp8": "2 empty: FP8 was off", "te2.0_no_fp8": "2 empty: FP8 was off", "te2.20_mxfp8": "2 empty: FP8 was off",
+    "te2.20_current_scaling": "2 empty: FP8 was off", "te2.5_current_scaling": "2 of recipe Float8CurrentScaling",
+    "te2.20_delayed": None, "te2.5_zeros": None, "te1.13_4layers": None, "te2.20_dcp": None,
+}
+
+
+def empty_fp8(tare, corpus):
+    for name, wanted in EMPTY_FP8.items():
+        case = corpus / "transformer_engine" / name
+        target = case / json.loads((case / "truth.json").read_text()).get("target", ".")
+        for verb in ("inspect", "doctor"):
+            told = [f["message"] for f in tare(verb, target, "--json").json()["findings"] if f["code"] == "fp8-state-empty"]
+            if wanted is None and told or wanted and not any(wanted in message for message in told):
+                yield f"{verb} {name}: {told}, wanted {wanted}"
+
+
+# A checkpoint, what is taken out of it, and what says that it belongs there.
+TAKEN = [
+    ("deepspeed/zero2_4ranks_tags/ckpt/global_step7", "zero_pp_rank_3_mp_rank_00_optim_states.pt", "rank-missing"),
+    ("deepspeed/zero2_4ranks_tags/ckpt/global_step7", "zero_pp_rank_*_optim_states.pt", "rank-missing"),
+    ("deepspeed/zero3_2ranks/ckpt/global_step4", "zero_pp_rank_1_mp_rank_00_model_states.pt", "rank-missing"),
+    ("deepspeed/pipeline_2stages/ckpt/global_step4", "mp_rank_01_model_states.pt", "rank-missing"),
+    ("deepspeed/pipeline_2stages/ckpt/global_step4", "*mp_rank_01*", "rank-missing"),
+    ("deepspeed/zero2_2ranks/ckpt/global_step5", "mp_rank_00_model_states.pt", "rank-missing"),
+    ("megatron/torch_tp2_pp2/ckpt/iter_0000100", "mp_rank_01_001", "rank-missing"),
+    ("megatron/dist_tp2/ckpt/iter_0000200", "__1_0.distcp", "incomplete-checkpoint"),
+    ("megatron/dist_tp2/ckpt/iter_0000200", "metadata.json", "incomplete-checkpoint"),
+    ("torch/dcp-plain-4rank-t2.15/step_20", "__2_0.distcp", "incomplete-checkpoint"),
+    ("torch/dcp-plain-4rank-t2.15/step_20", "__3_0.distcp", "incomplete-checkpoint"),
+    ("torch/dcp-plain-4rank-t2.15/step_20", ".metadata", "incomplete-checkpoint"),
+]
+LACKS = {"rank-missing", "incomplete-checkpoint", "copies-missing"}
+
+
+def missing_files(tare, corpus, scratch):
+    """What a checkpoint's own words say it has, and the folder lacks: told, and nothing else is called missing."""
+    for number, (place, taken, code) in enumerate(TAKEN):
+        folder = scratch / f"lacking{number}" / pathlib.Path(place).name
+        shutil.copytree(corpus / place, folder)
+        def told():
+            answer = tare("doctor", folder, "--json").json()
+            return {f["code"] for f in answer["findings"]} & LACKS
+        if told():
+            yield f"{place}: {told()} of a whole checkpoint"
+        for path in sorted(folder.glob(taken)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if told() != {code}:
+            yield f"{place} without {taken}: {told()}, wanted {code}"
+        if code != "incomplete-checkpoint" or taken != "metadata.json":
+            if tare("doctor", folder).code != 1:
+                yield f"{place} without {taken}: exit {tare('doctor', folder).code}, so that no job script stops"
+
+
+def far_apart(tare, corpus, scratch):
+    """A GAN's two scalers: told from 2^10 on, and not before."""
+    gan = scratch / "gan.pt"
+    shutil.copy(corpus / "torch/gan/gan.pt", gan)
+    tare("edit", gan, "--at", "scaler_G", "scale=65536", "--yes")
+    for scale, wanted in ((64, True), (65, False)):
+        done = tare("edit", gan, "--at", "scaler_D", f"scale={scale}", "--yes")
+        told = [f for f in tare("doctor", gan, "--json").json()["findings"] if f["code"] == "scales-far-apart"]
+        if done.code or bool(told) != wanted:
+            yield f"scales of 65536 and {scale}: exit {done.code}, {told} {done.err}"
+
+
 def pictures(tare, cases, scratch):
     log = cases / "deepspeed/floor-tqdm-0.9.5"
     for columns in (40, 100):
@@ -162,7 +230,9 @@ def main():
     tare = Tare(options.tare)
     with tempfile.TemporaryDirectory() as folder:
         problems = [*diagnoses(tare, options.cases), *gates(tare, options.cases), *sarif(tare, options.cases),
-                    *run_folder(tare, options.corpus), *states(tare, options.corpus),
+                    *run_folder(tare, options.corpus), *states(tare, options.corpus), *empty_fp8(tare, options.corpus),
+                    *far_apart(tare, options.corpus, pathlib.Path(folder)),
+                    *missing_files(tare, options.corpus, pathlib.Path(folder)),
                     *pictures(tare, options.cases, pathlib.Path(folder)),
                     *simulations(tare, options.cases)]
     print("\n".join(problems) or "every diagnosis, gate, picture and simulation is as it should be")

@@ -48,6 +48,10 @@ TEST_CASE("a file that cannot be read is there") {
   CHECK(told({"rank0.pt", "rank2.pt"}, {}, {{Severity::error, "file-not-read", "cut short", "rank1.pt", ""}}).empty());
 }
 
+TEST_CASE("a part that a distributed checkpoint lacks shows no ranks by its name") {
+  CHECK(told({".metadata"}, {}, {{Severity::error, "file-not-read", "not there", "__3_0.distcp", ""}}).empty());
+}
+
 TEST_CASE("a scaler that some ranks lack is told with those ranks, unless one alone has it") {
   const std::vector<std::string> paths = {"rank0.pt", "rank1.pt", "rank2.pt", "rank3.pt"};
   CHECK(told(paths, {{0, 1, 2, 3}}).empty());

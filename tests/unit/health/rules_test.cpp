@@ -176,6 +176,41 @@ TEST_CASE("a scale that grows above 2^24 without an overflow explodes") {
   CHECK_FALSE(has(codes_of(0x1p18), "exploding"));
 }
 
+TEST_CASE("a growth long before the window is full is none of the rule's") {
+  const auto begin = [] {
+    MadeRun run;
+    run.clean(1024, 50).overflow(1024, 512);
+    for (double scale = 512; scale < 4096; scale *= 2) run.clean(scale, 99).growth(scale, 2 * scale);
+    return run;
+  };
+  CHECK_FALSE(has(begin().codes(), "manual-growth"));
+  CHECK(has(begin().clean(4096, 20).growth(4096, 65536).codes(), "manual-growth"));
+  CHECK_FALSE(has(begin().clean(4096, 60).growth(4096, 65536).codes(), "manual-growth"));
+  CHECK_FALSE(has(begin().clean(4096, 20).resume(300).growth(65536, 65536).codes(), "manual-growth"));
+}
+
+TEST_CASE("icefall's script doubles small scales by hand; metaseq's and mindformers' windows move by themselves") {
+  const auto codes_of = [](const std::string& kind) {
+    MadeRun run(kind);
+    run.clean(0.5, 10).growth(0.5, 1);
+    for (double scale = 1; scale < 8; scale *= 2) run.clean(scale, 99).growth(scale, 2 * scale);
+    return run.clean(8, 20).growth(8, 16).codes();
+  };
+  CHECK(has(codes_of("icefall-log"), "manual-growth"));
+  CHECK(has(codes_of("jsonl"), "manual-growth"));
+  CHECK_FALSE(has(codes_of("fairseq-log"), "manual-growth"));
+  CHECK_FALSE(has(codes_of("mindformers-log"), "manual-growth"));
+}
+
+TEST_CASE("a checkpoint that counts many skipped steps tells of too many overflows, by itself") {
+  const auto codes_of = [](std::uint64_t skipped) {
+    MadeRun run("checkpoint");
+    return run.interval(64, 2000, skipped).codes();
+  };
+  CHECK(has(codes_of(1800), "too-many-overflows"));
+  CHECK_FALSE(has(codes_of(18), "too-many-overflows"));
+}
+
 TEST_CASE("a fall in steps of which none is counted as skipped contradicts the count") {
   MadeRun run("megatron-log");
   for (int i = 0; i < 20; ++i) run.interval(65536, 10, 0);
@@ -305,6 +340,7 @@ TEST_CASE("steady runs under every dynamic policy have nothing worse than a note
       for (const HealthFinding& finding : examine(run.trace(), {})) {
         INFO(finding.code << ": " << finding.message);
         CHECK(finding.severity == Severity::note);
+        CHECK(finding.code != "manual-growth");
       }
     }
   }
