@@ -56,6 +56,12 @@ int show_receipt(const Terminal& terminal, const ChangeOptions& options, const C
   return code;
 }
 
+struct Made {
+  Checkpoint checkpoint;
+  EditPlan plan;
+  Receipt receipt;
+};
+
 }  // namespace
 
 void tell_findings(const Terminal& terminal, const std::vector<Finding>& findings) {
@@ -70,6 +76,7 @@ OptionTable change_options(ChangeOptions& options, const std::string& schema) {
       {"--no-history", &options.no_history, "Keep no record: the edit cannot be undone"},
       {"--hard-links", &transaction.allow_hard_links, "Edit files that have other names too"},
       trust_option(transaction.recovery),
+      wait_option(options.wait_seconds),
       {"--content-addressed", &transaction.allow_content_addressed,
        "Edit files that are named by their own hash, as in a model hub's cache"},
       {"--json", &options.json, fmt::format("Answer in JSON (schema {})", schema)},
@@ -81,17 +88,26 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
   if (options.dry_run) return show_plan(terminal, options, change);
   options.transaction.recovery = announced(terminal, options.transaction.recovery);
   options.transaction.recovery.allow_hard_links = options.transaction.allow_hard_links;
-  const Checkpoint checkpoint = open_for_writing(terminal, options.path, options.transaction.recovery);
-  const EditPlan plan = change.plan(checkpoint);
-  tell_findings(terminal, plan.findings);
-  const std::string question =
-      fmt::format("{}Edit {} file(s)?", changes_of(terminal, checkpoint, change, plan), plan.files.size());
-  if (!options.yes && !plan.files.empty()) terminal.require_yes(question, "--yes");
   options.transaction.key = sealing_key();
   options.transaction.origin = origin_of_command();
   options.transaction.on_copied = shown_while_copying(terminal);
-  const Receipt receipt = commit(system_files(), plan.files, plan.for_history, options.transaction);
-  return show_receipt(terminal, options, change, checkpoint, plan, receipt);
+  std::string agreed_to;
+  const auto attempt = [&] {
+    Checkpoint checkpoint = open_for_writing(terminal, options.path, options.transaction.recovery);
+    EditPlan plan = change.plan(checkpoint);
+    const std::string question =
+        fmt::format("{}Edit {} file(s)?", changes_of(terminal, checkpoint, change, plan), plan.files.size());
+    // Again only where somebody else made it another change meanwhile.
+    if (question != agreed_to) {
+      tell_findings(terminal, plan.findings);
+      if (!options.yes && !plan.files.empty()) terminal.require_yes(question, "--yes");
+      agreed_to = question;
+    }
+    Receipt receipt = commit(system_files(), plan.files, plan.for_history, options.transaction);
+    return Made{std::move(checkpoint), std::move(plan), std::move(receipt)};
+  };
+  const Made made = while_others_edit(options.path, options.wait_seconds, attempt);
+  return show_receipt(terminal, options, change, made.checkpoint, made.plan, made.receipt);
 }
 
 int carry_out(const Terminal& terminal, ChangeOptions& options) {

@@ -9,6 +9,7 @@
 #include "lib/transaction/transaction.hpp"
 #include "tools/option.hpp"
 #include "tools/terminal.hpp"
+#include "tools/waiting.hpp"
 
 struct ChangeOptions {
   std::string path;
@@ -18,6 +19,7 @@ struct ChangeOptions {
   bool yes = false;
   bool json = false;
   bool no_history = false;
+  int wait_seconds = usual_wait_seconds;
 };
 
 /// A change of a checkpoint, and what a verb says of it.

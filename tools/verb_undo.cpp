@@ -10,6 +10,7 @@
 #include "tools/tell_copied.hpp"
 #include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
+#include "tools/waiting.hpp"
 
 using namespace tare;
 
@@ -20,6 +21,7 @@ struct Options {
   UndoOptions undo;
   bool yes = false;
   bool json = false;
+  int wait_seconds = usual_wait_seconds;
 };
 
 std::string render_undo(const UndoResult& result) {
@@ -38,7 +40,7 @@ int run_undo(const Terminal& terminal, const Options& options) {
   const Scope scope = scope_for_writing(options.path);
   if (const auto strangers = foreign_records(scope)) terminal.say(render_finding(terminal, *strangers));
   wanted.on_copied = shown_while_copying(terminal);
-  const UndoResult result = undo(scope, wanted);
+  const UndoResult result = while_others_edit(options.path, options.wait_seconds, [&] { return undo(scope, wanted); });
   if (!options.json) {
     for (const Finding& finding : result.findings) terminal.say(render_finding(terminal, finding));
   }
@@ -56,6 +58,7 @@ Verb undo_verb() {
                   {"--id", &options->undo.id, "Take back this edit, by the id that `tare history` shows"},
                   {"-y,--yes", &options->yes, "Do not ask"},
                   trust_option(options->undo.recovery),
+                  wait_option(options->wait_seconds),
                   {"--hard-links", &options->undo.allow_hard_links, "Also in files that have other names"},
                   {"--json", &options->json, "Answer in JSON (schema tare.undo/1)"}},
       .closing_words =

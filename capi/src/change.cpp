@@ -7,7 +7,7 @@
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
 #include "capi/src/options.hpp"
-#include "capi/src/patience.hpp"
+#include "lib/base/patience.hpp"
 #include "lib/codec/new_file.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/dialect/extra_state.hpp"

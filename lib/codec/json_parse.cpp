@@ -106,7 +106,7 @@ const Json* find(const Object& object, std::string_view name) {
 }
 
 Json parse(std::string_view text, const std::string& what, Status status_of_bad_text) {
-  if (text.size() > limits::max_small_text_bytes) {
+  if (text.size() > limits::max_state_bytes) {
     throw Error(status_of_bad_text, what + ": " + std::to_string(text.size()) + " bytes of JSON are too many");
   }
   Builder builder(what, status_of_bad_text, text.size());

@@ -10,8 +10,9 @@ namespace tare {
 namespace {
 
 std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t too_many = limits::max_state_bytes + 1;
   std::uint64_t bytes = 0;
-  return __builtin_mul_overflow(a, b, &bytes) ? limits::max_state_bytes : std::min(bytes, limits::max_state_bytes);
+  return __builtin_mul_overflow(a, b, &bytes) ? too_many : std::min(bytes, too_many);
 }
 
 /// How long a value's text is at least.
@@ -36,10 +37,10 @@ struct LeastBytes {
 }  // namespace
 
 void require_room_in_json(std::uint64_t bytes) {
-  if (bytes <= limits::max_small_text_bytes) return;
+  if (bytes <= limits::max_state_bytes) return;
   throw Error(Status::unsupported,
               "the state is too big for JSON: at least " + std::to_string(bytes) + " bytes, at most " +
-                  std::to_string(limits::max_small_text_bytes) + " are read",
+                  std::to_string(limits::max_state_bytes) + " are read",
               "Write it as HDF5 (.h5).");
 }
 

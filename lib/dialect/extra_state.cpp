@@ -7,8 +7,10 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <unordered_map>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/empty_fp8.hpp"
 #include "lib/dialect/fp8_slots.hpp"
@@ -222,37 +224,38 @@ ExtraState extra_state_of(const FoundScaler& state) {
   return std::move(gathering).take();
 }
 
-ExtraState extra_state_of(const Fp8Set& set, const std::string& layer) {
+ExtraState extra_state_of(const Fp8Set& set, const SavedLayer& layer) {
   if (set.policy->name != "transformer_engine") {
     throw Error(Status::refused,
                 fmt::format("a state of the policy {} is none of TransformerEngine's", set.policy->name));
   }
-  const std::string beginning = layer + "/";
+  const auto role = [&](std::size_t slot) { return std::string_view(set.names[slot]).substr(layer.name.size() + 1); };
   std::size_t products = 1;
-  for (const std::string& name : set.names) {
-    if (name.starts_with(beginning)) {
-      products = std::max(products, parted(std::string_view(name).substr(beginning.size())).second + 1);
-    }
-  }
+  for (const std::size_t slot : layer.slots) products = std::max(products, parted(role(slot)).second + 1);
   const auto length = static_cast<std::size_t>(set.parameters.history_length);
-  if (products > set.names.size()) throw Error(Status::refused, fmt::format("'{}': has slots that are missing", layer));
-  Gathering gathering(layer, products, length);
-  for (std::size_t i = 0; i < set.names.size(); ++i) {
-    const std::string_view name = set.names[i];
-    if (!name.starts_with(beginning)) continue;
-    gathering.add(name.substr(beginning.size()), set.scale[i], static_cast<double>(fp8_largest(set.formats[i])),
-                  [&](std::size_t row) { return set.history[i * length + row]; });
+  if (products > layer.slots.size()) {
+    throw Error(Status::refused, fmt::format("'{}': has slots that are missing", layer.name));
+  }
+  Gathering gathering(layer.name, products, length);
+  for (const std::size_t slot : layer.slots) {
+    gathering.add(role(slot), set.scale[slot], static_cast<double>(fp8_largest(set.formats[slot])),
+                  [&](std::size_t row) { return set.history[slot * length + row]; });
   }
   gathering.state().margin = set.parameters.margin;
   gathering.state().amax_compute_algo = set.parameters.algorithm == 0 ? "max" : "most_recent";
   return std::move(gathering).take();
 }
 
-std::vector<std::string> layers_of(const Fp8Set& set) {
-  std::vector<std::string> layers;
-  for (const std::string& name : set.names) {
-    std::string layer = name.substr(0, name.rfind('/'));
-    if (layers.empty() || layers.back() != layer) layers.push_back(std::move(layer));
+std::vector<SavedLayer> layers_of(const Fp8Set& set) {
+  std::vector<SavedLayer> layers;
+  std::unordered_map<std::string_view, std::size_t, KeyedHash> known;
+  for (std::size_t slot = 0; slot < set.names.size(); ++slot) {
+    const std::string_view name = set.names[slot];
+    const std::size_t slash = name.rfind('/');
+    const std::string_view layer = name.substr(0, slash);
+    const auto [at, is_new] = known.try_emplace(layer, layers.size());
+    if (is_new) layers.push_back({std::string(layer), {}});
+    if (slash != name.npos) layers[at->second].slots.push_back(slot);
   }
   return layers;
 }

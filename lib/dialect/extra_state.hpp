@@ -48,11 +48,15 @@ bool same_values(const ExtraState& a, const ExtraState& b);
 
 /// Throws `refused` for state whose columns are not those of 0.6 and later, or that stands in several dicts (te.ops).
 ExtraState extra_state_of(const FoundScaler& state);
-/// The slots LAYER/TENSOR of a saved state. Throws `refused` where the set has not all slots of that layer, or another
-/// policy than TransformerEngine's.
-ExtraState extra_state_of(const Fp8Set& set, const std::string& layer);
-/// The layers that a saved state has slots of, each once.
-std::vector<std::string> layers_of(const Fp8Set& set);
+/// One layer of a saved state, and which of its slots (LAYER/TENSOR) are that layer's.
+struct SavedLayer {
+  std::string name;
+  std::vector<std::size_t> slots;
+};
+/// Each once, in the order in which the set has them first.
+std::vector<SavedLayer> layers_of(const Fp8Set& set);
+/// Throws `refused` where the set has not all slots of that layer, or another policy than TransformerEngine's.
+ExtraState extra_state_of(const Fp8Set& set, const SavedLayer& layer);
 
 /// What a release would not keep: "recipe.margin = 3" ...; empty where it keeps all.
 std::string unkept(const ExtraState& state, TeRelease release);

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
+#include <unordered_map>
 
 #include "lib/base/error.hpp"
 #include "lib/base/glob.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/checkpoint/reopened.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
@@ -33,16 +35,22 @@ std::vector<PlaceWork> places_to_remove(const Checkpoint& checkpoint, const std:
 
 std::vector<PlaceWork> places_to_fill(const Checkpoint& checkpoint, const Fp8Set& set,
                                       const std::optional<std::string>& layer) {
-  std::vector<std::string> wanted = layers_of(set);
-  std::erase_if(wanted, [&](const std::string& name) { return !is_chosen(name, layer); });
-  std::vector<std::string> missing = wanted;
-  std::vector<PlaceWork> places = places_to_remove(checkpoint, std::nullopt);
-  std::erase_if(places, [&](const PlaceWork& place) {
-    return std::find(wanted.begin(), wanted.end(), layer_name(place.path)) == wanted.end();
-  });
-  for (PlaceWork& place : places) {
-    place.state = extra_state_of(set, layer_name(place.path));
-    std::erase(missing, layer_name(place.path));
+  std::vector<SavedLayer> wanted = layers_of(set);
+  std::erase_if(wanted, [&](const SavedLayer& saved) { return !is_chosen(saved.name, layer); });
+  std::unordered_map<std::string_view, const SavedLayer*, KeyedHash> by_name;
+  for (const SavedLayer& saved : wanted) by_name.emplace(saved.name, &saved);
+  std::set<const SavedLayer*> placed;
+  std::vector<PlaceWork> places;
+  for (PlaceWork& place : places_to_remove(checkpoint, std::nullopt)) {
+    const auto saved = by_name.find(layer_name(place.path));
+    if (saved == by_name.end()) continue;
+    place.state = extra_state_of(set, *saved->second);
+    placed.insert(saved->second);
+    places.push_back(std::move(place));
+  }
+  std::vector<std::string> missing;
+  for (const SavedLayer& saved : wanted) {
+    if (!placed.contains(&saved)) missing.push_back(saved.name);
   }
   if (missing.empty() && !wanted.empty()) return places;
   throw Error(Status::refused,
@@ -57,11 +65,13 @@ std::vector<PlaceWork> places_to_fill(const Checkpoint& checkpoint, const Fp8Set
 std::vector<NodeChange> changes_of_places(std::span<const PlaceWork> places, const Tree& tree,
                                           const std::optional<TeRelease>& release) {
   const std::vector<EmptyExtraState> found = empty_extra_states(tree);
+  std::unordered_map<std::string_view, const EmptyExtraState*, KeyedHash> by_path;
+  for (const EmptyExtraState& place : found) by_path.emplace(place.path, &place);
   std::vector<NodeChange> changes;
   for (const PlaceWork& work : places) {
-    const auto place =
-        std::find_if(found.begin(), found.end(), [&](const EmptyExtraState& p) { return p.path == work.path; });
-    if (place == found.end()) throw Error(Status::refused, work.path + ": reads otherwise than a moment ago");
+    const auto at = by_path.find(work.path);
+    if (at == by_path.end()) throw Error(Status::refused, work.path + ": reads otherwise than a moment ago");
+    const EmptyExtraState* place = at->second;
     NodeValue value = Removal();
     if (work.state) value = filled(*place, tree, *work.state, release.value_or(release_for(*place)));
     changes.push_back({place->holder, std::move(value), work.path + (work.state ? " filled" : " removed")});

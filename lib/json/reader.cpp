@@ -48,6 +48,8 @@ constexpr auto words = std::to_array<Word>({
     {"-Infinity", Word::Value::minus_infinity},
 });
 
+constexpr std::uint64_t steps_a_byte = 4;
+
 class JsonReader {
  public:
   JsonReader(std::string_view text, const std::string& source, std::shared_ptr<Budget> budget)
@@ -61,6 +63,34 @@ class JsonReader {
     skip_space();
     if (at_ != text_.size()) fail("something stands behind the end");
     return std::move(tree_);
+  }
+
+  /// Up to so many members of the object in which the reader stands, as a map; empty behind the last.
+  PlainTree members(std::size_t most, std::shared_ptr<Budget> budget) {
+    tree_ = PlainTree(source_, std::move(budget));
+    tree_.open(Kind::map, {at_, 1});
+    ends_.assign(1, '}');
+    for (std::size_t count = 0; count < most && !is_at_end_; ++count) {
+      bool is_whole = value();
+      while (tree_.depth() > 1) is_whole = is_whole ? closes() : value();
+      if (take(',')) continue;
+      if (!take('}')) fail("a comma or the end should stand here");
+      is_at_end_ = true;
+    }
+    tree_.close(at_);
+    return std::move(tree_);
+  }
+
+  void enter_object() {
+    if (!take('{')) fail("an object should stand here");
+    is_at_end_ = take('}');
+  }
+
+  [[nodiscard]] bool is_behind_object() {
+    if (!is_at_end_) return false;
+    skip_space();
+    if (at_ != text_.size()) fail("something stands behind the end");
+    return true;
   }
 
  private:
@@ -243,7 +273,8 @@ class JsonReader {
   std::string_view text_;
   const std::string& source_;
   PlainTree tree_;
-  std::string ends_;  ///< of the open collections
+  std::string ends_;        ///< of the open collections
+  bool is_at_end_ = false;  ///< of an object that is read some members at a time
   std::size_t at_ = 0;
 };
 
@@ -251,9 +282,20 @@ class JsonReader {
 
 PlainTree read_json(ByteView text, const std::string& source, std::shared_ptr<Budget> budget) {
   if (budget == nullptr) budget = std::make_shared<Budget>(source, text.size());
-  constexpr std::uint64_t steps_a_byte = 4;
   budget->take_steps(steps_a_byte * text.size());
   return JsonReader(as_text(text), source, std::move(budget)).read();
+}
+
+void read_json_members(ByteView text, const std::string& source, const std::shared_ptr<Budget>& budget,
+                       const std::function<void(const PlainTree& some)>& take) {
+  constexpr std::size_t at_a_time = 1024;
+  const auto whole = budget != nullptr ? budget : std::make_shared<Budget>(source, text.size());
+  whole->take_steps(steps_a_byte * text.size());
+  JsonReader reader(as_text(text), source, whole);
+  reader.enter_object();
+  while (!reader.is_behind_object()) {
+    take(reader.members(at_a_time, std::make_shared<Budget>(source, text.size(), whole)));
+  }
 }
 
 }  // namespace tare

@@ -15,9 +15,9 @@ namespace tare {
 namespace {
 
 Bytes whole(const Source& source) {
-  if (source.size() > limits::max_small_text_bytes) {
+  if (source.size() > limits::max_state_bytes) {
     throw Error(Status::refused, fmt::format("{}: JSON of {} bytes; the limit is {}", source.name(), source.size(),
-                                             limits::max_small_text_bytes));
+                                             limits::max_state_bytes));
   }
   return source.read({0, source.size()});
 }

@@ -7,7 +7,7 @@
 
 namespace tare {
 
-/// Throws `refused` for more than limits::max_small_text_bytes, and what read_json (lib/json/reader.hpp) throws.
+/// Throws `refused` for more than limits::max_state_bytes, and what read_json (lib/json/reader.hpp) throws.
 std::unique_ptr<Container> open_json(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/json/reader.hpp"
 
@@ -13,7 +15,6 @@ namespace tare {
 namespace {
 
 constexpr std::uint64_t length_size = 8;
-constexpr std::uint64_t max_header = limits::max_small_text_bytes;
 
 struct TypeName {
   std::string_view stored;
@@ -49,57 +50,74 @@ class HeaderReader {
  public:
   HeaderReader(const Source& source, std::uint64_t length)
       : name_(source.name() + ": safetensors header"),
-        contents_(read_json(source.read({length_size, length}), name_, source.budget())),
-        tree_(contents_.tree()),
-        header_{{}, {}, {length_size + length, source.size() - length_size - length}} {
-    if (!contents_.findings.empty()) fail("a name that is there twice");
-  }
+        budget_(source.budget()),
+        header_{{}, {}, {length_size + length, source.size() - length_size - length}} {}
 
-  SafetensorsHeader read() && {
-    const auto members = members_of(tree_.root);
-    header_.entries.reserve(members.size() / 2);
-    for (std::size_t i = 0; i < members.size(); i += 2) {
-      const std::uint64_t begin = place(members[i]).offset;
-      const Span member{begin, place(members[i + 1]).end() - begin};
-      if (tree_.text(members[i]) == "__metadata__") {
-        header_.metadata = read_strings(members[i + 1]);
-        header_.metadata_member = member;
-      } else {
-        header_.entries.push_back(read_entry(std::string(tree_.text(members[i])), members[i + 1]));
-        header_.entries.back().member = member;
-      }
-    }
+  SafetensorsHeader read(const Bytes& text) && {
+    read_json_members(text, name_, budget_, [&](const PlainTree& some) { take(some); });
+    require_distinct();
     return std::move(header_);
   }
 
  private:
+  /// Members of the header, a name and a value each.
+  void take(const PlainTree& some) {
+    if (!some.findings.empty()) fail_of_doubles();
+    contents_ = &some;
+    tree_ = &some.tree();
+    const auto members = members_of(tree_->root);
+    for (std::size_t i = 0; i < members.size(); i += 2) {
+      const std::uint64_t begin = place(members[i]).offset;
+      const Span member{begin, place(members[i + 1]).end() - begin};
+      if (tree_->text(members[i]) == "__metadata__") {
+        if (header_.metadata_member.size != 0) fail_of_doubles();
+        header_.metadata = read_strings(members[i + 1]);
+        header_.metadata_member = member;
+      } else {
+        header_.entries.push_back(read_entry(std::string(tree_->text(members[i])), members[i + 1]));
+        SafetensorsEntry& entry = header_.entries.back();
+        entry.member = member;
+        if (budget_ != nullptr) budget_->take_memory(sizeof entry + entry.name.size() + 8 * entry.shape.size());
+      }
+    }
+  }
+
+  void require_distinct() const {
+    std::unordered_set<std::string_view, KeyedHash> names;
+    names.reserve(header_.entries.size());
+    for (const SafetensorsEntry& entry : header_.entries) {
+      if (!names.insert(entry.name).second) fail_of_doubles();
+    }
+  }
+  [[noreturn]] void fail_of_doubles() const { fail("a name that is there twice"); }
+
   [[noreturn]] void fail(std::string_view problem) const {
     throw Error(Status::corrupt, fmt::format("{}: {}", name_, problem), "the file is damaged; take another copy");
   }
 
   /// In the image.
   [[nodiscard]] Span place(NodeId node) const {
-    const Span in_text = contents_.place(node);
+    const Span in_text = contents_->place(node);
     return {length_size + in_text.offset, in_text.size};
   }
 
   [[nodiscard]] std::span<const NodeId> members_of(NodeId node) const {
-    if (tree_.kind(node) != Kind::map) fail("no object where one should stand");
-    return tree_.items(node);
+    if (tree_->kind(node) != Kind::map) fail("no object where one should stand");
+    return tree_->items(node);
   }
 
   [[nodiscard]] std::string_view text(NodeId node) const {
-    if (tree_.kind(node) != Kind::string) fail("no text where one should stand");
-    return tree_.text(node);
+    if (tree_->kind(node) != Kind::string) fail("no text where one should stand");
+    return tree_->text(node);
   }
 
   [[nodiscard]] std::vector<std::int64_t> numbers(NodeId node) const {
-    if (tree_.kind(node) != Kind::list) fail("no list where one should stand");
-    const auto items = tree_.items(node);
+    if (tree_->kind(node) != Kind::list) fail("no list where one should stand");
+    const auto items = tree_->items(node);
     if (items.size() > limits::max_tensor_dimensions) fail("a list that is too long");
     std::vector<std::int64_t> values;
     for (const NodeId item : items) {
-      const Node& number = tree_[item];
+      const Node& number = (*tree_)[item];
       const bool is_small = number.kind == Kind::integer && number.store != RunIn::side && number.as.integer >= 0;
       // As it is written: -0 is none.
       if (!is_small || place(item).size != std::to_string(number.as.integer).size()) fail("no whole number");
@@ -125,10 +143,8 @@ class HeaderReader {
         entry.type = type_named(text(members[i + 1]));
       } else if (key == "shape") {
         entry.shape = numbers(members[i + 1]);
-        entry.shape_text = place(members[i + 1]);
       } else if (key == "data_offsets") {
         range = numbers(members[i + 1]);
-        entry.place_text = place(members[i + 1]);
       } else {
         fail(fmt::format("an unknown key '{}' of {}", key, entry.name));
       }
@@ -155,8 +171,9 @@ class HeaderReader {
   }
 
   std::string name_;
-  PlainTree contents_;
-  const Tree& tree_;
+  std::shared_ptr<Budget> budget_;
+  const PlainTree* contents_ = nullptr;  ///< the members that are being read
+  const Tree* tree_ = nullptr;
   SafetensorsHeader header_;
 };
 
@@ -165,10 +182,10 @@ class HeaderReader {
 SafetensorsHeader read_safetensors_header(const Source& source) {
   const Bytes prefix = source.read({0, length_size});
   const auto length = load_le<std::uint64_t>(prefix.data());
-  if (length > max_header) {
+  if (length > limits::max_safetensors_header_bytes) {
     throw Error(Status::refused, fmt::format("{}: a safetensors header of {} bytes", source.name(), length));
   }
-  return HeaderReader(source, length).read();
+  return HeaderReader(source, length).read(source.read({length_size, length}));
 }
 
 }  // namespace tare

@@ -16,9 +16,8 @@ struct SafetensorsEntry {
   std::string name;
   ElementType type;  ///< of size 0 where tare does not know it
   std::vector<std::int64_t> shape;
-  Span place;  ///< in the image
-  // Where the header says so: the whole member, and the lists of its shape and its place.
-  Span member = {}, shape_text = {}, place_text = {};
+  Span place;        ///< in the image
+  Span member = {};  ///< where the header says so, in the image: name and value
 };
 
 struct SafetensorsHeader {

@@ -8,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/file_change.hpp"
+#include "lib/json/reader.hpp"
 
 namespace tare {
 namespace {
@@ -112,18 +113,24 @@ class Layout {
   [[nodiscard]] std::string new_member(std::string_view old, const SafetensorsEntry& entry) const {
     const Span place = places_[number_of(entry)];
     std::string text(old.substr(entry.member.offset - length_size, entry.member.size));
+    // The lists of its shape and its place.
+    const std::string object = "{" + text + "}";
+    const PlainTree member = read_json(as_bytes(object), image_.name());
+    const NodeId described = member.tree().items(member.tree().root)[1];
+    const auto place_of = [&](std::string_view key) { return member.place(member.tree().find(described, key)); };
+    const Span shape_text = place_of("shape"), place_text = place_of("data_offsets");
     const auto replace = [&](Span what, const std::string& with) {
-      text.replace(what.offset - entry.member.offset, what.size, with);
+      text.replace(what.offset - 1, what.size, with);  // behind the brace
     };
     const bool moves = header_.data.offset + place.offset != entry.place.offset || place.size != entry.place.size;
     const std::string offsets = fmt::format("[{},{}]", place.offset, place.end());
     const std::string shape = fmt::format("[{}]", place.size / std::max<std::uint64_t>(entry.type.size, 1));
     const bool is_resized = anew_.contains(number_of(entry)) && place.size != entry.place.size;
     // From behind, so that places in front stay.
-    const bool is_shape_last = entry.shape_text.offset > entry.place_text.offset;
-    if (is_resized && is_shape_last) replace(entry.shape_text, shape);
-    if (moves) replace(entry.place_text, offsets);
-    if (is_resized && !is_shape_last) replace(entry.shape_text, shape);
+    const bool is_shape_last = shape_text.offset > place_text.offset;
+    if (is_resized && is_shape_last) replace(shape_text, shape);
+    if (moves) replace(place_text, offsets);
+    if (is_resized && !is_shape_last) replace(shape_text, shape);
     return text;
   }
 

@@ -39,20 +39,20 @@ void require_gapless(std::vector<Span> places, Span data, const std::string& nam
 
 class Safetensors final : public Container {
  public:
-  explicit Safetensors(std::shared_ptr<const Source> image, std::vector<SafetensorsEntry> entries)
-      : image_(std::move(image)), entries_(std::make_shared<const std::vector<SafetensorsEntry>>(std::move(entries))) {}
+  explicit Safetensors(std::shared_ptr<const Source> image, SafetensorsHeader header)
+      : image_(std::move(image)), header_(std::move(header)) {}
 
   /// The tree of one tensor alone.
   void plant_tensor() {
+    is_part_ = true;
     tree_.root = add_tensor(0);
     install();
   }
   /// The tree of all, by their names.
-  void plant(const SafetensorsHeader& header) {
-    header_ = header;
+  void plant() {
     NestedKeys keys(tree_);
-    for (std::size_t i = 0; i < entries_->size(); ++i) keys.add((*entries_)[i].name, add_tensor(i));
-    if (!header.metadata.empty()) keys.add("__metadata__", add_metadata(header));
+    for (std::size_t i = 0; i < header_.entries.size(); ++i) keys.add(header_.entries[i].name, add_tensor(i));
+    if (!header_.metadata.empty()) keys.add("__metadata__", add_metadata());
     tree_.root = keys.write();
     install();
     if (!has_checksum() || mindspore_checksum_holds(*image_, header_)) return;
@@ -88,9 +88,9 @@ class Safetensors final : public Container {
     node.as.integer = static_cast<std::int64_t>(entry);
     return tree_.add(node);
   }
-  NodeId add_metadata(const SafetensorsHeader& header) {
+  NodeId add_metadata() {
     std::vector<NodeId> pairs;
-    for (const auto& [key, value] : header.metadata) {
+    for (const auto& [key, value] : header_.metadata) {
       pairs.push_back(tree_.add_side_text(Kind::string, key, {}));
       pairs.push_back(tree_.add_side_text(Kind::string, value, {}));
     }
@@ -98,7 +98,7 @@ class Safetensors final : public Container {
   }
   void install() { tree_.install(std::make_shared<Reader>(*this)); }
   [[nodiscard]] const SafetensorsEntry& entry(NodeId node) const {
-    return (*entries_)[static_cast<std::size_t>(tree_[node].as.integer)];
+    return header_.entries[static_cast<std::size_t>(tree_[node].as.integer)];
   }
   [[nodiscard]] Bytes read_whole(const SafetensorsEntry& entry) const;
   [[nodiscard]] bool changes_size(const NodeChange& wanted) const;
@@ -107,8 +107,8 @@ class Safetensors final : public Container {
   [[nodiscard]] bool has_checksum() const { return !mindspore_checksum(header_).empty(); }
 
   std::shared_ptr<const Source> image_;
-  std::shared_ptr<const std::vector<SafetensorsEntry>> entries_;
-  SafetensorsHeader header_;  ///< of an image of several
+  SafetensorsHeader header_;
+  bool is_part_ = false;  ///< one tensor of an item, among others that are not known here
   Tree tree_{image_->budget()};
   std::vector<Finding> findings_;
 };
@@ -146,7 +146,7 @@ FileChange Safetensors::relay(std::span<const NodeChange> changes) const {
   for (const NodeChange& wanted : changes) {
     const auto refuse = [&](const char* problem) { throw Error(Status::refused, wanted.meaning + problem); };
     if (tree_.kind(wanted.node) != Kind::tensor) refuse(": is no tensor of the file");
-    if (header_.entries.empty()) refuse(": stands among other tensors of an item, and keeps its size");
+    if (is_part_) refuse(": stands among other tensors of an item, and keeps its size");
     if (has_checksum()) refuse(": MindSpore's checksum is of tensors that keep their size");
     std::optional<Bytes>& bytes = anew[static_cast<std::size_t>(tree_[wanted.node].as.integer)];
     if (const auto* contents = std::get_if<NewContents>(&wanted.value)) {
@@ -192,27 +192,27 @@ FileChange Safetensors::change(std::span<const NodeChange> all) const {
 
 bool starts_like_safetensors(const Source& source, ByteView head) {
   constexpr std::uint64_t length_size = 8;
-  constexpr std::uint64_t max_header = 100'000'000;  // as the format's own reader has it
   if (head.size() < length_size + 2) return false;
   const auto length = load_le<std::uint64_t>(head.data());
   const std::string_view json = as_text(head.subspan(length_size, 2));
-  return length <= max_header && length <= source.size() - length_size && (json == "{\"" || json == "{}");
+  return length <= limits::max_safetensors_header_bytes && length <= source.size() - length_size &&
+         (json == "{\"" || json == "{}");
 }
 
 std::unique_ptr<Container> open_safetensors(const std::shared_ptr<const Source>& source) {
-  const SafetensorsHeader header = read_safetensors_header(*source);
+  SafetensorsHeader header = read_safetensors_header(*source);
   std::vector<Span> places;
   places.reserve(header.entries.size());
   for (const SafetensorsEntry& entry : header.entries) places.push_back(entry.place);
   require_gapless(std::move(places), header.data, source->name());
-  auto opened = std::make_unique<Safetensors>(source, header.entries);
-  opened->plant(header);
+  auto opened = std::make_unique<Safetensors>(source, std::move(header));
+  opened->plant();
   return opened;
 }
 
 std::unique_ptr<Container> open_safetensors_tensor(const std::shared_ptr<const Source>& image,
                                                    const SafetensorsEntry& entry) {
-  auto opened = std::make_unique<Safetensors>(image, std::vector{entry});
+  auto opened = std::make_unique<Safetensors>(image, SafetensorsHeader{{entry}, {}, entry.place});
   opened->plant_tensor();
   return opened;
 }

@@ -28,7 +28,22 @@ Fp8Set set_of(std::vector<std::string> names) {
 
 const std::vector<std::string> one_layer = {"l/input", "l/weight", "l/output", "l/grad_output", "l/grad_input"};
 
+ExtraState only_layer(const std::vector<std::string>& names) {
+  const Fp8Set set = set_of(names);
+  return extra_state_of(set, layers_of(set).front());
+}
+
 }  // namespace
+
+TEST_CASE("layers are told once each, with their slots, also where a set has these in turns") {
+  const auto layers = layers_of(set_of({"a/input", "b.c/input", "a/weight", "lone"}));
+  REQUIRE(layers.size() == 3);
+  CHECK(layers[0].name == "a");
+  CHECK(layers[0].slots == std::vector<std::size_t>{0, 2});
+  CHECK(layers[1].name == "b.c");
+  CHECK(layers[1].slots == std::vector<std::size_t>{1});
+  CHECK(layers[2].slots.empty());
+}
 
 TEST_CASE("a release is written with or without its patch number") {
   CHECK(parse_te_release("1.13") == TeRelease{1, 13});
@@ -43,7 +58,7 @@ TEST_CASE("releases keep a recipe from 2.0 on; before 1.6 they keep what tare do
 }
 
 TEST_CASE("saved slots stand in the columns of TransformerEngine's arrays") {
-  const ExtraState state = extra_state_of(set_of(one_layer), "l");
+  const ExtraState state = only_layer(one_layer);
   CHECK(state.products == 1);
   CHECK(state.directions[0].scale == std::vector<float>{1, 2, 3});
   CHECK(state.directions[1].scale == std::vector<float>{4, 5});
@@ -52,15 +67,15 @@ TEST_CASE("saved slots stand in the columns of TransformerEngine's arrays") {
 }
 
 TEST_CASE("a layer without all of its slots is refused, and so is one with slots of no module") {
-  CHECK_THROWS_AS(extra_state_of(set_of({"l/input", "l/weight"}), "l"), Error);
-  CHECK_THROWS_AS(extra_state_of(set_of({"l/input.4294967295"}), "l"), Error);
+  CHECK_THROWS_AS(only_layer({"l/input", "l/weight"}), Error);
+  CHECK_THROWS_AS(only_layer({"l/input.4294967295"}), Error);
   auto names = one_layer;
   names[2] = "l/bias";
-  CHECK_THROWS_AS(extra_state_of(set_of(names), "l"), Error);
+  CHECK_THROWS_AS(only_layer(names), Error);
 }
 
 TEST_CASE("what a release without recipes would lose is named") {
-  ExtraState state = extra_state_of(set_of(one_layer), "l");
+  ExtraState state = only_layer(one_layer);
   CHECK(unkept(state, {1, 13}).empty());
   state.margin = 3;
   state.fp8_mha = true;

@@ -17,13 +17,14 @@ namespace {
               "changing it here would change them: separate them in the framework first");
 }
 
-/// Where the mark stands that the opcode at `offset` takes its items from.
-std::uint64_t mark_before(ByteView text, std::uint64_t begin, std::uint64_t offset) {
+/// Each TUPLE of a pickle, and the mark that it takes its items from.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> marks_of_tuples(ByteView text, std::uint64_t begin,
+                                                                     std::uint64_t end) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
   std::vector<std::uint64_t> marks;
   PickleScanner scanner(text, "", begin);
-  for (;;) {
+  while (scanner.position() < end) {
     const PickleOp op = scanner.next();
-    if (op.begin >= offset) break;
     switch (op.code) {
       case Opcode::mark:
         marks.push_back(op.begin);
@@ -39,14 +40,14 @@ std::uint64_t mark_before(ByteView text, std::uint64_t begin, std::uint64_t offs
       case Opcode::inst:
       case Opcode::obj:
         if (marks.empty()) refuse();
+        if (op.code == Opcode::tuple) found.emplace_back(op.begin, marks.back());
         marks.pop_back();
         break;
       default:
         break;
     }
   }
-  if (marks.empty()) refuse();
-  return marks.back();
+  return found;
 }
 
 bool is_put(Opcode code) {
@@ -78,13 +79,6 @@ StorageId storage_id(ByteView text, Span range) {
   return {ops[key], ops[count], put};
 }
 
-/// Nobody else may fetch the key that is about to become another.
-void require_unfetched(const PickleLayout& layout, const PickleOp& put) {
-  const bool is_unfetched = std::any_of(layout.unfetched.begin(), layout.unfetched.end(),
-                                        [&](const PickleLayout::Put& other) { return other.op.begin == put.begin; });
-  if (!is_unfetched) refuse();
-}
-
 Bytes unicode(std::string_view text) {
   Bytes bytes{static_cast<std::byte>(Opcode::binunicode)};
   append_le(bytes, static_cast<std::uint32_t>(text.size()));
@@ -93,15 +87,21 @@ Bytes unicode(std::string_view text) {
   return bytes;
 }
 
-/// Where a tensor's storage is named and its offset is written, and the node of the storage's class.
-struct Description {
-  Span storage_id;
-  Span offset_op;
-  NodeId type;
-};
+}  // namespace
 
-Description description_of(const Pickle& pickle, std::uint64_t begin, NodeId tensor) {
-  const Tree& tree = pickle.tree;
+std::uint64_t StorageDetacher::mark_of(std::uint64_t tuple) {
+  const Tree& tree = pickle_.tree;
+  if (marks_.empty()) {
+    tree.take_steps(pickle_.end - begin_);
+    marks_ = marks_of_tuples(tree.bytes(), begin_, pickle_.end);
+  }
+  const auto at = std::lower_bound(marks_.begin(), marks_.end(), std::pair{tuple, std::uint64_t{0}});
+  if (at == marks_.end() || at->first != tuple) refuse();
+  return at->second;
+}
+
+StorageDetacher::Description StorageDetacher::description_of(NodeId tensor) {
+  const Tree& tree = pickle_.tree;
   if (tree.arguments(tensor) == nowhere) {
     const auto parts = tree.parts(tensor);
     const auto pattern = read_tensor_pattern(tree.bytes(), tree.span(tensor).offset);
@@ -111,18 +111,23 @@ Description description_of(const Pickle& pickle, std::uint64_t begin, NodeId ten
   const NodeId id = tree.arguments(arguments[0]);
   const Span tuple = tree.span(id);
   if (tuple.size != 1 || tree.bytes()[tuple.offset] != static_cast<std::byte>(Opcode::tuple)) refuse();
-  const std::uint64_t mark = mark_before(tree.bytes(), begin, tuple.offset);
+  const std::uint64_t mark = mark_of(tuple.offset);
   return {{mark, tuple.end() - mark}, tree.span(arguments[1]), tree.items(id)[1]};
 }
 
-}  // namespace
+/// Nobody else may fetch the key that is about to become another.
+void StorageDetacher::require_unfetched(const PickleOp& put) const {
+  const auto& unfetched = layout_.unfetched;  // in the pickle's order
+  const auto at = std::lower_bound(unfetched.begin(), unfetched.end(), put.begin,
+                                   [](const PickleLayout::Put& one, std::uint64_t to) { return one.op.begin < to; });
+  if (at == unfetched.end() || at->op.begin != put.begin) refuse();
+}
 
-std::vector<Replacement> detach_storage(const Pickle& pickle, std::uint64_t begin, NodeId tensor, std::string_view key,
-                                        std::uint64_t size) {
-  const Tree& tree = pickle.tree;
-  const Description old = description_of(pickle, begin, tensor);
+std::vector<Replacement> StorageDetacher::detach(NodeId tensor, std::string_view key, std::uint64_t size) {
+  const Tree& tree = pickle_.tree;
+  const Description old = description_of(tensor);
   const StorageId id = storage_id(tree.bytes(), old.storage_id);
-  if (id.put) require_unfetched(survey_pickle(tree.bytes(), begin, pickle.end), *id.put);
+  if (id.put) require_unfetched(*id.put);
 
   // An untyped storage counts bytes.
   const bool is_untyped = tree.qualified_name(old.type).name == "UntypedStorage";

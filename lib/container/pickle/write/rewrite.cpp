@@ -153,11 +153,10 @@ class Rewriter {
   PickleRewrite finish() && {
     const ByteView text = tree_.bytes();
     exchange(text);
-    const PickleLayout layout = survey_pickle(text, begin_, pickle_.end, pickle_.hopped);
     // A parted tensor's description is longer, and a new storage is appended anyway: no room is looked for then.
-    if (in_place_.empty() && !values_.empty()) fit(layout, values_, changes_);
+    if (in_place_.empty() && !values_.empty()) fit(layout(), values_, changes_);
     values_.insert(values_.end(), in_place_.begin(), in_place_.end());
-    mend_frames(layout.frames, values_);
+    mend_frames(layout().frames, values_);
     rewrite_.pickle = applied(text, {begin_, pickle_.end - begin_}, std::move(values_));
     return std::move(rewrite_);
   }
@@ -238,11 +237,21 @@ class Rewriter {
               [&](const PickleOp& old) { return encode_like(old, count); });
   }
 
+  /// One pass over the pickle, however many changes ask for it.
+  const PickleLayout& layout() {
+    if (!layout_) {
+      tree_.take_steps(pickle_.end - begin_);
+      layout_ = survey_pickle(tree_.bytes(), begin_, pickle_.end, pickle_.hopped);
+    }
+    return *layout_;
+  }
+
   /// The elements in a storage that the file does not have yet.
   void move(const NodeChange& change, Bytes elements) {
     const std::uint64_t size = elements.size();
     const std::string key = new_storage(std::move(elements), change.meaning);
-    for (Replacement& replacement : detach_storage(pickle_, begin_, change.node, key, size)) {
+    if (!detacher_) detacher_.emplace(pickle_, begin_, layout());
+    for (Replacement& replacement : detacher_->detach(change.node, key, size)) {
       in_place_.push_back(std::move(replacement));
     }
   }
@@ -421,6 +430,8 @@ class Rewriter {
   const PickleTensors& tensors_;
   Holders holders_;
   std::optional<SharedStorages> shared_;
+  std::optional<PickleLayout> layout_;
+  std::optional<StorageDetacher> detacher_;
   PickleRewrite rewrite_;
   std::vector<Replacement> values_;  ///< of opcodes, one for each of changes_
   std::vector<NodeChange> changes_;

@@ -6,7 +6,7 @@
 
 #include "lib/base/error.hpp"
 
-namespace tare::capi {
+namespace tare {
 
 /// Calls `attempt` again while it throws `busy` and time is left. REQUIRES: where it throws, it has done nothing.
 template <class Attempt>
@@ -24,4 +24,4 @@ auto patiently(double wait_seconds, const Attempt& attempt) {
   }
 }
 
-}  // namespace tare::capi
+}  // namespace tare
