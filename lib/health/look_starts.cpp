@@ -42,7 +42,9 @@ std::vector<Joint> joints_of(const Trace& trace) {
 
 void look_for_disagreeing_ranks(const Examination& run, std::vector<Symptom>& found) {
   for (const TraceWarning& warning : run.trace.warnings) {
-    if (warning.code == "ranks-disagree") found.push_back({"ranks-disagree", warning.text, {}, {}});
+    for (const std::string_view code : {"ranks-disagree", "sources-disagree"}) {
+      if (warning.code == code) found.push_back({code, warning.text, {}, {}});
+    }
   }
 }
 

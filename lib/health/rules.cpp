@@ -41,6 +41,8 @@ constexpr auto table = std::to_array<Rule>({
     {"ranks-disagree", error, LooksAt::trace, "ranks print different scales for one step",
      "`tare inspect CHECKPOINT` compares the ranks' copies; `tare edit CHECKPOINT --align` makes them one",
      look_for_disagreeing_ranks},
+    {"sources-disagree", warning, LooksAt::trace, "two sources of one run tell different scales of one step",
+     "Look whether they are of one run, and of one start of it: `tare trace` each by itself"},
     {"loss-spike", warning, LooksAt::trace, "the loss rose and has not come down yet",
      "Watch it; {healthy} is where to go back to", nullptr, lost_losses},
     {"norm-spike", warning, LooksAt::trace, "the gradient norm jumped, and the loss or the scale with it",

@@ -1,6 +1,7 @@
 #include "lib/base/text.hpp"
 #include "lib/trace/checkpoints.hpp"
 #include "lib/trace/run_reader.hpp"
+#include "lib/trace/together.hpp"
 #include "lib/trace/trace.hpp"
 
 namespace tare {

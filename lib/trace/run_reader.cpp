@@ -13,31 +13,6 @@
 
 namespace tare {
 
-namespace {
-
-/// How much a trace tells: of several that tell of one run the richest is taken.
-std::size_t facts_in(const Trace& trace) {
-  std::size_t facts = 0;
-  for (const TraceStep& step : trace.steps) {
-    facts += std::size_t{step.scale.has_value()} + std::size_t{step.after.has_value()} +
-             std::size_t{step.overflow.has_value()} + 1;
-  }
-  return facts;
-}
-
-std::string names_of(const Trace& trace) {
-  std::string names;
-  for (const TraceSource& source : trace.sources) {
-    if (!names.empty()) names += ", ";
-    names += escaped(source.path) + (source.tag.empty() ? "" : " (" + escaped(source.tag) + ")");
-    constexpr std::size_t enough = 200;
-    if (names.size() > enough) return names + " ...";
-  }
-  return names;
-}
-
-}  // namespace
-
 std::string_view name_of(RunFileKind kind) {
   switch (kind) {
     case RunFileKind::event_file:
@@ -107,41 +82,6 @@ WholePart whole_part(RunFileKind kind, const Source& file, std::uint64_t begin) 
   if (kind == RunFileKind::event_file) return whole_event_records(file, begin);
   if (kind == RunFileKind::wandb) return whole_wandb_records(file, begin);
   return whole_lines(file, begin);
-}
-
-Trace told_together(std::vector<Trace> traces, Trace saved) {
-  Trace best;
-  std::size_t most = 0;
-  std::vector<TraceWarning> others;
-  for (Trace& trace : traces) {
-    const std::size_t facts = facts_in(trace);
-    if (facts == 0) {
-      others.insert(others.end(), trace.warnings.begin(), trace.warnings.end());
-      continue;
-    }
-    Trace& less = facts > most ? best : trace;
-    if (!less.steps.empty()) {
-      others.push_back({"other-source", names_of(less) + ": tell of " + std::to_string(less.steps.size()) +
-                                            " steps, too, and less: they are left out"});
-    }
-    if (facts > most) {
-      best = std::move(trace);
-      most = facts;
-    }
-  }
-  if (best.steps.empty()) {
-    best = std::move(saved);
-  } else {
-    best.checkpoints = std::move(saved.checkpoints);
-  }
-  best.warnings.insert(best.warnings.end(), others.begin(), others.end());
-  if (best.steps.empty()) {
-    best.warnings.push_back(
-        {"no-scale",
-         "nothing here tells of a loss scale: many trainers (Hugging Face Trainer without DeepSpeed, "
-         "accelerate, Lightning, mmengine, timm) print none unless asked; log scaler.get_scale()"});
-  }
-  return best;
 }
 
 }  // namespace tare

@@ -38,7 +38,4 @@ class RunReader {
 /// How much of the file there is to read, from `begin` on.
 WholePart whole_part(RunFileKind kind, const Source& file, std::uint64_t begin);
 
-/// Of traces of one run that of the source that tells most, with its checkpoints; a warning for each of the others.
-Trace told_together(std::vector<Trace> traces, Trace saved);
-
 }  // namespace tare

@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/trace/together.hpp"
 
 namespace tare {
 

@@ -59,7 +59,7 @@ INSIDE = {
     },
 }
 DOORS = ["kernels/scaler_core.hpp",
-         *(f"lib/dialect/{name}.cpp" for name in ("dialects", "extra_state", "policy", "release_keys", "stored_items",
+         *(f"lib/dialect/{name}.cpp" for name in ("dialects", "empty_fp8", "extra_state", "policy", "release_keys", "stored_items",
                                                   "stored_weight", "trainer")),
          "lib/container/open.cpp", "lib/container/new_container.cpp"]
 

@@ -272,6 +272,15 @@ TEST_CASE("a run that resumes with another scale than it left was not restored")
   CHECK_FALSE(has(fine.clean(1024, 500).resume(400).clean(1024, 10).codes(), "reset-on-resume"));
 }
 
+TEST_CASE("what ranks or sources contradict each other in is found, and what they agree in is not") {
+  for (const char* code : {"ranks-disagree", "sources-disagree", "other-source"}) {
+    MadeRun run = healthy();
+    Trace trace = run.trace();
+    trace.warnings.push_back({code, "of step 10 one tells 64.0, and the other 32.0"});
+    CHECK(std::ranges::count(examine(trace, {}), code, &HealthFinding::code) == (code[0] == 'o' ? 0 : 1));
+  }
+}
+
 TEST_CASE("a run of which no scale is told is no healthy one") {
   MadeRun run;
   CHECK(run.codes() == Codes{"no-scale-trace"});

@@ -7,6 +7,7 @@
 #include <random>
 #include <sstream>
 
+#include "lib/trace/together.hpp"
 #include "lib/watch/followed_files.hpp"
 #include "tests/catch.hpp"
 

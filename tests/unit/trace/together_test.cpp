@@ -1,0 +1,73 @@
+// Several sources of one run: one trace, nothing counted twice, and what contradicts told.
+#include <fmt/format.h>
+
+#include "tests/catch.hpp"
+#include "tests/unit/trace/memory_files.hpp"
+
+using namespace tare;
+
+namespace {
+
+std::string warning(const Trace& trace, std::string_view code) {
+  for (const TraceWarning& warning : trace.warnings) {
+    if (warning.code == code) return warning.text;
+  }
+  return {};
+}
+
+/// Megatron's line of every tenth step: 64 halves at step 20.
+std::string log_of(int from, int to, double first = 64) {
+  std::string text;
+  for (int step = from; step <= to; step += 10) {
+    text += fmt::format(
+        " iteration {:8d}/    1000 | consumed samples: 640 | lm loss: 3.0E+00 | loss scale: {:.1f} | number of skipped "
+        "iterations: {:3d} | number of nan iterations:   0 |\n",
+        step, step < 20 ? first : first / 2, step == 20 ? 1 : 0);
+  }
+  return text;
+}
+
+/// A row a step; `shift`: what a trainer that counts from 0 takes off.
+std::string table_of(int from, int to, int shift = 0) {
+  std::string text = "step,loss_scale\n";
+  for (int step = from; step <= to; ++step) text += fmt::format("{},{}\n", step - shift, step < 20 ? 64 : 32);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a table and a log of one run are one trace, and each step is told once") {
+  const Trace trace = trace_of({{"log.txt", log_of(10, 60)}, {"metrics.csv", table_of(1, 60)}});
+  CHECK(warning(trace, "sources-disagree").empty());
+  CHECK_THAT(warning(trace, "other-source"), Catch::Contains("6 steps, too; 6 agree"));
+  const auto steps = steps_of(trace);
+  REQUIRE(steps.size() == 60);
+  CHECK(steps[0].overflow == false);  // the log counts none in its interval
+  CHECK_FALSE(steps[15].overflow);    // it counts one of ten
+  CHECK(steps[59].overflow == false);
+  CHECK(steps[59].loss == 3.0F);
+}
+
+TEST_CASE("what one source alone tells, in front or behind, is taken over") {
+  const Trace trace = trace_of({{"log.txt", log_of(10, 100)}, {"metrics.csv", table_of(31, 60)}});
+  const auto steps = steps_of(trace);
+  REQUIRE(steps.size() == 3 + 30 + 4);
+  CHECK(steps.front().step == 10);
+  CHECK(steps.back().step == 100);
+  CHECK(trace.segments.front().first == 10);
+  CHECK(trace.segments.back().kept == 100);
+  CHECK_THAT(warning(trace, "other-source"), Catch::Contains("7 were told of here alone"));
+}
+
+TEST_CASE("a source that counts from 0 agrees with one that counts from 1") {
+  const Trace trace = trace_of({{"log.txt", log_of(10, 60)}, {"metrics.csv", table_of(1, 60, 1)}});
+  CHECK(warning(trace, "sources-disagree").empty());
+  CHECK(steps_of(trace).size() == 60);
+}
+
+TEST_CASE("a source that contradicts is told with the first place, and nothing is taken from it") {
+  const Trace trace = trace_of({{"log.txt", log_of(10, 100, 512)}, {"metrics.csv", table_of(1, 60)}});
+  CHECK_THAT(warning(trace, "sources-disagree"), Catch::Contains("of step 10") && Catch::Contains("512.0"));
+  CHECK_THAT(warning(trace, "other-source"), Catch::Contains("as of another run"));
+  CHECK(steps_of(trace).size() == 60);
+}
