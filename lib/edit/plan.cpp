@@ -6,9 +6,12 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/extra_state.hpp"
 #include "lib/edit/assign.hpp"
@@ -213,9 +216,10 @@ class Planner {
   bool rename(StateWork& state, const std::string& path) {
     const std::string old = std::exchange(state.after.path, path);
     if (!state.is_renamed()) return false;
-    const bool is_taken = std::any_of(checkpoint_.scalers.begin(), checkpoint_.scalers.end(),
-                                      [&](const Scaler& other) { return other.state().path == state.after.path; });
-    if (is_taken) {
+    if (paths_.empty()) {
+      for (const Scaler& scaler : checkpoint_.scalers) paths_.insert(scaler.state().path);
+    }
+    if (paths_.contains(state.after.path)) {
       throw Error(Status::refused, fmt::format("'{}' would become '{}', which is there already", old, state.after.path),
                   "only one of them can be loaded: take the other out first");
     }
@@ -325,7 +329,8 @@ class Planner {
   const Checkpoint& checkpoint_;
   const EditRequest& request_;
   std::vector<StateWork> states_;
-  std::map<std::size_t, FileWork> work_;  ///< by file
+  std::map<std::size_t, FileWork> work_;                   ///< by file
+  std::unordered_set<std::string_view, KeyedHash> paths_;  ///< of all scalers, once one is renamed
   EditPlan plan_;
 };
 
