@@ -12,9 +12,10 @@ Trace read_group(const RunFiles& group, const TraceOptions& options) {
   if (group.kind == RunFileKind::database) {
     Trace none;
     none.warnings.push_back(
-        {"database", escaped(group.files.front().path) +
-                         ": an SQLite database, as MLflow 3 keeps metrics in, is not read: export it, or "
-                         "use `mlflow` to write the metric's history as CSV"});
+        {"database",
+         escaped(group.files.front().path) +
+             ": an SQLite database, as MLflow 3 keeps metrics in, is not read. A table of it is: sqlite3 -csv -header "
+             "mlflow.db \"select step, value as loss_scale from metrics where key = 'KEY' order by step\""});
     return none;
   }
   RunReader reader(group.kind, options.tag);

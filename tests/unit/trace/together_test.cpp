@@ -71,3 +71,9 @@ TEST_CASE("a source that contradicts is told with the first place, and nothing i
   CHECK_THAT(warning(trace, "other-source"), Catch::Contains("as of another run"));
   CHECK(steps_of(trace).size() == 60);
 }
+
+TEST_CASE("MLflow's database is said not to be read, with the query that makes a table of it, and the rest is read") {
+  const Trace trace = trace_of({{"metrics.csv", table_of(1, 60)}, {"mlflow.db", "SQLite format 3 and more"}});
+  CHECK(steps_of(trace).size() == 60);
+  CHECK_THAT(warning(trace, "database"), Catch::Contains("run/mlflow.db") && Catch::Contains("sqlite3 -csv -header"));
+}
