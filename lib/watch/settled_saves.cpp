@@ -55,7 +55,12 @@ std::optional<Save> SettledSaves::read(const std::string& path) {
   Signature now;
   sign(path, files_, 0, now);
   Known& known = known_[path];
-  if (known.signature != now.hash) known = {now.hash, Clock::now()};
+  if (known.signature != now.hash) {
+    known.signature = now.hash;
+    known.since = Clock::now();
+    known.is_read = false;
+    known.save.reset();
+  }
   if (known.is_read) return known.save;
   // What was left alone long before anybody looked need not be waited for; clocks of file servers may be off.
   constexpr int times = 4;
