@@ -10,101 +10,22 @@ namespace tare::rule {
 
 /// Stored by no file: the policies' names are (policy.hpp).
 enum class PolicyId : int32_t {
-  kTorch,
-  kApex,
-  kApexContrib,
-  kApexFp16Utils,
-  kApexHysteresis,
-  kNemo,
-  kMegatron,
-  kMegatronConstant,
-  kMegatronNone,
-  kDeepspeedZero,
-  kDeepspeedFused,
-  kDeepspeedUnfused,
-  kDeepspeedStatic,
-  kFairseq,
-  kColossalai,
-  kBmtrain,
-  kTorchNpu,
-  kMindspore,
-  kMindsporeFixed,
-  kMindsporeAmp,
-  kMindsporeManager,
-  kMindformersAdaptive,
-  kMindformersAdaptivePaper,
-  kPaddle,
-  kPaddleStatic,
-  kOneflow,
-  kKeras,
-  kTfKeras,
-  kFlax,
-  kJmp,
-  kConstant,
-  kLayerwise,
+#define TARE_POLICY(id, params, state) id,
+#include "kernels/rule/policies.inc"
 };
 
 /// The parameters of one policy; which member is alive the PolicyId tells.
 union RuleParams {
   TARE_HD RuleParams() : torch{} {}
-  TorchParams torch;
-  ApexParams apex;
-  ApexContribParams apex_contrib;
-  ApexFp16UtilsParams apex_fp16_utils;
-  ApexHysteresisParams apex_hysteresis;
-  MegatronParams megatron;
-  DeepspeedZeroParams deepspeed_zero;
-  DeepspeedWrapperParams deepspeed_wrapper;
-  DeepspeedStaticParams deepspeed_static;
-  FairseqParams fairseq;
-  ColossalaiParams colossalai;
-  BmtrainParams bmtrain;
-  TorchNpuParams torch_npu;
-  MindsporeParams mindspore;
-  MindsporeAmpParams mindspore_amp;
-  MindsporeManagerParams mindspore_manager;
-  MindformersAdaptiveParams mindformers_adaptive;
-  MindformersAdaptivePaperParams mindformers_adaptive_paper;
-  PaddleParams paddle;
-  PaddleStaticParams paddle_static;
-  OneflowParams oneflow;
-  KerasParams keras;
-  TfKerasParams tf_keras;
-  FlaxParams flax;
-  JmpParams jmp;
-  ConstantParams constant;
-  LayerwiseParams layerwise;
+#define TARE_PARAMS(type, name) type name;
+#include "kernels/rule/policies.inc"
 };
 
 /// The state of one policy. Small and trivially copyable: it may live in device memory and be copied as bytes.
 union RuleState {
   TARE_HD RuleState() : torch{} {}
-  TorchState torch;
-  ApexState apex;
-  ApexContribState apex_contrib;
-  ApexFp16UtilsState apex_fp16_utils;
-  ApexHysteresisState apex_hysteresis;
-  MegatronState megatron;
-  DeepspeedZeroState deepspeed_zero;
-  DeepspeedWrapperState deepspeed_wrapper;
-  DeepspeedStaticState deepspeed_static;
-  FairseqState fairseq;
-  ColossalaiState colossalai;
-  BmtrainState bmtrain;
-  TorchNpuState torch_npu;
-  MindsporeState mindspore;
-  MindsporeAmpState mindspore_amp;
-  MindsporeManagerState mindspore_manager;
-  MindformersAdaptiveState mindformers_adaptive;
-  PaddleState paddle;
-  PaddleStaticState paddle_static;
-  OneflowState oneflow;
-  KerasState keras;
-  TfKerasState tf_keras;
-  FlaxState flax;
-  JmpState jmp;
-  ConstantState constant;
-  LayerwiseState layerwise;
+#define TARE_STATE(type, name) type name;
+#include "kernels/rule/policies.inc"
 };
 
 /// Bounds for users who want to stop a collapse or a run to infinity. Off at the infinities: bits are the framework's.
@@ -141,65 +62,10 @@ struct Slot {};
 template <class Visitor>
 TARE_HD inline auto visit(PolicyId id, const Visitor& visitor) {
   switch (id) {
-    case PolicyId::kTorch:
-      break;
-    case PolicyId::kApex:
-      return visitor(Slot<&RuleParams::apex, &RuleState::apex>{});
-    case PolicyId::kApexContrib:
-      return visitor(Slot<&RuleParams::apex_contrib, &RuleState::apex_contrib>{});
-    case PolicyId::kApexFp16Utils:
-      return visitor(Slot<&RuleParams::apex_fp16_utils, &RuleState::apex_fp16_utils>{});
-    case PolicyId::kApexHysteresis:
-    case PolicyId::kNemo:
-      return visitor(Slot<&RuleParams::apex_hysteresis, &RuleState::apex_hysteresis>{});
-    case PolicyId::kMegatron:
-      return visitor(Slot<&RuleParams::megatron, &RuleState::megatron>{});
-    case PolicyId::kDeepspeedZero:
-      return visitor(Slot<&RuleParams::deepspeed_zero, &RuleState::deepspeed_zero>{});
-    case PolicyId::kDeepspeedFused:
-    case PolicyId::kDeepspeedUnfused:
-      return visitor(Slot<&RuleParams::deepspeed_wrapper, &RuleState::deepspeed_wrapper>{});
-    case PolicyId::kDeepspeedStatic:
-      return visitor(Slot<&RuleParams::deepspeed_static, &RuleState::deepspeed_static>{});
-    case PolicyId::kFairseq:
-      return visitor(Slot<&RuleParams::fairseq, &RuleState::fairseq>{});
-    case PolicyId::kColossalai:
-      return visitor(Slot<&RuleParams::colossalai, &RuleState::colossalai>{});
-    case PolicyId::kBmtrain:
-      return visitor(Slot<&RuleParams::bmtrain, &RuleState::bmtrain>{});
-    case PolicyId::kTorchNpu:
-      return visitor(Slot<&RuleParams::torch_npu, &RuleState::torch_npu>{});
-    case PolicyId::kMindspore:
-      return visitor(Slot<&RuleParams::mindspore, &RuleState::mindspore>{});
-    case PolicyId::kMindsporeAmp:
-      return visitor(Slot<&RuleParams::mindspore_amp, &RuleState::mindspore_amp>{});
-    case PolicyId::kMindsporeManager:
-      return visitor(Slot<&RuleParams::mindspore_manager, &RuleState::mindspore_manager>{});
-    case PolicyId::kMindformersAdaptive:
-      return visitor(Slot<&RuleParams::mindformers_adaptive, &RuleState::mindformers_adaptive>{});
-    case PolicyId::kMindformersAdaptivePaper:
-      return visitor(Slot<&RuleParams::mindformers_adaptive_paper, &RuleState::mindformers_adaptive>{});
-    case PolicyId::kPaddle:
-      return visitor(Slot<&RuleParams::paddle, &RuleState::paddle>{});
-    case PolicyId::kPaddleStatic:
-      return visitor(Slot<&RuleParams::paddle_static, &RuleState::paddle_static>{});
-    case PolicyId::kOneflow:
-      return visitor(Slot<&RuleParams::oneflow, &RuleState::oneflow>{});
-    case PolicyId::kKeras:
-      return visitor(Slot<&RuleParams::keras, &RuleState::keras>{});
-    case PolicyId::kTfKeras:
-      return visitor(Slot<&RuleParams::tf_keras, &RuleState::tf_keras>{});
-    case PolicyId::kFlax:
-      return visitor(Slot<&RuleParams::flax, &RuleState::flax>{});
-    case PolicyId::kJmp:
-      return visitor(Slot<&RuleParams::jmp, &RuleState::jmp>{});
-    case PolicyId::kMegatronConstant:
-    case PolicyId::kMegatronNone:
-    case PolicyId::kMindsporeFixed:
-    case PolicyId::kConstant:
-      return visitor(Slot<&RuleParams::constant, &RuleState::constant>{});
-    case PolicyId::kLayerwise:
-      return visitor(Slot<&RuleParams::layerwise, &RuleState::layerwise>{});
+#define TARE_POLICY(id, params, state) \
+  case PolicyId::id:                   \
+    return visitor(Slot<&RuleParams::params, &RuleState::state>{});
+#include "kernels/rule/policies.inc"
   }
   return visitor(Slot<&RuleParams::torch, &RuleState::torch>{});
 }
