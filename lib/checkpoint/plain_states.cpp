@@ -10,8 +10,8 @@
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/fp8_state.hpp"
-#include "lib/dialect/own_fp8.hpp"
 #include "lib/dialect/policy.hpp"
+#include "lib/dialect/tare_fp8.hpp"
 
 namespace tare {
 namespace {
@@ -34,8 +34,8 @@ std::vector<NamedState> plain_states(const Checkpoint& checkpoint, const std::op
     const FoundScaler& state = scaler.state();
     if (state.dialect->kind != "fp8") {
       has_scaler = has_scaler || !at || state.path == *at;
-    } else if (is_own_fp8(state)) {
-      if (!at || state.path == *at) own.push_back({state.path, own_fp8_state(state)});
+    } else if (is_tare_fp8(state)) {
+      if (!at || state.path == *at) own.push_back({state.path, tare_fp8_state(state)});
     } else if (!at || is_layer(state, *at)) {
       layers[{state.dialect->name, history_length(state)}].push_back(&state);
     }

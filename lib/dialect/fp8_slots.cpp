@@ -7,7 +7,7 @@
 
 #include "lib/base/glob.hpp"
 #include "lib/dialect/msamp_types.hpp"
-#include "lib/dialect/own_fp8.hpp"
+#include "lib/dialect/tare_fp8.hpp"
 
 namespace tare {
 namespace {
@@ -208,7 +208,7 @@ std::vector<double> Fp8Slot::history_by_age() const {
 }
 
 std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler) {
-  if (is_own_fp8(scaler)) return own_fp8_slots(scaler);
+  if (is_tare_fp8(scaler)) return tare_fp8_slots(scaler);
   std::vector<Fp8Slot> slots;
   for (const Fp8Convention& convention : scaler.dialect->fp8.conventions) {
     const auto count = products(scaler, convention);

@@ -12,7 +12,7 @@
 #include "lib/base/glob.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
-#include "lib/dialect/own_fp8.hpp"
+#include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/new_value.hpp"
 
 namespace tare {
@@ -132,7 +132,7 @@ void set_history(Changes& changes, const Fp8Slot& slot, double amax) {
 /// Only state that belongs to a running step: nothing stored was quantised with it.
 NextScale next_scale_of(const FoundScaler& state) {
   if (const NextScale next = state.dialect->fp8.next_scale) return next;
-  if (is_own_fp8(state)) {
+  if (is_tare_fp8(state)) {
     throw Error(Status::refused,
                 fmt::format("'{}': policy \"{}\" has no rule that makes a scale of a history", state.path,
                             state.dialect->fp8.policy),
@@ -266,7 +266,7 @@ std::vector<NewField> resized_by_age(const FoundScaler& state, std::int64_t leng
 std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const StateValue& wanted,
                                      bool force) {
   const double value = number_of_tensor(wanted);
-  if (is_own_fp8(state) && !std::isfinite(value)) {
+  if (is_tare_fp8(state) && !std::isfinite(value)) {
     throw Error(Status::refused,
                 fmt::format("'{}' of '{}': a state of tare's is not loaded with that", given_text(wanted), key.name),
                 "give a finite number");

@@ -15,8 +15,8 @@
 #include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
-#include "lib/dialect/own_fp8.hpp"
 #include "lib/dialect/state_value.hpp"
+#include "lib/dialect/tare_fp8.hpp"
 #include "lib/state/fp8_policy.hpp"
 #include "lib/state/named_state.hpp"
 #include "lib/state/policy_value.hpp"
@@ -158,7 +158,7 @@ class Reader {
           "save it as .json for that";
       return match;
     }
-    Match found = own_fp8_match(tree_, map_, policy);
+    Match found = tare_fp8_match(tree_, map_, policy);
     found.path = std::move(match.path);
     return found;
   }

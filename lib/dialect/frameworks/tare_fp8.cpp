@@ -1,4 +1,4 @@
-#include "lib/dialect/own_fp8.hpp"
+#include "lib/dialect/tare_fp8.hpp"
 
 #include <fmt/format.h>
 
@@ -211,15 +211,15 @@ StateValue texts_of(const ValueList& list) {
 
 }  // namespace
 
-Match own_fp8_match(const Tree& tree, NodeId map, std::string_view policy) {
+Match tare_fp8_match(const Tree& tree, NodeId map, std::string_view policy) {
   return Reader(tree, map, *find_fp8_policy(policy)).read();
 }
 
-bool is_own_fp8(const FoundScaler& scaler) {
+bool is_tare_fp8(const FoundScaler& scaler) {
   return scaler.dialect->kind == "fp8" && scaler.dialect->name == name_of_own;
 }
 
-std::vector<Fp8Slot> own_fp8_slots(const FoundScaler& scaler) {
+std::vector<Fp8Slot> tare_fp8_slots(const FoundScaler& scaler) {
   const Fp8PolicySpec& spec = *find_fp8_policy(scaler.dialect->fp8.policy);
   const Field* scale = field_of(scaler, spec, {Fp8Array::scale, Fp8Array::mu});
   const Field* history = field_of(scaler, spec, {Fp8Array::history});
@@ -243,7 +243,7 @@ std::vector<Fp8Slot> own_fp8_slots(const FoundScaler& scaler) {
   return slots;
 }
 
-ScalerState own_fp8_state(const FoundScaler& scaler) {
+ScalerState tare_fp8_state(const FoundScaler& scaler) {
   ScalerState state;
   state.policy = scaler.dialect->fp8.policy;
   for (const Field& field : scaler.fields) {

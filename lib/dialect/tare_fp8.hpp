@@ -12,15 +12,15 @@
 namespace tare {
 
 /// What the state's map `map` comes to. REQUIRES: `policy` is one of FP8.
-Match own_fp8_match(const Tree& tree, NodeId map, std::string_view policy);
+Match tare_fp8_match(const Tree& tree, NodeId map, std::string_view policy);
 
 /// Whether a scaler was found there.
-bool is_own_fp8(const FoundScaler& scaler);
+bool is_tare_fp8(const FoundScaler& scaler);
 
-/// Its slots, of which the state itself names the tensors. REQUIRES: is_own_fp8(scaler).
-std::vector<Fp8Slot> own_fp8_slots(const FoundScaler& scaler);
+/// Its slots, of which the state itself names the tensors. REQUIRES: is_tare_fp8(scaler).
+std::vector<Fp8Slot> tare_fp8_slots(const FoundScaler& scaler);
 
-/// The state that the file holds. REQUIRES: is_own_fp8(scaler).
-ScalerState own_fp8_state(const FoundScaler& scaler);
+/// The state that the file holds. REQUIRES: is_tare_fp8(scaler).
+ScalerState tare_fp8_state(const FoundScaler& scaler);
 
 }  // namespace tare
