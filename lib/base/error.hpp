@@ -1,4 +1,4 @@
-// The one exception type. The command's main and the C ABI's guard catch it; nothing else does.
+// The one exception type. Who catches it says there why: a reader that goes on without that file, main, a guard.
 #pragma once
 
 #include <cstdint>
