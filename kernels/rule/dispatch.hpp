@@ -62,12 +62,12 @@ struct Slot {};
 template <class Visitor>
 TARE_HD inline auto visit(PolicyId id, const Visitor& visitor) {
   switch (id) {
+    default:  // there are no others
 #define TARE_POLICY(id, params, state) \
   case PolicyId::id:                   \
     return visitor(Slot<&RuleParams::params, &RuleState::state>{});
 #include "kernels/rule/policies.inc"
   }
-  return visitor(Slot<&RuleParams::torch, &RuleState::torch>{});
 }
 
 namespace detail {
