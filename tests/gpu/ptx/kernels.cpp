@@ -1,5 +1,6 @@
 // The kernels as PTX that nvcc made, instead of the host's compilation of their code: the modules
 // TARE_PTX/NAME.ARCH.ptx of PTX_ARCH (90 if it is not set), or those in the folder PTX_FOLDER.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>

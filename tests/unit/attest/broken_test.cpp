@@ -1,4 +1,6 @@
 // Files that no loader reads to their end: what they call before that is told all the same.
+#include <algorithm>
+
 #include <zlib.h>
 
 #include "tests/unit/attest/told.hpp"

@@ -1,4 +1,5 @@
 // Every real checkpoint that torch.save wrote, held against what is known to be in it.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>

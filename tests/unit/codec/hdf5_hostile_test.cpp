@@ -1,6 +1,8 @@
 // HDF5 that is no state of tare's, or was damaged, or was made by someone who knows the checksum: refused with a
 // reason, or read and told to be nothing that tare vouches for.
 
+#include <algorithm>
+
 #include "lib/base/error.hpp"
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/hdf5_table.h"

@@ -1,5 +1,7 @@
 // Orbax's items: arrays in folders (zarr 2 and 3) and in a database (OCDBT), read and edited.
 
+#include <algorithm>
+
 #include "lib/container/orbax/ocdbt_item.hpp"
 #include "lib/container/orbax/ocdbt_manifest.hpp"
 #include "lib/container/orbax/zarr.hpp"

@@ -1,4 +1,6 @@
 // TensorFlow's checkpoints: what is read of them, and that an edit is the value and its checksums.
+#include <algorithm>
+
 #include "lib/container/tensorflow/tensor_bundle.hpp"
 
 #include "lib/base/bytes.hpp"

@@ -1,6 +1,7 @@
 // Distributed checkpoints as containers: every part read by range, changed in place where that can be, else appended.
 #include "lib/container/torch/dcp.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "lib/base/error.hpp"

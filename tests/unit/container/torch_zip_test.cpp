@@ -1,4 +1,6 @@
 
+#include <algorithm>
+
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/container/zip/layout.hpp"

@@ -1,4 +1,5 @@
 // Quantising, simulated, against the formats of kernels/dtype.hpp element by element.
+#include <algorithm>
 #include <numeric>
 
 #include "kernels/cuda/quantise.hpp"

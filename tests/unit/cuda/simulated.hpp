@@ -1,6 +1,7 @@
 // A GPU made of loops: the kernels' own code, one block after another in random order, over host memory.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <vector>

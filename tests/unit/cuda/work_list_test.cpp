@@ -1,4 +1,5 @@
 // How a list becomes work: every element once, even pieces side by side, long ones first.
+#include <algorithm>
 #include <map>
 #include <random>
 

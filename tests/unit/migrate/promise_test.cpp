@@ -1,6 +1,7 @@
 // What a migration promises holds: what the report says of a step holds for every pattern of overflows before it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <random>

@@ -1,5 +1,6 @@
 #include "lib/report/report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
