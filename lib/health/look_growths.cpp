@@ -45,7 +45,7 @@ void look_for_manual_growth(const Examination& run, std::vector<Symptom>& found)
   found.push_back(
       {"manual-growth",
        fmt::format("{} growth{} came long before the window of {} was full, the first after {} clean steps: "
-                   "no rule does that; somebody set the scale",
+                   "a rule waits for the whole of it; the scale was set, or the window",
                    count, count == 1 ? "" : "s", usual, first->clean),
        first->at,
        {{"growths", static_cast<double>(count)}, {"clean", first->clean}, {"window", usual}}});
