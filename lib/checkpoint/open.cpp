@@ -258,9 +258,11 @@ class Opener {
     configurations_.push_back(std::move(configuration));
   }
 
-  /// The first file's word counts: ranks save with one release.
+  /// The first file of each kind counts: ranks save alike, and with one release.
   void keep(SeenTrainer seen) {
-    const auto is_same = [&](const SeenTrainer& other) { return other.trainer == seen.trainer; };
+    const auto is_same = [&](const SeenTrainer& other) {
+      return other.trainer == seen.trainer && other.rows == seen.rows;
+    };
     if (std::none_of(trainers_.begin(), trainers_.end(), is_same)) trainers_.push_back(std::move(seen));
   }
 

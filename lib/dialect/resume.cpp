@@ -24,6 +24,36 @@ bool keeps(const Trainer& trainer, const FoundScaler& scaler) {
          std::ranges::any_of(trainer.places, [&](const KeptAt& place) { return place.trainer == scaler.place; });
 }
 
+bool is_one_of(std::string_view text, std::string_view words) {
+  while (!words.empty()) {
+    const std::size_t bar = words.find('|');
+    if (words.substr(0, bar) == text) return true;
+    words = bar == words.npos ? std::string_view() : words.substr(bar + 1);
+  }
+  return false;
+}
+
+bool is_set(const Tree& tree, NodeId node) {
+  if (node == nowhere || tree.kind(node) == Kind::none) return false;
+  return tree.kind(node) != Kind::boolean || tree.value(node, 0).as_double() != 0;
+}
+
+bool meets(const Tree& tree, const Condition& condition) {
+  const NodeId node = at_keys(tree, condition.keys);
+  if (condition.is == Condition::Is::absent) return node == nowhere;
+  if (condition.is == Condition::Is::there ? node == nowhere : !is_set(tree, node)) return false;
+  return condition.says.empty() || (tree.kind(node) == Kind::string && is_one_of(tree.text(node), condition.says));
+}
+
+bool has_conditions(const Resume& row) {
+  return !row.needs.empty() || row.is_about != nullptr;
+}
+
+bool meets_all(const Tree& tree, const Resume& row, std::span<const FoundScaler> scalers) {
+  return std::ranges::all_of(row.needs, [&](const Condition& one) { return meets(tree, one); }) &&
+         (row.is_about == nullptr || row.is_about(tree, scalers));
+}
+
 bool is_marked(const Tree& tree, const Trainer& trainer, std::string_view file) {
   if (trainer.marks.empty() && trainer.marked_file.empty()) return false;
   if (!trainer.marked_file.empty() && !glob_matches(trainer.marked_file, file)) return false;
@@ -63,22 +93,27 @@ std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, 
   for (const Trainer* trainer : trainers()) {
     if (trainer->resumes.empty()) continue;
     const bool holds = std::ranges::any_of(scalers, [&](const FoundScaler& one) { return keeps(*trainer, one); });
-    if (holds || is_marked(tree, *trainer, file.name)) seen.push_back({trainer, version_of(tree, *trainer), holds});
+    const bool is_trainers = holds || is_marked(tree, *trainer, file.name);
+    std::vector<const Resume*> rows;
+    for (const Resume& row : trainer->resumes) {
+      if (has_conditions(row) ? meets_all(tree, row, scalers) : is_trainers) rows.push_back(&row);
+    }
+    if (!rows.empty()) seen.push_back({trainer, version_of(tree, *trainer), std::move(rows)});
   }
   return seen;
 }
 
 std::vector<Finding> told_of_resumes(std::span<const SeenTrainer> seen, bool has_scaler) {
   std::vector<Finding> findings;
-  std::vector<const Trainer*> done;
+  std::vector<const Resume*> done;
   for (const SeenTrainer& one : seen) {
-    if (std::ranges::find(done, one.trainer) != done.end()) continue;
-    done.push_back(one.trainer);
-    for (const Resume& row : one.trainer->resumes) {
-      const auto is_in = release_is_in(one.version, row.since, row.until);
-      const bool is_known = is_in && (!row.since.empty() || !row.until.empty());
-      if (!applies(row, has_scaler) || !is_in.value_or(true)) continue;
-      findings.push_back({Severity::note, "resume", told(one, row, is_known), "", ""});
+    for (const Resume* row : one.rows) {
+      if (std::ranges::find(done, row) != done.end()) continue;
+      done.push_back(row);
+      const auto is_in = release_is_in(one.version, row->since, row->until);
+      const bool is_known = is_in && (!row->since.empty() || !row->until.empty());
+      if (!applies(*row, has_scaler) || !is_in.value_or(true)) continue;
+      findings.push_back({Severity::note, "resume", told(one, *row, is_known), "", ""});
     }
   }
   return findings;

@@ -14,11 +14,11 @@ namespace tare {
 /// A trainer that a file tells of.
 struct SeenTrainer {
   const Trainer* trainer = nullptr;
-  std::string version = {};   ///< of what saved the file; empty where it does not say
-  bool holds_scaler = false;  ///< one that is kept as that trainer keeps it
+  std::string version = {};              ///< of what saved the file; empty where it does not say
+  std::vector<const Resume*> rows = {};  ///< those whose conditions the file meets
 };
 
-/// By the scalers' places and dialects, else by the keys of checkpoints that hold none.
+/// By the scalers' places and dialects, by the keys of checkpoints that hold none, else by a row's own conditions.
 std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, std::span<const FoundScaler> scalers);
 
 /// Notes `resume`: for each trainer the rows of its table that apply. `seen` is that of all files of a checkpoint;

@@ -1,6 +1,8 @@
 #include "lib/dialect/trainer.hpp"
 
 #include <array>
+#include <charconv>
+#include <string>
 
 #include "lib/base/glob.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
@@ -13,6 +15,26 @@ constexpr auto table = std::to_array<const Trainer*>({
 #include "lib/dialect/frameworks/trainers.inc"
 #undef TARE_TRAINER
 });
+
+NodeId at_number(const Tree& tree, NodeId node, std::size_t number) {
+  const auto items = tree.items(node);
+  if (tree.kind(node) == Kind::list || tree.kind(node) == Kind::tuple) {
+    return number < items.size() ? items[number] : nowhere;
+  }
+  if (tree.kind(node) != Kind::map) return nowhere;
+  for (std::size_t i = 0; i < items.size(); i += 2) {
+    if (tree.kind(items[i]) == Kind::integer && tree.key_text(items[i]) == std::to_string(number)) return items[i + 1];
+  }
+  return nowhere;
+}
+
+NodeId below(const Tree& tree, NodeId node, std::string_view key) {
+  std::size_t number = 0;
+  const auto [end, problem] = std::from_chars(key.data(), key.data() + key.size(), number);
+  const bool is_number = problem == std::errc() && end == key.data() + key.size();
+  const NodeId found = tree.find(tree.fields(node), key);
+  return found == nowhere && is_number ? at_number(tree, node, number) : found;
+}
 
 }  // namespace
 
@@ -34,7 +56,7 @@ NodeId at_keys(const Tree& tree, std::string_view keys) {
   NodeId node = tree.root;
   while (!keys.empty() && node != nowhere) {
     const std::size_t dot = keys.find('.');
-    node = tree.find(tree.fields(node), keys.substr(0, dot));
+    node = below(tree, node, keys.substr(0, dot));
     keys = dot == keys.npos ? std::string_view() : keys.substr(dot + 1);
   }
   return node;

@@ -12,6 +12,8 @@
 
 namespace tare {
 
+struct FoundScaler;
+
 /// How a rank is written into a file's name: the word, then a separator, then a number or more.
 struct RankWord {
   std::string_view word;
@@ -35,14 +37,33 @@ struct RunFolder {
   std::string_view inside = {};  ///< a path that each save has in it; empty: no matter
 };
 
+/// What stands, or does not, at a place of a file.
+struct Condition {
+  enum class Is : std::uint8_t {
+    set,     ///< there is something, and it is neither None nor False
+    there,   ///< there is something
+    absent,  ///< there is nothing
+  };
+
+  std::string_view keys;       ///< from the root, with dots between them; a number is an item of a list, too
+  std::string_view says = {};  ///< it is one of these texts, with '|' between them; empty: no matter
+  Is is = Is::set;
+};
+
 /// What releases do with the state when they resume.
 struct Resume {
   enum class Stored : std::uint8_t { no, yes, either };  ///< whether the checkpoint holds it
+  /// Whether a file is one that the row is about, where no keys tell.
+  using IsAbout = bool (*)(const Tree& tree, std::span<const FoundScaler> scalers);
 
   std::string_view since = {},
                    until = {};  ///< the first and the last release that do; empty: from the first, to the newest
   std::string_view when = {};   ///< the releases in words, where no number tells: "before November 2021"
   Stored stored = Stored::either;
+  /// All of them hold of the file. A row with conditions of its own is told of every file that meets them, one without
+  /// of the trainer's files.
+  std::span<const Condition> needs = {};
+  IsAbout is_about = nullptr;    ///< a condition, too
   std::string_view what = {};    ///< "keeps no scaler: a resumed run starts anew at 65536"
   std::string_view helps = {};   ///< what a user can do; empty: nothing
   std::string_view source = {};  ///< the thread or the line of source
@@ -69,7 +90,8 @@ std::span<const Trainer* const> trainers();
 /// Whether `name` is written as `pattern` says: with one '#' for a number, or with stars for anything.
 bool is_named(std::string_view pattern, std::string_view name);
 
-/// The node under keys with dots between them, seen through objects; nowhere where there is none.
+/// The node under keys with dots between them, seen through objects; a number is an item of a list, or an integer among
+/// the keys of a map. Nowhere where there is none.
 NodeId at_keys(const Tree& tree, std::string_view keys);
 
 }  // namespace tare

@@ -29,6 +29,7 @@ constinit const Trainer composer_trainer = {
     .name = "composer",
     .places = places,
     .runs = runs,
+    .version_at = "state.metadata.composer_env_info.composer_version",
     .resumes = resumes,
 };
 

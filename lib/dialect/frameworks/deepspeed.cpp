@@ -153,6 +153,20 @@ constexpr auto classes = std::to_array<ClassName>({
     {"deepspeed.utils.tensor_fragment", "tensor_fragment"},
 });
 
+constexpr auto autocast = std::to_array<Condition>({
+    {.keys = "ds_config.torch_autocast.enabled"},
+    {.keys = "ds_config.torch_autocast.dtype", .says = "float16|fp16|half|torch.float16"},
+});
+constexpr auto resumes = std::to_array<Resume>({
+    {.since = "0.17.2",
+     .needs = autocast,
+     .what =
+         "trains under torch_autocast with a GradScaler of torch's that it does not save, and the loss scaler that it "
+         "does save is not the one in use: a resumed run starts anew at 65536",
+     .source = "deepspeed/runtime/zero/stage_1_and_2.py, torch_autocast_gradscaler; runtime/engine.py, "
+               "torch_autocast_z0_gradscaler (0.19.6)"},
+});
+
 }  // namespace
 
 constinit const Dialect deepspeed_part = {
@@ -185,6 +199,13 @@ constinit const Dialect deepspeed_object = {
     .places = object_places,
     .templates = templates,
     .classes = classes,
+};
+
+constinit const Trainer deepspeed_trainer = {
+    .name = "DeepSpeed",
+    .dialect = "deepspeed",
+    .version_at = "ds_version",
+    .resumes = resumes,
 };
 
 }  // namespace tare

@@ -43,6 +43,12 @@ constexpr auto table = std::to_array<ReleaseKey>({
     lightning(apex, "1.6", "1.9", "ApexMixedPrecisionPlugin"),
 });
 
+constexpr auto with_apex = std::to_array<Condition>({{.keys = "ApexMixedPrecisionPlugin"}});
+constexpr auto with_old_apex = std::to_array<Condition>({{.keys = "amp_scaling_state"}});
+constexpr std::string_view fails_with_apex =
+    "with apex cannot resume: it loads the state before amp.initialize() has made a scaler, which fails";
+constexpr std::string_view instead_of_apex = "torch's AMP (amp_backend='native') resumes, with a scaler of its own";
+
 constexpr auto marks = std::to_array<std::string_view>({"pytorch-lightning_version", "state_dict"});
 constexpr auto resumes = std::to_array<Resume>({
     {.since = "1.6",
@@ -51,6 +57,23 @@ constexpr auto resumes = std::to_array<Resume>({
      .helps = "tare migrate --rename lightning:VERSION",
      .source = "pytorch_lightning/trainer/connectors/checkpoint_connector.py, restore_precision_plugin_state",
      .was_run = true},
+    {.until = "1.5",
+     .needs = with_old_apex,
+     .what = fails_with_apex,
+     .helps = instead_of_apex,
+     .source = "Lightning-AI/pytorch-lightning#11488"},
+    {.since = "1.6",
+     .until = "1.7",
+     .needs = with_apex,
+     .what = fails_with_apex,
+     .helps = instead_of_apex,
+     .source = "Lightning-AI/pytorch-lightning#11488"},
+    {.since = "1.8",
+     .until = "1.9",
+     .needs = with_apex,
+     .what = "with apex cannot resume: the first step says \"Resuming training with APEX is currently not supported\"",
+     .helps = instead_of_apex,
+     .source = "Lightning-AI/pytorch-lightning#14341"},
 });
 
 }  // namespace

@@ -263,6 +263,23 @@ constexpr auto classes = std::to_array<ClassName>({
     {"megatron.core.transformer.pipeline_parallel_layer_layout", "PipelineParallelLayerLayout"},
 });
 
+/// apex's and TransformerEngine's Adam count in the group; the count is there from the first step on that is not
+/// skipped.
+constexpr auto before_first_step = std::to_array<Condition>({
+    {.keys = "args.use_distributed_optimizer"},
+    {.keys = "optimizer.grad_scaler"},
+    {.keys = "optimizer.optimizer.param_groups.0"},
+    {.keys = "optimizer.optimizer.param_groups.0.step", .is = Condition::Is::absent},
+});
+constexpr auto resumes = std::to_array<Resume>({
+    {.needs = before_first_step,
+     .what =
+         "saved this before any step was taken (the scaler still searches: all were skipped), where its distributed "
+         "optimizer has no state to save, and what saves it may fail",
+     .helps = "a lower --initial-loss-scale, or a first save after the first step that is taken",
+     .source = "NVIDIA/Megatron-LM#602"},
+});
+
 }  // namespace
 
 constinit const Dialect megatron_state = {
@@ -296,6 +313,11 @@ constinit const Dialect megatron_object = {
     .flags = flags,
     .configuration = &configuration,
     .places = object_places,
+};
+
+constinit const Trainer megatron_trainer = {
+    .name = "Megatron",
+    .resumes = resumes,
 };
 
 }  // namespace tare

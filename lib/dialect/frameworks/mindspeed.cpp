@@ -32,6 +32,19 @@ constexpr auto classes = std::to_array<ClassName>({
     {"mindspeed.core.optimizer.low_precision.quant_adamw", "ScaleMeta"},
 });
 
+/// A run of Megatron's with MindSpeed's arguments.
+constexpr auto with_fp8 = std::to_array<Condition>({
+    {.keys = "args.fp8"},
+    {.keys = "args.use_ascend_mc2", .is = Condition::Is::there},
+});
+constexpr auto resumes = std::to_array<Resume>({
+    {.needs = with_fp8,
+     .what =
+         "keeps no FP8 state of its TransformerEngine layers, whose extra state is None: a resumed run with delayed "
+         "scaling begins with new scales and histories",
+     .source = "mindspeed/te/pytorch/module/linear.py, get_extra_state (028de58)"},
+});
+
 }  // namespace
 
 constinit const Dialect mindspeed_meta = {
@@ -44,6 +57,11 @@ constinit const Dialect mindspeed_meta = {
     .class_names = class_names,
     .classes = classes,
     .fp8 = {conventions},
+};
+
+constinit const Trainer mindspeed_trainer = {
+    .name = "MindSpeed",
+    .resumes = resumes,
 };
 
 }  // namespace tare

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "kernels/fp8/transformer_engine.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/tree/path.hpp"
 
@@ -190,6 +191,42 @@ constexpr auto classes = std::to_array<ClassName>({
     {"transformer_engine.common.recipe", "_FormatHelper"},
 });
 
+bool has_recipe(const FoundScaler& state) {
+  return std::ranges::any_of(state.fields, [](const Field& field) { return field.name.starts_with("recipe."); });
+}
+
+/// A module's own state by a release before those that put their recipe into it; te.ops keeps pairs of dicts.
+bool is_without_recipe(const FoundScaler& state) {
+  return state.dialect == &transformer_engine_state && state.find("scale_fwd") != nullptr && !has_recipe(state);
+}
+
+/// Saved before pull 123, which put the inverses into the state; releases with a recipe in it do without them again.
+bool has_no_inverse(const Tree&, std::span<const FoundScaler> scalers) {
+  return std::ranges::any_of(
+      scalers, [](const FoundScaler& one) { return is_without_recipe(one) && one.find("scale_inv_fwd") == nullptr; });
+}
+
+/// Saved before pull 323, which also put a note into the state that it is to be saved.
+bool has_no_note(const Tree&, std::span<const FoundScaler> scalers) {
+  return std::ranges::any_of(scalers, [](const FoundScaler& one) {
+    return is_without_recipe(one) && one.find("extra_fp8_variables.fp8_checkpoint") == nullptr;
+  });
+}
+
+constexpr auto resumes = std::to_array<Resume>({
+    {.when = "up to 0.7",
+     .is_about = has_no_inverse,
+     .what = "loads the scales without their inverses: until the next update FP8 is read back by those of a new module",
+     .helps = "0.8 and later compute them of what is stored",
+     .source = "NVIDIA/TransformerEngine#123"},
+    {.when = "up to 0.10",
+     .is_about = has_no_note,
+     .what = "saves None for modules whose last forward was not under fp8_autocast (an evaluation before the save): a "
+             "resume of such a file begins with scales of 1",
+     .helps = "0.11 and later keep what they have",
+     .source = "NVIDIA/TransformerEngine#323"},
+});
+
 }  // namespace
 
 bool is_extra_state(std::string_view key) {
@@ -213,6 +250,11 @@ constinit const Dialect transformer_engine_state = {
     .find_in = find_in,
     .classes = classes,
     .fp8 = {conventions, "transformer_engine", next_scale, HistoryResize::rows},
+};
+
+constinit const Trainer transformer_engine_trainer = {
+    .name = "TransformerEngine",
+    .resumes = resumes,
 };
 
 }  // namespace tare
