@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/base/bytes.hpp"
+#include "lib/chart/png.hpp"
 #include "lib/chart/svg.hpp"
 #include "lib/codec/new_file.hpp"
 #include "lib/report/health.hpp"
@@ -25,7 +26,7 @@ constexpr std::size_t usual_columns = 80;
 
 struct Options {
   std::vector<std::string> paths;
-  std::string tag, svg, html;
+  std::string tag, svg, html, png;
   std::size_t width = 0;
   bool json = false;
   bool ascii = false;
@@ -53,21 +54,22 @@ bool has_braille() {
   return false;
 }
 
-void write(const std::string& path, const std::string& text) {
-  write_whole_file(path, as_bytes(text));
+void write_pictures(const Options& options, const chart::Curve& curve) {
+  if (!options.svg.empty()) write_whole_file(options.svg, as_bytes(chart::svg_of(curve)));
+  if (!options.html.empty()) write_whole_file(options.html, as_bytes(chart::html_of(curve)));
+  if (!options.png.empty()) write_whole_file(options.png, chart::png_of(curve));
 }
 
 int timeline(const Terminal& terminal, const Options& options) {
   for (const std::string& path : options.paths) reach(path);
-  for (const std::string* path : {&options.svg, &options.html}) {
+  for (const std::string* path : {&options.svg, &options.html, &options.png}) {
     if (!path->empty()) require_replaceable(terminal, *path, options.force);
   }
   TraceOptions reading;
   reading.tag = options.tag;
   reading.files = &files_of(options.paths.front());
   const Timeline found = timeline_of(read_trace(options.paths, reading), options.paths);
-  if (!options.svg.empty()) write(options.svg, chart::svg_of(found.curve));
-  if (!options.html.empty()) write(options.html, chart::html_of(found.curve));
+  write_pictures(options, found.curve);
   const std::size_t columns = options.width > 0 ? options.width : terminal_columns();
   terminal.answer(options.json ? timeline_json(found)
                                : render_timeline(terminal, found, {columns, 12, options.ascii || !has_braille()}));
@@ -85,6 +87,7 @@ Verb timeline_verb() {
                           {"--json", &options->json, "Answer in JSON (schema tare.timeline/1)"},
                           {"--svg", &options->svg, "Write the curve to a file as SVG"},
                           {"--html", &options->html, "Write it as a page with zoom, which needs no network"},
+                          {"--png", &options->png, "Write it as PNG, of 1920 x 800 pixels, on white"},
                           {"--force", &options->force, "Replace these files"},
                           {"--width", &options->width, "Columns of the picture, instead of the terminal's"},
                           {"--ascii", &options->ascii, "Draw without braille"},

@@ -2,19 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "lib/base/text.hpp"
+#include "lib/chart/drawing.hpp"
 
 namespace tare::chart {
 namespace {
-
-constexpr double width = 960, height = 400;
-constexpr double left = 64, right = 16, top = 40, bottom = 56;
-constexpr double plot_width = width - left - right, plot_height = height - top - bottom;
-constexpr std::size_t most_points = 6000;
-constexpr std::size_t most_events = 3000;
 
 constexpr std::string_view style = R"(<style>
 .tare{--paper:#fff;--ink:#1f2328;--faint:#8c959f;--grid:#e4e7eb;--line:#0969da;--bad:#cf222e;--good:#1a7f37;
@@ -28,84 +20,65 @@ background:var(--paper);font:13px system-ui,sans-serif}
 .tare .mark{fill:var(--faint);stroke:var(--paper);stroke-width:1.5}.tare .good{fill:var(--good)}.tare .bad{fill:var(--bad)}
 </style>)";
 
-double x_of(double x, const Frame& frame) {
-  return (x - frame.left) / (frame.right - frame.left) * plot_width;
-}
-
-/// Lines at either end are drawn whole.
-constexpr double margin = 4;
-
-double y_of_octave(double at, const Frame& frame) {
-  return margin + (frame.top - at) / (frame.top - frame.bottom) * (plot_height - 2 * margin);
-}
-
-double y_of(double value, const Frame& frame) {
-  return y_of_octave(octave(value, frame), frame);
-}
-
-std::string path_of(const Curve& curve, const Frame& frame) {
+std::string path_of(const Drawing& drawing) {
   std::string path;
-  for (const Point& point : thinned(curve.points, most_points)) {
-    path += path.empty() ? fmt::format("M{:.2f} {:.2f}", x_of(point.x, frame), y_of(point.value, frame))
-                         : fmt::format("H{:.2f}V{:.2f}", x_of(point.x, frame), y_of(point.value, frame));
+  for (const Place& corner : drawing.corners) {
+    path += path.empty() ? fmt::format("M{:.2f} {:.2f}", corner.x, corner.y)
+                         : fmt::format("H{:.2f}V{:.2f}", corner.x, corner.y);
   }
-  if (!path.empty() && curve.last_x) path += fmt::format("H{:.2f}", x_of(*curve.last_x, frame));
+  if (!path.empty() && drawing.end) path += fmt::format("H{:.2f}", *drawing.end);
   return path;
 }
 
-/// Ticks at the foot of the plot; of very many those that would fall on each other are one.
-std::string events_of(const Curve& curve, const Frame& frame) {
+std::string events_of(const Drawing& drawing) {
   std::string path;
-  double last = -1;
-  const double least = plot_width / static_cast<double>(most_events);
-  for (const double x : curve.events) {
-    const double at = x_of(x, frame);
-    if (at - last < least) continue;
-    path += fmt::format("M{:.2f} {:.2f}v-9", at, plot_height);
-    last = at;
+  for (const double x : drawing.events) {
+    path += fmt::format("M{:.2f} {:.2f}v-{}", x, drawing.plot.height, drawing.event_height);
   }
   return path;
 }
 
-std::string marks_of(const Curve& curve, const Frame& frame) {
+std::string marks_of(const Drawing& drawing) {
   std::string marks;
-  for (const Mark& mark : curve.marks) {
+  for (const DrawnMark& mark : drawing.marks) {
     marks += fmt::format(R"(<circle class="mark{}" cx="{:.2f}" cy="{:.2f}" r="5"><title>{}</title></circle>)"
                          "\n",
                          mark.is_bad    ? " bad"
                          : mark.is_good ? " good"
                                         : "",
-                         left + x_of(mark.x, frame), top + y_of(mark.value, frame), xml_escaped(mark.label));
+                         mark.place.x, mark.place.y, xml_escaped(mark.label));
   }
   return marks;
 }
 
-std::string axes_of(const Curve& curve, const Frame& frame) {
+std::string axes_of(const Drawing& drawing) {
   std::string axes;
-  for (const double tick : octave_ticks(frame, 10)) {
-    const double y = top + y_of_octave(tick, frame);
-    axes += fmt::format(R"(<line class="grid" x1="{}" x2="{}" y1="{:.2f}" y2="{:.2f}"/>)", left, width - right, y, y);
-    const std::string label = tick == 0 ? "1" : fmt::format(R"(2<tspan dy="-5" font-size="10">{:.0f}</tspan>)", tick);
-    axes += fmt::format(R"(<text x="{}" y="{:.2f}" text-anchor="end">{}</text>)"
-                        "\n",
-                        left - 8, y + 4, label);
+  const Box& plot = drawing.plot;
+  for (const double y : drawing.grid) {
+    axes += fmt::format(R"(<line class="grid" x1="{}" x2="{}" y1="{:.2f}" y2="{:.2f}"/>)", plot.x, plot.x + plot.width,
+                        y, y);
   }
-  for (const double tick : x_ticks(frame, 8)) {
+  for (const OctaveLabel& label : drawing.octaves) {
+    const std::string raised =
+        label.exponent.empty() ? "" : fmt::format(R"(<tspan dy="-5" font-size="10">{}</tspan>)", label.exponent);
+    axes += fmt::format(R"(<text x="{}" y="{:.2f}" text-anchor="end">{}{}</text>)"
+                        "\n",
+                        label.place.x, label.place.y, label.base, raised);
+  }
+  for (const StepLabel& label : drawing.step_labels) {
     axes += fmt::format(R"(<text class="x" x="{:.2f}" y="{}" text-anchor="middle">{}</text>)"
                         "\n",
-                        left + x_of(tick, frame), height - bottom + 18, step_text(tick));
+                        label.x, drawing.step_labels_y, label.text);
   }
   return axes + fmt::format(R"(<text class="faint" x="{}" y="{}" text-anchor="end">{}</text>)"
                             "\n",
-                            width - right, height - bottom + 36, xml_escaped(curve.unit));
+                            drawing.unit_place.x, drawing.unit_place.y, xml_escaped(drawing.unit));
 }
 
-std::string legend_of(const Curve& curve) {
-  const std::string overflows = fmt::format("{} overflow{}", curve.events.size(), curve.events.size() == 1 ? "" : "s");
-  const std::string marks = curve.marks.empty() ? "" : fmt::format(", {} checkpoints", curve.marks.size());
-  return fmt::format(R"(<text class="faint" x="{}" y="{}">loss scale; {} (red){}</text>)"
+std::string legend_of(const Drawing& drawing) {
+  return fmt::format(R"(<text class="faint" x="{}" y="{}">{}</text>)"
                      "\n",
-                     left, height - bottom + 36, overflows, marks);
+                     drawing.legend_place.x, drawing.legend_place.y, xml_escaped(drawing.legend));
 }
 
 }  // namespace
@@ -137,22 +110,25 @@ std::string xml_escaped(std::string_view text) {
 }
 
 std::string svg_of(const Curve& curve) {
-  const Frame frame = frame_of(curve);
+  const Drawing drawing = drawing_of(curve);
+  const Box &paper = drawing.paper, &plot = drawing.plot;
+  const std::string title = xml_escaped(drawing.title);
   std::string svg = fmt::format(
       R"(<svg xmlns="http://www.w3.org/2000/svg" class="tare" viewBox="0 0 {} {}" role="img" aria-label="{}">)"
       "\n",
-      width, height, xml_escaped(curve.title));
+      paper.width, paper.height, title);
   svg += style;
-  svg += fmt::format("\n<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n", width, height);
-  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"24\">{}</text>\n", left, xml_escaped(curve.title));
-  svg += fmt::format("<g class=\"axes\">{}</g>\n", axes_of(curve, frame));
+  svg += fmt::format("\n<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n", paper.width, paper.height);
+  svg += fmt::format("<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>\n", drawing.title_place.x,
+                     drawing.title_place.y, title);
+  svg += fmt::format("<g class=\"axes\">{}</g>\n", axes_of(drawing));
   svg += fmt::format(R"(<svg class="plot" x="{}" y="{}" width="{}" height="{}" viewBox="0 0 {} {}" )"
                      R"(preserveAspectRatio="none">)"
                      "\n",
-                     left, top, plot_width, plot_height, plot_width, plot_height);
-  svg += fmt::format("<path class=\"event\" d=\"{}\"/>\n<path class=\"curve\" d=\"{}\"/>\n</svg>\n",
-                     events_of(curve, frame), path_of(curve, frame));
-  svg += fmt::format("<g class=\"marks\">{}</g>\n{}</svg>\n", marks_of(curve, frame), legend_of(curve));
+                     plot.x, plot.y, plot.width, plot.height, plot.width, plot.height);
+  svg += fmt::format("<path class=\"event\" d=\"{}\"/>\n<path class=\"curve\" d=\"{}\"/>\n</svg>\n", events_of(drawing),
+                     path_of(drawing));
+  svg += fmt::format("<g class=\"marks\">{}</g>\n{}</svg>\n", marks_of(drawing), legend_of(drawing));
   return svg;
 }
 

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <regex>
 
+#include "lib/chart/letters.hpp"
+#include "lib/chart/png.hpp"
+#include "lib/chart/raster.hpp"
 #include "lib/chart/svg.hpp"
 #include "lib/chart/terminal.hpp"
 #include "tests/catch.hpp"
@@ -101,4 +104,53 @@ TEST_CASE("a page asks no network: the only address in it is the name of SVG") {
     CHECK(at->str() == "http://www.w3.org/2000/svg");
   }
   CHECK(page.find("prefers-color-scheme:dark") != std::string::npos);
+}
+
+TEST_CASE("each letter of printable ASCII has strokes of its own, on the letters' grid; others are a box") {
+  std::vector<std::string> seen;
+  for (char letter = '!'; letter <= '~'; ++letter) {
+    INFO(letter);
+    const std::string strokes(strokes_of(letter));
+    CHECK(strokes != strokes_of('\n'));
+    const bool is_round = letter == '0' || letter == 'O';
+    CHECK((is_round || std::ranges::find(seen, strokes) == seen.end() || letter == 'l'));
+    CHECK(std::regex_match(strokes, std::regex("([0-4][0-9])+( ([0-4][0-9])+)*")));
+    seen.push_back(strokes);
+  }
+  CHECK(strokes_of(' ').empty());
+  CHECK(strokes_of('\xC3') == strokes_of('\n'));
+}
+
+TEST_CASE("a line's pixels have its colour, those beside it the paper's, and its edge something between") {
+  const Colour white{255, 255, 255}, black{0, 0, 0};
+  Raster raster({0, 0, 20, 10}, 2, white);
+  raster.line({5, 5}, {15, 5}, {black, 1.5});
+  CHECK(raster.columns() == 40);
+  CHECK(raster.rows() == 20);
+  CHECK(raster.row(10)[20] == black);
+  CHECK(raster.row(13)[20] == white);
+  const Colour edge = raster.row(11)[20];
+  CHECK(edge.red > 0);
+  CHECK(edge.red < 255);
+  CHECK(raster.row(10)[2] == white);
+}
+
+TEST_CASE("what lies outside a picture is cut off") {
+  Raster raster({0, 0, 10, 10}, 1, {255, 255, 255});
+  raster.line({-100, 5}, {100, 5}, {{0, 0, 0}, 2});
+  raster.disc({50, 50}, 3, {0, 0, 0});
+  raster.text("far longer than the picture is wide, and it stands above it", {2, -4}, {{{0, 0, 0}, 1}, 13});
+  CHECK(raster.row(5)[0] == Colour{0, 0, 0});
+  CHECK(raster.row(5)[9] == Colour{0, 0, 0});
+  CHECK(raster.row(0)[5] == Colour{255, 255, 255});
+}
+
+TEST_CASE("scales that no axis has, and hostile titles, make a PNG") {
+  Curve odd = collapse();
+  odd.title = std::string("\x1b[2J\xff\xfe \0 ", 9);
+  odd.points.insert(odd.points.end(), {{1001, 0}, {1002, INFINITY}, {1003, NAN}, {1004, -1}});
+  const tare::Bytes png = png_of(odd);
+  REQUIRE(png.size() > 1000);
+  CHECK(png[1] == std::byte{'P'});
+  CHECK(png_of({}).size() > 100);
 }
