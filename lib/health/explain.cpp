@@ -19,8 +19,7 @@ constexpr std::size_t most_states = 8'000;
 constexpr std::uint64_t most_work = 3'000'000;
 constexpr std::uint64_t most_work_in_all = 40'000'000;
 /// Of runs told in intervals: the likeliest.
-constexpr std::size_t most_hysteresis_of_intervals = 3;
-constexpr std::size_t most_windows_of_others = 12;
+constexpr std::size_t most_windows_of_others = 100;
 /// Of settings that reproduce a trace, so many are told.
 constexpr std::size_t most_exact = 2000;
 
@@ -91,11 +90,13 @@ class Comparison {
   /// False where no state is left that agrees, or there are too many to say.
   bool follow(ScalerSet& set, const ScaleReading& reading, std::uint64_t& work, double& expected) const {
     const auto anything = [](const PossibleState&) { return May::be_either; };
+    set.join(Joined::by_state);
     for (std::uint64_t i = 0; i < reading.unseen; ++i) {
       if (!step(set, anything, work)) return false;
     }
     if (reading.before && !keep(set, *reading.before, expected)) return false;
     for (PossibleState& possible : set.states()) possible.way = {};
+    if (reading.skipped && reading.span > 1) set.join(Joined::by_state_and_skips);
     const auto told = [&](const PossibleState& possible) { return may_be(set, possible, reading); };
     for (std::uint64_t i = 0; i < reading.span; ++i) {
       if (!step(set, told, work)) return false;
@@ -206,7 +207,6 @@ class Search {
     // Of a rule without one each overflow shows.
     if (may_hide && !has_hysteresis && !suggested_.has_intervals) return;
     std::vector<double> some = suggested_.hysteresis;
-    if (suggested_.has_intervals) some.resize(std::min<std::size_t>(some.size(), most_hysteresis_of_intervals));
     for (const double window : windows_to_try()) {
       for (const double hysteresis : has_hysteresis ? some : std::vector<double>{1}) {
         if (found_.exact.size() == most_exact || work_ > most_work_in_all) return;
@@ -251,8 +251,11 @@ class Search {
     put("growth_factor", suggested_.growth_factors);
     put("backoff_factor", suggested_.backoff_factors);
     if (const auto* ceiling = parameter_for(spec, "max_scale")) {
-      const double own = rule::value_of(rule::read_parameter(spec.defaults(), *ceiling));
-      if (suggested_.highest > own) sweep.parameters.set(ceiling->name, suggested_.highest);
+      const rule::Number own = rule::read_parameter(spec.defaults(), *ceiling);
+      const bool is_bounded = own.kind != rule::NumberKind::kNone;
+      if (is_bounded && suggested_.highest > rule::value_of(own)) {
+        sweep.parameters.set(ceiling->name, suggested_.highest);
+      }
     }
   }
 

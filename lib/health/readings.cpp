@@ -72,7 +72,7 @@ class Counts {
     if (found.windows.empty()) found.windows = {std::max(longest_default, longest_ + 1)};
     found.growth_factors = by_frequency(growths_, most_factors);
     found.backoff_factors = by_frequency(backoffs_, most_factors);
-    put_once(found.hysteresis, static_cast<double>(most_waits_) + 1);
+    if (!has_intervals_) put_once(found.hysteresis, static_cast<double>(most_waits_) + 1);
     for (const double hysteresis : {1.0, 2.0, 3.0, 4.0}) put_once(found.hysteresis, hysteresis);
     if (floor_) found.floors.push_back(*floor_);
     return found;

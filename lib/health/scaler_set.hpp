@@ -1,11 +1,12 @@
 // All states that a scaler may be in where it is not known which steps overflow: each state once, with the least and
-// the greatest of what may have happened on the ways to it.
+// the greatest of what may have happened on the ways to it. Rules that count iterations look at how long ago something
+// was: states that differ in all counts by the same are one.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "kernels/rule/policy.hpp"
@@ -42,9 +43,14 @@ struct PossibleState {
 /// What may happen in a step.
 enum class May : std::uint8_t { be_clean, overflow, be_either };
 
+/// Which ways are joined: all that lead to one state, or of these those on which as many steps were skipped.
+enum class Joined : std::uint8_t { by_state, by_state_and_skips };
+
 class ScalerSet {
  public:
   ScalerSet(const rule::RunningState& start, double below);
+  /// From the next step on.
+  void join(Joined joined) { joined_ = joined; }
   /// One more state to start from.
   void start_also(const rule::RuleState& state) { states_.push_back({state, {}}); }
 
@@ -56,8 +62,7 @@ class ScalerSet {
       const May may = may_at(states_.front());
       if (may != May::be_either) return step_alone(may == May::overflow);
     }
-    next_.clear();
-    index_.clear();
+    begin_next();
     const std::vector<WayThere> dead_before = dead_;
     for (const PossibleState& possible : states_) {
       const May may = may_at(possible);
@@ -97,13 +102,32 @@ class ScalerSet {
   bool carry_on(PossibleState& possible, bool overflow);
   void follow(const PossibleState& from, bool overflow);
   void put(const PossibleState& possible);
+  void begin_next();
+  void grow_index();
+
+  /// No policy has more fields.
+  static constexpr std::size_t most_fields = 8;
+  /// What tells two states apart.
+  using Key = std::array<std::uint64_t, most_fields + 1>;
+  enum class Counts : std::uint8_t { itself, nothing, since };
+  /// Where a key of the next states stands: open addressing, emptied by a new round.
+  struct Place {
+    std::uint32_t round = 0, index = 0;
+  };
+
+  [[nodiscard]] Key key_of(const PossibleState& possible) const;
 
   rule::Policy policy_;
   double below_;
   const rule::PolicySpec* spec_;
+  Joined joined_ = Joined::by_state;
+  std::array<Counts, most_fields> counts_{};  ///< of each field
+  const rule::FieldSpec* now_ = nullptr;      ///< the field that counts iterations
   std::vector<PossibleState> states_, next_;
+  std::vector<Key> keys_;  ///< of next_
   std::vector<WayThere> dead_;
-  std::unordered_multimap<std::uint64_t, std::size_t> index_;
+  std::vector<Place> index_;
+  std::uint32_t round_ = 0;
   std::uint64_t steps_ = 0;
   std::optional<std::uint64_t> first_death_;
 };
