@@ -2,9 +2,29 @@
 """What a resume does with the state, run with the frameworks that this Python has: the rows of the trainers' tables
 (lib/dialect/frameworks) that say so without "read, not run".
 
-    resumes.py          exit 0: every row that can run here does what the table says
+    resumes.py [--beside FOLDER] [ROW...]    exit 0: every row that can run here does what the table says
+
+FOLDER: releases in folders of their own, as resumes_beside.txt lists them. Each row runs in a process of its own.
 """
+import argparse
+import os
+import pathlib
+import subprocess
 import sys
+import tempfile
+from types import SimpleNamespace
+
+KEPT = {"scale": 4096.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 7}
+
+
+def trained():
+    """A model, its optimizer, and a scaler that has moved."""
+    import torch
+
+    model = torch.nn.Linear(2, 2)
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.load_state_dict(KEPT)
+    return model, torch.optim.SGD(model.parameters(), 0.1), scaler
 
 
 def jmp_minimum():
@@ -27,15 +47,13 @@ def lightning_key():
     import torch
     from pytorch_lightning.plugins.precision import MixedPrecision
 
-    kept = {"scale": 4096.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 7}
-
     def resumed(key):
         scaler = torch.amp.GradScaler("cpu")
         plugin = MixedPrecision("16-mixed", "cpu", scaler)
         trainer = lightning.Trainer(accelerator="cpu", plugins=[plugin], logger=False, enable_progress_bar=False,
                                     enable_model_summary=False, enable_checkpointing=False)
         connector = trainer._checkpoint_connector
-        connector._loaded_checkpoint = {key: dict(kept)}
+        connector._loaded_checkpoint = {key: dict(KEPT)}
         connector.restore_precision_plugin_state()
         return scaler.state_dict()["scale"]
 
@@ -45,16 +63,11 @@ def lightning_key():
 
 def accelerate_fsdp2():
     """accelerate: loading the optimizer of FSDP2 advances the scaler that load_state() has restored."""
-    import os
-    import tempfile
-    from types import SimpleNamespace
-
     import accelerate
     import torch
     from accelerate.utils.fsdp_utils import load_fsdp_optimizer, save_fsdp_optimizer
     from torch.distributed.fsdp.fully_sharded_data_parallel import StateDictType
 
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29511", RANK="0", WORLD_SIZE="1")
     torch.distributed.init_process_group("gloo")
     accelerate.Accelerator(cpu=True)
     plugin = SimpleNamespace(fsdp_version=2, state_dict_type=StateDictType.SHARDED_STATE_DICT, state_dict_config=None)
@@ -84,8 +97,6 @@ def accelerate_fsdp2():
 def ultralytics_release():
     """ultralytics: 8.3.202 and earlier save no scaler, later ones do."""
     import io
-    import pathlib
-    from types import SimpleNamespace
 
     import torch
     import ultralytics
@@ -105,17 +116,255 @@ def ultralytics_release():
     return loaded["version"] == ultralytics.__version__ and ("scaler" in loaded) == (release > (8, 3, 202))
 
 
+def lightning_apex():
+    """Lightning: with apex a resumed run of 1.8 and 1.9 stops at its first step."""
+    from pytorch_lightning.plugins.precision.apex_amp import ApexMixedPrecisionPlugin
+
+    plugin = object.__new__(ApexMixedPrecisionPlugin)  # making one needs apex
+    plugin._state_dict_loaded = False
+    plugin.load_state_dict({"loss_scaler0": {"loss_scale": 4096.0, "unskipped": 7}})
+    try:
+        plugin.optimizer_step(trained()[1], model=None, optimizer_idx=0, closure=lambda: None)
+    except RuntimeError as error:
+        return "Resuming training with APEX is currently not supported" in str(error)
+    return False
+
+
+def catalyst_callback():
+    """Catalyst: what its checkpoint callback saves has no scaler, and one in a checkpoint is not looked for."""
+    import torch
+    from catalyst.callbacks.checkpoint import CheckpointCallback
+    from catalyst.utils.torch import unpack_checkpoint
+
+    model, optimizer, scaler = trained()
+    engine = SimpleNamespace(scaler=scaler, is_main_process=True, save=torch.save)
+    runner = SimpleNamespace(model=model, criterion=None, optimizer=optimizer, scheduler=None, epoch_step=1,
+                             batch_step=2, sample_step=3, engine=engine)
+    with tempfile.TemporaryDirectory() as folder:
+        CheckpointCallback(folder, mode="runner", save_best=False)._handle_epoch(runner, 0.0)
+        saved = torch.load(pathlib.Path(folder) / "runner.last.pth", weights_only=False)
+    unpack_checkpoint({**saved, "scaler": dict(KEPT, scale=8.0)}, model=model, optimizer=optimizer)
+    return set(saved) == {"model_state_dict", "optimizer_state_dict", "epoch_step", "batch_step", "sample_step"} and (
+        scaler.state_dict() == KEPT)
+
+
+def deepspeed_autocast():
+    """DeepSpeed: torch_autocast in fp16 trains with a scaler that no checkpoint holds."""
+    import deepspeed
+    import torch
+    from deepspeed.accelerator.cpu_accelerator import CPU_Accelerator
+
+    CPU_Accelerator.is_fp16_supported = lambda self: True
+    CPU_Accelerator.supported_dtypes = lambda self: [torch.float, torch.half, torch.bfloat16]
+    deepspeed.init_distributed(dist_backend="gloo")
+    config = {"train_micro_batch_size_per_gpu": 1, "zero_allow_untested_optimizer": True,
+              "zero_force_ds_cpu_optimizer": False, "zero_optimization": {"stage": 1},
+              "torch_autocast": {"enabled": True, "dtype": "float16"}}
+
+    def engine():
+        model, optimizer, _ = trained()
+        return deepspeed.initialize(model=model, optimizer=optimizer, config=config)[0]
+
+    first = engine()
+    first.optimizer.torch_autocast_gradscaler.load_state_dict(KEPT)
+    with tempfile.TemporaryDirectory() as folder:
+        first.save_checkpoint(folder)
+        stored = torch.load(next(pathlib.Path(folder).rglob("*optim_states.pt")), weights_only=False)
+        second = engine()
+        second.load_checkpoint(folder)
+    scales = [one.optimizer.torch_autocast_gradscaler.state_dict()["scale"] for one in (first, second)]
+    return (*scales, stored["optimizer_state_dict"]["loss_scaler"].cur_scale) == (4096.0, 65536.0, 1.0)
+
+
+def determined_trial():
+    """Determined: a checkpoint without `scaler_state_dict` is gone on with, one that is put there is loaded."""
+    import torch
+    from determined.pytorch._pytorch_trial import _PyTorchTrialController
+
+    scaler = torch.amp.GradScaler("cpu", init_scale=512.0)
+    trial = object.__new__(_PyTorchTrialController)
+    trial.callbacks = {}
+    trial.context = SimpleNamespace(models=[], optimizers=[], lr_schedulers=[], _scaler=scaler, _use_apex=False)
+    scales = []
+    with tempfile.TemporaryDirectory() as folder:
+        for more in ({}, {"scaler_state_dict": KEPT}):
+            saved = {"models_state_dict": [], "optimizers_state_dict": [], "lr_schedulers_state_dict": [], **more}
+            torch.save(saved, pathlib.Path(folder) / "state_dict.pth")
+            trial._load(pathlib.Path(folder))
+            scales.append(scaler.state_dict()["scale"])
+    return scales == [512.0, 4096.0]
+
+
+def eole_optimizer():
+    """Eole: its optimizer's state has no scaler, although it steps with one."""
+    from eole.utils.optimizers import Optimizer
+
+    _, optimizer, scaler = trained()
+    wrapped = Optimizer(optimizer, 0.1)
+    wrapped._scaler = scaler
+    saved = wrapped.state_dict()
+    wrapped.load_state_dict(saved)
+    return list(saved) == ["training_step", "decay_step", "optimizer"] and scaler.state_dict() == KEPT
+
+
+def funasr_resume():
+    """FunASR: a checkpoint without `scaler_state` is loaded, and nothing is said."""
+    import torch
+    from funasr.train_utils.trainer import Trainer
+
+    scales = []
+    with tempfile.TemporaryDirectory() as folder:
+        for more in ({}, {"scaler_state": KEPT}):
+            model, optimizer, _ = trained()
+            scaler = torch.amp.GradScaler("cpu")
+            scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer)
+            torch.save({"epoch": 1, "state_dict": model.state_dict(), "optimizer": optimizer.state_dict(),
+                        "scheduler": scheduler.state_dict(), "saved_ckpts": {}, "train_acc_avg": 0.0, **more},
+                       pathlib.Path(folder) / "model.pt")
+            trainer = object.__new__(Trainer)
+            trainer.__dict__.update(resume=True, output_dir=folder, avg_keep_nbest_models_type="loss", device="cpu",
+                                    use_ddp=False, use_fsdp=False)
+            trainer.resume_checkpoint(model, optimizer, scheduler, scaler)
+            scales.append(scaler.state_dict()["scale"])
+    return scales == [65536.0, 4096.0]
+
+
+def lerobot_state():
+    """lerobot: releases before pull 4652 write no scaler into a step's training state."""
+    import torch
+    from lerobot.utils.train_utils import save_training_state
+
+    _, optimizer, _ = trained()
+    with tempfile.TemporaryDirectory() as folder:
+        save_training_state(pathlib.Path(folder), 100, optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 1.0))
+        names = {path.name for path in pathlib.Path(folder, "training_state").iterdir()}
+    return "training_step.json" in names and not any("scaler" in name for name in names)
+
+
+def megatron_first_step():
+    """Megatron: its distributed optimizer cannot be saved before a step was taken, and can after one."""
+    import torch
+    from megatron.core.optimizer.distrib_optimizer import DistributedOptimizer
+
+    model = torch.nn.Linear(2, 2)
+    wrapped = object.__new__(DistributedOptimizer)
+    wrapped.optimizer = torch.optim.Adam(model.parameters())
+    wrapped.grad_scaler = SimpleNamespace(state_dict=lambda: {"scale": 4096.0})
+    try:
+        wrapped.state_dict()
+        return False
+    except AssertionError:
+        pass
+    model(torch.ones(1, 2)).sum().backward()
+    wrapped.optimizer.step()
+    saved = wrapped.state_dict()
+    return saved["optimizer"]["param_groups"][0]["step"] == 1 and saved["grad_scaler"] == {"scale": 4096.0}
+
+
+def mmcv_hook():
+    """mmcv: 1.3.5 and earlier save no scaler of Fp16OptimizerHook."""
+    import logging
+
+    import mmcv
+    import torch
+    from mmcv.runner import EpochBasedRunner, Fp16OptimizerHook
+
+    class Model(torch.nn.Linear):
+        def train_step(self):
+            pass
+
+    model = Model(2, 2)
+    with tempfile.TemporaryDirectory() as folder:
+        runner = EpochBasedRunner(model, optimizer=torch.optim.SGD(model.parameters(), 0.1), work_dir=folder,
+                                  logger=logging.getLogger("mmcv"), meta={})
+        hook = Fp16OptimizerHook(loss_scale="dynamic")
+        hook.before_run(runner)
+        runner.outputs = {"loss": model(torch.ones(1, 2)).sum()}
+        hook.after_train_iter(runner)
+        runner.save_checkpoint(folder, create_symlink=False)
+        saved = torch.load(pathlib.Path(folder) / "epoch_1.pth", weights_only=False)
+    return mmcv.__version__ == "1.3.5" and "fp16" not in saved["meta"] and saved["meta"]["mmcv_version"] == "1.3.5"
+
+
+def pfn_extras_manager():
+    """pytorch-pfn-extras: a snapshot holds a scaler only where the manager was given it as a state object."""
+    import pytorch_pfn_extras
+
+    model, optimizer, scaler = trained()
+
+    def snapshot(**given):
+        with tempfile.TemporaryDirectory() as folder:
+            manager = pytorch_pfn_extras.training.ExtensionsManager(
+                {"main": model}, {"main": optimizer}, 1, iters_per_epoch=1, extensions=[], out_dir=folder, **given)
+            return manager.state_dict()
+
+    alone, given = snapshot(), snapshot(state_objects={"scaler": scaler})
+    return alone["state_objects"] == {} and "grad_scaler" not in str(alone) and given["state_objects"] == {"scaler": KEPT}
+
+
+def yolox_trainer():
+    """YOLOX: what its trainer saves has no scaler, although it steps with one."""
+    import torch
+    from yolox.core.trainer import Trainer
+
+    model, optimizer, scaler = trained()
+    trainer = object.__new__(Trainer)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.__dict__.update(rank=0, use_model_ema=False, model=model, file_name=folder, epoch=0, optimizer=optimizer,
+                                best_ap=0.0, scaler=scaler, args=SimpleNamespace(logger="none"))
+        trainer.save_ckpt("latest")
+        saved = torch.load(pathlib.Path(folder) / "latest_ckpt.pth", weights_only=False)
+    return set(saved) == {"start_epoch", "model", "optimizer", "best_ap"}
+
+
+# A row, and the folder of its release where that is not the environment's.
+ROWS = {jmp_minimum: None, lightning_key: None, lightning_apex: "lightning", accelerate_fsdp2: None,
+        ultralytics_release: None, catalyst_callback: "catalyst", deepspeed_autocast: "deepspeed",
+        determined_trial: "determined", eole_optimizer: "eole", funasr_resume: "funasr", lerobot_state: "lerobot",
+        megatron_first_step: "megatron", mmcv_hook: "mmcv", pfn_extras_manager: "pfn_extras", yolox_trainer: "yolox"}
+CANNOT_RUN = 3
+
+
+def run_one(row):
+    try:
+        return 0 if row() else 1
+    except ImportError as error:
+        print(error)
+        return CANNOT_RUN
+
+
+def run_apart(row, folder):
+    """-> the exit code of the row in a process of its own, and its last line."""
+    paths = [str(folder)] if folder else []
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "DS_ACCELERATOR": "cpu", "CUDA_VISIBLE_DEVICES": "",
+                   "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_SIZE": "1", "MASTER_ADDR": "127.0.0.1",
+                   "MASTER_PORT": "29511", "DS_BUILD_OPS": "0", "DS_IGNORE_CUDA_DETECTION": "1"}
+    done = subprocess.run([sys.executable, "-W", "ignore", __file__, "--here", row.__name__], env=environment, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, (done.stdout.strip().splitlines() or [""])[-1]
+
+
 def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--beside", type=pathlib.Path)
+    ask.add_argument("--here", help=argparse.SUPPRESS)
+    ask.add_argument("rows", nargs="*", metavar="ROW")
+    options = ask.parse_args()
+    by_name = {row.__name__: row for row in ROWS}
+    if options.here:
+        return run_one(by_name[options.here])
     status = ran = 0
-    for row in (jmp_minimum, lightning_key, accelerate_fsdp2, ultralytics_release):
-        try:
-            holds = row()
-        except ImportError as error:
-            print(f"not here  {row.__name__}: {error}")
+    for name in options.rows or by_name:
+        row = by_name[name]
+        if ROWS[row] and options.beside is None:
+            continue
+        code, last = run_apart(row, ROWS[row] and options.beside / ROWS[row])
+        if code == CANNOT_RUN:
+            print(f"not here  {name}: {last}")
             continue
         ran += 1
-        status |= not holds
-        print(f"{'holds' if holds else 'DIFFERS'}  {row.__doc__}")
+        status |= code != 0
+        print(f"{'holds' if code == 0 else 'DIFFERS'}  {row.__doc__}" + ("" if code == 0 else f"  ({last})"), flush=True)
     return status if ran else 2
 
 

@@ -41,6 +41,13 @@ while read -r release; do
   [ -d "$folder" ] || "$cache/new/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$folder" "$release"
 done <$here/extra_state.txt
 
+# Those that resumes.py runs beside its environment, each in a folder of its own.
+while read -r name packages; do
+  [[ $name == '#'* ]] || [ -d "$cache/resumes_beside/$name" ] ||
+    DS_BUILD_OPS=0 "$cache/resumes/bin/pip" install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+      --target "$cache/resumes_beside/$name" $packages
+done <$here/resumes_beside.txt
+
 # What each environment is there for; a selection need not hold all of it.
 must_new=(--must torch/train-t2.15 torch/legacy-t2.15 torch/dcp-plain-4rank-t2.15 torch/dcp-rank-metadata lightning/v2_6
   deepspeed/zero2_4ranks_tags megatron/torch_tp2_pp2 megatron/dist_tp2 megatron/dist_reshardable)
@@ -77,7 +84,7 @@ done
   { cat "$cache/quantised_optimizer.log" >&2; status=1; }
 "$cache/new/bin/python" $here/hdf5_plugin.py build/release/lib/libtare.so "$PWD" || status=1
 # What resumes do, as lib/dialect/resumes.md says it.
-"$cache/resumes/bin/python" $here/resumes.py 2>"$cache/resumes.log" || { cat "$cache/resumes.log" >&2; status=1; }
+"$cache/resumes/bin/python" $here/resumes.py --beside "$cache/resumes_beside" || status=1
 # The GradScaler of capi/examples beside torch's own.
 "$cache/new/bin/python" tests/bindings/torch_scaler.py build/release/lib/libtare.so "$PWD" cpu 2000 || status=1
 # That of the Python package, and its other tests where there are NumPy and torch.

@@ -15,11 +15,13 @@ constexpr auto resumes = std::to_array<Resume>({
     {.when = "from 22.02 on",
      .stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed fp16 run starts anew at 65536",
-     .source = "catalyst/callbacks/checkpoint.py, CheckpointCallback._handle_epoch; catalyst-team/catalyst#991"},
+     .source = "catalyst/callbacks/checkpoint.py, CheckpointCallback._handle_epoch; catalyst-team/catalyst#991",
+     .was_run = true},
     {.when = "from 22.02 on",
      .stored = Resume::Stored::yes,
      .what = "does not look for the scaler that releases up to 21.12 saved: a resumed run starts anew at 65536",
-     .source = "catalyst/utils/torch.py, unpack_checkpoint"},
+     .source = "catalyst/utils/torch.py, unpack_checkpoint",
+     .was_run = true},
 });
 
 }  // namespace

@@ -164,7 +164,8 @@ constexpr auto resumes = std::to_array<Resume>({
          "trains under torch_autocast with a GradScaler of torch's that it does not save, and the loss scaler that it "
          "does save is not the one in use: a resumed run starts anew at 65536",
      .source = "deepspeed/runtime/zero/stage_1_and_2.py, torch_autocast_gradscaler; runtime/engine.py, "
-               "torch_autocast_z0_gradscaler (0.19.6)"},
+               "torch_autocast_z0_gradscaler (0.19.6)",
+     .was_run = true},
 });
 
 }  // namespace

@@ -21,7 +21,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .what =
          "warns that `scaler_state_dict` does not exist where AMP is on, and goes on: that run starts anew at 65536",
      .helps = "one that is put there is loaded",
-     .source = "harness/determined/pytorch/_pytorch_trial.py, PyTorchTrialController._load"},
+     .source = "harness/determined/pytorch/_pytorch_trial.py, PyTorchTrialController._load",
+     .was_run = true},
 });
 
 }  // namespace

@@ -11,7 +11,8 @@ constexpr auto marks = std::to_array<std::string_view>({"training_step", "decay_
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed fp16 run starts anew at 65536",
-     .source = "eole/utils/optimizers.py, Optimizer.state_dict"},
+     .source = "eole/utils/optimizers.py, Optimizer.state_dict",
+     .was_run = true},
 });
 
 }  // namespace

@@ -21,7 +21,8 @@ constexpr auto marks = std::to_array<std::string_view>({"state_dict", "optimizer
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "loads a checkpoint without `scaler_state` and says nothing: an fp16 run starts anew at 65536",
-     .source = "funasr/train_utils/trainer.py, resume_checkpoint"},
+     .source = "funasr/train_utils/trainer.py, resume_checkpoint",
+     .was_run = true},
 });
 
 }  // namespace

@@ -18,7 +18,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .stored = Resume::Stored::no,
      .what = "keeps no scaler: the first updates of a resumed fp16 run go to finding the scale again",
      .helps = "a file training_state/scaler_state.json is read by releases that know it",
-     .source = "huggingface/lerobot#4652"},
+     .source = "huggingface/lerobot#4652",
+     .was_run = true},
 });
 
 }  // namespace

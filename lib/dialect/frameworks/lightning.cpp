@@ -73,7 +73,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .needs = with_apex,
      .what = "with apex cannot resume: the first step says \"Resuming training with APEX is currently not supported\"",
      .helps = instead_of_apex,
-     .source = "Lightning-AI/pytorch-lightning#14341"},
+     .source = "Lightning-AI/pytorch-lightning#14341",
+     .was_run = true},
 });
 
 }  // namespace

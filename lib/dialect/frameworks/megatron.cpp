@@ -277,7 +277,8 @@ constexpr auto resumes = std::to_array<Resume>({
          "saved this before any step was taken (the scaler still searches: all were skipped), where its distributed "
          "optimizer has no state to save, and what saves it may fail",
      .helps = "a lower --initial-loss-scale, or a first save after the first step that is taken",
-     .source = "NVIDIA/Megatron-LM#602"},
+     .source = "NVIDIA/Megatron-LM#602",
+     .was_run = true},
 });
 
 }  // namespace

@@ -60,7 +60,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .stored = Resume::Stored::no,
      .what = "keeps no scaler of its Fp16OptimizerHook: a resumed fp16 run starts anew",
      .helps = "1.3.6 and later keep it under meta.fp16.loss_scaler",
-     .source = "open-mmlab/mmcv#1013"},
+     .source = "open-mmlab/mmcv#1013",
+     .was_run = true},
 });
 
 }  // namespace

@@ -15,7 +15,8 @@ constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler of its handler's `grad_scaler` option: a resumed run starts anew at 65536",
      .helps = "pass it to the manager as one of its state_objects",
-     .source = "pytorch_pfn_extras/training/manager.py, _BaseExtensionsManager.state_dict"},
+     .source = "pytorch_pfn_extras/training/manager.py, _BaseExtensionsManager.state_dict",
+     .was_run = true},
 });
 
 }  // namespace

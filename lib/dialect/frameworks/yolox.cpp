@@ -10,7 +10,8 @@ constexpr auto marks = std::to_array<std::string_view>({"start_epoch", "model", 
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a run resumed with --fp16 starts anew at 65536",
-     .source = "yolox/core/trainer.py, save_ckpt"},
+     .source = "yolox/core/trainer.py, save_ckpt",
+     .was_run = true},
 });
 
 }  // namespace

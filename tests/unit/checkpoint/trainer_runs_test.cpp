@@ -83,6 +83,27 @@ TEST_CASE("sd-scripts has no rule: its saves are listed, and one is asked for") 
                     Contains("2 saves") && Contains("no rule") && Contains("lora-state, lora-step00000500-state"));
 }
 
+TEST_CASE("Determined's folders are named by UUIDs: which one a trial resumes from its master knows") {
+  const Scratch run;
+  const auto save = [&](const std::string& uuid) {
+    run.copy("determined/state_dict/run/3f6a9f0e-7c1e-4d0a-9f58-0a4b8f0c5d21/state_dict.pth", uuid + "/state_dict.pth");
+  };
+  save("3f6a9f0e-7c1e-4d0a-9f58-0a4b8f0c5d21");
+  CHECK(resolved(run) == "3f6a9f0e-7c1e-4d0a-9f58-0a4b8f0c5d21");
+  save("0a1b2c3d-7c1e-4d0a-9f58-0a4b8f0c5d21");
+  CHECK_THROWS_WITH(open_checkpoint(run.path(), {}), Contains("2 saves") && Contains("Determined has no rule"));
+}
+
+TEST_CASE("Paxml's highest step is its own, and not accelerate's") {
+  const Scratch run;
+  for (const char* name : {"checkpoint_00000003", "checkpoint_00000010"}) {
+    run.copy("torch_npu/scaler_file/scaler.pt", std::string(name) + "/state/scaler.pt");
+  }
+  const Checkpoint checkpoint = open_checkpoint(run.path(), {});
+  REQUIRE_FALSE(checkpoint.findings.empty());
+  CHECK(checkpoint.findings[0].message == "a run of 2 checkpoints: checkpoint_00000010 is what Paxml resumes from");
+}
+
 TEST_CASE("ranks of InternEvo are written without separators, in its optimizer's files alone") {
   CHECK(rank_group("7/optimizer_tp0_pp1_zo12.pt") == "7/optimizer_tp*_pp*_zo*.pt");
   CHECK(rank_group("7/optimizer_tp0_wp0_pp1_dp3.pt") == "7/optimizer_tp*_wp*_pp*_dp*.pt");
