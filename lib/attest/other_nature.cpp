@@ -27,7 +27,7 @@ bool holds(const Names& names, std::string_view name) {
 bool is_module_name(std::string_view name) {
   return !name.empty() && is_utf8(name) && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '/' || static_cast<unsigned char>(c) >= 0x80;
+           c == '/' || c == '-' || static_cast<unsigned char>(c) >= 0x80;
   });
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tare attest` against the unpicklers of the Python that runs this, the one in C and the one in Python: a file with
-which one of them would come to an import or a call may not pass as data.
+which one of them would come to an import or a call may not pass as data. A text may where no module can be called as it
+says (`other_nature`): JSON after a stray "c" is the import of "{", which ends every loader with ModuleNotFoundError.
 
     loaders.py --tare TARE --corpus CORPUS [--count N] [--seed N] [--keep FOLDER]
 
@@ -15,6 +16,7 @@ import os
 import pathlib
 import pickle
 import random
+import re
 import resource
 import shutil
 import struct
@@ -33,11 +35,16 @@ CALLS = (b"cos\ngetcwd\n)R.", b"(ios\ngetcwd\n.", b"(cos\ngetcwd\no.", b"cos\nge
          b"\x8c\x02os\x8c\x06getcwd\x93)R.", b"Vos\nVgetcwd\n\x93)R.", b"U\x02osU\x06getcwd\x93)R.",
          b"X\x02\0\0\0osp1\n0g1\nX\x06\0\0\0getcwd\x93)R.", b"cos\ngetcwdX", b"(ios\ngetcwdX")
 ALLOWED = {("collections", "OrderedDict"): collections.OrderedDict}
+MODULE = re.compile(r"[A-Za-z0-9_./\-\x80-\U0010ffff]+")
 MOST_MEMORY = 3 << 30  # a memo number may ask for tens of gigabytes
 
 
 class Reached(BaseException):
     """Of neither kind that an unpickler catches."""
+
+    def __init__(self, module, name):
+        super().__init__(f"{module}.{name}")
+        self.module = module
 
 
 def watched(unpickler):
@@ -45,7 +52,7 @@ def watched(unpickler):
         def find_class(self, module, name):
             if (module, name) in ALLOWED:
                 return ALLOWED[module, name]
-            raise Reached(f"{module}.{name}")
+            raise Reached(module, name)
 
     return Watched
 
@@ -53,15 +60,25 @@ def watched(unpickler):
 UNPICKLERS = {"C": watched(pickle.Unpickler), "Python": watched(pickle._Unpickler)}
 
 
+def is_text(data):
+    try:
+        return all(c.isprintable() or c in "\t\n\r\f" for c in data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
 def reached(path):
     """Which unpickler comes to an import, and which; None where none does. Several pickles are loaded one by one."""
+    data = path.read_bytes()
     for name, unpickler in UNPICKLERS.items():
-        for opened in (open(path, "rb"), io.BytesIO(path.read_bytes())):
+        for opened in (open(path, "rb"), io.BytesIO(data)):
             with opened:
                 try:
                     for _ in range(3):
                         unpickler(opened).load()
                 except Reached as what:
+                    if is_text(data) and not MODULE.fullmatch(what.module):
+                        continue
                     return f"{name}, {type(opened).__name__}: {what}"
                 except Exception:  # as many kinds as there are ways to be no pickle
                     pass

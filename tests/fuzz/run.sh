@@ -6,6 +6,8 @@
 #
 #   tests/fuzz/run.sh [SECONDS] [TARGET...]
 #
+# SEED=N begins each of them with the same inputs every time; without it they are new ones.
+#
 # No input of 16 KiB may have more than MALLOC_MIB at a time or RSS_MIB in all, sanitizers included.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -34,17 +36,17 @@ run_target() {
   local seeds=("tests/fuzz/seeds/$1")
   [ "$1" != state_hdf5 ] || seeds+=(tests/data/states)  # of h5py and h5repack
   ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=32" "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" \
-    -max_len=16384 -timeout=20 -rss_limit_mb="$RSS_MIB" -malloc_limit_mb="$MALLOC_MIB" \
+    -max_len=16384 -timeout=20 -seed="${SEED:-0}" -rss_limit_mb="$RSS_MIB" -malloc_limit_mb="$MALLOC_MIB" \
     -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix="$build/" \
     "$build/corpus/$1" "${seeds[@]}" "$bombs"
 }
 
 # New files each time; what passed wrongly is kept.
 run_loaders() {
-  local release=build/release end=$((SECONDS + seconds))
+  local release=build/release end=$((SECONDS + seconds)) seed=${SEED:-$RANDOM}
   while
     "$python" tests/fuzz/loaders.py --tare "${TARE:-$release/tools/tare}" --corpus "${CORPUS:-$release/tests/data/corpus}" \
-      --count 1000 --seed "$RANDOM" --keep "$build/loaders" || return 1
+      --count 1000 --seed "$((seed++))" --keep "$build/loaders" || return 1
     [ "$SECONDS" -lt "$end" ]
   do :; done
 }

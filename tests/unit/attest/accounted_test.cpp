@@ -97,6 +97,18 @@ TEST_CASE("what people keep beside checkpoints is data") {
   CHECK(folder.attested().files.size() == 12);
 }
 
+TEST_CASE("a text imports what a module can be called; JSON, YAML and CSV that begin with its letter are data") {
+  const Folder folder;
+  for (const char* text : {"cmy-module\nrun\n)R.", "cruns/my_module\nrun\n)R.", "cm\xc3\xb6_dule\nrun\n"}) {
+    folder.write("notes.txt", text);
+    CHECK(folder.told("notes.txt").find("comes to an import") != std::string::npos);
+  }
+  for (const char* text : {"c{\n  \"global_step\": 42,\n  \"log\": []\n", "config:\n  lr: 1\n", "class,score\n1,2\n"}) {
+    folder.write("notes.txt", text);
+    CHECK(folder.told("notes.txt").empty());
+  }
+}
+
 TEST_CASE("tokenizers and TensorBoard's events are data as long as every byte is one of theirs") {
   const Folder folder;
   const std::string pieces = "\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\2"s + "\x12\2\x10\1"s;
