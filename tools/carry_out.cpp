@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/edit/change.hpp"
 #include "lib/report/report.hpp"
 #include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
@@ -56,12 +57,6 @@ int show_receipt(const Terminal& terminal, const ChangeOptions& options, const C
   return code;
 }
 
-struct Made {
-  Checkpoint checkpoint;
-  EditPlan plan;
-  Receipt receipt;
-};
-
 }  // namespace
 
 void tell_findings(const Terminal& terminal, const std::vector<Finding>& findings) {
@@ -92,21 +87,32 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
   options.transaction.origin = origin_of_command();
   options.transaction.on_copied = shown_while_copying(terminal);
   std::string agreed_to;
-  const auto attempt = [&] {
-    Checkpoint checkpoint = open_for_writing(terminal, options.path, options.transaction.recovery);
-    EditPlan plan = change.plan(checkpoint);
+  // Asked again only where somebody else made it another change meanwhile.
+  const auto approve = [&](const Checkpoint& checkpoint, const EditPlan& plan) {
     const std::string question =
         fmt::format("{}Edit {} file(s)?", changes_of(terminal, checkpoint, change, plan), plan.files.size());
-    // Again only where somebody else made it another change meanwhile.
-    if (question != agreed_to) {
-      tell_findings(terminal, plan.findings);
-      if (!options.yes && !plan.files.empty()) terminal.require_yes(question, "--yes");
-      agreed_to = question;
-    }
-    Receipt receipt = commit(system_files(), plan.files, plan.for_history, options.transaction);
-    return Made{std::move(checkpoint), std::move(plan), std::move(receipt)};
+    if (question == agreed_to) return;
+    tell_findings(terminal, plan.findings);
+    if (!options.yes && !plan.files.empty()) terminal.require_yes(question, "--yes");
+    agreed_to = question;
   };
-  const Made made = while_others_edit(options.path, options.wait_seconds, attempt);
+  const CheckpointChange wanted{
+      .path = options.path,
+      .plan =
+          [&](const Checkpoint& checkpoint) {
+            tell_foreign_records(terminal, checkpoint);
+            return change.plan(checkpoint);
+          },
+      .open = options_for_writing(terminal, options.path),
+      .scope_of = scope_for_writing,
+      .transaction = options.transaction,
+      .approve = approve,
+      .on_rolled_back =
+          [&](const Pending& pending) {
+            terminal.note(fmt::format("rolled back an edit of {} that was interrupted", pending.when));
+          },
+  };
+  const MadeChange made = while_others_edit(options.path, options.wait_seconds, [&] { return make_change(wanted); });
   return show_receipt(terminal, options, change, made.checkpoint, made.plan, made.receipt);
 }
 

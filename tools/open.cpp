@@ -58,23 +58,9 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
   }
 }
 
-Checkpoint open_for_writing(const Terminal& terminal, const std::string& path, const RecoverOptions& recovery) {
+OpenOptions options_for_writing(const Terminal& terminal, const std::string& path) {
   require_local(path);
-  const OpenOptions options = with_progress(terminal, path, {});
-  std::string interrupted = path;
-  try {
-    SettledCheckpoint read = open_settled(path, options, scope_for_writing);
-    tell_foreign_records(terminal, read.checkpoint);
-    if (!read.pending) return std::move(read.checkpoint);
-    interrupted = read.checkpoint.resolved;
-  } catch (const Error&) {
-    // Half-written files may be why it cannot be read: they come back first.
-    if (!find_pending(scope_for_writing(path))) throw;
-  }
-  for (const Pending& rolled_back : recover(scope_for_writing(interrupted), announced(terminal, recovery))) {
-    terminal.note(fmt::format("rolled back an edit of {} that was interrupted", rolled_back.when));
-  }
-  return open_checkpoint(path, options);
+  return with_progress(terminal, path, {});
 }
 
 void tell_foreign_records(const Terminal& terminal, const Checkpoint& checkpoint) {

@@ -19,9 +19,8 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
 /// Throws `refused` for a URL: verbs that write need the file system.
 void require_local(const std::string& path);
 
-/// As open_for_reading, with the trees kept, after what was interrupted has been rolled back.
-tare::Checkpoint open_for_writing(const Terminal& terminal, const std::string& path,
-                                  const tare::RecoverOptions& recovery);
+/// To open what a verb will write to. Throws as require_local.
+tare::OpenOptions options_for_writing(const Terminal& terminal, const std::string& path);
 
 /// Tells on stderr of records of edits that the user's key did not seal, for verbs that do not show the findings.
 void tell_foreign_records(const Terminal& terminal, const tare::Checkpoint& checkpoint);

@@ -11,6 +11,7 @@
 #include "lib/codec/new_file.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/edit/change.hpp"
 #include "lib/edit/checkpoint_scope.hpp"
 #include "lib/migrate/strict.hpp"
 #include "lib/report/report.hpp"
@@ -51,15 +52,19 @@ tare_text* carried_out(const std::string& path, ChangeOptions& options, const Ch
   transaction.recovery.allow_hard_links = transaction.allow_hard_links;
   transaction.key = made_journal_key(options.journals.state_folder);
   transaction.origin = this_origin("libtare");
-  recover(checkpoint_scope(system_files(), path, transaction.key), transaction.recovery);
-  const Checkpoint checkpoint = open_finished(path, {}, options.journals.scopes_for_reading());
-  const EditPlan plan = change.plan(checkpoint);
-  std::unique_ptr<tare_text> spare(new_text(change.json(checkpoint, plan, Receipt{})));
-  Receipt receipt = commit(system_files(), plan.files, plan.for_history, transaction);
+  std::unique_ptr<tare_text> spare;
+  const auto make_spare = [&](const Checkpoint& checkpoint, const EditPlan& plan) {
+    spare.reset(new_text(change.json(checkpoint, plan, Receipt{})));
+  };
+  MadeChange made = make_change({.path = path,
+                                 .plan = change.plan,
+                                 .scope_of = options.journals.scopes_for_reading(),
+                                 .transaction = transaction,
+                                 .approve = make_spare});
   return told(std::move(spare), [&] {
     const std::vector<Finding>& trusted = options.journals.trusted;
-    receipt.findings.insert(receipt.findings.begin(), trusted.begin(), trusted.end());
-    return change.json(checkpoint, plan, receipt);
+    made.receipt.findings.insert(made.receipt.findings.begin(), trusted.begin(), trusted.end());
+    return change.json(made.checkpoint, made.plan, made.receipt);
   });
 }
 
