@@ -25,11 +25,11 @@ class Refusal : public std::runtime_error {
 };
 
 // Statuses of tare.h that backends return.
-inline constexpr std::int32_t kDone = 0;
-inline constexpr std::int32_t kOutOfMemory = 3;
-inline constexpr std::int32_t kBackendFailed = 20;
-inline constexpr std::int32_t kRefused = 34;
-inline constexpr std::int32_t kInternal = 90;
+inline constexpr std::int32_t done = 0;
+inline constexpr std::int32_t out_of_memory = 3;
+inline constexpr std::int32_t backend_failed = 20;
+inline constexpr std::int32_t refused = 34;
+inline constexpr std::int32_t internal = 90;
 
 inline std::int32_t report(tare_backend_error* error, const Refusal& refusal) {
   const auto copy = [](auto& to, const char* from) {
@@ -47,18 +47,18 @@ template <class Body>
 std::int32_t at_edge(tare_backend_error* error, const Body& body) {
   try {
     body();
-    return kDone;
+    return done;
   } catch (const Refusal& refusal) {
     return report(error, refusal);
   } catch (const std::bad_alloc&) {
-    return report(error, {kOutOfMemory, 0, "out of memory"});
+    return report(error, {out_of_memory, 0, "out of memory"});
   } catch (const std::length_error&) {
-    return report(error, {kOutOfMemory, 0, "out of memory: a size beyond the address space"});
+    return report(error, {out_of_memory, 0, "out of memory: a size beyond the address space"});
   } catch (const std::system_error& failure) {
-    return report(error,
-                  {kOutOfMemory, failure.code().value(), "the system gives no more threads", "Ask for fewer threads."});
+    return report(
+        error, {out_of_memory, failure.code().value(), "the system gives no more threads", "Ask for fewer threads."});
   } catch (const std::exception& failure) {
-    return report(error, {kInternal, 0, failure.what(), "This is a bug of tare: please report it."});
+    return report(error, {internal, 0, failure.what(), "This is a bug of tare: please report it."});
   }
 }
 

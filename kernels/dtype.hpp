@@ -6,7 +6,7 @@
 //   f8e4m3fn 4        3        7    448      nan (0x7f): the format has no infinity   0x7f, sign kept
 //   f8e5m2   5        2        15   57344    infinity                                 0x7f, sign kept
 //
-// "Beyond" means: the value rounded as if the exponent went on. Range::kSaturate gives the largest finite value
+// "Beyond" means: the value rounded as if the exponent went on. Range::saturate gives the largest finite value
 // instead, for infinities too (what NVIDIA calls satfinite); nan stays nan. Reading a pattern into a float is always
 // exact.
 #pragma once
@@ -19,23 +19,23 @@
 namespace tare {
 
 /// The numbers are those of the C ABI: never changed, never reused.
-enum class Dtype : int32_t { kF32 = 1, kF64 = 2, kF16 = 3, kBf16 = 4, kF8E4m3fn = 5, kF8E5m2 = 6 };
+enum class Dtype : int32_t { f32 = 1, f64 = 2, f16 = 3, bf16 = 4, f8_e4m3fn = 5, f8_e5m2 = 6 };
 
 /// What happens to a value beyond the largest finite one.
-enum class Range : int32_t { kFormat, kSaturate };
+enum class Range : int32_t { format, saturate };
 
 /// Bytes of one element; 0 for a number that is no dtype.
 TARE_HD constexpr int64_t size_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kF32:
+    case Dtype::f32:
       return 4;
-    case Dtype::kF64:
+    case Dtype::f64:
       return 8;
-    case Dtype::kF16:
-    case Dtype::kBf16:
+    case Dtype::f16:
+    case Dtype::bf16:
       return 2;
-    case Dtype::kF8E4m3fn:
-    case Dtype::kF8E5m2:
+    case Dtype::f8_e4m3fn:
+    case Dtype::f8_e5m2:
       return 1;
   }
   return 0;
@@ -44,17 +44,17 @@ TARE_HD constexpr int64_t size_of(Dtype dtype) {
 /// "f32", "f8e4m3fn" ...; "" for a number that is no dtype. Host only.
 constexpr const char* name_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kF32:
+    case Dtype::f32:
       return "f32";
-    case Dtype::kF64:
+    case Dtype::f64:
       return "f64";
-    case Dtype::kF16:
+    case Dtype::f16:
       return "f16";
-    case Dtype::kBf16:
+    case Dtype::bf16:
       return "bf16";
-    case Dtype::kF8E4m3fn:
+    case Dtype::f8_e4m3fn:
       return "f8e4m3fn";
-    case Dtype::kF8E5m2:
+    case Dtype::f8_e5m2:
       return "f8e5m2";
   }
   return "";
@@ -99,16 +99,16 @@ TARE_HD inline bool is_nan(double value) {
 }
 
 /// A narrow format: how its bits are laid out, and how it writes what has no place in it (patterns without sign).
-template <class Pattern, int kExponentBits, int kMantissaBits, uint32_t kLargest, uint32_t kBeyond, uint32_t kNan>
+template <class Pattern, int ExponentBits, int MantissaBits, uint32_t Largest, uint32_t Beyond, uint32_t Nan>
 struct NarrowFormat {
   using Bits = Pattern;
-  static constexpr int exponent_bits = kExponentBits;
-  static constexpr int mantissa_bits = kMantissaBits;
-  static constexpr int bias = (1 << (kExponentBits - 1)) - 1;
-  static constexpr uint32_t sign = 1u << (kExponentBits + kMantissaBits);
-  static constexpr uint32_t largest = kLargest;  // the largest finite pattern
-  static constexpr uint32_t beyond = kBeyond;    // what an overflow becomes
-  static constexpr uint32_t nan = kNan;
+  static constexpr int exponent_bits = ExponentBits;
+  static constexpr int mantissa_bits = MantissaBits;
+  static constexpr int bias = (1 << (ExponentBits - 1)) - 1;
+  static constexpr uint32_t sign = 1u << (ExponentBits + MantissaBits);
+  static constexpr uint32_t largest = Largest;  // the largest finite pattern
+  static constexpr uint32_t beyond = Beyond;    // what an overflow becomes
+  static constexpr uint32_t nan = Nan;
 };
 
 using F16 = NarrowFormat<uint16_t, 5, 10, 0x7bff, 0x7c00, 0x7e00>;
@@ -139,7 +139,7 @@ TARE_HD constexpr uint32_t rounded_magnitude(uint32_t magnitude) {
 
 /// `value` in the narrow format, rounded to nearest even.
 template <class Format>
-TARE_HD inline typename Format::Bits narrow(float value, Range range = Range::kFormat) {
+TARE_HD inline typename Format::Bits narrow(float value, Range range = Range::format) {
   using Bits = typename Format::Bits;
   const uint32_t bits = bits_of(value);
   const uint32_t magnitude = bits & 0x7fffffffu;
@@ -151,7 +151,7 @@ TARE_HD inline typename Format::Bits narrow(float value, Range range = Range::kF
     return static_cast<Bits>(sign | Format::nan | payload);
   }
   uint32_t rounded = magnitude == 0x7f800000u ? Format::largest + 1u : detail::rounded_magnitude<Format>(magnitude);
-  if (rounded > Format::largest) rounded = range == Range::kSaturate ? Format::largest : Format::beyond;
+  if (rounded > Format::largest) rounded = range == Range::saturate ? Format::largest : Format::beyond;
   return static_cast<Bits>(sign | rounded);
 }
 

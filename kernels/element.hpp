@@ -58,11 +58,11 @@ TARE_HD inline float narrowed(double value) {
 }
 
 /// A format of 16 or 8 bits, calculated with as float.
-template <Dtype kDtype, class Format>
+template <Dtype Id, class Format>
 struct NarrowElement {
   using Bits = typename Format::Bits;
   using Math = float;
-  static constexpr Dtype dtype = kDtype;
+  static constexpr Dtype dtype = Id;
   static constexpr Bits magnitude = static_cast<Bits>(Format::sign - 1u);
 
   TARE_HD static float value(Bits bits) { return widen<Format>(bits); }
@@ -73,10 +73,10 @@ template <Dtype>
 struct Element;
 
 template <>
-struct Element<Dtype::kF32> {
+struct Element<Dtype::f32> {
   using Bits = std::uint32_t;
   using Math = float;
-  static constexpr Dtype dtype = Dtype::kF32;
+  static constexpr Dtype dtype = Dtype::f32;
   static constexpr Bits magnitude = 0x7fffffffu;
 
   TARE_HD static float value(Bits bits) { return float_from(bits); }
@@ -84,10 +84,10 @@ struct Element<Dtype::kF32> {
 };
 
 template <>
-struct Element<Dtype::kF64> {
+struct Element<Dtype::f64> {
   using Bits = std::uint64_t;
   using Math = double;
-  static constexpr Dtype dtype = Dtype::kF64;
+  static constexpr Dtype dtype = Dtype::f64;
   static constexpr Bits magnitude = 0x7fffffffffffffffu;
 
   TARE_HD static double value(Bits bits) { return double_from(bits); }
@@ -95,7 +95,7 @@ struct Element<Dtype::kF64> {
 };
 
 template <>
-struct Element<Dtype::kF16> : NarrowElement<Dtype::kF16, F16> {
+struct Element<Dtype::f16> : NarrowElement<Dtype::f16, F16> {
 #if defined(__CUDA_ARCH__)  // one instruction for all but NaN
   TARE_HD static float value(Bits bits) {
     if ((bits & magnitude) > F16::beyond) return widen<F16>(bits);
@@ -108,13 +108,13 @@ struct Element<Dtype::kF16> : NarrowElement<Dtype::kF16, F16> {
 };
 
 template <>
-struct Element<Dtype::kBf16> : NarrowElement<Dtype::kBf16, Bf16> {
+struct Element<Dtype::bf16> : NarrowElement<Dtype::bf16, Bf16> {
   /// A NaN as it stands: whatever is calculated with it makes it quiet.
   TARE_HD static float value(Bits bits) { return float_from(static_cast<std::uint32_t>(bits) << 16); }
 };
 
 template <>
-struct Element<Dtype::kF8E4m3fn> : NarrowElement<Dtype::kF8E4m3fn, F8E4m3fn> {
+struct Element<Dtype::f8_e4m3fn> : NarrowElement<Dtype::f8_e4m3fn, F8E4m3fn> {
   /// The magnitude alone, and 480 for a NaN: statistics, all that fp8 is read for, need no more.
   TARE_HD static float value(Bits bits) {
     return float_from(static_cast<std::uint32_t>(bits & magnitude) << 20) * 0x1p120f;  // the biases differ by 120
@@ -122,10 +122,10 @@ struct Element<Dtype::kF8E4m3fn> : NarrowElement<Dtype::kF8E4m3fn, F8E4m3fn> {
 };
 
 template <>
-struct Element<Dtype::kF8E5m2> : NarrowElement<Dtype::kF8E5m2, F8E5m2> {
+struct Element<Dtype::f8_e5m2> : NarrowElement<Dtype::f8_e5m2, F8E5m2> {
   /// The upper half of an f16.
   TARE_HD static float value(Bits bits) {
-    return Element<Dtype::kF16>::value(static_cast<std::uint16_t>(static_cast<std::uint32_t>(bits) << 8));
+    return Element<Dtype::f16>::value(static_cast<std::uint16_t>(static_cast<std::uint32_t>(bits) << 8));
   }
 };
 
@@ -156,7 +156,7 @@ TARE_HD inline typename Format::Bits saturated(float value) {
     return __nv_cvt_float_to_fp8(value, __NV_SATFINITE, kind);
   }
 #endif
-  return narrow<Format>(value, Range::kSaturate);
+  return narrow<Format>(value, Range::saturate);
 }
 
 }  // namespace tare::kernels::cuda

@@ -1,16 +1,16 @@
 // How the results of pieces become those of tensors and lists, the same in every bit on every backend.
 //
-// Tensors are cut into pieces of kPieceElements. Within a piece, position p of each block of 32 elements has a sum of
-// its own, in double; the 32 sums are added as a tree (16 and 16, 8 and 8 ...; for bf16 even and odd positions first).
-// The sums of a tensor's pieces, and of all pieces of a list, are added as kFoldChains chains, piece i to chain
-// i % kFoldChains, and the chains as a tree again. So sums are wide enough for any machine to work on at once, and
+// Tensors are cut into pieces of most_piece_elements. Within a piece, position p of each block of 32 elements has a sum
+// of its own, in double; the 32 sums are added as a tree (16 and 16, 8 and 8 ...; for bf16 even and odd positions
+// first). The sums of a tensor's pieces, and of all pieces of a list, are added as fold_chains chains, piece i to chain
+// i % fold_chains, and the chains as a tree again. So sums are wide enough for any machine to work on at once, and
 // neither threads nor blocks nor vectors show in a bit.
 //
-// For 8 and 16 bits, where additions in double would take longer than reading, the squares of a run of kRunBlocks
+// For 8 and 16 bits, where additions in double would take longer than reading, the squares of a run of run_blocks
 // blocks are added in float first; the error of the sum stays below 2^-16 of it, for e4m3 2^-15. All squares of f16 and
-// fp8 are exact in float, and so are those of bf16 from kBf16Low on and below kBf16Large. Others go to the sum in
-// double at once; but where the run has come to kBf16LowRun, low ones make no difference to it any more, and are left
-// out. Runs of e4m3 begin with 32 (kRunStart), which is taken off at their end: so the CPU, which multiplies elements
+// fp8 are exact in float, and so are those of bf16 from bf16_low on and below bf16_large. Others go to the sum in
+// double at once; but where the run has come to bf16_low_run, low ones make no difference to it any more, and are left
+// out. Runs of e4m3 begin with 32 (run_start), which is taken off at their end: so the CPU, which multiplies elements
 // by a power of two, never has a sum that is a denormal float, slow on many machines. It is a multiple of the last
 // place of any sum of a run, and none of its bits is lost beside the least square.
 #pragma once
@@ -23,15 +23,15 @@
 
 namespace tare::kernels {
 
-inline constexpr std::uint32_t kPieceElements = 32768;
-inline constexpr std::uint32_t kRunBlocks = 256;
-inline constexpr float kBf16Low = 0x1p-63f;
-inline constexpr float kBf16Large = 0x1p60f;
-inline constexpr std::int16_t kBf16LowPattern = 0x2000;
-inline constexpr std::int16_t kBf16LargePattern = 0x5d80;
-inline constexpr float kBf16LowRun = 0x1p-96f;
-inline constexpr float kRunStart[] = {0, 0, 0, 0, 0, 32, 0};  ///< by dtype id
-inline constexpr std::uint32_t kFoldChains = 256;
+inline constexpr std::uint32_t most_piece_elements = 32768;
+inline constexpr std::uint32_t run_blocks = 256;
+inline constexpr float bf16_low = 0x1p-63f;
+inline constexpr float bf16_large = 0x1p60f;
+inline constexpr std::int16_t bf16_low_pattern = 0x2000;
+inline constexpr std::int16_t bf16_large_pattern = 0x5d80;
+inline constexpr float bf16_low_run = 0x1p-96f;
+inline constexpr float run_start[] = {0, 0, 0, 0, 0, 32, 0};  ///< by dtype id
+inline constexpr std::uint32_t fold_chains = 256;
 
 /// A run of elements of one tensor, handled by one worker with one partial result. Lists may have many thousands of
 /// tensors of a few elements: a pass over those reads their pieces and nothing else of the list.
@@ -62,12 +62,12 @@ class Fold {
  public:
   explicit Fold(std::size_t pieces)
       // Chains that no piece reaches would add zeros, which changes nothing: they are left out.
-      : chains_(pieces < kFoldChains ? std::bit_ceil(pieces + (pieces == 0)) : kFoldChains) {
+      : chains_(pieces < fold_chains ? std::bit_ceil(pieces + (pieces == 0)) : fold_chains) {
     for (std::size_t i = 0; i < chains_; ++i) sums_[i] = 0;
   }
 
   void add(const PieceFound& found) {
-    sums_[added_++ % kFoldChains] += found.sum_of_squares;
+    sums_[added_++ % fold_chains] += found.sum_of_squares;
     if (found.max_bits > max_bits_) max_bits_ = found.max_bits;
     statistics_.zeros += found.zeros;
     statistics_.below += found.below;
@@ -88,7 +88,7 @@ class Fold {
   std::size_t added_ = 0;
   std::uint64_t max_bits_ = 0;
   Statistics statistics_;
-  double sums_[kFoldChains];
+  double sums_[fold_chains];
 };
 
 }  // namespace tare::kernels

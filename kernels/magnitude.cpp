@@ -5,17 +5,17 @@ namespace {
 
 std::uint64_t first_pattern_not_finite(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kF32:
+    case Dtype::f32:
       return 0x7f800000u;
-    case Dtype::kF64:
+    case Dtype::f64:
       return 0x7ff0000000000000u;
-    case Dtype::kF16:
+    case Dtype::f16:
       return F16::largest + 1u;
-    case Dtype::kBf16:
+    case Dtype::bf16:
       return Bf16::largest + 1u;
-    case Dtype::kF8E4m3fn:
+    case Dtype::f8_e4m3fn:
       return F8E4m3fn::largest + 1u;
-    case Dtype::kF8E5m2:
+    case Dtype::f8_e5m2:
       return F8E5m2::largest + 1u;
   }
   return 0;

@@ -20,17 +20,17 @@ TARE_HD inline double any_nan_to_one(double value) {
 /// The magnitude that a pattern stands for, exactly; every NaN becomes the positive quiet one. 0 for an unknown dtype.
 TARE_HD inline double magnitude(Dtype dtype, std::uint64_t pattern) {
   switch (dtype) {
-    case Dtype::kF32:
+    case Dtype::f32:
       return detail::any_nan_to_one(float_from(static_cast<std::uint32_t>(pattern)));
-    case Dtype::kF64:
+    case Dtype::f64:
       return detail::any_nan_to_one(double_from(pattern));
-    case Dtype::kF16:
+    case Dtype::f16:
       return detail::any_nan_to_one(widen<F16>(static_cast<F16::Bits>(pattern)));
-    case Dtype::kBf16:
+    case Dtype::bf16:
       return detail::any_nan_to_one(widen<Bf16>(static_cast<Bf16::Bits>(pattern)));
-    case Dtype::kF8E4m3fn:
+    case Dtype::f8_e4m3fn:
       return detail::any_nan_to_one(widen<F8E4m3fn>(static_cast<F8E4m3fn::Bits>(pattern)));
-    case Dtype::kF8E5m2:
+    case Dtype::f8_e5m2:
       return detail::any_nan_to_one(widen<F8E5m2>(static_cast<F8E5m2::Bits>(pattern)));
   }
   return 0;

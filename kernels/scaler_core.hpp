@@ -24,9 +24,9 @@ struct ScalerCore {
   std::int32_t layer_reported = 0;  ///< whether `layer` is of this step
   rule::LayerStatistics layer{};    ///< what policy layerwise goes by
   rule::RunningState running;
-  Statistics accumulated;                        ///< since the last update
-  Statistics last_step;                          ///< what the last update had
-  rule::Raised raised = rule::Raised::kNothing;  ///< the first that nobody has been told of
+  Statistics accumulated;                       ///< since the last update
+  Statistics last_step;                         ///< what the last update had
+  rule::Raised raised = rule::Raised::nothing;  ///< the first that nobody has been told of
 };
 
 /// What a prepared list shows of its own last pass.
@@ -82,8 +82,8 @@ TARE_HD inline void add_layer(ScalerCore& core, const rule::LayerStatistics& lay
 TARE_HD inline rule::Raised step(ScalerCore& core) {
   const bool overflow = core.shown.found_inf != 0;  // nan counts
   rule::RunningState& running = core.running;
-  if (core.checked == 0 && !overflow && running.policy.id == rule::PolicyId::kTorch) {
-    return rule::Raised::kNoInfChecks;
+  if (core.checked == 0 && !overflow && running.policy.id == rule::PolicyId::torch) {
+    return rule::Raised::no_inf_checks;
   }
   const rule::Stepped stepped = core.layer_reported != 0
                                     ? rule::advance(running.policy, running.state, core.layer, running.counters)
@@ -96,7 +96,7 @@ TARE_HD inline rule::Raised step(ScalerCore& core) {
 
 TARE_HD inline rule::Raised put_scale(ScalerCore& core, double scale) {
   const auto outcome = rule::with_scale(core.running.policy, core.running.state, scale);
-  if (outcome.raised != rule::Raised::kNothing) return outcome.raised;
+  if (outcome.raised != rule::Raised::nothing) return outcome.raised;
   core.running.state = rule::bounded(core.running.policy, outcome.state);
   show_scale(core);
   return outcome.raised;

@@ -9,9 +9,9 @@
 
 namespace tare::kernels::cuda {
 
-inline constexpr int kWarpLanes = 32;
-inline constexpr int kWarps = 8;  ///< in a block
-inline constexpr int kThreads = kWarpLanes * kWarps;
+inline constexpr int warp_lanes = 32;
+inline constexpr int block_warps = 8;  ///< in a block
+inline constexpr int threads = warp_lanes * block_warps;
 
 #if defined(__CUDA_ARCH__)
 #define TARE_LANES_HERE 1
@@ -27,7 +27,7 @@ struct PerLane {
 
 TARE_HD inline int lane_at(int i) {
 #if defined(__CUDA_ARCH__)
-  return static_cast<int>(threadIdx.x % kWarpLanes);
+  return static_cast<int>(threadIdx.x % warp_lanes);
 #else
   return i;
 #endif
@@ -49,9 +49,9 @@ TARE_HD inline void exchange(const At& at, const Source& source, const Take& tak
   mine = take(mine, __shfl_sync(0xffffffffu, mine, source(lane_at(0))));
 #else
   using Value = decltype(take(at(0), at(0)));
-  Value before[kWarpLanes];
-  for (int i = 0; i < kWarpLanes; ++i) before[i] = at(i);
-  for (int i = 0; i < kWarpLanes; ++i) at(i) = take(before[i], before[source(i)]);
+  Value before[warp_lanes];
+  for (int i = 0; i < warp_lanes; ++i) before[i] = at(i);
+  for (int i = 0; i < warp_lanes; ++i) at(i) = take(before[i], before[source(i)]);
 #endif
 }
 
@@ -84,10 +84,10 @@ struct Block {
   template <class Step>
   TARE_HD void each_warp(const Step& step) const {
 #if defined(__CUDA_ARCH__)
-    step(static_cast<int>(threadIdx.x / kWarpLanes));
+    step(static_cast<int>(threadIdx.x / warp_lanes));
     __syncthreads();
 #else
-    for (int warp = 0; warp < kWarps; ++warp) step(warp);
+    for (int warp = 0; warp < block_warps; ++warp) step(warp);
 #endif
   }
 

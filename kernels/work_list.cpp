@@ -8,8 +8,8 @@
 
 namespace tare::kernels {
 
-WorkList::WorkList() : plan_({.piece_elements = kPieceElements, .item_bytes = 0}) {
-  segments_.reserve(kMostSegments);
+WorkList::WorkList() : plan_({.piece_elements = most_piece_elements, .item_bytes = 0}) {
+  segments_.reserve(most_segments);
 }
 
 void WorkList::assign(std::span<const Tensor> tensors) {

@@ -36,7 +36,7 @@ struct TensorPieces {
   std::uint64_t count;  ///< elements
 };
 
-inline constexpr int kMostSegments = 6;
+inline constexpr int most_segments = 6;
 
 /// How many pieces of a dtype a warp takes at once: 32 lanes of 16 bytes, 32 elements of each piece side by side.
 TARE_HD constexpr std::uint32_t pieces_at_once(Dtype dtype) {

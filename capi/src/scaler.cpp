@@ -21,13 +21,13 @@ rule::LayerStatistics statistics_of(const tare_layer& layer) {
 
 int32_t dtype_of(rule::ValueType type) {
   switch (type) {
-    case rule::ValueType::kReal32:
+    case rule::ValueType::real32:
       return TARE_F32;
-    case rule::ValueType::kReal64:
+    case rule::ValueType::real64:
       return TARE_F64;
-    case rule::ValueType::kInteger32:
+    case rule::ValueType::integer32:
       return TARE_I32;
-    case rule::ValueType::kInteger64:
+    case rule::ValueType::integer64:
       return TARE_I64;
     default:
       return TARE_BOOL;

@@ -15,19 +15,19 @@
 namespace tare::kernels::cpu {
 namespace {
 
-constexpr Grain kGrain = {.piece_elements = kPieceElements, .item_bytes = 256 << 10, .item_pieces = kTogether};
+constexpr Grain grain = {.piece_elements = most_piece_elements, .item_bytes = 256 << 10, .item_pieces = together};
 // Below this it takes longer to wake a thread than to do its work.
-constexpr std::uint64_t kLeastParallelBytes = 512 << 10;
+constexpr std::uint64_t least_parallel_bytes = 512 << 10;
 // Tiny tensors may lie anywhere in memory: it is asked for so many at once.
-constexpr std::size_t kSmallTogether = 64;
+constexpr std::size_t small_together = 64;
 // So many findings stay in the first cache.
-constexpr std::size_t kFoldedTogether = 128;
+constexpr std::size_t folded_together = 128;
 // Outputs of lists above this are written past the cache, which would have lost them before anyone reads them.
-constexpr std::uint64_t kLeastBypassBytes = 64 << 20;
+constexpr std::uint64_t least_bypass_bytes = 64 << 20;
 
 Recipe make_recipe(const Plan& plan, const Transform& transform, double threshold) {
   Recipe recipe = {};
-  for (int id = 0; id < kDtypeIds; ++id) {
+  for (int id = 0; id < dtype_ids; ++id) {
     const auto dtype = static_cast<Dtype>(id);
     if (plan.has(dtype)) recipe.threshold_pattern[id] = pattern_of_threshold(dtype, threshold);
   }
@@ -40,7 +40,7 @@ Recipe make_recipe(const Plan& plan, const Transform& transform, double threshol
   recipe.clips_norm = recipe.coefficient != 1.0f;
   recipe.clips_values = std::isfinite(recipe.limit);
   recipe.only_scales = recipe.scales && !recipe.scale_is_nan && !recipe.clips_norm && !recipe.clips_values;
-  recipe.bypass_cache = plan.bytes() >= kLeastBypassBytes;
+  recipe.bypass_cache = plan.bytes() >= least_bypass_bytes;
   return recipe;
 }
 
@@ -48,7 +48,7 @@ Recipe make_recipe(const Plan& plan, const Transform& transform, double threshol
 
 class CpuList : public TensorList {
  public:
-  explicit CpuList(CpuBackend& backend) : backend_(backend), plan_(kGrain) {}
+  explicit CpuList(CpuBackend& backend) : backend_(backend), plan_(grain) {}
 
   void assign(const Tensor* tensors, std::size_t count, Stream) override {
     plan_.assign({tensors, count});
@@ -77,7 +77,7 @@ class CpuList : public TensorList {
     const FpEnvironment environment;
     const Recipe recipe = make_recipe(plan_, transform, findings.threshold);
     ListFold fold(plan_, findings);
-    if (backend_.workers_.count() == 1 || plan_.bytes() < kLeastParallelBytes) {
+    if (backend_.workers_.count() == 1 || plan_.bytes() < least_parallel_bytes) {
       run_alone(recipe, outputs, fold);
     } else {
       run_in_parallel(recipe, outputs);
@@ -90,7 +90,7 @@ class CpuList : public TensorList {
   void run_alone(const Recipe& recipe, const Tensor* outputs, ListFold& fold) {
     const std::span<const Piece> pieces = plan_.pieces();
     for (std::size_t first = 0; first < pieces.size();) {
-      std::size_t end = std::min(first + kFoldedTogether, pieces.size());
+      std::size_t end = std::min(first + folded_together, pieces.size());
       while (end < pieces.size() && pieces[end].tensor == pieces[end - 1].tensor) ++end;
       run_pieces(pieces.subspan(first, end - first), recipe, outputs, found_.data());
       fold.add(std::span(found_).first(end - first));
@@ -125,7 +125,7 @@ class CpuList : public TensorList {
     const int id = static_cast<int>(first.dtype);
     const PieceTable& table = backend_.pieces_;
     const InPlace in_place = in_place_of(first, recipe, outputs);
-    if (in_place != InPlace::none && first.count <= kSmall) {
+    if (in_place != InPlace::none && first.count <= small) {
       const auto& functions = in_place == InPlace::observe ? table.observe_small : table.unscale_small;
       return run_small(functions[id], pieces, recipe, outputs, found);
     }
@@ -154,11 +154,11 @@ class CpuList : public TensorList {
     return output.data == inputs[piece.tensor].data && output.dtype == piece.dtype;
   }
 
-  /// kTogether of one tensor.
+  /// together of one tensor.
   static bool starts_with_whole_pieces(std::span<const Piece> pieces) {
-    if (pieces.size() < kTogether) return false;
-    const Piece& last = pieces[kTogether - 1];
-    return last.tensor == pieces.front().tensor && last.count == kPieceElements;
+    if (pieces.size() < together) return false;
+    const Piece& last = pieces[together - 1];
+    return last.tensor == pieces.front().tensor && last.count == most_piece_elements;
   }
 
   /// Those that are like the first.
@@ -166,23 +166,23 @@ class CpuList : public TensorList {
                         const Tensor* outputs, PieceFound* found) {
     const Dtype dtype = pieces.front().dtype;
     std::size_t count = 0;
-    for (const Piece& piece : pieces.first(std::min(kSmallTogether, pieces.size()))) {
-      if (piece.count > kSmall || piece.dtype != dtype) break;
+    for (const Piece& piece : pieces.first(std::min(small_together, pieces.size()))) {
+      if (piece.count > small || piece.dtype != dtype) break;
       if (outputs != nullptr && !is_written_in_place(piece, outputs)) break;
       __builtin_prefetch(piece.data);
       ++count;
     }
-    Found found_together[kSmallTogether];
+    Found found_together[small_together];
     function(pieces.data(), count, recipe, found_together);
     for (std::size_t i = 0; i < count; ++i) found[i] = as_piece_found(found_together[i], dtype);
     return count;
   }
 
   std::size_t run_together(PiecesFunction function, const Piece& first, const Recipe& recipe, PieceFound* found) {
-    Found found_together[kTogether];
+    Found found_together[together];
     function(first.data, recipe, found_together);
-    for (std::size_t i = 0; i < kTogether; ++i) found[i] = as_piece_found(found_together[i], first.dtype);
-    return kTogether;
+    for (std::size_t i = 0; i < together; ++i) found[i] = as_piece_found(found_together[i], first.dtype);
+    return together;
   }
 
   PieceFound run_piece(const Piece& piece, const Recipe& recipe, const Tensor* outputs) {

@@ -7,19 +7,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
 
-inline constexpr std::size_t kBlock = 32;
+inline constexpr std::size_t block_elements = 32;
 
 // All of a block, but for single elements, where that makes much code for nothing.
 #if HWY_TARGET == HWY_SCALAR
-inline constexpr int kUnroll = 4;
+inline constexpr int unroll_count = 4;
 #else
-inline constexpr int kUnroll = 32;
+inline constexpr int unroll_count = 32;
 #endif
 
 struct OneBlock {
-  static constexpr std::size_t kElements = kBlock;
+  static constexpr std::size_t elements = block_elements;
   template <class T>
-  using Tag = hn::CappedTag<T, kElements>;
+  using Tag = hn::CappedTag<T, elements>;
 
   /// A vector from element `i` on.
   template <class T>
@@ -32,15 +32,15 @@ struct OneBlock {
 
 /// A block, and in the upper half of the vector the one at the same place of the next piece, for elements of 8 bits.
 struct TwoBlocks {
-  static constexpr std::size_t kElements = 2 * kBlock;
+  static constexpr std::size_t elements = 2 * block_elements;
   template <class T>
-  using Tag = hn::CappedTag<T, kElements>;
+  using Tag = hn::CappedTag<T, elements>;
 
   template <class T>
   static HWY_INLINE hn::Vec<Tag<T>> load(const T* at, std::size_t i) {
     static_assert(sizeof(T) == 1);
     const hn::Half<Tag<T>> half;
-    return hn::Combine(Tag<T>(), hn::LoadU(half, at + kPieceElements + i), hn::LoadU(half, at + i));
+    return hn::Combine(Tag<T>(), hn::LoadU(half, at + most_piece_elements + i), hn::LoadU(half, at + i));
   }
 };
 

@@ -35,8 +35,8 @@ using Counter = MaskCounter<DB>;
 template <class DB>
 class LaneCounter {
   using Unsigned = hwy::MakeUnsigned<hn::TFromD<DB>>;
-  static constexpr std::size_t kMostVectors = kTogether * kPieceElements / hn::MaxLanes(DB());
-  static_assert(static_cast<Unsigned>(kMostVectors) == kMostVectors);
+  static constexpr std::size_t most_vectors = together * most_piece_elements / hn::MaxLanes(DB());
+  static_assert(static_cast<Unsigned>(most_vectors) == most_vectors);
 
  public:
   HWY_INLINE LaneCounter() : lanes_(hn::Zero(DB())) {}
@@ -73,7 +73,7 @@ template <class E, template <class> class Below = Counter, class Blocks = OneBlo
 class Counts {
   using Bits = typename E::Bits;
   using DB = typename Blocks::template Tag<Bits>;
-  static constexpr std::size_t kLanes = hn::MaxLanes(DB());
+  static constexpr std::size_t lane_count = hn::MaxLanes(DB());
 
  public:
   /// What is counted of a few blocks. It stays in registers only if it is nobody's member.
@@ -98,7 +98,7 @@ class Counts {
     const hn::RebindToUnsigned<DB> du;
     const auto limit = hn::Set(du, static_cast<hn::TFromD<decltype(du)>>(pattern - 1));
     auto least = limit;
-    for (std::size_t i = 0; i < blocks * kBlock; i += kLanes) {
+    for (std::size_t i = 0; i < blocks * block_elements; i += lane_count) {
       const auto bits = hn::LoadU(db, reinterpret_cast<const Bits*>(at) + i);
       const auto magnitude = hn::And(bits, hn::Set(db, E::magnitude));
       least = hn::Min(least, hn::BitCast(du, hn::Sub(magnitude, hn::Set(db, Bits{1}))));  // 0 becomes the greatest
@@ -112,8 +112,8 @@ class Counts {
   /// Counts a block, or two.
   HWY_INLINE void take(const typename E::Storage* at, Tally& tally) const {
     const DB db;
-#pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < Blocks::kElements; i += kLanes) {
+#pragma GCC unroll unroll_count
+    for (std::size_t i = 0; i < Blocks::elements; i += lane_count) {
       const auto bits = Blocks::load(reinterpret_cast<const Bits*>(at), i);
       const auto magnitude = hn::And(bits, hn::Set(db, E::magnitude));
       tally.greatest_ = hn::Max(tally.greatest_, magnitude);
@@ -133,8 +133,8 @@ class Counts {
     Tally tally;
 #pragma GCC unroll 1
     for (std::size_t i = 0; i < blocks; ++i) {
-      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
-      take(at + i * kBlock, tally);
+      ahead.template advance<block_elements * sizeof *at>(at + i * block_elements);
+      take(at + i * block_elements, tally);
     }
     add(tally);
     return tally;
@@ -147,11 +147,11 @@ class Counts {
 
   /// `count`: how many elements were taken, without zeros that filled up the last block.
   HWY_INLINE void finish(std::uint32_t count, Found& found) {
-    HWY_ALIGN Bits lanes[kLanes];
+    HWY_ALIGN Bits lanes[lane_count];
     hn::Store(all_.greatest_, DB(), lanes);
     Bits greatest = 0;
     for (const Bits bits : lanes) greatest = bits > greatest ? bits : greatest;
-    const auto taken = static_cast<std::uint32_t>((count + kBlock - 1) / kBlock * kBlock);
+    const auto taken = static_cast<std::uint32_t>((count + block_elements - 1) / block_elements * block_elements);
     const std::uint32_t zeros = taken - all_.positive_.count();
     const std::uint32_t below = all_.below_.count();
     found.max_pattern = static_cast<hwy::MakeUnsigned<Bits>>(greatest);

@@ -19,13 +19,13 @@ class FpEnvironment {
   // To change the register takes longer than a step of a scaler; most hosts have the default, and flags that are set.
   FpEnvironment() : saved_(_mm_getcsr()) {
     __asm__ volatile("fnstcw %0" : "=m"(saved_x87_));
-    if ((saved_ & ~kStickyFlags) != kDefault) set(kDefault);
-    if (saved_x87_ != kDefaultX87) set_x87(kDefaultX87);
+    if ((saved_ & ~sticky_flags) != default_mode) set(default_mode);
+    if (saved_x87_ != default_x87) set_x87(default_x87);
   }
   ~FpEnvironment() {
     __asm__ volatile("" ::: "memory");
     if (_mm_getcsr() != saved_) set(saved_);
-    if (saved_x87_ != kDefaultX87) set_x87(saved_x87_);
+    if (saved_x87_ != default_x87) set_x87(saved_x87_);
   }
 #elif defined(__aarch64__)
   FpEnvironment() {
@@ -52,15 +52,15 @@ class FpEnvironment {
   // The compiler does not know that calculations depend on these registers. What is loaded after the first barrier and
   // stored before the last is calculated in between.
 #if defined(__x86_64__)
-  static constexpr std::uint32_t kStickyFlags = 0x3f;
-  static constexpr std::uint32_t kDefault = 0x1f80;
+  static constexpr std::uint32_t sticky_flags = 0x3f;
+  static constexpr std::uint32_t default_mode = 0x1f80;
   static void set(std::uint32_t value) {
     __asm__ volatile("" ::: "memory");
     _mm_setcsr(value);
     __asm__ volatile("" ::: "memory");
   }
   /// The C library reads and writes decimals as this register, not the other, says.
-  static constexpr std::uint16_t kDefaultX87 = 0x037f;
+  static constexpr std::uint16_t default_x87 = 0x037f;
   static void set_x87(std::uint16_t value) {
     __asm__ volatile("fldcw %0" ::"m"(value) : "memory");
   }

@@ -65,7 +65,7 @@ const PieceTable& pieces_of(InstructionSet) {
 
 InstructionSet best_instruction_set() {
   InstructionSet best = InstructionSet::portable;
-  for (const InstructionSet set : kInstructionSets) {
+  for (const InstructionSet set : instruction_sets) {
     if (is_available(set)) best = set;
   }
   return best;

@@ -7,7 +7,7 @@ namespace tare::kernels::cpu {
 
 enum class InstructionSet { portable, sse4, avx2, avx512 };
 
-inline constexpr InstructionSet kInstructionSets[] = {InstructionSet::portable, InstructionSet::sse4,
+inline constexpr InstructionSet instruction_sets[] = {InstructionSet::portable, InstructionSet::sse4,
                                                       InstructionSet::avx2, InstructionSet::avx512};
 
 /// "portable", "sse4", "avx2", "avx512".

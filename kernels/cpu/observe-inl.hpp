@@ -16,7 +16,7 @@ class Observer {
 
   /// Takes blocks of one run (fold.hpp), not necessarily all of it.
   HWY_INLINE void take(const typename E::Storage* at, std::size_t blocks) {
-    prefetcher_.advance_pages(at, blocks * kBlock * sizeof *at);
+    prefetcher_.advance_pages(at, blocks * block_elements * sizeof *at);
     squares_.take(at, blocks, counts_, prefetcher_);
   }
   /// As take(), not inlined: beside other code the compiler would run out of registers.
@@ -43,22 +43,22 @@ class Observer {
 template <class E>
 struct PaddedBlock {
   using T = typename E::Storage;
-  HWY_ALIGN T elements[kBlock];
+  HWY_ALIGN T elements[block_elements];
 
 // Where the instruction set can move a part of a vector, the block is written and read in the same whole vectors: a CPU
 // is slow to read a vector out of smaller stores, and lists of tiny tensors do nothing else.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  static constexpr bool kMasked = HWY_TARGET == HWY_AVX3 || sizeof(T) >= 4;
+  static constexpr bool masked = HWY_TARGET == HWY_AVX3 || sizeof(T) >= 4;
 #else
-  static constexpr bool kMasked = false;
+  static constexpr bool masked = false;
 #endif
-  using D = hn::CappedTag<T, kBlock>;
-  static constexpr std::size_t kLanes = hn::MaxLanes(D());
+  using D = hn::CappedTag<T, block_elements>;
+  static constexpr std::size_t lane_count = hn::MaxLanes(D());
 
   HWY_INLINE void take(const T* from, std::size_t count) {
-    if constexpr (kMasked) {
-#pragma GCC unroll kUnroll
-      for (std::size_t i = 0; i < kBlock; i += kLanes) {
+    if constexpr (masked) {
+#pragma GCC unroll unroll_count
+      for (std::size_t i = 0; i < block_elements; i += lane_count) {
         hn::Store(hn::MaskedLoad(lanes_of(count, i), D(), from + i), D(), elements + i);
       }
     } else {
@@ -74,7 +74,7 @@ struct PaddedBlock {
  private:
   static HWY_INLINE hn::Mask<D> lanes_of(std::size_t count, std::size_t first) {
     const std::size_t left = count > first ? count - first : 0;
-    return hn::FirstN(D(), left < kLanes ? left : kLanes);
+    return hn::FirstN(D(), left < lane_count ? left : lane_count);
   }
 };
 
@@ -83,14 +83,14 @@ template <class E, template <class> class Below = Counter>
 HWY_NOINLINE void observe_blocks(const typename E::Storage* at, std::uint32_t count, const Recipe& recipe,
                                  Found& found) {
   Observer<E, Below> observer(recipe, count);
-  for (std::size_t left = count / kBlock; left > 0;) {
-    const std::size_t blocks = left < kRunBlocks ? left : kRunBlocks;
+  for (std::size_t left = count / block_elements; left > 0;) {
+    const std::size_t blocks = left < run_blocks ? left : run_blocks;
     observer.take(at, blocks);
-    if (blocks == kRunBlocks) observer.end_run();
-    at += blocks * kBlock;
+    if (blocks == run_blocks) observer.end_run();
+    at += blocks * block_elements;
     left -= blocks;
   }
-  const std::uint32_t rest = count % kBlock;
+  const std::uint32_t rest = count % block_elements;
   if (rest != 0) {
     PaddedBlock<E> block;
     block.take(at, rest);
@@ -112,22 +112,22 @@ void observe_piece(const void* in, void*, std::uint32_t count, const Recipe& rec
   if constexpr (sizeof(typename E::Bits) == 1) observe_blocks<E, NoCounter>(at, count, recipe, found);
 }
 
-/// kTogether whole pieces of a tensor, one behind the other, a little of each in turn: memory delivers several streams
+/// together whole pieces of a tensor, one behind the other, a little of each in turn: memory delivers several streams
 /// faster than one. What is counted is found in the first. `then(from, counts)` is called for the blocks of each turn.
 template <class E, class Then>
 HWY_INLINE void in_turns(typename E::Storage* at, const Recipe& recipe, Found* found, const Then& then) {
   Counts<E> counts(recipe);
-  Squares<E> squares[kTogether];
-  for (std::size_t i = 0; i < kPieceElements / kBlock; i += kTurnBlocks<E>) {
-    for (std::size_t k = 0; k < kTogether; ++k) {
-      auto* const from = at + k * kPieceElements + i * kBlock;
-      squares[k].take(from, kTurnBlocks<E>, counts, NoPrefetcher());
-      if ((i + kTurnBlocks<E>) % kRunBlocks == 0) squares[k].end_run();
+  Squares<E> squares[together];
+  for (std::size_t i = 0; i < most_piece_elements / block_elements; i += turn_blocks<E>) {
+    for (std::size_t k = 0; k < together; ++k) {
+      auto* const from = at + k * most_piece_elements + i * block_elements;
+      squares[k].take(from, turn_blocks<E>, counts, NoPrefetcher());
+      if ((i + turn_blocks<E>) % run_blocks == 0) squares[k].end_run();
       then(from, counts);
     }
   }
-  for (std::size_t k = 0; k < kTogether; ++k) found[k] = {squares[k].sum(), 0, 0, 0};
-  counts.finish(kTogether * kPieceElements, found[0]);
+  for (std::size_t k = 0; k < together; ++k) found[k] = {squares[k].sum(), 0, 0, 0};
+  counts.finish(together * most_piece_elements, found[0]);
 }
 
 template <class E>
@@ -141,16 +141,16 @@ void observe_together(void* at, const Recipe& recipe, Found* found) {
 template <class E, template <class> class Below>
 HWY_INLINE void observe_by_twos(const std::uint8_t* at, const Recipe& recipe, Found* found) {
   Counts<E, Below, TwoBlocks> counts(recipe);
-  for (std::size_t k = 0; k < kTogether; k += 2) {
+  for (std::size_t k = 0; k < together; k += 2) {
     RunSquares<E, TwoBlocks> squares;
-    for (std::size_t i = 0; i < kPieceElements; i += kRunBlocks * kBlock) {
-      squares.take(at + k * kPieceElements + i, kRunBlocks, counts, TwoPrefetcher());
+    for (std::size_t i = 0; i < most_piece_elements; i += run_blocks * block_elements) {
+      squares.take(at + k * most_piece_elements + i, run_blocks, counts, TwoPrefetcher());
       squares.end_run();
     }
     for (std::size_t j = 0; j < 2; ++j)
       found[k + j] = {counts.all_finite() ? squares.sum(j) : __builtin_inf(), 0, 0, 0};
   }
-  counts.finish(kTogether * kPieceElements, found[0]);
+  counts.finish(together * most_piece_elements, found[0]);
 }
 
 template <class E>

@@ -11,12 +11,12 @@ struct Piece;
 
 namespace tare::kernels::cpu {
 
-inline constexpr int kDtypeIds = 7;  // dtype ids are 1 to 6
+inline constexpr int dtype_ids = 7;  // dtype ids are 1 to 6
 
 /// What is the same for all pieces of a pass.
 struct Recipe {
   /// By dtype id: the lowest magnitude pattern that is not below the threshold.
-  std::uint64_t threshold_pattern[kDtypeIds];
+  std::uint64_t threshold_pattern[dtype_ids];
   float inverse_scale;
   float coefficient;
   float limit;
@@ -40,23 +40,23 @@ struct Found {
 /// Reads `count` elements at `in`, writes as many to `out` where it is a writing one.
 using PieceFunction = void (*)(const void* in, void* out, std::uint32_t count, const Recipe& recipe, Found& found);
 
-/// Reads pieces of at most kSmall elements, anywhere in memory, and writes them in place where it is a writing one.
+/// Reads pieces of at most small elements, anywhere in memory, and writes them in place where it is a writing one.
 using SmallPiecesFunction = void (*)(const Piece* pieces, std::size_t count, const Recipe& recipe, Found* found);
-inline constexpr std::uint32_t kSmall = 8;
+inline constexpr std::uint32_t small = 8;
 
-/// Reads kTogether whole pieces of one tensor, one behind the other, and writes them in place where it is a writing
+/// Reads together whole pieces of one tensor, one behind the other, and writes them in place where it is a writing
 /// one. Sums of squares are found for each of them, all else in the first.
 using PiecesFunction = void (*)(void* at, const Recipe& recipe, Found* found);
-inline constexpr std::size_t kTogether = 4;
+inline constexpr std::size_t together = 4;
 
 /// The code for one instruction set, by dtype ids; null where there is none (fp8 is never written).
 struct PieceTable {
-  PieceFunction observe[kDtypeIds];
-  PiecesFunction observe_together[kDtypeIds];
-  PiecesFunction unscale_together[kDtypeIds];  ///< REQUIRES: Recipe::only_scales
-  SmallPiecesFunction observe_small[kDtypeIds];
-  SmallPiecesFunction unscale_small[kDtypeIds];  ///< REQUIRES: Recipe::only_scales
-  PieceFunction write[kDtypeIds][kDtypeIds];     ///< [from][to]
+  PieceFunction observe[dtype_ids];
+  PiecesFunction observe_together[dtype_ids];
+  PiecesFunction unscale_together[dtype_ids];  ///< REQUIRES: Recipe::only_scales
+  SmallPiecesFunction observe_small[dtype_ids];
+  SmallPiecesFunction unscale_small[dtype_ids];  ///< REQUIRES: Recipe::only_scales
+  PieceFunction write[dtype_ids][dtype_ids];     ///< [from][to]
 };
 
 extern const PieceTable portable_pieces;

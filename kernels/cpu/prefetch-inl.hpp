@@ -12,30 +12,30 @@ namespace tare::kernels::cpu::HWY_NAMESPACE {
 
 /// For a single stream. Behind pieces that are small there may be anything: theirs is left to the CPU.
 class Prefetcher {
-  static constexpr std::size_t kAhead = 2560;
-  static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t ahead = 2560;
+  static constexpr std::size_t line = 64;
+  static constexpr std::size_t page = 4096;
   // Not one of the first lines of a page, which tell the CPU that another is read: those are to be new to it.
-  static constexpr std::size_t kPagesAhead = 8 * kPage + kPage / 2;
+  static constexpr std::size_t pages_ahead = 8 * page + page / 2;
 
  public:
-  explicit HWY_INLINE Prefetcher(std::size_t piece_bytes) : is_large_(piece_bytes >= 8 * kAhead) {}
+  explicit HWY_INLINE Prefetcher(std::size_t piece_bytes) : is_large_(piece_bytes >= 8 * ahead) {}
 
-  /// To be called for each of the blocks, which are `kBytes` long.
-  template <std::size_t kBytes>
+  /// To be called for each of the blocks, which are `Size` long.
+  template <std::size_t Size>
   HWY_INLINE void advance(const void* block) const {
-    const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(block) + (is_large_ ? kAhead : 0);
+    const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(block) + (is_large_ ? ahead : 0);
 #pragma GCC unroll 32
-    for (std::size_t i = 0; i < kBytes; i += kLine) ask_for(from + i);
+    for (std::size_t i = 0; i < Size; i += line) ask_for(from + i);
   }
 
   /// To be called before blocks of together `bytes`. To learn where a page lies takes longer than to read a line: that
   /// is asked for much earlier, by a line of each page.
   HWY_INLINE void advance_pages(const void* at, std::size_t bytes) const {
     if (!is_large_) return;
-    const std::size_t to_next = -reinterpret_cast<std::uintptr_t>(at) % kPage;
-    const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(at) + kPagesAhead;
-    for (std::size_t i = to_next; i < bytes; i += kPage) ask_for(from + i);
+    const std::size_t to_next = -reinterpret_cast<std::uintptr_t>(at) % page;
+    const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(at) + pages_ahead;
+    for (std::size_t i = to_next; i < bytes; i += page) ask_for(from + i);
   }
 
  private:
@@ -50,14 +50,14 @@ class Prefetcher {
 /// For two whole pieces of bytes, one behind the other.
 class TwoPrefetcher {
  public:
-  template <std::size_t kBytes>
+  template <std::size_t Size>
   HWY_INLINE void advance(const void* block) const {
-    each_.advance<kBytes>(block);
-    each_.advance<kBytes>(static_cast<const char*>(block) + kPieceElements);
+    each_.advance<Size>(block);
+    each_.advance<Size>(static_cast<const char*>(block) + most_piece_elements);
   }
 
  private:
-  Prefetcher each_{kPieceElements};
+  Prefetcher each_{most_piece_elements};
 };
 
 /// For several streams at once, which the CPU follows by itself.

@@ -30,7 +30,7 @@ rule::Raised CpuScaler::obey(const Command& command) {
     default:
       throw std::logic_error("no such command");
   }
-  return rule::Raised::kNothing;
+  return rule::Raised::nothing;
 }
 
 void CpuScaler::follow_reduced() {
@@ -40,7 +40,7 @@ void CpuScaler::follow_reduced() {
 
 void CpuScaler::require_own_process() const {
   if (threads_ == 1 || getpid() == owner_) return;
-  throw Refusal(kRefused, 0, "the scaler was made in another process, and its threads are there",
+  throw Refusal(refused, 0, "the scaler was made in another process, and its threads are there",
                 "After fork, make a new scaler.");
 }
 
@@ -90,7 +90,7 @@ rule::Raised ScalerList::run(const Pass& pass) {
     default:
       throw std::logic_error("no such pass");
   }
-  return pass.steps != 0 ? step(scaler_.core_) : rule::Raised::kNothing;
+  return pass.steps != 0 ? step(scaler_.core_) : rule::Raised::nothing;
 }
 
 void ScalerList::write(const Pass& pass) {

@@ -10,35 +10,35 @@ HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
 
 /// Adds them up in place, halves of them at a time.
-template <std::size_t kCount>
-HWY_INLINE double added_as_tree(double (&sums)[kCount]) {
-  for (std::size_t half = kCount / 2; half > 0; half /= 2) {
+template <std::size_t Count>
+HWY_INLINE double added_as_tree(double (&sums)[Count]) {
+  for (std::size_t half = Count / 2; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
   }
   return sums[0];
 }
 
 /// Sums stay in registers while blocks are taken only if they are nobody's members then.
-template <class V, std::size_t kCount>
-HWY_INLINE void copy(const V (&from)[kCount], V (&to)[kCount]) {
-#pragma GCC unroll kUnroll
-  for (std::size_t i = 0; i < kCount; ++i) to[i] = from[i];
+template <class V, std::size_t Count>
+HWY_INLINE void copy(const V (&from)[Count], V (&to)[Count]) {
+#pragma GCC unroll unroll_count
+  for (std::size_t i = 0; i < Count; ++i) to[i] = from[i];
 }
 
 /// Blocks of a piece before it is another one's turn.
 template <class E>
-inline constexpr std::size_t kTurnBlocks = 256 / (kBlock * sizeof(typename E::Bits));
+inline constexpr std::size_t turn_blocks = 256 / (block_elements * sizeof(typename E::Bits));
 
 /// For f32 and f64: sums in double from the start.
 template <class E>
 class Squares {
   using D = hn::ScalableTag<double>;
-  static constexpr std::size_t kLanes = hn::MaxLanes(D());
-  static constexpr std::size_t kSums = kBlock / kLanes;
+  static constexpr std::size_t lane_count = hn::MaxLanes(D());
+  static constexpr std::size_t sum_count = block_elements / lane_count;
 
  public:
   HWY_INLINE Squares() {
-#pragma GCC unroll kUnroll
+#pragma GCC unroll unroll_count
     for (auto& sum : sums_) sum = hn::Zero(D());
   }
 
@@ -46,17 +46,17 @@ class Squares {
   template <class Counts, class Prefetcher>
   HWY_INLINE void take(const typename E::Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
     while (blocks > 0) {
-      const std::size_t part = blocks < kTurnBlocks<E> ? blocks : kTurnBlocks<E>;
+      const std::size_t part = blocks < turn_blocks<E> ? blocks : turn_blocks<E>;
       take_part(at, part, counts, ahead);
-      at += part * kBlock;
+      at += part * block_elements;
       blocks -= part;
     }
   }
   HWY_INLINE void end_run() {}
 
   HWY_INLINE double sum() const {
-    double sums[kBlock];
-    for (std::size_t i = 0; i < kSums; ++i) hn::StoreU(sums_[i], D(), sums + i * kLanes);
+    double sums[block_elements];
+    for (std::size_t i = 0; i < sum_count; ++i) hn::StoreU(sums_[i], D(), sums + i * lane_count);
     return added_as_tree(sums);
   }
 
@@ -66,22 +66,22 @@ class Squares {
   HWY_INLINE void take_part(const typename E::Storage* at, std::size_t blocks, Counts& counts,
                             const Prefetcher& ahead) {
     counts.take_all(at, blocks, ahead);
-    hn::Vec<D> sums[kSums];
+    hn::Vec<D> sums[sum_count];
     copy(sums_, sums);
 #pragma GCC unroll 1
-    for (std::size_t i = 0; i < blocks; ++i) add_block(at + i * kBlock, sums);
+    for (std::size_t i = 0; i < blocks; ++i) add_block(at + i * block_elements, sums);
     copy(sums, sums_);
   }
 
-  static HWY_INLINE void add_block(const typename E::Storage* at, hn::Vec<D> (&sums)[kSums]) {
-#pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kSums; ++i) {
-      const auto value = load_double(E(), D(), at + i * kLanes);
+  static HWY_INLINE void add_block(const typename E::Storage* at, hn::Vec<D> (&sums)[sum_count]) {
+#pragma GCC unroll unroll_count
+    for (std::size_t i = 0; i < sum_count; ++i) {
+      const auto value = load_double(E(), D(), at + i * lane_count);
       sums[i] = E::id == F64::id ? hn::Add(sums[i], hn::Mul(value, value)) : hn::MulAdd(value, value, sums[i]);
     }
   }
 
-  hn::Vec<D> sums_[kSums];
+  hn::Vec<D> sums_[sum_count];
 };
 
 /// For 8 and 16 bits: sums of a run in float, and those of all runs in double.
@@ -91,18 +91,18 @@ class RunSquares {
   using D = typename Values::D;
   using V = hn::Vec<D>;
   using Storage = typename E::Storage;
-  static constexpr std::size_t kLanes = hn::MaxLanes(D());
-  static constexpr std::size_t kElements = Blocks::kElements;
-  static constexpr std::size_t kRuns = kElements / kLanes;
-  static constexpr std::size_t kSorted = 32;  ///< blocks that are sorted at a time
-  /// 2^kExponent, squared.
-  static constexpr double kFactor =
-      __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 2 * Values::kExponent) << 52);
-  static constexpr double kStart = kRunStart[E::id] * kFactor;
+  static constexpr std::size_t lane_count = hn::MaxLanes(D());
+  static constexpr std::size_t elements = Blocks::elements;
+  static constexpr std::size_t run_count = elements / lane_count;
+  static constexpr std::size_t sorted = 32;  ///< blocks that are sorted at a time
+  /// 2^exponent, squared.
+  static constexpr double factor =
+      __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 2 * Values::exponent) << 52);
+  static constexpr double first = run_start[E::id] * factor;
 
  public:
   HWY_INLINE RunSquares() {
-#pragma GCC unroll kUnroll
+#pragma GCC unroll unroll_count
     for (auto& run : runs_) run = start();
   }
 
@@ -111,9 +111,9 @@ class RunSquares {
   HWY_INLINE void take(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
     if constexpr (E::id == BF16::id) {
       while (is_low_ && blocks > 0) {
-        const std::size_t part = blocks < kTurnBlocks<E> ? blocks : kTurnBlocks<E>;
+        const std::size_t part = blocks < turn_blocks<E> ? blocks : turn_blocks<E>;
         take_low(at, part, counts, ahead);
-        at += part * kBlock;
+        at += part * block_elements;
         blocks -= part;
       }
     }
@@ -122,15 +122,15 @@ class RunSquares {
 
   HWY_INLINE void end_run() {
     const hn::ScalableTag<double> dd;
-    HWY_ALIGN float lanes[kElements];
-#pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kRuns; ++i) {
-      hn::StoreU(runs_[i], D(), lanes + i * kLanes);
+    HWY_ALIGN float lanes[elements];
+#pragma GCC unroll unroll_count
+    for (std::size_t i = 0; i < run_count; ++i) {
+      hn::StoreU(runs_[i], D(), lanes + i * lane_count);
       runs_[i] = start();
     }
-    for (std::size_t i = 0; i < kElements; i += hn::MaxLanes(dd)) {
+    for (std::size_t i = 0; i < elements; i += hn::MaxLanes(dd)) {
       auto run = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), lanes + i));
-      if constexpr (kStart != 0) run = hn::Sub(run, hn::Set(dd, kStart));
+      if constexpr (first != 0) run = hn::Sub(run, hn::Set(dd, first));
       hn::StoreU(hn::Add(run, hn::LoadU(dd, sums_ + i)), dd, sums_ + i);
     }
     is_low_ = true;
@@ -138,21 +138,21 @@ class RunSquares {
 
   /// `block`: of those that are taken at once.
   HWY_INLINE double sum(std::size_t block = 0) const {
-    double sums[kElements];
-#pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kElements; ++i) sums[Values::place_of(i / kLanes, i % kLanes)] = sums_[i];
-    double of_block[kBlock];
-#pragma GCC unroll kUnroll
-    for (std::size_t i = 0; i < kBlock; ++i) of_block[i] = sums[block * kBlock + i];
-    return added_as_tree(of_block) / kFactor;
+    double sums[elements];
+#pragma GCC unroll unroll_count
+    for (std::size_t i = 0; i < elements; ++i) sums[Values::place_of(i / lane_count, i % lane_count)] = sums_[i];
+    double of_block[block_elements];
+#pragma GCC unroll unroll_count
+    for (std::size_t i = 0; i < block_elements; ++i) of_block[i] = sums[block * block_elements + i];
+    return added_as_tree(of_block) / factor;
   }
 
  private:
   static HWY_INLINE V start() {
-    return hn::Set(D(), static_cast<float>(kStart));
+    return hn::Set(D(), static_cast<float>(first));
   }
 
-  static HWY_INLINE void add_block(const Storage* at, V (&runs)[kRuns]) {
+  static HWY_INLINE void add_block(const Storage* at, V (&runs)[run_count]) {
     Values::for_each(at, [&](std::size_t j, V value) HWY_ATTR { runs[j] = hn::MulAdd(value, value, runs[j]); });
   }
 
@@ -160,17 +160,17 @@ class RunSquares {
   template <class Counts, class Prefetcher>
   HWY_INLINE void take_usual(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
     typename Counts::Tally tally;
-    V runs[kRuns];
+    V runs[run_count];
     copy(runs_, runs);
 #pragma GCC unroll 2
     for (std::size_t i = 0; i < blocks; ++i) {
-      ahead.template advance<kBlock * sizeof *at>(at + i * kBlock);
-      counts.take(at + i * kBlock, tally);
-      add_block(at + i * kBlock, runs);
+      ahead.template advance<block_elements * sizeof *at>(at + i * block_elements);
+      counts.take(at + i * block_elements, tally);
+      add_block(at + i * block_elements, runs);
     }
     counts.add(tally);
     if constexpr (E::id == BF16::id) {
-      if (!tally.all_below(kBf16LargePattern)) return add_sorted(at, blocks);
+      if (!tally.all_below(bf16_large_pattern)) return add_sorted(at, blocks);
     }
     copy(runs, runs_);
   }
@@ -180,36 +180,36 @@ class RunSquares {
   HWY_NOINLINE void take_low(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
     const auto tally = counts.take_all(at, blocks, ahead);
     if (tally.all_below(1)) return;  // zeros
-    if (!tally.all_below(kBf16LargePattern) || Counts::any_below(at, blocks, kBf16LowPattern)) {
+    if (!tally.all_below(bf16_large_pattern) || Counts::any_below(at, blocks, bf16_low_pattern)) {
       add_sorted(at, blocks);
     } else {
-      for (std::size_t i = 0; i < blocks; ++i) add_block(at + i * kBlock, runs_);
+      for (std::size_t i = 0; i < blocks; ++i) add_block(at + i * block_elements, runs_);
     }
     auto least = runs_[0];
     for (const V& run : runs_) least = hn::Min(least, run);
-    is_low_ = !hn::AllTrue(D(), hn::Ge(least, hn::Set(D(), kBf16LowRun)));
+    is_low_ = !hn::AllTrue(D(), hn::Ge(least, hn::Set(D(), bf16_low_run)));
   }
 
   /// Each square goes where fold.hpp says.
   HWY_NOINLINE void add_sorted(const Storage* at, std::size_t blocks) {
-    for (; blocks > kSorted; blocks -= kSorted, at += kSorted * kBlock) add_few_sorted(at, kSorted);
+    for (; blocks > sorted; blocks -= sorted, at += sorted * block_elements) add_few_sorted(at, sorted);
     add_few_sorted(at, blocks);
   }
 
-  /// REQUIRES: blocks <= kSorted.
+  /// REQUIRES: blocks <= sorted.
   HWY_INLINE void add_few_sorted(const Storage* at, std::size_t blocks) {
-    HWY_ALIGN float others[kSorted * kBlock];
-    V runs[kRuns];
+    HWY_ALIGN float others[sorted * block_elements];
+    V runs[run_count];
     copy(runs_, runs);
 #pragma GCC unroll 1
     for (std::size_t i = 0; i < blocks; ++i) {
-      Values::for_each(at + i * kBlock, [&](std::size_t j, V value) HWY_ATTR {
+      Values::for_each(at + i * block_elements, [&](std::size_t j, V value) HWY_ATTR {
         const auto magnitude = hn::Abs(value);
-        const auto is_low = hn::Lt(magnitude, hn::Set(D(), kBf16Low));
-        const auto is_small = hn::Lt(magnitude, hn::Set(D(), kBf16Large));
-        const auto matters = hn::IfThenZeroElse(hn::And(is_low, hn::Ge(runs[j], hn::Set(D(), kBf16LowRun))), value);
+        const auto is_low = hn::Lt(magnitude, hn::Set(D(), bf16_low));
+        const auto is_small = hn::Lt(magnitude, hn::Set(D(), bf16_large));
+        const auto matters = hn::IfThenZeroElse(hn::And(is_low, hn::Ge(runs[j], hn::Set(D(), bf16_low_run))), value);
         const auto usual = hn::IfThenElseZero(hn::AndNot(is_low, is_small), value);
-        hn::StoreU(hn::Xor(matters, usual), D(), others + i * kBlock + j * kLanes);
+        hn::StoreU(hn::Xor(matters, usual), D(), others + i * block_elements + j * lane_count);
         runs[j] = hn::MulAdd(usual, usual, runs[j]);
       });
     }
@@ -220,25 +220,25 @@ class RunSquares {
   HWY_INLINE void add_in_double(const float* at, std::size_t blocks) {
     const hn::ScalableTag<double> dd;
     const hn::Rebind<float, decltype(dd)> df;
-    constexpr std::size_t kDoubles = hn::MaxLanes(dd);
-    hn::Vec<decltype(dd)> sums[kBlock / kDoubles];
-#pragma GCC unroll kUnroll
-    for (std::size_t j = 0; j < kBlock / kDoubles; ++j) sums[j] = hn::LoadU(dd, sums_ + j * kDoubles);
+    constexpr std::size_t doubles = hn::MaxLanes(dd);
+    hn::Vec<decltype(dd)> sums[block_elements / doubles];
+#pragma GCC unroll unroll_count
+    for (std::size_t j = 0; j < block_elements / doubles; ++j) sums[j] = hn::LoadU(dd, sums_ + j * doubles);
 #pragma GCC unroll 1
-    for (; blocks > 0; --blocks, at += kBlock) {
-#pragma GCC unroll kUnroll
-      for (std::size_t j = 0; j < kBlock / kDoubles; ++j) {
-        const auto value = hn::PromoteTo(dd, hn::LoadU(df, at + j * kDoubles));
+    for (; blocks > 0; --blocks, at += block_elements) {
+#pragma GCC unroll unroll_count
+      for (std::size_t j = 0; j < block_elements / doubles; ++j) {
+        const auto value = hn::PromoteTo(dd, hn::LoadU(df, at + j * doubles));
         sums[j] = hn::MulAdd(value, value, sums[j]);
       }
     }
-#pragma GCC unroll kUnroll
-    for (std::size_t j = 0; j < kBlock / kDoubles; ++j) hn::StoreU(sums[j], dd, sums_ + j * kDoubles);
+#pragma GCC unroll unroll_count
+    for (std::size_t j = 0; j < block_elements / doubles; ++j) hn::StoreU(sums[j], dd, sums_ + j * doubles);
   }
 
-  V runs_[kRuns];
-  HWY_ALIGN double sums_[kElements] = {};
-  bool is_low_ = true;  ///< whether some run has not come to kBf16LowRun
+  V runs_[run_count];
+  HWY_ALIGN double sums_[elements] = {};
+  bool is_low_ = true;  ///< whether some run has not come to bf16_low_run
 };
 
 template <>

@@ -53,7 +53,7 @@ std::int32_t scaler_do(tare_backend_scaler* scaler, const tare_backend_command* 
 
 std::int32_t scaler_read(const tare_backend_scaler* scaler, void* core, void*, Error*) {
   *static_cast<ScalerCore*>(core) = *static_cast<const ScalerCore*>(scaler_core(scaler));
-  return kDone;
+  return done;
 }
 
 std::int32_t list_make(tare_backend_list** out, tare_backend_scaler* scaler, Error* error) {
@@ -89,7 +89,7 @@ std::int32_t list_pass(tare_backend_list* list, const tare_backend_pass* pass, s
 std::int32_t list_read(const tare_backend_list* list, void* core, void* each, void*, Error*) {
   *static_cast<ListCore*>(core) = list->list.core();
   std::ranges::copy(list->list.each(), static_cast<Statistics*>(each));
-  return kDone;
+  return done;
 }
 
 const fp8::Slots& arrays_at(const void* slots) {
@@ -116,17 +116,17 @@ const void* slots_arrays(const tare_backend_slots* slots) {
 
 std::int32_t slots_step(tare_backend_slots* slots, void*, Error*) {
   slots->slots.step();
-  return kDone;
+  return done;
 }
 
 std::int32_t slots_read(const tare_backend_slots* slots, const void* into, void*, Error*) {
   fp8::copy_arrays(arrays_at(into), slots->slots.arrays());
-  return kDone;
+  return done;
 }
 
 std::int32_t slots_write(tare_backend_slots* slots, const void* from, void*, Error*) {
   slots->slots.assign(arrays_at(from));
-  return kDone;
+  return done;
 }
 
 std::int32_t casts_make(tare_backend_casts** out, tare_backend_slots* slots, Error* error) {
@@ -145,7 +145,7 @@ std::int32_t casts_assign(tare_backend_casts* casts, const void* tensors, const 
 std::int32_t casts_rebind(tare_backend_casts* casts, const void* tensors, const std::uint32_t* slots,
                           std::uint64_t count, std::int32_t* same, Error*) {
   *same = casts->casts.rebind(tensors_at(tensors, count), slots) ? 1 : 0;
-  return kDone;
+  return done;
 }
 
 std::int32_t casts_are_captured(const tare_backend_casts*) {

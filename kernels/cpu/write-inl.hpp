@@ -11,7 +11,7 @@ template <class E>
 inline constexpr bool is_double = sizeof(typename E::Storage) == 8;
 
 // As many lanes as fit a vector of whichever side is wider.
-template <bool kDouble>
+template <bool IsDouble>
 struct WidestTag {
   using Type = hn::ScalableTag<float>;
 };
@@ -113,8 +113,8 @@ HWY_INLINE void write_pairs(const Change& change, const std::uint16_t* from, std
   const Bits32<D> du;
   const hn::Repartition<std::uint16_t, D> d16;
   const auto upper = hn::Set(du, 0xffff0000u);
-#pragma GCC unroll kUnroll
-  for (std::size_t i = 0; i < kBlock / 2; i += hn::MaxLanes(D())) {
+#pragma GCC unroll unroll_count
+  for (std::size_t i = 0; i < block_elements / 2; i += hn::MaxLanes(D())) {
     const auto words = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(from) + i);
     const auto even = hn::BitCast(du, change.apply(hn::BitCast(d, hn::ShiftLeft<16>(words))));
     const auto odd = hn::BitCast(du, change.apply(hn::BitCast(d, hn::And(words, upper))));
@@ -133,8 +133,8 @@ template <class From, class To, class Change>
 HWY_INLINE void write_block(const Change& change, const typename From::Storage* from, typename To::Storage* to,
                             bool bypass_cache) {
   using D = MathTag<From, To>;
-#pragma GCC unroll kUnroll
-  for (std::size_t i = 0; i < kBlock; i += hn::MaxLanes(D())) {
+#pragma GCC unroll unroll_count
+  for (std::size_t i = 0; i < block_elements; i += hn::MaxLanes(D())) {
     store_math(To(), D(), change.apply(load_math(From(), D(), from + i)), to + i, bypass_cache);
   }
 }
@@ -145,33 +145,33 @@ HWY_INLINE void write_blocks(const Change& change, const typename From::Storage*
   if constexpr (From::id == BF16::id && To::id == BF16::id && HWY_TARGET != HWY_SCALAR) {
     if (finite) {
       for (std::size_t i = 0; i < blocks; ++i)
-        write_pairs<MathTag<From, To>>(change, from + i * kBlock, to + i * kBlock, bypass_cache);
+        write_pairs<MathTag<From, To>>(change, from + i * block_elements, to + i * block_elements, bypass_cache);
       return;
     }
   }
   for (std::size_t i = 0; i < blocks; ++i)
-    write_block<From, To>(change, from + i * kBlock, to + i * kBlock, bypass_cache);
+    write_block<From, To>(change, from + i * block_elements, to + i * block_elements, bypass_cache);
 }
 
 /// Blocks that are observed and then written: few enough to stay in the first cache.
-inline constexpr std::size_t kPartBlocks = 32;
-static_assert(kRunBlocks % kPartBlocks == 0);
+inline constexpr std::size_t part_blocks = 32;
+static_assert(run_blocks % part_blocks == 0);
 
 template <class From, class To, class Change>
 HWY_INLINE void observe_and_write(const typename From::Storage* from, typename To::Storage* to, std::uint32_t count,
                                   const Recipe& recipe, const Change change, bool bypass_cache, Found& found) {
   Observer<From> observer(recipe, count);
-  const std::size_t whole = count / kBlock;
+  const std::size_t whole = count / block_elements;
   for (std::size_t done = 0; done < whole;) {
-    const std::size_t blocks = whole - done < kPartBlocks ? whole - done : kPartBlocks;
+    const std::size_t blocks = whole - done < part_blocks ? whole - done : part_blocks;
     observer.take_apart(from, blocks);
     done += blocks;
-    if (done % kRunBlocks == 0) observer.end_run();
+    if (done % run_blocks == 0) observer.end_run();
     write_blocks<From, To>(change, from, to, blocks, recipe.factors_are_finite && observer.all_finite(), bypass_cache);
-    from += blocks * kBlock;
-    to += blocks * kBlock;
+    from += blocks * block_elements;
+    to += blocks * block_elements;
   }
-  const std::uint32_t rest = count % kBlock;
+  const std::uint32_t rest = count % block_elements;
   if (rest != 0) {
     PaddedBlock<From> block;
     PaddedBlock<To> written;
@@ -183,7 +183,7 @@ HWY_INLINE void observe_and_write(const typename From::Storage* from, typename T
   observer.finish(count, found);
 }
 
-/// REQUIRES: count <= kSmall.
+/// REQUIRES: count <= small.
 template <class From, class To, class Change>
 HWY_INLINE void write_small(const typename From::Storage* from, typename To::Storage* to, std::uint32_t count,
                             const Change change) {
@@ -199,7 +199,7 @@ HWY_INLINE void unscale_4_or_8(float* at, std::uint32_t count, const Recipe& rec
   const SmallTag df;
   const hn::Half<SmallTag> df4;
   const auto values = hn::Mul(observe_4_or_8(at, count, recipe, found), hn::Set(df, recipe.inverse_scale));
-  if (count == kSmall) {
+  if (count == small) {
     hn::StoreU(values, df, at);
   } else {
     hn::StoreU(hn::LowerHalf(df4, values), df4, at);
@@ -212,7 +212,7 @@ void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& r
   using D = MathTag<From, To>;
   const auto* from = static_cast<const typename From::Storage*>(in);
   auto* to = static_cast<typename To::Storage*>(out);
-  if (count <= kSmall) {
+  if (count <= small) {
     using One = hn::CappedTag<hn::TFromD<D>, 1>;
     observe_small<From>(from, count, recipe, found);
     if (recipe.only_scales) return write_small<From, To>(from, to, count, Scaling<One>(recipe));
@@ -228,7 +228,7 @@ void write_piece(const void* in, void* out, std::uint32_t count, const Recipe& r
   if (bypass_cache) hwy::FlushStream();
 }
 
-/// REQUIRES: count <= kSmall; Recipe::only_scales.
+/// REQUIRES: count <= small; Recipe::only_scales.
 template <class E, class Change>
 HWY_INLINE void unscale_small(typename E::Storage* at, std::uint32_t count, const Recipe& recipe, const Change& change,
                               Found& found) {
@@ -253,7 +253,7 @@ template <class E>
 void unscale_together(void* at, const Recipe& recipe, Found* found) {
   const Scaling<MathTag<E, E>> change(recipe);
   in_turns<E>(static_cast<typename E::Storage*>(at), recipe, found, [&](auto* from, const auto& counts) HWY_ATTR {
-    write_blocks<E, E>(change, from, from, kTurnBlocks<E>, recipe.factors_are_finite && counts.all_finite(), false);
+    write_blocks<E, E>(change, from, from, turn_blocks<E>, recipe.factors_are_finite && counts.all_finite(), false);
   });
 }
 

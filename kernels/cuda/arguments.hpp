@@ -45,8 +45,8 @@ inline Dtype only_dtype(const WorkList& work) {
 }
 
 template <class Program>
-using ForAll = For<Program, Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4m3fn, Dtype::kF8E5m2>;
+using ForAll = For<Program, Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::f8_e4m3fn, Dtype::f8_e5m2>;
 template <class Program>
-using ForWritable = For<Program, Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16>;
+using ForWritable = For<Program, Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16>;
 
 }  // namespace tare::kernels::cuda

@@ -12,7 +12,7 @@ struct DequantiseArguments {
   const Binding* outputs;           ///< f32, f16 or bf16, as many elements
   const std::uint32_t* slots;       ///< one a tensor
   const float* factor;              ///< one a slot
-  Segment segments[kMostSegments];  ///< e4m3 and e5m2
+  Segment segments[most_segments];  ///< e4m3 and e5m2
   std::int32_t segment_count;
   std::uint32_t piece_count;
 };
@@ -21,21 +21,21 @@ template <class E, class Format, class To>
 class Dequantiser {
   using Bits = typename E::Bits;
   using Out = typename To::Bits;
-  static constexpr int kCount = Layout<E>::per_vector;
+  static constexpr int per_vector = Layout<E>::per_vector;
 
  public:
-  static constexpr int kInFlight = 4;
+  static constexpr int loads_in_flight = 4;
 
   TARE_HD Dequantiser(unsigned char* to, float factor) : to_(to), factor_(factor) {}
 
   TARE_HD void full(const Vector& vector, std::uint32_t index) {
-    alignas(16) Out out[kCount];
-    unrolled<kCount>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
+    alignas(16) Out out[per_vector];
+    unrolled<per_vector>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
     unsigned char* to = to_ + std::uint64_t{index} * sizeof(Out);
-    if (reinterpret_cast<std::uintptr_t>(to) % kVectorBytes == 0) {
-      memcpy(__builtin_assume_aligned(to, kVectorBytes), out, sizeof out);
+    if (reinterpret_cast<std::uintptr_t>(to) % vector_bytes == 0) {
+      memcpy(__builtin_assume_aligned(to, vector_bytes), out, sizeof out);
     } else {
-      unrolled<kCount>([&](int j) { store(index + static_cast<std::uint32_t>(j), out[j]); });
+      unrolled<per_vector>([&](int j) { store(index + static_cast<std::uint32_t>(j), out[j]); });
     }
   }
   TARE_HD void one(Bits bits, int, std::uint32_t index) { store(index, made(bits)); }
@@ -56,21 +56,21 @@ TARE_HD inline void dequantise_piece(const DequantiseArguments& all, const WorkP
   const Stretch stretch = {all.inputs[piece.tensor].data + piece.offset, to, piece.count};
   each_lane([&](int i) {
     Dequantiser<E, Format, To> dequantiser(to, all.factor[all.slots[piece.tensor]]);
-    visit_lane<E, kWarpLanes>(stretch, lane_at(i), dequantiser);
+    visit_lane<E, warp_lanes>(stretch, lane_at(i), dequantiser);
   });
 }
 
 template <class E, class Format>
 TARE_HD inline void dequantise_from(const DequantiseArguments& all, const WorkPiece& piece) {
   switch (static_cast<Dtype>(all.outputs[piece.tensor].dtype)) {
-    case Dtype::kF32:
-      dequantise_piece<E, Format, Element<Dtype::kF32>>(all, piece);
+    case Dtype::f32:
+      dequantise_piece<E, Format, Element<Dtype::f32>>(all, piece);
       break;
-    case Dtype::kF16:
-      dequantise_piece<E, Format, Element<Dtype::kF16>>(all, piece);
+    case Dtype::f16:
+      dequantise_piece<E, Format, Element<Dtype::f16>>(all, piece);
       break;
-    case Dtype::kBf16:
-      dequantise_piece<E, Format, Element<Dtype::kBf16>>(all, piece);
+    case Dtype::bf16:
+      dequantise_piece<E, Format, Element<Dtype::bf16>>(all, piece);
       break;
     default:
       break;
@@ -80,8 +80,8 @@ TARE_HD inline void dequantise_from(const DequantiseArguments& all, const WorkPi
 /// All that one block does.
 TARE_HD inline void dequantise_block(const DequantiseArguments& all, const Block& block) {
   each_piece(all, block, [&](Dtype dtype, const WorkPiece& piece) {
-    if (dtype == Dtype::kF8E4m3fn) dequantise_from<Element<Dtype::kF8E4m3fn>, F8E4m3fn>(all, piece);
-    if (dtype == Dtype::kF8E5m2) dequantise_from<Element<Dtype::kF8E5m2>, F8E5m2>(all, piece);
+    if (dtype == Dtype::f8_e4m3fn) dequantise_from<Element<Dtype::f8_e4m3fn>, F8E4m3fn>(all, piece);
+    if (dtype == Dtype::f8_e5m2) dequantise_from<Element<Dtype::f8_e5m2>, F8E5m2>(all, piece);
   });
 }
 

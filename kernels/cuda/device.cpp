@@ -95,15 +95,15 @@ void check(cudaError_t result, const char* tried) {
 
 Capture capture_of(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  Capture capture = kNoCapture;
+  Capture capture = no_capture;
   check(cudaStreamGetCaptureInfo(stream, &status, &capture), "ask whether the stream is captured");
-  if (status == cudaStreamCaptureStatusNone) return kNoCapture;
+  if (status == cudaStreamCaptureStatusNone) return no_capture;
   if (status == cudaStreamCaptureStatusActive) return capture;
   throw Failure("CUDA: the capture of the stream was lost before", cudaErrorStreamCaptureInvalidated);
 }
 
 void require_uncaptured(cudaStream_t stream) {
-  if (capture_of(stream) == kNoCapture) return;
+  if (capture_of(stream) == no_capture) return;
   throw Failure("CUDA: a call that waits for a stream cannot be made while that stream is captured",
                 cudaErrorStreamCaptureUnsupported);
 }
@@ -151,7 +151,7 @@ void Device::load_kernels() {
     cudaFuncAttributes attributes;
     check(cudaFuncGetAttributes(&attributes, kernel), "load a kernel");
     int together = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, kernel, kBlockThreads, 0), "load a kernel");
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, kernel, block_threads, 0), "load a kernel");
     loaded_[loaded_count_++] = {kernel, static_cast<unsigned>(std::max(1, together * multiprocessors))};
   };
   for_each_kernel(load);
@@ -163,9 +163,10 @@ unsigned Device::blocks_for(Kernel kernel, std::uint64_t wanted) const {
   return static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, loaded->resident));
 }
 
-void Device::launch(Kernel kernel, unsigned blocks, unsigned threads, const void* argument, cudaStream_t stream) const {
+void Device::launch(Kernel kernel, unsigned blocks, unsigned thread_count, const void* argument,
+                    cudaStream_t stream) const {
   void* arguments[] = {const_cast<void*>(argument)};
-  check(cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, 0, stream), "launch a kernel");
+  check(cudaLaunchKernel(kernel, dim3(blocks), dim3(thread_count), arguments, 0, stream), "launch a kernel");
 }
 
 }  // namespace tare::kernels::cuda

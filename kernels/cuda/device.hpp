@@ -18,7 +18,7 @@ namespace tare::kernels::cuda {
 class Failure : public Refusal {
  public:
   Failure(const std::string& message, cudaError_t error)
-      : Refusal(error == cudaErrorMemoryAllocation ? kOutOfMemory : kBackendFailed, error, message,
+      : Refusal(error == cudaErrorMemoryAllocation ? out_of_memory : backend_failed, error, message,
                 error == cudaErrorMemoryAllocation ? "" : "\"device\":\"cpu\" needs no GPU.") {}
 };
 
@@ -28,7 +28,7 @@ void check(cudaError_t result, const char* tried);
 
 /// A capture of work into a graph. Numbers are never given out again.
 using Capture = unsigned long long;
-inline constexpr Capture kNoCapture = 0;
+inline constexpr Capture no_capture = 0;
 
 /// The capture that a stream is part of. Throws a Failure where that cannot be told (the legacy stream while a blocking
 /// stream is captured), or the capture was lost before.
@@ -91,8 +91,8 @@ class Device {
 
   int ordinal_;
   cudaStream_t own_stream_ = nullptr;
-  static constexpr int kMostKernels = 24;
-  Loaded loaded_[kMostKernels] = {};
+  static constexpr int most_kernels = 24;
+  Loaded loaded_[most_kernels] = {};
   int loaded_count_ = 0;
 };
 

@@ -52,9 +52,9 @@ DeviceSlots::~DeviceSlots() = default;
 
 void DeviceSlots::step(cudaStream_t stream) {
   const OnDevice here(device_.ordinal());
-  const std::uint64_t blocks = (std::uint64_t{slots_.count} + fp8::kSlotsOfBlock - 1) / fp8::kSlotsOfBlock;
+  const std::uint64_t blocks = (std::uint64_t{slots_.count} + fp8::slots_of_block - 1) / fp8::slots_of_block;
   order_.take_turn(stream, [&](Capture) {
-    device_.launch(slots_kernel(), device_.blocks_for(slots_kernel(), blocks), kThreads, &slots_, stream);
+    device_.launch(slots_kernel(), device_.blocks_for(slots_kernel(), blocks), threads, &slots_, stream);
   });
 }
 
@@ -120,7 +120,7 @@ void CastList::cast(const Binding* outputs, bool notes, cudaStream_t stream) {
     all.seen = slots.seen;
     all.at_largest = slots.at_largest;
   }
-  device().launch(quantise_kernel(), device().blocks_for(quantise_kernel(), all.piece_count), kThreads, &all, stream);
+  device().launch(quantise_kernel(), device().blocks_for(quantise_kernel(), all.piece_count), threads, &all, stream);
 }
 
 void CastList::observe(cudaStream_t stream) {
@@ -149,7 +149,7 @@ void CastList::dequantise(const Tensor* outputs, cudaStream_t stream) {
     all.outputs = work_.outputs();
     all.factor = fp8::divides(slots_.slots().params.rule) ? slots_.slots().scale : slots_.slots().inverse;
     const Kernel kernel = dequantise_kernel();
-    device().launch(kernel, device().blocks_for(kernel, all.piece_count), kThreads, &all, stream);
+    device().launch(kernel, device().blocks_for(kernel, all.piece_count), threads, &all, stream);
   });
 }
 

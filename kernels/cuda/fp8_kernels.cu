@@ -4,19 +4,19 @@
 namespace tare::kernels::cuda {
 namespace {
 
-__global__ void __launch_bounds__(kThreads) step_all_slots(const __grid_constant__ fp8::Slots slots) {
-  const std::uint32_t warp = blockIdx.x * kWarps + threadIdx.x / kWarpLanes;
-  const std::uint32_t step = gridDim.x * fp8::kSlotsOfBlock;
-  for (std::uint32_t first = warp * (kWarpLanes / fp8::kSlotLanes); first < slots.count; first += step) {
+__global__ void __launch_bounds__(threads) step_all_slots(const __grid_constant__ fp8::Slots slots) {
+  const std::uint32_t warp = blockIdx.x * block_warps + threadIdx.x / warp_lanes;
+  const std::uint32_t step = gridDim.x * fp8::slots_of_block;
+  for (std::uint32_t first = warp * (warp_lanes / fp8::slot_lanes); first < slots.count; first += step) {
     fp8::step_slots(slots, first);
   }
 }
 
-__global__ void __launch_bounds__(kThreads, 3) quantise(const __grid_constant__ QuantiseArguments arguments) {
+__global__ void __launch_bounds__(threads, 3) quantise(const __grid_constant__ QuantiseArguments arguments) {
   quantise_block(arguments, {blockIdx.x, gridDim.x});
 }
 
-__global__ void __launch_bounds__(kThreads) dequantise(const __grid_constant__ DequantiseArguments arguments) {
+__global__ void __launch_bounds__(threads) dequantise(const __grid_constant__ DequantiseArguments arguments) {
   dequantise_block(arguments, {blockIdx.x, gridDim.x});
 }
 

@@ -9,7 +9,7 @@ namespace tare::kernels::cuda {
 /// A kernel as cudaLaunchKernel takes it, with one parameter.
 using Kernel = const void*;
 
-inline constexpr int kBlockThreads = kThreads;
+inline constexpr int block_threads = threads;
 
 /// A pass; takes PassArguments. For lists of that dtype alone, or (Dtype{0}) for any list.
 Kernel observe_kernel(Dtype only);

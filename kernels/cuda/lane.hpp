@@ -1,7 +1,7 @@
 // What one lane does with its share of a piece. Pieces are read in vectors of 16 bytes at addresses that are multiples
 // of 16: a piece that starts in between is read from the vector that holds its first element on, and what lies outside
-// of it (before the head, behind the tail) is left alone, element by element. `kLanes` lanes share a piece: lane q
-// takes the vectors q, q + kLanes ..., several of them in flight before the first is looked at.
+// of it (before the head, behind the tail) is left alone, element by element. Some lanes share a piece: lane q
+// takes the vectors q, q + their number ..., several of them in flight before the first is looked at.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tare::kernels::cuda {
 
-inline constexpr std::uint32_t kVectorBytes = 16;
+inline constexpr std::uint32_t vector_bytes = 16;
 
 struct alignas(16) Vector {
   std::uint32_t words[4];
@@ -50,39 +50,39 @@ TARE_HD inline Bits element_of(const Vector& vector, int j) {
   }
 }
 
-/// Does `body` with j = 0 ... kCount - 1, unrolled.
-template <int kCount, class Body>
+/// Does `body` with j = 0 ... Count - 1, unrolled.
+template <int Count, class Body>
 TARE_HD inline void unrolled(const Body& body) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-  for (int j = 0; j < kCount; ++j) body(j);
+  for (int j = 0; j < Count; ++j) body(j);
 }
 
 /// How a dtype lies in vectors.
 template <class E>
 struct Layout {
   using Bits = typename E::Bits;
-  static constexpr int per_vector = static_cast<int>(kVectorBytes / sizeof(Bits));
+  static constexpr int per_vector = static_cast<int>(vector_bytes / sizeof(Bits));
   static constexpr int lanes_per_block = 32 / per_vector;  ///< lanes that read a block of 32 elements together
 };
 
 // ---- what is done with values
 //
 // Each visitor has full(vector, index): per_vector elements, the first of them the index-th of the piece; and
-// one(bits, j, index): a single one, at place j of its vector. kInFlight: how many vectors a lane asks for before it
-// works on them, as many as registers allow.
+// one(bits, j, index): a single one, at place j of its vector. loads_in_flight: how many vectors a lane asks for before
+// it works on them, as many as registers allow.
 
 /// The sums of a lane's positions before they go on in double, where the dtype has such (fold.hpp).
-template <class E, bool kRuns = sizeof(typename E::Bits) <= 2>
+template <class E, bool HasRuns = sizeof(typename E::Bits) <= 2>
 struct Runs {};
 template <class E>
 struct Runs<E, true> {
-  static constexpr float kStart = kRunStart[static_cast<int>(E::dtype)];
+  static constexpr float start = run_start[static_cast<int>(E::dtype)];
   float runs[Layout<E>::per_vector];
 
   TARE_HD Runs() {
-    for (float& run : runs) run = kStart;
+    for (float& run : runs) run = start;
   }
 };
 
@@ -92,49 +92,49 @@ class Observer : Runs<E> {
   using Bits = typename E::Bits;
 
  public:
-  static constexpr int kSums = Layout<E>::per_vector;
-  static constexpr int kInFlight = kSums >= 8 ? 4 : 8;
+  static constexpr int sum_count = Layout<E>::per_vector;
+  static constexpr int loads_in_flight = sum_count >= 8 ? 4 : 8;
 
   TARE_HD explicit Observer(std::uint64_t threshold_pattern = 0)
       : patterns_below_(static_cast<Bits>(threshold_pattern == 0 ? 0 : threshold_pattern - 1)) {
-    unrolled<kSums>([&](int j) { sums[j] = 0; });
+    unrolled<sum_count>([&](int j) { sums[j] = 0; });
   }
 
   TARE_HD void full(const Vector& vector, std::uint32_t index) {
-    if constexpr (kRuns) {
-      if ((index + kSums - 1) % kRunElements < 32 + kSums - 1)
-        unrolled<kSums>([&](int j) { begin_block(j, index + j); });
+    if constexpr (has_runs) {
+      if ((index + sum_count - 1) % run_elements < 32 + sum_count - 1)
+        unrolled<sum_count>([&](int j) { begin_block(j, index + j); });
     }
-    unrolled<kSums>([&](int j) { take(element_of<Bits>(vector, j), j); });
+    unrolled<sum_count>([&](int j) { take(element_of<Bits>(vector, j), j); });
   }
   TARE_HD void one(Bits bits, int place, std::uint32_t index) {
     // Not sums[place]: an index that is not known when compiling would put the sums into memory.
-    unrolled<kSums>([&](int j) {
+    unrolled<sum_count>([&](int j) {
       if (j != place) return;
-      if constexpr (kRuns) begin_block(j, index);
+      if constexpr (has_runs) begin_block(j, index);
       take(bits, j);
     });
   }
   TARE_HD void finish() {
-    if constexpr (kRuns) unrolled<kSums>([&](int j) { end_run(j); });
+    if constexpr (has_runs) unrolled<sum_count>([&](int j) { end_run(j); });
   }
 
-  double sums[kSums];
+  double sums[sum_count];
   Bits max = 0;
   std::uint32_t zeros = 0;
   std::uint32_t below = 0;
 
  private:
-  static constexpr bool kRuns = sizeof(Bits) <= 2;
-  static constexpr std::uint32_t kRunElements = kRunBlocks * 32;
+  static constexpr bool has_runs = sizeof(Bits) <= 2;
+  static constexpr std::uint32_t run_elements = run_blocks * 32;
 
   /// Position `j` goes on with the element `index`, which may be the first of a run.
   TARE_HD void begin_block(int j, std::uint32_t index) {
-    if (index % kRunElements < 32) end_run(j);
+    if (index % run_elements < 32) end_run(j);
   }
   TARE_HD void end_run(int j) {
-    sums[j] += static_cast<double>(this->runs[j]) - static_cast<double>(this->kStart);
-    this->runs[j] = this->kStart;
+    sums[j] += static_cast<double>(this->runs[j]) - static_cast<double>(this->start);
+    this->runs[j] = this->start;
   }
 
   TARE_HD void take(Bits bits, int j) {
@@ -143,7 +143,7 @@ class Observer : Runs<E> {
     zeros += magnitude == 0 ? 1 : 0;
     below += static_cast<Bits>(magnitude - 1) < patterns_below_ ? 1 : 0;
     const typename E::Math value = E::value(bits);
-    if constexpr (kRuns) {
+    if constexpr (has_runs) {
       if (stays_in_run(magnitude, this->runs[j])) return add_square(this->runs[j], value);
     }
     add_square(sums[j], static_cast<double>(value));
@@ -151,12 +151,12 @@ class Observer : Runs<E> {
 
   /// What is low is left out by adding it to a run that it cannot change.
   TARE_HD static bool stays_in_run(Bits magnitude, float run) {
-    if constexpr (E::dtype != Dtype::kBf16) {
+    if constexpr (E::dtype != Dtype::bf16) {
       return true;
     } else {
-      constexpr std::uint32_t low = kBf16LowPattern;
+      constexpr std::uint32_t low = bf16_low_pattern;
       const bool is_low = std::uint32_t{magnitude} - 1 < low - 1;  // 0 is not
-      return is_low ? run >= kBf16LowRun : magnitude < std::uint32_t{kBf16LargePattern};
+      return is_low ? run >= bf16_low_run : magnitude < std::uint32_t{bf16_large_pattern};
     }
   }
 
@@ -190,10 +190,10 @@ class Writer {
   using Bits = typename E::Bits;
   using Math = typename E::Math;
   using Out = typename To::Bits;
-  static constexpr int kCount = Layout<E>::per_vector;
+  static constexpr int count = Layout<E>::per_vector;
 
  public:
-  static constexpr int kInFlight = 4;
+  static constexpr int loads_in_flight = 4;
 
   TARE_HD Writer(unsigned char* to, const Factors& factors, Then& then)
       : to_(to),
@@ -206,8 +206,8 @@ class Writer {
 
   TARE_HD void full(const Vector& vector, std::uint32_t index) {
     then_.full(vector, index);
-    alignas(16) Out out[kCount];
-    unrolled<kCount>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
+    alignas(16) Out out[count];
+    unrolled<count>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
     store(out, to_ + static_cast<std::uint64_t>(index) * sizeof(Out));
   }
   TARE_HD void one(Bits bits, int place, std::uint32_t index) {
@@ -222,7 +222,7 @@ class Writer {
       if (keeps_) return bits;
     }
     Math value = E::value(bits);
-    if (scales_ || E::dtype == Dtype::kBf16) value = scaled(value);  // also makes bf16's NaN quiet
+    if (scales_ || E::dtype == Dtype::bf16) value = scaled(value);  // also makes bf16's NaN quiet
     if (clips_norm_) value = product(value, static_cast<Math>(factors_.coefficient));
     if (clips_values_) {  // comparisons with NaN are false: it stays
       const Math limit = static_cast<Math>(factors_.limit);
@@ -234,7 +234,7 @@ class Writer {
 
   /// torch's builds keep a scale's NaN for f32, the value's for the others.
   TARE_HD Math scaled(Math value) const {
-    if constexpr (E::dtype == Dtype::kF32) {
+    if constexpr (E::dtype == Dtype::f32) {
       if (is_nan(factors_.inverse_scale)) return factors_.inverse_scale;
     }
     return product(value, sizeof(Math) == 8 ? static_cast<Math>(widened(factors_.inverse_scale))
@@ -242,17 +242,17 @@ class Writer {
   }
 
   TARE_HD static void store(const Out* out, unsigned char* to) {
-    constexpr std::size_t bytes = kCount * sizeof(Out);
-    constexpr std::size_t step = bytes < kVectorBytes ? bytes : kVectorBytes;
+    constexpr std::size_t bytes = count * sizeof(Out);
+    constexpr std::size_t step = bytes < vector_bytes ? bytes : vector_bytes;
     if (reinterpret_cast<std::uintptr_t>(to) % step == 0) {
       unrolled<bytes / step>([&](int i) { store_aligned<step>(to + i * step, out + i * (step / sizeof(Out))); });
     } else {
-      unrolled<kCount>([&](int j) { store_aligned<sizeof(Out)>(to + j * sizeof(Out), out + j); });
+      unrolled<count>([&](int j) { store_aligned<sizeof(Out)>(to + j * sizeof(Out), out + j); });
     }
   }
-  template <std::size_t kBytes>
+  template <std::size_t Size>
   TARE_HD static void store_aligned(unsigned char* to, const Out* from) {
-    memcpy(__builtin_assume_aligned(to, kBytes), __builtin_assume_aligned(from, kBytes), kBytes);
+    memcpy(__builtin_assume_aligned(to, Size), __builtin_assume_aligned(from, Size), Size);
   }
 
   unsigned char* to_;
@@ -269,7 +269,7 @@ class Writer {
 /// Elements between the last multiple of 16 bytes and the stretch.
 template <class E>
 TARE_HD inline std::uint32_t skew_of(const Stretch& stretch) {
-  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stretch.from) % kVectorBytes /
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stretch.from) % vector_bytes /
                                     sizeof(typename E::Bits));
 }
 
@@ -287,11 +287,11 @@ TARE_HD inline void visit_ragged(const Stretch& stretch, std::int64_t first, Vis
   }
 }
 
-/// Lane `q` of the `kLanes` that share a stretch shows its vectors to the visitor, in the order of their addresses.
-template <class E, int kLanes, class Visitor>
+/// Lane `q` of the `Lanes` that share a stretch shows its vectors to the visitor, in the order of their addresses.
+template <class E, int Lanes, class Visitor>
 TARE_HD inline void visit_lane(const Stretch& stretch, int q, Visitor& visitor) {
   constexpr std::uint32_t per_vector = Layout<E>::per_vector;
-  constexpr int in_flight = Visitor::kInFlight;
+  constexpr int in_flight = Visitor::loads_in_flight;
   const std::uint32_t skew = skew_of<E>(stretch);
   const std::uint32_t vectors = (stretch.count + skew + per_vector - 1) / per_vector;
   const std::uint32_t whole_end = (stretch.count + skew) / per_vector;  // of those that lie inside as a whole
@@ -301,19 +301,19 @@ TARE_HD inline void visit_lane(const Stretch& stretch, int q, Visitor& visitor) 
   std::uint32_t v = static_cast<std::uint32_t>(q);
   if (v == 0 && skew != 0 && vectors != 0) {
     visit_ragged<E>(stretch, first_of(0), visitor);
-    v += kLanes;
+    v += Lanes;
   }
-  for (; v + (in_flight - 1) * kLanes < whole_end; v += in_flight * kLanes) {
+  for (; v + (in_flight - 1) * Lanes < whole_end; v += in_flight * Lanes) {
     Vector loaded[in_flight];
     unrolled<in_flight>([&](int u) {
-      loaded[u] = load_vector(base + (v + static_cast<std::uint32_t>(u * kLanes)) * std::uint64_t{kVectorBytes});
+      loaded[u] = load_vector(base + (v + static_cast<std::uint32_t>(u * Lanes)) * std::uint64_t{vector_bytes});
     });
     unrolled<in_flight>([&](int u) {
-      visitor.full(loaded[u], static_cast<std::uint32_t>(first_of(v + static_cast<std::uint32_t>(u * kLanes))));
+      visitor.full(loaded[u], static_cast<std::uint32_t>(first_of(v + static_cast<std::uint32_t>(u * Lanes))));
     });
   }
-  for (; v < whole_end; v += kLanes) {
-    visitor.full(load_vector(base + v * std::uint64_t{kVectorBytes}), static_cast<std::uint32_t>(first_of(v)));
+  for (; v < whole_end; v += Lanes) {
+    visitor.full(load_vector(base + v * std::uint64_t{vector_bytes}), static_cast<std::uint32_t>(first_of(v)));
   }
   if (v < vectors) visit_ragged<E>(stretch, first_of(v), visitor);
 }

@@ -45,7 +45,7 @@ PassArguments DeviceList::arguments(const PassRequest& request) const {
 
 void DeviceList::launch(Kernel kernel, const PassArguments& pass, cudaStream_t stream) {
   const Device& device = scaler_.device();
-  device.launch(kernel, device.blocks_for(kernel, pass.items), kThreads, &pass, stream);
+  device.launch(kernel, device.blocks_for(kernel, pass.items), threads, &pass, stream);
 }
 
 void DeviceList::run(const PassRequest& request, cudaStream_t stream) {
@@ -94,8 +94,8 @@ ListCore DeviceList::read(Statistics* each, cudaStream_t stream) const {
   }
   const EachArguments arguments{found_.data(), work_.tensor_pieces(), each_.data(), count};
   const Device& device = scaler_.device();
-  device.launch(fold_kernel(), device.blocks_for(fold_kernel(), (count + kWarps - 1) / kWarps), kThreads, &arguments,
-                stream);
+  device.launch(fold_kernel(), device.blocks_for(fold_kernel(), (count + block_warps - 1) / block_warps), threads,
+                &arguments, stream);
   check(cudaMemcpyAsync(each, each_.data(), count * sizeof *each, cudaMemcpyDeviceToHost, stream), "read a list");
   check(cudaStreamSynchronize(stream), "wait for the stream");
   return copy;

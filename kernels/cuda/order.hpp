@@ -19,7 +19,7 @@ class Order {
   template <class Enqueue>
   void take_turn(cudaStream_t stream, const Enqueue& enqueue) {
     const Capture capture = capture_of(stream);
-    if (capture != kNoCapture) return enqueue(capture);
+    if (capture != no_capture) return enqueue(capture);
     wait(stream);
     try {
       enqueue(capture);

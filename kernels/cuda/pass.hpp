@@ -41,12 +41,12 @@ struct PassArguments {
   const Binding* outputs;
   PieceFound* found;
   std::uint32_t* ticket;  ///< 0 between launches
-  Segment segments[kMostSegments];
+  Segment segments[most_segments];
   std::int32_t segment_count;
   std::uint32_t items;
   std::uint32_t piece_count;
   std::uint64_t elements;
-  std::uint64_t threshold_pattern[kMostSegments + 1];  ///< by dtype
+  std::uint64_t threshold_pattern[most_segments + 1];  ///< by dtype
   const float* inverse_scale;                          ///< null: 1
   const float* coefficient;                            ///< null: 1
   float limit;
@@ -56,10 +56,10 @@ struct PassArguments {
 
 /// What the threads of a block share.
 struct FoldShared {
-  double sums[kThreads];
-  std::uint64_t max_bits[kThreads];
-  std::uint64_t zeros[kThreads];
-  std::uint64_t below[kThreads];
+  double sums[threads];
+  std::uint64_t max_bits[threads];
+  std::uint64_t zeros[threads];
+  std::uint64_t below[threads];
   std::uint32_t ticket;
 };
 
@@ -73,7 +73,7 @@ TARE_HD inline void add_sums(PerLane<Observer<E>>& found, const OddAt& odd_at) {
   constexpr int lanes = Layout<E>::lanes_per_block;
   const auto plus = [](double a, double b) { return a + b; };
   int left = count;
-  if constexpr (E::dtype == Dtype::kBf16) {
+  if constexpr (E::dtype == Dtype::bf16) {
     PerLane<double> next;
     each_lane([&](int i) { next.value[i] = found.value[i].sums[0]; });
     take_from([&](int i) -> double& { return next.value[i]; },
@@ -169,14 +169,14 @@ struct Write {
     if constexpr (sizeof(typename E::Bits) > 1) {
       if (share.output == nullptr) return;
       switch (static_cast<Dtype>(share.output->dtype)) {  // the same for a warp, unless outputs are of mixed dtypes
-        case Dtype::kF32:
-          return into<E, Dtype::kF32>(share, factors, observer);
-        case Dtype::kF64:
-          return into<E, Dtype::kF64>(share, factors, observer);
-        case Dtype::kF16:
-          return into<E, Dtype::kF16>(share, factors, observer);
-        case Dtype::kBf16:
-          return into<E, Dtype::kBf16>(share, factors, observer);
+        case Dtype::f32:
+          return into<E, Dtype::f32>(share, factors, observer);
+        case Dtype::f64:
+          return into<E, Dtype::f64>(share, factors, observer);
+        case Dtype::f16:
+          return into<E, Dtype::f16>(share, factors, observer);
+        case Dtype::bf16:
+          return into<E, Dtype::bf16>(share, factors, observer);
         default:
           return;
       }
@@ -184,9 +184,9 @@ struct Write {
   }
 
  private:
-  template <class E, Dtype kTo>
+  template <class E, Dtype To>
   TARE_HD static void into(const Share& share, const Factors& factors, Observer<E>& observer) {
-    Writer<E, Element<kTo>, Observer<E>> writer(share.stretch.to, factors, observer);
+    Writer<E, Element<To>, Observer<E>> writer(share.stretch.to, factors, observer);
     visit_lane<E, Layout<E>::lanes_per_block>(share.stretch, share.q, writer);
   }
 };
@@ -218,12 +218,12 @@ TARE_HD inline void run_item(const PassArguments& pass, const Segment& segment, 
 }
 
 /// Every dtype of a list, or one alone: less code, fewer registers.
-template <class Program, Dtype... kDtypes>
+template <class Program, Dtype... Types>
 struct For {
   TARE_HD static void item(const PassArguments& pass, const Segment& segment, std::uint32_t item,
                            const Factors& factors) {
-    ((segment.dtype == static_cast<std::int32_t>(kDtypes)
-          ? run_item<Program, Element<kDtypes>>(pass, segment, item, factors)
+    ((segment.dtype == static_cast<std::int32_t>(Types)
+          ? run_item<Program, Element<Types>>(pass, segment, item, factors)
           : void()),
      ...);
   }
@@ -244,21 +244,21 @@ TARE_HD inline void conclude(const PassEnd& end, const Statistics& seen) {
   add_findings(*end.scaler, seen, found_inf);
   if (end.steps == 0) return;
   const rule::Raised raised = step(*end.scaler);
-  if (end.scaler->raised == rule::Raised::kNothing) end.scaler->raised = raised;
+  if (end.scaler->raised == rule::Raised::nothing) end.scaler->raised = raised;
 }
 
-/// A thread's chain: the pieces t, t + kFoldChains ..., several of them on their way at once.
+/// A thread's chain: the pieces t, t + fold_chains ..., several of them on their way at once.
 TARE_HD inline void fold_chain(const PassArguments& pass, std::uint32_t t, FoldShared& shared) {
-  static_assert(kFoldChains == kThreads);
+  static_assert(fold_chains == threads);
   constexpr std::uint32_t batch = 8;
   double sum = 0;
   std::uint64_t max_bits = 0;
   std::uint64_t zeros = 0;
   std::uint64_t below = 0;
-  for (std::uint32_t first = t; first < pass.piece_count; first += batch * kFoldChains) {
+  for (std::uint32_t first = t; first < pass.piece_count; first += batch * fold_chains) {
     PieceFound found[batch];
     unrolled<batch>([&](int i) {
-      const std::uint64_t number = first + static_cast<std::uint64_t>(i) * kFoldChains;
+      const std::uint64_t number = first + static_cast<std::uint64_t>(i) * fold_chains;
       const PieceFound* at = pass.found + number;
       found[i] = {0, 0, 0, 0};
       if (number >= pass.piece_count) return;
@@ -279,9 +279,9 @@ TARE_HD inline void fold_chain(const PassArguments& pass, std::uint32_t t, FoldS
 }
 
 TARE_HD inline void fold_list(const PassArguments& pass, const Block& block, FoldShared& shared) {
-  const auto thread = [](int warp, int i) { return static_cast<std::uint32_t>(warp * kWarpLanes + lane_at(i)); };
+  const auto thread = [](int warp, int i) { return static_cast<std::uint32_t>(warp * warp_lanes + lane_at(i)); };
   block.each_warp([&](int warp) { each_lane([&](int i) { fold_chain(pass, thread(warp, i), shared); }); });
-  for (std::uint32_t half = kFoldChains / 2; half > 0; half /= 2) {
+  for (std::uint32_t half = fold_chains / 2; half > 0; half /= 2) {
     block.each_warp([&](int warp) {
       each_lane([&](int i) {
         const std::uint32_t t = thread(warp, i);
@@ -316,7 +316,7 @@ TARE_HD inline void run_block(const PassArguments& pass, const Block& block, Fol
     if (pass.coefficient != nullptr) factors.coefficient = *pass.coefficient;
     factors.limit = pass.limit;
     for (std::uint32_t item = block.index + static_cast<std::uint32_t>(warp) * block.blocks; item < pass.items;
-         item += block.blocks * kWarps) {
+         item += block.blocks * block_warps) {
       int s = pass.segment_count - 1;
       while (s > 0 && item < pass.segments[s].first_item) --s;
       Items::item(pass, pass.segments[s], item, factors);
@@ -329,7 +329,7 @@ TARE_HD inline void run_block(const PassArguments& pass, const Block& block, Fol
 
 /// Warp `number` of all folds what tensor `number` had: the chains of a warp's lanes are eight each.
 TARE_HD inline void fold_tensor(const PieceFound* found, const TensorPieces& tensor, Statistics& into) {
-  constexpr int chains = static_cast<int>(kFoldChains) / kWarpLanes;
+  constexpr int chains = static_cast<int>(fold_chains) / warp_lanes;
   struct Chains {
     double sums[chains];
     std::uint64_t max_bits;
@@ -340,9 +340,9 @@ TARE_HD inline void fold_tensor(const PieceFound* found, const TensorPieces& ten
   each_lane([&](int i) {
     Chains& own = lanes.value[i];
     own = {};
-    for (std::uint32_t first = static_cast<std::uint32_t>(lane_at(i)); first < tensor.pieces; first += kFoldChains) {
+    for (std::uint32_t first = static_cast<std::uint32_t>(lane_at(i)); first < tensor.pieces; first += fold_chains) {
       unrolled<chains>([&](int c) {
-        const std::uint32_t number = first + static_cast<std::uint32_t>(c * kWarpLanes);
+        const std::uint32_t number = first + static_cast<std::uint32_t>(c * warp_lanes);
         if (number >= tensor.pieces) return;
         const PieceFound piece = found[tensor.first + number];
         own.sums[c] += piece.sum_of_squares;
@@ -356,7 +356,7 @@ TARE_HD inline void fold_tensor(const PieceFound* found, const TensorPieces& ten
     own.sums[0] += own.sums[1];
   });
   const auto plus = [](auto a, auto b) { return a + b; };
-  for (int mask = kWarpLanes / 2; mask > 0; mask /= 2) {
+  for (int mask = warp_lanes / 2; mask > 0; mask /= 2) {
     combine_across(
         mask, [&](int i) -> double& { return lanes.value[i].sums[0]; }, plus);
     combine_across(

@@ -9,12 +9,12 @@ namespace tare::kernels::cuda {
 /// Blocks that share a multiprocessor. For one dtype three: enough bytes in flight with 80 registers a thread. Code for
 /// several dtypes keeps more alive.
 template <class Items>
-inline constexpr int kBlocksTogether = 2;
-template <class Program, Dtype kOnly>
-inline constexpr int kBlocksTogether<For<Program, kOnly>> = 3;
+inline constexpr int blocks_together = 2;
+template <class Program, Dtype Only>
+inline constexpr int blocks_together<For<Program, Only>> = 3;
 
 template <class Items>
-__global__ void __launch_bounds__(kThreads, kBlocksTogether<Items>)
+__global__ void __launch_bounds__(threads, blocks_together<Items>)
     pass_kernel(const __grid_constant__ PassArguments pass) {
   __shared__ FoldShared shared;
   run_block<Items>(pass, {blockIdx.x, gridDim.x}, shared);

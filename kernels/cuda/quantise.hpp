@@ -18,7 +18,7 @@ struct QuantiseArguments {
   std::uint32_t* amax;              ///< one a slot: the bits of a float, raised; null: not wanted
   std::uint64_t* seen;              ///< one a slot: values looked at; null: not wanted
   std::uint64_t* at_largest;        ///< one a slot: those that reach the largest; null as `seen` is
-  Segment segments[kMostSegments];  ///< f32, f16 and bf16
+  Segment segments[most_segments];  ///< f32, f16 and bf16
   std::int32_t segment_count;
   std::uint32_t piece_count;
   std::int32_t divides;  ///< values are divided by the factor instead
@@ -29,22 +29,22 @@ template <class E, class Format>
 class Quantiser {
   using Bits = typename E::Bits;
   using Out = typename Format::Bits;
-  static constexpr int kCount = Layout<E>::per_vector;
+  static constexpr int per_vector = Layout<E>::per_vector;
 
  public:
-  static constexpr int kInFlight = 8;
+  static constexpr int loads_in_flight = 8;
 
   TARE_HD Quantiser(unsigned char* to, const fp8::Factor& by) : to_(to), by_(by) {}
 
   TARE_HD void full(const Vector& vector, std::uint32_t index) {
-    alignas(8) Out out[kCount];
-    unrolled<kCount>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
+    alignas(8) Out out[per_vector];
+    unrolled<per_vector>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
     if (to_ == nullptr) return;
     unsigned char* to = to_ + index;
-    if (reinterpret_cast<std::uintptr_t>(to) % kCount == 0) {
-      memcpy(__builtin_assume_aligned(to, kCount), out, kCount);
+    if (reinterpret_cast<std::uintptr_t>(to) % per_vector == 0) {
+      memcpy(__builtin_assume_aligned(to, per_vector), out, per_vector);
     } else {
-      unrolled<kCount>([&](int j) { to[j] = out[j]; });
+      unrolled<per_vector>([&](int j) { to[j] = out[j]; });
     }
   }
   TARE_HD void one(Bits bits, int, std::uint32_t index) {
@@ -93,11 +93,11 @@ TARE_HD inline void quantise_piece(const QuantiseArguments& all, const WorkPiece
   PerLane<std::uint32_t> at_largest;
   each_lane([&](int i) {
     Quantiser<E, Format> quantiser(to, by);
-    visit_lane<E, kWarpLanes>(stretch, lane_at(i), quantiser);
+    visit_lane<E, warp_lanes>(stretch, lane_at(i), quantiser);
     max.value[i] = bits_of(E::value(quantiser.max)) & 0x7fffffffu;
     at_largest.value[i] = quantiser.at_largest;
   });
-  for (int mask = kWarpLanes / 2; mask > 0; mask /= 2) {
+  for (int mask = warp_lanes / 2; mask > 0; mask /= 2) {
     combine_across(
         mask, [&](int i) -> std::uint32_t& { return max.value[i]; },
         [](std::uint32_t a, std::uint32_t b) { return larger(a, b); });
@@ -119,7 +119,7 @@ template <class Arguments, class Take>
 TARE_HD inline void each_piece(const Arguments& all, const Block& block, const Take& take) {
   block.each_warp([&](int warp) {
     for (std::uint32_t number = block.index + static_cast<std::uint32_t>(warp) * block.blocks; number < all.piece_count;
-         number += block.blocks * kWarps) {
+         number += block.blocks * block_warps) {
       int s = all.segment_count - 1;
       while (s > 0 && number < all.segments[s].first_piece) --s;
       take(static_cast<Dtype>(all.segments[s].dtype), all.pieces[number]);
@@ -130,7 +130,7 @@ TARE_HD inline void each_piece(const Arguments& all, const Block& block, const T
 template <class E>
 TARE_HD inline void quantise_from(const QuantiseArguments& all, const WorkPiece& piece) {
   const bool e5m2 =
-      all.outputs != nullptr && all.outputs[piece.tensor].dtype == static_cast<std::int32_t>(Dtype::kF8E5m2);
+      all.outputs != nullptr && all.outputs[piece.tensor].dtype == static_cast<std::int32_t>(Dtype::f8_e5m2);
   if (!e5m2) {
     quantise_piece<E, F8E4m3fn>(all, piece);
   } else {
@@ -142,14 +142,14 @@ TARE_HD inline void quantise_from(const QuantiseArguments& all, const WorkPiece&
 TARE_HD inline void quantise_block(const QuantiseArguments& all, const Block& block) {
   each_piece(all, block, [&](Dtype dtype, const WorkPiece& piece) {
     switch (dtype) {
-      case Dtype::kF32:
-        quantise_from<Element<Dtype::kF32>>(all, piece);
+      case Dtype::f32:
+        quantise_from<Element<Dtype::f32>>(all, piece);
         break;
-      case Dtype::kF16:
-        quantise_from<Element<Dtype::kF16>>(all, piece);
+      case Dtype::f16:
+        quantise_from<Element<Dtype::f16>>(all, piece);
         break;
-      case Dtype::kBf16:
-        quantise_from<Element<Dtype::kBf16>>(all, piece);
+      case Dtype::bf16:
+        quantise_from<Element<Dtype::bf16>>(all, piece);
         break;
       default:
         break;

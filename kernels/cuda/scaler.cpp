@@ -33,7 +33,7 @@ void DeviceScaler::follow_reduced(cudaStream_t stream) {
     asked.command = Command::follow_reduced;
     std::size_t done = 0;
     do {  // once at least: the scaler has a noop of its own
-      asked.list_count = static_cast<std::int32_t>(std::min(lists_.size() - done, std::size_t{kMostFollowers}));
+      asked.list_count = static_cast<std::int32_t>(std::min(lists_.size() - done, std::size_t{most_followers}));
       std::copy_n(lists_.begin() + static_cast<std::ptrdiff_t>(done), asked.list_count, asked.lists);
       launch(asked, stream);
       done += static_cast<std::size_t>(asked.list_count);
@@ -52,7 +52,7 @@ ScalerCore DeviceScaler::read(cudaStream_t stream) const {
   ScalerCore copy;
   check(cudaMemcpyAsync(&copy, core(), sizeof copy, cudaMemcpyDeviceToHost, stream), "read a scaler");
   check(cudaStreamSynchronize(stream), "wait for the stream");
-  if (copy.raised == rule::Raised::kNothing) return copy;
+  if (copy.raised == rule::Raised::nothing) return copy;
   CommandArguments told;
   told.command = Command::forget_raised;
   launch(told, stream);

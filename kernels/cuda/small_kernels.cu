@@ -5,15 +5,15 @@ namespace tare::kernels::cuda {
 namespace {
 
 __global__ void fold_each_tensor(const __grid_constant__ EachArguments arguments) {
-  const std::uint64_t warps = std::uint64_t{gridDim.x} * kWarps;
-  for (std::uint64_t tensor = std::uint64_t{blockIdx.x} * kWarps + threadIdx.x / kWarpLanes; tensor < arguments.count;
-       tensor += warps) {
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * block_warps;
+  for (std::uint64_t tensor = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / warp_lanes;
+       tensor < arguments.count; tensor += warps) {
     fold_tensor(arguments.found, arguments.tensors[tensor], arguments.each[tensor]);
   }
 }
 
 __global__ void bind_addresses(const __grid_constant__ BindArguments arguments) {
-  for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < arguments.count; i += gridDim.x * kThreads) {
+  for (std::uint32_t i = blockIdx.x * threads + threadIdx.x; i < arguments.count; i += gridDim.x * threads) {
     arguments.to[i] = arguments.bindings[i];
   }
 }

@@ -14,15 +14,15 @@ struct EachArguments {
 
 /// As many addresses as fit a launch: they travel with it, so that nothing on the host has to live on.
 #if defined(CUDART_VERSION) && CUDART_VERSION < 12010
-inline constexpr std::uint32_t kMostBindings = 240;  // 4 KB
+inline constexpr std::uint32_t most_bindings = 240;  // 4 KB
 #else
-inline constexpr std::uint32_t kMostBindings = 2000;  // 32 KB
+inline constexpr std::uint32_t most_bindings = 2000;  // 32 KB
 #endif
 
 struct BindArguments {
   Binding* to;
   std::uint32_t count;
-  Binding bindings[kMostBindings];
+  Binding bindings[most_bindings];
 };
 
 enum class Command : std::int32_t {
@@ -36,7 +36,7 @@ enum class Command : std::int32_t {
 };
 
 /// As many lists as follow a scaler in one command.
-inline constexpr int kMostFollowers = 64;
+inline constexpr int most_followers = 64;
 
 struct CommandArguments {
   ScalerCore* core = nullptr;
@@ -46,12 +46,12 @@ struct CommandArguments {
   rule::RunningState running;
   rule::LayerStatistics layer{};
   std::int32_t list_count = 0;
-  ListCore* lists[kMostFollowers] = {};
+  ListCore* lists[most_followers] = {};
 };
 
 TARE_HD inline void obey(const CommandArguments& asked) {
   ScalerCore& core = *asked.core;
-  rule::Raised raised = rule::Raised::kNothing;
+  rule::Raised raised = rule::Raised::nothing;
   switch (asked.command) {
     case Command::report:
       add_findings(core, {}, asked.overflow != 0);
@@ -73,10 +73,10 @@ TARE_HD inline void obey(const CommandArguments& asked) {
       for (std::int32_t i = 0; i < asked.list_count; ++i) follow_reduced(*asked.lists[i], core);
       break;
     case Command::forget_raised:
-      core.raised = rule::Raised::kNothing;
+      core.raised = rule::Raised::nothing;
       break;
   }
-  if (core.raised == rule::Raised::kNothing) core.raised = raised;
+  if (core.raised == rule::Raised::nothing) core.raised = raised;
 }
 
 }  // namespace tare::kernels::cuda

@@ -4,12 +4,12 @@ namespace tare::kernels::cuda {
 
 Kernel unscale_kernel(Dtype only) {
   switch (only) {
-    case Dtype::kF32:
-      return kernel_of<For<Unscale, Dtype::kF32>>();
-    case Dtype::kF16:
-      return kernel_of<For<Unscale, Dtype::kF16>>();
-    case Dtype::kBf16:
-      return kernel_of<For<Unscale, Dtype::kBf16>>();
+    case Dtype::f32:
+      return kernel_of<For<Unscale, Dtype::f32>>();
+    case Dtype::f16:
+      return kernel_of<For<Unscale, Dtype::f16>>();
+    case Dtype::bf16:
+      return kernel_of<For<Unscale, Dtype::bf16>>();
     default:
       return kernel_of<ForWritable<Unscale>>();
   }

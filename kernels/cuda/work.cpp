@@ -23,21 +23,21 @@ void Addresses::reserve(std::size_t count) {
 }
 
 bool Addresses::holds(std::span<const Tensor> tensors, Capture capture) const {
-  if (!known_ || capture != capture_ || (captured_ && capture == kNoCapture)) return false;
+  if (!known_ || capture != capture_ || (captured_ && capture == no_capture)) return false;
   return std::ranges::equal(tensors, bound_, same_place);
 }
 
 void Addresses::bind(std::span<const Tensor> tensors, const Device& device, Capture capture, cudaStream_t stream) {
   if (holds(tensors, capture)) return;
   known_ = false;
-  captured_ = captured_ || capture != kNoCapture;
+  captured_ = captured_ || capture != no_capture;
   BindArguments batch;
-  for (std::size_t first = 0; first < tensors.size(); first += kMostBindings) {
-    const std::size_t count = std::min<std::size_t>(kMostBindings, tensors.size() - first);
+  for (std::size_t first = 0; first < tensors.size(); first += most_bindings) {
+    const std::size_t count = std::min<std::size_t>(most_bindings, tensors.size() - first);
     batch.to = table_.data() + first;
     batch.count = static_cast<std::uint32_t>(count);
     for (std::size_t i = 0; i < count; ++i) batch.bindings[i] = binding_of(tensors[first + i]);
-    device.launch(bind_kernel(), static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, &batch, stream);
+    device.launch(bind_kernel(), static_cast<unsigned>((count + threads - 1) / threads), threads, &batch, stream);
   }
   bound_.assign(tensors.begin(), tensors.end());  // within what was reserved
   capture_ = capture;

@@ -27,7 +27,7 @@ class Addresses {
   Room<Binding> table_;
   std::vector<Tensor> bound_;     // as enqueued last
   bool known_ = false;            // whether the table holds them once that has run
-  Capture capture_ = kNoCapture;  // that they were enqueued in
+  Capture capture_ = no_capture;  // that they were enqueued in
   bool captured_ = false;
 };
 

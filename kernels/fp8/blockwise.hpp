@@ -8,7 +8,7 @@
 
 namespace tare::kernels::fp8 {
 
-inline constexpr int kTile = 128;
+inline constexpr int tile = 128;
 
 struct BlockwiseParams {
   bool power_of_two = true;
@@ -18,8 +18,8 @@ struct BlockwiseParams {
 /// What the values of a tile are multiplied by to become fp8. `input`: f32, f16 or bf16.
 TARE_HD inline float blockwise_scale(const BlockwiseParams& params, float amax, float fp8_max, Dtype input) {
   float instead_of_infinity = FLT_MAX;
-  if (input == Dtype::kBf16) instead_of_infinity = widen<Bf16>(Bf16::largest);
-  if (input == Dtype::kF16) instead_of_infinity = widen<F16>(F16::largest);
+  if (input == Dtype::bf16) instead_of_infinity = widen<Bf16>(Bf16::largest);
+  if (input == Dtype::f16) instead_of_infinity = widen<F16>(F16::largest);
   return current_scale({params.power_of_two, params.epsilon, instead_of_infinity}, amax, fp8_max);
 }
 

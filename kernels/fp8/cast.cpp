@@ -38,12 +38,12 @@ template <class Then>
 Noted each_scaled(const Tensor& from, const Factor& by, const Then& then) {
   using cuda::Element;
   switch (from.dtype) {
-    case Dtype::kF32:
-      return each_scaled<Element<Dtype::kF32>>(from, by, then);
-    case Dtype::kF16:
-      return each_scaled<Element<Dtype::kF16>>(from, by, then);
-    case Dtype::kBf16:
-      return each_scaled<Element<Dtype::kBf16>>(from, by, then);
+    case Dtype::f32:
+      return each_scaled<Element<Dtype::f32>>(from, by, then);
+    case Dtype::f16:
+      return each_scaled<Element<Dtype::f16>>(from, by, then);
+    case Dtype::bf16:
+      return each_scaled<Element<Dtype::bf16>>(from, by, then);
     default:
       return {};
   }
@@ -60,9 +60,9 @@ void dequantise_to(const Tensor& from, const Tensor& to, float factor) {
 template <class Format>
 void dequantise_from(const Tensor& from, const Tensor& to, float factor) {
   using cuda::Element;
-  if (to.dtype == Dtype::kF32) dequantise_to<Format, Element<Dtype::kF32>>(from, to, factor);
-  if (to.dtype == Dtype::kF16) dequantise_to<Format, Element<Dtype::kF16>>(from, to, factor);
-  if (to.dtype == Dtype::kBf16) dequantise_to<Format, Element<Dtype::kBf16>>(from, to, factor);
+  if (to.dtype == Dtype::f32) dequantise_to<Format, Element<Dtype::f32>>(from, to, factor);
+  if (to.dtype == Dtype::f16) dequantise_to<Format, Element<Dtype::f16>>(from, to, factor);
+  if (to.dtype == Dtype::bf16) dequantise_to<Format, Element<Dtype::bf16>>(from, to, factor);
 }
 
 }  // namespace
@@ -72,19 +72,19 @@ Noted observe(const Tensor& from, const Factor& by) {
 }
 
 Noted quantise(const Tensor& from, const Tensor& to, const Factor& by) {
-  if (to.dtype == Dtype::kF8E4m3fn) {
+  if (to.dtype == Dtype::f8_e4m3fn) {
     return each_scaled(from, by, [&](std::uint64_t i, float value) { store(to, i, cuda::saturated<F8E4m3fn>(value)); });
   }
-  if (to.dtype == Dtype::kF16) {
+  if (to.dtype == Dtype::f16) {
     return each_scaled(from, by, [&](std::uint64_t i, float value) { store(to, i, narrow<F16>(value)); });
   }
   return each_scaled(from, by, [&](std::uint64_t i, float value) { store(to, i, cuda::saturated<F8E5m2>(value)); });
 }
 
 void dequantise(const Tensor& from, const Tensor& to, float factor) {
-  if (from.dtype == Dtype::kF8E4m3fn) {
+  if (from.dtype == Dtype::f8_e4m3fn) {
     dequantise_from<F8E4m3fn>(from, to, factor);
-  } else if (from.dtype == Dtype::kF16) {
+  } else if (from.dtype == Dtype::f16) {
     dequantise_from<F16>(from, to, factor);
   } else {
     dequantise_from<F8E5m2>(from, to, factor);

@@ -17,8 +17,8 @@
 
 namespace tare::kernels::fp8 {
 
-inline constexpr double kLeastMu = 0x1p-126;
-inline constexpr double kMostMu = 0x1p126;
+inline constexpr double least_mu = 0x1p-126;
+inline constexpr double most_mu = 0x1p126;
 
 struct Fp8LmParams {
   double growth = 1.0006933874625807;  ///< 2^(1 / 1000)
@@ -29,8 +29,8 @@ TARE_HD inline double next_mu(const Fp8LmParams& params, double mu, std::uint64_
   if (seen == 0) return mu;
   const bool crowded = static_cast<double>(at_largest) > params.threshold * static_cast<double>(seen);
   const double next = crowded ? mu * 0.5 : mu * params.growth;
-  if (next < kLeastMu) return kLeastMu;
-  return next > kMostMu ? kMostMu : next;
+  if (next < least_mu) return least_mu;
+  return next > most_mu ? most_mu : next;
 }
 
 }  // namespace tare::kernels::fp8

@@ -66,7 +66,7 @@ void HostSlots::set_history(std::uint32_t slot, std::span<const float> entries) 
     const std::uint32_t place = ring_index(slots_.shape, i, oldest_[slot]);
     const std::uint32_t bits = bits_of(entries[i]);
     ring[place] = bits;
-    groups[place / kGroup] = std::max(groups[place / kGroup], key_of(slots_.params, bits));
+    groups[place / group] = std::max(groups[place / group], key_of(slots_.params, bits));
   }
 }
 
@@ -76,7 +76,7 @@ void HostSlots::set_scale(std::uint32_t slot, float scale) {
 }
 
 void HostSlots::step() {
-  for (std::uint32_t first = 0; first < slots_.count; first += cuda::kWarpLanes / kSlotLanes) {
+  for (std::uint32_t first = 0; first < slots_.count; first += cuda::warp_lanes / slot_lanes) {
     step_slots(slots_, first);
   }
 }

@@ -16,7 +16,7 @@
 
 namespace tare::kernels::fp8 {
 
-inline constexpr int kMxBlock = 32;
+inline constexpr int mx_block = 32;
 
 /// A value that is no NaN is at most what the result stands for, if that is not 2^127. REQUIRES: no sign.
 TARE_HD inline std::uint8_t e8m0_from(float value) {

@@ -18,11 +18,11 @@
 
 namespace tare::kernels::fp8 {
 
-inline constexpr int kNvfp4Block = 16;
+inline constexpr int nvfp4_block = 16;
 
 /// 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives: no infinity, no NaN.
 using F4E2m1 = NarrowFormat<std::uint8_t, 2, 1, 0x7, 0x7, 0x7>;
-inline constexpr float kF4Largest = 6;
+inline constexpr float f4_largest = 6;
 
 /// CUDA's fminf(value, FLT_MAX), for which a NaN is no number.
 TARE_HD inline float at_most_float_max(float value) {
@@ -31,15 +31,15 @@ TARE_HD inline float at_most_float_max(float value) {
 
 /// What the whole tensor's values are multiplied by.
 TARE_HD inline float nvfp4_tensor_scale(float amax) {
-  const float scale = at_most_float_max(448.0f * kF4Largest / amax);
+  const float scale = at_most_float_max(448.0f * f4_largest / amax);
   return amax == 0 || scale == 0 ? 1 : scale;
 }
 
 /// A block's scale as it is kept, in E4M3: what its values are multiplied by to be values again, but for the tensor's
 /// scale.
 TARE_HD inline std::uint8_t nvfp4_block_scale(float block_amax, float tensor_scale) {
-  const float scale = block_amax * (tensor_scale * (1.0f / kF4Largest));
-  return narrow<F8E4m3fn>(at_most_float_max(scale), Range::kSaturate);
+  const float scale = block_amax * (tensor_scale * (1.0f / f4_largest));
+  return narrow<F8E4m3fn>(at_most_float_max(scale), Range::saturate);
 }
 
 /// What a block's values are multiplied by to become E2M1.
@@ -49,7 +49,7 @@ TARE_HD inline float nvfp4_factor(std::uint8_t block_scale, float tensor_scale) 
 
 /// To nearest even; beyond the largest is the largest, and NaN is +6, as PTX's cvt.rn.satfinite.e2m1x2 has it.
 TARE_HD inline std::uint8_t e2m1_from(float value) {
-  return is_nan(value) ? static_cast<std::uint8_t>(F4E2m1::largest) : narrow<F4E2m1>(value, Range::kSaturate);
+  return is_nan(value) ? static_cast<std::uint8_t>(F4E2m1::largest) : narrow<F4E2m1>(value, Range::saturate);
 }
 
 TARE_HD inline float value_of_e2m1(std::uint8_t pattern) {

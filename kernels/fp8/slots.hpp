@@ -25,8 +25,8 @@ struct Slots {
   std::uint64_t* at_largest;  ///< those that reached the largest of the format
 };
 
-inline constexpr int kSlotLanes = 8;
-inline constexpr std::uint32_t kSlotsOfBlock = cuda::kThreads / kSlotLanes;
+inline constexpr int slot_lanes = 8;
+inline constexpr std::uint32_t slots_of_block = cuda::threads / slot_lanes;
 
 namespace detail {
 
@@ -47,7 +47,7 @@ TARE_HD inline std::uint32_t greatest_of_four(const std::uint32_t* at) {
 }
 
 TARE_HD inline SlotLane begin(const Slots& slots, std::uint32_t slot, int lane) {
-  SlotLane own = {slot, slot < slots.count, lane % kSlotLanes, 0, false, 0};
+  SlotLane own = {slot, slot < slots.count, lane % slot_lanes, 0, false, 0};
   if (!own.active) return own;
   own.newest = slots.amax[slot];
   if (slots.params.rule == Rule::msamp && own.newest >= 0x7f800000u) own.newest = 0;
@@ -56,7 +56,7 @@ TARE_HD inline SlotLane begin(const Slots& slots, std::uint32_t slot, int lane) 
   own.shifts = slots.shape.ring() != 0 && !(bulk && own.newest == 0);
   if (!own.shifts) return own;
   const std::uint32_t* groups = slots.groups + std::uint64_t{slot} * slots.shape.group_stride();
-  for (std::uint32_t i = static_cast<std::uint32_t>(own.q) * 4; i < slots.shape.group_stride(); i += kGroup) {
+  for (std::uint32_t i = static_cast<std::uint32_t>(own.q) * 4; i < slots.shape.group_stride(); i += group) {
     own.greatest = cuda::larger(own.greatest, greatest_of_four(groups + i));
   }
   return own;
@@ -88,7 +88,7 @@ TARE_HD inline void set_scale(const Slots& slots, const SlotLane& own) {
 /// This lane's four of the group that changes, with the newest amax in its place.
 TARE_HD inline std::uint32_t greatest_after(const Slots& slots, const SlotLane& own) {
   const std::uint32_t place = slots.oldest[own.slot];
-  const std::uint32_t first = place / kGroup * kGroup + static_cast<std::uint32_t>(own.q) * 4;
+  const std::uint32_t first = place / group * group + static_cast<std::uint32_t>(own.q) * 4;
   const std::uint32_t* ring = slots.ring + std::uint64_t{own.slot} * slots.shape.ring_stride();
   std::uint32_t greatest = 0;
   for (std::uint32_t i = first; i < first + 4; ++i) {
@@ -100,7 +100,7 @@ TARE_HD inline std::uint32_t greatest_after(const Slots& slots, const SlotLane& 
 TARE_HD inline void put_newest(const Slots& slots, const SlotLane& own) {
   const std::uint32_t place = slots.oldest[own.slot];
   slots.ring[std::uint64_t{own.slot} * slots.shape.ring_stride() + place] = own.newest;
-  slots.groups[std::uint64_t{own.slot} * slots.shape.group_stride() + place / kGroup] = own.greatest;
+  slots.groups[std::uint64_t{own.slot} * slots.shape.group_stride() + place / group] = own.greatest;
   slots.oldest[own.slot] = place + 1 == slots.shape.ring() ? 0 : place + 1;
 }
 
@@ -115,15 +115,15 @@ TARE_HD inline void step_slots(const Slots& slots, std::uint32_t first) {
   const auto larger = [](std::uint32_t a, std::uint32_t b) { return cuda::larger(a, b); };
   each_lane([&](int i) {
     const int lane = cuda::lane_at(i);
-    lanes.value[i] = detail::begin(slots, first + static_cast<std::uint32_t>(lane / kSlotLanes), lane);
+    lanes.value[i] = detail::begin(slots, first + static_cast<std::uint32_t>(lane / slot_lanes), lane);
   });
-  for (int mask = kSlotLanes / 2; mask > 0; mask /= 2) combine_across(mask, greatest, larger);
+  for (int mask = slot_lanes / 2; mask > 0; mask /= 2) combine_across(mask, greatest, larger);
   each_lane([&](int i) {
     detail::SlotLane& own = lanes.value[i];
     if (own.active && own.q == 0) detail::set_scale(slots, own);
     own.greatest = own.active && own.shifts ? detail::greatest_after(slots, own) : 0;
   });
-  for (int mask = kSlotLanes / 2; mask > 0; mask /= 2) combine_across(mask, greatest, larger);
+  for (int mask = slot_lanes / 2; mask > 0; mask /= 2) combine_across(mask, greatest, larger);
   each_lane([&](int i) {
     const detail::SlotLane& own = lanes.value[i];
     if (!own.active || own.q != 0) return;

@@ -16,7 +16,7 @@
 
 namespace tare::kernels::fp8 {
 
-inline constexpr std::uint32_t kGroup = 32;  ///< entries of the ring that share a maximum
+inline constexpr std::uint32_t group = 32;  ///< entries of the ring that share a maximum
 
 enum class Layout : std::int32_t { transformer_engine, msamp, flax };
 
@@ -27,8 +27,8 @@ struct WindowShape {
 
   TARE_HD std::uint32_t ring() const { return layout == Layout::flax ? length : length - 1; }
   /// Room for the ring and for the groups' maxima of one slot: whole groups of groups, zeros behind the end.
-  TARE_HD std::uint32_t ring_stride() const { return (ring() + kGroup - 1) / kGroup * kGroup; }
-  TARE_HD std::uint32_t group_stride() const { return (ring_stride() / kGroup + kGroup - 1) / kGroup * kGroup; }
+  TARE_HD std::uint32_t ring_stride() const { return (ring() + group - 1) / group * group; }
+  TARE_HD std::uint32_t group_stride() const { return (ring_stride() / group + group - 1) / group * group; }
 };
 
 /// Where the framework's entry `index` (1 to L - 1; flax also 0) is in a ring whose oldest entry is at `oldest`.

@@ -36,7 +36,7 @@ TARE_HD inline ApexState initial(const ApexParams& params) {
 }
 
 TARE_HD inline Outcome<ApexState> next(ApexState state, const ApexParams& params, bool overflow) {
-  if (state.scale == 0.0) return {state, Raised::kDivisionByZero, true};
+  if (state.scale == 0.0) return {state, Raised::division_by_zero, true};
   const bool skip = overflow && params.dynamic();
   if (skip) {
     state.scale /= 2.0;
@@ -49,7 +49,7 @@ TARE_HD inline Outcome<ApexState> next(ApexState state, const ApexParams& params
     state.scale = python_min(params.max_loss_scale, state.scale * 2.0);
     state.unskipped = 0;
   }
-  return {state, Raised::kNothing, skip};
+  return {state, Raised::nothing, skip};
 }
 
 }  // namespace tare::rule

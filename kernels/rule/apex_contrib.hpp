@@ -30,7 +30,7 @@ TARE_HD inline ApexContribState initial(const ApexContribParams& params) {
 TARE_HD inline Outcome<ApexContribState> next(ApexContribState state, const ApexContribParams& params, bool overflow) {
   if (!params.dynamic_loss_scale) {
     state.cur_iter = wrapping_add<int64_t>(state.cur_iter, 1);
-    return {state, Raised::kNothing, overflow};
+    return {state, Raised::nothing, overflow};
   }
   const ApexFp16UtilsParams same{params.init_scale, params.scale_factor, params.scale_window};
   const auto outcome = next(ApexFp16UtilsState{state.scale, state.cur_iter, state.last_overflow_iter}, same, overflow);

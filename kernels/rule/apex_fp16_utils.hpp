@@ -33,16 +33,16 @@ TARE_HD inline ApexFp16UtilsState initial(const ApexFp16UtilsParams& params) {
 TARE_HD inline Outcome<ApexFp16UtilsState> next(ApexFp16UtilsState state, const ApexFp16UtilsParams& params,
                                                 bool overflow) {
   if (overflow) {
-    if (value_of(params.scale_factor) == 0.0) return {state, Raised::kDivisionByZero, true};
+    if (value_of(params.scale_factor) == 0.0) return {state, Raised::division_by_zero, true};
     state.scale = python_max(divide(state.scale, params.scale_factor), integer_number(1));
     state.last_overflow_iter = state.cur_iter;
   } else {
-    if (params.scale_window == 0) return {state, Raised::kDivisionByZero, true};
+    if (params.scale_window == 0) return {state, Raised::division_by_zero, true};
     const int64_t clean = wrapping_subtract(state.cur_iter, state.last_overflow_iter);
     if (floor_modulo(clean, params.scale_window) == 0) state.scale = multiply(state.scale, params.scale_factor);
   }
   state.cur_iter = wrapping_add<int64_t>(state.cur_iter, 1);
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 }  // namespace tare::rule

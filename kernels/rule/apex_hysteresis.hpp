@@ -36,7 +36,7 @@ TARE_HD inline Outcome<ApexHysteresisState> next(ApexHysteresisState state, cons
     state.hysteresis_tracker = wrapping_add(state.hysteresis_tracker, -1);
     if (state.hysteresis_tracker > 0) {
       state.growth_tracker = 0;
-      return {state, Raised::kNothing, true};
+      return {state, Raised::nothing, true};
     }
   }
   const TorchParams torch{params.init_scale, params.growth_factor, params.backoff_factor, params.growth_interval};
@@ -45,7 +45,7 @@ TARE_HD inline Outcome<ApexHysteresisState> next(ApexHysteresisState state, cons
   state.scale = updated.scale;
   state.growth_tracker = updated.growth_tracker;
   if (found_inf <= 0.0f) state.hysteresis_tracker = params.hysteresis;
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 TARE_HD inline Outcome<ApexHysteresisState> next(const ApexHysteresisState& state, const ApexHysteresisParams& params,

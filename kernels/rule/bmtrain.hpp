@@ -43,7 +43,7 @@ TARE_HD inline Outcome<BmtrainState> next(BmtrainState state, const BmtrainParam
   if (!params.loss_scale_enabled) return {state};
   if (overflow) {
     if (value_of(state.scale) > params.min_loss_scale) state = {divide(state.scale, params.factor()), 0};
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   state.steps_since_last_scale = wrapping_add<int64_t>(state.steps_since_last_scale, 1);
   const bool grows =

@@ -42,7 +42,7 @@ TARE_HD inline Outcome<ColossalaiState> next(ColossalaiState state, const Coloss
       const float lowered = state.scale * static_cast<float>(params.backoff_factor);
       state.scale = maximum(lowered, static_cast<float>(params.min_scale));
     }
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   state.growth_step = wrapping_add<int64_t>(state.growth_step, 1);
   if (state.growth_step != params.growth_interval) return {state};

@@ -24,7 +24,7 @@ TARE_HD inline ConstantState initial(const ConstantParams& params) {
 }
 
 TARE_HD inline Outcome<ConstantState> next(const ConstantState& state, const ConstantParams& params, bool overflow) {
-  return {state, Raised::kNothing, overflow && params.skips_overflows};
+  return {state, Raised::nothing, overflow && params.skips_overflows};
 }
 
 }  // namespace tare::rule

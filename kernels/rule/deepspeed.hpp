@@ -85,9 +85,9 @@ TARE_HD inline Outcome<DeepspeedZeroState> next(DeepspeedZeroState state, const 
   if (overflow) {
     if (params.delayed_shift == 1 || state.cur_hysteresis == 1) {
       if (params.raise_error_at_min_scale && value_of(state.scale) == value_of(params.min_scale)) {
-        return {state, Raised::kScaleAtMinimum, true};
+        return {state, Raised::scale_at_minimum, true};
       }
-      if (value_of(params.scale_factor) == 0.0) return {state, Raised::kDivisionByZero, true};
+      if (value_of(params.scale_factor) == 0.0) return {state, Raised::division_by_zero, true};
       state.scale = python_max(divide(state.scale, params.scale_factor), params.min_scale);
     } else {
       state.cur_hysteresis = wrapping_add<int64_t>(state.cur_hysteresis, -1);
@@ -95,35 +95,35 @@ TARE_HD inline Outcome<DeepspeedZeroState> next(DeepspeedZeroState state, const 
     state.last_overflow_iter = state.cur_iter;
   } else {
     if (params.consecutive_hysteresis) state.cur_hysteresis = params.delayed_shift;
-    if (params.scale_window == 0) return {state, Raised::kDivisionByZero, true};
+    if (params.scale_window == 0) return {state, Raised::division_by_zero, true};
     if (deepspeed_grows(state.cur_iter, state.last_overflow_iter, params.scale_window)) {
       state.cur_hysteresis = params.delayed_shift;
       state.scale = multiply(state.scale, params.scale_factor);
     }
   }
   state.cur_iter = wrapping_add<int64_t>(state.cur_iter, 1);
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 TARE_HD inline Outcome<DeepspeedWrapperState> next(DeepspeedWrapperState state, const DeepspeedWrapperParams& params,
                                                    bool overflow) {
   if (params.dynamic_loss_scale && overflow) {
-    if (value_of(params.scale_factor) == 0.0) return {state, Raised::kDivisionByZero, true};
+    if (value_of(params.scale_factor) == 0.0) return {state, Raised::division_by_zero, true};
     state.scale = python_max(divide(state.scale, params.scale_factor), params.min_scale);
     state.last_overflow_iter = state.cur_iter;
   } else if (params.dynamic_loss_scale) {
-    if (params.scale_window == 0) return {state, Raised::kDivisionByZero, true};
+    if (params.scale_window == 0) return {state, Raised::division_by_zero, true};
     if (deepspeed_grows(state.cur_iter, state.last_overflow_iter, params.scale_window)) {
       state.scale = multiply(state.scale, params.scale_factor);
     }
   }
   state.cur_iter = wrapping_add<int64_t>(state.cur_iter, 1);
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 TARE_HD inline Outcome<DeepspeedStaticState> next(const DeepspeedStaticState& state, const DeepspeedStaticParams&,
                                                   bool overflow) {
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 }  // namespace tare::rule

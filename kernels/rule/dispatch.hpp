@@ -36,7 +36,7 @@ struct Bounds {
 
 /// All that a step needs besides the state.
 struct Policy {
-  PolicyId id = PolicyId::kTorch;
+  PolicyId id = PolicyId::torch;
   RuleParams params;
   Bounds bounds;
 };
@@ -55,7 +55,7 @@ struct Stepped {
   bool skip;
 };
 
-template <auto kParams, auto kState>
+template <auto ParamsMember, auto StateMember>
 struct Slot {};
 
 /// Calls `visitor` with the Slot of the policy's union members.
@@ -118,10 +118,10 @@ TARE_HD inline double held(const LayerwiseParams&, double value) {
 
 struct Initial {
   const RuleParams& params;
-  template <auto kParams, auto kState>
-  TARE_HD RuleState operator()(Slot<kParams, kState>) const {
+  template <auto ParamsMember, auto StateMember>
+  TARE_HD RuleState operator()(Slot<ParamsMember, StateMember>) const {
     RuleState state;
-    state.*kState = initial(params.*kParams);
+    state.*StateMember = initial(params.*ParamsMember);
     return state;
   }
 };
@@ -130,20 +130,20 @@ struct Next {
   const RuleParams& params;
   const RuleState& state;
   bool overflow;
-  template <auto kParams, auto kState>
-  TARE_HD Outcome<RuleState> operator()(Slot<kParams, kState>) const {
-    const auto outcome = next(state.*kState, params.*kParams, overflow);
+  template <auto ParamsMember, auto StateMember>
+  TARE_HD Outcome<RuleState> operator()(Slot<ParamsMember, StateMember>) const {
+    const auto outcome = next(state.*StateMember, params.*ParamsMember, overflow);
     RuleState after;
-    after.*kState = outcome.state;
+    after.*StateMember = outcome.state;
     return {after, outcome.raised, outcome.skip};
   }
 };
 
 struct ReadScale {
   const RuleState& state;
-  template <auto kParams, auto kState>
-  TARE_HD double operator()(Slot<kParams, kState>) const {
-    return read_scale((state.*kState).scale);
+  template <auto ParamsMember, auto StateMember>
+  TARE_HD double operator()(Slot<ParamsMember, StateMember>) const {
+    return read_scale((state.*StateMember).scale);
   }
 };
 
@@ -151,12 +151,12 @@ struct ReadScale {
 struct HoldsScale {
   const RuleParams& params;
   double value;
-  template <auto kParams, auto kState>
-  TARE_HD bool operator()(Slot<kParams, kState>) const {
+  template <auto ParamsMember, auto StateMember>
+  TARE_HD bool operator()(Slot<ParamsMember, StateMember>) const {
     const RuleState state;
-    const bool single = sizeof((state.*kState).scale) == sizeof(float);
+    const bool single = sizeof((state.*StateMember).scale) == sizeof(float);
     if (single && (value > FLT_MAX || value < -FLT_MAX)) return false;
-    return is_finite(held(params.*kParams, value));
+    return is_finite(held(params.*ParamsMember, value));
   }
 };
 
@@ -164,21 +164,21 @@ struct WriteScale {
   const RuleParams& params;
   RuleState& state;
   double value;
-  template <auto kParams, auto kState>
-  TARE_HD void operator()(Slot<kParams, kState>) const {
-    replace_scale(state.*kState, held(params.*kParams, value));
+  template <auto ParamsMember, auto StateMember>
+  TARE_HD void operator()(Slot<ParamsMember, StateMember>) const {
+    replace_scale(state.*StateMember, held(params.*ParamsMember, value));
   }
 };
 
 struct Bound {
   const Policy& policy;
   RuleState& state;
-  template <auto kParams, auto kState>
-  TARE_HD void operator()(Slot<kParams, kState>) const {
-    auto& own = state.*kState;
+  template <auto ParamsMember, auto StateMember>
+  TARE_HD void operator()(Slot<ParamsMember, StateMember>) const {
+    auto& own = state.*StateMember;
     const double value = read_scale(own.scale);
-    if (value < policy.bounds.floor) replace_scale(own, held(policy.params.*kParams, policy.bounds.floor));
-    if (value > policy.bounds.ceiling) replace_scale(own, held(policy.params.*kParams, policy.bounds.ceiling));
+    if (value < policy.bounds.floor) replace_scale(own, held(policy.params.*ParamsMember, policy.bounds.floor));
+    if (value > policy.bounds.ceiling) replace_scale(own, held(policy.params.*ParamsMember, policy.bounds.ceiling));
   }
 };
 
@@ -190,13 +190,13 @@ struct Advance {
   RuleState& state;
   const Seen& seen;
   Counters& counters;
-  template <auto kParams, auto kState>
-  TARE_HD Stepped operator()(Slot<kParams, kState> slot) const {
-    auto& own = state.*kState;
+  template <auto ParamsMember, auto StateMember>
+  TARE_HD Stepped operator()(Slot<ParamsMember, StateMember> slot) const {
+    auto& own = state.*StateMember;
     const double before = read_scale(own.scale);
-    const auto outcome = next(own, policy.params.*kParams, seen);
+    const auto outcome = next(own, policy.params.*ParamsMember, seen);
     own = outcome.state;
-    if (outcome.raised == Raised::kNothing) Bound{policy, state}(slot);
+    if (outcome.raised == Raised::nothing) Bound{policy, state}(slot);
     const double after = read_scale(own.scale);
     counters.steps += 1;
     counters.skipped += outcome.skip ? 1 : 0;
@@ -225,7 +225,7 @@ TARE_HD inline double scale_of(PolicyId id, const RuleState& state) {
 
 /// What gradients have been multiplied by: the scale, or a layer's and those of the layers before.
 TARE_HD inline double gradient_scale_of(PolicyId id, const RuleState& state) {
-  return id == PolicyId::kLayerwise ? state.layerwise.accumulated : scale_of(id, state);
+  return id == PolicyId::layerwise ? state.layerwise.accumulated : scale_of(id, state);
 }
 
 /// What unscaling multiplies by: 1 / scale in double, rounded once to float.
@@ -236,9 +236,9 @@ TARE_HD inline float inverse_of(double scale) {
 /// Puts a new scale in, rounded to what the policy holds, and leaves every other field alone (but layerwise's
 /// accumulated scale, which it is part of).
 TARE_HD inline Outcome<RuleState> with_scale(const Policy& policy, RuleState state, double scale) {
-  if (policy.id == PolicyId::kMegatronNone) return {state, Raised::kNoScaler};
+  if (policy.id == PolicyId::megatron_none) return {state, Raised::no_scaler};
   if (is_finite(scale) && !visit(policy.id, detail::HoldsScale{policy.params, scale})) {
-    return {state, Raised::kScaleTooLarge};
+    return {state, Raised::scale_too_large};
   }
   visit(policy.id, detail::WriteScale{policy.params, state, scale});
   return {state};

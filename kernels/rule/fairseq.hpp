@@ -42,25 +42,25 @@ TARE_HD inline Outcome<FairseqState> fairseq_overflow(FairseqState state, const 
   const int64_t since_rescale = wrapping_subtract(state.iter, state.last_rescale_iter);
   state.last_overflow_iter = state.iter;
   state.overflows_since_rescale = wrapping_add<int64_t>(state.overflows_since_rescale, 1);
-  if (since_rescale == 0) return {state, Raised::kDivisionByZero, true};
+  if (since_rescale == 0) return {state, Raised::division_by_zero, true};
   const double share = static_cast<double>(state.overflows_since_rescale) / static_cast<double>(since_rescale);
   if (share >= params.tolerance) {
-    if (params.scale_factor == 0.0) return {state, Raised::kDivisionByZero, true};
+    if (params.scale_factor == 0.0) return {state, Raised::division_by_zero, true};
     state.scale = python_max(state.scale / params.scale_factor, params.threshold);
     state.last_rescale_iter = state.iter;
     state.overflows_since_rescale = 0;
   }
   if (state.scale <= params.min_loss_scale) {
     state.scale = before;
-    return {state, Raised::kMinimumReached, true};
+    return {state, Raised::minimum_reached, true};
   }
   state.iter = wrapping_add<int64_t>(state.iter, 1);
-  return {state, Raised::kNothing, true};
+  return {state, Raised::nothing, true};
 }
 
 TARE_HD inline Outcome<FairseqState> next(FairseqState state, const FairseqParams& params, bool overflow) {
   if (overflow) return fairseq_overflow(state, params);
-  if (params.scale_window == 0) return {state, Raised::kDivisionByZero, true};
+  if (params.scale_window == 0) return {state, Raised::division_by_zero, true};
   const int64_t clean = wrapping_subtract(state.iter, state.last_overflow_iter);
   if (floor_modulo(clean, params.scale_window) == 0) {
     state.scale *= params.scale_factor;

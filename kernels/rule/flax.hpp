@@ -38,7 +38,7 @@ TARE_HD inline Outcome<FlaxState> next(FlaxState state, const FlaxParams& params
     const float lowered = flushed(flushed(state.scale) * static_cast<float>(params.backoff_factor));
     state.scale = flushed(maximum(lowered, static_cast<float>(params.minimum_scale)));
     state.fin_steps = 0;
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   if (state.fin_steps == params.growth_interval) {
     const float grown = flushed(flushed(state.scale) * static_cast<float>(params.growth_factor));

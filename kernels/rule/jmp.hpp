@@ -19,7 +19,7 @@ struct JmpParams {
   int32_t period = 2000;
   double factor = 2.0;
   double min_loss_scale = __builtin_nan("");  // nan: not given
-  Dtype dtype = Dtype::kF32;                  // or kF16, kBf16
+  Dtype dtype = Dtype::f32;                   // or f16, bf16
 };
 
 struct JmpState {
@@ -29,8 +29,8 @@ struct JmpState {
 
 /// `value` rounded to the dtype of the scale.
 TARE_HD inline float jmp_rounded(float value, Dtype dtype) {
-  if (dtype == Dtype::kF16) return widen<F16>(narrow<F16>(value));
-  if (dtype == Dtype::kBf16) return widen<Bf16>(narrow<Bf16>(value));
+  if (dtype == Dtype::f16) return widen<F16>(narrow<F16>(value));
+  if (dtype == Dtype::bf16) return widen<Bf16>(narrow<Bf16>(value));
   return value;
 }
 
@@ -40,14 +40,14 @@ TARE_HD inline JmpState initial(const JmpParams& params) {
 
 TARE_HD inline Outcome<JmpState> next(JmpState state, const JmpParams& params, bool overflow) {
   const bool given = !is_nan(params.min_loss_scale);
-  if (!given && params.dtype != Dtype::kF32) return {state, Raised::kMixedTypes, true};
+  if (!given && params.dtype != Dtype::f32) return {state, Raised::mixed_types, true};
   const float factor = jmp_rounded(static_cast<float>(params.factor), params.dtype);
   if (overflow) {
     const float floor = given ? jmp_rounded(static_cast<float>(params.min_loss_scale), params.dtype) : 1.0f;
     const float lowered = jmp_rounded(flushed(flushed(state.scale) / factor), params.dtype);
     state.scale = flushed(maximum(floor, lowered));
     state.counter = 0;
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   if (state.counter == wrapping_add(params.period, -1)) {
     const float grown = jmp_rounded(flushed(flushed(state.scale) * factor), params.dtype);

@@ -37,7 +37,7 @@ TARE_HD inline Outcome<KerasState> next(KerasState state, const KerasParams& par
   } else {
     state.step_counter = wrapping_add<int64_t>(state.step_counter, 1);
   }
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 }  // namespace tare::rule

@@ -88,11 +88,11 @@ TARE_HD inline float power_of_two_below(float value) {
 
 TARE_HD inline Outcome<LayerwiseState> next(LayerwiseState state, const LayerwiseParams& params,
                                             const LayerStatistics& seen) {
-  if (params.update_per_n_iteration == 0) return {state, Raised::kDivisionByZero, true};
+  if (params.update_per_n_iteration == 0) return {state, Raised::division_by_zero, true};
   if (floor_modulo(state.cur_iter, params.update_per_n_iteration) == 0)
     state.unbound = layerwise_estimate(params, seen);
   state.cur_iter = wrapping_add<int64_t>(state.cur_iter, 1);
-  if (!is_finite(state.unbound)) return {state, Raised::kInvalidScale, true};
+  if (!is_finite(state.unbound)) return {state, Raised::invalid_scale, true};
   const double accumulable = static_cast<double>(static_cast<float>(params.accum_upper_bound)) / seen.prev_scale;
   const double bound = minimum(accumulable, static_cast<double>(state.unbound));
   float scale = minimum(static_cast<float>(params.scale_upper_bound), static_cast<float>(bound));
@@ -100,11 +100,11 @@ TARE_HD inline Outcome<LayerwiseState> next(LayerwiseState state, const Layerwis
   state.scale = widen<F16>(narrow<F16>(scale));
   const float before = widen<F16>(narrow<F16>(static_cast<float>(seen.prev_scale)));
   state.accumulated = widen<F16>(narrow<F16>(state.scale * before));
-  return {state, is_finite(state.accumulated) ? Raised::kNothing : Raised::kInvalidScale, false};
+  return {state, is_finite(state.accumulated) ? Raised::nothing : Raised::invalid_scale, false};
 }
 
 TARE_HD inline Outcome<LayerwiseState> next(const LayerwiseState& state, const LayerwiseParams&, bool overflow) {
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 }  // namespace tare::rule

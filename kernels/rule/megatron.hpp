@@ -42,7 +42,7 @@ TARE_HD inline Outcome<MegatronState> next(MegatronState state, const MegatronPa
       state.scale =
           maximum(state.scale * static_cast<float>(params.backoff_factor), static_cast<float>(params.min_scale));
     }
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   state.growth_tracker = wrapping_add<int64_t>(state.growth_tracker, 1);
   if (state.growth_tracker != params.growth_interval) return {state};

@@ -92,8 +92,8 @@ TARE_HD inline WindowList window_list_of(const MindformersAdaptivePaperParams& p
 }
 
 /// Where three overflows without a growth between them lead.
-constexpr int32_t kHiddenLevel = -1;
-constexpr int32_t kHiddenWindow = 1;
+constexpr int32_t hidden_level = -1;
+constexpr int32_t hidden_window = 1;
 
 /// Starts at the level of scale_window, or at level 0 when it is not given or the list has no such window.
 TARE_HD inline MindformersAdaptiveState initial(const MindformersAdaptiveParams& params) {
@@ -132,20 +132,20 @@ TARE_HD inline Outcome<MindformersAdaptiveState> next(MindformersAdaptiveState s
     state.list_index = wrapping_add(state.list_index, 1);
     state.scale_window_up_count = 0;
     if (state.list_index < 0 || state.list_index >= params.window_list.count) {
-      return {state, Raised::kWindowOutsideList, true};
+      return {state, Raised::window_outside_list, true};
     }
     state.scale_window = params.window_list.values[state.list_index];
   }
   if (overflow) {
     state.scale_window_down_count = floor_modulo(wrapping_add(state.scale_window_down_count, 1), 4);
-    if (state.scale_window_down_count == 3 && state.list_index != kHiddenLevel && state.list_index != 0) {
-      state.scale_window = kHiddenWindow;
-      state.list_index = kHiddenLevel;
+    if (state.scale_window_down_count == 3 && state.list_index != hidden_level && state.list_index != 0) {
+      state.scale_window = hidden_window;
+      state.list_index = hidden_level;
       state.scale_window_down_count = 0;
       state.scale_window_up_count = 0;
     }
   }
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 /// REQUIRES: params.window_list filled (see window_list_of).
@@ -162,17 +162,17 @@ TARE_HD inline Outcome<MindformersAdaptiveState> next(MindformersAdaptiveState s
     const bool is_last = state.list_index >= params.window_list.count - 1;
     if (!is_last) state.list_index = wrapping_add(state.list_index, 1);
     if (state.list_index < 0 || state.list_index >= params.window_list.count) {
-      return {state, Raised::kWindowOutsideList, true};
+      return {state, Raised::window_outside_list, true};
     }
     if (!is_last) state.scale_window = params.window_list.values[state.list_index];
   }
   if (overflow) state.scale_window_down_count = wrapping_add(state.scale_window_down_count, 1);
   if (state.scale_window_down_count >= 3) {
     state.scale_window_down_count = 0;
-    state.scale_window = kHiddenWindow;
-    state.list_index = kHiddenLevel;
+    state.scale_window = hidden_window;
+    state.list_index = hidden_level;
   }
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 }  // namespace tare::rule

@@ -45,7 +45,7 @@ TARE_HD inline MindsporeState mindspore_step(MindsporeState state, float factor,
 TARE_HD inline Outcome<MindsporeState> next(const MindsporeState& state, const MindsporeParams& params, bool overflow) {
   bool grew = false;
   const float factor = static_cast<float>(params.scale_factor);
-  return {mindspore_step(state, factor, params.scale_window, overflow, &grew), Raised::kNothing, overflow};
+  return {mindspore_step(state, factor, params.scale_window, overflow, &grew), Raised::nothing, overflow};
 }
 
 }  // namespace tare::rule

@@ -32,9 +32,9 @@ TARE_HD inline Outcome<MindsporeAmpState> next(MindsporeAmpState state, const Mi
   if (overflow) {
     state.scale = maximum(1.0f, state.scale / factor);
     state.counter = 0;
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
-  if (params.scale_window == 0) return {state, Raised::kDivisionByZero, true};
+  if (params.scale_window == 0) return {state, Raised::division_by_zero, true};
   if (state.counter == wrapping_add(params.scale_window, -1)) {
     const float grown = state.scale * factor;
     if (is_finite(grown)) state.scale = grown;

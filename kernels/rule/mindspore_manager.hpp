@@ -39,13 +39,13 @@ TARE_HD inline Outcome<MindsporeManagerState> next(MindsporeManagerState state, 
     state.bad_step = wrapping_add<int64_t>(state.bad_step, 1);
   } else {
     state.bad_step = 0;
-    if (params.scale_window == 0) return {state, Raised::kDivisionByZero, true};
+    if (params.scale_window == 0) return {state, Raised::division_by_zero, true};
     const int64_t clean = wrapping_subtract(state.cur_iter, state.last_overflow_iter);
     if (floor_modulo(clean, params.scale_window) == 0) state.scale *= params.scale_factor;
   }
-  if (state.bad_step > params.bad_step_max) return {state, Raised::kTooManyOverflows, true};
+  if (state.bad_step > params.bad_step_max) return {state, Raised::too_many_overflows, true};
   state.cur_iter = wrapping_add<int64_t>(state.cur_iter, 1);
-  return {state, Raised::kNothing, overflow};
+  return {state, Raised::nothing, overflow};
 }
 
 }  // namespace tare::rule

@@ -11,34 +11,34 @@
 
 namespace tare::rule {
 
-enum class NumberKind : int32_t { kNone, kBoolean, kInteger, kReal };
+enum class NumberKind : int32_t { none, boolean, integer, real };
 
 /// Also the common currency of the policy tables: parameters and state fields are read and written as Numbers.
 struct Number {
-  NumberKind kind = NumberKind::kNone;
-  int64_t integer = 0;  // kInteger; 0 or 1 for kBoolean
-  double real = 0;      // kReal
+  NumberKind kind = NumberKind::none;
+  int64_t integer = 0;  // integer; 0 or 1 for boolean
+  double real = 0;      // real
 };
 
 TARE_HD inline Number real_number(double value) {
-  return {NumberKind::kReal, 0, value};
+  return {NumberKind::real, 0, value};
 }
 TARE_HD inline Number integer_number(int64_t value) {
-  return {NumberKind::kInteger, value, 0};
+  return {NumberKind::integer, value, 0};
 }
 TARE_HD inline Number boolean_number(bool value) {
-  return {NumberKind::kBoolean, value ? 1 : 0, 0};
+  return {NumberKind::boolean, value ? 1 : 0, 0};
 }
 
 /// The value as float(x) gives it; none counts as 0.
 TARE_HD inline double value_of(const Number& number) {
-  return number.kind == NumberKind::kReal ? number.real : static_cast<double>(number.integer);
+  return number.kind == NumberKind::real ? number.real : static_cast<double>(number.integer);
 }
 
 /// a * b: an int when both are.
 TARE_HD inline Number multiply(const Number& a, const Number& b) {
   const double product = value_of(a) * value_of(b);
-  const bool integers = a.kind != NumberKind::kReal && b.kind != NumberKind::kReal;
+  const bool integers = a.kind != NumberKind::real && b.kind != NumberKind::real;
   constexpr double limit = 9223372036854774784.0;  // the largest double below 2^63
   if (integers && product <= limit && product >= -limit) return integer_number(a.integer * b.integer);
   return real_number(product);

@@ -38,7 +38,7 @@ TARE_HD inline Outcome<OneflowState> next(OneflowState state, const OneflowParam
     state.good_step_counter = 0;
     const double lowered = scale / params.multiplier();
     state.scale = static_cast<float>(lowered < 1.0 ? 1.0 : lowered);
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   state.good_step_counter = wrapping_add<int64_t>(state.good_step_counter, 1);
   if (state.good_step_counter < params.growth_interval) return {state};

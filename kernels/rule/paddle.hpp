@@ -34,7 +34,7 @@ TARE_HD inline PaddleState initial(const PaddleParams& params) {
 }
 
 TARE_HD inline Outcome<PaddleState> next(PaddleState state, const PaddleParams& params, bool overflow) {
-  if (!params.use_dynamic_loss_scaling) return {state, Raised::kNothing, overflow};
+  if (!params.use_dynamic_loss_scaling) return {state, Raised::nothing, overflow};
   if (overflow) {
     state.incr_count = 0;
     state.decr_count = wrapping_add<int64_t>(state.decr_count, 1);
@@ -42,7 +42,7 @@ TARE_HD inline Outcome<PaddleState> next(PaddleState state, const PaddleParams& 
       state.scale *= static_cast<float>(params.decr_ratio);
       state.decr_count = 0;
     }
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   state.decr_count = 0;
   state.incr_count = wrapping_add<int64_t>(state.incr_count, 1);

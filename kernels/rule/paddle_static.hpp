@@ -36,7 +36,7 @@ TARE_HD inline PaddleStaticState initial(const PaddleStaticParams& params) {
 
 TARE_HD inline Outcome<PaddleStaticState> next(PaddleStaticState state, const PaddleStaticParams& params,
                                                bool overflow) {
-  if (params.stop_update) return {state, Raised::kNothing, overflow};
+  if (params.stop_update) return {state, Raised::nothing, overflow};
   if (overflow) {
     state.num_good_steps = 0;
     state.num_bad_steps = wrapping_add(state.num_bad_steps, 1);
@@ -45,7 +45,7 @@ TARE_HD inline Outcome<PaddleStaticState> next(PaddleStaticState state, const Pa
       state.scale = lowered < 1.0f ? 1.0f : lowered;
       state.num_bad_steps = 0;
     }
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   state.num_bad_steps = 0;
   state.num_good_steps = wrapping_add(state.num_good_steps, 1);

@@ -32,13 +32,13 @@ std::string text_of(double value) {
 
 std::string text_of(const Number& value) {
   switch (value.kind) {
-    case NumberKind::kNone:
+    case NumberKind::none:
       return "null";
-    case NumberKind::kBoolean:
+    case NumberKind::boolean:
       return value.integer != 0 ? "true" : "false";
-    case NumberKind::kInteger:
+    case NumberKind::integer:
       return std::to_string(value.integer);
-    case NumberKind::kReal:
+    case NumberKind::real:
       break;
   }
   return text_of(value.real);
@@ -52,8 +52,8 @@ bool allows(const Range& range, double value) {
 }
 
 bool allows(const ParameterSpec& spec, const Number& value) {
-  if (value.kind == NumberKind::kNone) return !spec.unset.empty() || spec.list != nullptr;
-  if (value.kind == NumberKind::kBoolean) return true;
+  if (value.kind == NumberKind::none) return !spec.unset.empty() || spec.list != nullptr;
+  if (value.kind == NumberKind::boolean) return true;
   if (spec.words.empty()) return allows(spec.range, value_of(value));
   return std::any_of(spec.words.begin(), spec.words.end(),
                      [&](const Word& word) { return word.value == value.integer; });
@@ -124,16 +124,16 @@ Policy make_policy(const PolicySpec& spec) {
 }
 
 void prepare(Policy& policy) {
-  if (policy.id == PolicyId::kMindformersAdaptive) {
+  if (policy.id == PolicyId::mindformers_adaptive) {
     MindformersAdaptiveParams& own = policy.params.mindformers_adaptive;
     own.window_list = window_list_of(own);
     if (own.scale_window == 0) own.scale_window = own.window_list.values[0];
   }
-  if (policy.id == PolicyId::kMindformersAdaptivePaper) {
+  if (policy.id == PolicyId::mindformers_adaptive_paper) {
     MindformersAdaptivePaperParams& own = policy.params.mindformers_adaptive_paper;
     own.window_list = window_list_of(own);
   }
-  if (policy.id == PolicyId::kLayerwise) {
+  if (policy.id == PolicyId::layerwise) {
     LayerwiseParams& own = policy.params.layerwise;
     own.quantile = layerwise_quantile(own.n_uf_threshold);
   }
@@ -145,20 +145,20 @@ Number read_parameter(const RuleParams& params, const ParameterSpec& spec) {
 }
 
 Assigned write_parameter(RuleParams& params, const ParameterSpec& spec, const Number& value) {
-  if (value.kind != NumberKind::kNone) return spec.write(params, value);
-  return spec.unset.empty() ? Assigned::kWrongKind : spec.write(params, spec.unset_value);
+  if (value.kind != NumberKind::none) return spec.write(params, value);
+  return spec.unset.empty() ? Assigned::wrong_kind : spec.write(params, spec.unset_value);
 }
 
 Assigned write_list(RuleParams& params, const ParameterSpec& spec, std::span<const int64_t> values) {
-  if (spec.list == nullptr) return Assigned::kWrongKind;
-  if (values.empty() || values.size() > static_cast<std::size_t>(WindowList::capacity)) return Assigned::kOutOfRange;
+  if (spec.list == nullptr) return Assigned::wrong_kind;
+  if (values.empty() || values.size() > static_cast<std::size_t>(WindowList::capacity)) return Assigned::out_of_range;
   WindowList list;
   for (const int64_t value : values) {
-    if (value < 0 || value > INT32_MAX) return Assigned::kOutOfRange;
+    if (value < 0 || value > INT32_MAX) return Assigned::out_of_range;
     list.values[list.count++] = static_cast<int32_t>(value);
   }
   spec.list(params) = list;
-  return Assigned::kDone;
+  return Assigned::done;
 }
 
 std::string find_fault(const PolicySpec& spec, const RuleParams& params) {
@@ -173,7 +173,7 @@ std::string find_fault(const PolicySpec& spec, const RuleParams& params) {
 
 std::string range_text(const ParameterSpec& spec) {
   if (!spec.words.empty()) return listed(spec.words);
-  if (spec.type == ValueType::kBoolean) return "true or false";
+  if (spec.type == ValueType::boolean) return "true or false";
   const Range& range = spec.range;
   std::string text;
   if (is_finite(range.low)) text = (range.low_included ? "at least " : "more than ") + text_of(range.low);
@@ -192,27 +192,27 @@ std::string message_of(const Policy& policy, Raised raised) {
     return parameter == nullptr ? std::string("?") : text_of(read_parameter(policy.params, *parameter));
   };
   switch (raised) {
-    case Raised::kNothing:
+    case Raised::nothing:
       break;
-    case Raised::kScaleAtMinimum:
+    case Raised::scale_at_minimum:
       return "an overflow with the scale already at min_scale " + value("min_scale");
-    case Raised::kMinimumReached:
+    case Raised::minimum_reached:
       return "an overflow takes the scale to min_loss_scale " + value("min_loss_scale") + " or below";
-    case Raised::kTooManyOverflows:
+    case Raised::too_many_overflows:
       return "more than bad_step_max " + value("bad_step_max") + " overflows in a row";
-    case Raised::kDivisionByZero:
+    case Raised::division_by_zero:
       return "the rule divides by zero: a scale, factor, window or count is 0";
-    case Raised::kMixedTypes:
+    case Raised::mixed_types:
       return "a float16 or bfloat16 scale cannot be compared with the float32 default of min_loss_scale";
-    case Raised::kNoInfChecks:
+    case Raised::no_inf_checks:
       return "an update without any recorded check for infinities";
-    case Raised::kScaleTooLarge:
+    case Raised::scale_too_large:
       return "the new scale is beyond what the policy's type holds";
-    case Raised::kWindowOutsideList:
+    case Raised::window_outside_list:
       return "list_index points outside the window list";
-    case Raised::kInvalidScale:
+    case Raised::invalid_scale:
       return "the statistics give no finite scale";
-    case Raised::kNoScaler:
+    case Raised::no_scaler:
       return "without a scaler there is no scale to set";
   }
   return {};

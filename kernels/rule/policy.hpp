@@ -12,18 +12,18 @@
 namespace tare::rule {
 
 enum class ValueType : int32_t {
-  kReal32,  // a float
-  kReal64,  // a double
-  kInteger32,
-  kInteger64,
-  kBoolean,
-  kNumber,    // a Python number: int and float are told apart, and kept
-  kWord,      // one of a few words
-  kIntegers,  // a list of 32-bit integers
+  real32,  // a float
+  real64,  // a double
+  integer32,
+  integer64,
+  boolean,
+  number,    // a Python number: int and float are told apart, and kept
+  word,      // one of a few words
+  integers,  // a list of 32-bit integers
 };
 
-/// Whether a value could be put where it was wanted; nothing changes unless kDone.
-enum class Assigned : int32_t { kDone, kWrongKind, kOutOfRange };
+/// Whether a value could be put where it was wanted; nothing changes unless done.
+enum class Assigned : int32_t { done, wrong_kind, out_of_range };
 
 /// What a configuration may give: finite, and between the ends. A state from a checkpoint is taken as it is.
 struct Range {
@@ -46,12 +46,12 @@ struct ParameterSpec {
   Range range;
   std::string_view unset;       // how "not set" is written ("null", "dynamic"); empty: it must be set
   Number unset_value;           // what the parameters hold then
-  std::span<const Word> words;  // of a kWord
+  std::span<const Word> words;  // of a word
   std::string_view meaning;     // a few words for help
 
   Number (*read)(const RuleParams&);
   Assigned (*write)(RuleParams&, const Number&);
-  WindowList& (*list)(RuleParams&);  // of a kIntegers, else null
+  WindowList& (*list)(RuleParams&);  // of a integers, else null
 };
 
 struct FieldSpec {
@@ -65,7 +65,7 @@ struct FieldSpec {
   bool (*present)(const RuleParams&);  // null: always
 };
 
-enum class Driver : int32_t { kOverflow, kStatistics };
+enum class Driver : int32_t { overflow, statistics };
 
 struct PolicySpec {
   PolicyId id;
@@ -74,7 +74,7 @@ struct PolicySpec {
   std::string_view variant_key;  // what a configuration calls the choice: "variant", "kind"; else empty
   std::string_view framework;    // whose rule, which version
   std::string_view summary;
-  Driver driver;  // kStatistics: overflows alone leave the scale where it is (layerwise)
+  Driver driver;  // statistics: overflows alone leave the scale where it is (layerwise)
   std::span<const ParameterSpec> parameters;
   std::span<const FieldSpec> fields;
   RuleParams (*defaults)();
@@ -104,13 +104,13 @@ Policy make_policy(const PolicySpec& spec);
 /// Fills what is derived from other parameters (mindformers' window list unless given, layerwise's quantile).
 void prepare(Policy& policy);
 
-/// A parameter's value: kNone when it is not set, a word's number for a kWord.
+/// A parameter's value: none when it is not set, a word's number for a word.
 Number read_parameter(const RuleParams& params, const ParameterSpec& spec);
 
-/// Sets a parameter. kNone is taken where `unset` is not empty.
+/// Sets a parameter. none is taken where `unset` is not empty.
 Assigned write_parameter(RuleParams& params, const ParameterSpec& spec, const Number& value);
 
-/// Sets a list. kOutOfRange: too long, or an entry below 0 or beyond 32 bits.
+/// Sets a list. out_of_range: too long, or an entry below 0 or beyond 32 bits.
 Assigned write_list(RuleParams& params, const ParameterSpec& spec, std::span<const int64_t> values);
 
 /// Why a configuration is refused: the first parameter outside its range, or two that do not go together; "" if fine.

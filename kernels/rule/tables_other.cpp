@@ -6,36 +6,36 @@ namespace {
 
 using namespace table;
 
-template <auto kMember>
-using Mindspore = Parameter<&RuleParams::mindspore, kMember>;
-template <auto kMember>
-using Amp = Parameter<&RuleParams::mindspore_amp, kMember>;
-template <auto kMember>
-using Manager = Parameter<&RuleParams::mindspore_manager, kMember>;
-template <auto kMember>
-using Adaptive = Parameter<&RuleParams::mindformers_adaptive, kMember>;
-template <auto kMember>
-using Paper = Parameter<&RuleParams::mindformers_adaptive_paper, kMember>;
-template <auto kMember>
-using AdaptiveField = Field<&RuleState::mindformers_adaptive, kMember>;
-template <auto kMember>
-using Paddle = Parameter<&RuleParams::paddle, kMember>;
-template <auto kMember>
-using PaddleStatic = Parameter<&RuleParams::paddle_static, kMember>;
-template <auto kMember>
-using Flax = Parameter<&RuleParams::flax, kMember>;
-template <auto kMember>
-using Oneflow = Parameter<&RuleParams::oneflow, kMember>;
-template <auto kMember>
-using Jmp = Parameter<&RuleParams::jmp, kMember>;
-template <auto kMember>
-using Layerwise = Parameter<&RuleParams::layerwise, kMember>;
+template <auto Member>
+using Mindspore = Parameter<&RuleParams::mindspore, Member>;
+template <auto Member>
+using Amp = Parameter<&RuleParams::mindspore_amp, Member>;
+template <auto Member>
+using Manager = Parameter<&RuleParams::mindspore_manager, Member>;
+template <auto Member>
+using Adaptive = Parameter<&RuleParams::mindformers_adaptive, Member>;
+template <auto Member>
+using Paper = Parameter<&RuleParams::mindformers_adaptive_paper, Member>;
+template <auto Member>
+using AdaptiveField = Field<&RuleState::mindformers_adaptive, Member>;
+template <auto Member>
+using Paddle = Parameter<&RuleParams::paddle, Member>;
+template <auto Member>
+using PaddleStatic = Parameter<&RuleParams::paddle_static, Member>;
+template <auto Member>
+using Flax = Parameter<&RuleParams::flax, Member>;
+template <auto Member>
+using Oneflow = Parameter<&RuleParams::oneflow, Member>;
+template <auto Member>
+using Jmp = Parameter<&RuleParams::jmp, Member>;
+template <auto Member>
+using Layerwise = Parameter<&RuleParams::layerwise, Member>;
 
-constexpr Unset kNoFloor{"null", {NumberKind::kReal, 0, -__builtin_inf()}};
-constexpr Unset kFirstOfList{"null", {NumberKind::kInteger, 0, 0.0}};
-constexpr Unset kNotGiven{"null", {NumberKind::kReal, 0, __builtin_nan("")}};
+constexpr Unset no_floor{"null", {NumberKind::real, 0, -__builtin_inf()}};
+constexpr Unset first_of_list{"null", {NumberKind::integer, 0, 0.0}};
+constexpr Unset not_given{"null", {NumberKind::real, 0, __builtin_nan("")}};
 
-constexpr ParameterSpec kMindsporeParameters[] = {
+constexpr ParameterSpec mindspore_parameters[] = {
     Mindspore<&MindsporeParams::loss_scale_value>::spec("loss_scale_value", "initial_scale", single_scale(),
                                                         "scale of a fresh scaler"),
     Mindspore<&MindsporeParams::scale_factor>::spec("scale_factor", "growth_factor", above(0),
@@ -43,22 +43,22 @@ constexpr ParameterSpec kMindsporeParameters[] = {
     Mindspore<&MindsporeParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
                                                     "clean steps that a growth needs"),
 };
-constexpr FieldSpec kMindsporeFields[] = {
+constexpr FieldSpec mindspore_fields[] = {
     Field<&RuleState::mindspore, &MindsporeState::scale>::spec("scale_sense", "scale"),
     Field<&RuleState::mindspore, &MindsporeState::current_iterator_step>::spec("current_iterator_step", "step"),
     Field<&RuleState::mindspore, &MindsporeState::last_overflow_iterator_step>::spec("last_overflow_iterator_step",
                                                                                      "last_overflow_step"),
 };
 
-constexpr ParameterSpec kFixedParameters[] = {
+constexpr ParameterSpec fixed_parameters[] = {
     Parameter<&RuleParams::constant, &ConstantParams::initial_scale>::spec("loss_scale_value", "initial_scale",
                                                                            single_scale(), "the scale"),
 };
-constexpr FieldSpec kFixedFields[] = {
+constexpr FieldSpec fixed_fields[] = {
     Field<&RuleState::constant, &ConstantState::scale>::spec("scale_sense", "scale"),
 };
 
-constexpr ParameterSpec kAmpParameters[] = {
+constexpr ParameterSpec amp_parameters[] = {
     Amp<&MindsporeAmpParams::scale_value>::spec("scale_value", "initial_scale", single_scale_from(1),
                                                 "scale of a fresh scaler"),
     Amp<&MindsporeAmpParams::scale_factor>::spec("scale_factor", "growth_factor", above(0),
@@ -66,12 +66,12 @@ constexpr ParameterSpec kAmpParameters[] = {
     Amp<&MindsporeAmpParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
                                                  "clean steps that a growth needs"),
 };
-constexpr FieldSpec kAmpFields[] = {
+constexpr FieldSpec amp_fields[] = {
     Field<&RuleState::mindspore_amp, &MindsporeAmpState::scale>::spec("scale_value", "scale"),
     Field<&RuleState::mindspore_amp, &MindsporeAmpState::counter>::spec("counter", "growth_tracker"),
 };
 
-constexpr ParameterSpec kManagerParameters[] = {
+constexpr ParameterSpec manager_parameters[] = {
     Manager<&MindsporeManagerParams::init_loss_scale>::spec("init_loss_scale", "initial_scale", at_least(1),
                                                             "scale of a fresh scaler"),
     Manager<&MindsporeManagerParams::scale_factor>::spec("scale_factor", "growth_factor", above(0),
@@ -81,7 +81,7 @@ constexpr ParameterSpec kManagerParameters[] = {
     Manager<&MindsporeManagerParams::bad_step_max>::spec("bad_step_max", {}, at_least(0),
                                                          "more overflows in a row than this stop the run"),
 };
-constexpr FieldSpec kManagerFields[] = {
+constexpr FieldSpec manager_fields[] = {
     Field<&RuleState::mindspore_manager, &MindsporeManagerState::scale>::spec("loss_scale", "scale"),
     Field<&RuleState::mindspore_manager, &MindsporeManagerState::cur_iter>::spec("cur_iter", "step"),
     Field<&RuleState::mindspore_manager, &MindsporeManagerState::last_overflow_iter>::spec("last_overflow_iter",
@@ -89,14 +89,14 @@ constexpr FieldSpec kManagerFields[] = {
     Field<&RuleState::mindspore_manager, &MindsporeManagerState::bad_step>::spec("bad_step", {}),
 };
 
-constexpr ParameterSpec kAdaptiveParameters[] = {
+constexpr ParameterSpec adaptive_parameters[] = {
     Adaptive<&MindformersAdaptiveParams::loss_scale_value>::spec("loss_scale_value", "initial_scale", single_scale(),
                                                                  "scale of a fresh scaler"),
     Adaptive<&MindformersAdaptiveParams::scale_factor>::spec("scale_factor", "growth_factor", above(0),
                                                              "multiplier at growth, divisor at an overflow"),
     Adaptive<&MindformersAdaptiveParams::scale_window>::spec(
         "scale_window", "growth_interval", at_least(1),
-        "window at the start; by default, and where the list lacks it, the first of the list", kFirstOfList),
+        "window at the start; by default, and where the list lacks it, the first of the list", first_of_list),
     Adaptive<&MindformersAdaptiveParams::max_scale_window>::spec("max_scale_window", {}, at_least(1),
                                                                  "greatest window of the list"),
     Adaptive<&MindformersAdaptiveParams::min_scale_window>::spec("min_scale_window", {}, at_least(1),
@@ -104,7 +104,7 @@ constexpr ParameterSpec kAdaptiveParameters[] = {
     ListParameter<&RuleParams::mindformers_adaptive, &MindformersAdaptiveParams::window_list>::spec(
         "window_list", "window_list", "windows, ascending; by default as the greatest and the smallest give it"),
 };
-constexpr ParameterSpec kPaperParameters[] = {
+constexpr ParameterSpec paper_parameters[] = {
     Paper<&MindformersAdaptiveParams::loss_scale_value>::spec("loss_scale_value", "initial_scale", single_scale(),
                                                               "scale of a fresh scaler"),
     Paper<&MindformersAdaptiveParams::scale_factor>::spec("scale_factor", "growth_factor", above(0),
@@ -121,7 +121,7 @@ const char* adaptive_relation(const RuleParams& params) {
   return own.max_scale_window > own.min_scale_window ? nullptr
                                                      : "max_scale_window is not greater than min_scale_window";
 }
-constexpr FieldSpec kAdaptiveFields[] = {
+constexpr FieldSpec adaptive_fields[] = {
     AdaptiveField<&MindformersAdaptiveState::scale>::spec("scale_sense", "scale"),
     AdaptiveField<&MindformersAdaptiveState::scale_window>::spec("scale_window", "growth_interval"),
     AdaptiveField<&MindformersAdaptiveState::list_index>::spec("list_index", "window_index"),
@@ -133,7 +133,7 @@ constexpr FieldSpec kAdaptiveFields[] = {
                                                                                 "last_overflow_step"),
 };
 
-constexpr ParameterSpec kPaddleParameters[] = {
+constexpr ParameterSpec paddle_parameters[] = {
     Paddle<&PaddleParams::init_loss_scaling>::spec("init_loss_scaling", "initial_scale", single_scale(),
                                                    "scale of a fresh scaler"),
     Paddle<&PaddleParams::incr_ratio>::spec("incr_ratio", "growth_factor", above(1), "multiplier at growth"),
@@ -145,13 +145,13 @@ constexpr ParameterSpec kPaddleParameters[] = {
     Paddle<&PaddleParams::use_dynamic_loss_scaling>::spec("use_dynamic_loss_scaling", "dynamic", any(),
                                                           "whether the scale moves"),
 };
-constexpr FieldSpec kPaddleFields[] = {
+constexpr FieldSpec paddle_fields[] = {
     Field<&RuleState::paddle, &PaddleState::scale>::spec("scale", "scale"),
     Field<&RuleState::paddle, &PaddleState::incr_count>::spec("incr_count", "growth_tracker"),
     Field<&RuleState::paddle, &PaddleState::decr_count>::spec("decr_count", "overflow_tracker"),
 };
 
-constexpr ParameterSpec kPaddleStaticParameters[] = {
+constexpr ParameterSpec paddle_static_parameters[] = {
     PaddleStatic<&PaddleStaticParams::init_loss_scaling>::spec("init_loss_scaling", "initial_scale", single_scale(),
                                                                "scale of a fresh scaler"),
     PaddleStatic<&PaddleStaticParams::incr_ratio>::spec("incr_ratio", "growth_factor", above(1),
@@ -164,7 +164,7 @@ constexpr ParameterSpec kPaddleStaticParameters[] = {
         "decr_every_n_nan_or_inf", "hysteresis", at_least(1), "overflows in a row that a back-off needs"),
     PaddleStatic<&PaddleStaticParams::stop_update>::spec("stop_update", {}, any(), "holds scale and counters"),
 };
-constexpr FieldSpec kPaddleStaticFields[] = {
+constexpr FieldSpec paddle_static_fields[] = {
     Field<&RuleState::paddle_static, &PaddleStaticState::scale>::spec("loss_scaling", "scale", "loss_scaling_0"),
     Field<&RuleState::paddle_static, &PaddleStaticState::num_good_steps>::spec("num_good_steps", "growth_tracker",
                                                                                "num_good_steps_0"),
@@ -172,30 +172,30 @@ constexpr FieldSpec kPaddleStaticFields[] = {
                                                                               "num_bad_steps_0"),
 };
 
-constexpr ParameterSpec kOneflowParameters[] = {
+constexpr ParameterSpec oneflow_parameters[] = {
     Oneflow<&OneflowParams::init_scale>::spec("init_scale", "initial_scale", single_scale(), "scale of a fresh scaler"),
     Oneflow<&OneflowParams::growth_factor>::spec("growth_factor", "growth_factor", above(0),
                                                  "multiplier at growth, divisor at an overflow"),
     Oneflow<&OneflowParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(1),
                                                    "clean steps that a growth needs"),
 };
-constexpr FieldSpec kOneflowFields[] = {
+constexpr FieldSpec oneflow_fields[] = {
     Field<&RuleState::oneflow, &OneflowState::scale>::spec("LossScale", "scale"),
     Field<&RuleState::oneflow, &OneflowState::good_step_counter>::spec("GoodStepCounter", "growth_tracker"),
 };
 
-constexpr ParameterSpec kKerasParameters[] = {
+constexpr ParameterSpec keras_parameters[] = {
     Parameter<&RuleParams::keras, &KerasParams::initial_scale>::spec("initial_scale", "initial_scale", single_scale(),
                                                                      "scale of a fresh scaler"),
     Parameter<&RuleParams::keras, &KerasParams::dynamic_growth_steps>::spec(
         "dynamic_growth_steps", "growth_interval", at_least(0), "clean steps that a growth needs"),
 };
-constexpr FieldSpec kKerasFields[] = {
+constexpr FieldSpec keras_fields[] = {
     Field<&RuleState::keras, &KerasState::scale>::spec("dynamic_scale", "scale"),
     Field<&RuleState::keras, &KerasState::step_counter>::spec("step_counter", "growth_tracker"),
 };
 
-constexpr ParameterSpec kTfKerasParameters[] = {
+constexpr ParameterSpec tf_keras_parameters[] = {
     Parameter<&RuleParams::tf_keras, &TfKerasParams::initial_loss_scale>::spec(
         "initial_loss_scale", "initial_scale", single_scale(), "scale of a fresh scaler"),
     Parameter<&RuleParams::tf_keras, &TfKerasParams::growth_steps>::spec("growth_steps", "growth_interval", at_least(1),
@@ -203,49 +203,49 @@ constexpr ParameterSpec kTfKerasParameters[] = {
     Parameter<&RuleParams::tf_keras, &TfKerasParams::multiplier>::spec("multiplier", "growth_factor", above(0),
                                                                        "multiplier at growth, divisor at an overflow"),
 };
-constexpr FieldSpec kTfKerasFields[] = {
+constexpr FieldSpec tf_keras_fields[] = {
     Field<&RuleState::tf_keras, &TfKerasState::scale>::spec("current_loss_scale", "scale"),
     Field<&RuleState::tf_keras, &TfKerasState::good_steps>::spec("good_steps", "growth_tracker"),
 };
 
-constexpr ParameterSpec kFlaxParameters[] = {
+constexpr ParameterSpec flax_parameters[] = {
     Flax<&FlaxParams::scale>::spec("scale", "initial_scale", single_scale(), "scale of a fresh scaler"),
     Flax<&FlaxParams::growth_factor>::spec("growth_factor", "growth_factor", above(0), "multiplier at growth"),
     Flax<&FlaxParams::backoff_factor>::spec("backoff_factor", "backoff_factor", above(0), "multiplier at an overflow"),
     Flax<&FlaxParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(0),
                                              "clean steps before the one that grows"),
-    Flax<&FlaxParams::minimum_scale>::spec("minimum_scale", "min_scale", any(), "floor", kNoFloor),
+    Flax<&FlaxParams::minimum_scale>::spec("minimum_scale", "min_scale", any(), "floor", no_floor),
 };
-constexpr FieldSpec kFlaxFields[] = {
+constexpr FieldSpec flax_fields[] = {
     Field<&RuleState::flax, &FlaxState::scale>::spec("scale", "scale"),
     Field<&RuleState::flax, &FlaxState::fin_steps>::spec("fin_steps", "growth_tracker"),
 };
 
-constexpr Word kJmpTypes[] = {{"float32", static_cast<int32_t>(Dtype::kF32)},
-                              {"float16", static_cast<int32_t>(Dtype::kF16)},
-                              {"bfloat16", static_cast<int32_t>(Dtype::kBf16)}};
-constexpr ParameterSpec kJmpParameters[] = {
+constexpr Word jmp_types[] = {{"float32", static_cast<int32_t>(Dtype::f32)},
+                              {"float16", static_cast<int32_t>(Dtype::f16)},
+                              {"bfloat16", static_cast<int32_t>(Dtype::bf16)}};
+constexpr ParameterSpec jmp_parameters[] = {
     Jmp<&JmpParams::loss_scale>::spec("loss_scale", "initial_scale", single_scale(), "scale of a fresh scaler"),
     Jmp<&JmpParams::period>::spec("period", "growth_interval", at_least(1), "clean steps that a growth needs"),
     Jmp<&JmpParams::factor>::spec("factor", "growth_factor", above(0), "multiplier at growth, divisor at an overflow"),
     Jmp<&JmpParams::min_loss_scale>::spec("min_loss_scale", "min_scale", any(), "floor; 1 in float32 unless given",
-                                          kNotGiven),
-    Jmp<&JmpParams::dtype>::spec("dtype", {}, any(), "type of the scale", {}, kJmpTypes),
+                                          not_given),
+    Jmp<&JmpParams::dtype>::spec("dtype", {}, any(), "type of the scale", {}, jmp_types),
 };
-constexpr FieldSpec kJmpFields[] = {
+constexpr FieldSpec jmp_fields[] = {
     Field<&RuleState::jmp, &JmpState::scale>::spec("loss_scale", "scale"),
     Field<&RuleState::jmp, &JmpState::counter>::spec("counter", "growth_tracker"),
 };
 
-constexpr ParameterSpec kConstantParameters[] = {
+constexpr ParameterSpec constant_parameters[] = {
     Parameter<&RuleParams::constant, &ConstantParams::initial_scale>::spec("initial_scale", "initial_scale",
                                                                            single_scale(), "the scale"),
 };
-constexpr FieldSpec kConstantFields[] = {
+constexpr FieldSpec constant_fields[] = {
     Field<&RuleState::constant, &ConstantState::scale>::spec("scale", "scale"),
 };
 
-constexpr ParameterSpec kLayerwiseParameters[] = {
+constexpr ParameterSpec layerwise_parameters[] = {
     Layerwise<&LayerwiseParams::power_of_two>::spec("power_of_two", {}, any(), "whether scales are powers of two"),
     Layerwise<&LayerwiseParams::scale_upper_bound>::spec("scale_upper_bound", "max_scale", above(0),
                                                          "ceiling of one layer's scale"),
@@ -258,152 +258,152 @@ constexpr ParameterSpec kLayerwiseParameters[] = {
     Layerwise<&LayerwiseParams::update_per_n_iteration>::spec("update_per_n_iteration", {}, at_least(1),
                                                               "steps between estimates"),
 };
-constexpr FieldSpec kLayerwiseFields[] = {
+constexpr FieldSpec layerwise_fields[] = {
     Field<&RuleState::layerwise, &LayerwiseState::scale>::spec("scale", "scale"),
     Field<&RuleState::layerwise, &LayerwiseState::accumulated>::spec("accumulated", {}),
     Field<&RuleState::layerwise, &LayerwiseState::unbound>::spec("unbound", {}),
     Field<&RuleState::layerwise, &LayerwiseState::cur_iter>::spec("cur_iter", "step"),
 };
 
-constexpr PolicySpec kPolicies[] = {
-    {PolicyId::kMindspore, "mindspore", "dynamic", "kind", "mindspore 2.10.0", "MindSpore's DynamicLossScaleUpdateCell",
-     Driver::kOverflow, kMindsporeParameters, kMindsporeFields, defaults<&RuleParams::mindspore>, nullptr},
-    {PolicyId::kMindsporeFixed, "mindspore", "fixed", "kind", "mindspore 2.10.0",
-     "MindSpore's FixedLossScaleUpdateCell", Driver::kOverflow, kFixedParameters, kFixedFields,
+constexpr PolicySpec specs[] = {
+    {PolicyId::mindspore, "mindspore", "dynamic", "kind", "mindspore 2.10.0", "MindSpore's DynamicLossScaleUpdateCell",
+     Driver::overflow, mindspore_parameters, mindspore_fields, defaults<&RuleParams::mindspore>, nullptr},
+    {PolicyId::mindspore_fixed, "mindspore", "fixed", "kind", "mindspore 2.10.0",
+     "MindSpore's FixedLossScaleUpdateCell", Driver::overflow, fixed_parameters, fixed_fields,
      defaults<&RuleParams::constant>, nullptr},
-    {PolicyId::kMindsporeAmp,
+    {PolicyId::mindspore_amp,
      "mindspore_amp",
      {},
      {},
      "mindspore 2.10.0",
      "mindspore.amp.DynamicLossScaler",
-     Driver::kOverflow,
-     kAmpParameters,
-     kAmpFields,
+     Driver::overflow,
+     amp_parameters,
+     amp_fields,
      defaults<&RuleParams::mindspore_amp>,
      nullptr},
-    {PolicyId::kMindsporeManager,
+    {PolicyId::mindspore_manager,
      "mindspore_manager",
      {},
      {},
      "mindspore 2.10.0",
      "MindSpore's DynamicLossScaleManager",
-     Driver::kOverflow,
-     kManagerParameters,
-     kManagerFields,
+     Driver::overflow,
+     manager_parameters,
+     manager_fields,
      defaults<&RuleParams::mindspore_manager>,
      nullptr},
-    {PolicyId::kMindformersAdaptive,
+    {PolicyId::mindformers_adaptive,
      "mindformers_adaptive",
      {},
      {},
      "mindformers 2.1.0",
      "mindformers' AdaptiveLossScaleUpdateCell",
-     Driver::kOverflow,
-     kAdaptiveParameters,
-     kAdaptiveFields,
+     Driver::overflow,
+     adaptive_parameters,
+     adaptive_fields,
      defaults<&RuleParams::mindformers_adaptive>,
      adaptive_relation},
-    {PolicyId::kMindformersAdaptivePaper, "mindformers_adaptive", "paper", "variant",
-     "the rule as its authors describe it", "the adaptive window as its authors describe it", Driver::kOverflow,
-     kPaperParameters, kAdaptiveFields, defaults<&RuleParams::mindformers_adaptive_paper>, nullptr},
-    {PolicyId::kPaddle,
+    {PolicyId::mindformers_adaptive_paper, "mindformers_adaptive", "paper", "variant",
+     "the rule as its authors describe it", "the adaptive window as its authors describe it", Driver::overflow,
+     paper_parameters, adaptive_fields, defaults<&RuleParams::mindformers_adaptive_paper>, nullptr},
+    {PolicyId::paddle,
      "paddle",
      {},
      {},
      "paddlepaddle 3.3.1",
      "paddle.amp.GradScaler",
-     Driver::kOverflow,
-     kPaddleParameters,
-     kPaddleFields,
+     Driver::overflow,
+     paddle_parameters,
+     paddle_fields,
      defaults<&RuleParams::paddle>,
      nullptr},
-    {PolicyId::kPaddleStatic,
+    {PolicyId::paddle_static,
      "paddle_static",
      {},
      {},
      "paddlepaddle 3.3.1",
      "Paddle's update_loss_scaling operator",
-     Driver::kOverflow,
-     kPaddleStaticParameters,
-     kPaddleStaticFields,
+     Driver::overflow,
+     paddle_static_parameters,
+     paddle_static_fields,
      defaults<&RuleParams::paddle_static>,
      nullptr},
-    {PolicyId::kOneflow,
+    {PolicyId::oneflow,
      "oneflow",
      {},
      {},
      "oneflow 25c8978",
      "OneFlow's dynamic loss scale",
-     Driver::kOverflow,
-     kOneflowParameters,
-     kOneflowFields,
+     Driver::overflow,
+     oneflow_parameters,
+     oneflow_fields,
      defaults<&RuleParams::oneflow>,
      nullptr},
-    {PolicyId::kKeras,
+    {PolicyId::keras,
      "keras",
      {},
      {},
      "keras 3.15.1",
      "Keras 3's LossScaleOptimizer",
-     Driver::kOverflow,
-     kKerasParameters,
-     kKerasFields,
+     Driver::overflow,
+     keras_parameters,
+     keras_fields,
      defaults<&RuleParams::keras>,
      nullptr},
-    {PolicyId::kTfKeras,
+    {PolicyId::tf_keras,
      "tf_keras",
      {},
      {},
      "tf_keras 2.21.0",
      "tf-keras' dynamic loss scale",
-     Driver::kOverflow,
-     kTfKerasParameters,
-     kTfKerasFields,
+     Driver::overflow,
+     tf_keras_parameters,
+     tf_keras_fields,
      defaults<&RuleParams::tf_keras>,
      nullptr},
-    {PolicyId::kFlax,
+    {PolicyId::flax,
      "flax",
      {},
      {},
      "flax 0.12.8",
      "flax's DynamicScale",
-     Driver::kOverflow,
-     kFlaxParameters,
-     kFlaxFields,
+     Driver::overflow,
+     flax_parameters,
+     flax_fields,
      defaults<&RuleParams::flax>,
      nullptr},
-    {PolicyId::kJmp,
+    {PolicyId::jmp,
      "jmp",
      {},
      {},
      "jmp 0.0.4",
      "jmp's DynamicLossScale",
-     Driver::kOverflow,
-     kJmpParameters,
-     kJmpFields,
+     Driver::overflow,
+     jmp_parameters,
+     jmp_fields,
      defaults<&RuleParams::jmp>,
      nullptr},
-    {PolicyId::kConstant,
+    {PolicyId::constant,
      "constant",
      {},
      {},
      "tare",
      "a scale that never moves",
-     Driver::kOverflow,
-     kConstantParameters,
-     kConstantFields,
+     Driver::overflow,
+     constant_parameters,
+     constant_fields,
      defaults<&RuleParams::constant>,
      nullptr},
-    {PolicyId::kLayerwise,
+    {PolicyId::layerwise,
      "layerwise",
      {},
      {},
      "arXiv 1910.12385",
      "a scale a layer, from statistics",
-     Driver::kStatistics,
-     kLayerwiseParameters,
-     kLayerwiseFields,
+     Driver::statistics,
+     layerwise_parameters,
+     layerwise_fields,
      defaults<&RuleParams::layerwise>,
      nullptr},
 };
@@ -411,7 +411,7 @@ constexpr PolicySpec kPolicies[] = {
 }  // namespace
 
 std::span<const PolicySpec> other_policies() {
-  return kPolicies;
+  return specs;
 }
 
 }  // namespace tare::rule

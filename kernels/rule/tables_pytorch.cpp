@@ -7,35 +7,35 @@ namespace {
 using namespace table;
 
 // One line a parameter: P<slot, &Struct::member>::spec(name, role, range, meaning).
-template <auto kMember>
-using Torch = Parameter<&RuleParams::torch, kMember>;
-template <auto kMember>
-using Hysteresis = Parameter<&RuleParams::apex_hysteresis, kMember>;
-template <auto kMember>
-using Apex = Parameter<&RuleParams::apex, kMember>;
-template <auto kMember>
-using Contrib = Parameter<&RuleParams::apex_contrib, kMember>;
-template <auto kMember>
-using Utils = Parameter<&RuleParams::apex_fp16_utils, kMember>;
-template <auto kMember>
-using Megatron = Parameter<&RuleParams::megatron, kMember>;
-template <auto kMember>
-using Zero = Parameter<&RuleParams::deepspeed_zero, kMember>;
-template <auto kMember>
-using Wrapper = Parameter<&RuleParams::deepspeed_wrapper, kMember>;
-template <auto kMember>
-using Fairseq = Parameter<&RuleParams::fairseq, kMember>;
-template <auto kMember>
-using Colossalai = Parameter<&RuleParams::colossalai, kMember>;
-template <auto kMember>
-using Bmtrain = Parameter<&RuleParams::bmtrain, kMember>;
-template <auto kMember>
-using TorchNpu = Parameter<&RuleParams::torch_npu, kMember>;
+template <auto Member>
+using Torch = Parameter<&RuleParams::torch, Member>;
+template <auto Member>
+using Hysteresis = Parameter<&RuleParams::apex_hysteresis, Member>;
+template <auto Member>
+using Apex = Parameter<&RuleParams::apex, Member>;
+template <auto Member>
+using Contrib = Parameter<&RuleParams::apex_contrib, Member>;
+template <auto Member>
+using Utils = Parameter<&RuleParams::apex_fp16_utils, Member>;
+template <auto Member>
+using Megatron = Parameter<&RuleParams::megatron, Member>;
+template <auto Member>
+using Zero = Parameter<&RuleParams::deepspeed_zero, Member>;
+template <auto Member>
+using Wrapper = Parameter<&RuleParams::deepspeed_wrapper, Member>;
+template <auto Member>
+using Fairseq = Parameter<&RuleParams::fairseq, Member>;
+template <auto Member>
+using Colossalai = Parameter<&RuleParams::colossalai, Member>;
+template <auto Member>
+using Bmtrain = Parameter<&RuleParams::bmtrain, Member>;
+template <auto Member>
+using TorchNpu = Parameter<&RuleParams::torch_npu, Member>;
 
-constexpr Unset kNoFloor{"null", {NumberKind::kReal, 0, -__builtin_inf()}};
-constexpr Unset kNoCeiling{"null", {NumberKind::kReal, 0, __builtin_inf()}};
+constexpr Unset no_floor{"null", {NumberKind::real, 0, -__builtin_inf()}};
+constexpr Unset no_ceiling{"null", {NumberKind::real, 0, __builtin_inf()}};
 
-constexpr ParameterSpec kTorchParameters[] = {
+constexpr ParameterSpec torch_parameters[] = {
     Torch<&TorchParams::init_scale>::spec("init_scale", "initial_scale", single_scale(), "scale of a fresh scaler"),
     Torch<&TorchParams::growth_factor>::spec("growth_factor", "growth_factor", above(1), "multiplier at growth"),
     Torch<&TorchParams::backoff_factor>::spec("backoff_factor", "backoff_factor", below(1),
@@ -43,12 +43,12 @@ constexpr ParameterSpec kTorchParameters[] = {
     Torch<&TorchParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(1),
                                                "clean steps that a growth needs"),
 };
-constexpr FieldSpec kTorchFields[] = {
+constexpr FieldSpec torch_fields[] = {
     Field<&RuleState::torch, &TorchState::scale>::spec("scale", "scale"),
     Field<&RuleState::torch, &TorchState::growth_tracker>::spec("_growth_tracker", "growth_tracker", "growth_tracker"),
 };
 
-constexpr ParameterSpec kHysteresisParameters[] = {
+constexpr ParameterSpec hysteresis_parameters[] = {
     Hysteresis<&NemoParams::init_scale>::spec("init_scale", "initial_scale", single_scale(), "scale of a fresh scaler"),
     Hysteresis<&NemoParams::growth_factor>::spec("growth_factor", "growth_factor", above(1), "multiplier at growth"),
     Hysteresis<&NemoParams::backoff_factor>::spec("backoff_factor", "backoff_factor", below(1),
@@ -58,7 +58,7 @@ constexpr ParameterSpec kHysteresisParameters[] = {
     Hysteresis<&NemoParams::hysteresis>::spec("hysteresis", "hysteresis", at_least(0),
                                               "overflows in a row that a back-off needs"),
 };
-constexpr FieldSpec kHysteresisFields[] = {
+constexpr FieldSpec hysteresis_fields[] = {
     Field<&RuleState::apex_hysteresis, &NemoState::scale>::spec("scale", "scale"),
     Field<&RuleState::apex_hysteresis, &NemoState::growth_tracker>::spec("growth_tracker", "growth_tracker",
                                                                          "_growth_tracker"),
@@ -66,23 +66,23 @@ constexpr FieldSpec kHysteresisFields[] = {
                                                                              "_hysteresis_tracker"),
 };
 
-constexpr ParameterSpec kApexParameters[] = {
+constexpr ParameterSpec apex_parameters[] = {
     Apex<&ApexParams::loss_scale>::spec("loss_scale", {}, above(0), "a fixed scale, or \"dynamic\"",
-                                        {"dynamic", {NumberKind::kReal, 0, __builtin_nan("")}}),
+                                        {"dynamic", {NumberKind::real, 0, __builtin_nan("")}}),
     Apex<&ApexParams::init_scale>::spec("init_scale", "initial_scale", above(0), "scale of a fresh dynamic scaler"),
     Apex<&ApexParams::min_loss_scale>::spec("min_loss_scale", "min_scale", at_least(0), "floor; 0 is none",
-                                            {"null", {NumberKind::kReal, 0, 0.0}}),
+                                            {"null", {NumberKind::real, 0, 0.0}}),
     Apex<&ApexParams::max_loss_scale>::spec("max_loss_scale", "max_scale", above(0), "ceiling"),
     Apex<&ApexParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
                                           "clean steps that a growth needs"),
     Apex<&ApexParams::scale_factor>::spec("scale_factor", {}, any(), "taken and ignored: apex always uses 2"),
 };
-constexpr FieldSpec kApexFields[] = {
+constexpr FieldSpec apex_fields[] = {
     Field<&RuleState::apex, &ApexState::scale>::spec("loss_scale", "scale"),
     Field<&RuleState::apex, &ApexState::unskipped>::spec("unskipped", "growth_tracker"),
 };
 
-constexpr ParameterSpec kContribParameters[] = {
+constexpr ParameterSpec contrib_parameters[] = {
     Contrib<&ApexContribParams::dynamic_loss_scale>::spec("dynamic_loss_scale", "dynamic", any(),
                                                           "whether the scale moves"),
     Contrib<&ApexContribParams::init_scale>::spec("init_scale", "initial_scale", above(0),
@@ -97,28 +97,28 @@ constexpr ParameterSpec kContribParameters[] = {
 bool contrib_is_dynamic(const RuleParams& params) {
   return params.apex_contrib.dynamic_loss_scale;
 }
-constexpr FieldSpec kContribFields[] = {
+constexpr FieldSpec contrib_fields[] = {
     Field<&RuleState::apex_contrib, &ApexContribState::scale>::spec("cur_scale", "scale"),
     Field<&RuleState::apex_contrib, &ApexContribState::cur_iter>::spec("cur_iter", "step"),
     Field<&RuleState::apex_contrib, &ApexContribState::last_overflow_iter>::spec(
         "last_overflow_iter", "last_overflow_step", {}, contrib_is_dynamic),
 };
 
-constexpr ParameterSpec kUtilsParameters[] = {
+constexpr ParameterSpec utils_parameters[] = {
     Utils<&ApexFp16UtilsParams::init_scale>::spec("init_scale", "initial_scale", above(0), "scale of a fresh scaler"),
     Utils<&ApexFp16UtilsParams::scale_factor>::spec("scale_factor", "growth_factor", above(1),
                                                     "multiplier at growth, divisor at an overflow"),
     Utils<&ApexFp16UtilsParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
                                                     "steps between growths"),
 };
-constexpr FieldSpec kUtilsFields[] = {
+constexpr FieldSpec utils_fields[] = {
     Field<&RuleState::apex_fp16_utils, &ApexFp16UtilsState::scale>::spec("cur_scale", "scale"),
     Field<&RuleState::apex_fp16_utils, &ApexFp16UtilsState::cur_iter>::spec("cur_iter", "step"),
     Field<&RuleState::apex_fp16_utils, &ApexFp16UtilsState::last_overflow_iter>::spec("last_overflow_iter",
                                                                                       "last_overflow_step"),
 };
 
-constexpr ParameterSpec kMegatronParameters[] = {
+constexpr ParameterSpec megatron_parameters[] = {
     Megatron<&MegatronParams::initial_scale>::spec("initial_scale", "initial_scale", single_scale(),
                                                    "scale of a fresh scaler"),
     Megatron<&MegatronParams::min_scale>::spec("min_scale", "min_scale", single_scale(), "floor"),
@@ -134,14 +134,14 @@ const char* megatron_relation(const RuleParams& params) {
   return params.megatron.min_scale <= params.megatron.initial_scale ? nullptr
                                                                     : "min_scale is greater than initial_scale";
 }
-constexpr FieldSpec kMegatronFields[] = {
+constexpr FieldSpec megatron_fields[] = {
     Field<&RuleState::megatron, &MegatronState::scale>::spec("scale", "scale"),
     Field<&RuleState::megatron, &MegatronState::growth_tracker>::spec("growth_tracker", "growth_tracker"),
     Field<&RuleState::megatron, &MegatronState::hysteresis_tracker>::spec("hysteresis_tracker", "hysteresis_tracker"),
 };
 
 // The constant scaler saves {}: its scale is the configuration's.
-constexpr ParameterSpec kMegatronConstantParameters[] = {
+constexpr ParameterSpec megatron_constant_parameters[] = {
     Parameter<&RuleParams::constant, &ConstantParams::initial_scale>::spec("loss_scale", "scale", single_scale(),
                                                                            "the scale"),
 };
@@ -151,7 +151,7 @@ RuleParams no_scaler() {
   return params;
 }
 
-constexpr ParameterSpec kZeroParameters[] = {
+constexpr ParameterSpec zero_parameters[] = {
     Zero<&DeepspeedZeroParams::init_scale>::spec("init_scale", "initial_scale", above(0), "scale of a fresh scaler"),
     Zero<&DeepspeedZeroParams::scale_window>::spec("scale_window", "growth_interval", at_least(1),
                                                    "steps between growths"),
@@ -165,7 +165,7 @@ constexpr ParameterSpec kZeroParameters[] = {
     Zero<&DeepspeedZeroParams::scale_factor>::spec("scale_factor", "growth_factor", above(1),
                                                    "multiplier at growth, divisor at a back-off"),
 };
-constexpr FieldSpec kZeroFields[] = {
+constexpr FieldSpec zero_fields[] = {
     Field<&RuleState::deepspeed_zero, &DeepspeedZeroState::scale>::spec("cur_scale", "scale"),
     Field<&RuleState::deepspeed_zero, &DeepspeedZeroState::cur_iter>::spec("cur_iter", "step"),
     Field<&RuleState::deepspeed_zero, &DeepspeedZeroState::last_overflow_iter>::spec("last_overflow_iter",
@@ -174,7 +174,7 @@ constexpr FieldSpec kZeroFields[] = {
                                                                                  "hysteresis_tracker"),
 };
 
-constexpr ParameterSpec kWrapperParameters[] = {
+constexpr ParameterSpec wrapper_parameters[] = {
     Wrapper<&DeepspeedWrapperParams::dynamic_loss_scale>::spec("dynamic_loss_scale", "dynamic", any(),
                                                                "whether the scale moves"),
     Wrapper<&DeepspeedWrapperParams::scale_factor>::spec("scale_factor", "growth_factor", above(1),
@@ -191,25 +191,25 @@ bool wrapper_is_dynamic(const RuleParams& params) {
 }
 const char* wrapper_relation(const RuleParams& params) {
   const DeepspeedWrapperParams& own = params.deepspeed_wrapper;
-  const bool missing = own.dynamic_loss_scale && own.scale_factor.kind == NumberKind::kNone;
+  const bool missing = own.dynamic_loss_scale && own.scale_factor.kind == NumberKind::none;
   return missing ? "scale_factor is null, which only a scale that does not move allows" : nullptr;
 }
-constexpr FieldSpec kWrapperFields[] = {
+constexpr FieldSpec wrapper_fields[] = {
     Field<&RuleState::deepspeed_wrapper, &DeepspeedWrapperState::scale>::spec("cur_scale", "scale"),
     Field<&RuleState::deepspeed_wrapper, &DeepspeedWrapperState::cur_iter>::spec("cur_iter", "step"),
     Field<&RuleState::deepspeed_wrapper, &DeepspeedWrapperState::last_overflow_iter>::spec(
         "last_overflow_iter", "last_overflow_step", {}, wrapper_is_dynamic),
 };
 
-constexpr ParameterSpec kStaticParameters[] = {
+constexpr ParameterSpec static_parameters[] = {
     Parameter<&RuleParams::deepspeed_static, &DeepspeedStaticParams::scale>::spec("scale", "initial_scale", above(0),
                                                                                   "the scale"),
 };
-constexpr FieldSpec kStaticFields[] = {
+constexpr FieldSpec static_fields[] = {
     Field<&RuleState::deepspeed_static, &DeepspeedStaticState::scale>::spec("cur_scale", "scale"),
 };
 
-constexpr ParameterSpec kFairseqParameters[] = {
+constexpr ParameterSpec fairseq_parameters[] = {
     Fairseq<&FairseqParams::init_scale>::spec("init_scale", "initial_scale", above(0), "scale of a fresh scaler"),
     Fairseq<&FairseqParams::scale_factor>::spec("scale_factor", "growth_factor", above(1),
                                                 "multiplier at growth, divisor at a back-off"),
@@ -217,11 +217,11 @@ constexpr ParameterSpec kFairseqParameters[] = {
                                                 "steps between growths"),
     Fairseq<&FairseqParams::tolerance>::spec("tolerance", {}, at_least(0),
                                              "share of overflows since the last change that a back-off needs"),
-    Fairseq<&FairseqParams::threshold>::spec("threshold", {}, any(), "floor of a back-off", kNoFloor),
+    Fairseq<&FairseqParams::threshold>::spec("threshold", {}, any(), "floor of a back-off", no_floor),
     Fairseq<&FairseqParams::min_loss_scale>::spec("min_loss_scale", "min_scale", at_least(0),
                                                   "a back-off to here or below stops the run"),
 };
-constexpr FieldSpec kFairseqFields[] = {
+constexpr FieldSpec fairseq_fields[] = {
     Field<&RuleState::fairseq, &FairseqState::scale>::spec("loss_scale", "scale"),
     Field<&RuleState::fairseq, &FairseqState::iter>::spec("iter", "step"),
     Field<&RuleState::fairseq, &FairseqState::last_overflow_iter>::spec("last_overflow_iter", "last_overflow_step"),
@@ -230,7 +230,7 @@ constexpr FieldSpec kFairseqFields[] = {
                                                                              "overflow_tracker"),
 };
 
-constexpr ParameterSpec kColossalaiParameters[] = {
+constexpr ParameterSpec colossalai_parameters[] = {
     Colossalai<&ColossalaiParams::initial_scale>::spec("initial_scale", "initial_scale", single_scale(),
                                                        "scale of a fresh scaler"),
     Colossalai<&ColossalaiParams::growth_factor>::spec("growth_factor", "growth_factor", above(1),
@@ -239,8 +239,8 @@ constexpr ParameterSpec kColossalaiParameters[] = {
                                                         "multiplier at a back-off"),
     Colossalai<&ColossalaiParams::growth_interval>::spec("growth_interval", "growth_interval", at_least(1),
                                                          "clean steps that a growth needs"),
-    Colossalai<&ColossalaiParams::min_scale>::spec("min_scale", "min_scale", single_scale(), "floor", kNoFloor),
-    Colossalai<&ColossalaiParams::max_scale>::spec("max_scale", "max_scale", single_scale(), "ceiling", kNoCeiling),
+    Colossalai<&ColossalaiParams::min_scale>::spec("min_scale", "min_scale", single_scale(), "floor", no_floor),
+    Colossalai<&ColossalaiParams::max_scale>::spec("max_scale", "max_scale", single_scale(), "ceiling", no_ceiling),
     Colossalai<&ColossalaiParams::hysteresis>::spec("hysteresis", "hysteresis", at_least(0),
                                                     "overflows since the last growth that a back-off needs"),
 };
@@ -250,14 +250,14 @@ const char* colossalai_relation(const RuleParams& params) {
   if (!(own.max_scale >= own.initial_scale)) return "max_scale is smaller than initial_scale";
   return nullptr;
 }
-constexpr FieldSpec kColossalaiFields[] = {
+constexpr FieldSpec colossalai_fields[] = {
     Field<&RuleState::colossalai, &ColossalaiState::scale>::spec("scale", "scale"),
     Field<&RuleState::colossalai, &ColossalaiState::growth_step>::spec("growth_step", "growth_tracker", "_growth_step"),
     Field<&RuleState::colossalai, &ColossalaiState::hysteresis_step>::spec("hysteresis_step", "overflow_tracker",
                                                                            "_hysteresis_step"),
 };
 
-constexpr ParameterSpec kBmtrainParameters[] = {
+constexpr ParameterSpec bmtrain_parameters[] = {
     Bmtrain<&BmtrainParams::loss_scale>::spec("loss_scale", "initial_scale", above(0), "scale of a fresh scaler"),
     Bmtrain<&BmtrainParams::loss_scale_enabled>::spec("loss_scale_enabled", {}, any(), "whether the loss is scaled"),
     Bmtrain<&BmtrainParams::loss_scale_factor>::spec("loss_scale_factor", "growth_factor", above(0),
@@ -267,14 +267,14 @@ constexpr ParameterSpec kBmtrainParameters[] = {
     Bmtrain<&BmtrainParams::min_loss_scale>::spec("min_loss_scale", "min_scale", any(),
                                                   "an overflow here or below changes nothing"),
     Bmtrain<&BmtrainParams::max_loss_scale>::spec("max_loss_scale", "max_scale", above(0), "no growth from here on",
-                                                  kNoCeiling),
+                                                  no_ceiling),
 };
-constexpr FieldSpec kBmtrainFields[] = {
+constexpr FieldSpec bmtrain_fields[] = {
     Field<&RuleState::bmtrain, &BmtrainState::scale>::spec("loss_scale", "scale"),
     Field<&RuleState::bmtrain, &BmtrainState::steps_since_last_scale>::spec("steps_since_last_scale", "growth_tracker"),
 };
 
-constexpr ParameterSpec kTorchNpuParameters[] = {
+constexpr ParameterSpec torch_npu_parameters[] = {
     TorchNpu<&TorchNpuParams::init_scale>::spec("init_scale", "initial_scale", single_scale(),
                                                 "scale of a fresh scaler"),
     TorchNpu<&TorchNpuParams::growth_factor>::spec("growth_factor", "growth_factor", above(1), "multiplier at growth"),
@@ -284,7 +284,7 @@ constexpr ParameterSpec kTorchNpuParameters[] = {
                                                      "clean steps that a growth needs"),
     TorchNpu<&TorchNpuParams::dynamic>::spec("dynamic", "dynamic", any(), "whether the scale moves"),
 };
-constexpr FieldSpec kTorchNpuFields[] = {
+constexpr FieldSpec torch_npu_fields[] = {
     Field<&RuleState::torch_npu, &TorchNpuState::scale>::spec("scale", "scale"),
     Field<&RuleState::torch_npu, &TorchNpuState::growth_tracker>::spec("_growth_tracker", "growth_tracker",
                                                                        "growth_tracker"),
@@ -304,157 +304,157 @@ RuleParams fused_defaults() {
   return params;
 }
 
-constexpr PolicySpec kPolicies[] = {
-    {PolicyId::kTorch,
+constexpr PolicySpec specs[] = {
+    {PolicyId::torch,
      "torch",
      {},
      {},
      "torch 2.15.0",
      "torch.amp.GradScaler",
-     Driver::kOverflow,
-     kTorchParameters,
-     kTorchFields,
+     Driver::overflow,
+     torch_parameters,
+     torch_fields,
      defaults<&RuleParams::torch>,
      nullptr},
-    {PolicyId::kApex,
+    {PolicyId::apex,
      "apex",
      {},
      {},
      "apex 25.04",
      "apex.amp's LossScaler",
-     Driver::kOverflow,
-     kApexParameters,
-     kApexFields,
+     Driver::overflow,
+     apex_parameters,
+     apex_fields,
      defaults<&RuleParams::apex>,
      nullptr},
-    {PolicyId::kApexContrib,
+    {PolicyId::apex_contrib,
      "apex_contrib",
      {},
      {},
      "apex 25.04",
      "apex.contrib's FP16_Optimizer",
-     Driver::kOverflow,
-     kContribParameters,
-     kContribFields,
+     Driver::overflow,
+     contrib_parameters,
+     contrib_fields,
      defaults<&RuleParams::apex_contrib>,
      nullptr},
-    {PolicyId::kApexFp16Utils,
+    {PolicyId::apex_fp16_utils,
      "apex_fp16_utils",
      {},
      {},
      "apex 25.04",
      "apex.fp16_utils' DynamicLossScaler",
-     Driver::kOverflow,
-     kUtilsParameters,
-     kUtilsFields,
+     Driver::overflow,
+     utils_parameters,
+     utils_fields,
      defaults<&RuleParams::apex_fp16_utils>,
      nullptr},
-    {PolicyId::kApexHysteresis,
+    {PolicyId::apex_hysteresis,
      "apex_hysteresis",
      {},
      {},
      "apex 25.04",
      "apex's update_scale_hysteresis",
-     Driver::kOverflow,
-     kHysteresisParameters,
-     kHysteresisFields,
+     Driver::overflow,
+     hysteresis_parameters,
+     hysteresis_fields,
      defaults<&RuleParams::apex_hysteresis>,
      nullptr},
-    {PolicyId::kNemo,
+    {PolicyId::nemo,
      "nemo",
      {},
      {},
      "NeMo 2.5.0rc0",
      "NeMo's GradScaler with hysteresis",
-     Driver::kOverflow,
-     kHysteresisParameters,
-     kHysteresisFields,
+     Driver::overflow,
+     hysteresis_parameters,
+     hysteresis_fields,
      defaults<&RuleParams::apex_hysteresis>,
      nullptr},
-    {PolicyId::kMegatron,
+    {PolicyId::megatron,
      "megatron",
      {},
      {},
      "megatron-core 0.19.2",
      "Megatron's DynamicGradScaler",
-     Driver::kOverflow,
-     kMegatronParameters,
-     kMegatronFields,
+     Driver::overflow,
+     megatron_parameters,
+     megatron_fields,
      defaults<&RuleParams::megatron>,
      megatron_relation},
-    {PolicyId::kMegatronConstant,
+    {PolicyId::megatron_constant,
      "megatron",
      "constant",
      "variant",
      "megatron-core 0.19.2",
      "Megatron's ConstantGradScaler",
-     Driver::kOverflow,
-     kMegatronConstantParameters,
+     Driver::overflow,
+     megatron_constant_parameters,
      {},
      defaults<&RuleParams::constant>,
      nullptr},
-    {PolicyId::kMegatronNone,
+    {PolicyId::megatron_none,
      "megatron",
      "none",
      "variant",
      "megatron-core 0.19.2",
      "Megatron without a scaler: bf16 or fp32",
-     Driver::kOverflow,
+     Driver::overflow,
      {},
      {},
      no_scaler,
      nullptr},
-    {PolicyId::kDeepspeedZero, "deepspeed", "zero", "variant", "deepspeed 0.19.8", "DeepSpeed ZeRO's DynamicLossScaler",
-     Driver::kOverflow, kZeroParameters, kZeroFields, defaults<&RuleParams::deepspeed_zero>, nullptr},
-    {PolicyId::kDeepspeedFused, "deepspeed", "fused", "variant", "deepspeed 0.19.8", "DeepSpeed's FP16_Optimizer",
-     Driver::kOverflow, kWrapperParameters, kWrapperFields, fused_defaults, wrapper_relation},
-    {PolicyId::kDeepspeedUnfused, "deepspeed", "unfused", "variant", "deepspeed 0.19.8",
-     "DeepSpeed's FP16_UnfusedOptimizer", Driver::kOverflow, kWrapperParameters, kWrapperFields, unfused_defaults,
+    {PolicyId::deepspeed_zero, "deepspeed", "zero", "variant", "deepspeed 0.19.8", "DeepSpeed ZeRO's DynamicLossScaler",
+     Driver::overflow, zero_parameters, zero_fields, defaults<&RuleParams::deepspeed_zero>, nullptr},
+    {PolicyId::deepspeed_fused, "deepspeed", "fused", "variant", "deepspeed 0.19.8", "DeepSpeed's FP16_Optimizer",
+     Driver::overflow, wrapper_parameters, wrapper_fields, fused_defaults, wrapper_relation},
+    {PolicyId::deepspeed_unfused, "deepspeed", "unfused", "variant", "deepspeed 0.19.8",
+     "DeepSpeed's FP16_UnfusedOptimizer", Driver::overflow, wrapper_parameters, wrapper_fields, unfused_defaults,
      wrapper_relation},
-    {PolicyId::kDeepspeedStatic, "deepspeed", "static", "variant", "deepspeed 0.19.8", "DeepSpeed's LossScaler",
-     Driver::kOverflow, kStaticParameters, kStaticFields, defaults<&RuleParams::deepspeed_static>, nullptr},
-    {PolicyId::kFairseq,
+    {PolicyId::deepspeed_static, "deepspeed", "static", "variant", "deepspeed 0.19.8", "DeepSpeed's LossScaler",
+     Driver::overflow, static_parameters, static_fields, defaults<&RuleParams::deepspeed_static>, nullptr},
+    {PolicyId::fairseq,
      "fairseq",
      {},
      {},
      "fairseq 0.12.2",
      "fairseq's DynamicLossScaler",
-     Driver::kOverflow,
-     kFairseqParameters,
-     kFairseqFields,
+     Driver::overflow,
+     fairseq_parameters,
+     fairseq_fields,
      defaults<&RuleParams::fairseq>,
      nullptr},
-    {PolicyId::kColossalai,
+    {PolicyId::colossalai,
      "colossalai",
      {},
      {},
      "colossalai 0.5.0",
      "ColossalAI's DynamicGradScaler",
-     Driver::kOverflow,
-     kColossalaiParameters,
-     kColossalaiFields,
+     Driver::overflow,
+     colossalai_parameters,
+     colossalai_fields,
      defaults<&RuleParams::colossalai>,
      colossalai_relation},
-    {PolicyId::kBmtrain,
+    {PolicyId::bmtrain,
      "bmtrain",
      {},
      {},
      "bmtrain 1.0.1",
      "BMTrain's OptimManager",
-     Driver::kOverflow,
-     kBmtrainParameters,
-     kBmtrainFields,
+     Driver::overflow,
+     bmtrain_parameters,
+     bmtrain_fields,
      defaults<&RuleParams::bmtrain>,
      nullptr},
-    {PolicyId::kTorchNpu,
+    {PolicyId::torch_npu,
      "torch_npu",
      {},
      {},
      "torch_npu 2.14.0",
      "torch_npu's GradScaler",
-     Driver::kOverflow,
-     kTorchNpuParameters,
-     kTorchNpuFields,
+     Driver::overflow,
+     torch_npu_parameters,
+     torch_npu_fields,
      defaults<&RuleParams::torch_npu>,
      nullptr},
 };
@@ -462,7 +462,7 @@ constexpr PolicySpec kPolicies[] = {
 }  // namespace
 
 std::span<const PolicySpec> pytorch_policies() {
-  return kPolicies;
+  return specs;
 }
 
 }  // namespace tare::rule

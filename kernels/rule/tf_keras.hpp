@@ -33,7 +33,7 @@ TARE_HD inline Outcome<TfKerasState> next(TfKerasState state, const TfKerasParam
   if (overflow) {
     state.scale = maximum(state.scale * (1.0f / multiplier), 1.0f);
     state.good_steps = 0;
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   state.good_steps = wrapping_add<int64_t>(state.good_steps, 1);
   if (state.good_steps < params.growth_steps) return {state};

@@ -37,7 +37,7 @@ TARE_HD inline Outcome<TorchState> next(TorchState state, const TorchParams& par
   if (overflow) {
     state.scale = static_cast<float>(static_cast<double>(state.scale) * params.backoff_factor);
     state.growth_tracker = 0;
-    return {state, Raised::kNothing, true};
+    return {state, Raised::nothing, true};
   }
   state.growth_tracker = wrapping_add(state.growth_tracker, 1);
   if (state.growth_tracker != params.growth_interval) return {state};
@@ -51,7 +51,7 @@ TARE_HD inline Outcome<TorchState> next(TorchState state, const TorchParams& par
 /// and +1 and -1 cancel. Raises when nothing was recorded.
 TARE_HD inline Outcome<TorchState> next(const TorchState& state, const TorchParams& params, const float* found_inf,
                                         int64_t count) {
-  if (count <= 0) return {state, Raised::kNoInfChecks, true};
+  if (count <= 0) return {state, Raised::no_inf_checks, true};
   float sum = found_inf[0];
   for (int64_t i = 1; i < count; ++i) sum += found_inf[i];
   return next(state, params, sum != 0.0f);
@@ -59,7 +59,7 @@ TARE_HD inline Outcome<TorchState> next(const TorchState& state, const TorchPara
 
 /// GradScaler.update(new_scale): the tracker is kept. What float32 does not reach is refused; infinity is not.
 TARE_HD inline Outcome<TorchState> with_scale(TorchState state, double new_scale) {
-  if (is_finite(new_scale) && (new_scale > FLT_MAX || new_scale < -FLT_MAX)) return {state, Raised::kScaleTooLarge};
+  if (is_finite(new_scale) && (new_scale > FLT_MAX || new_scale < -FLT_MAX)) return {state, Raised::scale_too_large};
   state.scale = static_cast<float>(new_scale);
   return {state};
 }

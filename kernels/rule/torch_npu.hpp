@@ -34,7 +34,7 @@ TARE_HD inline TorchNpuState initial(const TorchNpuParams& params) {
 
 TARE_HD inline Outcome<TorchNpuState> next(TorchNpuState state, const TorchNpuParams& params, bool overflow) {
   if (!params.dynamic) return {state};
-  if (overflow) return {{state.scale * static_cast<float>(params.backoff_factor), 0}, Raised::kNothing, true};
+  if (overflow) return {{state.scale * static_cast<float>(params.backoff_factor), 0}, Raised::nothing, true};
   state.growth_tracker = wrapping_add(state.growth_tracker, 1);
   if (state.growth_tracker != params.growth_interval) return {state};
   const float grown = state.scale * static_cast<float>(params.growth_factor);

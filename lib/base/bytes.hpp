@@ -27,10 +27,10 @@ struct Span {
 template <typename T>
 concept Plain = std::integral<T> || std::floating_point<T>;
 
-template <std::size_t size>
+template <std::size_t Size>
 using UnsignedOfSize = std::conditional_t<
-    size == 1, std::uint8_t,
-    std::conditional_t<size == 2, std::uint16_t, std::conditional_t<size == 4, std::uint32_t, std::uint64_t>>>;
+    Size == 1, std::uint8_t,
+    std::conditional_t<Size == 2, std::uint16_t, std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>>>;
 
 template <std::unsigned_integral T>
 constexpr T swap_bytes(T value) {

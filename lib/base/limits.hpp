@@ -48,5 +48,8 @@ inline constexpr std::uint64_t max_state_bytes = std::uint64_t{1} << 30;     ///
 inline constexpr std::size_t max_json_depth = 64;                            ///< of configurations and state files
 inline constexpr std::size_t max_json_names = std::size_t{1} << 12;          ///< in one object of them
 inline constexpr std::uint64_t max_journal_bytes = std::uint64_t{1} << 32;   ///< one transaction of an edit
+/// Of journals that this user's key did not seal: each of them, and what is kept of all.
+inline constexpr std::uint64_t max_foreign_journal_bytes = std::uint64_t{8} << 20;
+inline constexpr std::size_t max_origin_bytes = 4096;  ///< of each text that says who made a journal
 
 }  // namespace tare::limits

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,17 +12,14 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view dialect_with_chains = "megatron";
-/// What stands before an optimizer's number in the path of its scaler.
-constexpr auto before_number = std::to_array<std::string_view>({"optimizer[", "optimizer.", "chained_"});
-
 bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
 }
 
 /// The path without the optimizer's number; nothing where it has none.
-std::optional<std::string> chain_of(const std::string& path) {
-  for (const std::string_view before : before_number) {
+std::optional<std::string> chain_of(const FoundScaler& state) {
+  const std::string& path = state.path;
+  for (const std::string_view before : state.dialect->before_chain_number) {
     const std::size_t at = path.find(before);
     if (at == std::string::npos) continue;
     const std::size_t first = at + before.size();
@@ -41,8 +37,8 @@ void tell_of_chains(const std::vector<Scaler>& scalers, std::vector<Finding>& fi
   for (const Scaler& scaler : scalers) {
     const FoundScaler& state = scaler.state();
     const Field* scale = state.find(Role::scale);
-    const auto chain = chain_of(state.path);
-    if (state.dialect->name != dialect_with_chains || scale == nullptr || !chain) continue;
+    const auto chain = chain_of(state);
+    if (scale == nullptr || !chain) continue;
     const auto [first, is_first] = firsts.try_emplace(*chain, &scaler);
     if (is_first || first->second->state().path == state.path) continue;
     const double own = scale->value.as_double();

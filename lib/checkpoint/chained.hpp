@@ -1,4 +1,4 @@
-// Optimizers that one chain holds: Megatron's ChainedOptimizer has one for dense layers and one for experts.
+// Optimizers that one chain holds, each with a scaler (Dialect::before_chain_number).
 #pragma once
 
 #include <vector>

@@ -34,7 +34,8 @@ void tell_of_scales_far_apart(const std::vector<Scaler>& scalers, std::vector<Fi
   std::map<std::string_view, Extremes> dialects;
   for (const Scaler& scaler : scalers) {
     const double scale = loss_scale_of(scaler);
-    if (!(scale > 0) || scaler.state().dialect->name == "megatron") continue;
+    const bool is_chained = !scaler.state().dialect->before_chain_number.empty();  // chained.hpp tells
+    if (!(scale > 0) || is_chained) continue;
     auto& [least, most] = dialects[scaler.state().dialect->name];
     if (least == nullptr || scale < loss_scale_of(*least)) least = &scaler;
     if (most == nullptr || scale > loss_scale_of(*most)) most = &scaler;

@@ -11,7 +11,7 @@
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
 #include "lib/container/keras_config.hpp"
-#include "lib/dialect/empty_fp8.hpp"
+#include "lib/dialect/frameworks/transformer_engine_empty.hpp"
 #include "lib/dialect/half_moments.hpp"
 #include "lib/dialect/quantised_optimizer.hpp"
 

@@ -214,6 +214,9 @@ struct Dialect {
   std::span<const FieldRule> fields = {};  ///< the first one's name tells; empty where there is a finder
   FindIn find_in = nullptr;                ///< instead of `fields`
   Growth growth = Growth::not_stored;
+  /// Where one chain of optimizers may have a scaler each, the first of which scales the loss: what stands before the
+  /// optimizer's number in a scaler's path.
+  std::span<const std::string_view> before_chain_number = {};
   std::span<const Setting> settings = {};
   std::span<const Reset> resets = {};
   std::string_view under = {};  ///< the key that it must stand under; empty: any

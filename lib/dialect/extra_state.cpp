@@ -12,11 +12,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/base/text.hpp"
-#include "lib/dialect/empty_fp8.hpp"
 #include "lib/dialect/fp8_slots.hpp"
-#include "lib/dialect/frameworks/transformer_engine.hpp"
-#include "lib/dialect/walk.hpp"
-#include "lib/tree/path.hpp"
 
 namespace tare {
 namespace {
@@ -294,25 +290,6 @@ Document extra_state_document(const ExtraState& state, TeRelease release) {
                                {"fp8_max_fwd", number(state.directions[0].format_max)},
                                {"fp8_max_bwd", number(state.directions[1].format_max)}}}});
   return {std::move(dict)};
-}
-
-std::vector<EmptyExtraState> empty_extra_states(const Tree& tree) {
-  std::vector<EmptyExtraState> found;
-  TreeWalk walk(tree);
-  while (walk.next()) {
-    const NodeId map = walk.step(walk.current()).node;
-    if (tree.kind(map) != Kind::map) continue;
-    const auto pairs = tree.items(map);
-    for (std::size_t i = 0; i < pairs.size(); i += 2) {
-      if (tree.kind(pairs[i]) != Kind::string || !is_extra_state(tree.text(pairs[i]))) continue;
-      EmptyExtraState place{key_path(walk.path(walk.current()), tree.key_text(pairs[i])), pairs[i + 1]};
-      place.holder = unwrapped_extra_state(tree, place.holder, place.path);
-      if (!lack_of_scales(tree, place.holder).is_empty) continue;
-      place.is_stream = tree.kind(place.holder) == Kind::opaque;
-      found.push_back(std::move(place));
-    }
-  }
-  return found;
 }
 
 }  // namespace tare

@@ -64,13 +64,4 @@ std::string unkept(const ExtraState& state, TeRelease release);
 /// The dict that the release pickles or saves. Throws `refused` for FP8 formats that it does not know.
 Document extra_state_document(const ExtraState& state, TeRelease release);
 
-/// A place where a module keeps no state: None, an empty tensor, or a document of None.
-struct EmptyExtraState {
-  std::string path;
-  NodeId holder = nowhere;
-  bool is_stream = false;  ///< an io.BytesIO, as releases up to 1.13 have it
-};
-
-std::vector<EmptyExtraState> empty_extra_states(const Tree& tree);
-
 }  // namespace tare

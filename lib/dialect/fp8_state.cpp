@@ -36,10 +36,10 @@ void take_recipe(Fp8Set& set, const FoundScaler& layer) {
 
 /// Of a tensor in any other 8 bits, as of one in e4m3.
 Dtype format_of(const Fp8Slot& slot, const std::string& name) {
-  for (const Dtype format : {Dtype::kF8E5m2, Dtype::kF16}) {
+  for (const Dtype format : {Dtype::f8_e5m2, Dtype::f16}) {
     if (slot.format_max == fp8_largest(format)) return format;
   }
-  if (slot.format_max < fp8_largest(Dtype::kF16)) return Dtype::kF8E4m3fn;
+  if (slot.format_max < fp8_largest(Dtype::f16)) return Dtype::f8_e4m3fn;
   throw Error(Status::unsupported,
               fmt::format("{} is scaled to a type whose largest number is {}: slots are of e4m3, e5m2 or f16", name,
                           float_text(slot.format_max)),

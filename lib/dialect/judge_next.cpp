@@ -38,12 +38,12 @@ std::optional<std::string> why_it_stops(RunningState scaler) {
   const double scale = rule::scale_of(scaler.policy.id, scaler.state);
   for (int count = 1; count <= most_overflows; ++count) {
     const rule::Raised raised = rule::advance(scaler.policy, scaler.state, true, scaler.counters).raised;
-    if (raised == rule::Raised::kScaleAtMinimum || raised == rule::Raised::kMinimumReached) {
+    if (raised == rule::Raised::scale_at_minimum || raised == rule::Raised::minimum_reached) {
       const std::string which = count == 1 ? "the next overflow ends" : fmt::format("{} overflows end", count);
       return fmt::format("scale is {}: {} the run: {}", float_text(scale), which,
                          rule::message_of(scaler.policy, raised));
     }
-    if (raised != rule::Raised::kNothing || rule::scale_of(scaler.policy.id, scaler.state) != scale) break;
+    if (raised != rule::Raised::nothing || rule::scale_of(scaler.policy.id, scaler.state) != scale) break;
   }
   return std::nullopt;
 }

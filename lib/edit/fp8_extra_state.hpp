@@ -5,6 +5,7 @@
 
 #include "lib/container/node_change.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/dialect/frameworks/transformer_engine_empty.hpp"
 
 namespace tare {
 

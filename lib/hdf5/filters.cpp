@@ -30,12 +30,12 @@ bool undo_deflate(ByteView packed, std::span<std::byte> plain) {
   return result == Z_OK && size == plain.size();
 }
 
-template <std::size_t element_bytes>
+template <std::size_t ElementBytes>
 void undo_shuffle(ByteView planes, std::span<std::byte> plain) {
-  const std::size_t count = plain.size() / element_bytes;
+  const std::size_t count = plain.size() / ElementBytes;
   for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t plane = 0; plane < element_bytes; ++plane) {
-      plain[i * element_bytes + plane] = planes[plane * count + i];
+    for (std::size_t plane = 0; plane < ElementBytes; ++plane) {
+      plain[i * ElementBytes + plane] = planes[plane * count + i];
     }
   }
 }

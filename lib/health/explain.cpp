@@ -191,7 +191,7 @@ class Search {
   void try_all(std::size_t from, bool may_hide) {
     std::vector<const rule::PolicySpec*> specs;
     for (const rule::PolicySpec& spec : rule::policies()) {
-      if (spec.driver == rule::Driver::kOverflow && parameter_for(spec, "growth_interval") != nullptr) {
+      if (spec.driver == rule::Driver::overflow && parameter_for(spec, "growth_interval") != nullptr) {
         specs.push_back(&spec);
       }
     }
@@ -285,7 +285,7 @@ class Search {
     rule::RuleState state = setting.start.state;
     rule::Counters counters;
     for (double spent = 1; spent < hysteresis; ++spent) {
-      if (rule::advance(setting.start.policy, state, true, counters).raised != rule::Raised::kNothing) return;
+      if (rule::advance(setting.start.policy, state, true, counters).raised != rule::Raised::nothing) return;
       state = rule::with_scale(setting.start.policy, state, scale).state;
       set.start_also(state);
     }
@@ -301,9 +301,9 @@ class Search {
       for (std::size_t clean = 0; clean < most_states / 2; ++clean) {
         if (rule::scale_of(policy.id, state) != scale) break;
         if (spent > 0 || clean > 0) set.start_also(state);
-        if (rule::advance(policy, state, false, counters).raised != rule::Raised::kNothing) break;
+        if (rule::advance(policy, state, false, counters).raised != rule::Raised::nothing) break;
       }
-      if (rule::advance(policy, begin, true, counters).raised != rule::Raised::kNothing) return;
+      if (rule::advance(policy, begin, true, counters).raised != rule::Raised::nothing) return;
       begin = rule::with_scale(policy, begin, scale).state;
     }
   }

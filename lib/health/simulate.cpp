@@ -38,7 +38,7 @@ void start(SimulatedSetting& setting, const rule::PolicySpec& spec, std::optiona
   setting.start.state = rule::initial_state(setting.start.policy);
   if (!scale) return;
   const auto placed = rule::with_scale(setting.start.policy, setting.start.state, *scale);
-  if (placed.raised != rule::Raised::kNothing) {
+  if (placed.raised != rule::Raised::nothing) {
     throw Error(Status::invalid_argument,
                 fmt::format("{} cannot hold a scale of {}", full_name(spec), float_text(*scale)));
   }
@@ -99,7 +99,7 @@ Simulated summed(const ScalerSet& set) {
 
 std::vector<SimulatedSetting> settings_of(const Sweep& sweep, std::optional<double> first_scale) {
   const rule::PolicySpec& spec = require_policy(sweep.policy, sweep.variant);
-  if (spec.driver != rule::Driver::kOverflow) {
+  if (spec.driver != rule::Driver::overflow) {
     throw Error(Status::invalid_argument,
                 fmt::format("{} goes by statistics of gradients, which no trace tells", full_name(spec)));
   }

@@ -83,7 +83,7 @@ class Parser {
     if (bounds.floor > bounds.ceiling) refuse_config("floor is above ceiling");
     const rule::Bounds off;
     const bool is_bounded = bounds.floor != off.floor || bounds.ceiling != off.ceiling;
-    if (is_bounded && into_.start.policy.id == rule::PolicyId::kMegatronNone)
+    if (is_bounded && into_.start.policy.id == rule::PolicyId::megatron_none)
       refuse_config("without a scaler there is no scale to keep in bounds");
   }
 
@@ -125,7 +125,7 @@ class Parser {
       if (parameter_for(spec_, other) == &parameter)
         refuse_config(fmt::format("{} and {} are the same parameter", other, key), "Keep one of the names.");
     }
-    if (std::holds_alternative<bool>(value) && parameter.type != rule::ValueType::kBoolean)
+    if (std::holds_alternative<bool>(value) && parameter.type != rule::ValueType::boolean)
       refuse_config(fmt::format("{} is true or false, allowed: {}", key, rule::range_text(parameter)));
     assign(into_.start.policy.params, parameter, value, key);
     given_.push_back(parameter.name);

@@ -29,7 +29,7 @@ void require_wide(std::span<const Tensor> tensors, const char* what) {
   require_readable(tensors, what);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Dtype dtype = tensors[i].dtype;
-    if (dtype == Dtype::kF32 || dtype == Dtype::kF16 || dtype == Dtype::kBf16) continue;
+    if (dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16) continue;
     refuse(Status::unsupported, what, i, std::string("is ") + name_of(dtype) + "; f32, f16 and bf16 are cast to fp8");
   }
 }

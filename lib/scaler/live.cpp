@@ -17,19 +17,19 @@ namespace {
 /// A number without a byte of zeros in any of the types.
 rule::Number number_without_zeros(rule::ValueType type) {
   switch (type) {
-    case rule::ValueType::kReal32:
+    case rule::ValueType::real32:
       return rule::real_number(-1.1f);
-    case rule::ValueType::kReal64:
+    case rule::ValueType::real64:
       return rule::real_number(-1.1);
-    case rule::ValueType::kInteger32:
+    case rule::ValueType::integer32:
       return rule::integer_number(0x01010101);
-    case rule::ValueType::kInteger64:
+    case rule::ValueType::integer64:
       return rule::integer_number(0x0101010101010101);
-    case rule::ValueType::kBoolean:
+    case rule::ValueType::boolean:
       return rule::boolean_number(true);
-    case rule::ValueType::kNumber:
-    case rule::ValueType::kWord:
-    case rule::ValueType::kIntegers:
+    case rule::ValueType::number:
+    case rule::ValueType::word:
+    case rule::ValueType::integers:
       break;
   }
   return {};
@@ -57,7 +57,7 @@ std::string names_of(const rule::PolicySpec& spec) {
 
 LiveField live_field(LossScaler& scaler, std::string_view key) {
   kernels::ScalerCore& core = scaler.memory();
-  if (key == "inverse_scale") return {&core.shown.inverse_scale, rule::ValueType::kReal32};
+  if (key == "inverse_scale") return {&core.shown.inverse_scale, rule::ValueType::real32};
   const rule::PolicySpec& spec = rule::spec_of(scaler.policy());
   const rule::FieldSpec* field = field_for(spec, key);
   if (field == nullptr) {
@@ -104,7 +104,7 @@ void update(LossScaler& scaler, UpdateOutcome& outcome, kernels::Stream stream) 
 
 void require_settable(const rule::Policy& policy, double scale) {
   const auto outcome = rule::with_scale(policy, rule::initial_state(policy), scale);
-  if (outcome.raised != rule::Raised::kNothing) raise(policy, outcome.raised);
+  if (outcome.raised != rule::Raised::nothing) raise(policy, outcome.raised);
   if (rule::scale_of(policy.id, outcome.state) > 0) return;
   throw Error(
       Status::invalid_argument,

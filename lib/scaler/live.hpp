@@ -12,7 +12,7 @@ namespace tare {
 /// Memory of a value, where the scaler computes; stable for its life.
 struct LiveField {
   void* data = nullptr;
-  rule::ValueType type = rule::ValueType::kReal32;
+  rule::ValueType type = rule::ValueType::real32;
 };
 
 /// The memory of a field (by native name or role), or of "inverse_scale". Throws `not_found` for another key,

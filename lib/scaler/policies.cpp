@@ -11,21 +11,21 @@ using json::Json;
 
 std::string_view name_of(rule::ValueType type) {
   switch (type) {
-    case rule::ValueType::kReal32:
+    case rule::ValueType::real32:
       return "float32";
-    case rule::ValueType::kReal64:
+    case rule::ValueType::real64:
       return "float64";
-    case rule::ValueType::kInteger32:
+    case rule::ValueType::integer32:
       return "int32";
-    case rule::ValueType::kInteger64:
+    case rule::ValueType::integer64:
       return "int64";
-    case rule::ValueType::kBoolean:
+    case rule::ValueType::boolean:
       return "bool";
-    case rule::ValueType::kNumber:
+    case rule::ValueType::number:
       return "int or float";
-    case rule::ValueType::kWord:
+    case rule::ValueType::word:
       return "word";
-    case rule::ValueType::kIntegers:
+    case rule::ValueType::integers:
       return "list of int32";
   }
   return {};
@@ -68,7 +68,7 @@ Json json_of(const rule::PolicySpec& spec) {
   members.add("variant", text_or_null(spec.variant));
   members.add("framework", spec.framework);
   members.add("summary", spec.summary);
-  members.add("driver", spec.driver == rule::Driver::kStatistics ? "statistics" : "overflow");
+  members.add("driver", spec.driver == rule::Driver::statistics ? "statistics" : "overflow");
   members.add("parameters", std::move(parameters));
   members.add("fields", std::move(fields));
   return members.take();

@@ -13,7 +13,7 @@ constexpr std::size_t most_lists = 8;
 
 void require_layerwise(const rule::Policy& policy) {
   const rule::PolicySpec& spec = rule::spec_of(policy.id);
-  if (spec.driver == rule::Driver::kStatistics) return;
+  if (spec.driver == rule::Driver::statistics) return;
   throw Error(Status::wrong_kind,
               "policy \"" + std::string(spec.name) + "\" goes by overflows, not by a layer's statistics",
               "Report overflows, or make a scaler of policy \"layerwise\".");
@@ -73,7 +73,7 @@ Accumulators LossScaler::accumulators() const {
 kernels::ScalerCore LossScaler::snapshot(kernels::Stream stream) const {
   kernels::ScalerCore copy;
   call(backend_.scaler_read, scaler_.get(), &copy, stream);
-  if (copy.raised != rule::Raised::kNothing) raise(copy.running.policy, copy.raised);
+  if (copy.raised != rule::Raised::nothing) raise(copy.running.policy, copy.raised);
   return copy;
 }
 

@@ -45,7 +45,7 @@ std::optional<Stretch> until(RunningState scaler, bool overflow, std::int64_t ru
                              std::int64_t limit) {
   for (std::int64_t steps = 1; steps <= limit; ++steps) {
     const double before = scale_of(scaler);
-    if (step(scaler, overflow) != rule::Raised::kNothing) return std::nullopt;
+    if (step(scaler, overflow) != rule::Raised::nothing) return std::nullopt;
     if (scaler.counters.*event > 0) return Stretch{steps, before, scale_of(scaler), scaler};
   }
   return std::nullopt;

@@ -24,7 +24,7 @@ ConversionSource::ConversionSource(const ScalerState& state, const rule::PolicyS
   policy_ = policy_of(stored_);
   if (policy_ == nullptr) start_from(stored_);  // throws, and says why
   for (const rule::PolicySpec* one : {policy_, &target_policy_}) {
-    if (one->driver != rule::Driver::kStatistics) continue;
+    if (one->driver != rule::Driver::statistics) continue;
     throw Error(Status::unsupported,
                 fmt::format("policy \"{}\" follows statistics of gradients, not overflows", one->name),
                 "no other policy's state says the same");

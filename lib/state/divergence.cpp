@@ -219,8 +219,8 @@ std::optional<Divergence> first_divergence(RunningState scaler, RunningState oth
     const double other_before = scale_of(other);
     const rule::Raised raised = step(scaler, overflow);
     const rule::Raised other_raised = step(other, overflow);
-    const bool one = raised != rule::Raised::kNothing;
-    const bool two = other_raised != rule::Raised::kNothing;
+    const bool one = raised != rule::Raised::nothing;
+    const bool two = other_raised != rule::Raised::nothing;
     if (one && two) return std::nullopt;
     if (!one && !two && same_scale(scale_of(scaler), scale_of(other))) continue;
     Divergence divergence{sequence.name, i + 1, scale_of(scaler), scale_of(other)};

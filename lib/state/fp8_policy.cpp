@@ -147,13 +147,13 @@ kernels::fp8::WindowShape window_shape(const Fp8PolicySpec& spec, const Fp8Param
 }
 
 std::string_view fp8_format_name(Dtype format) {
-  if (format == Dtype::kF16) return "f16";
-  return format == Dtype::kF8E4m3fn ? "e4m3" : "e5m2";
+  if (format == Dtype::f16) return "f16";
+  return format == Dtype::f8_e4m3fn ? "e4m3" : "e5m2";
 }
 
 float fp8_largest(Dtype format) {
-  if (format == Dtype::kF16) return widen<F16>(F16::largest);
-  return format == Dtype::kF8E4m3fn ? widen<F8E4m3fn>(F8E4m3fn::largest) : widen<F8E5m2>(F8E5m2::largest);
+  if (format == Dtype::f16) return widen<F16>(F16::largest);
+  return format == Dtype::f8_e4m3fn ? widen<F8E4m3fn>(F8E4m3fn::largest) : widen<F8E5m2>(F8E5m2::largest);
 }
 
 }  // namespace tare

@@ -65,7 +65,7 @@ const std::string& text_in(const StateValue& value, std::string_view what) {
 
 Dtype as_format(const StateValue& value, std::string_view what) {
   const std::string& name = text_in(value, what);
-  for (const Dtype format : {Dtype::kF8E4m3fn, Dtype::kF8E5m2, Dtype::kF16}) {
+  for (const Dtype format : {Dtype::f8_e4m3fn, Dtype::f8_e5m2, Dtype::f16}) {
     if (name == fp8_format_name(format)) return format;
   }
   refuse(fmt::format("{} is \"{}\", allowed: e4m3, e5m2, f16", what, escaped(name)));
@@ -127,7 +127,7 @@ void assign_slots(Fp8Set& set, const StateValue& value) {
     count = static_cast<std::size_t>(as_count(value, fp8_slots_key));
   }
   if (count > most_fp8_slots) refuse(fmt::format("slots: {} are more than {}", count, most_fp8_slots));
-  set.formats.resize(count, set.formats.empty() ? Dtype::kF8E4m3fn : set.formats.front());
+  set.formats.resize(count, set.formats.empty() ? Dtype::f8_e4m3fn : set.formats.front());
 }
 
 /// One format is that of all slots. REQUIRES: "slots" was assigned.

@@ -68,7 +68,7 @@ class Search {
   static double scale_of(const RunningState& scaler) { return rule::scale_of(scaler.policy.id, scaler.state); }
 
   static bool step(RunningState& scaler, bool overflow) {
-    return rule::advance(scaler.policy, scaler.state, overflow, scaler.counters).raised != rule::Raised::kNothing;
+    return rule::advance(scaler.policy, scaler.state, overflow, scaler.counters).raised != rule::Raised::nothing;
   }
 
   void visit(Moment moment) {

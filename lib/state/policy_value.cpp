@@ -38,13 +38,13 @@ StateValue with_numbers_read(const StateValue& given) {
 StateValue number_in(ValueType type, const StateValue& given, std::string_view what) {
   const StateValue value = with_numbers_read(given);
   switch (type) {
-    case ValueType::kReal32:
-    case ValueType::kReal64:
+    case ValueType::real32:
+    case ValueType::real64:
       return number_of(value, what);
-    case ValueType::kInteger32:
-    case ValueType::kInteger64:
+    case ValueType::integer32:
+    case ValueType::integer64:
       return integer_of(value, what);
-    case ValueType::kBoolean:
+    case ValueType::boolean:
       if (const auto* flag = std::get_if<bool>(&value)) return *flag;
       return integer_of(value, what) != 0;
     default:
@@ -84,21 +84,21 @@ Number as_number(const StateValue& value) {
 
 StateValue from_number(const Number& number) {
   switch (number.kind) {
-    case NumberKind::kNone:
+    case NumberKind::none:
       break;
-    case NumberKind::kBoolean:
+    case NumberKind::boolean:
       return number.integer != 0;
-    case NumberKind::kInteger:
+    case NumberKind::integer:
       return number.integer;
-    case NumberKind::kReal:
+    case NumberKind::real:
       return number.real;
   }
   return std::monostate();
 }
 
 void check(Assigned assigned, std::string_view what) {
-  if (assigned == Assigned::kWrongKind) refuse(what, "is of the wrong kind");
-  if (assigned == Assigned::kOutOfRange) refuse(what, "is beyond what the policy's type holds");
+  if (assigned == Assigned::wrong_kind) refuse(what, "is of the wrong kind");
+  if (assigned == Assigned::out_of_range) refuse(what, "is beyond what the policy's type holds");
 }
 
 std::string_view without_alias(std::string_view key) {
@@ -162,8 +162,8 @@ StateValue converted(const rule::ParameterSpec& spec, const StateValue& value, s
     if (unset && spec.unset == "null") return std::monostate();
     if (unset) return std::string(spec.unset);
   }
-  if (spec.type == ValueType::kIntegers) return integers_of(value, what);
-  if (spec.type == ValueType::kWord) return word_in(spec, value, what);
+  if (spec.type == ValueType::integers) return integers_of(value, what);
+  if (spec.type == ValueType::word) return word_in(spec, value, what);
   return number_in(spec.type, value, what);
 }
 
@@ -177,7 +177,7 @@ void assign(rule::RuleParams& into, const rule::ParameterSpec& spec, const State
     return check(rule::write_list(into, spec, std::get<std::vector<std::int64_t>>(array->values)), what);
   }
   Number number = as_number(fitting);
-  if (spec.type == ValueType::kWord) {
+  if (spec.type == ValueType::word) {
     const auto& text = std::get<std::string>(fitting);
     number = rule::integer_number(std::ranges::find(spec.words, text, &rule::Word::text)->value);
   }
@@ -196,11 +196,11 @@ StateValue value_of(const rule::RuleParams& params, const rule::ParameterSpec& s
     return StateArray{{count}, std::vector<std::int64_t>(list.values, list.values + list.count)};
   }
   const Number number = rule::read_parameter(params, spec);
-  if (spec.type == ValueType::kWord) {
+  if (spec.type == ValueType::word) {
     const auto word = std::ranges::find(spec.words, static_cast<std::int32_t>(number.integer), &rule::Word::value);
     return std::string(word == spec.words.end() ? std::string_view() : word->text);
   }
-  if (number.kind == NumberKind::kNone && spec.unset != "null") return std::string(spec.unset);
+  if (number.kind == NumberKind::none && spec.unset != "null") return std::string(spec.unset);
   return from_number(number);
 }
 

@@ -16,7 +16,7 @@ bool is_absolute_step(const rule::FieldSpec& field) {
 }
 
 std::int64_t bits_of(const rule::Number& number) {
-  return number.kind == rule::NumberKind::kReal ? std::bit_cast<std::int64_t>(number.real) : number.integer;
+  return number.kind == rule::NumberKind::real ? std::bit_cast<std::int64_t>(number.real) : number.integer;
 }
 
 }  // namespace

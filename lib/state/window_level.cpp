@@ -73,7 +73,7 @@ void renew_list(RunningState& running, const LevelSpec& spec) {
 }  // namespace
 
 bool WindowLevel::is_in_list() const {
-  if (is_hidden()) return index == rule::kHiddenLevel && window == rule::kHiddenWindow;
+  if (is_hidden()) return index == rule::hidden_level && window == rule::hidden_window;
   return index < static_cast<std::int64_t>(windows.size()) && windows[static_cast<std::size_t>(index)] == window;
 }
 
@@ -138,15 +138,15 @@ bool makes_list(const rule::PolicySpec& policy, std::string_view parameter) {
 std::int64_t index_of_window(const WindowLevel& level, std::int64_t window) {
   const auto found = std::ranges::find(level.windows, window);
   if (found != level.windows.end()) return found - level.windows.begin();
-  if (window == rule::kHiddenWindow) return rule::kHiddenLevel;
+  if (window == rule::hidden_window) return rule::hidden_level;
   refuse(level, fmt::format("window {}", window));
 }
 
 std::int64_t window_at(const WindowLevel& level, std::int64_t index) {
-  if (index == rule::kHiddenLevel) return rule::kHiddenWindow;
+  if (index == rule::hidden_level) return rule::hidden_window;
   if (index < 0 || index >= static_cast<std::int64_t>(level.windows.size())) {
     refuse(level, fmt::format("level {} (of {}, and {} for the hidden window 1)", index, level.windows.size(),
-                              rule::kHiddenLevel));
+                              rule::hidden_level));
   }
   return level.windows[static_cast<std::size_t>(index)];
 }

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "lib/base/error.hpp"
-#include "lib/transaction/journal_limits.hpp"
+#include "lib/base/limits.hpp"
 
 namespace tare {
 namespace {

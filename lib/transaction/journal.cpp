@@ -8,7 +8,7 @@
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
-#include "lib/transaction/journal_limits.hpp"
+#include "lib/base/limits.hpp"
 
 namespace tare {
 namespace {

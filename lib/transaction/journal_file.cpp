@@ -6,7 +6,6 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/transaction/journal_limits.hpp"
 
 namespace tare {
 namespace {

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <utility>
 
-#include "lib/transaction/journal_limits.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/transaction/user_list.hpp"
 
 namespace tare {

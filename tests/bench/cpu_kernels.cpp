@@ -112,7 +112,7 @@ float isnan_isinf_chain(const float* at, std::size_t count, std::vector<unsigned
 struct Buffer {
   explicit Buffer(std::size_t size)
       : memory(static_cast<std::byte*>(std::aligned_alloc(4096, size)), &std::free), bytes(size) {
-    fill(Dtype::kF32);
+    fill(Dtype::f32);
   }
 
   /// Values from -4 to 4, times `scale`.
@@ -120,11 +120,11 @@ struct Buffer {
     const auto size = static_cast<std::size_t>(size_of(dtype));
     for (std::size_t i = 0; i < bytes / size; ++i) {
       const float value = (1e-3f * static_cast<float>(i % 8191) - 4.0f) * scale;
-      const std::uint64_t bits = dtype == Dtype::kF64      ? bits_of(static_cast<double>(value))
-                                 : dtype == Dtype::kF32    ? bits_of(value)
-                                 : dtype == Dtype::kF16    ? narrow<F16>(value)
-                                 : dtype == Dtype::kBf16   ? narrow<Bf16>(value)
-                                 : dtype == Dtype::kF8E5m2 ? narrow<F8E5m2>(value)
+      const std::uint64_t bits = dtype == Dtype::f64       ? bits_of(static_cast<double>(value))
+                                 : dtype == Dtype::f32     ? bits_of(value)
+                                 : dtype == Dtype::f16     ? narrow<F16>(value)
+                                 : dtype == Dtype::bf16    ? narrow<Bf16>(value)
+                                 : dtype == Dtype::f8_e5m2 ? narrow<F8E5m2>(value)
                                                            : narrow<F8E4m3fn>(value);
       std::memcpy(memory.get() + i * size, &bits, size);
     }
@@ -162,14 +162,14 @@ void large_arrays(const Options& options, cpu::InstructionSet set) {
     float scale;
     const char* what;
   };
-  for (const auto& [dtype, times, what] : {Values{Dtype::kF32, 1, "f32"},
-                                           {Dtype::kBf16, 1, "bf16"},
-                                           {Dtype::kBf16, 65536, "bf16, scaled by 65536,"},
-                                           {Dtype::kBf16, 0, "bf16, all zeros,"},
-                                           {Dtype::kF16, 1, "f16"},
-                                           {Dtype::kF64, 1, "f64"},
-                                           {Dtype::kF8E4m3fn, 1, "f8e4m3fn"},
-                                           {Dtype::kF8E5m2, 1, "f8e5m2"}}) {
+  for (const auto& [dtype, times, what] : {Values{Dtype::f32, 1, "f32"},
+                                           {Dtype::bf16, 1, "bf16"},
+                                           {Dtype::bf16, 65536, "bf16, scaled by 65536,"},
+                                           {Dtype::bf16, 0, "bf16, all zeros,"},
+                                           {Dtype::f16, 1, "f16"},
+                                           {Dtype::f64, 1, "f64"},
+                                           {Dtype::f8_e4m3fn, 1, "f8e4m3fn"},
+                                           {Dtype::f8_e5m2, 1, "f8e5m2"}}) {
     const Tensor tensor = {buffer.memory.get(), buffer.bytes / static_cast<std::size_t>(size_of(dtype)), dtype, 0};
     buffer.fill(dtype, times);
     const auto list = backend.make_list();
@@ -192,7 +192,7 @@ void peers(const Options& options) {
   std::vector<float> flags(count);
   cpu::CpuBackend backend(1);
   const auto list = backend.make_list();
-  const Tensor tensor = {buffer.memory.get(), count, Dtype::kF32, 0};
+  const Tensor tensor = {buffer.memory.get(), count, Dtype::f32, 0};
   list->assign(&tensor, 1, nullptr);
   std::printf("\n64 MiB of f32, 1 thread\n");
   compare(
@@ -204,7 +204,7 @@ void peers(const Options& options) {
 void tiny_tensors(const Options& options, cpu::InstructionSet set) {
   std::vector<float> values(40000, 0.5f);
   std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < 10000; ++i) tensors.push_back({values.data() + 4 * i, 4, Dtype::kF32, 0});
+  for (std::size_t i = 0; i < 10000; ++i) tensors.push_back({values.data() + 4 * i, 4, Dtype::f32, 0});
   std::vector<Statistics> each(tensors.size());
   cpu::CpuBackend backend(options.threads, set);
   const auto list = backend.make_list();
@@ -232,7 +232,7 @@ int main(int count, char** arguments) {
   if (count > 1) options.threads = static_cast<unsigned>(std::atoi(arguments[1]));
   if (count > 2) options.mebibytes = static_cast<std::size_t>(std::atoi(arguments[2]));
   if (count > 3) options.pairs = static_cast<std::size_t>(std::atoi(arguments[3]));
-  for (const auto set : cpu::kInstructionSets) {
+  for (const auto set : cpu::instruction_sets) {
     if (cpu::is_available(set)) tiny_tensors(options, set);
   }
   peers(options);

@@ -179,13 +179,13 @@ void three_ways(Bench& bench, const char* goal, const char* name, const std::vec
 
 void large_lists(Bench& bench, const Memory& memory, double copy) {
   const std::uint64_t elements = std::min<std::uint64_t>(1536066816, memory.bytes() / 2);
-  three_ways(bench, "G1", "one bf16 tensor of 1.5 G", {{memory.data(), elements, Dtype::kBf16, 0}}, copy,
+  three_ways(bench, "G1", "one bf16 tensor of 1.5 G", {{memory.data(), elements, Dtype::bf16, 0}}, copy,
              {"G1: >= 93 % of peak or >= 100 % of copy", "G2: >= 97 % of copy", "G2: <= 3.15 ms on 3.0 TB/s"});
-  three_ways(bench, "G3", "500 bf16 matrices of 225 M", uneven(memory, 500, 225181696, Dtype::kBf16), copy,
+  three_ways(bench, "G3", "500 bf16 matrices of 225 M", uneven(memory, 500, 225181696, Dtype::bf16), copy,
              {"G3: <= 0.35 ms", "G3: >= 4x torch", "G3: <= 0.95 ms"});
-  three_ways(bench, "G3", "500 f32 matrices of 225 M", uneven(memory, 500, 225181696, Dtype::kF32), copy,
+  three_ways(bench, "G3", "500 f32 matrices of 225 M", uneven(memory, 500, 225181696, Dtype::f32), copy,
              {"G3: <= 0.35 ms", "G3: >= 4x torch", "G3: <= 0.95 ms"});
-  three_ways(bench, "G4", "f32 main gradients, 700 M in 291", uneven(memory, 291, 700000000, Dtype::kF32), copy,
+  three_ways(bench, "G4", "f32 main gradients, 700 M in 291", uneven(memory, 291, 700000000, Dtype::f32), copy,
              {"G4: >= 10x Megatron's chain", "", "G4: >= 3x Megatron's chain"});
 }
 
@@ -199,7 +199,7 @@ void tiny_tensors(Bench& bench, const Memory& memory) {
   for (std::size_t set = 0; set < sets; ++set) {
     std::vector<Tensor> tensors;
     for (std::size_t i = 0; i < 10000; ++i) {
-      tensors.push_back({memory.data() + (set * 10000 + i) * stride, 4, Dtype::kF32, 0});
+      tensors.push_back({memory.data() + (set * 10000 + i) * stride, 4, Dtype::f32, 0});
     }
     lists.push_back(std::make_unique<DeviceList>(scaler));
     lists.back()->assign(tensors);
@@ -234,7 +234,7 @@ void fp8_slots_and_casts(Bench& bench, const Memory& memory, double copy) {
     const std::string what = "10,000 FP8 slots, history of " + std::to_string(length);
     bench.row("G7", what.c_str(), bench.seconds(works, 4), "<= 5 us, whatever the length");
   }
-  const std::vector<Tensor> inputs = uneven(memory, 500, 225181696, Dtype::kBf16);
+  const std::vector<Tensor> inputs = uneven(memory, 500, 225181696, Dtype::bf16);
   const std::vector<float> one_each(500, 448.0f);
   const HostSlots like({}, {tare::kernels::fp8::Layout::transformer_engine, 16}, one_each);
   DeviceSlots slots(0, like.arrays());
@@ -242,7 +242,7 @@ void fp8_slots_and_casts(Bench& bench, const Memory& memory, double copy) {
   std::vector<std::uint32_t> slot_of;
   std::size_t at = 225181696 * 2;
   for (const Tensor& input : inputs) {
-    outputs.push_back({memory.data() + at, input.count, Dtype::kF8E4m3fn, 0});
+    outputs.push_back({memory.data() + at, input.count, Dtype::f8_e4m3fn, 0});
     slot_of.push_back(static_cast<std::uint32_t>(slot_of.size()));
     at += (input.count + 15) / 16 * 16;
   }

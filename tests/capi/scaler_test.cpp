@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const float kInfinity = std::numeric_limits<float>::infinity();
+const float infinity = std::numeric_limits<float>::infinity();
 
 class Scaler {
  public:
@@ -69,7 +69,7 @@ TEST_CASE("found-inf that an all-reduce brought from another rank is an overflow
   const Scaler scaler(R"({"policy":"torch","initial_scale":1024})");
   float& found_inf = scaler.found_inf();
   double scale = 1024;
-  for (const float reduced : {1.0f, 2.0f, kInfinity, std::nanf("")}) {
+  for (const float reduced : {1.0f, 2.0f, infinity, std::nanf("")}) {
     float value = 1;
     scaler.observe(&value, 1, TARE_F32);
     CHECK(found_inf == 0);
@@ -106,7 +106,7 @@ TEST_CASE("the address for an all-reduce is the same after a load") {
 
 TEST_CASE("observing notes infinities of every dtype and writes nothing") {
   const Scaler scaler(R"({"policy":"torch","initial_scale":1024})");
-  float f32[] = {1, -kInfinity};
+  float f32[] = {1, -infinity};
   double f64[] = {1, std::nan("")};
   uint16_t f16[] = {0x3c00, 0x7c00};
   uint16_t bf16[] = {0x3f80, 0xff80};
@@ -159,7 +159,7 @@ TEST_CASE("statistics are of the values as they were read, up to the update and 
   CHECK(told.at("accumulated").at("count") == 0);
   CHECK(told.at("last_step") == seen);
 
-  first[0] = kInfinity;
+  first[0] = infinity;
   scaler.observe(first, 3, TARE_F32);
   scaler.update();
   told = scaler.statistics();
@@ -175,7 +175,7 @@ TEST_CASE("a scale that a framework keeps as a double shows rounded to float") {
   CHECK(scaler.shown(TARE_POINTER_INVERSE_SCALE) == static_cast<float>(1 / 0.1));
   REQUIRE(tare_scaler_set_scale(scaler.get(), 1e39, nullptr, nullptr) == TARE_OK);
   CHECK(scaler.scale() == 1e39);
-  CHECK(scaler.shown(TARE_POINTER_SCALE) == kInfinity);
+  CHECK(scaler.shown(TARE_POINTER_SCALE) == infinity);
 }
 
 TEST_CASE("a scaler's threads end with it") {

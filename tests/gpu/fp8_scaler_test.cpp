@@ -26,7 +26,7 @@ class GpuSlots final : public fp8_vectors::Subject {
   std::unique_ptr<Fp8Scaler> slots_;
 };
 
-constexpr Dtype formats[] = {Dtype::kF8E4m3fn, Dtype::kF8E5m2};
+constexpr Dtype formats[] = {Dtype::f8_e4m3fn, Dtype::f8_e5m2};
 
 /// Tensors of all kinds, three a slot, with fp8 of the slot's format beside them.
 struct Lists {
@@ -35,7 +35,7 @@ struct Lists {
   std::vector<std::uint32_t> slots;
 
   Lists(std::mt19937_64& random, std::uint32_t count) {
-    constexpr Dtype sources[] = {Dtype::kF32, Dtype::kF16, Dtype::kBf16};
+    constexpr Dtype sources[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
     for (std::uint32_t i = 0; i < 3 * count; ++i) {
       const std::uint32_t slot = slots.emplace_back(i % count);
       wide.emplace_back(sources[random() % 3], random() % (i % 9 == 0 ? 70000 / share() : 300), random() % 9);
@@ -103,13 +103,13 @@ TEST_CASE("every FP8 policy observes, casts, casts back and steps on the GPU as 
 TEST_CASE(
     "a graph casts the tensors that it captured, whatever lists were cast since, and streams keep the order of calls") {
   const auto slots = make_fp8_scaler(parse_fp8_config(R"({"policy":"te_current","device":"cuda:0"})"));
-  std::vector<Array> twos(1, Array(Dtype::kF32, 1000));
+  std::vector<Array> twos(1, Array(Dtype::f32, 1000));
   for (std::uint64_t i = 0; i < 1000; ++i) twos[0].set(i, bits_of(2.0f));
   const GpuArrays captured(twos);
   const GpuStream stream;
   const Graph graph(stream, [&] { slots->observe(captured.tensors(), nullptr, stream); });
   for (std::uint64_t length = 1; length < 40; ++length) {
-    std::vector<Array> others(1, Array(Dtype::kF32, length));
+    std::vector<Array> others(1, Array(Dtype::f32, length));
     others[0].set(0, bits_of(0.5f));
     const GpuArrays other(others);
     const GpuStream another;
@@ -129,7 +129,7 @@ TEST_CASE("a hundred prepared lists are cast in turn, captured the first time th
   std::vector<std::unique_ptr<GpuArrays>> on_gpu;
   std::vector<std::unique_ptr<Fp8Casts>> lists;
   for (std::uint64_t i = 0; i < 100; ++i) {
-    arrays.emplace_back(1, Array(Dtype::kF32, 1 + i));
+    arrays.emplace_back(1, Array(Dtype::f32, 1 + i));
     arrays.back()[0].set(i, bits_of(static_cast<float>(i + 1)));
   }
   for (std::vector<Array>& array : arrays) {

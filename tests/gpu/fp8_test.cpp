@@ -63,7 +63,7 @@ TEST_CASE("thousands of slots of every rule step as on the host, whatever the le
 
 TEST_CASE("a random list is quantised as element by element, and each slot's amax is raised") {
   std::mt19937_64 random(2);
-  constexpr Dtype sources[] = {Dtype::kF32, Dtype::kF16, Dtype::kBf16};
+  constexpr Dtype sources[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
   const GpuStream stream;
   std::vector<Array> arrays;
   std::vector<Array> outputs;
@@ -74,7 +74,7 @@ TEST_CASE("a random list is quantised as element by element, and each slot's ama
     Array& array = arrays.emplace_back(sources[random() % 3], random() % most, random() % 9);
     fill(array, random, i % 20 == 0);
     slots.push_back(static_cast<std::uint32_t>(random() % amax.size()));
-    outputs.emplace_back(random() % 2 == 0 ? Dtype::kF8E4m3fn : Dtype::kF8E5m2, array.count(), random() % 9);
+    outputs.emplace_back(random() % 2 == 0 ? Dtype::f8_e4m3fn : Dtype::f8_e5m2, array.count(), random() % 9);
   }
   const GpuArrays values(arrays);
   const GpuArrays written(outputs);
@@ -90,8 +90,8 @@ TEST_CASE("a random list is quantised as element by element, and each slot's ama
     for (std::uint64_t k = 0; k < arrays[i].count(); ++k) {
       const float value = static_cast<float>(decode(arrays[i].dtype(), arrays[i].get(k)));
       const float scaled = cuda::product(value, 3000.0f);
-      outputs[i].set(k, outputs[i].dtype() == Dtype::kF8E4m3fn ? narrow<F8E4m3fn>(scaled, Range::kSaturate)
-                                                               : narrow<F8E5m2>(scaled, Range::kSaturate));
+      outputs[i].set(k, outputs[i].dtype() == Dtype::f8_e4m3fn ? narrow<F8E4m3fn>(scaled, Range::saturate)
+                                                               : narrow<F8E5m2>(scaled, Range::saturate));
       amax[slots[i]] = std::max(amax[slots[i]], bits_of(std::fabs(value)));
     }
   }

@@ -8,11 +8,11 @@ using namespace tare::kernels::test;
 
 namespace {
 
-constexpr std::uint16_t kTwo = 0x4000;
-constexpr std::uint16_t kFour = 0x4400;
+constexpr std::uint16_t two = 0x4000;
+constexpr std::uint16_t four = 0x4400;
 
 std::vector<Array> thousand_of(std::uint16_t f16) {
-  std::vector<Array> arrays(1, Array(Dtype::kF16, 1000));
+  std::vector<Array> arrays(1, Array(Dtype::f16, 1000));
   for (std::uint64_t i = 0; i < 1000; ++i) arrays[0].set(i, f16);
   return arrays;
 }
@@ -25,8 +25,8 @@ double greatest(cuda::DeviceList& list, cudaStream_t stream) {
 /// A list of two tensors' worth of addresses to choose from.
 struct Fixture {
   GpuStream stream;
-  std::vector<Array> twos = thousand_of(kTwo);
-  std::vector<Array> fours = thousand_of(kFour);
+  std::vector<Array> twos = thousand_of(two);
+  std::vector<Array> fours = thousand_of(four);
   GpuArrays at_twos{twos};
   GpuArrays at_fours{fours};
   cuda::DeviceScaler scaler{0, torch_at(1)};
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(Fixture, "a graph writes the outputs that it was captured with,
 
 TEST_CASE_METHOD(Fixture, "a list that a graph holds is not made ready for other shapes") {
   std::vector<Array> others;
-  for (int i = 0; i < 300; ++i) others.emplace_back(Dtype::kF16, 7);
+  for (int i = 0; i < 300; ++i) others.emplace_back(Dtype::f16, 7);
   const GpuArrays at_others(others);
   list.assign(at_twos.tensors());
   const Graph graph(stream, [&] { observe(); });

@@ -12,7 +12,7 @@ namespace {
 class OnDevice {
  public:
   explicit OnDevice(const std::vector<float>& values)
-      : bytes_(values.size() * sizeof(float)), tensor_{bytes_.data(), values.size(), Dtype::kF32, 0} {
+      : bytes_(values.size() * sizeof(float)), tensor_{bytes_.data(), values.size(), Dtype::f32, 0} {
     kernels::test::upload(bytes_.data(), values.data(), values.size() * sizeof(float));
   }
   const kernels::Tensor& tensor() const { return tensor_; }
@@ -43,8 +43,8 @@ TEST_CASE("values are unscaled on the GPU, and scale, found-inf and multiplier a
   const kernels::test::GpuBytes bytes(sizeof values);
   auto* device = reinterpret_cast<float*>(bytes.data());
   kernels::test::upload(device, values, sizeof values);
-  const kernels::Tensor finite{device, 3, Dtype::kF32, 0};
-  const kernels::Tensor last{device + 3, 1, Dtype::kF32, 0};
+  const kernels::Tensor finite{device, 3, Dtype::f32, 0};
+  const kernels::Tensor last{device + 3, 1, Dtype::f32, 0};
   const auto grads = scaler->make_grads({&finite, 1});
   const void* scale = scaler->pointer(Shown::scale);
   grads->unscale(nullptr);

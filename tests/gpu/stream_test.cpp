@@ -51,7 +51,7 @@ TEST_CASE("observe and update, captured, follow the rule through 1,000 replays, 
     for (const bool one_launch : {true, false}) {
       INFO(policy << (one_launch ? ", one launch" : ", two launches"));
       const GpuStream stream;
-      std::vector<Array> arrays(1, Array(Dtype::kF16, 1000));
+      std::vector<Array> arrays(1, Array(Dtype::f16, 1000));
       const GpuArrays values(arrays);
       cuda::DeviceScaler scaler(0, running_of(policy));
       cuda::DeviceList list(scaler);
@@ -74,7 +74,7 @@ TEST_CASE("several scalers on several streams and devices do not see each other"
     const int device = number % devices;
     must(cudaSetDevice(device));
     const GpuStream stream;
-    std::vector<Array> arrays(1, Array(Dtype::kF16, 100000 / sample()));
+    std::vector<Array> arrays(1, Array(Dtype::f16, 100000 / sample()));
     const GpuArrays values(arrays);
     cuda::DeviceScaler scaler(device, running_of("torch"));
     cuda::DeviceList list(scaler);
@@ -94,7 +94,7 @@ TEST_CASE("several scalers on several streams and devices do not see each other"
 }
 
 TEST_CASE("what several streams do with one scaler counts in the order of the calls") {
-  std::vector<Array> fine(1, Array(Dtype::kF16, 1000));
+  std::vector<Array> fine(1, Array(Dtype::f16, 1000));
   std::vector<Array> overflown = fine;
   overflown[0].set(999, 0x7c00);
   const GpuArrays at_fine(fine);
@@ -139,7 +139,7 @@ TEST_CASE("the device that is current at a call is so after it") {
 TEST_CASE("an error that another kernel left behind is told as somebody else's", "[.breaks_the_device]") {
   const GpuStream stream;
   cuda::DeviceScaler scaler(0, running_of("torch"));
-  std::vector<Array> arrays(1, Array(Dtype::kF32, 1000));
+  std::vector<Array> arrays(1, Array(Dtype::f32, 1000));
   const GpuArrays values(arrays);
   cuda::DeviceList list(scaler);
   std::vector<Tensor> tensors = values.tensors();

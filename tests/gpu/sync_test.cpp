@@ -77,8 +77,8 @@ TEST_CASE("a step only launches: no wait, no copy, no allocation") {
   std::vector<Array> arrays;
   std::vector<Array> moved;
   for (int i = 0; i < 5000; ++i) {
-    arrays.emplace_back(Dtype::kBf16, 100);
-    moved.emplace_back(Dtype::kBf16, 100);
+    arrays.emplace_back(Dtype::bf16, 100);
+    moved.emplace_back(Dtype::bf16, 100);
   }
   const GpuArrays values(arrays);
   const GpuArrays moved_values(moved);

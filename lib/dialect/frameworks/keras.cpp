@@ -54,12 +54,12 @@ bool fits(const Variable& variable, const Tree& tree, NodeId node) {
 }
 
 /// The variables from place `first` on, if all of them are what they should be.
-template <std::size_t count>
+template <std::size_t Count>
 std::vector<Match> variables_at(const Tree& tree, NodeId variables, std::size_t first,
-                                const std::array<Variable, count>& wanted) {
+                                const std::array<Variable, Count>& wanted) {
   Match match;
   match.path = variables_key;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < Count; ++i) {
     const NodeId node = tree.find(variables, std::to_string(first + i));
     if (!fits(wanted[i], tree, node)) return {};
     match.parts.push_back({std::string(wanted[i].name), node, wanted[i].role});

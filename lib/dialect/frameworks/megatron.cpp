@@ -244,6 +244,8 @@ constexpr auto templates = std::to_array<StateTemplate>({
      .fields = template_fields,
      .path = "optimizer.grad_scaler"},
 });
+/// ChainedOptimizer: one for dense layers, one for experts.
+constexpr auto before_chain_number = std::to_array<std::string_view>({"optimizer[", "optimizer.", "chained_"});
 constexpr auto classes = std::to_array<ClassName>({
     {"megatron.core.dist_checkpointing.mapping", "LocalNonpersistentObject"},
     {"megatron.core.dist_checkpointing.mapping", "ShardedObject"},
@@ -289,6 +291,7 @@ constinit const Dialect megatron_state = {
     .form = Form::map,
     .fields = state_fields,
     .growth = Growth::when_equal,
+    .before_chain_number = before_chain_number,
     .settings = settings,
     .grows_by_two = true,
     .tell_loading = tell_loading,

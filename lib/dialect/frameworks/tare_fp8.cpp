@@ -119,7 +119,7 @@ const Field* field_of(const FoundScaler& scaler, const Fp8PolicySpec& spec, std:
 
 /// Of a slot's format, by its name.
 double largest_of(std::string_view format) {
-  for (const Dtype known : {Dtype::kF8E5m2, Dtype::kF16}) {
+  for (const Dtype known : {Dtype::f8_e5m2, Dtype::f16}) {
     if (format == fp8_format_name(known)) return fp8_largest(known);
   }
   return fp8_largest_e4m3;

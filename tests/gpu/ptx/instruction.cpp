@@ -31,7 +31,7 @@ struct Plain {
   Op op;
   const char* modifiers;
 };
-constexpr Plain kPlain[] = {
+constexpr Plain plain[] = {
     {"add", Op::add, "rn"},       {"sub", Op::sub, "rn"},    {"mul.wide", Op::mul_wide, "wide"},
     {"mul.lo", Op::mul_lo, "lo"}, {"mul.rn", Op::mul, "rn"}, {"mad.lo", Op::mad_lo, "lo"},
     {"fma.rn", Op::fma, "rn"},    {"div.rn", Op::div, "rn"}, {"div", Op::div, ""},
@@ -43,10 +43,10 @@ constexpr Plain kPlain[] = {
     {"prmt", Op::prmt, ""},       {"bfi", Op::bfi, ""},      {"cvta", Op::cvta, "to global local shared param"},
 };
 
-const std::map<std::string, Compare> kCompare = {{"eq", Compare::eq},   {"ne", Compare::ne},   {"lt", Compare::lt},
-                                                 {"le", Compare::le},   {"gt", Compare::gt},   {"ge", Compare::ge},
-                                                 {"equ", Compare::equ}, {"neu", Compare::neu}, {"ltu", Compare::ltu},
-                                                 {"leu", Compare::leu}, {"gtu", Compare::gtu}, {"geu", Compare::geu}};
+const std::map<std::string, Compare> compare = {{"eq", Compare::eq},   {"ne", Compare::ne},   {"lt", Compare::lt},
+                                                {"le", Compare::le},   {"gt", Compare::gt},   {"ge", Compare::ge},
+                                                {"equ", Compare::equ}, {"neu", Compare::neu}, {"ltu", Compare::ltu},
+                                                {"leu", Compare::leu}, {"gtu", Compare::gtu}, {"geu", Compare::geu}};
 
 Space space_in(const std::vector<std::string>& name) {
   const auto has = [&](const char* word) { return std::ranges::find(name, word) != name.end(); };
@@ -138,9 +138,9 @@ Instruction InstructionReader::read(const Statement& statement) const {
 
 void InstructionReader::read_plain(const Words& words, Instruction& into) const {
   const std::string first_two = words.name[0] + (words.name.size() > 1 ? "." + words.name[1] : "");
-  const Plain* row = std::ranges::find(kPlain, first_two, &Plain::name);
-  if (row == std::end(kPlain)) row = std::ranges::find(kPlain, words.name[0], &Plain::name);
-  if (row == std::end(kPlain)) refuse("instruction " + words.text);
+  const Plain* row = std::ranges::find(plain, first_two, &Plain::name);
+  if (row == std::end(plain)) row = std::ranges::find(plain, words.name[0], &Plain::name);
+  if (row == std::end(plain)) refuse("instruction " + words.text);
   words.require_known(row->modifiers);
   const bool is_integer_only = row->op == Op::min || row->op == Op::max || row->op == Op::rem;
   if (into.type.is_float() && (is_integer_only || (row->op == Op::div && !words.has("rn")))) refuse(words.text);
@@ -159,9 +159,9 @@ void InstructionReader::read_mov(const Words& words, Instruction& into) const {
 }
 
 void InstructionReader::read_setp(const Words& words, Instruction& into) const {
-  if (words.name.size() != 3 || !kCompare.contains(words.name[1])) refuse(words.text);
+  if (words.name.size() != 3 || !compare.contains(words.name[1])) refuse(words.text);
   into.op = Op::setp;
-  into.compare = kCompare.at(words.name[1]);
+  into.compare = compare.at(words.name[1]);
   into.results.push_back(operand(words.arguments.at(0)));
   for (const std::size_t i : {1u, 2u}) into.operands.push_back(operand(words.arguments.at(i)));
 }

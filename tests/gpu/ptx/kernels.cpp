@@ -54,7 +54,7 @@ cuda::Kernel find(const std::vector<std::string>& parts) {
 
 /// A pass for one dtype, or for all that `several` names the beginning of.
 cuda::Kernel find_pass(const char* program, Dtype only, const char* several) {
-  const bool is_one = only == Dtype::kF32 || only == Dtype::kF16 || only == Dtype::kBf16;
+  const bool is_one = only == Dtype::f32 || only == Dtype::f16 || only == Dtype::bf16;
   const std::string one = "JLNS_5DtypeE" + std::to_string(static_cast<int>(only)) + "EEE";
   return find<cuda::PassArguments>({"pass_kernel", program, is_one ? one : several});
 }

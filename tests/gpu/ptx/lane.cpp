@@ -7,7 +7,7 @@
 namespace tare::kernels::ptx {
 namespace {
 
-constexpr std::uint64_t kRubbish = 0xdeadbeefdeadbeef;  // where a load had no right to be
+constexpr std::uint64_t rubbish = 0xdeadbeefdeadbeef;  // where a load had no right to be
 
 std::uint64_t bits_at(const unsigned char* from, std::size_t size) {
   std::uint64_t bits = 0;
@@ -16,7 +16,7 @@ std::uint64_t bits_at(const unsigned char* from, std::size_t size) {
 }
 
 std::size_t index_of(const Operand& operand, int lane) {
-  return static_cast<std::size_t>(operand.index) * kLanes + static_cast<std::size_t>(lane);
+  return static_cast<std::size_t>(operand.index) * lane_count + static_cast<std::size_t>(lane);
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ void Machine::access(const Instruction& instruction, BlockState& block, Warp& wa
 void Machine::load(const Instruction& instruction, const unsigned char* from, Warp& warp, int lane) const {
   const std::size_t each = instruction.type.bytes();
   for (std::size_t i = 0; i < instruction.results.size(); ++i) {
-    std::uint64_t bits = from == nullptr ? kRubbish & mask_of(instruction.type.bits) : bits_at(from + i * each, each);
+    std::uint64_t bits = from == nullptr ? rubbish & mask_of(instruction.type.bits) : bits_at(from + i * each, each);
     if (instruction.type.is_signed()) bits = static_cast<std::uint64_t>(signed_of(bits, instruction.type.bits));
     put(instruction.results[i], warp, lane, bits);
   }

@@ -11,8 +11,8 @@
 namespace tare::kernels::ptx {
 namespace {
 
-constexpr std::size_t kTogether = 3;  // blocks
-constexpr int kEndsTurn = -2;
+constexpr std::size_t together = 3;  // blocks
+constexpr int ends_turn = -2;
 
 std::mt19937& random() {
   static std::mt19937 generator(options().seed);
@@ -56,7 +56,7 @@ void Machine::run() {
   std::shuffle(order.begin(), order.end(), random());
   std::vector<std::unique_ptr<BlockState>> live;
   while (!order.empty() || !live.empty()) {
-    while (live.size() < kTogether && !order.empty()) {
+    while (live.size() < together && !order.empty()) {
       live.push_back(block(order.back()));
       order.pop_back();
     }
@@ -80,21 +80,21 @@ std::unique_ptr<BlockState> Machine::block(std::uint32_t index) {
   }
   begun->index = index;
   begun->shared = SharedMemory(kernel_.shared);
-  for (std::uint32_t i = 0; i < begun->warps.size(); ++i) begin(begun->warps[i], index, i * kLanes);
+  for (std::uint32_t i = 0; i < begun->warps.size(); ++i) begin(begun->warps[i], index, i * lane_count);
   return begun;
 }
 
 void Machine::begin(Warp& warp, std::uint32_t block, std::uint32_t first_thread) const {
   warp.first_thread = first_thread;
   if (!warp.registers)
-    warp.registers = std::make_unique_for_overwrite<std::uint64_t[]>(kernel_.registers.size() * kLanes);
-  if (options().minds_unset) warp.set.assign(kernel_.registers.size() * kLanes, 0);
-  warp.locals.resize(kernel_.local * kLanes, 0xee);
-  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    warp.registers = std::make_unique_for_overwrite<std::uint64_t[]>(kernel_.registers.size() * lane_count);
+  if (options().minds_unset) warp.set.assign(kernel_.registers.size() * lane_count, 0);
+  warp.locals.resize(kernel_.local * lane_count, 0xee);
+  for (unsigned lane = 0; lane < lane_count; ++lane) {
     warp.pc[lane] = 0;
     if (first_thread + lane < threads_) warp.alive |= 1u << lane;
-    const std::uint64_t specials[kSpecials] = {first_thread + lane, block, blocks_, threads_, lane};
-    for (int i = 0; i < kSpecials; ++i) put({Operand::Kind::reg, i, 0}, warp, static_cast<int>(lane), specials[i]);
+    const std::uint64_t specials[special_count] = {first_thread + lane, block, blocks_, threads_, lane};
+    for (int i = 0; i < special_count; ++i) put({Operand::Kind::reg, i, 0}, warp, static_cast<int>(lane), specials[i]);
   }
 }
 
@@ -128,7 +128,7 @@ bool Machine::run_warp(BlockState& block, Warp& warp, std::uint64_t steps) {
       pc = step(block, warp, group, pc);
       moved = true;
     }
-    if (pc == kEndsTurn) return true;
+    if (pc == ends_turn) return true;
   }
   return moved;
 }
@@ -177,7 +177,7 @@ int Machine::step(BlockState& block, Warp& warp, std::uint32_t group, int pc) {
     case Op::membar:  // others may write between it and what it stands for
       each_lane(active, [&](int lane) { run_lane(instruction, block, warp, lane); });
       advance(warp, group, pc + 1);
-      return kEndsTurn;
+      return ends_turn;
     default:
       each_lane(active, [&](int lane) { run_lane(instruction, block, warp, lane); });
       advance(warp, group, pc + 1);
@@ -217,8 +217,8 @@ void Machine::shuffle(const Instruction& instruction, Warp& warp, std::uint32_t 
   std::uint32_t here = 0;
   each_lane(warp.at_shuffle, [&](int lane) { here |= warp.pc[lane] == pc ? 1u << lane : 0; });
   if ((here & members) != members) return;
-  std::uint64_t got[kLanes] = {};
-  bool in_range[kLanes] = {};
+  std::uint64_t got[lane_count] = {};
+  bool in_range[lane_count] = {};
   each_lane(members, [&](int lane) {
     const auto c = static_cast<std::uint32_t>(value(clamp, warp, lane));
     const int segment = static_cast<int>(c >> 8 & 31);

@@ -10,7 +10,7 @@
 
 namespace tare::kernels::ptx {
 
-inline constexpr int kLanes = 32;
+inline constexpr int lane_count = 32;
 
 /// From the environment: PTX_SEED=n; PTX_SCATTER=1 (a warp's lanes part and meet at random); PTX_WATCH=1 (what blocks
 /// write for each other, see Watch); PTX_UNSET=1 (registers that are read before they are set).
@@ -26,7 +26,7 @@ struct Warp {
   std::unique_ptr<std::uint64_t[]> registers;  // 32 of each; megabytes, of which few are touched: not filled
   std::vector<unsigned char> set;              // likewise, where unset ones are minded
   std::vector<unsigned char> locals;
-  int pc[kLanes];
+  int pc[lane_count];
   std::uint32_t alive = 0, at_barrier = 0, at_shuffle = 0;  // lanes
   std::uint32_t first_thread = 0;
 };

@@ -68,18 +68,18 @@ void SharedMemory::touch(const Kernel& kernel, const Instruction& instruction, s
   const bool stores = instruction.op == Op::st;
   for (std::uint64_t at = address; at < address + size; ++at) {
     Touched& byte = touched_[at];
-    const bool is_written_by_other = byte.writer != kNobody && byte.writer != thread && byte.written_in == epoch_;
-    const bool is_read_by_other = byte.reader != kNobody && byte.reader != thread && byte.read_in == epoch_;
+    const bool is_written_by_other = byte.writer != nobody && byte.writer != thread && byte.written_in == epoch_;
+    const bool is_read_by_other = byte.reader != nobody && byte.reader != thread && byte.read_in == epoch_;
     if (is_written_by_other)
       fault(kernel, instruction, "shared memory: another thread wrote it since the last barrier");
     if (stores && is_read_by_other)
       fault(kernel, instruction, "shared memory: another thread read it since the last barrier");
-    if (!stores && byte.writer == kNobody) fault(kernel, instruction, "shared memory is read before it is written");
+    if (!stores && byte.writer == nobody) fault(kernel, instruction, "shared memory is read before it is written");
     if (stores) {
       byte.writer = thread;
       byte.written_in = epoch_;
     } else {
-      byte.reader = byte.read_in != epoch_ || byte.reader == kNobody || byte.reader == thread ? thread : kSeveral;
+      byte.reader = byte.read_in != epoch_ || byte.reader == nobody || byte.reader == thread ? thread : several;
       byte.read_in = epoch_;
     }
   }

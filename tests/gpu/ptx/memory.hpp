@@ -82,11 +82,11 @@ class SharedMemory {
              std::uint32_t thread);
 
  private:
-  static constexpr std::uint32_t kNobody = ~0u;
-  static constexpr std::uint32_t kSeveral = ~0u - 1;
+  static constexpr std::uint32_t nobody = ~0u;
+  static constexpr std::uint32_t several = ~0u - 1;
   struct Touched {
-    std::uint32_t writer = kNobody, written_in = 0;
-    std::uint32_t reader = kNobody, read_in = 0;
+    std::uint32_t writer = nobody, written_in = 0;
+    std::uint32_t reader = nobody, read_in = 0;
   };
 
   std::vector<unsigned char> bytes_;

@@ -14,7 +14,7 @@ class Compiler {
 
   void compile(const Function& entry) {
     for (const auto& [name, bytes] : entry.parameters) add_symbol(name, Space::param, 8, bytes);
-    for (const char* special : kSpecialRegisters) add_register(special, {'u', 32});
+    for (const char* special : special_registers) add_register(special, {'u', 32});
     write(entry, "", "");
     Instruction end;
     end.op = Op::ret;

@@ -116,8 +116,8 @@ struct Kernel {
 };
 
 /// The registers that tell a lane where it is stand first, in this order.
-inline constexpr const char* kSpecialRegisters[] = {"%tid.x", "%ctaid.x", "%nctaid.x", "%ntid.x", "%laneid"};
-inline constexpr int kSpecials = 5;
+inline constexpr const char* special_registers[] = {"%tid.x", "%ctaid.x", "%nctaid.x", "%ntid.x", "%laneid"};
+inline constexpr int special_count = 5;
 
 /// The entries of a module. Throws std::runtime_error on anything that is not understood.
 std::vector<std::unique_ptr<Kernel>> read_module(const std::string& path);

@@ -12,7 +12,7 @@ namespace {
 /// What the pass sees that follows one whose launch number `failing` failed.
 double seen_after_failure(int failing) {
   const GpuStream stream;
-  std::vector<Array> twos(3000, Array(Dtype::kF16, 1));  // more addresses than a launch takes
+  std::vector<Array> twos(3000, Array(Dtype::f16, 1));  // more addresses than a launch takes
   std::vector<Array> fours = twos;
   for (Array& array : twos) array.set(0, 0x4000);
   for (Array& array : fours) array.set(0, 0x4400);

@@ -80,10 +80,10 @@ constexpr SimulatedKernel dequantising{[](const void* argument, unsigned blocks,
 }  // namespace
 
 Kernel observe_kernel(Dtype only) {
-  return only == Dtype::kBf16 ? &pass_of<For<Observe, Dtype::kBf16>> : &pass_of<ForAll<Observe>>;
+  return only == Dtype::bf16 ? &pass_of<For<Observe, Dtype::bf16>> : &pass_of<ForAll<Observe>>;
 }
 Kernel unscale_kernel(Dtype only) {
-  return only == Dtype::kF32 ? &pass_of<For<Unscale, Dtype::kF32>> : &pass_of<ForWritable<Unscale>>;
+  return only == Dtype::f32 ? &pass_of<For<Unscale, Dtype::f32>> : &pass_of<ForWritable<Unscale>>;
 }
 Kernel write_kernel() {
   return &pass_of<ForWritable<Write>>;

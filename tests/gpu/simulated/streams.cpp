@@ -15,7 +15,7 @@ namespace tare::kernels::test {
 namespace {
 
 using Graph = std::vector<Work>;
-constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
+constexpr auto all = std::numeric_limits<std::uint64_t>::max();
 
 struct Capture {
   unsigned long long id;
@@ -131,11 +131,11 @@ cudaError_t enqueue(cudaStream_t handle, Work work) {
 }
 
 void finish(cudaStream_t stream) {
-  finish_up_to(*streams().find(stream), kAll);
+  finish_up_to(*streams().find(stream), all);
 }
 
 void finish_all() {
-  for (const auto& stream : streams().all()) finish_up_to(*stream, kAll);
+  for (const auto& stream : streams().all()) finish_up_to(*stream, all);
 }
 
 bool is_captured(cudaStream_t stream) {

@@ -23,7 +23,7 @@ std::atomic<std::size_t> allocations{0};
 std::vector<Array> gradients() {
   std::mt19937_64 random(11);
   std::vector<Array> arrays;
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16}) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) {
     fill(arrays.emplace_back(dtype, 200003), random, false);
   }
   for (std::uint64_t i = 0; i < 5000; ++i) arrays[0].set(i, i);  // denormals

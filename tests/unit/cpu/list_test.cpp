@@ -11,14 +11,14 @@ using namespace tare::kernels::test;
 
 namespace {
 
-constexpr Statistics kStale = {1, 2, 3, 4, 5};  // what an earlier pass may have left: to be overwritten
-constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4m3fn, Dtype::kF8E5m2};
+constexpr Statistics stale = {1, 2, 3, 4, 5};  // what an earlier pass may have left: to be overwritten
+constexpr Dtype all[] = {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::f8_e4m3fn, Dtype::f8_e5m2};
 
 std::vector<Array> random_arrays(std::mt19937_64& random, std::size_t dtypes, bool specials) {
   const std::uint64_t sizes[] = {0, 1, 2, 3, 4, 31, 32, 33, 63, 64, 65, 1000, 2047, 8192, 32767, 32768, 32769, 150001};
   std::vector<Array> arrays;
   for (int i = 0; i < 40; ++i) {
-    const Dtype dtype = kAll[random() % dtypes];
+    const Dtype dtype = all[random() % dtypes];
     const std::uint64_t count = sizes[random() % std::size(sizes)] + (random() % 4 == 0 ? random() % 1000 : 0);
     Array& array = arrays.emplace_back(dtype, count, random() % 17);
     fill(array, random, specials && random() % 2 == 0);
@@ -49,7 +49,7 @@ TEST_CASE("a random list has the reference's statistics with every instruction s
         list->assign(tensors.data(), tensors.size(), nullptr);
         float found_inf = 0;
         Statistics total;
-        std::vector<Statistics> each(arrays.size(), kStale);
+        std::vector<Statistics> each(arrays.size(), stale);
         list->observe({&found_inf, &total, each.data(), 1e-3}, nullptr);
         CHECK(found_inf == (specials ? 1.0f : 0.0f));
         CHECK(same(total, expected_total));
@@ -79,7 +79,7 @@ TEST_CASE("a random list is unscaled in place as element by element, and nothing
         const auto list = backend.make_list();
         std::vector<Array> values = arrays;
         const std::vector<Tensor> tensors = tensors_of(values);
-        std::vector<Statistics> each(arrays.size(), kStale);
+        std::vector<Statistics> each(arrays.size(), stale);
         list->assign(tensors.data(), tensors.size(), nullptr);
         list->unscale(&scale, {.each = each.data(), .threshold = 0.01}, nullptr);
         CHECK(values == expected);
@@ -93,7 +93,7 @@ TEST_CASE("a random list is unscaled in place as element by element, and nothing
 
 TEST_CASE("a tensor of many pieces is unscaled in place as element by element, infinities among them or not") {
   std::mt19937_64 random(4);
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16}) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) {
     for (const bool specials : {false, true}) {
       Array array(dtype, 400003, random() % 17);
       fill(array, random, specials);
@@ -129,7 +129,7 @@ TEST_CASE("a random list is unscaled, clipped and cast into outputs as element b
   const float limit = 2e-4f;
   std::vector<Array> expected;
   for (const Array& array : arrays) {
-    Array& output = expected.emplace_back(kAll[random() % 4], array.count(), random() % 17);
+    Array& output = expected.emplace_back(all[random() % 4], array.count(), random() % 17);
     for (std::uint64_t i = 0; i < array.count(); ++i) {
       output.set(i, transform(array.dtype(), array.get(i), output.dtype(), scale, coefficient, limit));
     }
@@ -156,12 +156,12 @@ TEST_CASE("a random list is unscaled, clipped and cast into outputs as element b
 }
 
 TEST_CASE("outputs too large for the cache are written as small ones are") {
-  Array array(Dtype::kF32, (std::uint64_t{17} << 20) + 5);
+  Array array(Dtype::f32, (std::uint64_t{17} << 20) + 5);
   for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, bits_of(static_cast<float>(i % 9973)));
   const Tensor tensor = array.tensor();
   const float scale = 0.25f;
   for (const auto set : available_sets()) {
-    for (const Dtype to : {Dtype::kF32, Dtype::kF16}) {
+    for (const Dtype to : {Dtype::f32, Dtype::f16}) {
       INFO(cpu::name_of(set) << " to " << name_of(to));
       cpu::CpuBackend backend(2, set);
       const auto list = backend.make_list();
@@ -179,9 +179,9 @@ TEST_CASE("outputs too large for the cache are written as small ones are") {
 }
 
 TEST_CASE("sums of squares neither overflow nor lose small gradients among many") {
-  Array array(Dtype::kF32, 100000);
+  Array array(Dtype::f32, 100000);
   for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, bits_of(i % 2 == 0 ? 3e38f : 1e-30f));
-  Array tiny(Dtype::kBf16, 100000);
+  Array tiny(Dtype::bf16, 100000);
   for (std::uint64_t i = 0; i < tiny.count(); ++i) tiny.set(i, 1);  // 2^-133
   const Tensor tensors[] = {array.tensor(), tiny.tensor()};
   cpu::CpuBackend backend(1);
@@ -197,8 +197,8 @@ TEST_CASE("sums of squares neither overflow nor lose small gradients among many"
 TEST_CASE("totals of several lists are merged, found_inf is set and never cleared") {
   float finite_values[] = {1, -2, 0};
   float infinite_values[] = {INFINITY, 0};
-  const Tensor finite = {finite_values, 3, Dtype::kF32, 0};
-  const Tensor infinite = {infinite_values, 2, Dtype::kF32, 0};
+  const Tensor finite = {finite_values, 3, Dtype::f32, 0};
+  const Tensor infinite = {infinite_values, 2, Dtype::f32, 0};
   cpu::CpuBackend backend(1);
   const auto first = backend.make_list();
   const auto second = backend.make_list();
@@ -229,8 +229,8 @@ TEST_CASE("an empty list and empty tensors are observed and unscaled to nothing"
   Statistics total;
   const float scale = 0.5f;
   list->observe({.found_inf = &found_inf, .total = &total}, nullptr);
-  const Tensor empty[] = {{nullptr, 0, Dtype::kF32, 0}, {nullptr, 0, Dtype::kBf16, 0}};
-  Statistics each[] = {kStale, kStale};
+  const Tensor empty[] = {{nullptr, 0, Dtype::f32, 0}, {nullptr, 0, Dtype::bf16, 0}};
+  Statistics each[] = {stale, stale};
   list->assign(empty, 2, nullptr);
   list->unscale(&scale, {&found_inf, &total, each, 1.0}, nullptr);
   CHECK(found_inf == 0);
@@ -245,7 +245,7 @@ TEST_CASE("thousands of tiny tensors are observed one by one and added up as doc
   std::vector<Statistics> expected;
   Reference together(1e-3);
   for (int i = 0; i < 3000; ++i) {
-    fill(arrays.emplace_back(kAll[random() % 4], random() % 10), random, i % 7 == 0);
+    fill(arrays.emplace_back(all[random() % 4], random() % 10), random, i % 7 == 0);
     expected.push_back(statistics_of(arrays.back(), 1e-3));
     together.add(arrays.back());
   }
@@ -255,7 +255,7 @@ TEST_CASE("thousands of tiny tensors are observed one by one and added up as doc
     const auto list = backend.make_list();
     list->assign(tensors.data(), tensors.size(), nullptr);
     Statistics total;
-    std::vector<Statistics> each(tensors.size(), kStale);
+    std::vector<Statistics> each(tensors.size(), stale);
     list->observe({.total = &total, .each = each.data(), .threshold = 1e-3}, nullptr);
     CHECK(same(total, together.statistics()));
     std::size_t wrong = 0;
@@ -269,7 +269,7 @@ TEST_CASE("tensors of a few elements are unscaled in place and into outputs, ele
   for (const auto set : available_sets()) {
     for (const float scale : {1.0f / 3, INFINITY}) {
       std::vector<Array> arrays;
-      for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16}) {
+      for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) {
         for (std::uint64_t count = 0; count < 40; ++count)
           fill(arrays.emplace_back(dtype, count, count), random, false);
       }
@@ -301,7 +301,7 @@ TEST_CASE("thousands of tiny tensors, larger ones among them, are unscaled in pl
   for (int i = 0; i < 3000; ++i) {
     const std::uint64_t tiny = i < 127 ? 1 + random() % 8 : i < 2990 ? random() % 9 : 0;
     const std::uint64_t count = i % 200 == 127 ? 70000 : tiny;
-    fill(arrays.emplace_back(kAll[i / 500 % 4], count), random, i % 7 == 0);
+    fill(arrays.emplace_back(all[i / 500 % 4], count), random, i % 7 == 0);
   }
   Reference together(1e-3);
   std::vector<Statistics> expected;
@@ -323,7 +323,7 @@ TEST_CASE("thousands of tiny tensors, larger ones among them, are unscaled in pl
       list->assign(tensors.data(), tensors.size(), nullptr);
       for (const bool writes : {false, true}) {
         Statistics total;
-        std::vector<Statistics> each(tensors.size(), kStale);
+        std::vector<Statistics> each(tensors.size(), stale);
         const Findings findings = {.total = &total, .each = each.data(), .threshold = 1e-3};
         writes ? list->unscale(&scale, findings, nullptr) : list->observe(findings, nullptr);
         CHECK(same(total, together.statistics()));
@@ -341,8 +341,8 @@ TEST_CASE("of tiny tensors some are written in place, others into outputs or as 
   const float scale = 1.0f / 3;
   std::vector<Array> arrays, elsewhere;
   for (int i = 0; i < 200; ++i) {
-    fill(arrays.emplace_back(Dtype::kF32, 1 + random() % 8), random, false);
-    elsewhere.emplace_back(i % 10 == 3 ? Dtype::kBf16 : Dtype::kF32, arrays.back().count());
+    fill(arrays.emplace_back(Dtype::f32, 1 + random() % 8), random, false);
+    elsewhere.emplace_back(i % 10 == 3 ? Dtype::bf16 : Dtype::f32, arrays.back().count());
   }
   for (const auto set : available_sets()) {
     std::vector<Array> inputs = arrays, outputs = elsewhere;
@@ -361,7 +361,7 @@ TEST_CASE("of tiny tensors some are written in place, others into outputs or as 
       const Array& output = moved ? outputs[i] : inputs[i];
       for (std::uint64_t j = 0; j < output.count(); ++j) {
         const std::uint64_t from = arrays[i].get(j);
-        wrong += output.get(j) != transform(Dtype::kF32, from, output.dtype(), scale, 1.0f, INFINITY);
+        wrong += output.get(j) != transform(Dtype::f32, from, output.dtype(), scale, 1.0f, INFINITY);
         wrong += moved && inputs[i].get(j) != from;
       }
     }
@@ -371,10 +371,10 @@ TEST_CASE("of tiny tensors some are written in place, others into outputs or as 
 }
 
 TEST_CASE("the greatest values of 8 and 16 bits that are added up in float do not overflow there") {
-  for (const auto& [dtype, bits] : {std::pair{Dtype::kBf16, 0x5d7fu},  // the last below 2^60
-                                    {Dtype::kF16, 0x7bffu},
-                                    {Dtype::kF8E4m3fn, 0x7eu},
-                                    {Dtype::kF8E5m2, 0x7bu}}) {
+  for (const auto& [dtype, bits] : {std::pair{Dtype::bf16, 0x5d7fu},  // the last below 2^60
+                                    {Dtype::f16, 0x7bffu},
+                                    {Dtype::f8_e4m3fn, 0x7eu},
+                                    {Dtype::f8_e5m2, 0x7bu}}) {
     Array array(dtype, 131072);
     for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, bits);
     const Tensor tensor = array.tensor();
@@ -398,17 +398,17 @@ TEST_CASE("8 and 16 bits of every magnitude are added up as documented, with the
     double below;
   };
   constexpr double any = INFINITY;
-  for (const auto& [dtype, below] : {Values{Dtype::kF8E4m3fn, any},
-                                     {Dtype::kF8E4m3fn, 0x1p-6},
-                                     {Dtype::kF8E5m2, any},
-                                     {Dtype::kF8E5m2, 0x1p-14},
-                                     {Dtype::kF16, any},
-                                     {Dtype::kBf16, any},
-                                     {Dtype::kBf16, 0x1p60},
-                                     {Dtype::kBf16, 0x1p61},
-                                     {Dtype::kBf16, 0x1p-62},
-                                     {Dtype::kBf16, 0x1p-63},
-                                     {Dtype::kBf16, 0x1p-47}}) {
+  for (const auto& [dtype, below] : {Values{Dtype::f8_e4m3fn, any},
+                                     {Dtype::f8_e4m3fn, 0x1p-6},
+                                     {Dtype::f8_e5m2, any},
+                                     {Dtype::f8_e5m2, 0x1p-14},
+                                     {Dtype::f16, any},
+                                     {Dtype::bf16, any},
+                                     {Dtype::bf16, 0x1p60},
+                                     {Dtype::bf16, 0x1p61},
+                                     {Dtype::bf16, 0x1p-62},
+                                     {Dtype::bf16, 0x1p-63},
+                                     {Dtype::bf16, 0x1p-47}}) {
     const std::uint64_t patterns = pattern_of_threshold(dtype, below);
     for (const std::uint64_t count : {9u, 32u, 33u, 2047u, 2048u, 2081u, 32768u, 131072u, 200003u}) {
       Array array(dtype, count, random() % 17);
@@ -420,7 +420,7 @@ TEST_CASE("8 and 16 bits of every magnitude are added up as documented, with the
       const Tensor tensor = array.tensor();
       for (const double threshold : {0.0, 1.0}) {
         const Statistics expected = statistics_of(array, threshold);
-        if (dtype == Dtype::kF8E5m2 && below == any && count > 100000) {
+        if (dtype == Dtype::f8_e5m2 && below == any && count > 100000) {
           REQUIRE(expected.sum_of_squares != in_one_chain);
         }
         if (array.size() == 1 && below != any) CHECK(expected.sum_of_squares == in_one_chain);  // denormals are exact
@@ -443,7 +443,7 @@ TEST_CASE("8 and 16 bits of every magnitude are added up as documented, with the
 
 TEST_CASE("infinities alone make the maximum and the sum infinite") {
   for (const auto set : available_sets()) {
-    for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBf16, Dtype::kF8E5m2}) {
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::f8_e5m2}) {
       for (const std::uint64_t count : {5000u, 131072u}) {
         INFO(cpu::name_of(set) << " " << name_of(dtype) << ", " << count);
         Array array(dtype, count);

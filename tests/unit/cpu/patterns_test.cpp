@@ -10,8 +10,8 @@ using namespace tare::kernels::test;
 
 namespace {
 
-constexpr Dtype kNarrow[] = {Dtype::kF16, Dtype::kBf16, Dtype::kF8E4m3fn, Dtype::kF8E5m2};
-constexpr Dtype kWritable[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16};
+constexpr Dtype narrow[] = {Dtype::f16, Dtype::bf16, Dtype::f8_e4m3fn, Dtype::f8_e5m2};
+constexpr Dtype writable[] = {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16};
 
 Array all_patterns(Dtype dtype) {
   Array array(dtype, std::uint64_t{1} << (8 * size_of(dtype)));
@@ -26,7 +26,7 @@ TEST_CASE("each of the 2^16 and 2^8 patterns, alone in a tensor, has the statist
   for (const auto set : available_sets()) {
     cpu::CpuBackend backend(1, set);
     const auto list = backend.make_list();
-    for (const Dtype dtype : kNarrow) {
+    for (const Dtype dtype : narrow) {
       INFO(cpu::name_of(set) << " " << name_of(dtype));
       Array array = all_patterns(dtype);
       std::vector<Tensor> tensors(array.count(), array.tensor());
@@ -52,7 +52,7 @@ TEST_CASE("all patterns together have the statistics of their values, and say th
   for (const auto set : available_sets()) {
     cpu::CpuBackend backend(1, set);
     const auto list = backend.make_list();
-    for (const Dtype dtype : kNarrow) {
+    for (const Dtype dtype : narrow) {
       INFO(cpu::name_of(set) << " " << name_of(dtype));
       Array array = all_patterns(dtype);
       const Tensor tensor = array.tensor();
@@ -72,8 +72,8 @@ TEST_CASE("every f16 and bf16 pattern is unscaled, and cast to every dtype, as e
   for (const auto set : available_sets()) {
     cpu::CpuBackend backend(1, set);
     const auto list = backend.make_list();
-    for (const Dtype from : {Dtype::kF16, Dtype::kBf16}) {
-      for (const Dtype to : kWritable) {
+    for (const Dtype from : {Dtype::f16, Dtype::bf16}) {
+      for (const Dtype to : writable) {
         for (const float scale : scales) {
           INFO(cpu::name_of(set) << " " << name_of(from) << " to " << name_of(to) << ", scale " << scale);
           Array array = all_patterns(from);
@@ -98,8 +98,8 @@ TEST_CASE("every f16 and bf16 pattern is unscaled, and cast to every dtype, as e
 }
 
 TEST_CASE("f32 is rounded to f16 and bf16 to nearest even at and beside every midpoint") {
-  for (const Dtype to : {Dtype::kF16, Dtype::kBf16}) {
-    const std::uint32_t dropped = to == Dtype::kF16 ? 13 : 16;
+  for (const Dtype to : {Dtype::f16, Dtype::bf16}) {
+    const std::uint32_t dropped = to == Dtype::f16 ? 13 : 16;
     std::vector<std::uint32_t> patterns;
     for (std::uint64_t kept = 0; kept < std::uint64_t{1} << (32 - dropped); ++kept) {
       const auto exact = static_cast<std::uint32_t>(kept << dropped);
@@ -112,7 +112,7 @@ TEST_CASE("f32 is rounded to f16 and bf16 to nearest even at and beside every mi
       patterns.push_back(0x33000000u + static_cast<std::uint32_t>(random() % 0x06000000u));
     }
     for (std::uint32_t i = 0; i < 2048; ++i) patterns.push_back(bits_of(static_cast<float>(i) * 0x1p-25f));
-    Array array(Dtype::kF32, patterns.size());
+    Array array(Dtype::f32, patterns.size());
     Array expected(to, patterns.size());
     for (std::size_t i = 0; i < patterns.size(); ++i) {
       array.set(i, patterns[i]);
@@ -134,7 +134,7 @@ TEST_CASE("f32 is rounded to f16 and bf16 to nearest even at and beside every mi
 
 TEST_CASE("a threshold's pattern parts the finite magnitudes below it from the others") {
   const double thresholds[] = {0x1p-149, 6e-8, 0.1, 1.0, 448.0, 65504.0, 1e30, INFINITY};
-  for (const Dtype dtype : kNarrow) {
+  for (const Dtype dtype : narrow) {
     for (const double threshold : thresholds) {
       const std::uint64_t parting = pattern_of_threshold(dtype, threshold);
       const std::uint64_t patterns = std::uint64_t{1} << (8 * size_of(dtype) - 1);
@@ -150,9 +150,9 @@ TEST_CASE("a threshold's pattern parts the finite magnitudes below it from the o
     CHECK(pattern_of_threshold(dtype, -1.0) == 0);
     CHECK(pattern_of_threshold(dtype, NAN) == 0);
   }
-  CHECK(pattern_of_threshold(Dtype::kF32, 0x1p-149) == 1);
-  CHECK(pattern_of_threshold(Dtype::kF32, 0x1p-160) == 1);
-  CHECK(pattern_of_threshold(Dtype::kF32, 1.0) == 0x3f800000u);
-  CHECK(pattern_of_threshold(Dtype::kF64, 1.0) == 0x3ff0000000000000u);
-  CHECK(pattern_of_threshold(Dtype::kF32, 1e300) == 0x7f800000u);
+  CHECK(pattern_of_threshold(Dtype::f32, 0x1p-149) == 1);
+  CHECK(pattern_of_threshold(Dtype::f32, 0x1p-160) == 1);
+  CHECK(pattern_of_threshold(Dtype::f32, 1.0) == 0x3f800000u);
+  CHECK(pattern_of_threshold(Dtype::f64, 1.0) == 0x3ff0000000000000u);
+  CHECK(pattern_of_threshold(Dtype::f32, 1e300) == 0x7f800000u);
 }

@@ -17,8 +17,8 @@ Tensor of(std::uint64_t count, Dtype dtype) {
 }  // namespace
 
 TEST_CASE("pieces cover every element once, in order, and items are runs of whole pieces") {
-  const std::vector<Tensor> tensors = {of(5, Dtype::kF32), of(0, Dtype::kF64), of(1000, Dtype::kBf16),
-                                       of(64, Dtype::kF8E5m2), of(129, Dtype::kF64)};
+  const std::vector<Tensor> tensors = {of(5, Dtype::f32), of(0, Dtype::f64), of(1000, Dtype::bf16),
+                                       of(64, Dtype::f8_e5m2), of(129, Dtype::f64)};
   Plan plan({.piece_elements = 64, .item_bytes = 512});
   plan.assign(tensors);
   std::vector<std::uint64_t> covered(tensors.size());
@@ -42,32 +42,32 @@ TEST_CASE("pieces cover every element once, in order, and items are runs of whol
 
 TEST_CASE("tiny tensors share items, large ones are cut into items of even size") {
   Plan plan({.piece_elements = 32768, .item_bytes = 256 << 10});
-  const std::vector<Tensor> tiny(10000, of(4, Dtype::kF32));
+  const std::vector<Tensor> tiny(10000, of(4, Dtype::f32));
   plan.assign(tiny);
   CHECK(plan.pieces().size() == 10000);
   CHECK(plan.item_count() == 1);
-  CHECK(plan.has(Dtype::kF32));
-  const Tensor large = of(1 << 20, Dtype::kBf16);
+  CHECK(plan.has(Dtype::f32));
+  const Tensor large = of(1 << 20, Dtype::bf16);
   plan.assign({&large, 1});
-  CHECK(plan.has(Dtype::kBf16));
-  CHECK_FALSE(plan.has(Dtype::kF32));
+  CHECK(plan.has(Dtype::bf16));
+  CHECK_FALSE(plan.has(Dtype::f32));
   CHECK(plan.pieces().size() == 32);
   CHECK(plan.item_count() == 8);
   plan.assign({});
-  CHECK_FALSE(plan.has(Dtype::kBf16));
+  CHECK_FALSE(plan.has(Dtype::bf16));
   CHECK(plan.item_count() == 0);
   CHECK(plan.pieces().empty());
 }
 
 TEST_CASE("an item has as many pieces as are asked for, however large they are") {
   Plan plan({.piece_elements = 64, .item_bytes = 512, .item_pieces = 4});
-  const Tensor doubles = of(64 * 9, Dtype::kF64);
+  const Tensor doubles = of(64 * 9, Dtype::f64);
   plan.assign({&doubles, 1});
   REQUIRE(plan.item_count() == 3);
   CHECK(plan.item(0).size() == 4);
   CHECK(plan.item(1).size() == 4);
   CHECK(plan.item(2).size() == 1);
-  const Tensor bytes = of(64 * 9, Dtype::kF8E5m2);
+  const Tensor bytes = of(64 * 9, Dtype::f8_e5m2);
   plan.assign({&bytes, 1});
   REQUIRE(plan.item_count() == 2);
   CHECK(plan.item(0).size() == 8);
@@ -75,7 +75,7 @@ TEST_CASE("an item has as many pieces as are asked for, however large they are")
 
 TEST_CASE("a plan takes other addresses for the same shape and refuses another shape") {
   Plan plan({.piece_elements = 64, .item_bytes = 512});
-  std::vector<Tensor> tensors = {of(5, Dtype::kF32), of(7, Dtype::kF64), of(65, Dtype::kF16)};
+  std::vector<Tensor> tensors = {of(5, Dtype::f32), of(7, Dtype::f64), of(65, Dtype::f16)};
   plan.assign(tensors);
   tensors[1].data = memory + 8;
   tensors[2].data = memory + 64;
@@ -87,7 +87,7 @@ TEST_CASE("a plan takes other addresses for the same shape and refuses another s
   tensors[0].data = memory + 16;
   tensors[1].count = 8;
   CHECK_FALSE(plan.rebind(tensors));
-  tensors[1] = of(7, Dtype::kBf16);
+  tensors[1] = of(7, Dtype::bf16);
   CHECK_FALSE(plan.rebind(tensors));
   CHECK_FALSE(plan.rebind({tensors.data(), 1}));
   CHECK(plan.tensors()[0].data == memory);
@@ -96,7 +96,7 @@ TEST_CASE("a plan takes other addresses for the same shape and refuses another s
 
 TEST_CASE("tensors that no pass may touch are found") {
   const auto defect_of = [](Tensor tensor, Use use) {
-    const Tensor list[] = {of(1, Dtype::kF32), tensor};
+    const Tensor list[] = {of(1, Dtype::f32), tensor};
     const auto found = find_defect(list, use);
     REQUIRE(found);
     CHECK(found->index == 1);
@@ -105,21 +105,21 @@ TEST_CASE("tensors that no pass may touch are found") {
   };
   CHECK(defect_of(of(1, Dtype{0}), Use::read) == Defect::unknown_dtype);
   CHECK(defect_of(of(1, Dtype{7}), Use::read) == Defect::unknown_dtype);
-  CHECK(defect_of(of(1, Dtype::kF8E4m3fn), Use::write) == Defect::unsupported_dtype);
-  CHECK(defect_of({nullptr, 1, Dtype::kF32, 0}, Use::read) == Defect::null_data);
-  CHECK(defect_of({memory + 2, 1, Dtype::kF32, 0}, Use::read) == Defect::misaligned);
-  CHECK(defect_of({memory + 1, 1, Dtype::kBf16, 0}, Use::read) == Defect::misaligned);
-  CHECK(defect_of(of(std::uint64_t{1} << 62, Dtype::kF32), Use::read) == Defect::too_large);
-  CHECK(defect_of(of(~std::uint64_t{0}, Dtype::kF8E5m2), Use::read) == Defect::too_large);
-  const Tensor fine[] = {of(1, Dtype::kF8E4m3fn), {nullptr, 0, Dtype::kF32, 0}, {memory + 2, 3, Dtype::kF16, 0}};
+  CHECK(defect_of(of(1, Dtype::f8_e4m3fn), Use::write) == Defect::unsupported_dtype);
+  CHECK(defect_of({nullptr, 1, Dtype::f32, 0}, Use::read) == Defect::null_data);
+  CHECK(defect_of({memory + 2, 1, Dtype::f32, 0}, Use::read) == Defect::misaligned);
+  CHECK(defect_of({memory + 1, 1, Dtype::bf16, 0}, Use::read) == Defect::misaligned);
+  CHECK(defect_of(of(std::uint64_t{1} << 62, Dtype::f32), Use::read) == Defect::too_large);
+  CHECK(defect_of(of(~std::uint64_t{0}, Dtype::f8_e5m2), Use::read) == Defect::too_large);
+  const Tensor fine[] = {of(1, Dtype::f8_e4m3fn), {nullptr, 0, Dtype::f32, 0}, {memory + 2, 3, Dtype::f16, 0}};
   CHECK_FALSE(find_defect(fine, Use::read));
 }
 
 TEST_CASE("outputs that do not fit their inputs are found") {
-  const Tensor inputs[] = {of(4, Dtype::kF32), of(4, Dtype::kF16)};
-  const Tensor fewer[] = {of(4, Dtype::kF32), of(3, Dtype::kF16)};
-  const Tensor fp8[] = {of(4, Dtype::kF32), of(4, Dtype::kF8E5m2)};
-  const Tensor casts[] = {of(4, Dtype::kBf16), of(4, Dtype::kF64)};
+  const Tensor inputs[] = {of(4, Dtype::f32), of(4, Dtype::f16)};
+  const Tensor fewer[] = {of(4, Dtype::f32), of(3, Dtype::f16)};
+  const Tensor fp8[] = {of(4, Dtype::f32), of(4, Dtype::f8_e5m2)};
+  const Tensor casts[] = {of(4, Dtype::bf16), of(4, Dtype::f64)};
   CHECK(find_output_defect(inputs, fewer)->defect == Defect::different_count);
   CHECK(find_output_defect(inputs, {casts, 1})->defect == Defect::different_count);
   CHECK(find_output_defect(inputs, fp8)->defect == Defect::unsupported_dtype);

@@ -16,7 +16,7 @@ namespace tare::kernels::test {
 
 inline std::vector<cpu::InstructionSet> available_sets() {
   std::vector<cpu::InstructionSet> sets;
-  for (const auto set : cpu::kInstructionSets) {
+  for (const auto set : cpu::instruction_sets) {
     if (cpu::is_available(set)) sets.push_back(set);
   }
   return sets;
@@ -52,17 +52,17 @@ class Array {
 
 inline double decode(Dtype dtype, std::uint64_t bits) {
   switch (dtype) {
-    case Dtype::kF32:
+    case Dtype::f32:
       return float_from(static_cast<std::uint32_t>(bits));
-    case Dtype::kF64:
+    case Dtype::f64:
       return double_from(bits);
-    case Dtype::kF16:
+    case Dtype::f16:
       return widen<F16>(static_cast<std::uint16_t>(bits));
-    case Dtype::kBf16:
+    case Dtype::bf16:
       return widen<Bf16>(static_cast<std::uint16_t>(bits));
-    case Dtype::kF8E4m3fn:
+    case Dtype::f8_e4m3fn:
       return widen<F8E4m3fn>(static_cast<std::uint8_t>(bits));
-    case Dtype::kF8E5m2:
+    case Dtype::f8_e5m2:
       return widen<F8E5m2>(static_cast<std::uint8_t>(bits));
   }
   return 0;
@@ -70,11 +70,11 @@ inline double decode(Dtype dtype, std::uint64_t bits) {
 
 inline std::uint64_t encode(Dtype dtype, float value) {
   switch (dtype) {
-    case Dtype::kF64:
+    case Dtype::f64:
       return bits_of(static_cast<double>(value));
-    case Dtype::kF16:
+    case Dtype::f16:
       return narrow<F16>(value);
-    case Dtype::kBf16:
+    case Dtype::bf16:
       return narrow<Bf16>(value);
     default:
       return bits_of(value);
@@ -82,7 +82,7 @@ inline std::uint64_t encode(Dtype dtype, float value) {
 }
 
 inline std::uint64_t encode(Dtype dtype, double value) {
-  return dtype == Dtype::kF64 ? bits_of(value) : encode(dtype, static_cast<float>(value));
+  return dtype == Dtype::f64 ? bits_of(value) : encode(dtype, static_cast<float>(value));
 }
 
 /// One element through a Transform whose factors are not NaN.
@@ -100,7 +100,7 @@ inline std::uint64_t transform(Dtype from, std::uint64_t bits, Dtype to, float i
   if (from == to && inverse_scale == 1.0f && coefficient == 1.0f && !std::isfinite(limit) && size_of(from) >= 4) {
     return bits;
   }
-  if (from == Dtype::kF64) return transform(decode(from, bits), to, inverse_scale, coefficient, limit);
+  if (from == Dtype::f64) return transform(decode(from, bits), to, inverse_scale, coefficient, limit);
   return transform(static_cast<float>(decode(from, bits)), to, inverse_scale, coefficient, limit);
 }
 
@@ -140,7 +140,7 @@ inline void Reference::add(const Array& array) {
   for (std::uint64_t begin = 0; begin < array.count(); begin += 32768) {
     double sums[32] = {};
     float runs[32];
-    const float start = array.dtype() == Dtype::kF8E4m3fn ? 32 : 0;
+    const float start = array.dtype() == Dtype::f8_e4m3fn ? 32 : 0;
     std::fill_n(runs, 32, start);
     const std::uint64_t end = std::min<std::uint64_t>(begin + 32768, array.count());
     for (std::uint64_t i = begin; i < end; ++i) {
@@ -152,7 +152,7 @@ inline void Reference::add(const Array& array) {
       if (value == 0) ++result_.zeros;
       if (value != 0 && value < threshold_) ++result_.below;
       const std::uint64_t place = (i - begin) % 32;
-      const bool is_bf16 = array.dtype() == Dtype::kBf16;
+      const bool is_bf16 = array.dtype() == Dtype::bf16;
       const std::uint64_t position = is_bf16 ? place % 2 * 16 + place / 2 : place;
       if (is_bf16 && value < 0x1p-63 && runs[position] >= 0x1p-96f) continue;
       const bool is_usual = value >= 0x1p-63 && value < 0x1p60;
@@ -232,9 +232,9 @@ inline void fill(Array& array, std::mt19937_64& random, bool specials) {
       array.set(i, random());
     } else if (dice == 4) {
       array.set(i, random() % 2 << (8 * array.size() - 1));  // a zero of either sign
-    } else if (array.dtype() == Dtype::kF8E4m3fn) {
+    } else if (array.dtype() == Dtype::f8_e4m3fn) {
       array.set(i, narrow<F8E4m3fn>(normal(random)));
-    } else if (array.dtype() == Dtype::kF8E5m2) {
+    } else if (array.dtype() == Dtype::f8_e5m2) {
       array.set(i, narrow<F8E5m2>(normal(random)));
     } else {
       array.set(i, encode(array.dtype(), unit * static_cast<double>(normal(random))));

@@ -46,7 +46,7 @@ inline void give_own_sign_to_made_nans(const Array& in, Array& out) {
 
 inline std::vector<UnscaleVector> torch_unscale() {
   static const std::map<std::string, Dtype> dtypes = {
-      {"f32", Dtype::kF32}, {"f64", Dtype::kF64}, {"f16", Dtype::kF16}, {"bf16", Dtype::kBf16}};
+      {"f32", Dtype::f32}, {"f64", Dtype::f64}, {"f16", Dtype::f16}, {"bf16", Dtype::bf16}};
   const auto number = [](const nlohmann::json& value) {  // "inf" and "nan" are texts
     return value.is_string() ? std::strtof(value.get<std::string>().c_str(), nullptr) : value.get<float>();
   };
@@ -60,7 +60,7 @@ inline std::vector<UnscaleVector> torch_unscale() {
                        number(vector.at("inv_scale")), number(vector.at("found_inf_before")),
                        number(vector.at("found_inf")), array_of(dtype, vector.at("in")),
                        array_of(dtype, vector.at("out"))});
-    const bool may_make_nans = dtype != Dtype::kBf16 && !std::isnan(vectors.back().inverse_scale);
+    const bool may_make_nans = dtype != Dtype::bf16 && !std::isnan(vectors.back().inverse_scale);
     if (may_make_nans) give_own_sign_to_made_nans(vectors.back().in, vectors.back().out);
   }
   REQUIRE(vectors.size() == 68);

@@ -10,8 +10,8 @@ using namespace tare::kernels::test;
 
 namespace {
 
-constexpr Dtype kAll[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4m3fn, Dtype::kF8E5m2};
-constexpr Dtype kWritable[] = {Dtype::kF32, Dtype::kF64, Dtype::kF16, Dtype::kBf16};
+constexpr Dtype all[] = {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::f8_e4m3fn, Dtype::f8_e5m2};
+constexpr Dtype writable[] = {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16};
 
 /// Of all sizes around the vectors, blocks and pieces, at every address that an element allows.
 std::vector<Array> random_arrays(std::mt19937_64& random, std::span<const Dtype> dtypes, bool specials) {
@@ -32,7 +32,7 @@ std::vector<Array> random_arrays(std::mt19937_64& random, std::span<const Dtype>
 TEST_CASE("statistics of a random list are the CPU's whatever the order and number of blocks") {
   std::mt19937_64 random(1);
   for (const bool specials : {false, true}) {
-    std::vector<Array> arrays = random_arrays(random, kAll, specials);
+    std::vector<Array> arrays = random_arrays(random, all, specials);
     const std::vector<Tensor> tensors = tensors_of(arrays);
     const auto observe = [](TensorList& list, Found& found) { list.observe(found.findings(1e-3), nullptr); };
     const Found expected = on_the_cpu(tensors, observe);
@@ -55,7 +55,7 @@ TEST_CASE("a bf16 tensor has the CPU's sum at each of the places that an address
   for (std::size_t shift = 0; shift < 8; ++shift) {
     for (const std::uint64_t count : {1u, 5u, 31u, 200u, 32768u, 40000u}) {
       INFO(count << " elements, shifted by " << shift);
-      std::vector<Array> arrays(1, Array(Dtype::kBf16, count, shift));
+      std::vector<Array> arrays(1, Array(Dtype::bf16, count, shift));
       fill(arrays[0], random, false);
       const std::vector<Tensor> tensors = tensors_of(arrays);
       const auto observe = [](TensorList& list, Found& found) { list.observe(found.findings(1e-4), nullptr); };
@@ -70,10 +70,10 @@ TEST_CASE("a bf16 tensor has the CPU's sum at each of the places that an address
 
 TEST_CASE("more pieces than the fold has chains are added up as on the CPU") {
   std::mt19937_64 random(3);
-  std::vector<Array> arrays(1, Array(Dtype::kF8E5m2, 300 * 32768 + 77, 3));
+  std::vector<Array> arrays(1, Array(Dtype::f8_e5m2, 300 * 32768 + 77, 3));
   fill(arrays[0], random, false);
   for (int i = 0; i < 700; ++i)
-    fill(arrays.emplace_back(kAll[random() % 6], random() % 40, random() % 5), random, false);
+    fill(arrays.emplace_back(all[random() % 6], random() % 40, random() % 5), random, false);
   const std::vector<Tensor> tensors = tensors_of(arrays);
   const auto observe = [](TensorList& list, Found& found) { list.observe(found.findings(0), nullptr); };
   SimulatedList list(random, 13);
@@ -85,7 +85,7 @@ TEST_CASE("more pieces than the fold has chains are added up as on the CPU") {
 
 TEST_CASE("a random list is unscaled in place to the CPU's bits, and nothing beside it is touched") {
   std::mt19937_64 random(4);
-  const std::vector<Array> arrays = random_arrays(random, kWritable, true);
+  const std::vector<Array> arrays = random_arrays(random, writable, true);
   for (const float scale : {1.0f, 1.0f / 1024, 0.3f, 0.0f, INFINITY, NAN}) {
     INFO("scale " << scale);
     const auto unscale = [&](TensorList& list, Found& found) { list.unscale(&scale, found.findings(0.01), nullptr); };
@@ -106,10 +106,10 @@ TEST_CASE("a random list is unscaled in place to the CPU's bits, and nothing bes
 
 TEST_CASE("a random list is unscaled, clipped and cast into outputs to the CPU's bits") {
   std::mt19937_64 random(5);
-  std::vector<Array> arrays = random_arrays(random, kWritable, true);
+  std::vector<Array> arrays = random_arrays(random, writable, true);
   const std::vector<Tensor> tensors = tensors_of(arrays);
   std::vector<Array> outputs;
-  for (const Array& array : arrays) outputs.emplace_back(kWritable[random() % 4], array.count(), random() % 17);
+  for (const Array& array : arrays) outputs.emplace_back(writable[random() % 4], array.count(), random() % 17);
   const float scales[] = {1.0f, 1.0f / 3};
   const float coefficients[] = {1.0f, 0.7f};
   for (const float scale : scales) {
@@ -139,7 +139,7 @@ TEST_CASE("a random list is unscaled, clipped and cast into outputs to the CPU's
 
 TEST_CASE("each of the 2^16 and 2^8 patterns, alone in a tensor, has the CPU's statistics") {
   std::mt19937_64 random(6);
-  for (const Dtype dtype : {Dtype::kF16, Dtype::kBf16, Dtype::kF8E4m3fn, Dtype::kF8E5m2}) {
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f8_e4m3fn, Dtype::f8_e5m2}) {
     INFO(name_of(dtype));
     Array array(dtype, std::uint64_t{1} << (8 * size_of(dtype)));
     for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, i);
@@ -159,11 +159,11 @@ TEST_CASE("each of the 2^16 and 2^8 patterns, alone in a tensor, has the CPU's s
 
 TEST_CASE("every f16 and bf16 pattern is unscaled, and cast to every dtype, to the CPU's bits") {
   std::mt19937_64 random(7);
-  for (const Dtype from : {Dtype::kF16, Dtype::kBf16}) {
+  for (const Dtype from : {Dtype::f16, Dtype::bf16}) {
     Array array(from, 1 << 16);
     for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, i);
     const std::vector<Tensor> tensors = {array.tensor()};
-    for (const Dtype to : kWritable) {
+    for (const Dtype to : writable) {
       for (const float scale : {1.0f, 1.0f / 65536, 1.0f / 3, 1024.0f, 0x1p-140f, 0.0f, INFINITY}) {
         INFO(name_of(from) << " to " << name_of(to) << ", scale " << scale);
         Array expected(to, array.count());

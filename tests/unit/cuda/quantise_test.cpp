@@ -14,9 +14,9 @@ namespace {
 
 std::uint64_t quantised(Dtype from, std::uint64_t bits, Dtype to, float scale) {
   const float value = static_cast<float>(decode(from, bits)) * scale;
-  const bool e4m3 = to == Dtype::kF8E4m3fn;
+  const bool e4m3 = to == Dtype::f8_e4m3fn;
   if (!std::isnan(value))
-    return e4m3 ? narrow<F8E4m3fn>(value, Range::kSaturate) : narrow<F8E5m2>(value, Range::kSaturate);
+    return e4m3 ? narrow<F8E4m3fn>(value, Range::saturate) : narrow<F8E5m2>(value, Range::saturate);
   const bool negative = std::isnan(decode(from, bits)) ? std::signbit(decode(from, bits)) : true;
   return negative ? 0xff : 0x7f;
 }
@@ -52,7 +52,7 @@ void run(std::mt19937_64& random, const std::vector<Tensor>& inputs, const std::
 
 TEST_CASE("a list of any sizes and addresses is quantised as element by element, with the amax of each slot") {
   std::mt19937_64 random(1);
-  constexpr Dtype sources[] = {Dtype::kF32, Dtype::kF16, Dtype::kBf16};
+  constexpr Dtype sources[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
   std::vector<Array> arrays;
   std::vector<Array> outputs;
   std::vector<Array> expected;
@@ -63,7 +63,7 @@ TEST_CASE("a list of any sizes and addresses is quantised as element by element,
   for (int i = 0; i < 60; ++i) {
     const std::uint64_t sizes[] = {0, 1, 7, 8, 33, 511, 4096, 32768, 40001};
     Array& array = arrays.emplace_back(sources[random() % 3], sizes[random() % 9], random() % 11);
-    const Dtype to = random() % 2 == 0 ? Dtype::kF8E4m3fn : Dtype::kF8E5m2;
+    const Dtype to = random() % 2 == 0 ? Dtype::f8_e4m3fn : Dtype::f8_e5m2;
     const std::uint32_t slot = slots.emplace_back(static_cast<std::uint32_t>(random() % 4));
     fill(array, random, false);
     if (slot == 3 && array.count() > 0) array.set(array.count() - 1, encode(array.dtype(), NAN));
@@ -89,10 +89,10 @@ TEST_CASE("a list of any sizes and addresses is quantised as element by element,
 
 TEST_CASE("every f16 and bf16 pattern is quantised to both fp8 formats as element by element") {
   std::mt19937_64 random(2);
-  for (const Dtype dtype : {Dtype::kF16, Dtype::kBf16}) {
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
     Array array(dtype, 1 << 16);
     for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, i);
-    for (const Dtype to : {Dtype::kF8E4m3fn, Dtype::kF8E5m2}) {
+    for (const Dtype to : {Dtype::f8_e4m3fn, Dtype::f8_e5m2}) {
       for (const float scale : {1.0f, 0.01f, 300.0f, 0x1p-130f}) {
         INFO(name_of(dtype) << " to " << name_of(to) << ", scale " << scale);
         Array written(to, array.count());

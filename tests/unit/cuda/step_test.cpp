@@ -40,7 +40,7 @@ TEST_CASE("a launch that observes and steps follows every policy's rule, with ra
     INFO(spec.name << " " << spec.variant);
     ScalerCore core = scaler_of(std::string(spec.name).c_str());
     rule::RunningState expected = core.running;
-    Array array(Dtype::kBf16, 100, 1);
+    Array array(Dtype::bf16, 100, 1);
     const Tensor tensor = array.tensor();
     SimulatedList list(random, 3);
     list.assign(&tensor, 1, nullptr);
@@ -57,9 +57,9 @@ TEST_CASE("a launch that observes and steps follows every policy's rule, with ra
       wrong += core.last_step.count != 100 || std::isfinite(core.last_step.max_abs) == overflow;
       wrong += core.shown.inverse_scale != rule::inverse_of(rule::scale_of(core.running.policy.id, core.running.state));
       for (std::uint64_t k = 0; k < array.count(); ++k) array.set(k, narrow<Bf16>(1.0f));
-      if (stepped.raised != rule::Raised::kNothing) {
-        wrong += core.raised == rule::Raised::kNothing;
-        core.raised = rule::Raised::kNothing;
+      if (stepped.raised != rule::Raised::nothing) {
+        wrong += core.raised == rule::Raised::nothing;
+        core.raised = rule::Raised::nothing;
       }
     }
     CHECK(wrong == 0);
@@ -69,8 +69,8 @@ TEST_CASE("a launch that observes and steps follows every policy's rule, with ra
 TEST_CASE("findings of several passes add up until a step, and flags are set in all conventions") {
   std::mt19937_64 random(2);
   ScalerCore core = scaler_of("torch");
-  Array fine(Dtype::kF32, 10);
-  Array broken(Dtype::kF32, 20);
+  Array fine(Dtype::f32, 10);
+  Array broken(Dtype::f32, 20);
   broken.set(7, bits_of(NAN));
   const Tensor tensors[] = {fine.tensor(), broken.tensor()};
   SimulatedList first(random, 2);
@@ -101,7 +101,7 @@ TEST_CASE("findings of several passes add up until a step, and flags are set in 
 TEST_CASE("clipping by norm takes the norm of the whole list, unscaled, as torch does") {
   std::mt19937_64 random(3);
   ScalerCore core = scaler_of("torch");
-  Array array(Dtype::kF32, 2);
+  Array array(Dtype::f32, 2);
   array.set(0, bits_of(3.0f * 65536));
   array.set(1, bits_of(-4.0f * 65536));
   const Tensor tensor = array.tensor();
@@ -116,14 +116,14 @@ TEST_CASE("clipping by norm takes the norm of the whole list, unscaled, as torch
 TEST_CASE("what a rule raises is kept until it is told, the first of several") {
   ScalerCore core = scaler_of("torch");
   command(core, cuda::Command::step);  // nothing was looked at
-  CHECK(core.raised == rule::Raised::kNoInfChecks);
+  CHECK(core.raised == rule::Raised::no_inf_checks);
   command(core, cuda::Command::put_scale, 0, 1e300);
-  CHECK(core.raised == rule::Raised::kNoInfChecks);
+  CHECK(core.raised == rule::Raised::no_inf_checks);
   command(core, cuda::Command::forget_raised);
-  CHECK(core.raised == rule::Raised::kNothing);
+  CHECK(core.raised == rule::Raised::nothing);
   command(core, cuda::Command::report, 1);
   command(core, cuda::Command::step);
-  CHECK(core.raised == rule::Raised::kNothing);
+  CHECK(core.raised == rule::Raised::nothing);
   CHECK(core.shown.scale == 32768);
   command(core, cuda::Command::put_scale, 0, 512);
   CHECK(core.shown.inverse_scale == 1.0f / 512);

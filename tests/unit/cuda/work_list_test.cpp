@@ -40,11 +40,11 @@ TEST_CASE("every element of a random list is in exactly one piece, and every pie
     for (const WorkPiece& piece : work.pieces()) {
       REQUIRE(piece.found < numbers.size());
       ++numbers[piece.found];
-      CHECK(piece.count <= kPieceElements);
-      CHECK(piece.offset % kPieceElements == 0);
+      CHECK(piece.count <= most_piece_elements);
+      CHECK(piece.offset % most_piece_elements == 0);
       covered[piece.tensor][piece.offset] = piece.count;
       const TensorPieces& run = work.tensor_pieces()[piece.tensor];
-      CHECK(piece.found == run.first + piece.offset / kPieceElements);
+      CHECK(piece.found == run.first + piece.offset / most_piece_elements);
     }
     CHECK(std::ranges::count(numbers, 1) == static_cast<std::ptrdiff_t>(numbers.size()));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -82,17 +82,17 @@ TEST_CASE("segments hold one dtype each, longest pieces first, and as many items
 
 TEST_CASE("ten thousand tiny tensors are the work of 1,250 warps, and one of 1.5 billion elements of 5,860") {
   WorkList work;
-  const std::vector<Tensor> tiny(10000, of(4, Dtype::kF16));
+  const std::vector<Tensor> tiny(10000, of(4, Dtype::f16));
   work.assign(tiny);
   CHECK(work.items() == 1250);
-  const Tensor large = of(1536066816, Dtype::kBf16);
+  const Tensor large = of(1536066816, Dtype::bf16);
   work.assign({&large, 1});
   CHECK(work.pieces().size() == 46878);
   CHECK(work.items() == 5860);
 }
 
 TEST_CASE("other addresses of the same shape leave the work as it is") {
-  std::vector<Tensor> tensors = {of(5, Dtype::kF32), of(70000, Dtype::kF64)};
+  std::vector<Tensor> tensors = {of(5, Dtype::f32), of(70000, Dtype::f64)};
   WorkList work;
   work.assign(tensors);
   const WorkPiece* pieces = work.pieces().data();

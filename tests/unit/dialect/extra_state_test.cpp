@@ -15,7 +15,7 @@ Fp8Set set_of(std::vector<std::string> names) {
   set.parameters.history_length = 2;
   set.names = std::move(names);
   for (std::size_t i = 0; i < set.names.size(); ++i) {
-    set.formats.push_back(set.names[i].find("/grad_") == std::string::npos ? Dtype::kF8E4m3fn : Dtype::kF8E5m2);
+    set.formats.push_back(set.names[i].find("/grad_") == std::string::npos ? Dtype::f8_e4m3fn : Dtype::f8_e5m2);
   }
   start_fresh(set);
   for (std::size_t i = 0; i < set.names.size(); ++i) {

@@ -31,7 +31,7 @@ bool is_number(uint32_t pattern) {
 }
 
 template <class Format>
-uint32_t narrowed(double value, Range range = Range::kFormat) {
+uint32_t narrowed(double value, Range range = Range::format) {
   return narrow<Format>(static_cast<float>(value), range);
 }
 
@@ -81,8 +81,8 @@ void overflow_follows_the_range() {
   for (const double value : {edge * 1.01, 3.4e38, static_cast<double>(INFINITY)}) {
     CHECK(narrowed<Format>(value) == Format::beyond);
     CHECK(narrowed<Format>(-value) == (Format::beyond | Format::sign));
-    CHECK(narrowed<Format>(value, Range::kSaturate) == Format::largest);
-    CHECK(narrowed<Format>(-value, Range::kSaturate) == (Format::largest | Format::sign));
+    CHECK(narrowed<Format>(value, Range::saturate) == Format::largest);
+    CHECK(narrowed<Format>(-value, Range::saturate) == (Format::largest | Format::sign));
   }
 }
 
@@ -97,7 +97,7 @@ void nans_stay_nans() {
     CHECK(false);
   }
   for (const uint32_t bits : {0x7fc00000u, 0xffc00000u, 0x7f800001u, 0xffffffffu}) {
-    for (const Range range : {Range::kFormat, Range::kSaturate}) {
+    for (const Range range : {Range::format, Range::saturate}) {
       CHECK(std::isnan(widen<Format>(narrow<Format>(float_from(bits), range))));
     }
   }
@@ -123,7 +123,7 @@ TEST_CASE("bf16 overflows where float does, half a step beyond its largest") {
   CHECK(narrow<Bf16>(float_from(0x7f7f8000u)) == 0x7f80);
   CHECK(narrow<Bf16>(float_from(0x7f7fffffu)) == 0x7f80);
   CHECK(narrow<Bf16>(-INFINITY) == 0xff80);
-  CHECK(narrow<Bf16>(float_from(0x7f7fffffu), Range::kSaturate) == 0x7f7f);
+  CHECK(narrow<Bf16>(float_from(0x7f7fffffu), Range::saturate) == 0x7f7f);
 }
 
 TEMPLATE_TEST_CASE("nan and infinity keep their class", "", F16, Bf16, F8E4m3fn, F8E5m2) {
@@ -159,8 +159,12 @@ TEST_CASE("nans are written as torch writes them on the CPU") {
 
 TEST_CASE("sizes, names and numbers of the dtypes are those of the C ABI") {
   const std::vector<std::pair<Dtype, std::pair<int64_t, std::string>>> all = {
-      {Dtype::kF32, {4, "f32"}},   {Dtype::kF64, {8, "f64"}},           {Dtype::kF16, {2, "f16"}},
-      {Dtype::kBf16, {2, "bf16"}}, {Dtype::kF8E4m3fn, {1, "f8e4m3fn"}}, {Dtype::kF8E5m2, {1, "f8e5m2"}},
+      {Dtype::f32, {4, "f32"}},
+      {Dtype::f64, {8, "f64"}},
+      {Dtype::f16, {2, "f16"}},
+      {Dtype::bf16, {2, "bf16"}},
+      {Dtype::f8_e4m3fn, {1, "f8e4m3fn"}},
+      {Dtype::f8_e5m2, {1, "f8e5m2"}},
   };
   int32_t number = 0;
   for (const auto& [dtype, facts] : all) {

@@ -98,9 +98,9 @@ TEST_CASE("Float8BlockScaling: every vector") {
     const std::string input = given.at("input");
     const BlockwiseParams params{given.at("power_of_two").get<bool>(), number(given.at("epsilon"))};
     const float scale = blockwise_scale(params, number(given.at("amax")), given.at("largest").get<float>(),
-                                        input == "f32"   ? Dtype::kF32
-                                        : input == "f16" ? Dtype::kF16
-                                                         : Dtype::kBf16);
+                                        input == "f32"   ? Dtype::f32
+                                        : input == "f16" ? Dtype::f16
+                                                         : Dtype::bf16);
     wrong += !same(scale, number(given.at("scale")));
     wrong += !same(blockwise_scale_inverse(scale), number(given.at("inverse")));
   }
@@ -111,13 +111,13 @@ TEST_CASE("Float8BlockScaling: every vector") {
 TEST_CASE("Float8BlockScaling: the edges") {
   const BlockwiseParams powers;
   const BlockwiseParams exact{false, 0};
-  for (const float amax : {0.0f, INFINITY, NAN}) CHECK(blockwise_scale(powers, amax, 448, Dtype::kF32) == 1.0f);
-  CHECK(blockwise_scale(exact, 0x1p-149f, 448, Dtype::kF32) == FLT_MAX);
-  CHECK(blockwise_scale(powers, 0x1p-149f, 448, Dtype::kF32) == 0x1p127f);
-  CHECK(blockwise_scale(exact, 0x1p-133f, 448, Dtype::kBf16) == widen<Bf16>(0x7f7f));
-  CHECK(blockwise_scale(exact, 3.0f, 448, Dtype::kF32) == 448.0f / 3);
-  CHECK(blockwise_scale(powers, 3.0f, 448, Dtype::kF32) == 128.0f);
-  CHECK(blockwise_scale({true, 1.0f}, 0x1p-20f, 448, Dtype::kF32) == 256.0f);  // the epsilon counts
+  for (const float amax : {0.0f, INFINITY, NAN}) CHECK(blockwise_scale(powers, amax, 448, Dtype::f32) == 1.0f);
+  CHECK(blockwise_scale(exact, 0x1p-149f, 448, Dtype::f32) == FLT_MAX);
+  CHECK(blockwise_scale(powers, 0x1p-149f, 448, Dtype::f32) == 0x1p127f);
+  CHECK(blockwise_scale(exact, 0x1p-133f, 448, Dtype::bf16) == widen<Bf16>(0x7f7f));
+  CHECK(blockwise_scale(exact, 3.0f, 448, Dtype::f32) == 448.0f / 3);
+  CHECK(blockwise_scale(powers, 3.0f, 448, Dtype::f32) == 128.0f);
+  CHECK(blockwise_scale({true, 1.0f}, 0x1p-20f, 448, Dtype::f32) == 256.0f);  // the epsilon counts
 }
 
 TEST_CASE("NVFP4: every vector") {

@@ -326,7 +326,7 @@ MadeRun run_of_policy(const rule::PolicySpec& spec, std::uint32_t seed, int step
   for (int i = 0; i < steps; ++i) {
     const double before = rule::scale_of(scaler.policy.id, scaler.state);
     const bool overflow = before * std::exp2(octaves(random)) >= 65504;
-    if (rule::advance(scaler.policy, scaler.state, overflow, scaler.counters).raised != rule::Raised::kNothing) break;
+    if (rule::advance(scaler.policy, scaler.state, overflow, scaler.counters).raised != rule::Raised::nothing) break;
     const double after = rule::scale_of(scaler.policy.id, scaler.state);
     if (overflow) {
       run.overflow(before, after);
@@ -342,7 +342,7 @@ MadeRun run_of_policy(const rule::PolicySpec& spec, std::uint32_t seed, int step
 TEST_CASE("steady runs under every dynamic policy have nothing worse than a note") {
   for (const rule::PolicySpec& spec : rule::policies()) {
     const bool moves = rule::find_parameter(spec, "growth_interval") != nullptr;
-    if (!moves || spec.driver != rule::Driver::kOverflow || spec.name == "mindformers_adaptive") continue;
+    if (!moves || spec.driver != rule::Driver::overflow || spec.name == "mindformers_adaptive") continue;
     for (std::uint32_t seed = 1; seed <= 5; ++seed) {
       INFO(spec.name << " " << spec.variant << " seed " << seed);
       MadeRun run = run_of_policy(spec, seed, 20'000);

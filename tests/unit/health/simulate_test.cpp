@@ -60,7 +60,7 @@ Recorded record(rule::RunningState scaler, const Json& steps) {
     for (std::int64_t i = 0; i < step.value("repeat", std::int64_t{1}); ++i) {
       const double before = scale_of(scaler);
       const rule::Stepped done = rule::advance(scaler.policy, scaler.state, overflow, scaler.counters);
-      if (done.raised != rule::Raised::kNothing || !std::isfinite(before)) return recorded;
+      if (done.raised != rule::Raised::nothing || !std::isfinite(before)) return recorded;
       recorded.skipped += done.skip ? 1 : 0;
       recorded.log2_sum += before > 0 ? std::log2(before) : 0;
       ++recorded.steps;
@@ -125,7 +125,7 @@ Truth run_with(rule::RunningState scaler, const std::vector<double>& gradients, 
     truth.below += before < 1024 ? 1 : 0;
     truth.log2_sum += std::log2(before);
     truth.steps += 1;
-    truth.has_died = done.raised != rule::Raised::kNothing;
+    truth.has_died = done.raised != rule::Raised::nothing;
     if (truth.has_died) break;
     tell(before, overflow, scale_of(scaler));
   }

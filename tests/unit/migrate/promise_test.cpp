@@ -57,7 +57,7 @@ std::uint32_t seed_of(const rule::PolicySpec& from, std::string_view to, std::ui
 }
 
 bool is_run_by_overflows(const rule::PolicySpec& spec) {
-  return spec.driver == rule::Driver::kOverflow;
+  return spec.driver == rule::Driver::overflow;
 }
 
 Tally try_states(std::uint32_t first_set, std::uint32_t sets, std::uint32_t every) {

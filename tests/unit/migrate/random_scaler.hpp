@@ -56,7 +56,7 @@ class RandomScaler {
   std::uint32_t pick(std::uint32_t count) { return static_cast<std::uint32_t>(generator_() % count); }
 
   void set(rule::RuleParams& params, const rule::ParameterSpec& parameter) {
-    if (parameter.type == rule::ValueType::kBoolean) {
+    if (parameter.type == rule::ValueType::boolean) {
       const bool usual = rule::read_parameter(params, parameter).integer != 0;
       rule::write_parameter(params, parameter, rule::boolean_number((pick(6) == 0) != usual));
       return;
@@ -76,7 +76,7 @@ class RandomScaler {
     for (std::uint32_t steps = pick(150); steps > 0; --steps) {
       rule::RunningState next = scaler;
       const bool overflow = pick(share) == 0;
-      if (rule::advance(next.policy, next.state, overflow, next.counters).raised != rule::Raised::kNothing) return;
+      if (rule::advance(next.policy, next.state, overflow, next.counters).raised != rule::Raised::nothing) return;
       if (rule::scale_of(next.policy.id, next.state) > most_scale) return;
       scaler = next;
     }

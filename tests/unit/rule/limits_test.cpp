@@ -11,54 +11,54 @@ using namespace tare::test;
 
 namespace {
 
-constexpr double kInfinite = INFINITY;
-const double kLargestPower = std::ldexp(1.0, 127);  // the largest power of two that float32 holds
-constexpr int64_t kForEver = 5000;                  // factors of two: more than a double has exponents
+constexpr double infinite = INFINITY;
+const double largest_power = std::ldexp(1.0, 127);  // the largest power of two that float32 holds
+constexpr int64_t for_ever = 5000;                  // factors of two: more than a double has exponents
 
 struct End {
   double scale;
-  Raised raised = Raised::kNothing;
+  Raised raised = Raised::nothing;
 };
 
 /// From the frameworks' code (and, where a trace goes that far, from the trace).
-const std::map<std::string, End> kGrowthEnds = {
-    {"torch", {kLargestPower}},
+const std::map<std::string, End> growth_ends = {
+    {"torch", {largest_power}},
     {"apex", {16777216.0}},
-    {"apex_contrib", {kInfinite}},
-    {"apex_fp16_utils", {kInfinite}},
-    {"apex_hysteresis", {kLargestPower}},
-    {"nemo", {kLargestPower}},
-    {"megatron", {kInfinite}},
+    {"apex_contrib", {infinite}},
+    {"apex_fp16_utils", {infinite}},
+    {"apex_hysteresis", {largest_power}},
+    {"nemo", {largest_power}},
+    {"megatron", {infinite}},
     {"megatron/constant", {1.0}},
     {"megatron/none", {1.0}},
-    {"deepspeed/zero", {kInfinite}},
-    {"deepspeed/fused", {kInfinite}},
-    {"deepspeed/unfused", {kInfinite}},
+    {"deepspeed/zero", {infinite}},
+    {"deepspeed/fused", {infinite}},
+    {"deepspeed/unfused", {infinite}},
     {"deepspeed/static", {1.0}},
-    {"fairseq", {kInfinite}},
-    {"colossalai", {kInfinite}},
-    {"bmtrain", {kInfinite}},
-    {"torch_npu", {kLargestPower}},
-    {"mindspore/dynamic", {kInfinite}},
+    {"fairseq", {infinite}},
+    {"colossalai", {infinite}},
+    {"bmtrain", {infinite}},
+    {"torch_npu", {largest_power}},
+    {"mindspore/dynamic", {infinite}},
     {"mindspore/fixed", {1.0}},
-    {"mindspore_amp", {kLargestPower}},
-    {"mindspore_manager", {kInfinite}},
-    {"mindformers_adaptive", {kInfinite}},
-    {"mindformers_adaptive/paper", {kInfinite}},
-    {"paddle", {kInfinite}},
-    {"paddle_static", {kLargestPower}},
+    {"mindspore_amp", {largest_power}},
+    {"mindspore_manager", {infinite}},
+    {"mindformers_adaptive", {infinite}},
+    {"mindformers_adaptive/paper", {infinite}},
+    {"paddle", {infinite}},
+    {"paddle_static", {largest_power}},
     {"oneflow", {FLT_MAX}},
-    {"keras", {kInfinite}},
-    {"tf_keras", {kLargestPower}},
+    {"keras", {infinite}},
+    {"tf_keras", {largest_power}},
     {"flax", {FLT_MAX}},
-    {"jmp", {kLargestPower}},
+    {"jmp", {largest_power}},
     {"constant", {1.0}},
     {"layerwise", {1.0}},
 };
 
-const std::map<std::string, End> kBackoffEnds = {
+const std::map<std::string, End> backoff_ends = {
     {"torch", {0.0}},
-    {"apex", {0.0, Raised::kDivisionByZero}},
+    {"apex", {0.0, Raised::division_by_zero}},
     {"apex_contrib", {1.0}},
     {"apex_fp16_utils", {1.0}},
     {"apex_hysteresis", {0.0}},
@@ -66,18 +66,18 @@ const std::map<std::string, End> kBackoffEnds = {
     {"megatron", {1.0}},
     {"megatron/constant", {1.0}},
     {"megatron/none", {1.0}},
-    {"deepspeed/zero", {1.0, Raised::kScaleAtMinimum}},
+    {"deepspeed/zero", {1.0, Raised::scale_at_minimum}},
     {"deepspeed/fused", {1.0}},
     {"deepspeed/unfused", {0.25}},
     {"deepspeed/static", {1.0}},
-    {"fairseq", {std::ldexp(1.0, -13), Raised::kMinimumReached}},
+    {"fairseq", {std::ldexp(1.0, -13), Raised::minimum_reached}},
     {"colossalai", {0.0}},
     {"bmtrain", {1.0}},
     {"torch_npu", {0.0}},
     {"mindspore/dynamic", {1.0}},
     {"mindspore/fixed", {1.0}},
     {"mindspore_amp", {1.0}},
-    {"mindspore_manager", {1.0, Raised::kTooManyOverflows}},
+    {"mindspore_manager", {1.0, Raised::too_many_overflows}},
     {"mindformers_adaptive", {1.0}},
     {"mindformers_adaptive/paper", {1.0}},
     {"paddle", {0.0}},
@@ -94,10 +94,10 @@ const std::map<std::string, End> kBackoffEnds = {
 /// Runs one kind of step for ever, or until the rule raises.
 End end_of(const Policy& policy, bool overflow) {
   RuleState state = initial_state(policy);
-  for (int64_t i = 0; i < kForEver; ++i) {
+  for (int64_t i = 0; i < for_ever; ++i) {
     const Outcome<RuleState> outcome = next(policy, state, overflow);
     state = outcome.state;
-    if (outcome.raised != Raised::kNothing) return {scale_of(policy.id, state), outcome.raised};
+    if (outcome.raised != Raised::nothing) return {scale_of(policy.id, state), outcome.raised};
   }
   return {scale_of(policy.id, state)};
 }
@@ -117,11 +117,11 @@ void check_ends(const std::map<std::string, End>& ends, bool overflow) {
 }  // namespace
 
 TEST_CASE("growth for ever ends where each framework's does") {
-  check_ends(kGrowthEnds, false);
+  check_ends(growth_ends, false);
 }
 
 TEST_CASE("overflows for ever end where each framework's do") {
-  check_ends(kBackoffEnds, true);
+  check_ends(backoff_ends, true);
 }
 
 TEST_CASE("an infinite scale of a framework without a guard never comes down") {
@@ -137,7 +137,7 @@ TEST_CASE("an infinite scale of a framework without a guard never comes down") {
 TEST_CASE("a floor and a ceiling hold every policy, and change nothing while the scale is between them") {
   for (const PolicySpec& spec : policies()) {
     CAPTURE(title(spec));
-    if (spec.driver == Driver::kStatistics || spec.id == PolicyId::kMegatronNone) continue;
+    if (spec.driver == Driver::statistics || spec.id == PolicyId::megatron_none) continue;
     Policy policy = with_window(spec, 2);
     if (find_parameter(spec, "initial_scale") != nullptr) set(policy, "initial_scale", 1024.0);
     Policy bounded_policy = policy;
@@ -180,8 +180,9 @@ TEST_CASE("a new scale is put in as the policy can hold it, or refused") {
   const Policy torch = make_policy(*find_policy("torch"));
   const RuleState fresh = initial_state(torch);
   CHECK(scale_of(torch.id, with_scale(torch, fresh, 0.1).state) == static_cast<double>(0.1f));
-  CHECK(with_scale(torch, fresh, 1e39).raised == Raised::kScaleTooLarge);
-  CHECK(with_scale(torch, fresh, std::nextafter(static_cast<double>(FLT_MAX), 1e300)).raised == Raised::kScaleTooLarge);
+  CHECK(with_scale(torch, fresh, 1e39).raised == Raised::scale_too_large);
+  CHECK(with_scale(torch, fresh, std::nextafter(static_cast<double>(FLT_MAX), 1e300)).raised ==
+        Raised::scale_too_large);
   CHECK(scale_of(torch.id, with_scale(torch, fresh, 1e39).state) == 65536.0);
   CHECK(scale_of(torch.id, with_scale(torch, fresh, INFINITY).state) == INFINITY);
 
@@ -189,9 +190,9 @@ TEST_CASE("a new scale is put in as the policy can hold it, or refused") {
   CHECK(scale_of(zero.id, with_scale(zero, initial_state(zero), 1e39).state) == 1e39);
 
   Policy jmp = make_policy(*find_policy("jmp"));
-  jmp.params.jmp.dtype = Dtype::kF16;
+  jmp.params.jmp.dtype = Dtype::f16;
   CHECK(scale_of(jmp.id, with_scale(jmp, initial_state(jmp), 2049.0).state) == 2048.0);
-  CHECK(with_scale(jmp, initial_state(jmp), 65536.0).raised == Raised::kScaleTooLarge);
+  CHECK(with_scale(jmp, initial_state(jmp), 65536.0).raised == Raised::scale_too_large);
 }
 
 TEST_CASE("the inverse is rounded once") {

@@ -14,7 +14,7 @@ using namespace tare::test;
 namespace {
 
 /// The words of DESIGN that a rule may use.
-const std::set<std::string_view> kRoles = {
+const std::set<std::string_view> known_roles = {
     "scale",
     "growth_tracker",
     "growth_interval",
@@ -43,7 +43,7 @@ void check_names(const PolicySpec& policy, std::span<const Spec> specs) {
     CAPTURE(title(policy), spec.name);
     CHECK(names.insert(spec.name).second);
     if (spec.role.empty()) continue;
-    CHECK(kRoles.count(spec.role) == 1);
+    CHECK(known_roles.count(spec.role) == 1);
     CHECK(roles.insert(spec.role).second);
   }
 }
@@ -51,7 +51,7 @@ void check_names(const PolicySpec& policy, std::span<const Spec> specs) {
 std::string fault_of(const char* policy_name, const char* parameter, const Number& value) {
   const PolicySpec& spec = *find_policy(policy_name);
   Policy policy = make_policy(spec);
-  REQUIRE(write_parameter(policy.params, *find_parameter(spec, parameter), value) == Assigned::kDone);
+  REQUIRE(write_parameter(policy.params, *find_parameter(spec, parameter), value) == Assigned::done);
   return find_fault(spec, policy.params);
 }
 
@@ -69,15 +69,15 @@ TEST_CASE("names and roles are unique in each policy, and roles are the canonica
     CHECK(policy.variant.empty() == policy.variant_key.empty());
     // Megatron's constant scaler saves {}, and a run without a scaler has no scale.
     const ParameterSpec* scale = find_parameter(policy, "scale");
-    const bool is_configured = (scale != nullptr && scale->role == "scale") || policy.id == PolicyId::kMegatronNone;
+    const bool is_configured = (scale != nullptr && scale->role == "scale") || policy.id == PolicyId::megatron_none;
     CHECK((find_field(policy, "scale") != nullptr) != is_configured);
   }
 }
 
 TEST_CASE("a policy is found by name and variant, the usual variant first") {
-  CHECK(find_policy("deepspeed")->id == PolicyId::kDeepspeedZero);
-  CHECK(find_policy("deepspeed", "unfused")->id == PolicyId::kDeepspeedUnfused);
-  CHECK(find_policy("mindspore", "fixed")->id == PolicyId::kMindsporeFixed);
+  CHECK(find_policy("deepspeed")->id == PolicyId::deepspeed_zero);
+  CHECK(find_policy("deepspeed", "unfused")->id == PolicyId::deepspeed_unfused);
+  CHECK(find_policy("mindspore", "fixed")->id == PolicyId::mindspore_fixed);
   CHECK(find_policy("deepspeed", "other") == nullptr);
   CHECK(find_policy("torch", "zero") == nullptr);
   CHECK(find_policy("") == nullptr);
@@ -135,7 +135,7 @@ TEST_CASE("every bounded parameter refuses a value just outside") {
       const double outside = parameter.range.low_included ? parameter.range.low - 1 : parameter.range.low;
       if (parameter.unset == "null" && value_of(parameter.unset_value) == outside) continue;
       REQUIRE(write_parameter(policy.params, parameter, integer_number(static_cast<int64_t>(outside))) ==
-              Assigned::kDone);
+              Assigned::done);
       CHECK(find_fault(spec, policy.params).find(parameter.name) == 0);
       ++checked;
     }
@@ -148,21 +148,21 @@ TEST_CASE("what may stay unset takes none, and shows none") {
   const ParameterSpec& minimum = *find_parameter(flax, "minimum_scale");
   Policy policy = make_policy(flax);
   CHECK(value_of(read_parameter(policy.params, minimum)) == 0x1p-126);
-  CHECK(write_parameter(policy.params, minimum, {}) == Assigned::kDone);
-  CHECK(read_parameter(policy.params, minimum).kind == NumberKind::kNone);
+  CHECK(write_parameter(policy.params, minimum, {}) == Assigned::done);
+  CHECK(read_parameter(policy.params, minimum).kind == NumberKind::none);
   CHECK(find_fault(flax, policy.params).empty());
 
   const PolicySpec& apex = *find_policy("apex");
   const ParameterSpec& loss_scale = *find_parameter(apex, "loss_scale");
   policy = make_policy(apex);
   CHECK(loss_scale.unset == "dynamic");
-  CHECK(read_parameter(policy.params, loss_scale).kind == NumberKind::kNone);
-  CHECK(write_parameter(policy.params, loss_scale, real_number(128.0)) == Assigned::kDone);
+  CHECK(read_parameter(policy.params, loss_scale).kind == NumberKind::none);
+  CHECK(write_parameter(policy.params, loss_scale, real_number(128.0)) == Assigned::done);
   CHECK(scale_of(policy.id, initial_state(policy)) == 128.0);
 
   policy = make_policy(*find_policy("torch"));
   CHECK(write_parameter(policy.params, *find_parameter(*find_policy("torch"), "growth_factor"), {}) ==
-        Assigned::kWrongKind);
+        Assigned::wrong_kind);
 }
 
 TEST_CASE("parameters and fields are found by the framework's name, the stored name, and the role") {
@@ -181,17 +181,17 @@ TEST_CASE("values are written only where their kind and size fit") {
   RuleState state = initial_state(make_policy(torch));
   const FieldSpec& scale = *find_field(torch, "scale");
   const FieldSpec& tracker = *find_field(torch, "growth_tracker");
-  CHECK(scale.write(state, integer_number(1024)) == Assigned::kDone);
-  CHECK(scale.write(state, real_number(1e300)) == Assigned::kOutOfRange);
-  CHECK(scale.write(state, boolean_number(true)) == Assigned::kWrongKind);
-  CHECK(scale.write(state, {}) == Assigned::kWrongKind);
+  CHECK(scale.write(state, integer_number(1024)) == Assigned::done);
+  CHECK(scale.write(state, real_number(1e300)) == Assigned::out_of_range);
+  CHECK(scale.write(state, boolean_number(true)) == Assigned::wrong_kind);
+  CHECK(scale.write(state, {}) == Assigned::wrong_kind);
   CHECK(value_of(scale.read(state)) == 1024.0);
-  CHECK(tracker.write(state, real_number(7.0)) == Assigned::kDone);
+  CHECK(tracker.write(state, real_number(7.0)) == Assigned::done);
   CHECK(tracker.read(state).integer == 7);
-  CHECK(tracker.write(state, real_number(7.5)) == Assigned::kWrongKind);
-  CHECK(tracker.write(state, integer_number(int64_t{1} << 31)) == Assigned::kOutOfRange);
-  CHECK(tracker.write(state, real_number(1e300)) == Assigned::kOutOfRange);
-  CHECK(tracker.write(state, real_number(NAN)) == Assigned::kWrongKind);
+  CHECK(tracker.write(state, real_number(7.5)) == Assigned::wrong_kind);
+  CHECK(tracker.write(state, integer_number(int64_t{1} << 31)) == Assigned::out_of_range);
+  CHECK(tracker.write(state, real_number(1e300)) == Assigned::out_of_range);
+  CHECK(tracker.write(state, real_number(NAN)) == Assigned::wrong_kind);
   CHECK(tracker.read(state).integer == 7);
 }
 
@@ -200,14 +200,14 @@ TEST_CASE("a window list is taken whole or not at all") {
   const ParameterSpec& parameter = *find_parameter(spec, "window_list");
   Policy policy = make_policy(spec);
   const int64_t windows[] = {5, 10, 1000};
-  CHECK(write_list(policy.params, parameter, windows) == Assigned::kDone);
+  CHECK(write_list(policy.params, parameter, windows) == Assigned::done);
   const int64_t negative[] = {5, -1};
-  CHECK(write_list(policy.params, parameter, negative) == Assigned::kOutOfRange);
-  CHECK(write_list(policy.params, parameter, std::vector<int64_t>(256, 9)) == Assigned::kDone);
-  CHECK(write_list(policy.params, parameter, std::vector<int64_t>(257, 9)) == Assigned::kOutOfRange);
-  CHECK(write_list(policy.params, parameter, {}) == Assigned::kOutOfRange);
+  CHECK(write_list(policy.params, parameter, negative) == Assigned::out_of_range);
+  CHECK(write_list(policy.params, parameter, std::vector<int64_t>(256, 9)) == Assigned::done);
+  CHECK(write_list(policy.params, parameter, std::vector<int64_t>(257, 9)) == Assigned::out_of_range);
+  CHECK(write_list(policy.params, parameter, {}) == Assigned::out_of_range);
   CHECK(parameter.list(policy.params).count == 256);
-  CHECK(write_list(policy.params, *find_parameter(spec, "scale_factor"), windows) == Assigned::kWrongKind);
+  CHECK(write_list(policy.params, *find_parameter(spec, "scale_factor"), windows) == Assigned::wrong_kind);
 }
 
 TEST_CASE("fields that a scaler without dynamics lacks are not present") {
@@ -221,24 +221,24 @@ TEST_CASE("fields that a scaler without dynamics lacks are not present") {
 }
 
 TEST_CASE("a raised rule says why, with its values") {
-  CHECK(message_of(make_policy(*find_policy("deepspeed")), Raised::kScaleAtMinimum) ==
+  CHECK(message_of(make_policy(*find_policy("deepspeed")), Raised::scale_at_minimum) ==
         "an overflow with the scale already at min_scale 1");
-  CHECK(message_of(make_policy(*find_policy("fairseq")), Raised::kMinimumReached) ==
+  CHECK(message_of(make_policy(*find_policy("fairseq")), Raised::minimum_reached) ==
         "an overflow takes the scale to min_loss_scale 1e-04 or below");
-  for (int32_t raised = 1; raised <= static_cast<int32_t>(Raised::kInvalidScale); ++raised) {
+  for (int32_t raised = 1; raised <= static_cast<int32_t>(Raised::invalid_scale); ++raised) {
     CHECK_FALSE(message_of(make_policy(*find_policy("torch")), static_cast<Raised>(raised)).empty());
   }
 }
 
 TEST_CASE("ints stay ints while an int factor makes them grow, and products beyond 64 bits become floats") {
   const Number big = multiply(integer_number(int64_t{1} << 62), integer_number(2));
-  CHECK(big.kind == NumberKind::kReal);
+  CHECK(big.kind == NumberKind::real);
   CHECK(big.real == 9223372036854775808.0);
   CHECK(multiply(integer_number(3), integer_number(-5)).integer == -15);
-  CHECK(multiply(integer_number(3), real_number(2.0)).kind == NumberKind::kReal);
+  CHECK(multiply(integer_number(3), real_number(2.0)).kind == NumberKind::real);
   CHECK(divide(integer_number(1), integer_number(3)).real == 1.0 / 3.0);
-  CHECK(python_max(real_number(1.0), integer_number(1)).kind == NumberKind::kReal);
-  CHECK(python_max(real_number(0.5), integer_number(1)).kind == NumberKind::kInteger);
+  CHECK(python_max(real_number(1.0), integer_number(1)).kind == NumberKind::real);
+  CHECK(python_max(real_number(0.5), integer_number(1)).kind == NumberKind::integer);
 }
 
 TEST_CASE("no stored state, however wild, does more than give a strange scale") {

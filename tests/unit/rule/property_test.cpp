@@ -15,12 +15,12 @@ using namespace tare::test;
 
 namespace {
 
-constexpr int64_t kSteps = 1000000;
+constexpr int64_t steps = 1000000;
 
 /// What the counters tell: the field growth_tracker counts clean steps of the current period; or the field step counts
 /// all steps and the field last_overflow_step holds the last that overflowed (or grew, too). BMTrain's counts what is
 /// clean between changes: an overflow at the floor is none, and a window that ends at the ceiling goes on.
-enum class Counts { kClean, kBetweenChanges, kSinceOverflow, kSinceChange };
+enum class Counts { clean, between_changes, since_overflow, since_change };
 
 struct Pattern {
   int64_t first;   // clean steps before the first growth, beyond the window
@@ -30,33 +30,33 @@ struct Pattern {
   double ceiling;
 };
 
-const double kTop = INFINITY;
-const std::map<std::string, Pattern> kPatterns = {
-    {"torch", {0, 0, Counts::kClean, 0, FLT_MAX}},
-    {"apex", {0, 0, Counts::kClean, 0, 16777216}},
-    {"apex_contrib", {0, 0, Counts::kSinceOverflow, 1, kTop}},
-    {"apex_fp16_utils", {0, 0, Counts::kSinceOverflow, 1, kTop}},
-    {"apex_hysteresis", {0, 0, Counts::kClean, 0, FLT_MAX}},
-    {"nemo", {0, 0, Counts::kClean, 0, FLT_MAX}},
-    {"megatron", {0, 0, Counts::kClean, 1, kTop}},
-    {"deepspeed/zero", {1, 0, Counts::kSinceOverflow, 1, kTop}},
-    {"deepspeed/fused", {1, 0, Counts::kSinceOverflow, 1, kTop}},
-    {"deepspeed/unfused", {1, 0, Counts::kSinceOverflow, 0.25, kTop}},
-    {"fairseq", {0, 0, Counts::kSinceOverflow, 1e-4, kTop}},
-    {"colossalai", {0, 0, Counts::kClean, 0, kTop}},
-    {"bmtrain", {0, 0, Counts::kBetweenChanges, 1, kTop}},
-    {"torch_npu", {0, 0, Counts::kClean, 0, FLT_MAX}},
-    {"mindspore/dynamic", {0, 0, Counts::kSinceChange, 1, kTop}},
-    {"mindspore_amp", {0, 0, Counts::kClean, 1, FLT_MAX}},
-    {"mindspore_manager", {0, 0, Counts::kSinceOverflow, 1, kTop}},
-    {"mindformers_adaptive", {0, 0, Counts::kSinceChange, 1, kTop}},
-    {"paddle", {0, 0, Counts::kClean, 0, kTop}},
-    {"paddle_static", {0, 0, Counts::kClean, 1, FLT_MAX}},
-    {"oneflow", {0, 0, Counts::kClean, 1, FLT_MAX}},
-    {"keras", {0, 0, Counts::kClean, 0, kTop}},
-    {"tf_keras", {0, 0, Counts::kClean, 1, FLT_MAX}},
-    {"flax", {1, 1, Counts::kClean, FLT_MIN, FLT_MAX}},
-    {"jmp", {0, 0, Counts::kClean, 1, FLT_MAX}},
+const double highest = INFINITY;
+const std::map<std::string, Pattern> patterns = {
+    {"torch", {0, 0, Counts::clean, 0, FLT_MAX}},
+    {"apex", {0, 0, Counts::clean, 0, 16777216}},
+    {"apex_contrib", {0, 0, Counts::since_overflow, 1, highest}},
+    {"apex_fp16_utils", {0, 0, Counts::since_overflow, 1, highest}},
+    {"apex_hysteresis", {0, 0, Counts::clean, 0, FLT_MAX}},
+    {"nemo", {0, 0, Counts::clean, 0, FLT_MAX}},
+    {"megatron", {0, 0, Counts::clean, 1, highest}},
+    {"deepspeed/zero", {1, 0, Counts::since_overflow, 1, highest}},
+    {"deepspeed/fused", {1, 0, Counts::since_overflow, 1, highest}},
+    {"deepspeed/unfused", {1, 0, Counts::since_overflow, 0.25, highest}},
+    {"fairseq", {0, 0, Counts::since_overflow, 1e-4, highest}},
+    {"colossalai", {0, 0, Counts::clean, 0, highest}},
+    {"bmtrain", {0, 0, Counts::between_changes, 1, highest}},
+    {"torch_npu", {0, 0, Counts::clean, 0, FLT_MAX}},
+    {"mindspore/dynamic", {0, 0, Counts::since_change, 1, highest}},
+    {"mindspore_amp", {0, 0, Counts::clean, 1, FLT_MAX}},
+    {"mindspore_manager", {0, 0, Counts::since_overflow, 1, highest}},
+    {"mindformers_adaptive", {0, 0, Counts::since_change, 1, highest}},
+    {"paddle", {0, 0, Counts::clean, 0, highest}},
+    {"paddle_static", {0, 0, Counts::clean, 1, FLT_MAX}},
+    {"oneflow", {0, 0, Counts::clean, 1, FLT_MAX}},
+    {"keras", {0, 0, Counts::clean, 0, highest}},
+    {"tf_keras", {0, 0, Counts::clean, 1, FLT_MAX}},
+    {"flax", {1, 1, Counts::clean, FLT_MIN, FLT_MAX}},
+    {"jmp", {0, 0, Counts::clean, 1, FLT_MAX}},
 };
 
 bool never_moves(const std::string& name) {
@@ -80,7 +80,7 @@ struct Findings {
 class Walk {
  public:
   Walk(const PolicySpec& spec, int64_t window)
-      : policy_(with_window(spec, window)), pattern_(kPatterns.at(title(spec))), window_(window) {
+      : policy_(with_window(spec, window)), pattern_(patterns.at(title(spec))), window_(window) {
     set(policy_, "raise_error_at_min_scale", 0);  // false: an error would end the walk
     set(policy_, "backoff_factor", 0.5);
     start();
@@ -89,19 +89,19 @@ class Walk {
   void step(bool overflow, Findings& findings) {
     const double before = scale_of(policy_.id, state_);
     const Outcome<RuleState> outcome = next(policy_, state_, overflow);
-    if (outcome.raised != Raised::kNothing) {  // apex at 0, fairseq at its minimum, the manager after 1000: start anew
+    if (outcome.raised != Raised::nothing) {  // apex at 0, fairseq at its minimum, the manager after 1000: start anew
       start();
       return;
     }
     state_ = outcome.state;
     const double after = scale_of(policy_.id, state_);
     if (!overflow) ++clean_;
-    if (overflow && (pattern_.counts != Counts::kBetweenChanges || before > pattern_.floor)) clean_ = 0;
+    if (overflow && (pattern_.counts != Counts::between_changes || before > pattern_.floor)) clean_ = 0;
     if (overflow) findings.wrong_backoff += backs_off_as_stated(before, after) ? 0 : 1;
     if (!overflow) findings.wrong_growth += grows_as_stated(before, after) ? 0 : 1;
     findings.out_of_bounds += after >= pattern_.floor && after <= pattern_.ceiling ? 0 : 1;
-    if (overflow || (pattern_.counts == Counts::kSinceChange && growth_is_due())) last_ = step_;
-    if (pattern_.counts == Counts::kBetweenChanges && after > before) clean_ = 0;
+    if (overflow || (pattern_.counts == Counts::since_change && growth_is_due())) last_ = step_;
+    if (pattern_.counts == Counts::between_changes && after > before) clean_ = 0;
     ++step_;
     findings.wrong_counter += counts_as_stated() ? 0 : 1;
   }
@@ -126,8 +126,8 @@ class Walk {
   }
 
   bool counts_as_stated() const {
-    if (pattern_.counts == Counts::kBetweenChanges) return counter("growth_tracker") == clean_;
-    if (pattern_.counts == Counts::kClean) return counter("growth_tracker") == clean_ % (window_ + pattern_.period);
+    if (pattern_.counts == Counts::between_changes) return counter("growth_tracker") == clean_;
+    if (pattern_.counts == Counts::clean) return counter("growth_tracker") == clean_ % (window_ + pattern_.period);
     return counter("step") == step_ && counter("last_overflow_step") == last_;
   }
 
@@ -167,7 +167,7 @@ TEST_CASE("a million random steps keep each policy's growth pattern, bounds and 
       // Rates that make the scale climb, fall, and wander, in turn.
       for (const double rate : {0.001, 0.9, 0.02, 0.3, 0.5 / static_cast<double>(window)}) {
         std::bernoulli_distribution overflows(rate);
-        for (int64_t i = 0; i < kSteps / 25; ++i) walk.step(overflows(random), findings);
+        for (int64_t i = 0; i < steps / 25; ++i) walk.step(overflows(random), findings);
       }
     }
     CHECK(findings.wrong_growth == 0);
@@ -175,7 +175,7 @@ TEST_CASE("a million random steps keep each policy's growth pattern, bounds and 
     CHECK(findings.wrong_counter == 0);
     CHECK(findings.out_of_bounds == 0);
   }
-  CHECK(kPatterns.size() + 7 == policies().size());
+  CHECK(patterns.size() + 7 == policies().size());
 }
 
 TEST_CASE("a scale that never moves never does") {
@@ -187,7 +187,7 @@ TEST_CASE("a scale that never moves never does") {
     const double scale = scale_of(policy.id, state);
     std::mt19937 random(7);
     bool moved = false;
-    for (int64_t i = 0; i < kSteps; ++i) {
+    for (int64_t i = 0; i < steps; ++i) {
       state = next(policy, state, (random() & 1u) != 0).state;
       moved |= scale_of(policy.id, state) != scale;
     }
@@ -204,7 +204,7 @@ int64_t broken(const Params& params, double rate, const Holds& holds) {
   std::bernoulli_distribution overflows(rate);
   State state = initial(params);
   int64_t count = 0;
-  for (int64_t i = 0; i < kSteps; ++i) {
+  for (int64_t i = 0; i < steps; ++i) {
     const State before = state;
     const bool overflow = overflows(random);
     state = next(state, params, overflow).state;
@@ -304,14 +304,14 @@ TEST_CASE("layerwise scales are powers of two within their bounds, whatever the 
   std::uniform_real_distribution<float> exponent(-30.0f, 20.0f);
   const float scales[] = {1.0f, 16.0f, 256.0f, 1024.0f};
   int64_t wrong = 0;
-  for (int64_t i = 0; i < kSteps; ++i) {
+  for (int64_t i = 0; i < steps; ++i) {
     const float gradient = std::exp2(exponent(random));
     const LayerStatistics seen{0.0f, gradient, 0.0f, 0.05f, gradient * 0.2f, 16.0, scales[random() % 4]};
     const Outcome<LayerwiseState> outcome = next(state, params, seen);
     state = outcome.state;
     int power = 0;
     const bool power_of_two = state.scale == 0.0f || std::frexp(state.scale, &power) == 0.5f;
-    const bool fits = state.scale <= 16.0f && state.accumulated <= 1024.0f && outcome.raised == Raised::kNothing;
+    const bool fits = state.scale <= 16.0f && state.accumulated <= 1024.0f && outcome.raised == Raised::nothing;
     wrong += power_of_two && fits && state.cur_iter == i + 1 ? 0 : 1;
   }
   CHECK(wrong == 0);

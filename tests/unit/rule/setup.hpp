@@ -22,7 +22,7 @@ inline bool set(rule::Policy& policy, std::string_view key, double value) {
                                   ? rule::integer_number(static_cast<int64_t>(value))
                                   : rule::real_number(value);
   INFO(title(rule::spec_of(policy.id)) << " " << key);
-  REQUIRE(rule::write_parameter(policy.params, *parameter, number) == rule::Assigned::kDone);
+  REQUIRE(rule::write_parameter(policy.params, *parameter, number) == rule::Assigned::done);
   return true;
 }
 
@@ -32,7 +32,7 @@ inline rule::Policy with_window(const rule::PolicySpec& spec, int64_t window) {
   set(policy, "growth_interval", static_cast<double>(window));
   if (const rule::ParameterSpec* list = rule::find_parameter(spec, "window_list")) {
     const int64_t windows[] = {window};
-    REQUIRE(rule::write_list(policy.params, *list, windows) == rule::Assigned::kDone);
+    REQUIRE(rule::write_list(policy.params, *list, windows) == rule::Assigned::done);
   }
   rule::prepare(policy);
   return policy;

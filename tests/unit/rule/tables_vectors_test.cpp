@@ -13,10 +13,10 @@ using namespace tare::test;
 namespace {
 
 /// Vector files of other tests: unscaling, the FP8 rules, and a rule that no framework runs.
-const std::set<std::string> kOthers = {"torch_unscale", "block_scales", "te_current", "transformer_engine",
-                                       "flax_fp8",      "keras_fp8",    "msamp",      "mindformers_adaptive_paper"};
+const std::set<std::string> others = {"torch_unscale", "block_scales", "te_current", "transformer_engine",
+                                      "flax_fp8",      "keras_fp8",    "msamp",      "mindformers_adaptive_paper"};
 /// The rules that must be there.
-const std::set<std::string> kRules = {
+const std::set<std::string> rules = {
     "apex",
     "apex_contrib",
     "apex_fp16_utils",
@@ -70,7 +70,7 @@ class Scaler {
     INFO("field " << name);
     REQUIRE(field != nullptr);
     if (value.is_null()) return;  // deepspeed's static wrapper: it has no such attribute
-    REQUIRE(field->write(state_, number_of(value)) == Assigned::kDone);
+    REQUIRE(field->write(state_, number_of(value)) == Assigned::done);
   }
 
   Outcome<RuleState> step(const Json& step) {
@@ -95,25 +95,25 @@ class Scaler {
     REQUIRE(parameter != nullptr);
     Number number;
     if (value.is_array()) {
-      REQUIRE(write_list(policy_.params, *parameter, value.get<std::vector<int64_t>>()) == Assigned::kDone);
+      REQUIRE(write_list(policy_.params, *parameter, value.get<std::vector<int64_t>>()) == Assigned::done);
       return;
     }
-    if (value.is_string() && parameter->type == ValueType::kWord) {
+    if (value.is_string() && parameter->type == ValueType::word) {
       for (const Word& word : parameter->words) {
         if (word.text == value.get<std::string>()) number = integer_number(word.value);
       }
-      REQUIRE(number.kind == NumberKind::kInteger);
+      REQUIRE(number.kind == NumberKind::integer);
     } else if (!(value.is_string() && value.get<std::string>() == parameter->unset)) {
       number = number_of(value);
     }
-    REQUIRE(write_parameter(policy_.params, *parameter, number) == Assigned::kDone);
+    REQUIRE(write_parameter(policy_.params, *parameter, number) == Assigned::done);
     const Number read = read_parameter(policy_.params, *parameter);
-    CHECK(((read.kind == NumberKind::kNone && number_is_unset(*parameter, number)) ||
-           value_of(read) == value_of(number)));
+    CHECK(
+        ((read.kind == NumberKind::none && number_is_unset(*parameter, number)) || value_of(read) == value_of(number)));
   }
 
   static bool number_is_unset(const ParameterSpec& parameter, const Number& number) {
-    return number.kind == NumberKind::kNone || value_of(number) == value_of(parameter.unset_value);
+    return number.kind == NumberKind::none || value_of(number) == value_of(parameter.unset_value);
   }
 
   Outcome<RuleState> step_by_statistics(const Json& seen) {
@@ -156,7 +156,7 @@ void run_step(Scaler& scaler, const Json& step, Tally& tally) {
     const RuleState before = scaler.state();
     const Outcome<RuleState> outcome = scaler.step(step);
     ++tally.steps;
-    const Raised raised = step.contains("error") ? raised_of(step["error"]) : Raised::kNothing;
+    const Raised raised = step.contains("error") ? raised_of(step["error"]) : Raised::nothing;
     if (outcome.raised != raised) {
       ++tally.differences;
       FAIL_CHECK("raised " << static_cast<int>(outcome.raised) << ", not " << static_cast<int>(raised));
@@ -200,7 +200,7 @@ TEST_CASE("every policy reproduces its framework's traces to the bit, through th
   Tally all;
   std::set<std::string> seen;
   for (const VectorFile& file : vector_files()) {
-    if (kOthers.count(file.rule) != 0) continue;
+    if (others.count(file.rule) != 0) continue;
     Tally tally;
     for (const Json& trace : file.content["traces"]) run_trace(file.rule, trace, tally);
     CHECK(tally.traces == static_cast<int64_t>(file.content["traces"].size()));
@@ -215,7 +215,7 @@ TEST_CASE("every policy reproduces its framework's traces to the bit, through th
   std::printf("tables: %-20s %3lld traces %6lld steps %lld differences\n", "together",
               static_cast<long long>(all.traces), static_cast<long long>(all.steps),
               static_cast<long long>(all.differences));
-  CHECK(seen == kRules);
+  CHECK(seen == rules);
   CHECK(all.differences == 0);
 }
 

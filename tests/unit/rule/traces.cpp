@@ -42,14 +42,14 @@ Number number_of(const Json& value) {
 
 bool same(const Number& expected, const Number& actual) {
   if (expected.kind != actual.kind) return false;
-  if (expected.kind != NumberKind::kReal) return expected.integer == actual.integer;
+  if (expected.kind != NumberKind::real) return expected.integer == actual.integer;
   if (std::isnan(expected.real)) return std::isnan(actual.real);
   return bits_of(expected.real) == bits_of(actual.real);
 }
 
 std::string shown(const Number& number) {
-  if (number.kind == NumberKind::kNone) return "none";
-  if (number.kind != NumberKind::kReal) return std::to_string(number.integer);
+  if (number.kind == NumberKind::none) return "none";
+  if (number.kind != NumberKind::real) return std::to_string(number.integer);
   char text[40];
   std::snprintf(text, sizeof text, "%a", number.real);
   return text;
@@ -57,19 +57,19 @@ std::string shown(const Number& number) {
 
 Raised raised_of(const std::string& error) {
   static const std::pair<const char*, Raised> known[] = {
-      {"Current loss scale already at minimum", Raised::kScaleAtMinimum},
-      {"Minimum loss scale reached", Raised::kMinimumReached},
-      {"ZeroDivisionError", Raised::kDivisionByZero},
-      {"TypeError: lax.select", Raised::kMixedTypes},
-      {"No inf checks were recorded", Raised::kNoInfChecks},
-      {"cannot be converted to type float without overflow", Raised::kScaleTooLarge},
-      {"ValueError: scale value", Raised::kInvalidScale},
+      {"Current loss scale already at minimum", Raised::scale_at_minimum},
+      {"Minimum loss scale reached", Raised::minimum_reached},
+      {"ZeroDivisionError", Raised::division_by_zero},
+      {"TypeError: lax.select", Raised::mixed_types},
+      {"No inf checks were recorded", Raised::no_inf_checks},
+      {"cannot be converted to type float without overflow", Raised::scale_too_large},
+      {"ValueError: scale value", Raised::invalid_scale},
   };
   for (const auto& [text, raised] : known) {
     if (error.find(text) != std::string::npos) return raised;
   }
   FAIL("an error without a reason of ours: " << error);
-  return Raised::kNothing;
+  return Raised::nothing;
 }
 
 }  // namespace tare::test

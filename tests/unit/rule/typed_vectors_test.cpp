@@ -33,7 +33,7 @@ bool put_special(FlaxParams& params, const std::string& key, const Json& value) 
 bool put_special(JmpParams& params, const std::string& key, const Json& value) {
   if (key != "dtype") return false;
   REQUIRE(value == "float16");
-  params.dtype = Dtype::kF16;
+  params.dtype = Dtype::f16;
   return true;
 }
 
@@ -104,7 +104,7 @@ class TypedRule {
     const bool python_only =
         step.value("new_scale_type", "") == "int" || (step.contains("new_scale") && step["new_scale"].is_array());
     if (step.contains("error") && !python_only) CHECK(outcome.raised == raised_of(step["error"]));
-    if (!step.contains("error")) CHECK(outcome.raised == Raised::kNothing);
+    if (!step.contains("error")) CHECK(outcome.raised == Raised::nothing);
     if (step.contains("skipped")) CHECK(outcome.skip == step["skipped"].get<bool>());
     state = outcome.state;
     const Json after = step.value("after", Json::object());

@@ -95,7 +95,7 @@ TEST_CASE("A paper's state says so, and goes on as one") {
   const ScalerState state = state_of(R"({"policy":"mindformers_adaptive","variant":"paper"})");
   CHECK(get(state, "params.variant") == StateValue(std::string("paper")));
   CHECK(start_from(state_from_json(state_to_json(state), "a state")).policy.id ==
-        rule::PolicyId::kMindformersAdaptivePaper);
+        rule::PolicyId::mindformers_adaptive_paper);
   CHECK(state_of(R"({"policy":"mindformers_adaptive"})").params.find("variant") == nullptr);
   const ScalerState code = going_on(state, R"({"policy":"mindformers_adaptive"})");
   CHECK(code.params.find("variant") != nullptr);  // the state tells, unless the configuration names another

@@ -37,9 +37,9 @@ TEST_CASE("native names, roles and their aliases configure the same") {
 }
 
 TEST_CASE("variants are chosen by the framework's key or by \"variant\"") {
-  CHECK(parse_config(R"({"policy":"deepspeed","variant":"fused"})").start.policy.id == rule::PolicyId::kDeepspeedFused);
-  CHECK(parse_config(R"({"policy":"mindspore","kind":"fixed"})").start.policy.id == rule::PolicyId::kMindsporeFixed);
-  CHECK(parse_config(R"({"policy":"mindspore","variant":"fixed"})").start.policy.id == rule::PolicyId::kMindsporeFixed);
+  CHECK(parse_config(R"({"policy":"deepspeed","variant":"fused"})").start.policy.id == rule::PolicyId::deepspeed_fused);
+  CHECK(parse_config(R"({"policy":"mindspore","kind":"fixed"})").start.policy.id == rule::PolicyId::mindspore_fixed);
+  CHECK(parse_config(R"({"policy":"mindspore","variant":"fixed"})").start.policy.id == rule::PolicyId::mindspore_fixed);
 }
 
 TEST_CASE("what is wrong is named with what is allowed") {

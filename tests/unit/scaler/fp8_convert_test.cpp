@@ -27,7 +27,7 @@ std::unique_ptr<Fp8Scaler> going_on(const ScalerState& state) {
 
 /// Sees an amax, steps, and gives what values are multiplied by then.
 float step(Fp8Scaler& slots, float amax) {
-  const Tensor tensor = {&amax, 1, Dtype::kF32, 0};
+  const Tensor tensor = {&amax, 1, Dtype::f32, 0};
   slots.observe({&tensor, 1}, nullptr, nullptr);
   slots.update(nullptr);
   return *slots.pointer(Fp8Shown::scale);

@@ -35,13 +35,13 @@ std::vector<float> floats_of(const ScalerState& state, std::string_view key) {
 }
 
 Tensor tensor_of(std::vector<float>& values) {
-  return {values.data(), values.size(), Dtype::kF32, 0};
+  return {values.data(), values.size(), Dtype::f32, 0};
 }
 Tensor tensor_of(std::vector<std::uint8_t>& values, Dtype format) {
   return {values.data(), values.size(), format, 0};
 }
 
-std::vector<std::uint8_t> quantised(Fp8Scaler& slots, std::vector<float> values, Dtype format = Dtype::kF8E4m3fn) {
+std::vector<std::uint8_t> quantised(Fp8Scaler& slots, std::vector<float> values, Dtype format = Dtype::f8_e4m3fn) {
   std::vector<std::uint8_t> out(values.size());
   const Tensor in = tensor_of(values);
   const Tensor to = tensor_of(out, format);
@@ -98,18 +98,18 @@ TEST_CASE("flax divides by its scale with one rounding, TransformerEngine multip
   const std::vector<std::uint8_t> out = quantised(*slots, values);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
-    wrong += out[i] != tare::narrow<F8E4m3fn>(values[i] / divisor, Range::kSaturate);
+    wrong += out[i] != tare::narrow<F8E4m3fn>(values[i] / divisor, Range::saturate);
   CHECK(wrong == 0);
 }
 
 TEST_CASE("every f16 and bf16 pattern goes to both formats and back as element by element") {
-  for (const Dtype dtype : {Dtype::kF16, Dtype::kBf16}) {
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
     std::vector<std::uint16_t> values(1 << 16);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint16_t>(i);
     for (const bool e4m3 : {true, false}) {
       const auto slots = slots_of(std::string(R"({"policy":"fp8_static","initial_scale":0.3,"format":")") +
                                   (e4m3 ? "e4m3\"}" : "e5m2\"}"));
-      const Dtype format = e4m3 ? Dtype::kF8E4m3fn : Dtype::kF8E5m2;
+      const Dtype format = e4m3 ? Dtype::f8_e4m3fn : Dtype::f8_e5m2;
       std::vector<std::uint8_t> narrow_values(values.size());
       std::vector<std::uint16_t> back(values.size());
       const Tensor in = {values.data(), values.size(), dtype, 0};
@@ -120,12 +120,12 @@ TEST_CASE("every f16 and bf16 pattern goes to both formats and back as element b
       const float inverse = *slots->pointer(Fp8Shown::scale_inv);
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < values.size(); ++i) {
-        const float value = dtype == Dtype::kF16 ? tare::widen<F16>(values[i]) : tare::widen<Bf16>(values[i]);
+        const float value = dtype == Dtype::f16 ? tare::widen<F16>(values[i]) : tare::widen<Bf16>(values[i]);
         const float scaled = value * 0.3f;
         const std::uint8_t want =
-            e4m3 ? tare::narrow<F8E4m3fn>(scaled, Range::kSaturate) : tare::narrow<F8E5m2>(scaled, Range::kSaturate);
+            e4m3 ? tare::narrow<F8E4m3fn>(scaled, Range::saturate) : tare::narrow<F8E5m2>(scaled, Range::saturate);
         const float again = (e4m3 ? tare::widen<F8E4m3fn>(want) : tare::widen<F8E5m2>(want)) * inverse;
-        const std::uint16_t want_back = dtype == Dtype::kF16 ? tare::narrow<F16>(again) : tare::narrow<Bf16>(again);
+        const std::uint16_t want_back = dtype == Dtype::f16 ? tare::narrow<F16>(again) : tare::narrow<Bf16>(again);
         wrong += (narrow_values[i] != want) + (back[i] != want_back && !std::isnan(again));
       }
       CHECK(wrong == 0);
@@ -147,14 +147,14 @@ TEST_CASE("fp8_lm's mu doubles over 1,000 clean steps, and halves when more than
   std::vector<float> gradients(200000, 1.0f);
   std::vector<std::uint8_t> out(gradients.size());
   const Tensor in = tensor_of(gradients);
-  const Tensor to = tensor_of(out, Dtype::kF8E5m2);
+  const Tensor to = tensor_of(out, Dtype::f8_e5m2);
   const auto step = [&] {
     slots->quantise({&in, 1}, {&to, 1}, nullptr, nullptr);
     slots->update(nullptr);
   };
   gradients.resize(10);
   const Tensor few = tensor_of(gradients);
-  const Tensor few_out = {out.data(), 10, Dtype::kF8E5m2, 0};
+  const Tensor few_out = {out.data(), 10, Dtype::f8_e5m2, 0};
   for (int i = 0; i < 1000; ++i) {
     slots->quantise({&few, 1}, {&few_out, 1}, nullptr, nullptr);
     slots->update(nullptr);
@@ -230,7 +230,7 @@ TEST_CASE("a slot of halves scales to 65504, and casts as torch does: beyond it 
   slots->update(nullptr);
   CHECK(floats_of(slots->save(nullptr), "scale") == std::vector<float>{128, 16384, 16384});
   std::vector<std::uint16_t> out(3);
-  const Tensor half = {out.data(), 3, Dtype::kF16, 0};
+  const Tensor half = {out.data(), 3, Dtype::f16, 0};
   const std::uint32_t third[] = {2};
   slots->quantise({in, 1}, {&half, 1}, third, nullptr);
   CHECK(out == std::vector<std::uint16_t>{0x7a00, 0xf400, 0x0c00});
@@ -296,10 +296,10 @@ TEST_CASE("tensors that do not fit are refused, and no slot has noted anything")
   std::vector<float> values(4, 3.0f);
   std::vector<std::uint8_t> bytes(4);
   const Tensor good[] = {tensor_of(values), tensor_of(values), tensor_of(values)};
-  const Tensor e4m3[] = {tensor_of(bytes, Dtype::kF8E4m3fn), tensor_of(bytes, Dtype::kF8E4m3fn)};
-  const Tensor wide = {values.data(), 2, Dtype::kF64, 0};
-  const Tensor null = {nullptr, 4, Dtype::kF32, 0};
-  const Tensor shorter = {bytes.data(), 3, Dtype::kF8E4m3fn, 0};
+  const Tensor e4m3[] = {tensor_of(bytes, Dtype::f8_e4m3fn), tensor_of(bytes, Dtype::f8_e4m3fn)};
+  const Tensor wide = {values.data(), 2, Dtype::f64, 0};
+  const Tensor null = {nullptr, 4, Dtype::f32, 0};
+  const Tensor shorter = {bytes.data(), 3, Dtype::f8_e4m3fn, 0};
   const std::uint32_t beyond[] = {0, 2};
   const auto told = [&](Status status, const auto& call) {
     const Error error = refusal_of(call);

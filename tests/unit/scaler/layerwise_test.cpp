@@ -49,7 +49,7 @@ TEST_CASE("a layer's gradients are divided by its scale and those of the layers 
     CHECK(shown(*scaler, Shown::scale) == scale);
     CHECK(shown(*scaler, Shown::inverse_scale) == 1 / accumulated);
     float gradient = static_cast<float>(3 * accumulated);
-    const kernels::Tensor tensor{&gradient, 1, Dtype::kF32, 0};
+    const kernels::Tensor tensor{&gradient, 1, Dtype::f32, 0};
     scaler->unscale({&tensor, 1}, nullptr);
     CHECK(gradient == 3);
     lifted += accumulated != scale;

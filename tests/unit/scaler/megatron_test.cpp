@@ -47,19 +47,19 @@ TEST_CASE("Megatron's arguments are keys, and choose as Megatron does") {
   };
   const double usual = 4294967296.0;
   const Choice choices[] = {
-      {R"("fp16":true)", PolicyId::kMegatron, usual},
-      {R"("fp16":true,"loss_scale":null)", PolicyId::kMegatron, usual},
-      {R"("fp16":true,"loss_scale":0)", PolicyId::kMegatron, usual},
-      {R"("fp16":true,"initial_loss_scale":1024)", PolicyId::kMegatron, 1024},
-      {R"("initial_loss_scale":1024)", PolicyId::kMegatron, 1024},
-      {R"("loss_scale":4096)", PolicyId::kMegatronConstant, 4096},
-      {R"("fp16":true,"loss_scale":4096,"initial_loss_scale":8,"hysteresis":2)", PolicyId::kMegatronConstant, 4096},
-      {R"("bf16":true,"loss_scale":4096)", PolicyId::kMegatronConstant, 4096},
-      {R"("bf16":true)", PolicyId::kMegatronNone, 1},
-      {R"("bf16":true,"fp16":false,"initial_loss_scale":8)", PolicyId::kMegatronNone, 1},
-      {R"("fp16":false,"bf16":false,"loss_scale":4096)", PolicyId::kMegatronNone, 1},
-      {R"("fp16":false)", PolicyId::kMegatronNone, 1},
-      {R"("variant":"constant","loss_scale":2)", PolicyId::kMegatronConstant, 2},
+      {R"("fp16":true)", PolicyId::megatron, usual},
+      {R"("fp16":true,"loss_scale":null)", PolicyId::megatron, usual},
+      {R"("fp16":true,"loss_scale":0)", PolicyId::megatron, usual},
+      {R"("fp16":true,"initial_loss_scale":1024)", PolicyId::megatron, 1024},
+      {R"("initial_loss_scale":1024)", PolicyId::megatron, 1024},
+      {R"("loss_scale":4096)", PolicyId::megatron_constant, 4096},
+      {R"("fp16":true,"loss_scale":4096,"initial_loss_scale":8,"hysteresis":2)", PolicyId::megatron_constant, 4096},
+      {R"("bf16":true,"loss_scale":4096)", PolicyId::megatron_constant, 4096},
+      {R"("bf16":true)", PolicyId::megatron_none, 1},
+      {R"("bf16":true,"fp16":false,"initial_loss_scale":8)", PolicyId::megatron_none, 1},
+      {R"("fp16":false,"bf16":false,"loss_scale":4096)", PolicyId::megatron_none, 1},
+      {R"("fp16":false)", PolicyId::megatron_none, 1},
+      {R"("variant":"constant","loss_scale":2)", PolicyId::megatron_constant, 2},
   };
   for (const Choice& choice : choices) {
     CAPTURE(choice.members);

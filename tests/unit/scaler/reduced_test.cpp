@@ -21,8 +21,8 @@ void reduce_to(LossScaler& scaler, float found_inf) {
 struct Ranks {
   std::unique_ptr<LossScaler> scaler = make_scaler(parse_config(R"({"policy":"torch","initial_scale":4})"));
   float values[3] = {1, 2, 3};
-  kernels::Tensor first{values, 2, Dtype::kF32, 0};
-  kernels::Tensor second{values + 2, 1, Dtype::kF32, 0};
+  kernels::Tensor first{values, 2, Dtype::f32, 0};
+  kernels::Tensor second{values + 2, 1, Dtype::f32, 0};
   std::unique_ptr<Grads> one = scaler->make_grads({&first, 1});
   std::unique_ptr<Grads> other = scaler->make_grads({&second, 1});
 

@@ -27,7 +27,7 @@ std::vector<const PolicySpec*> dynamic_policies() {
     fresh.policy = rule::make_policy(spec);
     rule::prepare(fresh.policy);
     fresh.state = rule::initial_state(fresh.policy);
-    if (spec.driver == rule::Driver::kOverflow && overflows_to_backoff(fresh)) found.push_back(&spec);
+    if (spec.driver == rule::Driver::overflow && overflows_to_backoff(fresh)) found.push_back(&spec);
   }
   return found;
 }

@@ -3,20 +3,21 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/base/finding.hpp"
 #include "lib/tree/tree.hpp"
 
 namespace tare {
 
-/// What a module's extra state lacks.
-struct LackOfScales {
-  bool is_empty = false;    ///< None, an empty tensor, or a document of None
-  std::string recipe = {};  ///< the class of the recipe that stands there without scales; empty: none does
+/// A place where a module keeps no state: None, an empty tensor, or a document of None.
+struct EmptyExtraState {
+  std::string path;
+  NodeId holder = nowhere;
+  bool is_stream = false;  ///< an io.BytesIO, as releases up to 1.13 have it
 };
 
-/// Opens the state, as `unwrapped_extra_state` gives it.
-LackOfScales lack_of_scales(const Tree& tree, NodeId state);
+std::vector<EmptyExtraState> empty_extra_states(const Tree& tree);
 
 /// A note `fp8-state-empty`, where modules hold no scales: how many, and which recipe that means.
 std::optional<Finding> told_of_empty_fp8(const Tree& tree);

@@ -1,9 +1,10 @@
 // Source: transformer_engine/pytorch/module/base.py, get_extra_state: up to 2.5 a module with FP8 on pickles its recipe
 // whatever it is, and scales beside it for delayed scaling alone; later one stores nothing for a recipe without scales.
-#include "lib/dialect/empty_fp8.hpp"
+#include "lib/dialect/frameworks/transformer_engine_empty.hpp"
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "lib/base/error.hpp"
 #include "lib/dialect/frameworks/transformer_engine.hpp"
 #include "lib/dialect/walk.hpp"
+#include "lib/tree/path.hpp"
 
 namespace tare {
 namespace {
@@ -23,34 +25,13 @@ std::string recipe_alone(const Tree& document) {
   return recipe == nowhere ? std::string() : std::string(document.qualified_name(recipe).name);
 }
 
-struct Modules {
-  std::size_t all = 0, empty = 0, with_recipe = 0;
-  std::set<std::string> recipes;
+/// What a module's extra state lacks.
+struct LackOfScales {
+  bool is_empty = false;    ///< None, an empty tensor, or a document of None
+  std::string recipe = {};  ///< the class of the recipe that stands there without scales; empty: none does
 };
 
-Modules modules_of(const Tree& tree) {
-  Modules modules;
-  TreeWalk walk(tree);
-  while (walk.next()) {
-    const NodeId map = walk.step(walk.current()).node;
-    if (tree.kind(map) != Kind::map) continue;
-    const auto pairs = tree.items(map);
-    for (std::size_t i = 0; i < pairs.size(); i += 2) {
-      if (tree.kind(pairs[i]) != Kind::string || !is_extra_state(tree.text(pairs[i]))) continue;
-      ++modules.all;
-      std::string path;
-      const LackOfScales lack = lack_of_scales(tree, unwrapped_extra_state(tree, pairs[i + 1], path));
-      modules.empty += lack.is_empty ? 1 : 0;
-      if (lack.recipe.empty()) continue;
-      ++modules.with_recipe;
-      modules.recipes.insert(lack.recipe);
-    }
-  }
-  return modules;
-}
-
-}  // namespace
-
+/// Opens the state, as `unwrapped_extra_state` gives it.
 LackOfScales lack_of_scales(const Tree& tree, NodeId state) {
   if (tree.kind(state) == Kind::none) return {true};
   if (tree.kind(state) == Kind::tensor) {
@@ -67,6 +48,55 @@ LackOfScales lack_of_scales(const Tree& tree, NodeId state) {
   } catch (const Error&) {
     return {};  // told of where state is looked for
   }
+}
+
+using Visitor = std::function<void(const TreeWalk& at_map, NodeId key, NodeId value)>;
+
+/// Every key of a module's extra state, whatever stands under it.
+void visit_extra_states(const Tree& tree, const Visitor& visit) {
+  TreeWalk walk(tree);
+  while (walk.next()) {
+    const NodeId map = walk.step(walk.current()).node;
+    if (tree.kind(map) != Kind::map) continue;
+    const auto pairs = tree.items(map);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      if (tree.kind(pairs[i]) == Kind::string && is_extra_state(tree.text(pairs[i])))
+        visit(walk, pairs[i], pairs[i + 1]);
+    }
+  }
+}
+
+struct Modules {
+  std::size_t all = 0, empty = 0, with_recipe = 0;
+  std::set<std::string> recipes;
+};
+
+Modules modules_of(const Tree& tree) {
+  Modules modules;
+  visit_extra_states(tree, [&](const TreeWalk&, NodeId, NodeId value) {
+    ++modules.all;
+    std::string path;
+    LackOfScales lack = lack_of_scales(tree, unwrapped_extra_state(tree, value, path));
+    modules.empty += lack.is_empty ? 1 : 0;
+    if (lack.recipe.empty()) return;
+    ++modules.with_recipe;
+    modules.recipes.insert(std::move(lack.recipe));
+  });
+  return modules;
+}
+
+}  // namespace
+
+std::vector<EmptyExtraState> empty_extra_states(const Tree& tree) {
+  std::vector<EmptyExtraState> found;
+  visit_extra_states(tree, [&](const TreeWalk& at_map, NodeId key, NodeId value) {
+    EmptyExtraState place{key_path(at_map.path(at_map.current()), tree.key_text(key)), value};
+    place.holder = unwrapped_extra_state(tree, place.holder, place.path);
+    if (!lack_of_scales(tree, place.holder).is_empty) return;
+    place.is_stream = tree.kind(place.holder) == Kind::opaque;
+    found.push_back(std::move(place));
+  });
+  return found;
 }
 
 std::optional<Finding> told_of_empty_fp8(const Tree& tree) {

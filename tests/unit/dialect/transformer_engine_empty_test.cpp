@@ -1,4 +1,4 @@
-#include "lib/dialect/empty_fp8.hpp"
+#include "lib/dialect/frameworks/transformer_engine_empty.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 
