@@ -28,21 +28,23 @@ enum {
   TARE_BACKEND_PUT_SCALE = 3,
   TARE_BACKEND_TAKE_OVER = 4,
   TARE_BACKEND_REPORT_LAYER = 5,
-  TARE_BACKEND_FOLLOW_REDUCED = 6 /* noop, and what its lists show, say what found-inf says now */
+  TARE_BACKEND_FOLLOW_REDUCED = 6, /* noop, and what its lists show, say what found-inf says now */
+  TARE_BACKEND_STEP_ELSEWHERE = 7  /* of policy "torch": its rule on a caller's state, not on its own */
 };
 
 /* Something that a scaler does without a list. */
 typedef struct tare_backend_command {
   int32_t what;
-  int32_t overflow;    /* REPORT */
-  double scale;        /* PUT_SCALE */
-  const void* running; /* TAKE_OVER: a rule::RunningState, copied */
-  const void* layer;   /* REPORT_LAYER: a rule::LayerStatistics, copied */
+  int32_t overflow;      /* REPORT */
+  double scale;          /* PUT_SCALE */
+  const void* running;   /* TAKE_OVER: a rule::RunningState, copied */
+  const void* layer;     /* REPORT_LAYER: a rule::LayerStatistics, copied */
+  const void* elsewhere; /* STEP_ELSEWHERE: a kernels::TorchPlaces, copied */
 } tare_backend_command;
 
-enum { TARE_BACKEND_OBSERVE = 1, TARE_BACKEND_UNSCALE = 2, TARE_BACKEND_WRITE = 3 };
+enum { TARE_BACKEND_OBSERVE = 1, TARE_BACKEND_UNSCALE = 2, TARE_BACKEND_WRITE = 3, TARE_BACKEND_SCALE = 4 };
 
-/* One pass over a list, with what it found going to the scaler. */
+/* One pass over a list, with what it found going to the scaler; SCALE looks for nothing. */
 typedef struct tare_backend_pass {
   int32_t what;
   int32_t unscales; /* WRITE: whether values are multiplied by the inverse scale */
@@ -79,7 +81,8 @@ typedef struct tare_backend_table {
   void (*list_end)(tare_backend_list* list);
   /* Its kernels::ListCore, where it stays. */
   void* (*list_core)(const tare_backend_list* list);
-  /* `tensors`: kernels::Tensor, copied. Waits for what was done with the scaler before; a captured list is refused. */
+  /* `tensors`: kernels::Tensor, copied. Waits for what was done with the scaler before; a captured list is refused, and
+   * so is memory that the backend cannot reach, here and wherever tensors are taken. */
   int32_t (*list_assign)(tare_backend_list* list, const void* tensors, uint64_t count, tare_backend_error* error);
   /* *same is 0, and nothing done, for other counts or dtypes. */
   int32_t (*list_rebind)(tare_backend_list* list, const void* tensors, uint64_t count, int32_t* same,

@@ -26,6 +26,7 @@ class Refusal : public std::runtime_error {
 
 // Statuses of tare.h that backends return.
 inline constexpr std::int32_t done = 0;
+inline constexpr std::int32_t invalid_argument = 1;
 inline constexpr std::int32_t out_of_memory = 3;
 inline constexpr std::int32_t backend_failed = 20;
 inline constexpr std::int32_t refused = 34;

@@ -94,6 +94,21 @@ TARE_HD inline rule::Raised step(ScalerCore& core) {
   return stepped.raised;
 }
 
+/// What torch's GradScaler keeps of its state, in a caller's memory; found_inf is read.
+struct TorchPlaces {
+  float* scale = nullptr;
+  std::int32_t* growth_tracker = nullptr;
+  const float* found_inf = nullptr;
+};
+
+/// torch._amp_update_scale_: the rule of a scaler of policy torch on a state that lies elsewhere; its own stays.
+TARE_HD inline void step_elsewhere(const ScalerCore& core, const TorchPlaces& places) {
+  const rule::TorchState before{*places.scale, *places.growth_tracker};
+  const auto outcome = rule::next(before, core.running.policy.params.torch, *places.found_inf != 0);  // nan counts
+  *places.scale = outcome.state.scale;
+  *places.growth_tracker = outcome.state.growth_tracker;
+}
+
 TARE_HD inline rule::Raised put_scale(ScalerCore& core, double scale) {
   const auto outcome = rule::with_scale(core.running.policy, core.running.state, scale);
   if (outcome.raised != rule::Raised::nothing) return outcome.raised;

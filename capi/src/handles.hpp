@@ -20,7 +20,7 @@ namespace tare::capi {
 
 /// The first word of every handle: tells one of its kind from another's and from one that was destroyed, as far as
 /// memory that was given back still shows it.
-template <std::uint32_t Tag>
+template <std::uint32_t Word>
 class Tag {
  public:
   Tag() = default;
@@ -28,10 +28,10 @@ class Tag {
   Tag& operator=(const Tag&) = delete;
   ~Tag() { word_ = 0; }
 
-  [[nodiscard]] bool is_intact() const { return word_ == Tag; }
+  [[nodiscard]] bool is_intact() const { return word_ == Word; }
 
  private:
-  volatile std::uint32_t word_ = Tag;  // or its end would be left out, as nobody may look at it any more
+  volatile std::uint32_t word_ = Word;  // or its end would be left out, as nobody may look at it any more
 };
 
 }  // namespace tare::capi

@@ -99,6 +99,25 @@ int32_t tare_scaler_observe(tare_scaler* scaler, const tare_tensor* tensors, uin
   });
 }
 
+int32_t tare_scaler_scale_tensors(tare_scaler* scaler, const tare_tensor* tensors, uint64_t count, tare_stream stream,
+                                  tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    scaler->scaler->scale_up(tensors_of(tensors, count), stream);
+  });
+}
+
+int32_t tare_scaler_update_elsewhere(tare_scaler* scaler, float* scale, int32_t* growth_tracker, const float* found_inf,
+                                     tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    require(scale, "scale");
+    require(growth_tracker, "growth_tracker");
+    require(found_inf, "found_inf");
+    scaler->scaler->update_elsewhere({scale, growth_tracker, found_inf}, stream);
+  });
+}
+
 int32_t tare_scaler_report_overflow(tare_scaler* scaler, int32_t overflow, tare_stream stream, tare_error* error) {
   return guard(error, [&] {
     require(scaler, "scaler");

@@ -27,6 +27,9 @@ rule::Raised CpuScaler::obey(const Command& command) {
     case TARE_BACKEND_FOLLOW_REDUCED:
       follow_reduced();
       break;
+    case TARE_BACKEND_STEP_ELSEWHERE:
+      step_elsewhere(core_, *static_cast<const TorchPlaces*>(command.elsewhere));
+      break;
     default:
       throw std::logic_error("no such command");
   }
@@ -86,6 +89,9 @@ rule::Raised ScalerList::run(const Pass& pass) {
       break;
     case TARE_BACKEND_WRITE:
       write(pass);
+      break;
+    case TARE_BACKEND_SCALE:
+      list_->unscale(&scaler_.core_.shown.scale, {}, nullptr);
       break;
     default:
       throw std::logic_error("no such pass");

@@ -63,6 +63,10 @@ void DeviceList::enqueue(const PassRequest& request, Capture capture, cudaStream
     case Pass::unscale:
       pass.inverse_scale = inverse_scale;
       return launch(unscale_kernel(only_dtype(work_.list())), pass, stream);
+    case Pass::scale:
+      pass.inverse_scale = &scaler_.core()->shown.scale;
+      pass.folds = 0;
+      return launch(unscale_kernel(only_dtype(work_.list())), pass, stream);
     case Pass::write:
       break;
   }

@@ -46,7 +46,7 @@ class DeviceScaler {
   std::vector<ListCore*> lists_;
 };
 
-enum class Pass : std::int32_t { observe = 1, unscale = 2, write = 3 };
+enum class Pass : std::int32_t { observe = 1, unscale = 2, write = 3, scale = 4 };
 
 struct PassRequest {
   Pass pass = Pass::observe;

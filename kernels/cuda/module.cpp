@@ -35,9 +35,11 @@ static_assert(static_cast<int>(Command::put_scale) == TARE_BACKEND_PUT_SCALE);
 static_assert(static_cast<int>(Command::take_over) == TARE_BACKEND_TAKE_OVER);
 static_assert(static_cast<int>(Command::report_layer) == TARE_BACKEND_REPORT_LAYER);
 static_assert(static_cast<int>(Command::follow_reduced) == TARE_BACKEND_FOLLOW_REDUCED);
+static_assert(static_cast<int>(Command::step_elsewhere) == TARE_BACKEND_STEP_ELSEWHERE);
 static_assert(static_cast<int>(Pass::observe) == TARE_BACKEND_OBSERVE);
 static_assert(static_cast<int>(Pass::unscale) == TARE_BACKEND_UNSCALE);
 static_assert(static_cast<int>(Pass::write) == TARE_BACKEND_WRITE);
+static_assert(static_cast<int>(Pass::scale) == TARE_BACKEND_SCALE);
 
 /// Ends something on its own device, and keeps quiet: there is nobody left to tell.
 template <class Thing>
@@ -78,6 +80,7 @@ std::int32_t scaler_do(tare_backend_scaler* scaler, const tare_backend_command* 
     asked.scale = command->scale;
     if (command->running != nullptr) asked.running = *static_cast<const rule::RunningState*>(command->running);
     if (command->layer != nullptr) asked.layer = *static_cast<const rule::LayerStatistics*>(command->layer);
+    if (command->elsewhere != nullptr) asked.elsewhere = *static_cast<const TorchPlaces*>(command->elsewhere);
     scaler->scaler.obey(asked, stream_of(stream));
   });
 }

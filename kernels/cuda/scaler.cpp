@@ -1,8 +1,21 @@
 #include <algorithm>
 
 #include "kernels/cuda/list.hpp"
+#include "kernels/cuda/reach.hpp"
 
 namespace tare::kernels::cuda {
+namespace {
+
+void require_reachable(const TorchPlaces& places, int device) {
+  const std::pair<const char*, const void*> all[] = {
+      {"the scale", places.scale}, {"the growth tracker", places.growth_tracker}, {"found-inf", places.found_inf}};
+  for (const auto& [name, data] : all) {
+    const std::string place = unreachable_place(data, device);
+    if (!place.empty()) refuse_place(name, place, device);
+  }
+}
+
+}  // namespace
 
 DeviceScaler::DeviceScaler(int device, const rule::RunningState& running) : device_(device), order_(device_) {
   const OnDevice here(device);
@@ -18,6 +31,7 @@ DeviceScaler::~DeviceScaler() = default;
 
 void DeviceScaler::obey(CommandArguments asked, cudaStream_t stream) {
   const OnDevice here(device_.ordinal());
+  if (asked.command == Command::step_elsewhere) require_reachable(asked.elsewhere, device_.ordinal());
   order_.take_turn(stream, [&](Capture) { launch(asked, stream); });
 }
 

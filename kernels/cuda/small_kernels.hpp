@@ -32,7 +32,8 @@ enum class Command : std::int32_t {
   take_over = 4,
   report_layer = 5,
   follow_reduced = 6,
-  forget_raised = 7
+  step_elsewhere = 7,
+  forget_raised = 8
 };
 
 /// As many lists as follow a scaler in one command.
@@ -45,6 +46,7 @@ struct CommandArguments {
   double scale = 0;
   rule::RunningState running;
   rule::LayerStatistics layer{};
+  TorchPlaces elsewhere;
   std::int32_t list_count = 0;
   ListCore* lists[most_followers] = {};
 };
@@ -71,6 +73,9 @@ TARE_HD inline void obey(const CommandArguments& asked) {
     case Command::follow_reduced:
       follow_reduced(core);
       for (std::int32_t i = 0; i < asked.list_count; ++i) follow_reduced(*asked.lists[i], core);
+      break;
+    case Command::step_elsewhere:
+      step_elsewhere(core, asked.elsewhere);
       break;
     case Command::forget_raised:
       core.raised = rule::Raised::nothing;

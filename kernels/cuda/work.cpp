@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/reach.hpp"
 #include "kernels/cuda/small_kernels.hpp"
 
 namespace tare::kernels::cuda {
@@ -11,8 +12,18 @@ bool same_place(const Tensor& a, const Tensor& b) {
   return a.data == b.data && a.dtype == b.dtype;
 }
 
+bool same_shape(const Tensor& a, const Tensor& b) {
+  return a.count == b.count && a.dtype == b.dtype;
+}
+
 bool same_tensor(const Tensor& a, const Tensor& b) {
   return same_place(a, b) && a.count == b.count;
+}
+
+void require_reachable(const Tensor& tensor, const Device& device, const char* what, std::size_t index) {
+  if (tensor.count == 0) return;
+  const std::string place = unreachable_place(tensor.data, device.ordinal());
+  if (!place.empty()) refuse_place(what + (" " + std::to_string(index)), place, device.ordinal());
 }
 
 }  // namespace
@@ -25,6 +36,10 @@ void Addresses::reserve(std::size_t count) {
 bool Addresses::holds(std::span<const Tensor> tensors, Capture capture) const {
   if (!known_ || capture != capture_ || (captured_ && capture == no_capture)) return false;
   return std::ranges::equal(tensors, bound_, same_place);
+}
+
+bool Addresses::had(std::size_t index, const Tensor& tensor) const {
+  return index < bound_.size() && same_place(bound_[index], tensor);
 }
 
 void Addresses::bind(std::span<const Tensor> tensors, const Device& device, Capture capture, cudaStream_t stream) {
@@ -46,6 +61,7 @@ void Addresses::bind(std::span<const Tensor> tensors, const Device& device, Capt
 
 void DeviceWork::assign(std::span<const Tensor> tensors) {
   if (is_captured()) throw Failure("CUDA: a list that a graph has captured stays as it is", cudaErrorNotPermitted);
+  for (std::size_t i = 0; i < tensors.size(); ++i) require_reachable(tensors[i], device_, "tensor", i);
   inputs_.forget();
   outputs_.forget();
   try {
@@ -78,8 +94,21 @@ void DeviceWork::upload() {
 }
 
 bool DeviceWork::rebind(std::span<const Tensor> tensors) {
-  if (std::ranges::equal(list_.tensors(), tensors, same_tensor)) return true;
+  const std::span<const Tensor> before = list_.tensors();
+  if (std::ranges::equal(before, tensors, same_tensor)) return true;
+  if (!std::ranges::equal(before, tensors, same_shape)) return false;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!same_place(before[i], tensors[i])) require_reachable(tensors[i], device_, "tensor", i);
+  }
   return list_.rebind(tensors);
+}
+
+void DeviceWork::bind_outputs(const Tensor* outputs, Capture capture, cudaStream_t stream) {
+  const std::span<const Tensor> all{outputs, list_.tensors().size()};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!outputs_.had(i, all[i])) require_reachable(all[i], device_, "output", i);
+  }
+  outputs_.bind(all, device_, capture, stream);
 }
 
 }  // namespace tare::kernels::cuda

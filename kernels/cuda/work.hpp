@@ -18,6 +18,8 @@ class Addresses {
   /// of. Never waits. Throws Failures, after which nothing is known.
   void bind(std::span<const Tensor> tensors, const Device& device, Capture capture, cudaStream_t stream);
   void forget() { known_ = false; }
+  /// Whether the `index`-th of those that were bound last lay there.
+  bool had(std::size_t index, const Tensor& tensor) const;
   /// Whether a graph binds, too: then only it knows what the table holds.
   bool is_captured() const { return captured_; }
 
@@ -43,7 +45,8 @@ class DeviceWork {
   const Binding* outputs() const { return outputs_.data(); }
 
   /// Tables are written on the device's own stream, which has to have waited for those who read the old ones. Waits.
-  /// Refused where a graph has captured the list. Without the memory the list is empty.
+  /// Refused where a graph has captured the list, and tensors that the device cannot reach, here and below. Without the
+  /// memory the list is empty.
   void assign(std::span<const Tensor> tensors);
   void clear();
   /// Other addresses, which the next bind takes. False (and nothing done) for other counts or dtypes.
@@ -52,9 +55,7 @@ class DeviceWork {
 
   /// Enqueue what makes the tables hold the list's addresses, and `outputs`, one for each tensor. Never wait.
   void bind(Capture capture, cudaStream_t stream) { inputs_.bind(list_.tensors(), device_, capture, stream); }
-  void bind_outputs(const Tensor* outputs, Capture capture, cudaStream_t stream) {
-    outputs_.bind({outputs, list_.tensors().size()}, device_, capture, stream);
-  }
+  void bind_outputs(const Tensor* outputs, Capture capture, cudaStream_t stream);
 
  private:
   void upload();

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lib/base/error.hpp"
+#include "lib/device/device_memory.hpp"
 #include "lib/scaler/fp8_slots.hpp"
 #include "lib/scaler/fp8_statistics.hpp"
 #include "lib/scaler/lists.hpp"
@@ -25,8 +26,8 @@ bool is_fp8(Dtype dtype) {
   throw Error(status, std::string(what) + " " + std::to_string(index) + " " + defect);
 }
 
-void require_wide(std::span<const Tensor> tensors, const char* what) {
-  require_readable(tensors, what);
+void require_wide(const tare_backend_table& backend, std::span<const Tensor> tensors, const char* what) {
+  require_readable(backend, tensors, what);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Dtype dtype = tensors[i].dtype;
     if (dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16) continue;
@@ -35,9 +36,9 @@ void require_wide(std::span<const Tensor> tensors, const char* what) {
 }
 
 /// fp8, each in its slot's format.
-void require_narrow(std::span<const Tensor> tensors, const char* what, SlotsOf slots,
+void require_narrow(const tare_backend_table& backend, std::span<const Tensor> tensors, const char* what, SlotsOf slots,
                     const std::vector<Dtype>& formats) {
-  require_readable(tensors, what);
+  require_readable(backend, tensors, what);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Dtype format = formats[slots[i]];
     if (tensors[i].dtype == format) continue;
@@ -77,6 +78,7 @@ Fp8Scaler::Fp8Scaler(Fp8Config&& config)
       backend_(config.cuda_device >= 0 ? cuda_backend() : cpu_backend()),
       slots_(made_by(backend_, backend_.slots_make, config.cuda_device, &host_slots_of(set_)->arrays())),
       casts_(most_casts) {
+  look_for_cuda_driver();
   std::iota(each_its_own_.begin(), each_its_own_.end(), 0u);
 }
 
@@ -140,23 +142,23 @@ SlotsOf Fp8Scaler::checked(const std::uint32_t* slots, std::size_t tensors) cons
 
 void Fp8Scaler::require_quantisable(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                     SlotsOf slots) const {
-  require_wide(inputs, "tensor");
+  require_wide(backend_, inputs, "tensor");
   require_same_counts(inputs, outputs);
-  require_narrow(outputs, "output", slots, set_.formats);
+  require_narrow(backend_, outputs, "output", slots, set_.formats);
   if (&backend_ != &cpu_backend()) require_fp8(outputs, "output");
 }
 
 void Fp8Scaler::require_dequantisable(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                       SlotsOf slots) const {
-  require_narrow(inputs, "tensor", slots, set_.formats);
+  require_narrow(backend_, inputs, "tensor", slots, set_.formats);
   if (&backend_ != &cpu_backend()) require_fp8(inputs, "tensor");
   require_same_counts(inputs, outputs);
-  require_wide(outputs, "output");
+  require_wide(backend_, outputs, "output");
 }
 
 void Fp8Scaler::observe(std::span<const Tensor> tensors, const std::uint32_t* slots, kernels::Stream stream) {
   const SlotsOf of = checked(slots, tensors.size());
-  require_wide(tensors, "tensor");
+  require_wide(backend_, tensors, "tensor");
   run(TARE_BACKEND_NOTE, tensors, nullptr, of, stream);
 }
 
@@ -200,7 +202,8 @@ void Fp8Scaler::load(const ScalerState& state, kernels::Stream stream) {
 
 std::unique_ptr<Fp8Casts> Fp8Scaler::make_casts(std::span<const Tensor> inputs, const std::uint32_t* slots) {
   const SlotsOf of = checked(slots, inputs.size());
-  require_readable(inputs, "tensor");
+  look_for_cuda_driver();
+  require_readable(backend_, inputs, "tensor");
   return std::make_unique<Fp8Casts>(*this, inputs, of);
 }
 
@@ -213,7 +216,7 @@ Fp8Casts::Fp8Casts(Fp8Scaler& scaler, std::span<const Tensor> inputs, SlotsOf sl
 }
 
 void Fp8Casts::rebind(std::span<const Tensor> inputs) {
-  require_readable(inputs, "tensor");
+  require_readable(scaler_.backend_, inputs, "tensor");
   std::int32_t same = 0;
   if (inputs.size() == inputs_.size()) {
     call(scaler_.backend_.casts_rebind, casts_.get(), inputs.data(), slots_.data(), inputs.size(), &same);
@@ -227,7 +230,7 @@ void Fp8Casts::run(std::int32_t what, const Tensor* outputs, kernels::Stream str
 }
 
 void Fp8Casts::observe(kernels::Stream stream) {
-  require_wide(inputs_, "tensor");
+  require_wide(scaler_.backend_, inputs_, "tensor");
   run(TARE_BACKEND_NOTE, nullptr, stream);
 }
 

@@ -7,8 +7,8 @@
 namespace tare {
 namespace {
 
-std::span<const kernels::Tensor> readable(std::span<const kernels::Tensor> tensors) {
-  require_usable(tensors, kernels::Use::read);
+std::span<const kernels::Tensor> readable(const tare_backend_table& backend, std::span<const kernels::Tensor> tensors) {
+  require_usable(backend, tensors, kernels::Use::read);
   return tensors;
 }
 
@@ -16,7 +16,7 @@ std::span<const kernels::Tensor> readable(std::span<const kernels::Tensor> tenso
 
 Grads::Grads(LossScaler& scaler, std::span<const kernels::Tensor> tensors)
     : scaler_(scaler),
-      tensors_(readable(tensors).begin(), tensors.end()),
+      tensors_(readable(scaler.backend_, tensors).begin(), tensors.end()),
       writable_(!kernels::find_defect(tensors, kernels::Use::write)),
       list_(made_by(scaler.backend_, scaler.backend_.list_make, scaler.scaler_.get())) {
   call(scaler_.backend_.list_assign, list_.get(), tensors.data(), tensors.size());
@@ -24,13 +24,13 @@ Grads::Grads(LossScaler& scaler, std::span<const kernels::Tensor> tensors)
 
 void Grads::rebind(std::span<const kernels::Tensor> tensors) {
   std::int32_t same = 0;
-  call(scaler_.backend_.list_rebind, list_.get(), readable(tensors).data(), tensors.size(), &same);
+  call(scaler_.backend_.list_rebind, list_.get(), readable(scaler_.backend_, tensors).data(), tensors.size(), &same);
   if (same == 0) refuse_other_shape();
   std::ranges::copy(tensors, tensors_.begin());
 }
 
 void Grads::pass(std::int32_t what, bool steps, kernels::Stream stream) {
-  if (what == TARE_BACKEND_UNSCALE && !writable_) require_usable(tensors_, kernels::Use::write);
+  if (what == TARE_BACKEND_UNSCALE && !writable_) require_usable(scaler_.backend_, tensors_, kernels::Use::write);
   tare_backend_pass pass = scaler_.pass_of(what);
   pass.steps = steps ? 1 : 0;
   scaler_.run(list_.get(), pass, stream);
@@ -53,7 +53,7 @@ void Grads::observe_and_update(kernels::Stream stream) {
 }
 
 void Grads::write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream) {
-  require_fitting(tensors_, outputs);
+  require_fitting(scaler_.backend_, tensors_, outputs);
   const WriteOptions& wanted = options_.parsed(options);
   tare_backend_pass pass = scaler_.pass_of(TARE_BACKEND_WRITE);
   pass.unscales = wanted.unscale ? 1 : 0;

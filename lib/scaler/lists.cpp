@@ -3,6 +3,8 @@
 #include <string>
 
 #include "lib/base/error.hpp"
+#include "lib/device/backend.hpp"
+#include "lib/device/device_memory.hpp"
 
 namespace tare {
 namespace {
@@ -21,21 +23,35 @@ void require_zero_reserved(std::span<const kernels::Tensor> tensors, const char*
   }
 }
 
+void require_reachable(const tare_backend_table& backend, std::span<const kernels::Tensor> tensors, const char* what) {
+  if (&backend != &cpu_backend()) return;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].count == 0 || !is_device_memory(tensors[i].data)) continue;
+    throw Error(Status::invalid_argument,
+                std::string(what) + " " + std::to_string(i) + " is memory of a GPU, and this computes on the CPU",
+                "Give host memory, or make it with \"device\":\"cuda:0\".");
+  }
+}
+
 }  // namespace
 
-void require_usable(std::span<const kernels::Tensor> tensors, kernels::Use use) {
+void require_usable(const tare_backend_table& backend, std::span<const kernels::Tensor> tensors, kernels::Use use) {
   require_zero_reserved(tensors, "tensor");
   if (const auto defect = kernels::find_defect(tensors, use)) refuse(*defect, "tensor");
+  require_reachable(backend, tensors, "tensor");
 }
 
-void require_readable(std::span<const kernels::Tensor> tensors, const char* what) {
+void require_readable(const tare_backend_table& backend, std::span<const kernels::Tensor> tensors, const char* what) {
   require_zero_reserved(tensors, what);
   if (const auto defect = kernels::find_defect(tensors, kernels::Use::read)) refuse(*defect, what);
+  require_reachable(backend, tensors, what);
 }
 
-void require_fitting(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs) {
+void require_fitting(const tare_backend_table& backend, std::span<const kernels::Tensor> inputs,
+                     std::span<const kernels::Tensor> outputs) {
   require_zero_reserved(outputs, "output");
   if (const auto defect = kernels::find_output_defect(inputs, outputs)) refuse(*defect, "output");
+  require_reachable(backend, outputs, "output");
 }
 
 void refuse_other_shape() {

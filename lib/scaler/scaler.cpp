@@ -1,6 +1,7 @@
 #include "lib/scaler/scaler.hpp"
 
 #include "lib/base/error.hpp"
+#include "lib/device/device_memory.hpp"
 #include "lib/scaler/lists.hpp"
 #include "lib/scaler/live.hpp"
 #include "lib/scaler/statistics.hpp"
@@ -17,6 +18,13 @@ void require_layerwise(const rule::Policy& policy) {
   throw Error(Status::wrong_kind,
               "policy \"" + std::string(spec.name) + "\" goes by overflows, not by a layer's statistics",
               "Report overflows, or make a scaler of policy \"layerwise\".");
+}
+
+void require_torch(const rule::Policy& policy) {
+  if (policy.id == rule::PolicyId::torch) return;
+  throw Error(Status::wrong_kind,
+              "policy \"" + std::string(rule::spec_of(policy.id).name) + "\" keeps more than a scale and a tracker",
+              "Make a scaler of policy \"torch\", or let this one keep its own state.");
 }
 
 tare_backend_command of_kind(std::int32_t what) {
@@ -56,7 +64,9 @@ LossScaler::LossScaler(const ScalerConfig& config)
       scaler_(made_by(backend_, backend_.scaler_make,
                       config.cuda_device >= 0 ? config.cuda_device : static_cast<std::int32_t>(config.threads),
                       &config.start)),
-      lists_(most_lists) {}
+      lists_(most_lists) {
+  look_for_cuda_driver();
+}
 
 kernels::ScalerCore& LossScaler::memory() const {
   return *static_cast<kernels::ScalerCore*>(backend_.scaler_core(scaler_.get()));
@@ -110,13 +120,18 @@ void LossScaler::run(tare_backend_list* list, const tare_backend_pass& pass, ker
 }
 
 void LossScaler::unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
-  require_usable(tensors, kernels::Use::write);
+  require_usable(backend_, tensors, kernels::Use::write);
   run(list_of(tensors), pass_of(TARE_BACKEND_UNSCALE), stream);
 }
 
 void LossScaler::observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
-  require_usable(tensors, kernels::Use::read);
+  require_usable(backend_, tensors, kernels::Use::read);
   run(list_of(tensors), pass_of(TARE_BACKEND_OBSERVE), stream);
+}
+
+void LossScaler::scale_up(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {
+  require_usable(backend_, tensors, kernels::Use::write);
+  run(list_of(tensors), pass_of(TARE_BACKEND_SCALE), stream);
 }
 
 void LossScaler::command(const tare_backend_command& command, kernels::Stream stream) {
@@ -146,6 +161,13 @@ void LossScaler::update(kernels::Stream stream) {
   command(of_kind(TARE_BACKEND_STEP), stream);
 }
 
+void LossScaler::update_elsewhere(const kernels::TorchPlaces& places, kernels::Stream stream) {
+  require_torch(policy_);
+  tare_backend_command update = of_kind(TARE_BACKEND_STEP_ELSEWHERE);
+  update.elsewhere = &places;
+  command(update, stream);
+}
+
 void LossScaler::set_scale(double scale, kernels::Stream stream) {
   require_settable(policy_, scale);  // does not depend on the state: it can be told at once
   tare_backend_command put = of_kind(TARE_BACKEND_PUT_SCALE);
@@ -173,6 +195,7 @@ void LossScaler::load(const ScalerState& state, kernels::Stream stream) {
 }
 
 std::unique_ptr<Grads> LossScaler::make_grads(std::span<const kernels::Tensor> tensors) {
+  look_for_cuda_driver();
   return std::make_unique<Grads>(*this, tensors);
 }
 

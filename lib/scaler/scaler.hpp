@@ -50,6 +50,8 @@ class LossScaler {
   /// Throw `invalid_argument` or `unsupported` for a list that cannot be read or written.
   void unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream);
   void observe(std::span<const kernels::Tensor> tensors, kernels::Stream stream);
+  /// Multiplies by the scale, in place, and notes nothing.
+  void scale_up(std::span<const kernels::Tensor> tensors, kernels::Stream stream);
   void report_overflow(bool overflow, kernels::Stream stream);
   /// After a caller's own reduction of the accumulators: noop, and found-inf and noop of its lists, say what found-inf
   /// says now.
@@ -59,6 +61,9 @@ class LossScaler {
   void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream);
   /// Throws `rule_raised` where the rule does; the state is then what the framework's object would hold.
   void update(kernels::Stream stream);
+  /// The rule on a state that lies elsewhere, where the scaler computes. Throws `wrong_kind` for a policy other than
+  /// torch.
+  void update_elsewhere(const kernels::TorchPlaces& places, kernels::Stream stream);
   void set_scale(double scale, kernels::Stream stream);
 
   /// JSON "tare.statistics/1". Waits.

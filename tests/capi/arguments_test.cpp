@@ -39,6 +39,8 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
   int32_t kind = 0;
   const tare_layer layer{sizeof(tare_layer), 16, 1, 0, 1, 0, 1, 1, 0};
   tare_outcome outcome{sizeof(tare_outcome), 0, 0, 0, 0, 0, 0};
+  float scale = 1, found = 0;
+  int32_t tracker = 0;
   const int32_t statuses[] = {tare_scaler_create(nullptr, "{}", &error),
                               tare_scaler_create(&other, nullptr, &error),
                               tare_scaler_create_from_state(&other, nullptr, nullptr, &error),
@@ -55,6 +57,12 @@ TEST_CASE_METHOD(Fixture, "every pointer that must not be NULL is asked for by i
                               tare_scaler_observe(nullptr, nullptr, 0, nullptr, &error),
                               tare_scaler_observe(scaler, nullptr, 1, nullptr, &error),
                               tare_scaler_report_overflow(nullptr, 0, nullptr, &error),
+                              tare_scaler_scale_tensors(nullptr, nullptr, 0, nullptr, &error),
+                              tare_scaler_scale_tensors(scaler, nullptr, 1, nullptr, &error),
+                              tare_scaler_update_elsewhere(nullptr, &scale, &tracker, &found, nullptr, &error),
+                              tare_scaler_update_elsewhere(scaler, nullptr, &tracker, &found, nullptr, &error),
+                              tare_scaler_update_elsewhere(scaler, &scale, nullptr, &found, nullptr, &error),
+                              tare_scaler_update_elsewhere(scaler, &scale, &tracker, nullptr, nullptr, &error),
                               tare_scaler_report_layer(nullptr, &layer, nullptr, &error),
                               tare_scaler_report_layer(scaler, nullptr, nullptr, &error),
                               tare_scaler_report_reduced(nullptr, nullptr, &error),

@@ -167,3 +167,60 @@ TEST_CASE("a graph goes on from the scale that is set, and from the state that i
   graph.replay(stream);
   CHECK(scaler->scale(stream) == 32768);
 }
+
+TEST_CASE("a loss is multiplied by the scale on the GPU, and nothing is noted of it") {
+  const auto scaler = make_scaler(parse_config(R"({"policy":"torch","initial_scale":65536,"device":"cuda:0"})"));
+  const OnDevice loss({0.75f, INFINITY});
+  scaler->scale_up({&loss.tensor(), 1}, nullptr);
+  CHECK(on_device(loss.tensor().data) == 49152.0f);
+  CHECK(on_device(scaler->pointer(Shown::found_inf)) == 0);
+}
+
+TEST_CASE("torch's rule steps on a caller's scale, tracker and found-inf in device memory") {
+  const auto scaler = make_scaler(parse_config(R"({"policy":"torch","growth_interval":2,"device":"cuda:0"})"));
+  struct State {
+    float scale;
+    std::int32_t tracker;
+    float found_inf;
+  };
+  const kernels::test::GpuBytes bytes(sizeof(State));
+  auto* state = reinterpret_cast<State*>(bytes.data());
+  const auto stepped = [&](State before) {
+    kernels::test::upload(state, &before, sizeof before);
+    scaler->update_elsewhere({&state->scale, &state->tracker, &state->found_inf}, nullptr);
+    CHECK(cudaMemcpy(&before, state, sizeof before, cudaMemcpyDeviceToHost) == cudaSuccess);
+    return before;
+  };
+  CHECK(stepped({8, 1, 0}).scale == 16);
+  CHECK(stepped({8, 1, 0}).tracker == 0);
+  CHECK(stepped({8, 0, 0}).tracker == 1);
+  CHECK(stepped({8, 1, NAN}).scale == 4);
+  CHECK(scaler->scale(nullptr) == 65536);
+}
+
+TEST_CASE("memory that the GPU does not reach is refused by name: tensors, outputs, and a caller's state") {
+  int walks_page_tables = 0;
+  CHECK(cudaDeviceGetAttribute(&walks_page_tables, cudaDevAttrPageableMemoryAccess, 0) == cudaSuccess);
+  if (walks_page_tables != 0) return;  // it reaches all
+  const auto scaler = make_scaler(parse_config(R"({"policy":"torch","device":"cuda:0"})"));
+  std::vector<float> host(8);
+  const OnDevice values({1, 2, 3, 4, 5, 6, 7, 8});
+  const kernels::Tensor both[] = {values.tensor(), {host.data(), 8, Dtype::f32, 0}};
+  const kernels::Tensor devices[] = {values.tensor(), values.tensor()};
+  const auto refused = [](const char* place) {
+    return Catch::Matchers::Contains(std::string(place) + " is memory of the host, and this computes on cuda:0");
+  };
+  CHECK_THROWS_WITH(scaler->make_grads(both), refused("tensor 1"));
+  CHECK_THROWS_WITH(scaler->observe(both, nullptr), refused("tensor 1"));
+  const auto grads = scaler->make_grads(devices);
+  CHECK_THROWS_WITH(grads->rebind(both), refused("tensor 1"));
+  const kernels::Tensor one[] = {values.tensor()};
+  const auto alone = scaler->make_grads(one);
+  const kernels::Tensor out{host.data(), 8, Dtype::f32, 0};
+  CHECK_THROWS_WITH(alone->write({&out, 1}, nullptr, nullptr), refused("output 0"));
+  std::int32_t tracker = 0;
+  auto* device = static_cast<float*>(values.tensor().data);
+  CHECK_THROWS_WITH(scaler->update_elsewhere({device, &tracker, device}, nullptr), refused("the growth tracker"));
+  alone->observe(nullptr);
+  CHECK(vectors::Json::parse(alone->statistics(nullptr)).at("total").at("max_abs") == 8.0);
+}

@@ -216,6 +216,13 @@ TARE_API int32_t tare_scaler_unscale(tare_scaler* scaler, const tare_tensor* ten
 TARE_API int32_t tare_scaler_observe(tare_scaler* scaler, const tare_tensor* tensors, uint64_t count,
                                      tare_stream stream, tare_error* error);
 
+/* Multiplies every tensor by the scale, in place: f32, f64, f16 and bf16; a loss before backward. Each product is
+ * formed in float32 (f64: in double) with the scale as TARE_POINTER_SCALE shows it, and rounded once to the tensor's
+ * type. (torch rounds the scale to f16 or bf16 first where the loss is of such: 65536 is infinite there.) Infinities
+ * and nan are not noted. Lists and lifetimes as for unscale. */
+TARE_API int32_t tare_scaler_scale_tensors(tare_scaler* scaler, const tare_tensor* tensors, uint64_t count,
+                                           tare_stream stream, tare_error* error);
+
 /* For callers with their own check: not 0 if this step overflowed. Accumulates. */
 TARE_API int32_t tare_scaler_report_overflow(tare_scaler* scaler, int32_t overflow, tare_stream stream,
                                              tare_error* error);
@@ -257,6 +264,13 @@ typedef struct tare_outcome {
 /* tare_scaler_update, and what it did, also where that is TARE_E_RULE. Waits. */
 TARE_API int32_t tare_scaler_update_outcome(tare_outcome* out, tare_scaler* scaler, tare_stream stream,
                                             tare_error* error);
+
+/* torch._amp_update_scale_, for those who replace just that: one step of the scaler's rule on the caller's scale and
+ * tracker, by the caller's found-inf (0 or not; nan counts). The scaler gives rule, parameters and device and stays as
+ * it is. The three lie where it computes; each is borrowed until the stream passes. TARE_E_WRONG_KIND for another
+ * policy than "torch". */
+TARE_API int32_t tare_scaler_update_elsewhere(tare_scaler* scaler, float* scale, int32_t* growth_tracker,
+                                              const float* found_inf, tare_stream stream, tare_error* error);
 
 /* Memory of a field, by native name or role, where the scaler computes: what is written there the next update goes by.
  * "inverse_scale" is what unscaling multiplies by; it follows the scale at each update, set_scale and load, so that

@@ -196,6 +196,11 @@ class Scaler {
     detail::call(tare_scaler_observe, handle_.get(), tensors.data(), static_cast<std::uint64_t>(tensors.size()),
                  stream);
   }
+  /// Multiplies by the scale, in place, and notes nothing.
+  void scale_tensors(const std::vector<tare_tensor>& tensors, tare_stream stream = nullptr) {
+    detail::call(tare_scaler_scale_tensors, handle_.get(), tensors.data(), static_cast<std::uint64_t>(tensors.size()),
+                 stream);
+  }
   void report_overflow(bool overflow, tare_stream stream = nullptr) {
     detail::call(tare_scaler_report_overflow, handle_.get(), overflow ? 1 : 0, stream);
   }
@@ -207,6 +212,11 @@ class Scaler {
   }
   /// Throws Failure with TARE_E_RULE where the rule raises; the scaler is then what the framework's would be.
   void update(tare_stream stream = nullptr) { detail::call(tare_scaler_update, handle_.get(), stream); }
+  /// Policy "torch": its rule on a caller's own state, where the scaler computes.
+  void update_elsewhere(float* scale, std::int32_t* growth_tracker, const float* found_inf,
+                        tare_stream stream = nullptr) {
+    detail::call(tare_scaler_update_elsewhere, handle_.get(), scale, growth_tracker, found_inf, stream);
+  }
   void set_scale(double scale, tare_stream stream = nullptr) {
     detail::call(tare_scaler_set_scale, handle_.get(), scale, stream);
   }

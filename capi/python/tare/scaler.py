@@ -107,6 +107,11 @@ class Scaler(Handle):
         tensors = Tensors(gradients, writes=False)
         _library.call("scaler_observe", self._handle, tensors.array, tensors.count, stream)
 
+    def scale_tensors(self, tensors: Any, stream: int | None = None) -> None:
+        """Multiplies by the scale, in place: a loss before backward."""
+        given = Tensors(tensors)
+        _library.call("scaler_scale_tensors", self._handle, given.array, given.count, stream)
+
     def report_overflow(self, overflow: bool, stream: int | None = None) -> None:
         _library.call("scaler_report_overflow", self._handle, int(bool(overflow)), stream)
 
@@ -126,6 +131,11 @@ class Scaler(Handle):
         _library.call("scaler_update_outcome", ctypes.byref(outcome), self._handle, stream)
         return Outcome(outcome.old_scale, outcome.new_scale, bool(outcome.found_inf), bool(outcome.skipped),
                        bool(outcome.grew), bool(outcome.backed_off))
+
+    def update_elsewhere(self, scale: int, growth_tracker: int, found_inf: int, stream: int | None = None) -> None:
+        """Policy "torch": its rule on a scale (float32), a tracker (int32) and a found-inf (float32) at these addresses,
+        where the scaler computes, as torch._amp_update_scale_ does it."""
+        _library.call("scaler_update_elsewhere", self._handle, scale, growth_tracker, found_inf, stream)
 
     def pointer(self, which: int) -> int:
         """The address of SCALE, INVERSE_SCALE, FOUND_INF, NOOP or MULTIPLIER, where the scaler computes."""

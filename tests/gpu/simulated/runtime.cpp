@@ -118,8 +118,16 @@ cudaError_t cudaGetDevice(int* device) {
   *device = static_cast<int>(reinterpret_cast<std::uintptr_t>(current)) - 1;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  *value = 3;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrPageableMemoryAccess ? 0 : 3;
+  return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {
+  const std::lock_guard guard(runtime_lock());
+  *attributes = {};
+  attributes->type = is_on_device(data) ? cudaMemoryTypeDevice
+                     : is_pinned(data)  ? cudaMemoryTypeHost
+                                        : cudaMemoryTypeUnregistered;
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
