@@ -10,7 +10,7 @@ using namespace tare::kernels::test;
 
 namespace {
 
-constexpr Dtype narrow[] = {Dtype::f16, Dtype::bf16, Dtype::f8_e4m3fn, Dtype::f8_e5m2};
+constexpr Dtype narrow_types[] = {Dtype::f16, Dtype::bf16, Dtype::f8_e4m3fn, Dtype::f8_e5m2};
 constexpr Dtype writable[] = {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16};
 
 Array all_patterns(Dtype dtype) {
@@ -26,7 +26,7 @@ TEST_CASE("each of the 2^16 and 2^8 patterns, alone in a tensor, has the statist
   for (const auto set : available_sets()) {
     cpu::CpuBackend backend(1, set);
     const auto list = backend.make_list();
-    for (const Dtype dtype : narrow) {
+    for (const Dtype dtype : narrow_types) {
       INFO(cpu::name_of(set) << " " << name_of(dtype));
       Array array = all_patterns(dtype);
       std::vector<Tensor> tensors(array.count(), array.tensor());
@@ -52,7 +52,7 @@ TEST_CASE("all patterns together have the statistics of their values, and say th
   for (const auto set : available_sets()) {
     cpu::CpuBackend backend(1, set);
     const auto list = backend.make_list();
-    for (const Dtype dtype : narrow) {
+    for (const Dtype dtype : narrow_types) {
       INFO(cpu::name_of(set) << " " << name_of(dtype));
       Array array = all_patterns(dtype);
       const Tensor tensor = array.tensor();
@@ -134,7 +134,7 @@ TEST_CASE("f32 is rounded to f16 and bf16 to nearest even at and beside every mi
 
 TEST_CASE("a threshold's pattern parts the finite magnitudes below it from the others") {
   const double thresholds[] = {0x1p-149, 6e-8, 0.1, 1.0, 448.0, 65504.0, 1e30, INFINITY};
-  for (const Dtype dtype : narrow) {
+  for (const Dtype dtype : narrow_types) {
     for (const double threshold : thresholds) {
       const std::uint64_t parting = pattern_of_threshold(dtype, threshold);
       const std::uint64_t patterns = std::uint64_t{1} << (8 * size_of(dtype) - 1);
