@@ -1,9 +1,11 @@
 #include "lib/device/device_memory.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 namespace tare {
 namespace {
@@ -16,10 +18,18 @@ constexpr unsigned of_device = 2;
 
 std::atomic<PointerGetAttribute> driver = nullptr;
 
+/// Without an allocation, which dlopen makes even for what is not there.
+bool is_driver_loaded() {
+  const auto is_driver = [](dl_phdr_info* library, std::size_t, void*) {
+    return std::strstr(library->dlpi_name, "libcuda.so") != nullptr ? 1 : 0;
+  };
+  return ::dl_iterate_phdr(is_driver, nullptr) != 0;
+}
+
 }  // namespace
 
 void look_for_cuda_driver() {
-  if (driver.load() != nullptr) return;
+  if (driver.load() != nullptr || !is_driver_loaded()) return;
   void* const library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return;
   driver = reinterpret_cast<PointerGetAttribute>(::dlsym(library, "cuPointerGetAttribute"));  // and it stays loaded

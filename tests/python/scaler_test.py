@@ -37,6 +37,15 @@ class Scalers(unittest.TestCase):
         self.assertTrue(scaler.update_outcome().grew)
         self.assertEqual((scaler.scale, scaler["growth_tracker"]), (192.0, 0))
 
+    def test_a_loss_is_multiplied_and_torch_s_rule_steps_on_a_state_of_the_caller_s(self):
+        scaler = tare.Scaler("torch", initial_scale=1024, growth_interval=2)
+        loss = array.array("f", [0.5])
+        scaler.scale_tensors(loss)
+        self.assertEqual(loss[0], 512)
+        scale, tracker, found_inf = array.array("f", [8]), array.array("i", [1]), array.array("f", [0])
+        scaler.update_elsewhere(*(held.buffer_info()[0] for held in (scale, tracker, found_inf)))
+        self.assertEqual((scale[0], tracker[0], scaler.scale), (16, 0, 1024))
+
     def test_memory_keeps_its_scaler_alive(self):
         cell = tare.Scaler("torch", initial_scale=8.0).memory("scale").cell()
         gc.collect()

@@ -53,7 +53,7 @@ SIGNATURES: dict[str, tuple] = {
     "scaler_report_layer": (c_void_p, POINTER(LayerStruct), c_void_p),
     "scaler_update": (c_void_p, c_void_p),
     "scaler_update_outcome": (POINTER(OutcomeStruct), c_void_p, c_void_p),
-    "scaler_update_elsewhere": (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p),
+    "scaler_update_elsewhere": (c_void_p, c_void_p, POINTER(c_int32), c_void_p, c_void_p),
     "scaler_field": (_out, POINTER(c_int32), c_void_p, c_char_p),
     "scaler_set_number": (c_void_p, c_char_p, c_double, c_void_p),
     "scaler_set_integer": (c_void_p, c_char_p, c_int64, c_void_p),

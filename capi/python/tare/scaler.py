@@ -135,7 +135,8 @@ class Scaler(Handle):
     def update_elsewhere(self, scale: int, growth_tracker: int, found_inf: int, stream: int | None = None) -> None:
         """Policy "torch": its rule on a scale (float32), a tracker (int32) and a found-inf (float32) at these addresses,
         where the scaler computes, as torch._amp_update_scale_ does it."""
-        _library.call("scaler_update_elsewhere", self._handle, scale, growth_tracker, found_inf, stream)
+        tracker = ctypes.cast(growth_tracker, ctypes.POINTER(ctypes.c_int32))
+        _library.call("scaler_update_elsewhere", self._handle, scale, tracker, found_inf, stream)
 
     def pointer(self, which: int) -> int:
         """The address of SCALE, INVERSE_SCALE, FOUND_INF, NOOP or MULTIPLIER, where the scaler computes."""
