@@ -252,7 +252,7 @@ class Search {
     put("backoff_factor", suggested_.backoff_factors);
     if (const auto* ceiling = parameter_for(spec, "max_scale")) {
       const rule::Number own = rule::read_parameter(spec.defaults(), *ceiling);
-      const bool is_bounded = own.kind != rule::NumberKind::kNone;
+      const bool is_bounded = own.kind != rule::NumberKind::none;
       if (is_bounded && suggested_.highest > rule::value_of(own)) {
         sweep.parameters.set(ceiling->name, suggested_.highest);
       }

@@ -45,7 +45,7 @@ ScalerSet::Key ScalerSet::key_of(const PossibleState& possible) const {
     const Counts counts = counts_[i % most_fields];
     if (counts == Counts::nothing) continue;
     const rule::Number number = spec_->fields[i].read(possible.state);
-    const bool is_real = number.kind == rule::NumberKind::kReal;
+    const bool is_real = number.kind == rule::NumberKind::real;
     const std::int64_t integer = counts == Counts::since ? now - number.integer : number.integer;
     key[i % most_fields] ^= is_real ? std::bit_cast<std::uint64_t>(number.real)
                                     : static_cast<std::uint64_t>(integer) ^ (std::uint64_t{1} << 62U);
@@ -63,7 +63,7 @@ bool ScalerSet::carry_on(PossibleState& possible, bool overflow) {
   if (scale < below_) possible.way.below.add(1);
   if (scale > 0 && std::isfinite(scale)) possible.way.log2_sum.add(std::log2(scale));
   possible.way.steps.add(1);
-  if (stepped.raised == rule::Raised::kNothing) return true;
+  if (stepped.raised == rule::Raised::nothing) return true;
   if (dead_.size() < most_deaths) {
     dead_.push_back(possible.way);
   } else {

@@ -322,7 +322,7 @@ TEST_CASE("rules that count iterations go by how long ago something was, and not
     rule::RuleState plain = rule::initial_state(policy), later = plain;
     for (const rule::FieldSpec& field : spec.fields) {
       if (field.role != "step" && !field.name.starts_with("last_")) continue;
-      REQUIRE(field.write(later, rule::integer_number(field.read(plain).integer + 777)) == rule::Assigned::kDone);
+      REQUIRE(field.write(later, rule::integer_number(field.read(plain).integer + 777)) == rule::Assigned::done);
     }
     rule::Counters counters;
     for (int step = 0; step < 20'000; ++step) {
