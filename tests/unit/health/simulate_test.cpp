@@ -314,7 +314,7 @@ TEST_CASE("rules that count iterations go by how long ago something was, and not
   std::mt19937 random(5);
   std::size_t policies = 0;
   for (const rule::PolicySpec& spec : rule::policies()) {
-    if (rule::find_field(spec, "step") == nullptr || spec.driver != rule::Driver::kOverflow) continue;
+    if (rule::find_field(spec, "step") == nullptr || spec.driver != rule::Driver::overflow) continue;
     ++policies;
     INFO(spec.name << " " << spec.variant);
     rule::Policy policy = rule::make_policy(spec);
