@@ -16,7 +16,7 @@
 
 #include "kernels/dtype.hpp"
 
-namespace tare::kernels::fp8 {
+namespace tare::test {
 
 inline constexpr int nvfp4_block = 16;
 
@@ -56,4 +56,4 @@ TARE_HD inline float value_of_e2m1(std::uint8_t pattern) {
   return widen<F4E2m1>(pattern);
 }
 
-}  // namespace tare::kernels::fp8
+}  // namespace tare::test

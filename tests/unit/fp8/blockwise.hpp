@@ -6,7 +6,7 @@
 
 #include "kernels/fp8/current.hpp"
 
-namespace tare::kernels::fp8 {
+namespace tare::test {
 
 inline constexpr int tile = 128;
 
@@ -20,7 +20,7 @@ TARE_HD inline float blockwise_scale(const BlockwiseParams& params, float amax, 
   float instead_of_infinity = FLT_MAX;
   if (input == Dtype::bf16) instead_of_infinity = widen<Bf16>(Bf16::largest);
   if (input == Dtype::f16) instead_of_infinity = widen<F16>(F16::largest);
-  return current_scale({params.power_of_two, params.epsilon, instead_of_infinity}, amax, fp8_max);
+  return kernels::fp8::current_scale({params.power_of_two, params.epsilon, instead_of_infinity}, amax, fp8_max);
 }
 
 /// What is kept beside the tile: what fp8 values are multiplied by to be values again.
@@ -28,4 +28,4 @@ TARE_HD inline float blockwise_scale_inverse(float scale) {
   return 1.0f / scale;
 }
 
-}  // namespace tare::kernels::fp8
+}  // namespace tare::test
