@@ -143,8 +143,9 @@ void add_option(CLI::App& app, const Option& option) {
   if (*option.heading != '\0') added->group(option.heading);
 }
 
-/// Fills `app` with what `verb` takes; where its words name it, or a verb of its own, `run` becomes that one's.
-void describe(CLI::App& app, const Verb& verb, Run& run) {
+/// Fills `app` with what `verb` takes; where its words name it, or a verb of its own, `run` becomes that one's. What
+/// verbs take that no word names nobody will ask for: of them their purpose is enough.
+void describe(CLI::App& app, const Verb& verb, std::span<const std::string> words, Run& run) {
   for (const Option& option : verb.options) add_option(app, option);
   for (auto one = verb.exclusive.begin(); one != verb.exclusive.end(); ++one) {
     for (auto other = std::next(one); other != verb.exclusive.end(); ++other) {
@@ -153,7 +154,10 @@ void describe(CLI::App& app, const Verb& verb, Run& run) {
   }
   if (verb.run) app.callback([&verb, &run] { run = verb.run; });
   if (!verb.verbs.empty()) app.require_subcommand(1);
-  for (const Verb& inner : verb.verbs) describe(*app.add_subcommand(inner.name, inner.purpose), inner, run);
+  for (const Verb& inner : verb.verbs) {
+    CLI::App* added = app.add_subcommand(inner.name, inner.purpose);
+    if (std::ranges::find(words, inner.name) != words.end()) describe(*added, inner, words, run);
+  }
   if (*verb.closing_words != '\0') app.footer(verb.closing_words);
 }
 
@@ -176,9 +180,9 @@ std::optional<int> parse_words(const Verb& command, const std::string& version, 
   CLI::App app(command.purpose, command.name);
   app.set_version_flag("-V,--version", version);
   app.footer(command.closing_words);  // of verbs, too, that have none
-  describe(app, command, run);
-  app.failure_message(usage_message);
   std::vector<std::string> rest = reversed(words.empty() ? words : words.subspan(1));
+  describe(app, command, rest, run);
+  app.failure_message(usage_message);
   if (!starts_with_command(app, "", rest)) return exit_usage;
   try {
     app.parse(rest);

@@ -213,6 +213,8 @@ struct Dialect {
   Form form = Form::map;
   std::span<const FieldRule> fields = {};  ///< the first one's name tells; empty where there is a finder
   FindIn find_in = nullptr;                ///< instead of `fields`
+  /// Finders: what some key of a map contains where there is anything to be found; empty: each map is looked at.
+  std::string_view telling_word = {};
   Growth growth = Growth::not_stored;
   /// Where one chain of optimizers may have a scaler each, the first of which scales the loss: what stands before the
   /// optimizer's number in a scaler's path.

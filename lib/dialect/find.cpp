@@ -113,12 +113,27 @@ class Finder {
   }
 
   void try_finders(NodeId map) {
+    words_.clear();
     for (const Dialect* dialect : dialects()) {
-      if (dialect->find_in == nullptr || !stands_right(*dialect)) continue;
+      if (dialect->find_in == nullptr || !has_word(map, dialect->telling_word) || !stands_right(*dialect)) continue;
       for (const Match& match : dialect->find_in(tree_, map, root_)) {
         take(match.dialect != nullptr ? *match.dialect : *dialect, map, match);
       }
     }
+  }
+
+  /// Looked for once in each map, however many dialects ask. REQUIRES: `words_` are those of this map.
+  [[nodiscard]] bool has_word(NodeId map, std::string_view word) {
+    if (word.empty()) return true;
+    const auto known = std::ranges::find(words_, word, &std::pair<std::string_view, bool>::first);
+    if (known != words_.end()) return known->second;
+    const auto pairs = tree_.items(map);
+    bool is_there = false;
+    for (std::size_t i = 0; i < pairs.size() && !is_there; i += 2) {
+      is_there = tree_.kind(pairs[i]) == Kind::string && tree_.text(pairs[i]).find(word) != word.npos;
+    }
+    words_.emplace_back(word, is_there);
+    return is_there;
   }
 
   [[nodiscard]] bool has_required_keys(const Dialect& dialect, NodeId map) const {
@@ -247,6 +262,7 @@ class Finder {
   TreeWalk walk_;
   NodeId root_;
   bool has_whole_file_ = false;
+  std::vector<std::pair<std::string_view, bool>> words_;  // whether a key of the map contains them
   std::vector<FoundScaler> found_;
   std::vector<std::uint32_t> steps_;  ///< of found_, in the walk
 };

@@ -26,6 +26,7 @@ constinit const Dialect comfyui_weight = {
     .kind = "fp8",
     .framework = "ComfyUI's scaled weights",
     .find_in = find_stored_weights<comfyui_weight>,
+    .telling_word = "scale",
     .fp8 = {conventions},
 };
 

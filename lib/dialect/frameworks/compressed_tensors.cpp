@@ -37,6 +37,7 @@ constinit const Dialect compressed_tensors_weight = {
     .kind = "fp8",
     .framework = "compressed-tensors' FP8 weights",
     .find_in = find_stored_weights<compressed_tensors_weight>,
+    .telling_word = "scale",
     .fp8 = {conventions},
 };
 
@@ -45,6 +46,7 @@ constinit const Dialect compressed_tensors_fp4_weight = {
     .kind = "fp8",
     .framework = "compressed-tensors' NVFP4 or MXFP4 weights",
     .find_in = find_stored_weights<compressed_tensors_fp4_weight>,
+    .telling_word = "scale",
     .fp8 = {fp4_conventions},
 };
 

@@ -24,6 +24,7 @@ constinit const Dialect deepseek_fp8_weight = {
     .kind = "fp8",
     .framework = "DeepSeek's FP8 weights",
     .find_in = find_stored_weights<deepseek_fp8_weight>,
+    .telling_word = "scale",
     .fp8 = {conventions},
 };
 

@@ -85,6 +85,7 @@ constinit const Dialect mindformers_adaptive_cell = {
     .framework = "mindformers' AdaptiveLossScaleUpdateCell",
     .form = Form::part,
     .find_in = find_in,
+    .telling_word = "scale",
     .growth = Growth::when_reached,
     .settings = settings,
     .policies = policies,

@@ -82,6 +82,7 @@ constinit const Dialect mindspore_cell = {
     .framework = "MindSpore's loss-scaling cell",
     .form = Form::part,
     .find_in = find_in,
+    .telling_word = "scale",
     .growth = Growth::when_reached,
     .settings = settings,
     .policies = policies,

@@ -67,6 +67,7 @@ constinit const Dialect mindspore_amp_scaler = {
     .framework = "MindSpore's amp.DynamicLossScaler",
     .form = Form::part,
     .find_in = find_in,
+    .telling_word = "scale_value",
     .growth = Growth::when_equal,
     .settings = settings,
     .policies = policies,

@@ -26,6 +26,7 @@ constinit const Dialect modelopt_weight = {
     .kind = "fp8",
     .framework = "ModelOpt's NVFP4 weights",
     .find_in = find_stored_weights<modelopt_weight>,
+    .telling_word = "scale",
     .fp8 = {conventions},
 };
 

@@ -24,6 +24,7 @@ constinit const Dialect mxfp4_weight = {
     .kind = "fp8",
     .framework = "MXFP4 weights, as gpt-oss and Quark keep them",
     .find_in = find_stored_weights<mxfp4_weight>,
+    .telling_word = "scale",
     .fp8 = {conventions},
 };
 

@@ -80,6 +80,7 @@ constinit const Dialect oneflow_variables = {
     .framework = "OneFlow's dynamic loss scale",
     .form = Form::part,
     .find_in = find_in,
+    .telling_word = "LossScale",
     .growth = Growth::when_at_least,
     .settings = settings,
     .policies = policies,

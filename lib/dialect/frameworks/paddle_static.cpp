@@ -105,6 +105,7 @@ constinit const Dialect paddle_static_variables = {
     .framework = "Paddle's static AMP",
     .form = Form::part,
     .find_in = find_in,
+    .telling_word = "loss_scaling",
     .growth = Growth::when_equal,
     .settings = settings,
     .policies = policies,

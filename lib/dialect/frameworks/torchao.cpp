@@ -97,6 +97,7 @@ constinit const Dialect torchao_delayed_state = {
     .kind = "fp8",
     .framework = "torchao's delayed scaling",
     .find_in = find_buffers,
+    .telling_word = buffer_mark,
     .fp8 = {delayed_conventions, {}, next_scale},
 };
 
@@ -118,6 +119,7 @@ constinit const Dialect torchao_flat_weight = {
     .kind = "fp8",
     .framework = "torchao's tensors in safetensors",
     .find_in = find_stored_weights<torchao_flat_weight>,
+    .telling_word = "scale",
     .fp8 = {weight_conventions},
 };
 

@@ -248,6 +248,7 @@ constinit const Dialect transformer_engine_state = {
     .kind = "fp8",
     .framework = "TransformerEngine's delayed scaling",
     .find_in = find_in,
+    .telling_word = "_state",  // of both keys
     .classes = classes,
     .fp8 = {conventions, "transformer_engine", next_scale, HistoryResize::rows},
 };

@@ -66,6 +66,14 @@ void visit_extra_states(const Tree& tree, const Visitor& visit) {
   }
 }
 
+/// Quick to say no: most files are of models without FP8.
+bool has_extra_states(const Tree& tree) {
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.kind(id) == Kind::string && is_extra_state(tree.text(id))) return true;
+  }
+  return false;
+}
+
 struct Modules {
   std::size_t all = 0, empty = 0, with_recipe = 0;
   std::set<std::string> recipes;
@@ -100,6 +108,7 @@ std::vector<EmptyExtraState> empty_extra_states(const Tree& tree) {
 }
 
 std::optional<Finding> told_of_empty_fp8(const Tree& tree) {
+  if (!has_extra_states(tree)) return std::nullopt;
   const Modules modules = modules_of(tree);
   const std::size_t without = modules.empty + modules.with_recipe;
   if (without == 0) return std::nullopt;
