@@ -302,6 +302,25 @@ def pfn_extras_manager():
     return alone["state_objects"] == {} and "grad_scaler" not in str(alone) and given["state_objects"] == {"scaler": KEPT}
 
 
+def timm_resume():
+    """timm: a checkpoint without `amp_scaler` is loaded, and nothing is said."""
+    import torch
+    from timm.models import resume_checkpoint
+    from timm.utils import NativeScaler
+
+    scales = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "last.pth.tar"
+        for more in ({}, {"amp_scaler": KEPT}):
+            model, optimizer, _ = trained()
+            scaler = NativeScaler(device="cpu")
+            torch.save({"epoch": 1, "arch": "linear", "version": 2, "state_dict": model.state_dict(),
+                        "optimizer": optimizer.state_dict(), **more}, path)
+            resume_checkpoint(model, str(path), optimizer=optimizer, loss_scaler=scaler)
+            scales.append(scaler.state_dict()["scale"])
+    return scales == [65536.0, 4096.0]
+
+
 def yolox_trainer():
     """YOLOX: what its trainer saves has no scaler, although it steps with one."""
     import torch
@@ -321,7 +340,8 @@ def yolox_trainer():
 ROWS = {jmp_minimum: None, lightning_key: None, lightning_apex: "lightning", accelerate_fsdp2: None,
         ultralytics_release: None, catalyst_callback: "catalyst", deepspeed_autocast: "deepspeed",
         determined_trial: "determined", eole_optimizer: "eole", funasr_resume: "funasr", lerobot_state: "lerobot",
-        megatron_first_step: "megatron", mmcv_hook: "mmcv", pfn_extras_manager: "pfn_extras", yolox_trainer: "yolox"}
+        megatron_first_step: "megatron", mmcv_hook: "mmcv", pfn_extras_manager: "pfn_extras",
+        timm_resume: "timm", yolox_trainer: "yolox"}
 CANNOT_RUN = 3
 
 

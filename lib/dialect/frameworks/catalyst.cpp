@@ -8,7 +8,7 @@ namespace tare {
 namespace {
 
 constexpr auto places = std::to_array<KeptAt>({
-    {"scaler", "", "model_state_dict", "Catalyst"},
+    {"scaler", "", "stage_key", "Catalyst"},
 });
 constexpr auto marks = std::to_array<std::string_view>({"model_state_dict", "epoch_step", "batch_step", "sample_step"});
 constexpr auto resumes = std::to_array<Resume>({

@@ -10,7 +10,6 @@ namespace {
 
 constexpr auto places = std::to_array<KeptAt>({
     {"scaler_state_dict", "", "models_state_dict", "Determined"},
-    {"scaler_state_dict", "", "model_state_dict", "Determined"},
 });
 constexpr auto runs = std::to_array<RunFolder>({
     {RunFolder::Takes::asked, "*-*-*-*-*", {}, "state_dict.pth"},

@@ -46,12 +46,9 @@ constexpr auto policies = std::to_array<PolicyUse>({
 constexpr auto places = std::to_array<KeptAt>({
     {"", "scaler.pt", "", "accelerate, or the Hugging Face Trainer"},
     {"", "scaler.ckpt", "", "SpeechBrain"},
-    {"amp_scaler", "", "arch", "timm"},
     {"optimizer.loss_scaler", "", "", "mmengine (AmpOptimWrapper)"},
     {"meta.fp16.loss_scaler", "", "", "mmcv (Fp16OptimizerHook)"},
     {"scaler", "", "reporter", "espnet"},
-    {"grad_scaler", "", "batch_idx_train", "icefall"},
-    {"scaler", "", "name", "open_clip"},
     {"*", ".metadata", "", "a run that saves with torch.distributed.checkpoint"},
     {"*", "__*", "", "a run that saves with torch.distributed.checkpoint", Authority::own_rank},
 });

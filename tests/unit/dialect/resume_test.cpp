@@ -178,10 +178,57 @@ TEST_CASE("trainers that keep no scaler are told of by what else they save") {
 
 TEST_CASE("Catalyst's own scaler of its older releases is told to be passed over by newer ones") {
   MadeTree made;
-  const NodeId root = made.map({{"model_state_dict", made.map({})}, {"scaler", made.grad_scaler()}});
+  const NodeId root =
+      made.map({{"stage_key", made.text("train")}, {"model_state_dict", made.map({})}, {"scaler", made.grad_scaler()}});
   const auto lost = told(made, root, "last.pth");
   REQUIRE(lost.size() == 1);
   CHECK(lost[0].message.starts_with("Catalyst from 22.02 on does not look for the scaler"));
+}
+
+TEST_CASE("trainers that pass over a missing state are told of") {
+  MadeTree made;
+  const NodeId none = made.map({});
+  const auto first = [&](NodeId root) {
+    const auto lost = told(made, root, "checkpoint.pt");
+    REQUIRE(lost.size() == 1);
+    return lost[0].message;
+  };
+  const auto saved = [&](std::string_view name) {
+    return made.map({{name, made.text("vit")},
+                     {"epoch", made.integer(3)},
+                     {"version", made.integer(2)},
+                     {"state_dict", none},
+                     {"optimizer", none}});
+  };
+  CHECK(first(saved("arch")).starts_with("timm loads a checkpoint without `amp_scaler` and says nothing"));
+  CHECK(first(saved("name")).starts_with("open_clip loads a checkpoint without `scaler` and says nothing"));
+  CHECK(first(made.map({{"model", none},
+                        {"optimizer", none},
+                        {"grad_scaler", made.none()},
+                        {"sampler", none},
+                        {"batch_idx_train", made.integer(9)}}))
+            .starts_with("icefall loads a checkpoint whose `grad_scaler` is None"));
+}
+
+TEST_CASE("the names that PyTorch's tutorials and examples use are no trainer's") {
+  MadeTree made;
+  const NodeId example = made.map({{"epoch", made.integer(3)},
+                                   {"arch", made.text("resnet50")},
+                                   {"state_dict", made.map({})},
+                                   {"best_acc1", made.number(70.0)},
+                                   {"optimizer", made.map({})},
+                                   {"scheduler", made.map({})}});
+  CHECK(told(made, example, "checkpoint.pth.tar").empty());
+  for (const char* key : {"scaler", "scaler_state_dict"}) {
+    CAPTURE(key);
+    const NodeId root = made.map({{"epoch", made.integer(3)},
+                                  {"model_state_dict", made.map({})},
+                                  {"optimizer_state_dict", made.map({})},
+                                  {key, made.grad_scaler()}});
+    CHECK(told(made, root, "checkpoint.pth").empty());
+    std::vector<Finding> problems;
+    CHECK(find_scalers(made.tree, {"checkpoint.pth"}, problems).at(0).place.empty());
+  }
 }
 
 TEST_CASE("a mark that is False is none") {

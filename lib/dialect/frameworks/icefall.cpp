@@ -1,0 +1,28 @@
+// icefall: torch's scaler beside the sampler's state. Source: icefall/checkpoint.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto places = std::to_array<KeptAt>({
+    {"grad_scaler", "", "batch_idx_train", "icefall"},
+});
+constexpr auto marks = std::to_array<std::string_view>({"batch_idx_train", "model", "optimizer", "sampler"});
+constexpr auto resumes = std::to_array<Resume>({
+    {.stored = Resume::Stored::no,
+     .what = "loads a checkpoint whose `grad_scaler` is None or not there and says nothing: an fp16 run starts anew",
+     .source = "icefall/checkpoint.py, load_checkpoint (0aa7bf0)"},
+});
+
+}  // namespace
+
+constinit const Trainer icefall_trainer = {
+    .name = "icefall",
+    .places = places,
+    .marks = marks,
+    .resumes = resumes,
+};
+
+}  // namespace tare

@@ -1,0 +1,28 @@
+// open_clip: torch's scaler under `scaler`. Source: src/open_clip_train/main.py.
+#include <array>
+
+#include "lib/dialect/frameworks/frameworks.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto places = std::to_array<KeptAt>({
+    {"scaler", "", "name", "open_clip"},
+});
+constexpr auto marks = std::to_array<std::string_view>({"name", "epoch", "state_dict", "optimizer"});
+constexpr auto resumes = std::to_array<Resume>({
+    {.stored = Resume::Stored::no,
+     .what = "loads a checkpoint without `scaler` and says nothing: an fp16 run (--precision amp) starts anew at 65536",
+     .source = "src/open_clip_train/main.py"},
+});
+
+}  // namespace
+
+constinit const Trainer open_clip_trainer = {
+    .name = "open_clip",
+    .places = places,
+    .marks = marks,
+    .resumes = resumes,
+};
+
+}  // namespace tare
