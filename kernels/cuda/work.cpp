@@ -23,7 +23,10 @@ bool same_tensor(const Tensor& a, const Tensor& b) {
 void require_reachable(const Tensor& tensor, const Device& device, const char* what, std::size_t index) {
   if (tensor.count == 0) return;
   const std::string place = unreachable_place(tensor.data, device.ordinal());
-  if (!place.empty()) refuse_place(what + (" " + std::to_string(index)), place, device.ordinal());
+  if (place.empty()) return;
+  std::string name = what;
+  name.append(" ").append(std::to_string(index));
+  refuse_place(name, place, device.ordinal());
 }
 
 }  // namespace

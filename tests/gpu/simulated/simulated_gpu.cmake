@@ -3,7 +3,7 @@
 # would share the driver.
 function(tare_simulated_gpu name)
   set(here ${PROJECT_SOURCE_DIR}/tests/gpu)
-  set(backend device order work list scaler fp8)
+  set(backend device order reach work list scaler fp8)
   list(TRANSFORM backend REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/kernels/cuda/\\1.cpp")
   set(tests pass torch_vectors stream graph fp8 scaler fp8_scaler)
   list(TRANSFORM tests REPLACE "(.+)" "${here}/\\1_test.cpp")
