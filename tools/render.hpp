@@ -31,7 +31,7 @@ std::string render_fields(const Terminal& terminal, const tare::EditPlan& plan);
 std::string render_bytes(const Terminal& terminal, const tare::EditPlan& plan);
 /// What becomes of each value, what has to be configured, and where the two rules part.
 std::string render_migration(const Terminal& terminal, const tare::Migration& migration);
-std::string render_history(const Terminal& terminal, const std::vector<tare::HistoryEntry>& entries);
+std::string render_history_entry(const Terminal& terminal, const tare::HistoryEntry& entry);
 std::string render_differences(const Terminal& terminal, const std::vector<tare::Difference>& differences);
 /// What an interrupted or running transaction means for whoever reads on.
 std::string render_pending(const tare::Pending& pending);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
+#include <vector>
 
 #include "lib/base/text.hpp"
 #include "lib/container/pickle/read/global.hpp"
@@ -75,6 +78,47 @@ std::string scaler_block(const Terminal& terminal, const Checkpoint& checkpoint,
   return text;
 }
 
+/// Of one scaler's states no more than these are shown, where files disagree.
+constexpr std::size_t most_states = 8;
+
+/// States of one scaler: those that most files hold, or that come first, are shown.
+struct StateGroup {
+  std::vector<const Scaler*> states;
+
+  [[nodiscard]] std::size_t left_out() const { return states.size() - std::min(states.size(), most_states); }
+  [[nodiscard]] std::vector<const Scaler*> shown() const {
+    std::vector<const Scaler*> chosen = states;
+    std::ranges::stable_sort(chosen, std::greater(), [](const Scaler* state) { return state->copies.size(); });
+    chosen.resize(states.size() - left_out());
+    std::ranges::sort(chosen);  // as they stand in the checkpoint
+    return chosen;
+  }
+};
+
+/// Loss scalers, those of one group together where its first stands.
+std::vector<StateGroup> state_groups(const Checkpoint& checkpoint) {
+  std::vector<StateGroup> groups;
+  std::map<std::size_t, std::size_t> places;
+  for (const Scaler& scaler : checkpoint.scalers) {
+    if (scaler.state().dialect->kind == "fp8") continue;
+    const auto [known, is_new] = places.try_emplace(scaler.group, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[known->second].states.push_back(&scaler);
+  }
+  return groups;
+}
+
+std::string group_blocks(const Terminal& terminal, const Checkpoint& checkpoint, const StateGroup& group) {
+  std::string text;
+  const auto shown = group.shown();
+  for (const Scaler* scaler : shown) text += scaler_block(terminal, checkpoint, *scaler);
+  if (group.left_out() == 0) return text;
+  std::size_t files = 0;
+  for (const Scaler* scaler : group.states) files += scaler->copies.size();
+  for (const Scaler* scaler : shown) files -= scaler->copies.size();
+  return text + fmt::format("\n  and {} more states, in {} files; --json shows all\n", group.left_out(), files);
+}
+
 Style style_of(Severity severity) {
   if (severity == Severity::error) return Style::bad;
   return severity == Severity::warning ? Style::warning : Style::faint;
@@ -93,9 +137,7 @@ std::string render_checkpoint(const Terminal& terminal, const Checkpoint& checkp
   const std::size_t count = checkpoint.files.size();
   std::string text = fmt::format("{}  ({} file{} read)\n", terminal.styled(Style::strong, escaped(checkpoint.resolved)),
                                  count, count == 1 ? "" : "s");
-  for (const Scaler& scaler : checkpoint.scalers) {
-    if (scaler.state().dialect->kind != "fp8") text += scaler_block(terminal, checkpoint, scaler);
-  }
+  for (const StateGroup& group : state_groups(checkpoint)) text += group_blocks(terminal, checkpoint, group);
   text += render_fp8(terminal, checkpoint, layers);
   if (!checkpoint.findings.empty()) text += "\n";
   for (const Finding& finding : checkpoint.findings) text += render_finding(terminal, finding);

@@ -142,32 +142,28 @@ std::string_view seal_of(const HistoryEntry& entry) {
 
 }  // namespace
 
-std::string render_history(const Terminal& terminal, const std::vector<HistoryEntry>& entries) {
-  std::string text;
-  for (const HistoryEntry& entry : entries) {
-    const std::string state = entry.state == HistoryState::undone    ? "undone " + entry.undone_when
-                              : entry.state == HistoryState::damaged ? "damaged: cannot be undone"
-                                                                     : "applied";
-    const std::size_t count = entry.files.size();
-    text +=
-        fmt::format("{}  {}  {}  {} file{}  {}{}\n", terminal.styled(Style::strong, fmt::format("#{}", entry.number)),
-                    escaped(entry.id), entry.when, count, count == 1 ? "" : "s", state, seal_of(entry));
-    if (!entry.origin.command.empty()) {
-      text += fmt::format("    {}@{}: {}\n", escaped(entry.origin.user), escaped(entry.origin.host),
-                          escaped(entry.origin.command));
-    }
-    text += fmt::format("    {}\n", render_files(entry.folder, entry.files));
-    // The same change in a thousand rank files is one line.
-    std::set<std::string> known;
-    AlikeLines lines;
-    for (const FieldEdit& edit : entry.fields) {
-      std::string line = fmt::format("    {}  {} -> {}  {}\n", escaped(edit.field), escaped(edit.before),
-                                     escaped(edit.after), escaped(edit.place));
-      if (known.insert(line).second) lines.add(edit.field, std::move(line));
-    }
-    text += lines.text();
+std::string render_history_entry(const Terminal& terminal, const HistoryEntry& entry) {
+  const std::string state = entry.state == HistoryState::undone    ? "undone " + entry.undone_when
+                            : entry.state == HistoryState::damaged ? "damaged: cannot be undone"
+                                                                   : "applied";
+  const std::size_t count = entry.files.size();
+  std::string text =
+      fmt::format("{}  {}  {}  {} file{}  {}{}\n", terminal.styled(Style::strong, fmt::format("#{}", entry.number)),
+                  escaped(entry.id), entry.when, count, count == 1 ? "" : "s", state, seal_of(entry));
+  if (!entry.origin.command.empty()) {
+    text += fmt::format("    {}@{}: {}\n", escaped(entry.origin.user), escaped(entry.origin.host),
+                        escaped(entry.origin.command));
   }
-  return text;
+  text += fmt::format("    {}\n", render_files(entry.folder, entry.files));
+  // The same change in a thousand rank files is one line.
+  std::set<std::string> known;
+  AlikeLines lines;
+  for (const FieldEdit& edit : entry.fields) {
+    std::string line = fmt::format("    {}  {} -> {}  {}\n", escaped(edit.field), escaped(edit.before),
+                                   escaped(edit.after), escaped(edit.place));
+    if (known.insert(line).second) lines.add(edit.field, std::move(line));
+  }
+  return text + lines.text();
 }
 
 std::string render_differences(const Terminal& terminal, const std::vector<Difference>& differences) {

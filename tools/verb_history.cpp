@@ -32,15 +32,18 @@ int show_history(const Terminal& terminal, const Options& options) {
                          count == 1 ? "it" : "they");
     });
   }
-  const auto entries = history(scope_for_reading(options.path));
-  const auto pending = find_pending(scope_for_reading(options.path));
+  const Scope scope = scope_for_reading(options.path);
   if (options.json) {
-    terminal.answer(history_json(options.path, entries, pending));
+    write_history_json(options.path, scope, [&](std::string_view piece) { terminal.answer(piece); });
     return exit_done;
   }
-  if (pending) terminal.say(render_pending(*pending));
-  terminal.answer(entries.empty() ? fmt::format("no edits of {} are on record\n", escaped(options.path))
-                                  : render_history(terminal, entries));
+  if (const auto pending = find_pending(scope)) terminal.say(render_pending(*pending));
+  bool is_empty = true;
+  history(scope, [&](const HistoryEntry& entry) {
+    is_empty = false;
+    terminal.answer(render_history_entry(terminal, entry));
+  });
+  if (is_empty) terminal.answer(fmt::format("no edits of {} are on record\n", escaped(options.path)));
   return exit_done;
 }
 

@@ -24,6 +24,7 @@ struct Options {
   std::string save;
   bool json = false;
   bool globals = false;
+  bool histories = false;
   bool force = false;
 };
 
@@ -38,7 +39,8 @@ int inspect_path(const Terminal& terminal, const Options& options, const std::st
   if (has_answered && !options.json) terminal.answer("\n");
   has_answered = true;
   if (options.json) {
-    terminal.answer(inspect_json(checkpoint, pending, {.globals = options.globals}));
+    write_inspect_json(checkpoint, pending, {.globals = options.globals, .histories = options.histories},
+                       [&](std::string_view piece) { terminal.answer(piece); });
   } else {
     if (pending) terminal.say(render_pending(*pending));
     terminal.answer(render_checkpoint(terminal, checkpoint, options.layers));
@@ -71,6 +73,8 @@ Verb inspect_verb() {
           {{{"PATH", &options->paths, "Checkpoint files, folders of rank files, or run folders; - for standard input",
              Presence::required},
             {"--json", &options->json, "Answer in JSON (schema tare.inspect/1): a document a PATH"},
+            {"--histories", &options->histories,
+             "With --json: all numbers of long fields, such as amax histories, also where they are more than 65,536"},
             {"--layer", &options->layers, "Show every FP8 tensor of the layers that match: * and ? are wildcards"},
             {"--save", &options->save,
              "Write all state to a file, .json or .h5, that tare's scalers load; several states are JSON (schema "

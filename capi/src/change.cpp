@@ -290,7 +290,7 @@ int32_t tare_checkpoint_history(tare_text** out, const char* path, const char* o
                   {"trust_journal", &journals.recovery.trust_journals}});
     const Scope scope = journals.scopes_for_reading()(path);
     if (forget) prune(scope, journals.recovery);
-    return new_text(history_json(path, history(scope), find_pending(scope)));
+    return new_text(json::gathered([&](const json::TextSink& sink) { write_history_json(path, scope, sink); }));
   });
 }
 

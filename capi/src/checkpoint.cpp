@@ -22,7 +22,7 @@ struct Reading {
   InspectParts parts = {};
 
   [[nodiscard]] OptionPlaces places() {
-    return {{"globals", &parts.globals}, {"state_folder", &journals.state_folder}};
+    return {{"globals", &parts.globals}, {"histories", &parts.histories}, {"state_folder", &journals.state_folder}};
   }
 };
 
@@ -59,6 +59,11 @@ ScalerState read_state(const char* path, const Choice& choice, const Journals& j
   return completed(to_state(chosen_scalers(checkpoint, choice).front()->state()));
 }
 
+tare_text* inspection(const Checkpoint& checkpoint, const std::optional<Pending>& pending, InspectParts parts) {
+  return new_text(
+      json::gathered([&](const json::TextSink& sink) { write_inspect_json(checkpoint, pending, parts, sink); }));
+}
+
 Checkpoint settled(const char* path, const Journals& journals) {
   return open_settled(path, {}, journals.scopes_for_reading()).checkpoint;
 }
@@ -72,7 +77,7 @@ int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* o
     take_options(options_json, "the options", reading.places());
     const auto [checkpoint, pending] =
         open_settled(path, {.list_globals = reading.parts.globals}, reading.journals.scopes_for_reading());
-    return new_text(inspect_json(checkpoint, pending, reading.parts));
+    return inspection(checkpoint, pending, reading.parts);
   });
 }
 
@@ -85,7 +90,7 @@ int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source* source,
     take_options(options_json, "the options", reading.places());
     const CallerFiles files(*source);
     const Checkpoint checkpoint = open_checkpoint(path, {.list_globals = reading.parts.globals, .files = &files});
-    return new_text(inspect_json(checkpoint, std::nullopt, reading.parts));
+    return inspection(checkpoint, std::nullopt, reading.parts);
   });
 }
 

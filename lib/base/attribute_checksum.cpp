@@ -14,6 +14,28 @@ constexpr std::string_view mark = blank.substr(0, blank.size() - attribute_check
 /// What stands before the mark: the attribute's name and type (14 bytes of text) and shape. No text can hold its NULs.
 constexpr std::string_view attribute{"checksum\0\0\0\0\0\0\0\0\x13\x11\0\0\x0e\0\0\0\x01\0\0\0\0\0\0\0", 32};
 
+/// The digits for a file of which `crc_of` tells the CRC-32 of each run.
+template <class CrcOf>
+std::string with_blank_digits(std::uint64_t size, std::uint64_t at, const CrcOf& crc_of) {
+  const std::string_view digits = blank.substr(mark.size());
+  const Span behind{at + digits.size(), size - at - digits.size()};
+  const std::uint32_t front = crc32_joined(crc_of(Span{0, at}), crc32(as_bytes(digits)), digits.size());
+  return fmt::format("{:08x}", crc32_joined(front, crc_of(behind), behind.size));
+}
+
+std::uint32_t crc32_of(const Source& source, Span run) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 20;
+  Bytes piece(std::min(run.size, most));
+  std::uint32_t crc = crc32({});
+  while (run.size > 0) {
+    const std::span<std::byte> part = std::span(piece).first(std::min(run.size, most));
+    source.read(run.offset, part);
+    crc = crc32_joined(crc, crc32(part), part.size());
+    run = {run.offset + part.size(), run.size - part.size()};
+  }
+  return crc;
+}
+
 }  // namespace
 
 std::optional<std::size_t> find_attribute_checksum(ByteView bytes) {
@@ -26,16 +48,18 @@ std::optional<std::size_t> find_attribute_checksum(ByteView bytes) {
 }
 
 std::string attribute_checksum(ByteView bytes, std::size_t at) {
-  Bytes copy(bytes.begin(), bytes.end());
-  std::ranges::copy(as_bytes(blank.substr(mark.size())), copy.begin() + static_cast<std::ptrdiff_t>(at));
-  return fmt::format("{:08x}", crc32(copy));
+  return with_blank_digits(bytes.size(), at, [&](Span run) { return crc32(bytes.subspan(run.offset, run.size)); });
+}
+
+std::string attribute_checksum(const Source& source, std::size_t at) {
+  return with_blank_digits(source.size(), at, [&](Span run) { return crc32_of(source, run); });
 }
 
 std::optional<std::string> attribute_checksum_problem(const Source& source) {
-  const Bytes bytes = source.read({0, source.size()});
-  const auto at = find_attribute_checksum(bytes);
+  const Bytes head = source.read({0, std::min<std::uint64_t>(source.size(), attribute_checksum_head_bytes)});
+  const auto at = find_attribute_checksum(head);
   if (!at) return "tare's checksum is not in it: another program wrote it, or wrote it anew";
-  if (attribute_checksum(bytes, *at) == as_text(bytes).substr(*at, attribute_checksum_digits)) return std::nullopt;
+  if (attribute_checksum(source, *at) == as_text(head).substr(*at, attribute_checksum_digits)) return std::nullopt;
   return "the checksum in its root is not that of the file: another program changed it, or it is damaged";
 }
 

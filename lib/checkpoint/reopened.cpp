@@ -86,10 +86,10 @@ void Reopened::open_several(const CheckpointFile& file) {
   const auto folder = directory_of(local_files(), file.location);
   const std::string name(file_name(file.path));
   container_ = format_of_whole(name)->open(folder, name).container;
-  const auto names = container_->parts();
-  if (names.size() != files_.size()) throw Error(Status::refused, file.location + ": has other parts than before");
-  for (std::size_t part = 0; part < names.size(); ++part) {
-    sources_.push_back(folder->open(names[part]));
+  names_.assign(container_->parts().begin(), container_->parts().end());
+  if (names_.size() != files_.size()) throw Error(Status::refused, file.location + ": has other parts than before");
+  for (std::size_t part = 0; part < names_.size(); ++part) {
+    sources_.push_back(folder->open(names_[part]));
     require_unchanged(*sources_.back(), checkpoint_.files[files_[part]]);
   }
 }
@@ -108,11 +108,10 @@ std::shared_ptr<const Source> Reopened::after(std::size_t part, std::span<const 
 
 void Reopened::each_scaler_after(std::span<const PartChange> changes,
                                  const std::function<void(const FoundScaler&)>& see) const {
-  const auto names = container_->parts();
-  if (names.empty()) return each_scaler_in(*open_single_file(after(0, changes)), see);
+  if (names_.empty()) return each_scaler_in(*open_single_file(after(0, changes)), see);
   const auto folder = std::make_shared<ChangedFolder>();
-  for (std::size_t part = 0; part < names.size(); ++part) folder->add(names[part], after(part, changes));
-  each_scaler_in(*format_of_whole(names.front())->open(folder, names.front()).container, see);
+  for (std::size_t part = 0; part < names_.size(); ++part) folder->add(names_[part], after(part, changes));
+  each_scaler_in(*format_of_whole(names_.front())->open(folder, names_.front()).container, see);
 }
 
 void Reopened::each_scaler_in(const Container& container, const std::function<void(const FoundScaler&)>& see) const {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -32,6 +33,9 @@ class Reopened {
   /// The number in Checkpoint::files of a part (part 0 is the file itself where the container has none).
   [[nodiscard]] std::size_t file_of_part(std::size_t part) const { return files_[part]; }
 
+  /// Lets go of the container, whose tree may be large, when nothing more is asked of it. What follows can still be.
+  void close_container() { container_.reset(); }
+
   /// Calls `see` with each scaler as it would read after `changes`, which are written nowhere. Throws what opening
   /// throws.
   void each_scaler_after(std::span<const PartChange> changes, const std::function<void(const FoundScaler&)>& see) const;
@@ -45,6 +49,7 @@ class Reopened {
   const Checkpoint& checkpoint_;
   std::vector<std::size_t> files_;                      ///< by part
   std::vector<std::shared_ptr<const Source>> sources_;  ///< by part
+  std::vector<std::string> names_;                      ///< of the parts of several
   std::unique_ptr<const Container> container_;
   std::unordered_map<const FoundScaler*, std::vector<FieldNode>> nodes_;  ///< by known scaler
 };

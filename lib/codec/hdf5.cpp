@@ -147,21 +147,21 @@ void put_hdf5_checksum(Bytes& bytes) {
 Bytes state_to_hdf5(const ScalerState& state, Compression compression) {
   const Entries entries(state);
   Bytes bytes;
-  const auto take = [](void* into, const void* from, std::uint64_t size) {
-    const auto* begin = static_cast<const std::byte*>(from);
+  const auto room = [](void* context, std::uint64_t size) -> void* {
+    auto& into = *static_cast<Bytes*>(context);
     try {
-      static_cast<Bytes*>(into)->assign(begin, begin + size);
+      into.resize(size);
     } catch (const std::bad_alloc&) {
-      static_cast<Bytes*>(into)->clear();
+      return nullptr;
     }
+    return into.data();
   };
   tare_hdf5_error error{};
   const std::string schema(state_schema);
   const auto status =
       hdf5_library().encode(schema.c_str(), state.policy.c_str(), entries.all().data(), entries.all().size(),
-                            static_cast<std::int32_t>(compression), take, &bytes, &error);
+                            static_cast<std::int32_t>(compression), room, &bytes, &error);
   check(status, error);
-  if (bytes.empty()) throw std::bad_alloc();
   put_hdf5_checksum(bytes);
   return bytes;
 }

@@ -50,11 +50,12 @@ class Attributes {
   std::vector<Hdf5Attribute> all_;
 };
 
+/// Values that a state has in the very same type, read to where they stay.
 template <Plain Item>
-std::vector<Item> same_items(const Bytes& bytes, std::endian order) {
-  std::vector<Item> items(bytes.size() / sizeof(Item));
-  if (items.empty()) return items;
-  std::memcpy(items.data(), bytes.data(), bytes.size());
+std::vector<Item> same_items(Hdf5File& file, const Hdf5Header& dataset, std::endian order) {
+  std::vector<Item> items(hdf5_data_size(dataset) / sizeof(Item));
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(items));
+  read_hdf5_values(file, dataset, bytes);
   if (order == std::endian::native) return items;
   for (std::size_t i = 0; i < items.size(); ++i) items[i] = load<Item>(bytes.data() + i * sizeof(Item), order);
   return items;
@@ -172,9 +173,8 @@ class StateReader {
     if (sizes.size() > TARE_HDF5_MAX_RANK) throw Hdf5NotRead{std::to_string(sizes.size()) + " dimensions are too many"};
     StateArray array{{sizes.begin(), sizes.end()}, {}};
     claim(dataset, type);
-    const Bytes bytes = read_hdf5_values(file_, dataset, limits::max_state_bytes);
-    if (type.form == Hdf5Type::Form::number && type.element.name == "bool") return flag_of(array, bytes);
-    array.values = items_of(type, bytes);
+    if (type.form == Hdf5Type::Form::number && type.element.name == "bool") return flag_of(array, bytes_of(dataset));
+    array.values = items_of(type, dataset);
     const bool is_json = is_text(type) && Attributes(file_, dataset).text("kind") == "json";
     if (!array.shape.empty()) {
       if (is_json) throw Hdf5NotRead{"is many texts of JSON"};
@@ -211,14 +211,16 @@ class StateReader {
     return bytes[0] != std::byte{0};
   }
 
-  decltype(StateArray::values) items_of(const Hdf5Type& type, const Bytes& bytes) {
-    if (is_text(type)) return texts_of(type, bytes);
+  Bytes bytes_of(const Hdf5Header& dataset) { return read_hdf5_values(file_, dataset, limits::max_state_bytes); }
+
+  decltype(StateArray::values) items_of(const Hdf5Type& type, const Hdf5Header& dataset) {
+    if (is_text(type)) return texts_of(type, bytes_of(dataset));
     if (type.form != Hdf5Type::Form::number) throw Hdf5NotRead{"is of a type that no state has"};
-    if (type.element.name == "float32") return same_items<float>(bytes, type.order);
-    if (type.element.name == "float64") return same_items<double>(bytes, type.order);
-    if (type.element.name == "int64") return same_items<std::int64_t>(bytes, type.order);
-    if (is_floating(type.element.name)) return widened_items<float>(bytes, type);
-    return widened_items<std::int64_t>(bytes, type);
+    if (type.element.name == "float32") return same_items<float>(file_, dataset, type.order);
+    if (type.element.name == "float64") return same_items<double>(file_, dataset, type.order);
+    if (type.element.name == "int64") return same_items<std::int64_t>(file_, dataset, type.order);
+    if (is_floating(type.element.name)) return widened_items<float>(bytes_of(dataset), type);
+    return widened_items<std::int64_t>(bytes_of(dataset), type);
   }
 
   /// Of fixed length up to the zeros that fill it, or from the heaps.

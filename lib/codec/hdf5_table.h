@@ -48,9 +48,10 @@ typedef struct tare_hdf5_error {
 typedef struct tare_hdf5_table {
   uint64_t struct_size;
   const char* release;
-  /* Calls `take` once with the file's bytes. Returns a status as tare.h numbers it. */
+  /* Calls `room` once, for where to put the file's bytes; NULL: there is no memory. Returns a status as tare.h numbers
+   * it. */
   int32_t (*encode)(const char* schema, const char* policy, const tare_hdf5_entry* entries, uint64_t count,
-                    int32_t compression, void (*take)(void* context, const void* bytes, uint64_t size), void* context,
+                    int32_t compression, void* (*room)(void* context, uint64_t size), void* context,
                     tare_hdf5_error* error);
 } tare_hdf5_table;
 

@@ -99,22 +99,35 @@ std::string text_of(const Json& json) {
   return out;
 }
 
-std::string text_of(const Object& front, const MadeList& list, const Object& behind) {
+void write_text(const Object& front, const MadeList& list, const Object& behind, const TextSink& sink) {
   constexpr std::size_t indent = 2;
+  constexpr std::size_t piece_bytes = std::size_t{64} << 10;
   std::string out = "{";
   write_members(out, front, indent);
   write_name(out, std::string(list.name), indent);
   out += '[';
-  for (std::size_t i = 0; i < list.count; ++i) {
-    if (i > 0) out += ',';
+  bool is_empty = true;
+  list.make_each([&](const Json& item) {
+    if (!is_empty) out += ',';
+    is_empty = false;
     new_line(out, 2 * indent);
-    write(out, list.make(i), 2 * indent);
-  }
-  if (list.count > 0) new_line(out, indent);
+    write(out, item, 2 * indent);
+    if (out.size() < piece_bytes) return;
+    sink(out);
+    out.clear();
+  });
+  if (!is_empty) new_line(out, indent);
   out += ']';
   write_members(out, behind, indent);
   out += "\n}\n";
-  return out;
+  sink(out);
+}
+
+std::string gathered(const std::function<void(const TextSink& sink)>& write, std::size_t room) {
+  std::string text;
+  text.reserve(room);
+  write([&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace tare::json

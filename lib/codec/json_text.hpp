@@ -67,13 +67,19 @@ Json parse(std::string_view text, const std::string& what, Status status_of_bad_
 /// Objects a line a member, arrays of plain values on one line, a newline at the end.
 std::string text_of(const Json& json);
 
-/// A member that is a list of objects, each made when its turn comes: lists of thousands are never values as a whole.
+/// Takes text piece by piece.
+using TextSink = std::function<void(std::string_view piece)>;
+
+/// A member that is a list of objects, each made when its turn comes and written before the next is: lists of thousands
+/// are neither values nor text as a whole.
 struct MadeList {
   std::string_view name;
-  std::size_t count;
-  std::function<Json(std::size_t)> make;
+  std::function<void(const std::function<void(const Json&)>& add)> make_each;
 };
 /// An object of the members in front, the list, and the members behind it, as text_of has it.
-std::string text_of(const Object& front, const MadeList& list, const Object& behind);
+void write_text(const Object& front, const MadeList& list, const Object& behind, const TextSink& sink);
+
+/// All that `write` gives the sink. `room`: about how many bytes, so that none of them is copied once more.
+std::string gathered(const std::function<void(const TextSink& sink)>& write, std::size_t room = 0);
 
 }  // namespace tare::json

@@ -25,7 +25,9 @@ double new_number(const NodeChange& change) {
 Bytes changed_elements(const Tensor& tensor, Bytes stored, std::endian order, const NodeChange& change) {
   for (const NewElement& element : elements_of(change, tensor)) {
     const Bytes bytes = element_bytes(tensor.type, element.value, order);
-    std::copy(bytes.begin(), bytes.end(), stored.begin() + at(element.index * bytes.size()));
+    for_each_index(element, [&](std::uint64_t index) {
+      std::copy(bytes.begin(), bytes.end(), stored.begin() + at(index * bytes.size()));
+    });
   }
   return stored;
 }

@@ -89,7 +89,8 @@ std::vector<NodeChange> without_nesting(const Tree& tree, std::span<const NodeCh
     std::optional<Bytes> contents = contents_of(tree, node);
     if (!contents) throw Error(Status::internal, "a change inside a node that holds no document");
     const auto source = nested_source(tree, file, *std::move(contents));
-    const PreviewSource after(source, open_container(source)->change(inner));
+    const FileChange change = open_container(source)->change(inner);
+    const PreviewSource after(source, change);
     direct.push_back({node, NewContents{after.read(Span{0, after.size()})}, joined_meaning(inner)});
   }
   return direct;

@@ -35,7 +35,10 @@ NewElements elements_of(const NodeChange& change, const Tensor& tensor) {
     return {{0, as_double(number_of(change))}};
   }
   const std::uint64_t count = tensor.count();
-  const auto is_beyond = [&](const NewElement& element) { return element.index >= count; };
+  const auto is_beyond = [&](const NewElement& element) {
+    return element.count != 0 &&
+           (element.index >= count || (element.count - 1) * element.stride > count - 1 - element.index);
+  };
   if (std::any_of(elements->begin(), elements->end(), is_beyond)) refuse("has no such element");
   return *elements;
 }

@@ -15,12 +15,20 @@ namespace tare {
 /// A number in place of another.
 using NewNumber = std::variant<bool, Integer, double>;
 
-/// Chosen elements of a tensor or array.
+/// One value for chosen elements of a tensor or array: a single one, or a column of a history.
 struct NewElement {
-  std::uint64_t index = 0;  ///< in row-major order
+  std::uint64_t index = 0;  ///< of the first, in row-major order
   double value = 0;
+  std::uint64_t count = 1;
+  std::uint64_t stride = 1;  ///< from one to the next
 };
 using NewElements = std::vector<NewElement>;
+
+/// Calls `act` with the index of each element that gets the value.
+template <class Act>
+void for_each_index(const NewElement& element, const Act& act) {
+  for (std::uint64_t i = 0; i < element.count; ++i) act(element.index + i * element.stride);
+}
 
 /// All bytes that a node holds, anew: see contents_of (nested.hpp).
 struct NewContents {

@@ -18,6 +18,8 @@ void lay_over(ByteView from, std::uint64_t at, std::span<std::byte> to, std::uin
 
 PreviewSource::PreviewSource(std::shared_ptr<const Source> file, const FileChange& change)
     : Source(file->budget()), file_(std::move(file)), change_(change), size_(file_->size()) {
+  for (const Patch& patch : change_.patches) patches_.push_back(&patch);
+  std::ranges::sort(patches_, {}, &Patch::offset);
   if (change_.append) {
     appended_ = change_.append->body;
     appended_.insert(appended_.end(), change_.append->commit.begin(), change_.append->commit.end());
@@ -48,7 +50,11 @@ void PreviewSource::read_piece(std::uint64_t offset, std::span<std::byte> to) co
   const auto old_size = file_->size();
   const auto in_file = std::min<std::uint64_t>(to.size(), old_size > offset ? old_size - offset : 0);
   if (in_file > 0) file_->read(offset, to.first(in_file));
-  for (const Patch& patch : change_.patches) lay_over(patch.after, patch.offset, to, offset);
+  const auto end_of = [](const Patch* patch) { return patch->offset + patch->after.size(); };
+  auto patch = std::ranges::upper_bound(patches_, offset, {}, end_of);  // they do not overlap
+  for (; patch != patches_.end() && (*patch)->offset < offset + to.size(); ++patch) {
+    lay_over((*patch)->after, (*patch)->offset, to, offset);
+  }
   if (change_.append) lay_over(appended_, change_.append->old_size, to, offset);
 }
 

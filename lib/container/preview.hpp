@@ -3,16 +3,18 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lib/base/source.hpp"
 #include "lib/container/file_change.hpp"
 
 namespace tare {
 
-/// A view of `file` with `change` made. Shares both.
+/// A view of `file`, which it shares, with `change` made, which it borrows.
 class PreviewSource final : public Source {
  public:
   PreviewSource(std::shared_ptr<const Source> file, const FileChange& change);
+  PreviewSource(std::shared_ptr<const Source> file, FileChange&& change) = delete;
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] const std::string& name() const override { return file_->name(); }
@@ -23,7 +25,8 @@ class PreviewSource final : public Source {
   void read_piece(std::uint64_t offset, std::span<std::byte> to) const;
 
   std::shared_ptr<const Source> file_;
-  FileChange change_;
+  const FileChange& change_;
+  std::vector<const Patch*> patches_;  ///< by offset
   Bytes appended_;
   std::uint64_t size_;
 };

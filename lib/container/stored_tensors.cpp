@@ -40,8 +40,8 @@ NodeId StoredTensors::add(Tree& tree, Kind kind, StoredTensor stored) {
 }
 
 void StoredTensors::put(Node& node, Kind kind, StoredTensor stored) {
-  node = {};
   node.kind = kind;
+  node.store = RunIn::text;
   node.as.integer = static_cast<std::int64_t>(tensors_.size());
   tensors_.push_back(std::move(stored));
 }

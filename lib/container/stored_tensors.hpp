@@ -25,6 +25,7 @@ class StoredTensors final : public TensorReader {
  public:
   /// A node of that kind (tensor or array) for it. REQUIRES: the places are as large as the elements.
   NodeId add(Tree& tree, Kind kind, StoredTensor stored);
+  void reserve(std::size_t count) { tensors_.reserve(count); }
   /// Makes a node that is there stand for it.
   void put(Node& node, Kind kind, StoredTensor stored);
   /// Makes this the reader of `tree`, which must be the one of every `add`, and outlive this.

@@ -5,6 +5,7 @@
 #include "lib/base/file_path.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
+#include "lib/transaction/resolved_paths.hpp"
 
 namespace tare {
 namespace {

@@ -33,6 +33,7 @@ class FilePlanner {
     add_places(changes);
     if (changes.empty()) return std::move(plan_);
     std::vector<PartChange> parts = file_.container().change_parts(changes);
+    file_.close_container();  // before another tree is made
     require_effect(parts);
     hold_in(parts);
     plan_.edits = file_edits(checkpoint_, file_, std::move(parts));
@@ -111,7 +112,9 @@ class FilePlanner {
       items.insert(items.end(), inner.begin(), inner.end());
     }
     for (const NewElement& element : *elements) {
-      changes.push_back({items.at(element.index), element.value, change.meaning});
+      for_each_index(element, [&](std::uint64_t index) {
+        changes.push_back({items.at(index), element.value, change.meaning});
+      });
     }
   }
 

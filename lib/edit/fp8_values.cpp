@@ -40,10 +40,10 @@ void require_useful(bool is_scale, double value) {
 /// The fields that change, each with all its new elements.
 class Changes {
  public:
-  void set(const Field& field, std::uint64_t index, double value) {
+  void set(const Field& field, const NewElement& element) {
     const auto [known, is_new] = numbers_.try_emplace(&field, fields_.size());
     if (is_new) fields_.push_back({field.name, field.value, NewElements()});
-    std::get<NewElements>(fields_[known->second].data).push_back({index, value});
+    std::get<NewElements>(fields_[known->second].data).push_back(element);
   }
 
   std::vector<NewField> take() && {
@@ -58,8 +58,9 @@ class Changes {
       Bytes bytes = *array->bytes;
       for (const NewElement& element : elements) {
         const Bytes one = element_bytes(array->type, element.value, std::endian::little);
-        std::copy(one.begin(), one.end(),
-                  bytes.begin() + static_cast<std::ptrdiff_t>(element.index * array->type.size));
+        for_each_index(element, [&](std::uint64_t index) {
+          std::copy(one.begin(), one.end(), bytes.begin() + static_cast<std::ptrdiff_t>(index * one.size()));
+        });
       }
       array->bytes = std::make_shared<const Bytes>(std::move(bytes));
       return;
@@ -97,8 +98,8 @@ NewScale scale_from(const Fp8Slot& slot, double multiplier) {
 void set_scale(Changes& changes, const Fp8Slot& slot, const NewScale& scale) {
   const auto& [multiplier, stored] = scale;
   for (std::uint64_t i = 0; i < slot.scale_count(); ++i) {
-    changes.set(*slot.scale, slot.scale_index(i), element_for(*slot.scale, stored));
-    if (slot.scale_inv != nullptr) changes.set(*slot.scale_inv, slot.scale_index(i), 1 / multiplier);
+    changes.set(*slot.scale, {slot.scale_index(i), element_for(*slot.scale, stored)});
+    if (slot.scale_inv != nullptr) changes.set(*slot.scale_inv, {slot.scale_index(i), 1 / multiplier});
   }
 }
 
@@ -124,9 +125,8 @@ void require_no_data(const FoundScaler& state, const Fp8Slot& slot, double multi
 }
 
 void set_history(Changes& changes, const Fp8Slot& slot, double amax) {
-  for (std::uint64_t entry = 0; entry < slot.history_length(); ++entry) {
-    changes.set(*slot.history, slot.history_index(entry), amax);
-  }
+  if (slot.history_length() == 0) return;
+  changes.set(*slot.history, {slot.history_index(0), amax, slot.history_length(), slot.history_stride()});
 }
 
 /// Only state that belongs to a running step: nothing stored was quantised with it.
@@ -345,7 +345,7 @@ std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release)
       const std::uint64_t by_product = column % roles * products + column / roles;  // where the old order has it
       const std::uint64_t by_role = column % products * roles + column / products;  // where the new one has it
       const std::uint64_t from = release >= first_by_product ? by_product : by_role;
-      changes.set(field, index, array->number_at(index - column + from));
+      changes.set(field, {index, array->number_at(index - column + from)});
     }
   }
   return std::move(changes).take();

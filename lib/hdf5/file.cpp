@@ -60,11 +60,20 @@ void Hdf5File::count(std::uint64_t size) {
 }
 
 Bytes Hdf5File::read_values(std::uint64_t address, std::uint64_t size) {
+  require_values(address, size);
+  return source_->read({offset(address), size});
+}
+
+void Hdf5File::read_values(std::uint64_t address, std::span<std::byte> to) {
+  require_values(address, to.size());
+  source_->read(offset(address), to);
+}
+
+void Hdf5File::require_values(std::uint64_t address, std::uint64_t size) {
   if (size > left(address)) {
     throw Hdf5NotRead{fmt::format("{} bytes of data at offset {}, beyond the end of the file", size, offset(address))};
   }
   count(size);
-  return source_->read({offset(address), size});
 }
 
 Bytes Hdf5File::look(std::uint64_t address, std::uint64_t size) {

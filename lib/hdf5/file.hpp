@@ -64,6 +64,7 @@ class Hdf5File {
   /// Bytes of values, which may be many. Throws Hdf5NotRead where they pass the end of the file, `corrupt` where all
   /// values together are more than the file: then they stand where others do.
   [[nodiscard]] Bytes read_values(std::uint64_t address, std::uint64_t size);
+  void read_values(std::uint64_t address, std::span<std::byte> to);
   /// Bytes that mean something: what of them lies in the file.
   void note(std::uint64_t address, std::uint64_t size);
 
@@ -89,6 +90,7 @@ class Hdf5File {
   };
   const Bytes& page(std::uint64_t number);
   void count(std::uint64_t size);
+  void require_values(std::uint64_t address, std::uint64_t size);
 
   std::shared_ptr<const Source> source_;
   std::uint64_t base_ = 0;

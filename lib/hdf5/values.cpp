@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/base/limits.hpp"
 #include "lib/hdf5/chunks.hpp"
 #include "lib/hdf5/dataset.hpp"
 #include "lib/hdf5/filters.hpp"
@@ -19,21 +20,21 @@ constexpr std::uint64_t most_unpacked = 16384;  // bytes from one
 /// Puts chunks where their values belong.
 class Assembly {
  public:
-  Assembly(Hdf5File& file, const Hdf5Header& header, const Hdf5Layout& layout, std::uint64_t max_bytes)
-      : file_(file), layout_(layout), sizes_(sizes_of(header)), grid_(sizes_, layout), bytes_(hdf5_data_size(header)) {
+  Assembly(Hdf5File& file, const Hdf5Header& header, const Hdf5Layout& layout, std::span<std::byte> values)
+      : file_(file), layout_(layout), sizes_(sizes_of(header)), grid_(sizes_, layout), values_(values) {
     if (const Hdf5Message* message = header.find(Hdf5MessageType::filters)) {
       filters_ = read_hdf5_filters(header.data(*message));
     }
     for (const std::uint64_t size : layout.chunk) {
-      if (size == 0 || size > max_bytes / chunk_bytes_) throw Hdf5NotRead{"chunks that are larger than all of a state"};
+      if (size == 0 || size > limits::max_state_bytes / chunk_bytes_)
+        throw Hdf5NotRead{"chunks that are larger than all of a state"};
       chunk_bytes_ *= size;
     }
-    if (layout.chunk.back() * count_of(sizes_) != bytes_) throw Hdf5NotRead{"chunks of other elements"};
+    if (layout.chunk.back() * count_of(sizes_) != values_.size()) throw Hdf5NotRead{"chunks of other elements"};
   }
 
-  Bytes put(std::vector<Hdf5Chunk> chunks) {
+  void put(const std::vector<Hdf5Chunk>& chunks) {
     if (chunks.size() != grid_.count()) throw_unstored(chunks.size());
-    values_.resize(bytes_);
     std::vector<bool> is_stored(chunks.size());
     for (const Hdf5Chunk& chunk : chunks) {
       const std::uint64_t number = number_of(chunk);
@@ -41,7 +42,6 @@ class Assembly {
       is_stored[number] = true;
       put(chunk);
     }
-    return std::move(values_);
   }
 
  private:
@@ -78,8 +78,7 @@ class Assembly {
     while (whole > 0 && layout_.chunk[whole - 1] == sizes_[whole - 1]) --whole;
     const std::size_t split = whole == 0 ? 0 : whole - 1;
     if (is_one_run(chunk, split)) {
-      return undo_hdf5_filters(packed, filters_, chunk.skipped,
-                               std::span(values_).subspan(begin_of(chunk), chunk_bytes_));
+      return undo_hdf5_filters(packed, filters_, chunk.skipped, values_.subspan(begin_of(chunk), chunk_bytes_));
     }
     edge_.resize(chunk_bytes_);
     undo_hdf5_filters(packed, filters_, chunk.skipped, edge_);
@@ -133,32 +132,38 @@ class Assembly {
   Hdf5Grid grid_;
   std::vector<Hdf5Filter> filters_;
   std::uint64_t chunk_bytes_ = 1;
-  std::uint64_t bytes_;  ///< of all values
-  Bytes values_;
+  std::span<std::byte> values_;
   Bytes edge_;  ///< a chunk that is more than one run of them
 };
 
 }  // namespace
 
 Bytes read_hdf5_values(Hdf5File& file, const Hdf5Header& header, std::uint64_t max_bytes) {
-  using enum Hdf5Layout::Form;
-  if (header.find(Hdf5MessageType::external_files) != nullptr) throw Hdf5NotRead{"data that are in other files"};
   const std::uint64_t size = hdf5_data_size(header);
   if (size > max_bytes) throw Hdf5NotRead{fmt::format("{} bytes of values, more than there can be", size)};
-  if (size == 0) return {};
+  Bytes values(size);
+  read_hdf5_values(file, header, values);
+  return values;
+}
+
+void read_hdf5_values(Hdf5File& file, const Hdf5Header& header, std::span<std::byte> to) {
+  using enum Hdf5Layout::Form;
+  if (header.find(Hdf5MessageType::external_files) != nullptr) throw Hdf5NotRead{"data that are in other files"};
+  const std::uint64_t size = to.size();
+  if (size == 0) return;
   const ByteView message = header.data(header.require(Hdf5MessageType::layout, "layout"));
   const Hdf5Layout layout = read_hdf5_layout(message);
   if (layout.form == virtual_data) throw Hdf5NotRead{"a virtual dataset, whose data are in other files"};
   if (layout.form == compact) {
     Hdf5Fields fields(message, "data");
     fields.skip(layout.begin);
-    const ByteView stored = fields.take(size);
-    return {stored.begin(), stored.end()};
+    std::ranges::copy(fields.take(size), to.begin());
+    return;
   }
   if (layout.begin == hdf5_no_address) throw Hdf5NotRead{"data that were never written"};
   if (layout.size.value_or(size) != size) throw Hdf5NotRead{fmt::format("{} bytes stored, not {}", *layout.size, size)};
-  if (layout.form == contiguous) return file.read_values(layout.begin, size);
-  return Assembly(file, header, layout, max_bytes).put(read_hdf5_chunks(file, header, layout));
+  if (layout.form == contiguous) return file.read_values(layout.begin, to);
+  Assembly(file, header, layout, to).put(read_hdf5_chunks(file, header, layout));
 }
 
 }  // namespace tare

@@ -54,7 +54,9 @@ std::string attest_json(const Checkpoint& checkpoint, const Attestation& attesta
   const auto each = [&](const auto& items, const auto& make) {
     return report::list_of(items, [&](const auto& item) { return make(attestation, item); });
   };
-  const auto global_of = [&](std::size_t i) { return global_json(attestation, attestation.globals[i]); };
+  const auto each_global = [&](const std::function<void(const Json&)>& add) {
+    for (const AttestedGlobal& global : attestation.globals) add(global_json(attestation, global));
+  };
   Members front;
   front.add("schema", "tare.attest/1");
   report::add_text(front, "target", checkpoint.target);
@@ -71,7 +73,9 @@ std::string attest_json(const Checkpoint& checkpoint, const Attestation& attesta
   behind.add("never_weights_only", report::list_of(never_weights_only(attestation), report::safe_text));
   behind.add("extra_states", each(attestation.extra_states, extra_state_json));
   behind.add("unread", each(attestation.unread, unread_json));
-  return report::text_of(front.take(), {"globals", attestation.globals.size(), global_of}, behind.take());
+  return json::gathered([&](const json::TextSink& sink) {
+    report::write_text(front.take(), {"globals", each_global}, behind.take(), sink);
+  });
 }
 
 }  // namespace tare

@@ -56,14 +56,15 @@ Json difference_json(const Difference& difference) {
 
 }  // namespace
 
-std::string history_json(const std::string& target, const std::vector<HistoryEntry>& entries,
-                         const std::optional<Pending>& pending) {
-  Members members;
-  members.add("schema", "tare.history/1");
-  report::add_text(members, "target", target);
-  members.add("pending", report::pending(pending));
-  members.add("edits", report::list_of(entries, entry_json));
-  return report::text_of(members.take());
+void write_history_json(const std::string& target, const Scope& scope, const json::TextSink& sink) {
+  Members front;
+  front.add("schema", "tare.history/1");
+  report::add_text(front, "target", target);
+  front.add("pending", report::pending(find_pending(scope)));
+  const auto each_edit = [&](const std::function<void(const Json&)>& add) {
+    history(scope, [&](const HistoryEntry& entry) { add(entry_json(entry)); });
+  };
+  report::write_text(front.take(), {"edits", each_edit}, {}, sink);
 }
 
 std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lib/container/pickle/read/global.hpp"
@@ -21,14 +23,58 @@ Json file_json(const CheckpointFile& file) {
   return members.take();
 }
 
-void add_fields(Members& members, const FoundScaler& scaler) {
+/// A field that a whole model may have many millions of numbers in: an amax history, the scales of blocks.
+const PackedArray* long_array(const Field& field) {
+  constexpr std::uint64_t long_count = 64;
+  const auto* array = std::get_if<PackedArray>(&field.value.data);
+  return array != nullptr && array->count() > long_count ? array : nullptr;
+}
+
+/// What is in the long fields of a checkpoint, and whether an answer is as large as that.
+struct LongFields {
+  std::uint64_t fields = 0;
+  std::uint64_t numbers = 0;
+  bool are_shown = true;
+};
+
+LongFields long_fields(const Checkpoint& checkpoint, InspectParts parts) {
+  constexpr std::uint64_t shown_unasked = std::uint64_t{1} << 16;
+  LongFields all;
+  for (const Scaler& scaler : checkpoint.scalers) {
+    for (const Field& field : scaler.state().fields) {
+      const PackedArray* array = long_array(field);
+      all.fields += array != nullptr ? 1 : 0;
+      all.numbers += array != nullptr ? array->count() : 0;
+    }
+  }
+  all.are_shown = parts.histories || all.numbers <= shown_unasked;
+  return all;
+}
+
+Finding left_out(const LongFields& all) {
+  return {Severity::note,
+          "histories-left-out",
+          fmt::format("the {} numbers of {} long fields (amax histories, scales of blocks) are left out: ask for "
+                      "histories (--histories) to have them",
+                      all.numbers, all.fields),
+          {},
+          {}};
+}
+
+Json shape_json(const PackedArray& array) {
+  return report::list_of(array.shape, report::size);
+}
+
+void add_fields(Members& members, const FoundScaler& scaler, const LongFields& long_ones) {
   Members fields;
+  Members missing;
   Members types;
   Members roles;
   Array editable;
   for (const Field& field : scaler.fields) {
     const std::string key = report::safe_text(field.name);
-    fields.set(key, report::value(field.value));
+    const PackedArray* array = long_ones.are_shown ? nullptr : long_array(field);
+    array == nullptr ? fields.set(key, report::value(field.value)) : missing.set(key, shape_json(*array));
     types.set(key, report::safe_text(field.value.type));
     if (field.role && field.value.number() != nullptr) roles.set(name(*field.role), report::number(field.value));
     if (field.editable) editable.emplace_back(key);
@@ -37,6 +83,7 @@ void add_fields(Members& members, const FoundScaler& scaler) {
   members.add("types", types.take());
   members.add("roles", roles.take());
   members.add("editable", std::move(editable));
+  if (!long_ones.are_shown) members.add("left_out", missing.take());
 }
 
 /// What was saved with the state and says how it goes on.
@@ -78,7 +125,7 @@ Json slots_json(const FoundScaler& scaler) {
   return report::list_of(fp8_slots(scaler), slot_of);
 }
 
-Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
+Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler, const LongFields& long_ones) {
   const FoundScaler& state = scaler.state();
   const auto path_of = [&](std::size_t file) { return report::safe_text(checkpoint.files[file].path); };
   Members members;
@@ -89,7 +136,7 @@ Json scaler_json(const Checkpoint& checkpoint, const Scaler& scaler) {
   members.add("authority", state.authority == Authority::unknown ? Json() : Json(name(state.authority)));
   members.add("files", report::list_of(files_of(scaler), path_of));
   members.add("agree", scaler.agree);
-  add_fields(members, state);
+  add_fields(members, state, long_ones);
   if (const auto level = window_level(state)) members.add("window_level", level_json(*level));
   if (state.dialect->kind != "fp8") members.add("configuration", report::list_of(state.configuration, configured_json));
   if (state.dialect->kind == "fp8") members.add("slots", slots_json(state));
@@ -118,18 +165,24 @@ bool is_negative(const Checkpoint& checkpoint) {
   return std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == Severity::error; });
 }
 
-std::string inspect_json(const Checkpoint& checkpoint, const std::optional<Pending>& pending, InspectParts parts) {
-  const auto scaler_of = [&](std::size_t i) { return Json(scaler_json(checkpoint, checkpoint.scalers[i])); };
+void write_inspect_json(const Checkpoint& checkpoint, const std::optional<Pending>& pending, InspectParts parts,
+                        const json::TextSink& sink) {
+  const LongFields long_ones = long_fields(checkpoint, parts);
+  const auto each_scaler = [&](const std::function<void(const Json&)>& add) {
+    for (const Scaler& scaler : checkpoint.scalers) add(scaler_json(checkpoint, scaler, long_ones));
+  };
   Members front;
   front.add("schema", "tare.inspect/1");
   report::add_text(front, "target", checkpoint.target);
   report::add_text(front, "checkpoint", checkpoint.resolved);
   front.add("files", report::list_of(checkpoint.files, file_json));
   front.add("pending", report::pending(pending));
+  std::vector<Finding> findings = checkpoint.findings;
+  if (!long_ones.are_shown) findings.push_back(left_out(long_ones));
   Members behind;
-  behind.add("findings", report::list_of(checkpoint.findings, report::finding));
+  behind.add("findings", report::list_of(findings, report::finding));
   if (parts.globals) behind.add("globals", globals_json(checkpoint));
-  return report::text_of(front.take(), {"scalers", checkpoint.scalers.size(), scaler_of}, behind.take());
+  report::write_text(front.take(), {"scalers", each_scaler}, behind.take(), sink);
 }
 
 }  // namespace tare

@@ -19,6 +19,7 @@ using json::Array;
 using json::Json;
 using json::Members;
 using json::text_of;
+using json::write_text;
 
 /// Numbers as numbers; nan and infinities as "nan", "inf", "-inf"; integers beyond int64 as decimal strings; None as
 /// null.

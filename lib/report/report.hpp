@@ -9,6 +9,7 @@
 #include "lib/attest/attest.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/difference.hpp"
+#include "lib/codec/json_text.hpp"
 #include "lib/edit/plan.hpp"
 #include "lib/migrate/migrate.hpp"
 #include "lib/transaction/history.hpp"
@@ -20,11 +21,13 @@ namespace tare {
 
 /// What an inspect answer holds beside the usual.
 struct InspectParts {
-  bool globals = false;  ///< what the pickles name; REQUIRES a checkpoint that was opened with list_globals
+  bool globals = false;    ///< what the pickles name; REQUIRES a checkpoint that was opened with list_globals
+  bool histories = false;  ///< every number of long fields, however many there are in all
 };
 
-/// "tare.inspect/1"
-std::string inspect_json(const Checkpoint& checkpoint, const std::optional<Pending>& pending, InspectParts parts = {});
+/// "tare.inspect/1", written scaler by scaler.
+void write_inspect_json(const Checkpoint& checkpoint, const std::optional<Pending>& pending, InspectParts parts,
+                        const json::TextSink& sink);
 
 /// "tare.edit/1": the plan, and where it was carried out the receipt.
 std::string edit_json(const Checkpoint& checkpoint, const EditPlan& plan, const std::optional<Receipt>& receipt);
@@ -51,9 +54,8 @@ std::string migrate_json(const Migration& migration, const MigrationOutcome& out
 /// "tare.undo/1"
 std::string undo_json(const std::string& target, const UndoResult& result);
 
-/// "tare.history/1"
-std::string history_json(const std::string& target, const std::vector<HistoryEntry>& entries,
-                         const std::optional<Pending>& pending);
+/// "tare.history/1" of the scope, written edit by edit.
+void write_history_json(const std::string& target, const Scope& scope, const json::TextSink& sink);
 
 /// "tare.diff/1"
 std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences);

@@ -53,15 +53,19 @@ json::Json json_of(const Fp8Set& set, std::size_t slot) {
 }  // namespace
 
 std::string statistics_json(const Fp8Set& set) {
-  json::Array slots;
-  slots.reserve(set.count());
-  for (std::size_t i = 0; i < set.count(); ++i) slots.emplace_back(json_of(set, i));
+  constexpr std::size_t usual_bytes = 256;  // of a slot's text
+  const auto each_slot = [&](const std::function<void(const json::Json&)>& add) {
+    for (std::size_t i = 0; i < set.count(); ++i) add(json_of(set, i));
+  };
   json::Members members;
   members.add("schema", "tare.fp8/1");
   members.add("policy", set.policy->name);
   if (has(*set.policy, Fp8Array::history)) members.add("history_length", set.parameters.history_length);
-  members.add("slots", std::move(slots));
-  return json::text_of(members.take());
+  return json::gathered(
+      [&](const json::TextSink& sink) {
+        json::write_text(members.take(), {"slots", each_slot}, {}, sink);
+      },
+      set.count() * usual_bytes);
 }
 
 }  // namespace tare

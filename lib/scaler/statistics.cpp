@@ -40,16 +40,20 @@ std::string statistics_json(const ScalerReport& report) {
 }
 
 std::string statistics_json(const GradsReport& report) {
-  json::Array tensors;
-  tensors.reserve(report.tensors.size());
-  for (const kernels::Statistics& tensor : report.tensors) tensors.push_back(json_of(tensor));
+  constexpr std::size_t usual_bytes = 256;  // of a tensor's text
+  const auto each_tensor = [&](const std::function<void(const json::Json&)>& add) {
+    for (const kernels::Statistics& tensor : report.tensors) add(json_of(tensor));
+  };
   json::Members members;
   members.add("schema", "tare.grads/1");
   members.add("found_inf", report.found_inf);
   members.add("underflow_threshold", report.threshold);
   members.add("total", json_of(report.total));
-  members.add("tensors", std::move(tensors));
-  return json::text_of(members.take());
+  return json::gathered(
+      [&](const json::TextSink& sink) {
+        json::write_text(members.take(), {"tensors", each_tensor}, {}, sink);
+      },
+      report.tensors.size() * usual_bytes);
 }
 
 }  // namespace tare

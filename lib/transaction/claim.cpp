@@ -66,7 +66,24 @@ std::optional<Journal> Claim::read() const {
 }
 
 void Claim::write(const Journal& journal) const {
-  file_.write(0, encoded(journal, store_.key()));
+  constexpr std::size_t piece_bytes = std::size_t{256} << 10;
+  std::uint64_t written = 0;
+  Bytes piece;
+  const auto flush = [&] {
+    file_.write(written, piece);
+    written += piece.size();
+    piece.clear();
+  };
+  write_journal(journal, store_.key(), [&](ByteView bytes) {
+    if (piece.size() + bytes.size() > piece_bytes) flush();
+    if (bytes.size() <= piece_bytes) {
+      piece.insert(piece.end(), bytes.begin(), bytes.end());
+    } else {
+      file_.write(written, bytes);
+      written += bytes.size();
+    }
+  });
+  flush();
   file_.sync();
   store_.inside().sync();
   store_.home().sync();

@@ -13,19 +13,10 @@
 namespace tare {
 namespace {
 
-/// Much is kept of every record of a run, and little of it is asked for.
-Journal without_bytes(Journal journal) {
-  for (FileRecord& file : journal.files) {
-    file.swaps = {};
-    file.tail = {};
-  }
-  return journal;
-}
-
 /// The journal of a record, or nothing where it is damaged or gone.
 std::optional<Journal> readable(const Store& store, StoredRecord record) {
   try {
-    return without_bytes(store.read(record));
+    return store.read(record);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -42,71 +33,93 @@ class ForeignBudget {
                field.after.size();
     }
     for (const FileRecord& file : journal.files) bytes += sizeof file + file.name.size();
-    kept_ += bytes;
-    return kept_ <= limits::max_foreign_journal_bytes;
+    told_ += bytes;
+    return told_ <= limits::max_foreign_journal_bytes;
   }
 
  private:
-  std::uint64_t kept_ = 0;
+  std::uint64_t told_ = 0;
 };
 
-void for_each_record(const Scope& scope,
-                     const std::function<void(const Store&, StoredRecord, std::optional<Journal>)>& take) {
-  ForeignBudget budget;
+/// Whatever folder they are in.
+void for_each_store(const Scope& scope, const std::function<void(const Store&)>& take) {
   for (const std::string& folder : scope.folders()) {
-    const auto store = scope.store_in(folder);
-    if (!store) continue;
-    for (const StoredRecord record : store->records()) {
-      auto journal = readable(*store, record);
-      if (journal && !scope.touches(*store, *journal)) continue;
-      if (journal && !budget.allows(*journal)) journal.reset();
-      take(*store, record, std::move(journal));
-    }
+    if (const auto store = scope.store_in(folder)) take(*store);
   }
+}
+
+FoundRecord found_in(const Store& store, StoredRecord record, const Journal& journal) {
+  return {store.folder(), record, journal.is_own, journal.edited, journal.id};
 }
 
 /// Within one folder the numbers of this user's edits tell what came last, whatever the clock did.
 bool is_older(const FoundRecord& a, const FoundRecord& b) {
-  if (a.folder == b.folder && a.journal.is_own && b.journal.is_own) return a.record.number < b.record.number;
-  return std::tie(a.journal.edited.tv_sec, a.journal.edited.tv_nsec, a.journal.id) <
-         std::tie(b.journal.edited.tv_sec, b.journal.edited.tv_nsec, b.journal.id);
+  if (a.folder == b.folder && a.is_own && b.is_own) return a.record.number < b.record.number;
+  return std::tie(a.edited.tv_sec, a.edited.tv_nsec, a.id) < std::tie(b.edited.tv_sec, b.edited.tv_nsec, b.id);
 }
 
-HistoryEntry entry_of(const FoundRecord& found) {
+HistoryEntry damaged_entry(const std::string& folder, StoredRecord record) {
+  HistoryEntry damaged;
+  damaged.number = record.number;
+  damaged.folder = folder;
+  damaged.state = HistoryState::damaged;
+  return damaged;
+}
+
+HistoryEntry entry_of(const FoundRecord& found, const Journal& journal) {
   HistoryEntry entry;
   entry.number = found.record.number;
-  entry.id = found.journal.id;
-  entry.is_own = found.journal.is_own;
-  entry.origin = found.journal.origin;
+  entry.id = journal.id;
+  entry.is_own = journal.is_own;
+  entry.origin = journal.origin;
   entry.folder = found.folder;
-  entry.when = utc_text(found.journal.edited);
+  entry.when = utc_text(journal.edited);
   if (found.record.state == RecordState::undone) {
     entry.state = HistoryState::undone;
-    entry.undone_when = utc_text(found.journal.when);
+    entry.undone_when = utc_text(journal.when);
   }
-  for (const FileRecord& file : found.journal.files) entry.files.push_back(joined(found.folder, file.name));
-  entry.fields = absolute_fields(found.folder, found.journal);
+  for (const FileRecord& file : journal.files) entry.files.push_back(joined(found.folder, file.name));
+  entry.fields = absolute_fields(found.folder, journal);
   return entry;
 }
 
 }  // namespace
 
-std::vector<FoundRecord> records_of(const Scope& scope) {
-  std::vector<FoundRecord> found;
-  for_each_record(scope, [&](const Store& store, StoredRecord record, std::optional<Journal> journal) {
-    if (journal) found.push_back({store.folder(), record, std::move(*journal)});
+LastApplied last_applied(const Scope& scope, const std::string& id,
+                         const std::function<bool(const std::string& folder)>& trusts) {
+  LastApplied last;
+  for_each_store(scope, [&](const Store& store) {
+    const bool is_trusted = trusts(store.folder());
+    const auto records = store.records();
+    for (auto record = records.rbegin(); record != records.rend(); ++record) {
+      const auto journal = readable(store, *record);
+      if (!journal || !scope.touches(store, *journal)) continue;
+      last.has_records = true;
+      if (record->state != RecordState::applied || (!id.empty() && journal->id != id)) continue;
+      if (!journal->is_own && !is_trusted) {
+        last.has_untrusted = true;
+        continue;
+      }
+      FoundRecord found = found_in(store, *record, *journal);
+      const bool is_end = found.is_own && !is_trusted;
+      if (!last.record || is_older(*last.record, found)) last.record = std::move(found);
+      if (is_end) break;  // all that come before it are older
+    }
   });
-  std::stable_sort(found.begin(), found.end(), is_older);
-  return found;
+  return last;
 }
 
 std::optional<Finding> foreign_records(const Scope& scope) {
   std::size_t count = 0;
   std::string folder;
-  for_each_record(scope, [&](const Store& store, StoredRecord, const std::optional<Journal>& journal) {
-    if (journal && journal->is_own) return;
-    folder = store.folder();
-    ++count;
+  for_each_store(scope, [&](const Store& store) {
+    for (const StoredRecord record : store.records()) {
+      if (store.is_own(record)) continue;
+      const auto journal = readable(store, record);
+      if (journal && !scope.touches(store, *journal)) continue;
+      folder = store.folder();
+      ++count;
+    }
   });
   if (count == 0) return std::nullopt;
   return Finding{Severity::note,
@@ -117,18 +130,24 @@ std::optional<Finding> foreign_records(const Scope& scope) {
                  {}};
 }
 
-std::vector<HistoryEntry> history(const Scope& scope) {
-  std::vector<HistoryEntry> entries;
-  for_each_record(scope, [&](const Store& store, StoredRecord record, const std::optional<Journal>& journal) {
-    if (journal) return;
-    HistoryEntry damaged;
-    damaged.number = record.number;
-    damaged.folder = store.folder();
-    damaged.state = HistoryState::damaged;
-    entries.push_back(std::move(damaged));
+void history(const Scope& scope, const std::function<void(const HistoryEntry&)>& take) {
+  std::vector<FoundRecord> all;
+  ForeignBudget budget;
+  for_each_store(scope, [&](const Store& store) {
+    for (const StoredRecord record : store.records()) {
+      const auto journal = readable(store, record);
+      if (journal && !scope.touches(store, *journal)) continue;
+      const bool is_told = journal && budget.allows(*journal);
+      is_told ? all.push_back(found_in(store, record, *journal)) : take(damaged_entry(store.folder(), record));
+    }
   });
-  for (const FoundRecord& found : records_of(scope)) entries.push_back(entry_of(found));
-  return entries;
+  std::stable_sort(all.begin(), all.end(), is_older);
+  for (const FoundRecord& found : all) {
+    const auto store = scope.store_in(found.folder);
+    const auto journal = store ? readable(*store, found.record) : std::nullopt;
+    // What is gone since, or is another's by now, is not what was found.
+    if (journal && journal->id == found.id && journal->is_own == found.is_own) take(entry_of(found, *journal));
+  }
 }
 
 std::size_t prune(const Scope& scope, RecoverOptions options) {

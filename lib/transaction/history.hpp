@@ -1,6 +1,7 @@
 // What was edited: the records that `.tare` keeps, for people to read and for undo to use.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,22 +30,34 @@ struct HistoryEntry {
   std::vector<FieldEdit> fields;
 };
 
-/// Every edit of what is in the scope that is on record, oldest first. Damaged records are listed for any scope.
-std::vector<HistoryEntry> history(const Scope& scope);
+/// Every edit of what is in the scope that is on record, oldest first, one at a time: of thousands none but the one
+/// that is told is in memory. Damaged records come before all others, for any scope.
+void history(const Scope& scope, const std::function<void(const HistoryEntry&)>& take);
 
 /// Removes the records of the scope, and with them the means to undo. First rolls back what was interrupted; files of
 /// that which somebody else wrote since stay as they are. How many records went.
 std::size_t prune(const Scope& scope, RecoverOptions options = {});
 
-/// A record that concerns what the user named.
+/// A record that concerns what the user named, and what tells when it was made.
 struct FoundRecord {
   std::string folder;
   StoredRecord record;
-  Journal journal;  ///< without the bytes of the files
+  bool is_own = false;  ///< sealed with this user's key
+  timespec edited{};
+  std::string id;
 };
 
-/// Those that can be read, oldest first, whatever folder they are in.
-std::vector<FoundRecord> records_of(const Scope& scope);
+/// What undo would take back, and what it passes over.
+struct LastApplied {
+  std::optional<FoundRecord> record;  ///< nothing where none fits
+  bool has_untrusted = false;         ///< one would fit if it were trusted
+  bool has_records = false;           ///< some were looked at, whatever they are
+};
+
+/// The newest applied record of the scope: the edit named `id`, or any where that is empty. Of each folder it reads
+/// from the newest to the first that fits and no further. Others' records count where `trusts` says so of their folder.
+LastApplied last_applied(const Scope& scope, const std::string& id,
+                         const std::function<bool(const std::string& folder)>& trusts);
 
 /// What everybody who reads is told of records that this user's key did not seal: `foreign-record`. Nothing where there
 /// are none.

@@ -31,43 +31,130 @@ void put(Bytes& to, timespec moment) {
   append_le<std::uint32_t>(to, static_cast<std::uint32_t>(moment.tv_nsec));
 }
 
-void put_frame(Bytes& to, Tag tag, ByteView payload) {
-  const std::size_t start = to.size();
-  append_le<std::uint32_t>(to, static_cast<std::uint32_t>(tag));
-  put(to, payload);
-  append_le<std::uint32_t>(to, crc32(ByteView(to).subspan(start)));
-}
+/// What a frame holds. Long runs of bytes are borrowed, not copied: a file's part of a journal can be most of it.
+class Payload {
+ public:
+  template <Plain T>
+  void put_number(T number) {
+    append_le(own_, number);
+  }
+  void put(timespec moment) { tare::put(own_, moment); }
+  void append(ByteView bytes) { own_.insert(own_.end(), bytes.begin(), bytes.end()); }
+  void put(ByteView bytes) {
+    static constexpr std::size_t long_run = 256;
+    if (bytes.size() < long_run) return tare::put(own_, bytes);
+    put_number<std::uint64_t>(bytes.size());
+    borrowed_.push_back({own_.size(), bytes});
+    borrowed_bytes_ += bytes.size();
+  }
 
-Bytes payload_of(const FieldEdit& field) {
-  Bytes bytes;
+  [[nodiscard]] std::uint64_t size() const { return own_.size() + borrowed_bytes_; }
+  /// Calls `take` with its bytes, piece by piece.
+  template <class Take>
+  void for_each_piece(const Take& take) const {
+    std::size_t from = 0;
+    for (const auto& [at, bytes] : borrowed_) {
+      take(ByteView(own_).subspan(from, at - from));
+      take(bytes);
+      from = at;
+    }
+    take(ByteView(own_).subspan(from));
+  }
+
+ private:
+  struct Borrowed {
+    std::size_t at;  ///< bytes of its own in front
+    ByteView bytes;
+  };
+  Bytes own_;
+  std::vector<Borrowed> borrowed_;
+  std::uint64_t borrowed_bytes_ = 0;
+};
+
+Payload payload_of(const FieldEdit& field) {
+  Payload payload;
   for (const std::string* text : {&field.file, &field.place, &field.field, &field.before, &field.after}) {
-    put(bytes, as_bytes(*text));
+    payload.put(as_bytes(*text));
   }
-  return bytes;
+  return payload;
 }
 
-Bytes payload_of(const FileRecord& file) {
-  Bytes bytes;
-  put(bytes, as_bytes(file.name));
-  append_le<std::uint32_t>(bytes, static_cast<std::uint32_t>(file.write_method));
-  append_le<std::uint32_t>(bytes, static_cast<std::uint32_t>(file.mode));
-  for (const std::uint64_t number : {file.inode, file.size_before, file.size_after}) append_le(bytes, number);
-  put(bytes, file.mtime_before);
-  put(bytes, file.mtime_after);
-  append_le<std::uint64_t>(bytes, file.swaps.size());
+Payload payload_of(const FileRecord& file) {
+  Payload payload;
+  payload.put(as_bytes(file.name));
+  payload.put_number(static_cast<std::uint32_t>(file.write_method));
+  payload.put_number(static_cast<std::uint32_t>(file.mode));
+  for (const std::uint64_t number : {file.inode, file.size_before, file.size_after}) payload.put_number(number);
+  payload.put(file.mtime_before);
+  payload.put(file.mtime_after);
+  payload.put_number<std::uint64_t>(file.swaps.size());
   for (const Swap& swap : file.swaps) {
-    append_le(bytes, swap.offset);
-    put(bytes, swap.before);
-    put(bytes, swap.after);
+    payload.put_number(swap.offset);
+    payload.put(swap.before);
+    payload.put(swap.after);
   }
-  put(bytes, file.tail);
+  payload.put(file.tail);
   for (const std::uint64_t number :
        {file.tail_body, file.witness.offset_before, file.witness.offset_after, file.witness.size}) {
-    append_le(bytes, number);
+    payload.put_number(number);
   }
-  append_le(bytes, file.witness.crc);
-  return bytes;
+  payload.put_number(file.witness.crc);
+  return payload;
 }
+
+Payload header_payload(const Journal& journal) {
+  Payload header;
+  header.put_number(journal_version);
+  header.put_number(static_cast<std::uint32_t>(journal.kind));
+  header.put_number(journal.number);
+  header.put(journal.when);
+  header.put(journal.edited);
+  for (const std::string* text : {&journal.id, &journal.origin.user, &journal.origin.host, &journal.origin.command}) {
+    header.put(as_bytes(*text));
+  }
+  return header;
+}
+
+/// Frames, sealed as they are written.
+class FrameWriter {
+ public:
+  FrameWriter(const JournalKey& key, const JournalSink& sink) : sink_(sink) {
+    if (key.exists()) sealing_.emplace(key.sealing());
+    write(as_bytes(magic));
+  }
+
+  void add(Tag tag, const Payload& payload) {
+    Bytes head;
+    append_le<std::uint32_t>(head, static_cast<std::uint32_t>(tag));
+    append_le<std::uint64_t>(head, payload.size());
+    write(head);
+    std::uint32_t crc = crc32(head);
+    payload.for_each_piece([&](ByteView piece) {
+      crc = crc32_joined(crc, crc32(piece), piece.size());
+      write(piece);
+    });
+    Bytes end;
+    append_le(end, crc);
+    write(end);
+  }
+
+  /// The last frame: of all that stands before it.
+  void seal() && {
+    Payload seal;
+    if (auto sealing = std::exchange(sealing_, std::nullopt)) seal.append(sealing->finish());
+    add(Tag::seal, seal);
+  }
+
+ private:
+  void write(ByteView bytes) {
+    if (bytes.empty()) return;
+    if (sealing_) sealing_->add(bytes);
+    sink_(bytes);
+  }
+
+  const JournalSink& sink_;
+  std::optional<HmacSha256> sealing_;
+};
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
@@ -210,32 +297,16 @@ std::optional<bool> is_sealed(ByteView before, ByteView rest, const JournalKey& 
 
 }  // namespace
 
-Bytes encoded(const Journal& journal, const JournalKey& key) {
-  Bytes bytes(as_bytes(magic).begin(), as_bytes(magic).end());
-  Bytes header;
-  append_le<std::uint32_t>(header, journal_version);
-  append_le<std::uint32_t>(header, static_cast<std::uint32_t>(journal.kind));
-  append_le<std::uint64_t>(header, journal.number);
-  put(header, journal.when);
-  put(header, journal.edited);
-  for (const std::string* text : {&journal.id, &journal.origin.user, &journal.origin.host, &journal.origin.command}) {
-    put(header, as_bytes(*text));
-  }
-  put_frame(bytes, Tag::header, header);
-  for (const FieldEdit& field : journal.fields) put_frame(bytes, Tag::field, payload_of(field));
-  for (const FileRecord& file : journal.files) put_frame(bytes, Tag::file, payload_of(file));
-  Bytes end;
-  append_le<std::uint64_t>(end, journal.fields.size());
-  append_le<std::uint64_t>(end, journal.files.size());
-  put_frame(bytes, Tag::end, end);
-  Bytes seal;
-  if (key.exists()) {
-    HmacSha256 sealing = key.sealing();
-    sealing.add(bytes);
-    std::ranges::copy(sealing.finish(), std::back_inserter(seal));
-  }
-  put_frame(bytes, Tag::seal, seal);
-  return bytes;
+void write_journal(const Journal& journal, const JournalKey& key, const JournalSink& sink) {
+  FrameWriter frames(key, sink);
+  frames.add(Tag::header, header_payload(journal));
+  for (const FieldEdit& field : journal.fields) frames.add(Tag::field, payload_of(field));
+  for (const FileRecord& file : journal.files) frames.add(Tag::file, payload_of(file));
+  Payload end;
+  end.put_number<std::uint64_t>(journal.fields.size());
+  end.put_number<std::uint64_t>(journal.files.size());
+  frames.add(Tag::end, end);
+  std::move(frames).seal();
 }
 
 std::optional<Journal> decoded(ByteView bytes, const std::string& name, const JournalKey& key) {

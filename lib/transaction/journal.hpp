@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,8 +40,11 @@ struct Journal {
   bool is_own = false;
 };
 
-/// Sealed with the key, where there is one.
-Bytes encoded(const Journal& journal, const JournalKey& key);
+/// Takes bytes, one run behind the other.
+using JournalSink = std::function<void(ByteView bytes)>;
+
+/// Gives the journal's bytes to `sink`, in runs as they are in memory, sealed with the key where there is one.
+void write_journal(const Journal& journal, const JournalKey& key, const JournalSink& sink);
 
 /// Nothing where the bytes end early or a checksum is wrong: then the journal was never complete on disk, and nothing
 /// was applied. Throws `unsupported` for a newer version, `corrupt` where a complete journal contradicts itself.

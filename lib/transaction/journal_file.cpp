@@ -44,7 +44,19 @@ bool has_own_seal(const OpenFile& file, std::uint64_t size, const JournalKey& ke
   return same_digest(sealing.finish(), seal);
 }
 
+/// A regular file that may be a journal of this user's, as far as that can be told without reading it.
+bool may_be_own(const struct stat& status) {
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  return S_ISREG(status.st_mode) && size >= seal_frame_bytes && size <= limits::max_journal_bytes &&
+         !is_mostly_holes(status);
+}
+
 }  // namespace
+
+bool is_sealed(const OpenFile& file, const JournalKey& key) {
+  const struct stat status = file.status();
+  return may_be_own(status) && has_own_seal(file, static_cast<std::uint64_t>(status.st_size), key);
+}
 
 std::optional<bool> is_regular(const Place& place) {
   const auto status = place.status();

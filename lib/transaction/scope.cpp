@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/transaction/resolved_paths.hpp"
 
 namespace tare {
 
@@ -21,11 +22,12 @@ Scope::Scope(FileLayer& files, const std::vector<std::string>& paths, const std:
              FolderChoice searched)
     : files_(&files), name_(paths.empty() ? std::string() : paths.front()), key_(key), searched_(searched) {
   if (!upper.empty()) upper_ = resolved_path(files, upper);
+  ResolvedPaths resolved(files);
   for (const std::string& path : paths) {
-    const std::string resolved = resolved_path(files, path);
-    const auto status = status_of(files, resolved);
-    named_.insert(status && S_ISDIR(status->st_mode) ? resolved : folder_of(resolved));
-    add(resolved);
+    const ResolvedPath found = resolved.of(path);
+    const bool is_folder = found.status && S_ISDIR(found.status->st_mode);
+    named_.insert(is_folder ? found.path : folder_of(found.path));
+    is_folder ? add_folder(found.path) : add_file(found.path);
   }
 }
 
@@ -36,15 +38,18 @@ bool Scope::encloses(const std::string& folder) const {
   }
 }
 
-void Scope::add(const std::string& path) {
+void Scope::add_file(const std::string& path) {
+  if (roots_.insert(path).second) add_parents(folder_of(path));
+}
+
+void Scope::add_folder(const std::string& path) {
   if (!roots_.insert(path).second) return;
-  const auto status = status_of(*files_, path);
-  if (!status || !S_ISDIR(status->st_mode)) return add_parents(folder_of(path));
   add_parents(path);
   add_inside(path, 0);
 }
 
 void Scope::add_parents(const std::string& folder) {
+  if (folders_.contains(folder)) return;
   const auto start = status_of(*files_, folder);
   for (std::string at = folder;; at = folder_of(at)) {
     const auto status = status_of(*files_, at);
@@ -67,7 +72,7 @@ void Scope::add_inside(const std::string& folder, std::size_t depth) {
     std::string target;
     if (entry.type != FileType::link || files_->resolve(joined(folder, entry.name), target) != 0) continue;
     const auto status = status_of(*files_, target);
-    if (status && S_ISREG(status->st_mode)) add(target);
+    if (status && S_ISREG(status->st_mode)) add_file(target);
   }
   for (const std::string& name : searched_(entries)) {
     const std::string path = joined(folder, name);
@@ -83,19 +88,6 @@ bool Scope::touches(const Store& store, const Journal& journal) const {
       if (at == "/") return false;
     }
   });
-}
-
-std::string resolved_path(FileLayer& files, const std::string& path) {
-  std::string resolved;
-  const int found = files.resolve(path, resolved);
-  if (found != -ENOENT) {
-    checked(found, path);
-    return resolved;
-  }
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  checked(files.resolve(folder, resolved), path);
-  return joined(resolved, slash == std::string::npos ? path : path.substr(slash + 1));
 }
 
 }  // namespace tare

@@ -46,7 +46,8 @@ class Scope {
   [[nodiscard]] bool touches(const Store& store, const Journal& journal) const;
 
  private:
-  void add(const std::string& path);
+  void add_file(const std::string& path);
+  void add_folder(const std::string& path);
   void add_parents(const std::string& folder);
   void add_inside(const std::string& folder, std::size_t depth);
 
@@ -59,8 +60,5 @@ class Scope {
   std::set<std::string> named_;  ///< folders
   std::set<std::string> folders_;
 };
-
-/// The path without symlinks. A last part that does not exist is kept as it is; throws where its folder does not exist.
-std::string resolved_path(FileLayer& files, const std::string& path);
 
 }  // namespace tare

@@ -119,16 +119,18 @@ Journal Store::read(StoredRecord record) const {
   throw Error(Status::corrupt, file.path() + ": this record is damaged", "the edit that it records cannot be undone");
 }
 
+bool Store::is_own(StoredRecord record) const {
+  try {
+    return is_sealed(record_place(record).open(O_RDONLY), key_);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::uint64_t Store::next_number() const {
   const auto present = records();
-  const auto is_own = [this](StoredRecord record) {
-    try {
-      return read(record).is_own;
-    } catch (const Error&) {
-      return false;
-    }
-  };
-  const auto last_own = std::find_if(present.rbegin(), present.rend(), is_own);
+  const auto last_own =
+      std::find_if(present.rbegin(), present.rend(), [this](StoredRecord record) { return is_own(record); });
   std::uint64_t number = last_own == present.rend() ? 1 : last_own->number + 1;
   for (const StoredRecord& record : present) number += record.number == number ? 1 : 0;
   if (number <= largest_number) return number;

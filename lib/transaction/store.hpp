@@ -45,6 +45,8 @@ class Store {
   [[nodiscard]] std::vector<StoredRecord> records() const;
   /// Throws `corrupt` where the record is damaged.
   [[nodiscard]] Journal read(StoredRecord record) const;
+  /// Whether this user's key sealed it, every byte of it. Takes a small part of its size in memory.
+  [[nodiscard]] bool is_own(StoredRecord record) const;
   /// One that follows those of this user's edits, and that no record has: those of others may have any.
   [[nodiscard]] std::uint64_t next_number() const;
 

@@ -10,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/file_identity.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/transaction/resolved_paths.hpp"
 
 namespace tare {
 namespace {
@@ -22,16 +23,6 @@ bool is_hash(std::string_view name) {
 /// As the Hugging Face cache keeps its files: `blobs/<hash of the content>`, shared by every snapshot that has it.
 bool is_content_addressed(const std::string& path) {
   return folder_of(path).ends_with("/blobs") && is_hash(file_name(path));
-}
-
-/// Of a path as the user wrote it, whose folder may itself be reached through links.
-bool is_link(FileLayer& files, const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  std::string resolved;
-  if (files.resolve(folder, resolved) != 0) return false;
-  const auto named = status_of(files, joined(resolved, path.substr(slash + 1)));
-  return named && S_ISLNK(named->st_mode);
 }
 
 bool same_patch(const Patch& a, const Patch& b) {
@@ -50,13 +41,11 @@ bool same_change(const FileChange& a, const FileChange& b) {
 }
 
 /// Root writes everything, others what they may write or make writable.
-void require_writable(const Place& place, const OpenFile& file, const struct stat& status) {
+OpenFile open_writable(const Place& place, const struct stat& status) {
+  FileLayer& files = place.folder.files();
   const int opened = place.folder.try_open(place.name, O_RDWR);
-  if (opened >= 0) {
-    file.files().close(opened);
-  } else if (opened != -EACCES || status.st_uid != file.files().user()) {
-    checked(opened, file.path());
-  }
+  if (opened == -EACCES && status.st_uid == files.user()) return place.open(O_RDONLY);
+  return OpenFile::adopt(files, place.path(), opened);
 }
 
 }  // namespace
@@ -65,6 +54,7 @@ std::vector<Target> targets_of(FileLayer& files, const std::vector<FileEdit>& ed
                                const TransactionOptions& options) {
   std::vector<Target> targets;
   std::map<std::pair<dev_t, ino_t>, const FileEdit*> seen;
+  ResolvedPaths resolved(files);
   for (const FileEdit& edit : edits) {
     const auto [other, is_new] = seen.try_emplace({edit.planned.st_dev, edit.planned.st_ino}, &edit);
     if (!is_new && !same_change(other->second->change, edit.change)) {
@@ -72,9 +62,9 @@ std::vector<Target> targets_of(FileLayer& files, const std::vector<FileEdit>& ed
                                                         other->second->path, edit.path));
     }
     if (!is_new) continue;
-    Target target{&edit, {}, false};
-    checked(files.resolve(edit.path, target.path), edit.path);
-    target.is_through_link = is_link(files, edit.path);
+    const ResolvedPath found = resolved.of(edit.path);
+    if (!found.status) throw_file_error(edit.path, ENOENT);
+    Target target{&edit, found.path, found.is_link};
     if (is_content_addressed(target.path) && !options.allow_content_addressed) {
       throw Error(Status::refused,
                   fmt::format("{}: is {} in a cache that names files by their content", edit.path, target.path),
@@ -98,17 +88,16 @@ std::string relative_to(const std::string& folder, const std::string& path) {
 }
 
 OpenFile open_editable(const Place& place, bool allow_hard_links) {
-  OpenFile file = place.open(O_RDONLY);
-  const std::string& path = file.path();
-  const struct stat status = file.status();
-  if (!S_ISREG(status.st_mode)) throw Error(Status::refused, path + ": not a regular file");
-  if (status.st_nlink > 1 && !allow_hard_links) {
+  const auto status = place.status();
+  const std::string path = place.path();
+  if (!status) throw_file_error(path, ENOENT);
+  if (!S_ISREG(status->st_mode)) throw Error(Status::refused, path + ": not a regular file");
+  if (status->st_nlink > 1 && !allow_hard_links) {
     throw Error(Status::refused,
-                fmt::format("{}: has {} names (hard links), which would all change", path, status.st_nlink),
+                fmt::format("{}: has {} names (hard links), which would all change", path, status->st_nlink),
                 "edit a copy, or allow hard links if all of them are meant");
   }
-  require_writable(place, file, status);
-  return file;
+  return open_writable(place, *status);
 }
 
 void require_as_planned(const OpenFile& file, const struct stat& planned) {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <exception>
-#include <set>
+#include <map>
 
 #include "lib/base/error.hpp"
+#include "lib/transaction/each_file.hpp"
 #include "lib/transaction/history.hpp"
+#include "lib/transaction/resolved_paths.hpp"
 #include "lib/transaction/run_journal.hpp"
 #include "lib/transaction/target.hpp"
 
@@ -51,29 +53,32 @@ OpenFile open_as_planned(const Folder& home, const Target& target, const Transac
 
 void require_possible(const Folder& home, const std::vector<Target>& targets, const TransactionOptions& options) {
   require_one_device(home, targets);
-  for (const Target& target : targets) open_as_planned(home, target, options);
+  for_each_file(home.files(), targets.size(), [&](std::size_t i) {
+    open_as_planned(home, targets[i], options);
+  }).rethrow();
 }
 
 std::vector<FileRecord> records_of(const Folder& home, const std::vector<Target>& targets, timespec now,
                                    const TransactionOptions& options) {
-  std::vector<FileRecord> records;
-  for (const Target& target : targets) {
-    const OpenFile file = open_as_planned(home, target, options);
-    FileRecord record = record_of(file, target.edit->change, relative_to(home.path(), target.path), now);
-    if (!changes_nothing(record)) records.push_back(std::move(record));
-  }
+  std::vector<FileRecord> records(targets.size());
+  for_each_file(home.files(), targets.size(), [&](std::size_t i) {
+    const OpenFile file = open_as_planned(home, targets[i], options);
+    records[i] = record_of(file, targets[i].edit->change, relative_to(home.path(), targets[i].path), now);
+  }).rethrow();
+  std::erase_if(records, changes_nothing);
   return records;
 }
 
 /// Names in the history are relative, so that a checkpoint that moves keeps it.
 std::vector<FieldEdit> relative_fields(std::vector<FieldEdit> fields, const std::vector<FileEdit>& edits,
                                        FileLayer& files, const std::string& folder) {
-  std::set<std::string_view> edited;
-  for (const FileEdit& edit : edits) edited.insert(edit.path);
+  ResolvedPaths resolved(files);
+  std::map<std::string_view, std::string> edited;
+  for (const FileEdit& edit : edits) edited.emplace(edit.path, relative_to(folder, resolved.of(edit.path).path));
   for (FieldEdit& field : fields) {
-    if (!edited.contains(field.file))
-      throw Error(Status::invalid_argument, field.file + ": is described but not edited");
-    field.file = relative_to(folder, resolved_path(files, field.file));
+    const auto known = edited.find(field.file);
+    if (known == edited.end()) throw Error(Status::invalid_argument, field.file + ": is described but not edited");
+    field.file = known->second;
   }
   return fields;
 }

@@ -12,19 +12,14 @@
 namespace tare {
 namespace {
 
-FoundRecord last_applied(const Scope& scope, const UndoOptions& options) {
-  auto records = records_of(scope);
-  bool has_untrusted = false;
-  for (auto found = records.rbegin(); found != records.rend(); ++found) {
-    const bool is_meant = options.id.empty() || found->journal.id == options.id;
-    if (!is_meant || found->record.state != RecordState::applied) continue;
-    if (found->journal.is_own || (options.recovery.trust_journals && scope.encloses(found->folder)))
-      return std::move(*found);
-    has_untrusted = true;
-  }
+FoundRecord record_to_undo(const Scope& scope, const UndoOptions& options) {
+  const LastApplied last = last_applied(scope, options.id, [&](const std::string& folder) {
+    return options.recovery.trust_journals && scope.encloses(folder);
+  });
+  if (last.record) return *last.record;
   const std::string what = options.id.empty() ? "nothing" : "no edit " + options.id;
-  if (records.empty() && !status_of(scope.files(), scope.name())) throw_io(scope.name(), ENOENT);
-  if (!has_untrusted)
+  if (!last.has_records && !status_of(scope.files(), scope.name())) throw_io(scope.name(), ENOENT);
+  if (!last.has_untrusted)
     throw Error(Status::refused, scope.name() + ": " + what + " to undo", "`tare history` shows what was edited");
   throw Error(Status::refused, scope.name() + ": " + what + " to undo that is sealed with your key",
               "`tare history` shows what else is on record; --trust-journal undoes that, after saying what it writes");
@@ -87,6 +82,13 @@ std::optional<UndoResult> rolled_back(const Scope& scope, const UndoOptions& opt
                     done->files,           done->fields, {}};
 }
 
+/// Where the files of the record are.
+std::vector<std::string> targets_of(const Store& store, StoredRecord record) {
+  std::vector<std::string> paths;
+  for (const FileRecord& file : store.read(record).files) paths.push_back(store.path(file));
+  return paths;
+}
+
 /// The undone record hides the applied one already; the next transaction would sweep it away.
 void remove_replaced(const Place& record) {
   try {
@@ -113,13 +115,12 @@ UndoResult undo(const Scope& scope, const UndoOptions& options) {
   UndoOptions wanted = options;
   wanted.recovery.allow_hard_links = options.allow_hard_links;
   if (auto result = rolled_back(scope, wanted)) return std::move(*result);
-  const FoundRecord found = last_applied(scope, wanted);
+  const FoundRecord found = record_to_undo(scope, wanted);
 
-  std::vector<std::string> targets;
-  for (const FileRecord& record : found.journal.files) targets.push_back(joined(found.folder, record.name));
   const auto store = scope.store_in(found.folder);
   if (!store) throw Error(Status::busy, found.folder + ": its records are gone", "try again");
-  const Claim held = claim(store->home(), scope.of(targets), mode_of(*store, found.record), wanted.recovery);
+  const Scope targets = scope.of(targets_of(*store, found.record));
+  const Claim held = claim(store->home(), targets, mode_of(*store, found.record), wanted.recovery);
   Journal journal;
   try {
     journal = way_back(held.store(), found.record, wanted);

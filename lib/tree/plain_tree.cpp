@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "lib/base/error.hpp"
@@ -46,9 +47,8 @@ void PlainTree::text(Kind kind, std::string_view text, Span place) {
 }
 
 void PlainTree::node(NodeId id, Span place) {
-  tree_.take_memory(sizeof(Span) + 2 * sizeof(NodeId));  // here, and among the items of what is open
-  places_.resize(tree_.size());
-  places_[id] = place;
+  tree_.take_memory(2 * sizeof(NodeId));  // among the items of what is open
+  put_place(id, place);
   if (open_.empty()) {
     tree_.root = id;
   } else {
@@ -75,8 +75,29 @@ NodeId PlainTree::close() {
 
 NodeId PlainTree::close(std::uint64_t end) {
   const NodeId closed = close();
-  places_[closed].size = end - places_[closed].offset;
+  const std::uint64_t begin = place(closed).offset;
+  put_place(closed, {begin, end - begin});
   return closed;
+}
+
+Span PlainTree::place(NodeId id) const {
+  const auto far = far_places_.find(id);
+  return far == far_places_.end() ? tree_.span(id) : far->second;
+}
+
+/// In the node, which has room for it where it is near the beginning and short, as nearly all are.
+void PlainTree::put_place(NodeId id, Span place) {
+  Node& node = tree_.edit(id);
+  const bool is_noted_on = node.kind == Kind::tensor || node.kind == Kind::array || node.kind == Kind::name;
+  const bool is_short = node_size(place.size + 1) == place.size + 1;
+  if (!is_noted_on && place.offset <= std::numeric_limits<std::uint32_t>::max() && is_short) {
+    node.begin = static_cast<std::uint32_t>(place.offset);
+    node.size = static_cast<std::uint16_t>(place.size);
+    far_places_.erase(id);
+    return;
+  }
+  constexpr std::size_t bytes_a_far_place = 64;
+  if (far_places_.insert_or_assign(id, place).second) tree_.take_memory(bytes_a_far_place);
 }
 
 bool PlainTree::wants_key() const {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/base/finding.hpp"
@@ -38,7 +39,7 @@ class PlainTree {
   [[nodiscard]] Tree& tree() { return tree_; }
   [[nodiscard]] const Tree& tree() const { return tree_; }
   /// Where a value stands that was added here.
-  [[nodiscard]] Span place(NodeId id) const { return places_[id]; }
+  [[nodiscard]] Span place(NodeId id) const;
   /// Whether the innermost open collection is a map that waits for a key.
   [[nodiscard]] bool wants_key() const;
   [[nodiscard]] std::size_t depth() const { return open_.size(); }
@@ -51,12 +52,13 @@ class PlainTree {
     std::vector<NodeId> items;
   };
   void add(const Node& node, Span place) { this->node(tree_.add(node), place); }
+  void put_place(NodeId id, Span place);
   void drop_doubles(Open& map);
 
   std::string source_;
   Tree tree_;
-  std::vector<Span> places_;  ///< by node
-  std::size_t doubles_ = 0;   ///< keys that were there before
+  std::unordered_map<NodeId, Span> far_places_;  ///< those that a node itself cannot tell
+  std::size_t doubles_ = 0;                      ///< keys that were there before
   std::vector<Open> open_;
 };
 

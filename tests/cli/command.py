@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import tempfile
 import threading
@@ -54,12 +55,16 @@ class Tare:
     def __init__(self, binary):
         self.binary = str(pathlib.Path(binary).resolve())
 
-    def __call__(self, *arguments, folder=None):
-        """One run, without a terminal and without input; killed (exit -9) after WALL_LIMIT_S."""
+    def __call__(self, *arguments, folder=None, address_bytes=None):
+        """One run, without a terminal and without input; killed (exit -9) after WALL_LIMIT_S. `address_bytes`: of memory,
+        it may ask for no more."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (address_bytes, address_bytes))
         arguments = [str(argument) for argument in arguments]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             child = subprocess.Popen(
-                [self.binary, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder)
+                [self.binary, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder,
+                preexec_fn=limit if address_bytes else None)
             alarm = threading.Timer(WALL_LIMIT_S, child.kill)
             alarm.start()
             _, status, usage = os.wait4(child.pid, 0)

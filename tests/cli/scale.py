@@ -9,6 +9,7 @@ pickle, which has a budget; who edits beside others waits for them. Exit 1 where
 import argparse
 import concurrent.futures
 import fcntl
+import os
 import pathlib
 import struct
 import sys
@@ -20,22 +21,25 @@ import make_scale
 from command import Tare
 
 MIB = 1 << 10  # in KiB
+FILL_FACTOR = 8  # of memory to the bytes of the histories that are filled
+
+
+def wrong(answer, most_mib):
+    """What is: it failed, or took more memory."""
+    if answer.code != 0 or answer.peak_kib > most_mib * MIB:
+        yield f"{answer.peak_kib} KiB of {most_mib} MiB: {answer}"
 
 
 def many_modules(tare, folder):
     """More than 16,384, which was the most."""
     make_scale.fp8_modules(folder / "model.pt", 17_000, 4)
-    answer = tare("inspect", folder / "model.pt")
-    if answer.code != 0 or answer.peak_kib > 160 * MIB:
-        yield f"{answer.peak_kib} KiB: {answer}"
+    yield from wrong(tare("inspect", folder / "model.pt"), 160)
 
 
 def long_header(tare, folder):
     """More than 16 MiB, which was the most; the format's own limit is 100 MB."""
     make_scale.safetensors(folder / "model.safetensors", 160_000)
-    answer = tare("inspect", folder / "model.safetensors")
-    if answer.code != 0 or answer.peak_kib > 192 * MIB:
-        yield f"{answer.peak_kib} KiB: {answer}"
+    yield from wrong(tare("inspect", folder / "model.safetensors"), 192)
 
 
 def many_places(tare, folder):
@@ -51,6 +55,70 @@ def many_places(tare, folder):
     after = tare("inspect", model, "--save", again)
     if before.code != 0 or after.code != 0 or state.read_bytes() != again.read_bytes():
         yield f"{before}; {after}: the state that was injected is another"
+
+
+def long_history(tare, folder):
+    """Of 10,000 edits none but the one that is told, or taken back, is in memory."""
+    step, most = folder / "step", 256 << 20
+    make_scale.rank_files(step, 16)
+    yield from wrong(tare("edit", step, "scale=2", "--yes"), 64)
+    first = step / ".tare/000001.edit"
+    for number in range(2, 10_001):
+        os.link(first, step / f".tare/{number:06}.edit")
+    words = (["history"], ["history", "--json"], ["inspect"], ["undo", "--yes"])
+    answers = [tare(verb, step, *rest, address_bytes=most) for verb, *rest in words]
+    for answer in answers:
+        yield from wrong(answer, 64)
+    if answers[0].out.count(b"16 files  applied") != 10_000:
+        yield f"{answers[0].out.count(b'applied')} edits are told"
+    if [len(edit["files"]) for edit in answers[1].json()["edits"]] != [16] * 10_000:
+        yield "--json tells other edits"
+    if not (step / ".tare/010000.undone").exists() or (step / ".tare/010000.edit").exists():
+        yield "undo took another one back"
+
+
+def modules_as_json(tare, folder):
+    """Histories that are many are left out unless they are asked for; the answer is written module by module."""
+    model, count, length = folder / "model.pt", 600, 128
+    make_scale.fp8_modules(model, count, length)
+    plain = tare("inspect", model)
+    asked = ((["--json"], False), (["--json", "--histories"], True))
+    answers = [tare("inspect", model, *words) for words, _ in asked]
+    for answer, (words, has_histories) in zip(answers, asked):
+        yield from wrong(answer, plain.peak_kib // MIB + 32)
+        scaler = answer.json()["scalers"][-1]
+        history = [len(row) for row in scaler["fields"].get("amax_history_fwd", [])]
+        if history != ([3] * length if has_histories else []):
+            yield f"{words}: the history has {len(history)} rows"
+        if scaler.get("left_out") != (None if has_histories else {"amax_history_fwd": [length, 3], "amax_history_bwd": [length, 2]}):
+            yield f"{words}: left out is {scaler.get('left_out')}"
+        if ("histories-left-out" in {f["code"] for f in answer.json()["findings"]}) == has_histories:
+            yield f"{words}: the findings are {answer.json()['findings']}"
+
+
+def histories_filled(tare, folder):
+    """A fill is one value and a range, in memory and wherever it goes; what changes is held as it was and as it becomes."""
+    model, count, length = folder / "model.pt", 400, 1024
+    make_scale.fp8_modules(model, count, length)
+    plain = tare("inspect", model)
+    changes_kib = count * length * 5 * 4 >> 10
+    answer = tare("fp8", "reset", model, "--yes")
+    yield from wrong(answer, (plain.peak_kib + FILL_FACTOR * changes_kib) // MIB)
+    before = tare("inspect", model)
+    yield from wrong(tare("undo", model, "--yes"), (plain.peak_kib + FILL_FACTOR * changes_kib) // MIB)
+    if before.out == plain.out or tare("inspect", model).out != plain.out:
+        yield "the histories are not filled, or not back"
+
+
+def ranks_that_differ(tare, folder):
+    """Of thousands of states the text shows a few, and says how many there are."""
+    make_scale.rank_files(folder / "step", 3000, 2999)
+    answer = tare("inspect", folder / "step")
+    text = answer.out.decode()
+    if answer.code != 1 or len(text) > 8000 or "and 2991 more states, in 2991 files" not in text or "in 2 files" not in text:
+        yield f"exit {answer.code}, {len(text)} characters: {text[-300:]}"
+    if len(tare("inspect", folder / "step", "--json").json()["scalers"]) != 2999:
+        yield "--json does not show all"
 
 
 def editors_of_one_folder(tare, folder):
@@ -77,16 +145,24 @@ def a_lock_that_stays(tare, folder):
         yield str(answer)
 
 
+def held(case, tare):
+    with tempfile.TemporaryDirectory() as scratch:
+        return list(case(tare, pathlib.Path(scratch)))
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
     tare = Tare(ask.parse_args().tare)
     failed = []
-    for case in (many_modules, long_header, many_places, editors_of_one_folder, a_lock_that_stays):
-        with tempfile.TemporaryDirectory() as scratch:
-            found = list(case(tare, pathlib.Path(scratch)))
-        print(f"{case.__name__}: {len(found)} wrong")
-        failed += found
+    cases = (many_modules, long_header, many_places, modules_as_json, histories_filled, ranks_that_differ, long_history,
+             editors_of_one_folder, a_lock_that_stays)
+    # A process for each: what a command takes at most is counted from the memory of who starts it.
+    with concurrent.futures.ProcessPoolExecutor(1, max_tasks_per_child=1) as fresh:
+        for case in cases:
+            found = fresh.submit(held, case, tare).result()
+            print(f"{case.__name__}: {len(found)} wrong", flush=True)
+            failed += found
     print("\n".join(failed[:20]))
     sys.exit(bool(failed))
 

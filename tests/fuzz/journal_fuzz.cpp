@@ -106,7 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const Scope scope(system_files(), {(world.folder / "ckpt").string()}, world.folder.string(), key());
   try_to([&] { find_pending(scope); });
-  try_to([&] { history(scope); });
+  try_to([&] { history(scope, [](const HistoryEntry&) {}); });
   UndoOptions options;
   options.recovery.trust_journals = true;
   try_to([&] { undo(scope, options); });

@@ -12,9 +12,10 @@ extern "C" {
 /* ---- checkpoints ----------------------------------------------------------------------------------------- */
 
 /* The JSON of `tare inspect --json` ("tare.inspect/1"). Nothing stored in the file is run. `options_json` may be NULL:
- * {"globals":false}, true: also what a pickle would import; "state_folder": by whose key pending edits are known
- * ("sealed"), as for tare_checkpoint_edit. While somebody edits it waits a second at most, and then "pending" says so;
- * TARE_E_BUSY: it is written again each time that it is read. *out is owned. */
+ * {"globals":false}, true: also what a pickle would import; {"histories":false}: where long fields (amax histories) are
+ * more than 65,536 numbers in all, their shapes alone are told, true: the numbers; "state_folder": by whose key pending
+ * edits are known ("sealed"), as for tare_checkpoint_edit. While somebody edits it waits a second at most, and then
+ * "pending" says so; TARE_E_BUSY: it is written again each time that it is read. *out is owned. */
 TARE_API int32_t tare_checkpoint_inspect(tare_text** out, const char* path, const char* options_json,
                                          tare_error* error);
 

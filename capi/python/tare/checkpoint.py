@@ -38,9 +38,11 @@ def _change(dry_run: bool, history: bool, hard_links: bool, content_addressed: b
             "trust_journal": trust_journal, "wait_seconds": wait}
 
 
-def inspect(path: Path, *, globals: bool = False) -> Answer:
-    """The scaler state of a checkpoint: a file, a folder of rank files, a run. `globals`: also what pickles name."""
-    return answer_of(_library.text("checkpoint_inspect", path_bytes(path), options_of(globals=globals)))
+def inspect(path: Path, *, globals: bool = False, histories: bool = False) -> Answer:
+    """The scaler state of a checkpoint: a file, a folder of rank files, a run. `globals`: also what pickles name.
+    `histories`: all numbers of long fields, also where they are more than 65,536."""
+    options = options_of(globals=globals, histories=histories)
+    return answer_of(_library.text("checkpoint_inspect", path_bytes(path), options))
 
 
 def edit(path: Path, set: Mapping[str, Value] | None = None, *, at: str | None = None, layer: str | None = None,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -107,9 +108,10 @@ Handle make_group(hid_t file, const char* name) {
   return {H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "make a group"};
 }
 
-Handle make_file() {
+/// In memory, which grows at once by what `bytes` of values need.
+Handle make_file(std::uint64_t bytes) {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make properties");
-  check(H5Pset_fapl_core(access, chunk_bytes, false), "write to memory");
+  check(H5Pset_fapl_core(access, chunk_bytes + bytes, false), "write to memory");
   check(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18), "set the version of the format");
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "make properties");
   check(H5Pset_obj_track_times(creation, false), "leave times out");
@@ -119,32 +121,29 @@ Handle make_file() {
 }  // namespace
 
 void encode(const char* schema, const char* policy, const tare_hdf5_entry* entries, std::uint64_t count,
-            std::int32_t compression, void (*take)(void*, const void*, std::uint64_t), void* context) {
+            std::int32_t compression, void* (*room)(void*, std::uint64_t), void* context) {
   std::uint64_t bytes = 0;
   for (std::uint64_t i = 0; i < count; ++i) bytes += bytes_of(entries[i]);
   require_memory(own_memory_bytes + 3 * bytes);  // the file, what it grew out of, its copy
   register_zstd();
-  std::vector<char> image;
-  {
-    const Handle file = make_file();
-    write_attribute(file, "schema", schema);
-    write_attribute(file, "policy", policy);
-    write_attribute(file, "library", "tare " TARE_RELEASE);
-    write_attribute(file, "checksum", TARE_HDF5_BLANK_CHECKSUM);
-    for (const char* section : section_names) {
-      const Handle group = make_group(file, section);
-      for (std::uint64_t i = 0; i < count; ++i) {
-        if (std::string_view(entries[i].section) == section) write_entry(group, entries[i], compression);
-      }
+  const Handle file = make_file(compression == TARE_HDF5_NONE ? bytes : 0);
+  write_attribute(file, "schema", schema);
+  write_attribute(file, "policy", policy);
+  write_attribute(file, "library", "tare " TARE_RELEASE);
+  write_attribute(file, "checksum", TARE_HDF5_BLANK_CHECKSUM);
+  for (const char* section : section_names) {
+    const Handle group = make_group(file, section);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (std::string_view(entries[i].section) == section) write_entry(group, entries[i], compression);
     }
-    check(H5Fflush(file, H5F_SCOPE_GLOBAL), "finish the file");
-    const ssize_t size = H5Fget_file_image(file, nullptr, 0);
-    if (size <= 0) throw Error(Status::internal, "HDF5 could not give the file's size");
-    image.resize(static_cast<std::size_t>(size));
-    if (H5Fget_file_image(file, image.data(), image.size()) != size)
-      throw Error(Status::internal, "HDF5 could not give the file");
   }
-  take(context, image.data(), image.size());
+  check(H5Fflush(file, H5F_SCOPE_GLOBAL), "finish the file");
+  const ssize_t size = H5Fget_file_image(file, nullptr, 0);
+  if (size <= 0) throw Error(Status::internal, "HDF5 could not give the file's size");
+  void* image = room(context, static_cast<std::uint64_t>(size));
+  if (image == nullptr) throw std::bad_alloc();
+  if (H5Fget_file_image(file, image, static_cast<std::size_t>(size)) != size)
+    throw Error(Status::internal, "HDF5 could not give the file");
 }
 
 }  // namespace tare::hdf5

@@ -22,6 +22,6 @@ inline constexpr H5Z_filter_t zstd_filter = 32015;     // as registered with the
 void register_zstd();
 
 void encode(const char* schema, const char* policy, const tare_hdf5_entry* entries, std::uint64_t count,
-            std::int32_t compression, void (*take)(void*, const void*, std::uint64_t), void* context);
+            std::int32_t compression, void* (*room)(void*, std::uint64_t), void* context);
 
 }  // namespace tare::hdf5

@@ -97,7 +97,7 @@ class Hdf5 final : public Container, public WithConfiguration {
     const std::uint64_t size = source_->size();
     const auto head = source_->read({0, std::min<std::uint64_t>(size, attribute_checksum_head_bytes)});
     const std::uint64_t at = find_attribute_checksum(head).value();
-    const std::string after = attribute_checksum(PreviewSource(source_, change).read({0, size}), at);
+    const std::string after = attribute_checksum(PreviewSource(source_, change), at);
     const ByteView bytes = as_bytes(after);
     const Bytes before = source_->read({at, attribute_checksum_digits});
     change.patches.push_back({at, before, Bytes(bytes.begin(), bytes.end()), "checksum of the file"});

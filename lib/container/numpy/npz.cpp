@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/read_ahead.hpp"
 #include "lib/container/element_patch.hpp"
 #include "lib/container/nested_keys.hpp"
 #include "lib/container/numpy/npy.hpp"
@@ -35,8 +36,10 @@ class Npz final : public Container {
       : archive_(std::move(archive)), findings_(check_members(*archive_)) {
     NestedKeys values(tree_);
     std::deque<std::string> names;
+    const auto view = std::make_shared<const ReadAhead>(archive_->shared_source());
+    arrays_->reserve(archive_->entries().size());
     for (const ZipEntry& entry : archive_->entries()) {
-      values.add(names.emplace_back(key_of(entry.name)), member(entry));
+      values.add(names.emplace_back(key_of(entry.name)), member(entry, view));
     }
     tree_.root = values.write();
     StoredTensors::install(arrays_, tree_);
@@ -63,18 +66,30 @@ class Npz final : public Container {
     ZipChange zip(*archive_);
     for (const NodeChange& change : changes) {
       const StoredTensor& stored = arrays_->at(change.node);
+      const ZipEntry& entry = *members_[arrays_->index(change.node)];
       FileChange inner;
       inner.patches.push_back(element_patch(*stored.source, stored.place, stored.tensor, stored.order, change));
-      change_member(zip, *archive_, *members_[arrays_->index(change.node)], inner, change.meaning);
+      if (entry.is_stored()) inner.patches.back().offset -= archive_->record(entry).payload.offset;
+      change_member(zip, *archive_, entry, inner, change.meaning);
     }
     return std::move(zip).finish();
   }
 
  private:
-  NodeId member(const ZipEntry& entry) {
+  /// The array of a member; of a stored one in the archive itself, so that there is no source for each of a million.
+  NpyHeader header_of(const ZipEntry& entry, const std::shared_ptr<const Source>& view) {
+    if (!entry.is_stored()) return read_npy(open_member(*archive_, entry));
+    const Span payload = archive_->record(entry, *view).payload;
+    NpyHeader header = read_npy(std::make_shared<WindowSource>(view, payload, archive_->label(entry)));
+    header.array.source = archive_->shared_source();
+    header.array.place.offset += payload.offset;
+    return header;
+  }
+
+  NodeId member(const ZipEntry& entry, const std::shared_ptr<const Source>& view) {
     if (!entry.is_stored() && entry.size > most_unpacked) return opaque();
     try {
-      NpyHeader header = read_npy(open_member(*archive_, entry));
+      NpyHeader header = header_of(entry, view);
       if (!header.is_object) {
         members_.push_back(&entry);
         return arrays_->add(tree_, Kind::array, std::move(header.array));

@@ -181,7 +181,9 @@ FileChange Safetensors::change(std::span<const NodeChange> all) const {
     }
     for (const NewElement& element : elements_of(wanted, tree_.tensor(wanted.node))) {
       const Bytes bytes = element_bytes(tensor.type, element.value, std::endian::little);
-      patch(tensor.place.offset + element.index * tensor.type.size, bytes, wanted.meaning);
+      for_each_index(element, [&](std::uint64_t index) {
+        patch(tensor.place.offset + index * tensor.type.size, bytes, wanted.meaning);
+      });
     }
   }
   if (has_checksum()) change.patches.push_back(mindspore_checksum_patch(image_, header_, change.patches));

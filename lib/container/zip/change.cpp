@@ -146,11 +146,20 @@ Bytes directory_row(const StoredRecord& record, std::uint64_t header) {
 }  // namespace
 
 ZipChange::Touched& ZipChange::touch(const ZipEntry& entry) {
-  const auto known =
-      std::find_if(touched_.begin(), touched_.end(), [&](const Touched& t) { return t.entry == &entry; });
-  if (known != touched_.end()) return *known;
-  touched_.push_back({&entry, archive_.record(entry), entry.crc});
-  return touched_.back();
+  const auto [known, is_new] = touched_by_entry_.try_emplace(&entry, touched_.size());
+  if (is_new) touched_.push_back({&entry, archive_.record(entry), entry.crc});
+  return touched_[known->second];
+}
+
+const ZipEntry* ZipChange::entry_at(std::uint64_t offset) {
+  if (by_offset_.empty()) {
+    for (const ZipEntry& entry : archive_.entries()) by_offset_.push_back(&entry);
+    std::ranges::sort(by_offset_, {}, &ZipEntry::header);
+  }
+  const auto behind = std::ranges::upper_bound(by_offset_, offset, {}, &ZipEntry::header);
+  if (behind == by_offset_.begin()) return nullptr;
+  const ZipEntry* entry = *std::prev(behind);
+  return offset < entry->limit ? entry : nullptr;
 }
 
 void ZipChange::verify(const Touched& touched) const {
@@ -163,12 +172,9 @@ void ZipChange::verify(const Touched& touched) const {
 }
 
 void ZipChange::patch(Span place, ByteView after, std::string_view meaning) {
-  const auto& entries = archive_.entries();
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const ZipEntry& entry) {
-    return entry.header <= place.offset && place.offset < entry.limit;
-  });
-  if (found == entries.end()) throw Error(Status::internal, "a patch outside every record of a zip archive");
-  Touched& touched = touch(*found);
+  const ZipEntry* entry = entry_at(place.offset);
+  if (entry == nullptr) throw Error(Status::internal, "a patch outside every record of a zip archive");
+  Touched& touched = touch(*entry);
   const Span payload = touched.record.payload;
   if (place.offset < payload.offset || place.end() > payload.end()) {
     throw Error(Status::internal, "a patch outside the data of its record");
@@ -210,9 +216,8 @@ void ZipChange::mend_checksums(const Touched& touched) {
 }
 
 std::uint32_t ZipChange::mended(const ZipEntry& entry) const {
-  const auto found =
-      std::find_if(touched_.begin(), touched_.end(), [&](const Touched& t) { return t.entry == &entry; });
-  return found == touched_.end() || entry.crc == 0 ? entry.crc : found->crc;
+  const auto found = touched_by_entry_.find(&entry);
+  return found == touched_by_entry_.end() || entry.crc == 0 ? entry.crc : touched_[found->second].crc;
 }
 
 FileChange ZipChange::finish() && {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,9 +50,14 @@ class ZipChange {
   [[nodiscard]] static Bytes row_of(const Replaced& replaced, ByteView old_row);
   [[nodiscard]] Bytes new_directory() const;
 
+  /// The record whose bytes hold that one. Null: none.
+  [[nodiscard]] const ZipEntry* entry_at(std::uint64_t offset);
+
   const ZipArchive& archive_;
   FileChange change_;
   std::vector<Touched> touched_;
+  std::unordered_map<const ZipEntry*, std::size_t> touched_by_entry_;  ///< indices into touched_
+  std::vector<const ZipEntry*> by_offset_;                             ///< once one is looked for
   std::vector<Replaced> replaced_;
   std::vector<std::pair<std::string, Bytes>> added_;  ///< names and contents
 };

@@ -153,8 +153,8 @@ std::string ZipArchive::label(const ZipEntry& entry) const {
   return fmt::format("{} ({})", source_->name(), entry.name);
 }
 
-ZipRecord ZipArchive::record(const ZipEntry& entry) const {
-  const Bytes header = source_->read({entry.header, zip::local_size + entry.name.size()});
+ZipRecord ZipArchive::record(const ZipEntry& entry, const Source& view) const {
+  const Bytes header = view.read({entry.header, zip::local_size + entry.name.size()});
   const auto u16 = [&](std::size_t offset) { return load_le<std::uint16_t>(header.data() + offset); };
   const auto u32 = [&](std::size_t offset) { return load_le<std::uint32_t>(header.data() + offset); };
   if (u32(0) != zip::local_signature) {

@@ -66,7 +66,9 @@ class ZipArchive {
 
   /// Reads the local header. Throws `corrupt` or `refused` where it contradicts the directory about the name or the
   /// method, or the record passes its limit.
-  [[nodiscard]] ZipRecord record(const ZipEntry& entry) const;
+  [[nodiscard]] ZipRecord record(const ZipEntry& entry) const { return record(entry, *source_); }
+  /// The same, read through a view of the source.
+  [[nodiscard]] ZipRecord record(const ZipEntry& entry, const Source& view) const;
   /// All bytes of a record, unpacked; at most `limit`, else `refused`. The CRC is not looked at.
   [[nodiscard]] Bytes read(const ZipEntry& entry, std::uint64_t limit) const;
   /// Every copy of the record's CRC-32. Throws `corrupt` where a promised data descriptor is not there.

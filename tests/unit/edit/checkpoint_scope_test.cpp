@@ -14,7 +14,7 @@ TEST_CASE("a file of a distributed checkpoint stands for all of it: its edits ar
   const std::string metadata = scratch.write("step/.metadata", noise(100, 2));
   const Bytes old = bytes_of(shard);
   edit(shard, 20, noise(8, 3));
-  CHECK(history(checkpoint_scope(system_files(), metadata, own_key())).size() == 1);
+  CHECK(history_of(checkpoint_scope(system_files(), metadata, own_key())).size() == 1);
   undo(checkpoint_scope(system_files(), metadata, own_key()));
   CHECK(bytes_of(shard) == old);
 }
@@ -25,7 +25,7 @@ TEST_CASE("a TensorFlow checkpoint's edits are found under its prefix, which is 
   scratch.write("run/ckpt-7.index", noise(100, 2));
   const Bytes old = bytes_of(data);
   edit(data, 20, noise(8, 3));
-  CHECK(history(checkpoint_scope(system_files(), scratch.path("run/ckpt-7"), own_key())).size() == 1);
+  CHECK(history_of(checkpoint_scope(system_files(), scratch.path("run/ckpt-7"), own_key())).size() == 1);
   undo(checkpoint_scope(system_files(), scratch.path("run/ckpt-7"), own_key()));
   CHECK(bytes_of(data) == old);
 }

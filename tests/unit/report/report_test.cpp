@@ -14,9 +14,13 @@ namespace {
 
 const std::string corpus = std::string(TARE_TEST_DATA) + "/corpus/";
 
+Answer answer_of(const Checkpoint& checkpoint, InspectParts parts = {}) {
+  return Answer::parse(
+      json::gathered([&](const json::TextSink& sink) { write_inspect_json(checkpoint, std::nullopt, parts, sink); }));
+}
+
 Answer inspected(const std::string& target, bool with_globals = false) {
-  const Checkpoint checkpoint = open_checkpoint(corpus + target, {.list_globals = with_globals});
-  return Answer::parse(inspect_json(checkpoint, std::nullopt, {.globals = with_globals}));
+  return answer_of(open_checkpoint(corpus + target, {.list_globals = with_globals}), {.globals = with_globals});
 }
 
 }  // namespace
@@ -42,7 +46,7 @@ TEST_CASE("inspect answers with the keys that were promised, and with a real fil
 TEST_CASE("copies that disagree are entries of their own and make the answer a no") {
   const Checkpoint checkpoint = open_checkpoint(corpus + "torch/rank-files-disagree/step100", {});
   CHECK(is_negative(checkpoint));
-  const Answer answer = Answer::parse(inspect_json(checkpoint, std::nullopt));
+  const Answer answer = answer_of(checkpoint);
   REQUIRE(answer["scalers"].size() == 2);
   for (const Answer& scaler : answer["scalers"]) {
     CHECK(scaler["agree"] == false);

@@ -312,7 +312,7 @@ void act(const Jail& jail, Enemy& enemy) {
       find_pending(scope);
       return;
     case 1:
-      history(scope);
+      history_of(scope);
       return;
     case 2:
       recover(scope, recovery);

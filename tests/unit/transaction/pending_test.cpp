@@ -67,7 +67,7 @@ TEST_CASE("looking for interrupted edits changes nothing and takes no lock") {
   Interrupted world;
   const auto calls = world.disk.calls();
   CHECK(find_pending(scope_of(world.disk, home)));
-  CHECK(history(scope_of(world.disk, home)).empty());
+  CHECK(history_of(scope_of(world.disk, home)).empty());
   CHECK(world.disk.calls() == calls);
   CHECK(recover(scope_of(world.disk, home)).size() == 1);
 }

@@ -67,6 +67,12 @@ Scope scope_of(FileLayer& files, const std::string& path, const std::string& upp
   return {files, {path}, upper, own_key()};
 }
 
+Bytes encoded(const Journal& journal, const JournalKey& key) {
+  Bytes bytes;
+  write_journal(journal, key, [&](ByteView piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+  return bytes;
+}
+
 TransactionOptions sealed(TransactionOptions options) {
   options.key = own_key();
   return options;

@@ -19,6 +19,9 @@ Scope scope_of(FileLayer& files, const std::string& path, const std::string& upp
 /// Edits are sealed with it.
 TransactionOptions sealed(TransactionOptions options = {});
 
+/// The journal's bytes, sealed with the key.
+Bytes encoded(const Journal& journal, const JournalKey& key);
+
 /// Pseudo-random bytes: `seed` tells files apart.
 Bytes noise(std::size_t size, std::uint32_t seed);
 

@@ -77,4 +77,10 @@ Receipt edit(const std::string& path, std::uint64_t offset, const Bytes& after, 
                 sealed(options));
 }
 
+std::vector<HistoryEntry> history_of(const Scope& scope) {
+  std::vector<HistoryEntry> entries;
+  history(scope, [&](const HistoryEntry& entry) { entries.push_back(entry); });
+  return entries;
+}
+
 }  // namespace tare::test

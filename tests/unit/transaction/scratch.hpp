@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/transaction/history.hpp"
 #include "lib/transaction/transaction.hpp"
 
 namespace tare::test {
@@ -40,5 +41,8 @@ FileEdit patch_edit(const std::string& path, std::uint64_t offset, const Bytes& 
 /// Commits one such edit on the real file system, recorded as `scale` becoming `to`.
 Receipt edit(const std::string& path, std::uint64_t offset, const Bytes& after, const std::string& to = "1024.0",
              const TransactionOptions& options = {});
+
+/// Every edit of the scope on record.
+std::vector<HistoryEntry> history_of(const Scope& scope);
 
 }  // namespace tare::test

@@ -153,7 +153,7 @@ TEST_CASE("a checkpoint that is moved keeps its history") {
   edit(path, 8, noise(8, 2));
   fs::rename(scratch.path("old"), scratch.path("new"));
   const std::string moved = scratch.path("new/step/scaler.pt");
-  const auto entries = history(scope_of(system_files(), moved, scratch.folder()));
+  const auto entries = history_of(scope_of(system_files(), moved, scratch.folder()));
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].files == std::vector<std::string>{moved});
   CHECK(entries[0].fields.at(0).file == moved);
@@ -179,7 +179,7 @@ TEST_CASE("history tells what was edited, when, from what to what, and what was 
   edit(path, 8, noise(8, 2), "1024.0");
   edit(path, 8, noise(8, 3), "2.0");
   undo_at(scratch, path);
-  const auto entries = history(scope_of(system_files(), scratch.folder(), scratch.folder()));
+  const auto entries = history_of(scope_of(system_files(), scratch.folder(), scratch.folder()));
   REQUIRE(entries.size() == 2);
   CHECK(entries[0].number == 1);
   CHECK(entries[0].folder == scratch.folder());
@@ -192,7 +192,7 @@ TEST_CASE("history tells what was edited, when, from what to what, and what was 
   CHECK(entries[1].state == HistoryState::undone);
   CHECK(entries[1].undone_when >= entries[1].when);
   CHECK(entries[1].fields.at(0).after == "2.0");
-  CHECK(history(scope_of(system_files(), scratch.write("other.pt", noise(9, 9)), scratch.folder())).empty());
+  CHECK(history_of(scope_of(system_files(), scratch.write("other.pt", noise(9, 9)), scratch.folder())).empty());
 }
 
 TEST_CASE("moments are written in UTC") {
@@ -221,7 +221,7 @@ TEST_CASE("a damaged record is listed as such, and the others still work") {
   edit(path, 8, noise(8, 3));
   undo_at(scratch, path);
   fs::resize_file(scratch.path(".tare/000002.undone"), 50);
-  const auto entries = history(scope_of(system_files(), path, scratch.folder()));
+  const auto entries = history_of(scope_of(system_files(), path, scratch.folder()));
   REQUIRE(entries.size() == 2);
   CHECK(entries[0].state == HistoryState::damaged);
   CHECK(entries[0].number == 2);

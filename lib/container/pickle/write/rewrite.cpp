@@ -188,8 +188,10 @@ class Rewriter {
     const TensorPlace place{array, {0, contents.size()}, tensors_.array_order(change.node), true};
     for (const NewElement& element : elements_of(change, array)) {
       const Bytes bytes = element_bytes(array.type, element.value, place.order);
-      std::copy(bytes.begin(), bytes.end(),
-                contents.begin() + static_cast<std::ptrdiff_t>(place.element(element.index).offset));
+      for_each_index(element, [&](std::uint64_t index) {
+        std::copy(bytes.begin(), bytes.end(),
+                  contents.begin() + static_cast<std::ptrdiff_t>(place.element(index).offset));
+      });
     }
     add_value(change, tree_.span(data), [&](const PickleOp& old) { return encode_bytes_like(old, contents); });
   }
@@ -218,7 +220,8 @@ class Rewriter {
     if (const auto* contents = std::get_if<NewContents>(&change.value)) return add_bytes(change, place, *contents);
     if (const auto* anew = std::get_if<NewTensor>(&change.value)) return add_anew(change, place, *anew);
     for (const NewElement& element : elements_of(change, place.tensor)) {
-      write(change, place, place.element(element.index), element_bytes(place.tensor.type, element.value, place.order));
+      const Bytes bytes = element_bytes(place.tensor.type, element.value, place.order);
+      for_each_index(element, [&](std::uint64_t index) { write(change, place, place.element(index), bytes); });
     }
   }
 
