@@ -100,22 +100,58 @@ std::optional<Folder> folder_beside(FileLayer& files, const std::string& path, s
   }
 }
 
+/// Names of sums in a folder. Where many of its files were edited it is listed once, and what it lacks is not looked
+/// for.
+class SumsIn {
+ public:
+  SumsIn(const Folder& folder, std::size_t edited) {
+    constexpr std::size_t few = 4;
+    std::vector<FileEntry> entries;
+    is_listed_ = edited > few && folder.files().list(folder.descriptor(), limits::max_files, entries) == 0 &&
+                 entries.size() < limits::max_files;
+    for (FileEntry& entry : entries) {
+      if (is_of_sums(entry.name)) names_.insert(std::move(entry.name));
+    }
+  }
+
+  [[nodiscard]] bool may_have(const std::string& name) const { return !is_listed_ || names_.contains(name); }
+
+ private:
+  static bool is_of_sums(std::string_view name) {
+    return std::ranges::any_of(own_suffixes, [&](const char* suffix) { return name.ends_with(suffix); }) ||
+           std::ranges::any_of(lists, [&](const char* list) { return name == list; });
+  }
+
+  bool is_listed_ = false;
+  std::set<std::string> names_;
+};
+
+std::map<std::string, std::size_t> files_by_folder(const std::vector<std::string>& paths) {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& path : paths) ++counts[folder_of(path)];
+  return counts;
+}
+
 }  // namespace
 
 std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::string>& paths) {
   std::vector<Finding> findings;
   const std::set<std::string> edited(paths.begin(), paths.end());
+  const auto counts = files_by_folder(paths);
+  std::map<std::string, SumsIn> sums_in;
   std::map<std::string, Beside> lists_read;
   for (const std::string& path : paths) {
     const auto folder = folder_beside(files, path, findings);
     if (!folder) continue;
     const std::string own(file_name(path));
+    const SumsIn& there = sums_in.try_emplace(folder->path(), *folder, counts.at(folder->path())).first->second;
     for (const char* suffix : own_suffixes) {
+      if (!there.may_have(own + suffix)) continue;
       if (!edited.contains(path + suffix)) add_own_sums(*folder, path, own + suffix, findings);
     }
     for (const char* list : lists) {
       const std::string sums = joined(folder->path(), list);
-      if (edited.contains(sums)) continue;
+      if (!there.may_have(list) || edited.contains(sums)) continue;
       const auto [known, is_new] = lists_read.try_emplace(sums);
       if (is_new) known->second = read_beside(*folder, list);
       const Beside& beside = known->second;
