@@ -33,6 +33,7 @@ ROWS = [
     Row("fp8-inspect", (4096, 8192, 16384, 29696), "fp8_modules", [["inspect", "{}"]]),
     Row("fp8-attest", (4096, 8192, 16384, 29696), "fp8_modules", [["attest", "{}"]], None, 1),
     Row("fp8-json", (1250, 2500, 5000, 10000), "fp8_long_histories", [["inspect", "{}", "--json"]]),
+    Row("fp8-histories", (1250, 2500, 5000, 10000), "fp8_long_histories", [["inspect", "{}", "--json", "--histories"]]),
     Row("fp8-inject", (2000, 4000, 8000, 16000), "fp8_modules",
         [["inspect", "{}", "--save", "{}.json"], ["fp8", "strip", "{}", "--yes", "--no-history"],
          ["fp8", "inject", "{}", "{}.json", "--yes", "--no-history"]]),

@@ -24,7 +24,7 @@ BOUND = {"msamp", "torchao", "deepseek_fp8", "compressed_tensors", "coat", "mind
 
 
 def layers(tare, case):
-    answer = tare("inspect", case.target, "--json")
+    answer = tare("inspect", case.target, "--json", "--histories")
     require(answer.code in (0, 1), answer)
     return {s["path"]: s for s in answer.json()["scalers"] if s["kind"] == "fp8"}
 

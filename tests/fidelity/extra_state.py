@@ -124,7 +124,7 @@ def states_in(file):
 
 
 def told(tare, file):
-    answer = subprocess.run([tare, "inspect", file, "--json"], capture_output=True, check=False)
+    answer = subprocess.run([tare, "inspect", file, "--json", "--histories"], capture_output=True, check=False)
     return {s["path"]: s["fields"] for s in json.loads(answer.stdout)["scalers"]}
 
 

@@ -66,7 +66,7 @@ def loaded(folder):
 
 
 def histories(tare, folder):
-    answer = subprocess.run([tare, "inspect", folder, "--json"], capture_output=True, check=False)
+    answer = subprocess.run([tare, "inspect", folder, "--json", "--histories"], capture_output=True, check=False)
     return {s["path"]: len(s["fields"]["amax_history_fwd"]) for s in json.loads(answer.stdout)["scalers"]}
 
 
