@@ -138,10 +138,13 @@ std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::st
   std::vector<Finding> findings;
   const std::set<std::string> edited(paths.begin(), paths.end());
   const auto counts = files_by_folder(paths);
+  std::map<std::string, std::optional<Folder>> folders;
   std::map<std::string, SumsIn> sums_in;
   std::map<std::string, Beside> lists_read;
   for (const std::string& path : paths) {
-    const auto folder = folder_beside(files, path, findings);
+    const auto [opened, is_first] = folders.try_emplace(folder_of(path));
+    if (is_first || !opened->second) opened->second = folder_beside(files, path, findings);
+    const std::optional<Folder>& folder = opened->second;
     if (!folder) continue;
     const std::string own(file_name(path));
     const SumsIn& there = sums_in.try_emplace(folder->path(), *folder, counts.at(folder->path())).first->second;

@@ -3,7 +3,8 @@
 
     system_calls.py --tare TARE --corpus FOLDER
 
-300 rank files are inspected, edited and restored by a process that may have 64 files open. And an Orbax item of 2,000
+300 rank files are inspected, edited and restored by a process that may have 64 files open; of an edit and an undo those calls
+are counted that ask about names. And an Orbax item of 2,000
 arrays, of which none but the scaler's is looked at. Exit 1 if a file takes more calls than it should, 77 (skipped) where
 strace may not trace.
 """
@@ -21,6 +22,8 @@ import tempfile
 RANKS = 300
 PER_FILE = {"openat": 1, "pread64": 1, "newfstatat": 2, "fstat": 1, "close": 1}  # of a small file; looked at
 # once more when all are read
+EDITED = 20  # calls that ask for names or what is known of a file, for each: opens, looks, links read
+OF_NAMES = ("openat", "openat2", "newfstatat", "fstat", "readlink", "lstat", "statx")
 BETWEEN_THREADS = {"futex": 3, "rt_sigprocmask": 1}  # how many there are is the scheduler's choice; no journeys
 ANYTHING_ELSE = 60  # calls of the process itself
 ARRAYS = 2000
@@ -85,9 +88,12 @@ def main():
                 failed.append(f"{call}: {count} calls for {RANKS} files")
         before = source.read_bytes()
         for arguments, wanted in ((["edit", folder, "scale=2048", "--yes"], "2048.0"), (["undo", folder, "--yes"], None)):
-            done = run(options.tare, *arguments)
+            done = run("strace", "-f", "-o", trace, options.tare, *arguments)
             if done.returncode != 0:
                 failed.append(f"{arguments[0]}: {done}")
+            asked = sum(calls_in(trace)[call] for call in OF_NAMES)
+            if asked > EDITED * RANKS + ANYTHING_ELSE:
+                failed.append(f"{arguments[0]}: {asked} calls about names of {RANKS} files")
             got = run(options.tare, "get", folder, "scale").stdout.strip()
             if wanted and float(got) != float(wanted):
                 failed.append(f"{arguments[0]}: scale is {got}")

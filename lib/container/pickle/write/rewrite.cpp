@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_map>
+#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/container/nested.hpp"
@@ -22,10 +22,16 @@
 namespace tare {
 namespace {
 
-/// How many slots of the tree hold each node. No recursion; every node is looked at once.
+/// How many slots of the tree hold each node. No recursion; every node is looked at once. A tree has millions of nodes:
+/// of what is held, a bit tells that it is, and one that it is again.
 class Holders {
  public:
-  explicit Holders(const Tree& tree) : tree_(tree), slots_(tree.size()) {
+  explicit Holders(const Tree& tree)
+      : tree_(tree),
+        held_(tree.size()),
+        held_again_(tree.size()),
+        read_(tree.bytes().size() + 1),
+        read_again_(tree.bytes().size() + 1) {
     std::vector<NodeId> open{tree.root};
     hold(tree.root);
     while (!open.empty()) {
@@ -40,19 +46,26 @@ class Holders {
   }
 
   void require_one(NodeId node, const NodeChange& change) const {
-    if (slots_[node] > 1) refuse(change);
+    if (held_again_[node]) refuse(change);
   }
   /// The same for all nodes that were read from one opcode.
   void require_one_at(Span place, const NodeChange& change) const {
-    const auto found = slots_at_.find(place.offset);
-    if (found != slots_at_.end() && found->second > 1) refuse(change);
+    if (place.offset < read_again_.size() && read_again_[place.offset]) refuse(change);
   }
 
  private:
   /// Whether it is held for the first time.
   bool hold(NodeId node) {
-    ++slots_at_[tree_.span(node).offset];
-    return ++slots_[node] == 1;
+    const std::uint64_t begin = std::min<std::uint64_t>(tree_.span(node).offset, read_.size() - 1);
+    mark(read_, read_again_, begin);
+    return mark(held_, held_again_, node);
+  }
+  /// Whether it was not marked before.
+  static bool mark(std::vector<bool>& once, std::vector<bool>& again, std::uint64_t index) {
+    if (once[index]) again[index] = true;
+    const bool is_new = !once[index];
+    once[index] = true;
+    return is_new;
   }
   [[noreturn]] static void refuse(const NodeChange& change) {
     throw Error(Status::refused, change.meaning + ": another place of the file shares that very value",
@@ -60,8 +73,8 @@ class Holders {
   }
 
   const Tree& tree_;
-  std::vector<std::uint32_t> slots_;
-  std::unordered_map<std::uint64_t, std::uint32_t> slots_at_;  ///< by where the opcode begins
+  std::vector<bool> held_, held_again_;  ///< by node
+  std::vector<bool> read_, read_again_;  ///< by where the opcode begins
 };
 
 std::int64_t growth(const std::vector<Replacement>& replacements) {
