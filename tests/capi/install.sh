@@ -8,7 +8,9 @@ build=$1 tests=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cmake --install "$build" --component library --prefix "$work/prefix" >"$work/log"
+for component in library development; do
+  cmake --install "$build" --component $component --prefix "$work/prefix" >>"$work/log"
+done
 lib=$(dirname "$(find "$work/prefix" -name libtare.so)")
 [ -f "$lib/libtare_hdf5.so" ] || { echo "libtare_hdf5.so is not beside libtare.so"; exit 1; }
 

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Makes Debian's packages (tare, libtare0, libtare-dev and, where nvcc is found, libtare-cuda), asks lintian about them, and
+# tries what is in them in a folder of its own.
+#
+#   tools/deb.sh FOLDER [BUILD]      into FOLDER; BUILD: a build folder to use, so that less is compiled anew
+#
+# TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"). Needs what tools/packages.sh build installs, and dpkg-dev and file; lintian if it is there.
+set -euo pipefail
+[ $# -ge 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+cd "$(dirname "$0")/.."
+mkdir -p "$1"
+options=(${TARE_OPTIONS:-})  # for CMake: -DTARE_CUDA=off
+folder=$(realpath "$1") build=$(realpath -m "${2:-build/deb}")
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+
+cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBEXECDIR=libexec \
+  -DTARE_DEBIAN=ON "${options[@]}" >/dev/null
+cmake --build "$build"
+python3 tools/notices.py "$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")" "$build/debian/notices"
+rm -f "$build"/*.deb
+(cd "$build" && cpack -G DEB >cpack.log) || { cat "$build/cpack.log" >&2; exit 1; }
+cp "$build"/*.deb "$folder"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for package in "$build"/*.deb; do dpkg-deb --extract "$package" "$work"; done
+"$work/usr/bin/tare" --version
+lib=$(dirname "$(find "$work" -name libtare.so.0)")
+cc tests/capi/header.c -I "$work/usr/include" -L "$lib" -ltare -Wl,-rpath,"$lib" -o "$work/consumer"
+[ "$("$work/consumer")" = ok ]
+man -l "$work"/usr/share/man/man1/tare-edit.1* >/dev/null 2>&1 || [ -e "$work/usr/share/man/man1/tare-edit.1.gz" ]
+if command -v lintian >/dev/null; then lintian --fail-on error,warning "$build"/*.deb; else echo "lintian is not there: not asked" >&2; fi
+for package in "$build"/*.deb; do echo "$(basename "$package"): $(stat -c %s "$package") bytes"; done
