@@ -37,6 +37,7 @@ struct RunReader::Reading {
   Run run;
   Log log{run};
   Series series;
+  OpenRows rows;  ///< of event files
 };
 
 void RunReader::Deleted::operator()(Reading* reading) const {
@@ -52,7 +53,7 @@ void RunReader::read(const RunFile& file, Input& input) {
     case RunFileKind::log:
       return reading_->log.read(input);
     case RunFileKind::event_file:
-      return read_event_file(input, series);
+      return read_event_file(input, series, reading_->rows);
     case RunFileKind::csv:
       return read_csv(input, series);
     case RunFileKind::json_lines:
@@ -66,14 +67,21 @@ void RunReader::read(const RunFile& file, Input& input) {
 }
 
 Trace RunReader::so_far() const {
-  if (kind_ != RunFileKind::log) return Series(reading_->series).finish();
+  if (kind_ != RunFileKind::log) {
+    Series series = reading_->series;
+    OpenRows(reading_->rows).flush(series);
+    return series.finish();
+  }
   Run run = reading_->run;
   reading_->log.in(run).finish();
   return run.finish();
 }
 
 Trace RunReader::finish() {
-  if (kind_ != RunFileKind::log) return reading_->series.finish();
+  if (kind_ != RunFileKind::log) {
+    reading_->rows.flush(reading_->series);
+    return reading_->series.finish();
+  }
   reading_->log.finish();
   return reading_->run.finish();
 }

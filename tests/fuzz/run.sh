@@ -17,7 +17,7 @@ seconds=${1:-60}
 shift || true
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore paddle elided_text bundle ocdbt zarr nested config state
-  state_hdf5 hdf5 json msgpack npy torch_tar safetensors trace journal loaders)
+  state_hdf5 hdf5 json msgpack npy torch_tar safetensors trace growing journal loaders)
 build=${TARE_FUZZ_BUILD:-build/fuzz}
 python=${PYTHON:-python3}
 
@@ -35,6 +35,7 @@ run_target() {
   "$python" tests/bounds/seeds.py "$1" "$bombs"
   local seeds=("tests/fuzz/seeds/$1")
   [ "$1" != state_hdf5 ] || seeds+=(tests/data/states)  # of h5py and h5repack
+  [ "$1" != growing ] || seeds=(tests/fuzz/seeds/trace)
   ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=32" "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" \
     -max_len=16384 -timeout=20 -seed="${SEED:-0}" -rss_limit_mb="$RSS_MIB" -malloc_limit_mb="$MALLOC_MIB" \
     -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix="$build/" \

@@ -1,8 +1,8 @@
 #include "lib/trace/series/tensorboard.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
-#include <deque>
 
 #include "lib/base/text.hpp"
 #include "lib/container/crc32c.hpp"
@@ -59,51 +59,6 @@ Scalar scalar_of(ByteView value) {
   return scalar;
 }
 
-/// Rows that may still get a number: each tag of a step is an event of its own.
-class OpenRows {
- public:
-  explicit OpenRows(Series& series) : series_(series) {}
-  ~OpenRows() { flush(); }
-  OpenRows(const OpenRows&) = delete;
-  OpenRows& operator=(const OpenRows&) = delete;
-
-  void put(std::int64_t step, std::uint64_t record, const Scalar& scalar) {
-    Row* row = nullptr;
-    for (Row& open : rows_) {
-      if (open.row.step == step) row = &open;
-    }
-    if (row != nullptr && row->tags.find('\n' + std::string(scalar.tag) + '\n') != std::string::npos) {
-      flush();  // the same tag and step again: another start of the run
-      row = nullptr;
-    }
-    if (row == nullptr) {
-      if (rows_.size() == rows_open) pop();
-      rows_.push_back({{.step = step, .line = record}, "\n"});
-      row = &rows_.back();
-    }
-    row->tags.append(scalar.tag).append("\n");
-    series_.put(row->row, scalar.tag, *scalar.value);
-  }
-
-  void flush() {
-    while (!rows_.empty()) pop();
-  }
-
- private:
-  struct Row {
-    SeriesRow row;
-    std::string tags;
-  };
-
-  void pop() {
-    series_.add(rows_.front().row);
-    rows_.pop_front();
-  }
-
-  Series& series_;
-  std::deque<Row> rows_;
-};
-
 void take_event(ByteView event, std::uint64_t record, Series& series, OpenRows& rows) {
   constexpr std::uint64_t start = 1;
   std::int64_t step = 0;
@@ -119,13 +74,14 @@ void take_event(ByteView event, std::uint64_t record, Series& series, OpenRows& 
     }
   }
   if (is_start) {
-    rows.flush();
+    rows.flush(series);
     series.restart(step);
   }
   while (const auto field = take_field(summary)) {
     if (field->number != 1 || !field->is_run) continue;
     const Scalar scalar = scalar_of(field->run);
-    if (scalar.value && series.key(scalar.tag).role != KeyRole::none) rows.put(step, record, scalar);
+    if (scalar.value && series.key(scalar.tag).role != KeyRole::none)
+      rows.put(step, record, scalar.tag, *scalar.value, series);
   }
 }
 
@@ -178,6 +134,36 @@ std::uint64_t event_file_time(std::string_view path) {
   return time;
 }
 
+void OpenRows::open(const std::string& path, Series& series) {
+  if (path != path_) flush(series);
+  path_ = path;
+  series.open(path);
+}
+
+void OpenRows::put(std::int64_t step, std::uint64_t record, std::string_view tag, double value, Series& series) {
+  const auto find = [&] { return std::ranges::find(rows_, step, [](const Row& open) { return open.row.step; }); };
+  auto row = find();
+  if (row != rows_.end() && row->tags.find('\n' + std::string(tag) + '\n') != std::string::npos) {
+    flush(series);  // the same tag and step again: another start of the run
+    row = find();
+  }
+  if (row == rows_.end()) {
+    if (rows_.size() == rows_open) pop(series);
+    row = rows_.insert(rows_.end(), {{.step = step, .line = record}, "\n"});
+  }
+  row->tags.append(tag).append("\n");
+  series.put(row->row, tag, value);
+}
+
+void OpenRows::flush(Series& series) {
+  while (!rows_.empty()) pop(series);
+}
+
+void OpenRows::pop(Series& series) {
+  series.add(rows_.front().row);
+  rows_.pop_front();
+}
+
 WholePart whole_event_records(const Source& file, std::uint64_t begin) {
   WholePart part{begin};
   while (const auto size = whole_record(file, part.end)) {
@@ -187,9 +173,8 @@ WholePart whole_event_records(const Source& file, std::uint64_t begin) {
   return part;
 }
 
-void read_event_file(Input& input, Series& series) {
-  series.open(input.path());
-  OpenRows rows(series);
+void read_event_file(Input& input, Series& series, OpenRows& rows) {
+  rows.open(input.path(), series);
   Bytes buffer(header_bytes);
   for (std::uint64_t record = input.slice().before;; ++record) {
     const auto problem = [&](std::string_view code, std::string_view what) {

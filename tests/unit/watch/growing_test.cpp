@@ -53,10 +53,10 @@ std::string described(const TraceStep& step, const Trace& trace) {
   put("smoothed", step.smoothed);
   put("overflow", step.overflow);
   put("skipped", step.skipped);
-  // The record of a step of event files is the first that tells of it, in a piece or in all.
-  if (trace.sources[step.source].kind != "tensorboard") text << " line=" << step.line;
-  text << " span=" << step.span << " segment=" << step.segment << ' ' << trace.sources[step.source].kind << ' '
-       << trace.sources[step.source].tag;
+  put("loss", step.loss);
+  put("grad_norm", step.grad_norm);
+  text << " line=" << step.line << " span=" << step.span << " segment=" << step.segment << ' '
+       << trace.sources[step.source].kind << ' ' << trace.sources[step.source].tag;
   return text.str();
 }
 
