@@ -245,10 +245,14 @@ void put_together(Trace& frame, const Trace& other) {
     return;
   }
   const std::size_t taken = Joiner(frame, other, agreement.shift).join();
+  const std::string compared = agreement.agreed > 0
+                                   ? fmt::format("{} agree", agreement.agreed)
+                                   : std::string(
+                                         "none has a scale that is told elsewhere, so that it is of this run is taken "
+                                         "on trust");
   frame.warnings.push_back(
-      {"other-source",
-       fmt::format("{}: tells of {} steps, too; {} agree{}", names, other.steps.size(), agreement.agreed,
-                   taken == 0 ? "" : fmt::format(", and {} were told of here alone", taken))});
+      {"other-source", fmt::format("{}: tells of {} steps, too; {}{}", names, other.steps.size(), compared,
+                                   taken == 0 ? "" : fmt::format(", and {} were told of here alone", taken))});
 }
 
 /// What the frame tells of the steps at which there are checkpoints, and of their neighbours.

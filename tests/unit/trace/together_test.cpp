@@ -1,6 +1,7 @@
 // Several sources of one run: one trace, nothing counted twice, and what contradicts told.
 #include <fmt/format.h>
 
+#include "lib/trace/together.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/trace/memory_files.hpp"
 
@@ -70,6 +71,45 @@ TEST_CASE("a source that contradicts is told with the first place, and nothing i
   CHECK_THAT(warning(trace, "sources-disagree"), Catch::Contains("of step 10") && Catch::Contains("512.0"));
   CHECK_THAT(warning(trace, "other-source"), Catch::Contains("as of another run"));
   CHECK(steps_of(trace).size() == 60);
+}
+
+TEST_CASE("that a source without a step in common is of the run is taken on trust, and said to be") {
+  const Trace trace = trace_of({{"log.txt", log_of(110, 160)}, {"metrics.csv", table_of(1, 60)}});
+  CHECK_THAT(warning(trace, "other-source"), Catch::Contains("of this run is taken on trust, and 6 were told of here"));
+  CHECK(steps_of(trace).size() == 66);
+}
+
+TEST_CASE("the exception that a log ends with ends the trace, whichever source tells most") {
+  const std::string exception =
+      "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.\n";
+  const Trace trace = trace_of({{"log.txt", log_of(10, 60) + exception}, {"metrics.csv", table_of(1, 60)}});
+  const auto steps = steps_of(trace);
+  REQUIRE(steps.size() == 61);
+  CHECK(trace.sources[steps.back().source].path == "run/log.txt");
+  CHECK_FALSE(steps.back().step);
+  CHECK(steps.back().fatal);
+  CHECK_FALSE(steps[59].fatal);
+}
+
+TEST_CASE("a checkpoint's scale is compared with what is told of its step, or of the steps beside it") {
+  const auto saved_at = [](std::int64_t step, double scale) {
+    Trace saved;
+    TraceCheckpoint checkpoint;
+    checkpoint.path = "run/checkpoint";
+    checkpoint.step = step;
+    checkpoint.fields.emplace_back("scale", scale);
+    saved.checkpoints.push_back(checkpoint);
+    std::vector<Trace> told;
+    told.push_back(trace_of({{"metrics.csv", table_of(1, 60)}}));
+    return told_together(std::move(told), std::move(saved));
+  };
+  CHECK(warning(saved_at(40, 32), "sources-disagree").empty());
+  CHECK(warning(saved_at(20, 64), "sources-disagree").empty());  // of the step before
+  CHECK(warning(saved_at(400, 64), "sources-disagree").empty());
+  CHECK_THAT(warning(saved_at(40, 64), "sources-disagree"),
+             Catch::Contains("run/checkpoint holds a scale of 64.0, and of its step, 40,") &&
+                 Catch::Contains("tells one of 32.0"));
+  CHECK(saved_at(40, 64).checkpoints.size() == 1);
 }
 
 TEST_CASE("MLflow's database is said not to be read, with the query that makes a table of it, and the rest is read") {
