@@ -25,8 +25,9 @@ OpenOptions with_progress(const Terminal& terminal, const std::string& path, Ope
 }
 
 void tell_files(const Terminal& terminal, const Checkpoint& checkpoint) {
+  if (!terminal.is_verbose()) return;
   for (const CheckpointFile& file : checkpoint.files) {
-    terminal.detail(fmt::format("read {} ({}, {} bytes)", escaped(file.location), file.format, file.size));
+    terminal.say(fmt::format("read {} ({}, {} bytes)", escaped(file.location), file.format, file.size));
   }
 }
 

@@ -77,10 +77,6 @@ void Terminal::note(std::string_view line) const {
   if (!options_.is_quiet) say(line);
 }
 
-void Terminal::detail(std::string_view line) const {
-  if (options_.is_verbose) say(line);
-}
-
 void Terminal::require_yes(std::string_view question, std::string_view instead) const {
   std::FILE* const screen = ::isatty(STDIN_FILENO) != 0 ? where_to_ask() : nullptr;
   if (screen == nullptr) {

@@ -30,8 +30,8 @@ class Terminal {
   void say(std::string_view line) const;
   /// The same for what is good to know, unless --quiet.
   void note(std::string_view line) const;
-  /// The same for what only --verbose tells.
-  void detail(std::string_view line) const;
+  /// Whether --verbose asks for details, which are then said.
+  [[nodiscard]] bool is_verbose() const { return options_.is_verbose; }
   /// Shows a line on stderr that the next one replaces, if that is a terminal, and unless --quiet.
   void progress(std::string_view line) const;
   /// Asks whoever sits at the terminal, also where stderr goes elsewhere. Throws `refused` unless the answer is yes,

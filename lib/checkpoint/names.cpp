@@ -57,10 +57,14 @@ std::size_t digits_end(std::string_view text, std::size_t from) {
   return from;
 }
 
-/// Where the numbers behind `word` at `at` begin; npos where it is no rank there.
+/// Whether a word begins there, and does not go on.
+bool is_word_begin(std::string_view path, std::size_t at) {
+  return at == 0 || !(is_letter(path[at - 1]) || is_digit(path[at - 1]));
+}
+
+/// Where the numbers behind `word` at `at`, where a word begins, begin; npos where it is no rank there.
 std::size_t number_begin(std::string_view path, std::size_t at, const RankWord& word) {
   if (path.substr(at, word.word.size()) != word.word) return std::string_view::npos;
-  if (at > 0 && (is_letter(path[at - 1]) || is_digit(path[at - 1]))) return std::string_view::npos;
   std::size_t next = at + word.word.size();
   const bool has_separator = next < path.size() && is_separator(path[next]);
   if (word.needs_separator && !has_separator) return std::string_view::npos;
@@ -122,13 +126,14 @@ std::optional<RankName> rank_name(std::string_view path) {
       return number_begin(path, at, word) != std::string_view::npos &&
              (word.file.empty() || glob_matches(word.file, file_name(path)));
     };
-    const auto word = std::ranges::find_if(rank_words(), fits);
+    const auto words = is_word_begin(path, at) ? rank_words() : std::span<const RankWord>();
+    const auto word = std::ranges::find_if(words, fits);
     if (const std::size_t end = own_folder_end(path, at); end > at) {
       name.group += "ckpt_*";
       at = end;
       continue;
     }
-    if (word == rank_words().end()) {
+    if (word == words.end()) {
       name.group += path[at++];
       continue;
     }

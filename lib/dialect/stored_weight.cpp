@@ -157,9 +157,21 @@ Found parts_of(std::string_view key) {
   return {};
 }
 
+/// Quick to say no: a scaler's own scale is a number.
+bool holds_scale_tensor(const Tree& tree, NodeId map) {
+  const auto pairs = tree.items(map);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (tree.kind(pairs[i + 1]) != Kind::tensor || tree.kind(pairs[i]) != Kind::string) continue;
+    const std::string_view key = tree.text(pairs[i]);
+    if (key.find("scale", key.rfind('.') + 1) != key.npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Match> stored_weights(const Dialect& dialect, const Tree& tree, NodeId map) {
+  if (!holds_scale_tensor(tree, map)) return {};
   std::optional<Keys> keys;
   return parts_by_module(tree, map, [&](ModuleKey& key) {
     if (key.name.find("scale") == key.name.npos || tree.kind(key.value) != Kind::tensor) return false;
