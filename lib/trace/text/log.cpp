@@ -305,7 +305,16 @@ void Log::tell_report(const Facts& facts) {
 }
 
 void Log::flush_first() {
-  if (first_) add_first(std::max<std::uint64_t>(first_->step.skipped.value_or(1), 1));
+  if (!first_) return;
+  // Of how many steps a report tells that no other follows, nothing says: an overflow in front of it may be of any.
+  if (first_->event && first_->shape->is_paced && *first_->step.step > 1) {
+    Event event = *std::exchange(first_->event, {});
+    first_->events += event.step.overflow.value_or(false) ? 1 : 0;
+    const std::uint64_t behind = events_;
+    add_event(event);
+    events_ = behind;
+  }
+  add_first(std::max<std::uint64_t>(first_->step.skipped.value_or(1), 1));
 }
 
 void Log::add_first(std::uint64_t span) {

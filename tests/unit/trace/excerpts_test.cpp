@@ -107,6 +107,16 @@ FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably e
      R"(2020-02-07 13:21:07 | INFO | train | {"epoch": 1, "train_loss": "11.049", "train_nll_loss": "10.399", "train_wps": "100", "train_num_updates": "331", "train_lr": "4.1e-05", "train_gnorm": "2.9", "train_loss_scale": "8", "train_wall": "600"}
 )",
      {"step=331 after=8"}},
+    {"a report that no other follows: of which of ten steps the overflow was, it does not say",
+     R"([2023-04-28 06:51:31,392] [INFO] [loss_scaler.py:181:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 32768, reducing to 16384
+[2023-04-28 06:51:40,878] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=3, lr=[1e-05], mom=[(0.9, 0.95)]
+)",
+     {"scale=32768 after=16384 overflow=true", "step=10"}},
+    {"and of the first step it does",
+     R"([2023-04-28 06:51:31,392] [INFO] [loss_scaler.py:181:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 32768, reducing to 16384
+[2023-04-28 06:51:31,878] [INFO] [logging.py:96:log_dist] [Rank 0] step=1, skipped=1, lr=[1e-05], mom=[(0.9, 0.95)]
+)",
+     {"step=1 scale=32768 after=16384 overflow=true skipped=1"}},
 };
 
 }  // namespace
