@@ -117,6 +117,20 @@ FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably e
 [2023-04-28 06:51:31,878] [INFO] [logging.py:96:log_dist] [Rank 0] step=1, skipped=1, lr=[1e-05], mom=[(0.9, 0.95)]
 )",
      {"step=1 scale=32768 after=16384 overflow=true skipped=1"}},
+    {"mindyolo's overflow, told between reports of every hundredth step",
+     R"(2024-12-25 09:58:34,125 [WARNING] overflow, still update, loss scale adjust to 1024.0
+2024-12-25 09:58:42,787 [INFO] Epoch 1/200, Step 100/3995, imgsize (640, 640), loss: 11.6707, lbox: 3.6262, lcls: 5.5689, dfl: 2.4756, cur_lr: 0.0992
+2024-12-25 09:58:42,800 [INFO] Epoch 1/200, Step 100/3995, step time: 5736.71 ms
+2024-12-25 09:59:48,228 [WARNING] overflow, still update, loss scale adjust to 512.0
+2024-12-25 09:59:48,236 [INFO] Epoch 1/200, Step 200/3995, imgsize (640, 640), loss: 8.8465, lbox: 2.9380, lcls: 3.8950, dfl: 2.0134, cur_lr: 0.0985
+)",
+     {"after=1024 overflow=true", "after=512 overflow=true"}},
+    {"insightface rounds to whole numbers: a 0 of it is no scale of 0",
+     R"(Training: 2022-05-05 03:04:00,229-Reducer buckets have been rebuilt in this iteration.
+Training: 2022-05-05 03:04:06,521-Speed 731.07 samples/sec   Loss 43.3935   LearningRate 0.1000   Epoch: 0   Global Step: 20   Fp16 Grad Scale: 16384   Required: 2244 hours
+Training: 2022-05-05 03:04:10,028-Speed 730.09 samples/sec   Loss 44.7358   LearningRate 0.1000   Epoch: 0   Global Step: 30   Fp16 Grad Scale:  0   Required: 1625 hours
+)",
+     {"step=20 after=16384", "step=30 smoothed=0"}},
 };
 
 }  // namespace
