@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "lib/base/files.hpp"
 #include "lib/dialect/dialect.hpp"
 
 namespace tare {
@@ -22,7 +24,19 @@ struct RankWord {
   std::string_view file = {};  ///< how the names of those files are written, with stars; empty: no matter
 };
 
-/// How a folder holds a run's saves, and which of them a resume takes.
+/// A text file beside a run's saves that names the one to resume from.
+struct RunPointer {
+  /// The folder or file that its text means; nothing for a text that the trainer would not take.
+  using Target = std::optional<std::string> (*)(std::string_view text);
+
+  std::string_view file;
+  Target target;
+  std::string_view beginning = {};  ///< of its text, which may have several lines then; empty: any, in one line
+  std::string_view when = {};       ///< it is followed: "where ... is set"; empty: always
+};
+
+/// How a folder holds a run's saves, and which of them a resume takes. A row that asks for something beside or inside
+/// counts before those that do not.
 struct RunFolder {
   enum class Takes : std::uint8_t {
     link,     ///< what the link of that name leads to; a copy of the run may hold its text in a file
@@ -32,9 +46,10 @@ struct RunFolder {
   };
 
   Takes takes;
-  std::string_view name;         ///< one '#' stands for a number; without one, stars for anything
-  std::string_view beside = {};  ///< something else that is there then, written likewise; empty: no matter
-  std::string_view inside = {};  ///< a path that each save has in it; empty: no matter
+  std::string_view name;              ///< one '#' stands for a number; without one, stars for anything
+  std::string_view beside = {};       ///< something else that is there then, written likewise; empty: no matter
+  std::string_view inside = {};       ///< a path that each save has in it; empty: no matter
+  std::optional<FileType> type = {};  ///< of a save; none: no matter
 };
 
 /// What stands, or does not, at a place of a file.
@@ -76,6 +91,7 @@ struct Trainer {
   std::span<const KeptAt> places = {};  ///< the first that fits counts; before the dialect's own
   std::span<const EmptyAt> empty_at = {};
   std::span<const RankWord> rank_words = {};
+  std::span<const RunPointer> pointers = {};  ///< before its `runs`
   std::span<const RunFolder> runs = {};
   /// Its checkpoints without a scaler: keys with dots between them, all of which are there and not False.
   std::span<const std::string_view> marks = {};

@@ -7,6 +7,9 @@
 namespace tare {
 namespace {
 
+constexpr auto runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::highest, "checkpoint_#", {}, {}, FileType::folder},
+});
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::yes,
      .what = "with FSDP2 and fp16 advances the scaler while it loads: a resumed run does not have this state",
@@ -19,6 +22,7 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer accelerate_trainer = {
     .name = "accelerate",
+    .runs = runs,
     .marked_file = "*optimizer_0/.metadata",
     .resumes = resumes,
 };

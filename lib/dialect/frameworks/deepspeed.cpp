@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/run_pointer.hpp"
 
 namespace tare {
 namespace {
@@ -168,6 +169,14 @@ constexpr auto resumes = std::to_array<Resume>({
      .was_run = true},
 });
 
+constexpr auto pointers = std::to_array<RunPointer>({
+    {"latest", name_as_written},
+    {"latest_universal", name_as_written, {}, "where checkpoint.load_universal is set"},
+});
+constexpr auto runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::highest, "global_step#", {}, {}, FileType::folder},
+});
+
 }  // namespace
 
 constinit const Dialect deepspeed_part = {
@@ -204,6 +213,8 @@ constinit const Dialect deepspeed_object = {
 
 constinit const Trainer deepspeed_trainer = {
     .name = "DeepSpeed",
+    .pointers = pointers,
+    .runs = runs,
     .dialect = "deepspeed",
     .version_at = "ds_version",
     .resumes = resumes,

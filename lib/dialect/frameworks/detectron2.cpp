@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/run_pointer.hpp"
 
 namespace tare {
 namespace {
@@ -10,6 +11,9 @@ namespace {
 constexpr auto places = std::to_array<KeptAt>({
     {"trainer._trainer.grad_scaler", "", "", "detectron2 (DefaultTrainer)"},
     {"trainer.grad_scaler", "", "", "detectron2 (AMPTrainer)"},
+});
+constexpr auto pointers = std::to_array<RunPointer>({
+    {"last_checkpoint", last_part_of_path},
 });
 constexpr auto marks = std::to_array<std::string_view>({"model", "optimizer", "scheduler", "iteration"});
 constexpr auto resumes = std::to_array<Resume>({
@@ -24,6 +28,7 @@ constexpr auto resumes = std::to_array<Resume>({
 constinit const Trainer detectron2_trainer = {
     .name = "detectron2",
     .places = places,
+    .pointers = pointers,
     .marks = marks,
     .resumes = resumes,
 };

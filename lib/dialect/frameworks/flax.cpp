@@ -82,6 +82,11 @@ constexpr Fp8Convention fp8_conventions[] = {
     {AgeOrder::first_wraps, ScaleMeaning::divisor, ScaleUse::recomputed, fp8_rules},
 };
 
+/// flax.training.checkpoints.save_checkpoint.
+constexpr auto runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::highest, "checkpoint_#", {}, {}, FileType::file},
+});
+
 }  // namespace
 
 float flax_next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
@@ -108,6 +113,11 @@ constinit const Dialect flax_fp8 = {
     .form = Form::map,
     .find_in = find_fp8,
     .fp8 = {fp8_conventions, "flax_fp8", flax_next_scale, HistoryResize::entry_age},
+};
+
+constinit const Trainer flax_trainer = {
+    .name = "flax",
+    .runs = runs,
 };
 
 }  // namespace tare

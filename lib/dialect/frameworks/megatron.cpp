@@ -8,6 +8,7 @@
 #include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/run_pointer.hpp"
 
 namespace tare {
 namespace {
@@ -283,6 +284,19 @@ constexpr auto resumes = std::to_array<Resume>({
      .was_run = true},
 });
 
+std::optional<std::string> iteration_folder(std::string_view text) {
+  if (text == "release") return "release";
+  const auto iteration = iteration_number(text);
+  return iteration ? std::optional(fmt::format("iter_{:07}", *iteration)) : std::nullopt;
+}
+
+constexpr auto pointers = std::to_array<RunPointer>({
+    {"latest_checkpointed_iteration.txt", iteration_folder},
+});
+constexpr auto runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::highest, "iter_#", {}, {}, FileType::folder},
+});
+
 }  // namespace
 
 constinit const Dialect megatron_state = {
@@ -321,6 +335,8 @@ constinit const Dialect megatron_object = {
 
 constinit const Trainer megatron_trainer = {
     .name = "Megatron",
+    .pointers = pointers,
+    .runs = runs,
     .resumes = resumes,
 };
 

@@ -1,11 +1,14 @@
 // What mindformers keeps of a scaler where it saves no cell: the scale alone, in `common.json`, or in the
 // `hyper_param.safetensors` of merged weights. Source: mindformers/checkpoint/checkpoint.py (CommonInfo),
 // mindspore/parallel/transform_safetensors.py.
+#include <fmt/format.h>
+
 #include <array>
 #include <vector>
 
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/dialect/parameter_names.hpp"
+#include "lib/dialect/run_pointer.hpp"
 
 namespace tare {
 namespace {
@@ -39,6 +42,18 @@ constexpr auto places = std::to_array<KeptAt>({
     {"", "hyper_param.safetensors", "", "MindSpore (unified_safetensors)"},
 });
 
+std::optional<std::string> iteration_folder(std::string_view text) {
+  const auto iteration = iteration_number(text);
+  return iteration ? std::optional(fmt::format("iteration_{:08}", *iteration)) : std::nullopt;
+}
+
+constexpr auto pointers = std::to_array<RunPointer>({
+    {"latest_checkpointed_iteration.txt", iteration_folder},
+});
+constexpr auto runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::highest, "iteration_#", {}, {}, FileType::folder},
+});
+
 }  // namespace
 
 constinit const Dialect mindformers_common_part = {
@@ -50,6 +65,12 @@ constinit const Dialect mindformers_common_part = {
     .settings = settings,
     .no_policy = no_policy,
     .places = places,
+};
+
+constinit const Trainer mindformers_trainer = {
+    .name = "mindformers",
+    .pointers = pointers,
+    .runs = runs,
 };
 
 }  // namespace tare

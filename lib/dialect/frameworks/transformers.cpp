@@ -7,6 +7,9 @@
 namespace tare {
 namespace {
 
+constexpr auto runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::highest, "checkpoint-#", {}, {}, FileType::folder},
+});
 constexpr auto marks = std::to_array<std::string_view>({"fp16", "output_dir"});
 constexpr auto resumes = std::to_array<Resume>({
     {.when = "before May 2021",
@@ -20,6 +23,7 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer transformers_trainer = {
     .name = "the Hugging Face Trainer",
+    .runs = runs,
     .marks = marks,
     .marked_file = "*training_args.bin",
     .resumes = resumes,

@@ -101,7 +101,8 @@ TEST_CASE("Paxml's highest step is its own, and not accelerate's") {
   }
   const Checkpoint checkpoint = open_checkpoint(run.path(), {});
   REQUIRE_FALSE(checkpoint.findings.empty());
-  CHECK(checkpoint.findings[0].message == "a run of 2 checkpoints: checkpoint_00000010 is what Paxml resumes from");
+  CHECK(checkpoint.findings[0].message ==
+        "a run of 2 checkpoints: checkpoint_00000010 is the highest, what Paxml resumes from");
 }
 
 TEST_CASE("ranks of InternEvo are written without separators, in its optimizer's files alone") {

@@ -60,6 +60,11 @@ std::string ranks(const Trainer& trainer) {
 
 std::string runs_of(const Trainer& trainer) {
   std::string rows;
+  for (const RunPointer& pointer : trainer.pointers) {
+    const std::string when = pointer.when.empty() ? "" : fmt::format(", {}", pointer.when);
+    rows +=
+        fmt::format("| {} | | what the file `{}` names{} | {} |\n", trainer.name, pointer.file, when, ranks(trainer));
+  }
   for (const RunFolder& row : trainer.runs) {
     const std::string_view saves = row.beside.empty() ? row.name : row.beside;
     const std::string inside = row.inside.empty() ? "" : fmt::format(" with `{}` in it", row.inside);
@@ -91,8 +96,9 @@ std::string document() {
       "tables say.\n\n"
       "| trainer | releases | checkpoint | what it does | what helps | source | |\n|---|---|---|---|---|---|---|\n{}\n"
       "## Which save a resume takes\n\n"
-      "Those whose folders follow no pattern of their own (`step_100` beside others, a file `latest`) are read by the "
-      "rules of\n`lib/checkpoint`. '#' is a number, '*' anything.\n\n"
+      "Where no name tells whose run it is (`step_100`, `epoch-3` beside others), the highest number is taken. '#' is "
+      "a "
+      "number, '*'\nanything.\n\n"
       "| trainer | saves of a run | a resume takes | files of ranks |\n|---|---|---|---|\n{}",
       count, run, rows, runs);
 }

@@ -1,0 +1,17 @@
+// Folders and files of a run's saves, named as a trainer names them, and which of them it resumes from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/files.hpp"
+#include "lib/base/finding.hpp"
+
+namespace tare {
+
+/// The save below `directory` that a trainer would take, or the highest step where nobody's name tells the trainer;
+/// says in `findings` what led there. Nothing where none is there. Throws `refused` where only the user can choose.
+std::optional<std::string> by_trainer(const Files& files, const std::string& directory, std::vector<Finding>& findings);
+
+}  // namespace tare

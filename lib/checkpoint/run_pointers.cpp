@@ -1,0 +1,131 @@
+#include "lib/checkpoint/run_pointers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "lib/base/error.hpp"
+#include "lib/checkpoint/names.hpp"
+#include "lib/dialect/trainer.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::uint64_t longest_pointer = 4096;
+
+/// A pointer whose file is there, as one trainer reads it.
+struct Reading {
+  const Trainer* trainer;
+  const RunPointer* pointer;
+  std::string text;
+  std::optional<std::string> target = {};
+};
+
+std::optional<std::string> text_for(const Files& files, const std::string& directory, const RunPointer& pointer) {
+  const std::string file = fmt::format("{}/{}", directory, pointer.file);
+  if (files.link_target(file) || files.type(file) != FileType::file) return std::nullopt;
+  auto text = pointer_text(*files.open(file));
+  if (!text || !text->starts_with(pointer.beginning)) return std::nullopt;
+  if (pointer.beginning.empty() && text->find('\n') != text->npos) return std::nullopt;
+  return text;
+}
+
+/// Those that are followed always come before those that only a configuration asks for.
+std::vector<Reading> readings_of(const Files& files, const std::string& directory) {
+  std::vector<Reading> readings;
+  for (const Trainer* trainer : trainers()) {
+    for (const RunPointer& pointer : trainer->pointers) {
+      auto text = text_for(files, directory, pointer);
+      if (!text) continue;
+      Reading reading{trainer, &pointer, *std::move(text)};
+      reading.target = pointer.target(reading.text);
+      readings.push_back(std::move(reading));
+    }
+  }
+  std::ranges::stable_partition(readings, [](const Reading& reading) { return reading.pointer->when.empty(); });
+  return readings;
+}
+
+/// Of those that call a file the same: the first whose target is there, else the first.
+const Reading& chosen(const Files& files, const std::string& directory, const std::vector<Reading>& readings) {
+  const Reading& first = readings.front();
+  const auto leads_somewhere = [&](const Reading& reading) {
+    return reading.pointer->file == first.pointer->file && reading.target &&
+           files.type(directory + "/" + *reading.target) != FileType::absent;
+  };
+  const auto found = std::ranges::find_if(readings, leads_somewhere);
+  return found == readings.end() ? first : *found;
+}
+
+/// "detectron2 or mmengine": all that mean the same.
+std::string names_of(const Reading& choice, const std::vector<Reading>& readings) {
+  std::set<std::string_view> names;
+  for (const Reading& reading : readings) {
+    const bool is_same = reading.pointer->file == choice.pointer->file && reading.target == choice.target;
+    if (is_same) names.insert(reading.trainer->name);
+  }
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
+void require_inside(const Files& files, const std::string& directory, const Reading& reading) {
+  constexpr const char* hint = "give the checkpoint itself";
+  const std::string file = fmt::format("{}/{}", directory, reading.pointer->file);
+  if (!reading.target || !is_plain_relative(*reading.target)) {
+    throw Error(Status::refused, fmt::format("{} names '{}', which is nothing beside it", file, reading.text), hint);
+  }
+  const std::string path = directory + "/" + *reading.target;
+  if (const FileType type = files.type(path); type != FileType::folder && type != FileType::file) {
+    throw Error(Status::not_found, fmt::format("{} names {}, which is not there", file, *reading.target), hint);
+  }
+  if (!files.is_inside(path, directory)) {
+    throw Error(Status::refused, fmt::format("{} names {}, a link out of the run", file, *reading.target), hint);
+  }
+}
+
+std::string condition_of(const Reading& reading) {
+  return reading.pointer->when.empty() ? "" : fmt::format(" {}", reading.pointer->when);
+}
+
+/// Which of the two counts is for the trainer's configuration to say.
+void tell_of_others(const Reading& choice, const std::vector<Reading>& readings, std::vector<Finding>& findings) {
+  for (const Reading& reading : readings) {
+    if (reading.pointer->when.empty() || reading.pointer == choice.pointer) continue;
+    findings.push_back({Severity::note, "run-directory",
+                        fmt::format("{} names {}:{}, {} resumes from that, and its own copy of the scaler",
+                                    reading.pointer->file, reading.text, condition_of(reading), reading.trainer->name),
+                        "", ""});
+  }
+}
+
+}  // namespace
+
+/// Nothing for a file that is no short text: a checkpoint may be called "latest" too.
+std::optional<std::string> pointer_text(const Source& file) {
+  if (file.size() > longest_pointer) return std::nullopt;
+  const Bytes bytes = file.read({0, file.size()});
+  std::string_view text = as_text(bytes);
+  constexpr std::string_view blank = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
+  text.remove_suffix(text.size() - std::min(text.find_last_not_of(blank) + 1, text.size()));
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n'; };
+  if (std::any_of(text.begin(), text.end(), is_control)) return std::nullopt;
+  return std::string(text);
+}
+
+std::optional<std::string> by_pointer(const Files& files, const std::string& directory,
+                                      std::vector<Finding>& findings) {
+  const std::vector<Reading> readings = readings_of(files, directory);
+  if (readings.empty()) return std::nullopt;
+  const Reading& choice = chosen(files, directory, readings);
+  require_inside(files, directory, choice);
+  findings.push_back({Severity::note, "run-directory",
+                      fmt::format("a run: {} is what {} resumes from{} ({})", *choice.target,
+                                  names_of(choice, readings), condition_of(choice), choice.pointer->file),
+                      "", ""});
+  tell_of_others(choice, readings, findings);
+  return choice.target;
+}
+
+}  // namespace tare

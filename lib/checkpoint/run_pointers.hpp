@@ -1,0 +1,21 @@
+// Text files that say which save of a run is resumed from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/files.hpp"
+#include "lib/base/finding.hpp"
+
+namespace tare {
+
+/// What a pointer file says, without blanks around it; nothing for a file that is no short text: a checkpoint may be
+/// called "latest" too.
+std::optional<std::string> pointer_text(const Source& file);
+
+/// The folder or file below `directory` that a trainer's pointer names; says in `findings` whose. Nothing where none is
+/// there. Throws `refused` for what is no plain name of something inside, `not_found` for what is not there.
+std::optional<std::string> by_pointer(const Files& files, const std::string& directory, std::vector<Finding>& findings);
+
+}  // namespace tare
