@@ -8,7 +8,7 @@
 
 #include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
-#include "lib/checkpoint/names.hpp"
+#include "lib/dialect/rank_name.hpp"
 
 namespace tare {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "lib/base/keyed_hash.hpp"
 #include "lib/base/text.hpp"
-#include "lib/checkpoint/names.hpp"
+#include "lib/dialect/rank_name.hpp"
 
 namespace tare {
 namespace {

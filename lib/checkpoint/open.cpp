@@ -27,6 +27,7 @@
 #include "lib/checkpoint/resolve.hpp"
 #include "lib/checkpoint/several_files.hpp"
 #include "lib/dialect/judge_fp8.hpp"
+#include "lib/dialect/rank_name.hpp"
 
 namespace tare {
 namespace {

@@ -8,14 +8,15 @@
 #include <optional>
 
 #include "lib/base/limits.hpp"
-#include "lib/checkpoint/names.hpp"
+#include "lib/dialect/rank_name.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
 
-using Size = std::optional<std::uint64_t> RankSizes::*;
+using Size = RankSizes::Size;
 
-/// MindSpore writes a rank twice, into the folder's name and the file's: once is enough.
+/// Some write a rank twice, into the folder's name and the file's: once is enough.
 RankGroup without_repetition(const RankGroup& group) {
   const std::size_t dimensions = group.begin()->first.size();
   const auto repeats = [&](std::size_t column) {
@@ -48,41 +49,30 @@ bool advance(Numbers& numbers, const Numbers& ends) {
   return false;
 }
 
-/// How the names of a framework's files count ranks.
-struct RankForm {
-  std::string_view group;   ///< what a rank group's last part is, or (with a '/') begins with
-  std::vector<Size> sizes;  ///< one a number, as far as a name has them
-};
-
-const std::vector<RankForm>& forms() {
-  static const std::vector<RankForm> all = {
-      {"zero_pp_rank*_mp_rank*_optim_states.pt", {&RankSizes::partitions, &RankSizes::model}},
-      {"bf16_zero_pp_rank*_mp_rank*_optim_states.pt", {&RankSizes::partitions, &RankSizes::model}},
-      {"zero_pp_rank*_mp_rank*_model_states.pt", {&RankSizes::partitions, &RankSizes::model}},
-      {"mp_rank*_model_states.pt", {&RankSizes::model}},
-      {"mp_rank*/", {&RankSizes::model, &RankSizes::pipeline, &RankSizes::expert}},
-  };
-  return all;
+/// As many as a name has numbers. Megatron leaves out the numbers of what there is one of, but for the first.
+std::vector<Size> named_sizes(const RankFiles& files, const RankSizes& sizes) {
+  std::vector<Size> named = {files.sizes.front()};
+  std::copy_if(files.sizes.begin() + 1, files.sizes.end(), std::back_inserter(named), [&](Size size) {
+    return size != nullptr && (!files.group.ends_with('/') || (sizes.*size).value_or(1) > 1);
+  });
+  return named;
 }
 
-/// Megatron leaves out the numbers of what there is one of, but for the first.
-std::vector<Size> named_sizes(const RankForm& form, const RankSizes& sizes) {
-  if (!form.group.ends_with('/')) return form.sizes;
-  std::vector<Size> named = {form.sizes.front()};
-  std::copy_if(form.sizes.begin() + 1, form.sizes.end(), std::back_inserter(named),
-               [&](Size size) { return (sizes.*size).value_or(1) > 1; });
-  return named;
+const RankFiles* files_of(std::string_view in_folder) {
+  for (const Trainer* trainer : trainers()) {
+    for (const RankFiles& row : trainer->rank_files) {
+      if (row.group.ends_with('/') ? in_folder.starts_with(row.group) : in_folder == row.group) return &row;
+    }
+  }
+  return nullptr;
 }
 
 /// What each dimension of a grid of ranks ends with; 0 where the sizes do not say.
 Numbers expected_ends(std::string_view group, std::size_t dimensions, const RankSizes& sizes) {
   Numbers ends(dimensions, 0);
-  const std::string_view in_folder = group.substr(folder_of_group(group).size());
-  const auto form = std::find_if(forms().begin(), forms().end(), [&](const RankForm& row) {
-    return row.group.ends_with('/') ? in_folder.starts_with(row.group) : in_folder == row.group;
-  });
-  if (form == forms().end()) return ends;
-  const std::vector<Size> named = named_sizes(*form, sizes);
+  const RankFiles* files = files_of(group.substr(folder_of_group(group).size()));
+  if (files == nullptr) return ends;
+  const std::vector<Size> named = named_sizes(*files, sizes);
   if (named.size() != dimensions) return ends;
   for (std::size_t i = 0; i < dimensions; ++i) {
     const std::uint64_t otherwise = named[i] == &RankSizes::partitions ? sizes.data.value_or(0) : 0;
@@ -125,11 +115,6 @@ std::optional<std::size_t> dimensions_of(const RankGroup& group) {
 
 }  // namespace
 
-std::string_view folder_of_group(std::string_view group) {
-  const std::size_t slash = group.substr(0, group.find('*')).rfind('/');
-  return group.substr(0, slash == group.npos ? 0 : slash + 1);
-}
-
 std::string rank_folder(std::string_view path) {
   const auto group = rank_group(path);
   return std::string(folder_of_group(group ? std::string_view(*group) : path));
@@ -141,11 +126,6 @@ std::map<std::string, RankGroup> groups_of(const std::vector<std::string>& paths
     if (auto name = rank_name(path)) groups[name->group].emplace(std::move(name->numbers), path);
   }
   return groups;
-}
-
-RankSizes sizes_of(const SizesByFolder& sizes, const std::string& folder) {
-  const auto found = sizes.find(folder);
-  return found == sizes.end() ? RankSizes() : found->second;
 }
 
 Grid grid_of(const std::string& name, const RankGroup& group, const SizesByFolder& sizes) {

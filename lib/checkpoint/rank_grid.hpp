@@ -16,9 +16,6 @@ using Numbers = std::vector<std::uint64_t>;
 /// Files whose names differ in ranks alone, by the ranks' numbers.
 using RankGroup = std::map<Numbers, std::string>;
 
-/// What the files of one save say of its ranks, by the folder that their names are told apart in ("" or "x/").
-using SizesByFolder = std::map<std::string, RankSizes>;
-
 struct Grid {
   std::uint64_t expected = 0;  ///< 0: nothing tells, or the numbers are no ranks
   std::vector<Numbers> missing;
@@ -27,13 +24,8 @@ struct Grid {
 /// By the names that rank_group gives.
 std::map<std::string, RankGroup> groups_of(const std::vector<std::string>& paths);
 
-/// The folder in which a group's ranks are told apart: that of the part in front of the first one.
-std::string_view folder_of_group(std::string_view group);
-/// Likewise of a path.
+/// The folder in which a path's ranks are told apart.
 std::string rank_folder(std::string_view path);
-
-/// What the files in that folder say; nothing where none says anything.
-RankSizes sizes_of(const SizesByFolder& sizes, const std::string& folder);
 
 /// The ranks of a group: as many as its numbers show, and as the sizes say.
 Grid grid_of(const std::string& name, const RankGroup& group, const SizesByFolder& sizes);

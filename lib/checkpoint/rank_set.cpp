@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
+#include <span>
 
 #include "lib/base/file_path.hpp"
-#include "lib/base/limits.hpp"
-#include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/numbered_parts.hpp"
 #include "lib/checkpoint/rank_grid.hpp"
 #include "lib/checkpoint/several_files.hpp"
+#include "lib/dialect/rank_name.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
 
 constexpr std::size_t most_named = 4;
-constexpr std::string_view universal_state = "zero/optimizer_state.pt";
 
 /// A checkpoint of several files says itself which it has.
 std::vector<std::string> paths_of(const std::vector<CheckpointFile>& files) {
@@ -61,61 +60,15 @@ void tell_of_gaps(const std::map<std::string, RankGroup>& groups, const SizesByF
 
 // ---- kinds of files that come together
 
-/// DeepSpeed's files of one folder: which kinds are there.
-struct DeepSpeedFiles {
-  bool has_model = false, has_optimizer = false, is_universal = false;
-  std::string first;
-};
-
-std::map<std::string, DeepSpeedFiles> deepspeed_files(const std::vector<std::string>& paths) {
-  std::map<std::string, DeepSpeedFiles> folders;
-  for (const std::string& path : paths) {
-    const auto group = rank_group(path);
-    if (path.ends_with(universal_state))
-      folders[path.substr(0, path.size() - universal_state.size())].is_universal = true;
-    if (!group) continue;
-    const std::string folder(folder_of_group(*group));
-    const std::string_view name = std::string_view(*group).substr(folder.size());
-    const bool is_model = name == "mp_rank*_model_states.pt" || name == "zero_pp_rank*_mp_rank*_model_states.pt";
-    const bool is_optimizer = name.ends_with("zero_pp_rank*_mp_rank*_optim_states.pt");
-    if (!is_model && !is_optimizer) continue;
-    DeepSpeedFiles& files = folders[folder];
-    if (files.first.empty()) files.first = path;
-    files.has_model = files.has_model || is_model;
-    files.has_optimizer = files.has_optimizer || is_optimizer;
-  }
-  return folders;
-}
-
-bool lacks_optimizer(const DeepSpeedFiles& files, const RankSizes& sizes) {
-  return files.has_model && !files.has_optimizer && !files.is_universal && sizes.zero_stage.value_or(0) > 0;
-}
-
-void tell_of_absent_kinds(const std::vector<std::string>& paths, const SizesByFolder& sizes,
+void tell_of_absent_kinds(std::span<const std::string> paths, const SizesByFolder& sizes,
                           std::vector<Finding>& findings) {
-  for (const auto& [folder, files] : deepspeed_files(paths)) {
-    if (files.has_optimizer && !files.has_model) {
-      tell_missing(files.first, "DeepSpeed's model states, mp_rank_00_model_states.pt and its like, are not there",
-                   findings);
-    }
-    if (lacks_optimizer(files, sizes_of(sizes, folder))) {
-      tell_missing(
-          files.first,
-          fmt::format("{} expected and 0 there: none of zero_pp_rank_0_mp_rank_00_optim_states.pt and its like",
-                      plural(sizes_of(sizes, folder).data.value_or(1), "file of the optimizer's ranks")),
-          findings);
+  for (const Trainer* trainer : trainers()) {
+    if (trainer->find_absent == nullptr) continue;
+    for (AbsentFiles& absent : trainer->find_absent(paths, sizes)) {
+      tell_missing(absent.beside, std::move(absent.message), findings);
     }
   }
 }
-
-/// Files that a framework always writes beside others, in one folder.
-struct FilePair {
-  std::string_view file, beside, what;
-};
-
-constexpr std::array pairs = {
-    FilePair{"distrib_optim.pt", "model_optim_rng.pt", "where Megatron keeps its grad scaler"},
-};
 
 std::string beside(const std::string& path, const FilePair& pair) {
   return path.substr(0, path.size() - pair.file.size()).append(pair.beside);
@@ -126,8 +79,10 @@ template <class Tell>
 void for_each_lonely(const std::vector<std::string>& paths, const Tell& tell) {
   const std::set<std::string> there(paths.begin(), paths.end());
   for (const std::string& path : paths) {
-    for (const FilePair& pair : pairs) {
-      if (file_name(path) == pair.file && !there.contains(beside(path, pair))) tell(pair, path);
+    for (const Trainer* trainer : trainers()) {
+      for (const FilePair& pair : trainer->pairs) {
+        if (file_name(path) == pair.file && !there.contains(beside(path, pair))) tell(pair, path);
+      }
     }
   }
 }
@@ -163,16 +118,6 @@ void tell_of_absence(const std::vector<Scaler>& scalers, const std::vector<Check
   }
 }
 
-/// The names that DeepSpeed gives the optimizer's files.
-void add_optimizer_files(const std::string& folder, const RankSizes& sizes, std::vector<std::string>& names) {
-  const std::uint64_t partitions = std::min<std::uint64_t>(sizes.data.value_or(1), limits::max_files);
-  for (const std::string_view prefix : {"", "bf16_"}) {
-    for (std::uint64_t rank = 0; rank < partitions; ++rank) {
-      names.push_back(fmt::format("{}{}zero_pp_rank_{}_mp_rank_00_optim_states.pt", folder, prefix, rank));
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> absent_rank_files(const std::vector<std::string>& paths, const SizesByFolder& sizes) {
@@ -183,9 +128,11 @@ std::vector<std::string> absent_rank_files(const std::vector<std::string>& paths
       if (missing.size() == numbers.size()) names.push_back(renumbered(path, missing));
     }
   }
-  for (const auto& [folder, files] : deepspeed_files(paths)) {
-    if (lacks_optimizer(files, sizes_of(sizes, folder))) add_optimizer_files(folder, sizes_of(sizes, folder), names);
-    if (files.has_optimizer && !files.has_model) names.push_back(folder + "mp_rank_00_model_states.pt");
+  for (const Trainer* trainer : trainers()) {
+    if (trainer->find_absent == nullptr) continue;
+    for (const AbsentFiles& absent : trainer->find_absent(paths, sizes)) {
+      names.insert(names.end(), absent.names.begin(), absent.names.end());
+    }
   }
   for_each_lonely(paths, [&](const FilePair& pair, const std::string& path) { names.push_back(beside(path, pair)); });
   return names;

@@ -85,15 +85,28 @@ std::optional<std::string> linked(const Files& files, const std::string& directo
               "give one of them");
 }
 
-/// "X, what such a trainer resumes from".
+std::string reason_of(const Trainer& trainer, const RunFolder& row) {
+  switch (row.takes) {
+    case RunFolder::Takes::link:
+      return fmt::format("what {} resumes from (the link {})", trainer.name, row.name);
+    case RunFolder::Takes::pointed:
+      return fmt::format("the highest; {} resumes from what {} names, which is not there", trainer.name,
+                         trainer.pointers.front().file);
+    case RunFolder::Takes::highest:
+      return trainer.name.empty() ? "the highest" : fmt::format("the highest, what {} resumes from", trainer.name);
+    case RunFolder::Takes::file:
+    case RunFolder::Takes::asked:
+      return fmt::format("what {} resumes from", trainer.name);
+  }
+  return {};
+}
+
 void tell_of_run(const Trainer& trainer, const RunFolder& row, const std::string& save, std::size_t count,
                  std::vector<Finding>& findings) {
-  std::string why = row.takes == RunFolder::Takes::highest ? "the highest" : "";
-  if (!trainer.name.empty()) why += fmt::format("{}what {} resumes from", why.empty() ? "" : ", ", trainer.name);
-  if (row.takes == RunFolder::Takes::link) why += fmt::format(" (the link {})", row.name);
-  findings.push_back({Severity::note, "run-directory",
-                      fmt::format("a run of {} checkpoint{}: {} is {}", count, count == 1 ? "" : "s", save, why), "",
-                      ""});
+  findings.push_back(
+      {Severity::note, "run-directory",
+       fmt::format("a run of {} checkpoint{}: {} is {}", count, count == 1 ? "" : "s", save, reason_of(trainer, row)),
+       "", ""});
 }
 
 std::optional<std::string> taken(const Files& files, const std::string& directory,
@@ -110,8 +123,8 @@ std::optional<std::string> taken(const Files& files, const std::string& director
       saves_of(files, directory, entries, row.name, row.beside.empty() ? row.inside : std::string_view(), row.type);
   if (saves.empty()) return std::nullopt;
   if (row.takes == RunFolder::Takes::asked && saves.size() > 1) ask(directory, trainer, saves);
-  const std::string save =
-      row.takes == RunFolder::Takes::highest ? last_finished(files, directory, saves, findings) : saves.front();
+  const bool is_highest = row.takes == RunFolder::Takes::highest || row.takes == RunFolder::Takes::pointed;
+  const std::string save = is_highest ? last_finished(files, directory, saves, findings) : saves.front();
   tell_of_run(trainer, row, save, saves.size() + others.size(), findings);
   return save;
 }

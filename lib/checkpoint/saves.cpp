@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "lib/checkpoint/names.hpp"
+#include "lib/dialect/rank_name.hpp"
 
 namespace tare {
 namespace {

@@ -1,36 +1,18 @@
-// Sources: deepspeed/runtime/engine.py, _save_checkpoint and _save_zero_checkpoint;
-// deepspeed/runtime/zero/stage_1_and_2.py and stage3.py, state_dict; Megatron-LM, megatron/training/checkpointing.py,
-// which saves the arguments.
 #include "lib/dialect/rank_sizes.hpp"
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
 
-using Size = std::optional<std::uint64_t> RankSizes::*;
+constexpr auto all_sizes =
+    std::to_array<RankSizes::Size>({&RankSizes::partitions, &RankSizes::data, &RankSizes::model, &RankSizes::pipeline,
+                                    &RankSizes::expert, &RankSizes::zero_stage});
 
-struct Place {
-  Size size;
-  std::array<std::string_view, 3> keys;  ///< from the file's root; empty ones at the end
-};
-
-constexpr auto places = std::to_array<Place>({
-    {&RankSizes::data, {"dp_world_size"}},
-    {&RankSizes::model, {"mp_world_size"}},
-    {&RankSizes::zero_stage, {"ds_config", "zero_optimization", "stage"}},
-    {&RankSizes::partitions, {"optimizer_state_dict", "partition_count"}},
-    {&RankSizes::model, {"args", "tensor_model_parallel_size"}},
-    {&RankSizes::pipeline, {"args", "pipeline_model_parallel_size"}},
-    {&RankSizes::expert, {"args", "expert_model_parallel_size"}},
-});
-
-constexpr auto sizes = std::to_array<Size>({&RankSizes::partitions, &RankSizes::data, &RankSizes::model,
-                                            &RankSizes::pipeline, &RankSizes::expert, &RankSizes::zero_stage});
-
-/// Of DeepSpeed's lists (a number a parameter group) the largest counts: experts have fewer partitions.
+/// Of lists (DeepSpeed's have a number a parameter group) the largest counts: experts have fewer partitions.
 std::optional<std::uint64_t> number_at(const Tree& tree, NodeId node) {
   if (node == nowhere) return std::nullopt;
   if (tree.kind(node) == Kind::integer) {
@@ -50,21 +32,24 @@ std::optional<std::uint64_t> number_at(const Tree& tree, NodeId node) {
 }  // namespace
 
 void RankSizes::merge(const RankSizes& other) {
-  for (const Size size : sizes) {
+  for (const Size size : all_sizes) {
     if (other.*size) this->*size = std::max((this->*size).value_or(0), *(other.*size));
   }
 }
 
 RankSizes rank_sizes(const Tree& tree) {
   RankSizes found;
-  for (const Place& place : places) {
-    NodeId node = tree.root;
-    for (const std::string_view key : place.keys) {
-      if (!key.empty() && node != nowhere) node = tree.find(tree.fields(node), key);
+  for (const Trainer* trainer : trainers()) {
+    for (const auto& [size, keys] : trainer->sizes) {
+      if (!(found.*size)) found.*size = number_at(tree, at_keys(tree, keys));
     }
-    if (node != tree.root) found.*place.size = found.*place.size ? found.*place.size : number_at(tree, node);
   }
   return found;
+}
+
+RankSizes sizes_of(const SizesByFolder& sizes, const std::string& folder) {
+  const auto found = sizes.find(folder);
+  return found == sizes.end() ? RankSizes() : found->second;
 }
 
 }  // namespace tare

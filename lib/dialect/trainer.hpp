@@ -3,14 +3,17 @@
 // trainers.inc; the formats of states are dialects.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/base/files.hpp"
 #include "lib/dialect/dialect.hpp"
+#include "lib/dialect/rank_sizes.hpp"
 
 namespace tare {
 
@@ -19,10 +22,39 @@ struct FoundScaler;
 /// How a rank is written into a file's name: the word, then a separator, then a number or more.
 struct RankWord {
   std::string_view word;
-  bool needs_separator;        ///< "tp_0" is a rank, "tp8" a size
-  std::size_t numbers = 1;     ///< at most this many, joined by '_': Megatron's mp_rank_TT_PPP_EEE
-  std::string_view file = {};  ///< how the names of those files are written, with stars; empty: no matter
+  bool needs_separator;              ///< "tp_0" is a rank, "tp8" a size
+  std::size_t numbers = 1;           ///< at most this many, joined by '_': Megatron's mp_rank_TT_PPP_EEE
+  std::string_view file = {};        ///< how the names of those files are written, with stars; empty: no matter
+  std::string_view own_folder = {};  ///< of a rank's file alone, which repeats its number: "ckpt_" of ckpt_7/rank_7
 };
+
+/// A number of ranks that a file says.
+struct StoredSize {
+  RankSizes::Size size;
+  std::string_view keys;  ///< from the root, with dots between them
+};
+
+/// How the names of a kind of rank files count ranks.
+struct RankFiles {
+  std::string_view group;                ///< as rank_group has it; with '/' at its end: its beginning
+  std::array<RankSizes::Size, 3> sizes;  ///< one a number, as far as a name has them
+};
+
+/// A file that is always written beside another, in one folder.
+struct FilePair {
+  std::string_view file, beside;
+  std::string_view what;  ///< the other is: "where Megatron keeps its grad scaler"
+};
+
+/// Files of which all of a kind are not there.
+struct AbsentFiles {
+  std::string beside;  ///< a file that is there
+  std::string message;
+  std::vector<std::string> names;  ///< what they may be called
+};
+
+/// What a save's files and sizes show to be absent.
+using FindAbsent = std::vector<AbsentFiles> (*)(std::span<const std::string> paths, const SizesByFolder& sizes);
 
 /// A text file beside a run's saves that names the one to resume from.
 struct RunPointer {
@@ -42,6 +74,7 @@ struct RunFolder {
     link,     ///< what the link of that name leads to; a copy of the run may hold its text in a file
     file,     ///< the file of that name, which is a copy of another save
     highest,  ///< the one with the highest number
+    pointed,  ///< the one that the trainer's first pointer names, and without that none
     asked,    ///< the one that the user names: there is no rule
   };
 
@@ -91,6 +124,10 @@ struct Trainer {
   std::span<const KeptAt> places = {};  ///< the first that fits counts; before the dialect's own
   std::span<const EmptyAt> empty_at = {};
   std::span<const RankWord> rank_words = {};
+  std::span<const RankFiles> rank_files = {};
+  std::span<const StoredSize> sizes = {};  ///< in order: the first that is there counts
+  std::span<const FilePair> pairs = {};
+  FindAbsent find_absent = nullptr;
   std::span<const RunPointer> pointers = {};  ///< before its `runs`
   std::span<const RunFolder> runs = {};
   /// Its checkpoints without a scaler: keys with dots between them, all of which are there and not False.

@@ -14,6 +14,7 @@
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/container/container.hpp"
+#include "lib/dialect/rank_name.hpp"
 #include "lib/trace/run.hpp"
 
 namespace tare {

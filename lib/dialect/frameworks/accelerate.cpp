@@ -7,6 +7,9 @@
 namespace tare {
 namespace {
 
+constexpr auto rank_words = std::to_array<RankWord>({
+    {"random_states", true},
+});
 constexpr auto runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "checkpoint_#", {}, {}, FileType::folder},
 });
@@ -22,6 +25,7 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer accelerate_trainer = {
     .name = "accelerate",
+    .rank_words = rank_words,
     .runs = runs,
     .marked_file = "*optimizer_0/.metadata",
     .resumes = resumes,

@@ -1,9 +1,15 @@
 // DeepSpeed: the keys that its fp16 optimizer wrappers (without ZeRO) put among their own, and the loss scaler that
 // ZeRO pickles whole into every rank's file. apex.contrib writes the same keys as the wrappers: what tells DeepSpeed's
 // is the file's root, which holds its version or configuration.
-#include <array>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "lib/base/limits.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/rank_name.hpp"
 #include "lib/dialect/run_pointer.hpp"
 
 namespace tare {
@@ -174,8 +180,83 @@ constexpr auto pointers = std::to_array<RunPointer>({
     {"latest_universal", name_as_written, {}, "where checkpoint.load_universal is set"},
 });
 constexpr auto runs = std::to_array<RunFolder>({
-    {RunFolder::Takes::highest, "global_step#", {}, {}, FileType::folder},
+    {RunFolder::Takes::pointed, "global_step#", {}, {}, FileType::folder},
 });
+
+// ---- its rank files. Sources: deepspeed/runtime/engine.py, _save_checkpoint and _save_zero_checkpoint;
+// deepspeed/runtime/zero/stage_1_and_2.py and stage3.py, state_dict.
+
+constexpr auto sizes = std::to_array<StoredSize>({
+    {&RankSizes::data, "dp_world_size"},
+    {&RankSizes::model, "mp_world_size"},
+    {&RankSizes::zero_stage, "ds_config.zero_optimization.stage"},
+    {&RankSizes::partitions, "optimizer_state_dict.partition_count"},
+});
+constexpr auto rank_files = std::to_array<RankFiles>({
+    {"zero_pp_rank*_mp_rank*_optim_states.pt", {&RankSizes::partitions, &RankSizes::model}},
+    {"bf16_zero_pp_rank*_mp_rank*_optim_states.pt", {&RankSizes::partitions, &RankSizes::model}},
+    {"zero_pp_rank*_mp_rank*_model_states.pt", {&RankSizes::partitions, &RankSizes::model}},
+    {"mp_rank*_model_states.pt", {&RankSizes::model}},
+});
+constexpr std::string_view universal_state = "zero/optimizer_state.pt";
+
+/// Which kinds of files a folder has.
+struct Kinds {
+  bool has_model = false, has_optimizer = false, is_universal = false;
+  std::string first;
+};
+
+std::map<std::string, Kinds> kinds_in(std::span<const std::string> paths) {
+  std::map<std::string, Kinds> folders;
+  for (const std::string& path : paths) {
+    if (path.ends_with(universal_state)) {
+      folders[path.substr(0, path.size() - universal_state.size())].is_universal = true;
+    }
+    const auto group = rank_group(path);
+    if (!group) continue;
+    const std::string folder(folder_of_group(*group));
+    const std::string_view name = std::string_view(*group).substr(folder.size());
+    const bool is_model = name == "mp_rank*_model_states.pt" || name == "zero_pp_rank*_mp_rank*_model_states.pt";
+    const bool is_optimizer = name.ends_with("zero_pp_rank*_mp_rank*_optim_states.pt");
+    if (!is_model && !is_optimizer) continue;
+    Kinds& kinds = folders[folder];
+    if (kinds.first.empty()) kinds.first = path;
+    kinds.has_model = kinds.has_model || is_model;
+    kinds.has_optimizer = kinds.has_optimizer || is_optimizer;
+  }
+  return folders;
+}
+
+AbsentFiles no_optimizer(const std::string& folder, const std::string& beside, std::uint64_t partitions) {
+  AbsentFiles absent{beside,
+                     fmt::format("{} file{} of the optimizer's ranks {} expected and 0 there: none of "
+                                 "zero_pp_rank_0_mp_rank_00_optim_states.pt and its like",
+                                 partitions, partitions == 1 ? "" : "s", partitions == 1 ? "is" : "are"),
+                     {}};
+  for (const std::string_view prefix : {"", "bf16_"}) {
+    for (std::uint64_t rank = 0; rank < std::min<std::uint64_t>(partitions, limits::max_files); ++rank) {
+      absent.names.push_back(fmt::format("{}{}zero_pp_rank_{}_mp_rank_00_optim_states.pt", folder, prefix, rank));
+    }
+  }
+  return absent;
+}
+
+/// The model's and the optimizer's files come together; the optimizer has its own from ZeRO's first stage on.
+std::vector<AbsentFiles> find_absent(std::span<const std::string> paths, const SizesByFolder& all_sizes) {
+  std::vector<AbsentFiles> absent;
+  for (const auto& [folder, kinds] : kinds_in(paths)) {
+    const RankSizes known = sizes_of(all_sizes, folder);
+    if (kinds.has_optimizer && !kinds.has_model) {
+      absent.push_back({kinds.first,
+                        "DeepSpeed's model states, mp_rank_00_model_states.pt and its like, are not there",
+                        {folder + "mp_rank_00_model_states.pt"}});
+    }
+    if (kinds.has_model && !kinds.has_optimizer && !kinds.is_universal && known.zero_stage.value_or(0) > 0) {
+      absent.push_back(no_optimizer(folder, kinds.first, known.data.value_or(1)));
+    }
+  }
+  return absent;
+}
 
 }  // namespace
 
@@ -213,6 +294,9 @@ constinit const Dialect deepspeed_object = {
 
 constinit const Trainer deepspeed_trainer = {
     .name = "DeepSpeed",
+    .rank_files = rank_files,
+    .sizes = sizes,
+    .find_absent = find_absent,
     .pointers = pointers,
     .runs = runs,
     .dialect = "deepspeed",

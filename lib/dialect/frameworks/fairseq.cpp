@@ -67,6 +67,11 @@ constexpr auto resumes = std::to_array<Resume>({
      .source = "facebookresearch/metaseq#3; fairseq/optim/fp16_optimizer.py, state_dict"},
 });
 
+constexpr auto rank_words = std::to_array<RankWord>({
+    {"shard", false, 1},      // with FSDP
+    {"model_part", true, 1},  // with model parallelism
+});
+
 }  // namespace
 
 constinit const Dialect fairseq_part = {
@@ -87,6 +92,7 @@ constinit const Dialect fairseq_part = {
 
 constinit const Trainer fairseq_trainer = {
     .name = "fairseq",
+    .rank_words = rank_words,
     .dialect = "fairseq",
     .resumes = resumes,
 };

@@ -294,7 +294,20 @@ constexpr auto pointers = std::to_array<RunPointer>({
     {"latest_checkpointed_iteration.txt", iteration_folder},
 });
 constexpr auto runs = std::to_array<RunFolder>({
-    {RunFolder::Takes::highest, "iter_#", {}, {}, FileType::folder},
+    {RunFolder::Takes::pointed, "iter_#", {}, {}, FileType::folder},
+});
+
+// Source: megatron/training/checkpointing.py, get_checkpoint_name; the arguments are saved.
+constexpr auto sizes = std::to_array<StoredSize>({
+    {&RankSizes::model, "args.tensor_model_parallel_size"},
+    {&RankSizes::pipeline, "args.pipeline_model_parallel_size"},
+    {&RankSizes::expert, "args.expert_model_parallel_size"},
+});
+constexpr auto rank_files = std::to_array<RankFiles>({
+    {"mp_rank*/", {&RankSizes::model, &RankSizes::pipeline, &RankSizes::expert}},
+});
+constexpr auto pairs = std::to_array<FilePair>({
+    {"distrib_optim.pt", "model_optim_rng.pt", "where Megatron keeps its grad scaler"},
 });
 
 }  // namespace
@@ -335,6 +348,9 @@ constinit const Dialect megatron_object = {
 
 constinit const Trainer megatron_trainer = {
     .name = "Megatron",
+    .rank_files = rank_files,
+    .sizes = sizes,
+    .pairs = pairs,
     .pointers = pointers,
     .runs = runs,
     .resumes = resumes,

@@ -51,7 +51,7 @@ constexpr auto pointers = std::to_array<RunPointer>({
     {"latest_checkpointed_iteration.txt", iteration_folder},
 });
 constexpr auto runs = std::to_array<RunFolder>({
-    {RunFolder::Takes::highest, "iteration_#", {}, {}, FileType::folder},
+    {RunFolder::Takes::pointed, "iteration_#", {}, {}, FileType::folder},
 });
 
 }  // namespace

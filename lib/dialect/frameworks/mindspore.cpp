@@ -75,6 +75,11 @@ constexpr auto templates = std::to_array<StateTemplate>({
      .is_usual = true},
 });
 
+/// Parallel training saves each rank's file in a folder of its own.
+constexpr auto rank_words = std::to_array<RankWord>({
+    {"rank", true, 1, {}, "ckpt_"},
+});
+
 }  // namespace
 
 constinit const Dialect mindspore_cell = {
@@ -89,6 +94,11 @@ constinit const Dialect mindspore_cell = {
     .flags = flags,
     .places = places,
     .templates = templates,
+};
+
+constinit const Trainer mindspore_trainer = {
+    .name = "MindSpore",
+    .rank_words = rank_words,
 };
 
 }  // namespace tare

@@ -1,4 +1,5 @@
 #include "lib/checkpoint/names.hpp"
+#include "lib/dialect/rank_name.hpp"
 #include "tests/catch.hpp"
 
 #include <algorithm>

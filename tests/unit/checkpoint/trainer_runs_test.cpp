@@ -1,6 +1,6 @@
 // Runs as trainers lay them out: which save a resume takes, by the trainers' own tables.
 #include "lib/checkpoint/checkpoint.hpp"
-#include "lib/checkpoint/names.hpp"
+#include "lib/dialect/rank_name.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
@@ -103,6 +103,28 @@ TEST_CASE("Paxml's highest step is its own, and not accelerate's") {
   REQUIRE_FALSE(checkpoint.findings.empty());
   CHECK(checkpoint.findings[0].message ==
         "a run of 2 checkpoints: checkpoint_00000010 is the highest, what Paxml resumes from");
+}
+
+TEST_CASE("of a run whose pointer is gone the highest is shown, which its trainer would not resume from") {
+  const Scratch run;
+  for (const char* name : {"global_step9", "global_step10"}) {
+    run.copy("torch_npu/scaler_file/scaler.pt", std::string(name) + "/scaler.pt");
+  }
+  const Checkpoint checkpoint = open_checkpoint(run.path(), {});
+  REQUIRE_FALSE(checkpoint.findings.empty());
+  CHECK(checkpoint.findings[0].message ==
+        "a run of 2 checkpoints: global_step10 is the highest; DeepSpeed resumes from what latest names, which is not "
+        "there");
+}
+
+TEST_CASE("all trainers that follow one pointer alike are named") {
+  const Scratch run;
+  run.copy("torch_npu/scaler_file/scaler.pt", "epoch_3.pth");
+  run.write("last_checkpoint", "/old/place/epoch_3.pth");
+  const Checkpoint checkpoint = open_checkpoint(run.path(), {});
+  REQUIRE_FALSE(checkpoint.findings.empty());
+  CHECK(checkpoint.findings[0].message ==
+        "a run: epoch_3.pth is what detectron2 or mmengine resumes from (last_checkpoint)");
 }
 
 TEST_CASE("ranks of InternEvo are written without separators, in its optimizer's files alone") {

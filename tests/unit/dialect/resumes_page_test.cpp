@@ -41,6 +41,8 @@ std::string taken(const RunFolder& row) {
       return fmt::format("`{}`, which is a copy of one of them", row.name);
     case RunFolder::Takes::highest:
       return "the one with the highest number";
+    case RunFolder::Takes::pointed:
+      return "none without the file that names one; the highest is shown";
     case RunFolder::Takes::asked:
       return "no rule: one has to be named";
   }
@@ -50,7 +52,8 @@ std::string taken(const RunFolder& row) {
 std::string ranks(const Trainer& trainer) {
   std::string text;
   for (const RankWord& word : trainer.rank_words) {
-    text += fmt::format("{}`{}{}#`", text.empty() ? "" : ", ", word.word, word.needs_separator ? "_" : "");
+    const std::string folder = word.own_folder.empty() ? "" : fmt::format("{}#/", word.own_folder);
+    text += fmt::format("{}`{}{}{}#`", text.empty() ? "" : ", ", folder, word.word, word.needs_separator ? "_" : "");
   }
   for (const KeptAt& place : trainer.places) {
     if (place.authority == Authority::own_rank) return text + (text.empty() ? "" : ": ") + "each loads its own copy";
