@@ -9,34 +9,36 @@
 #include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/rank_name.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
-
-// Megatron-core: serialization.py takes the common state from common.pt where there is one, else from the items.
-constexpr std::string_view common_items = "common_state/";
-constexpr std::string_view common_file = "common.pt";
-constexpr std::string_view group_word = "dp_group_idx_";
 
 bool has_file(const std::vector<CheckpointFile>& files, const std::string& path) {
   return std::any_of(files.begin(), files.end(), [&](const CheckpointFile& file) { return file.path == path; });
 }
 
-Authority settled(const FoundScaler& scaler, const std::string& path, const std::vector<CheckpointFile>& files) {
-  if (scaler.path.starts_with(common_items) && has_file(files, std::string(folder_prefix(path)).append(common_file))) {
-    return Authority::no_rank;
+/// The trainer that loads a file of that folder and not this copy; null where this one counts.
+const Trainer* passes_over(const FoundScaler& scaler, const std::string& path,
+                           const std::vector<CheckpointFile>& files) {
+  for (const Trainer* trainer : trainers()) {
+    const auto& [common_items, common_file] =
+        std::pair(trainer->distributed.common_items, trainer->distributed.common_file);
+    if (common_file.empty() || !scaler.path.starts_with(common_items)) continue;
+    if (has_file(files, std::string(folder_prefix(path)).append(common_file))) return trainer;
   }
-  const bool is_open = scaler.authority == Authority::unknown || scaler.authority == Authority::every_rank;
-  return is_open && rank_group(path) ? Authority::own_rank : scaler.authority;
+  return nullptr;
 }
 
-/// The path without the group's number.
+/// The path without a data-parallel group's number.
 std::string any_group(std::string path) {
-  const std::size_t word = path.find(group_word);
-  if (word == std::string::npos) return path;
-  const std::size_t begin = word + group_word.size();
-  const std::size_t end = std::min(path.find_first_not_of("0123456789", begin), path.size());
-  path.erase(begin, end - begin);
+  for (const Trainer* trainer : trainers()) {
+    const std::string_view word = trainer->distributed.group_word;
+    const std::size_t at = word.empty() ? path.npos : path.find(word);
+    if (at == path.npos) continue;
+    const std::size_t begin = at + word.size();
+    path.erase(begin, std::min(path.find_first_not_of("0123456789", begin), path.size()) - begin);
+  }
   return path;
 }
 
@@ -69,11 +71,16 @@ void compare_groups(const std::vector<Scaler>& scalers, std::vector<Finding>& fi
 void settle_authority(std::vector<Scaler>& scalers, const std::vector<CheckpointFile>& files,
                       std::vector<Finding>& findings) {
   for (Scaler& scaler : scalers) {
-    scaler.found.authority = settled(scaler.found, files[scaler.copies.front().file].path, files);
-    const FoundScaler& state = scaler.state();
-    if (state.authority != Authority::no_rank) continue;
+    FoundScaler& state = scaler.found;
+    const std::string& path = files[scaler.copies.front().file].path;
+    const Trainer* trainer = passes_over(state, path, files);
+    const bool is_open = state.authority == Authority::unknown || state.authority == Authority::every_rank;
+    if (trainer == nullptr && is_open && rank_group(path)) state.authority = Authority::own_rank;
+    if (trainer == nullptr) continue;
+    state.authority = Authority::no_rank;
     findings.push_back({Severity::note, "copy-not-loaded",
-                        fmt::format("Megatron loads {} where there is one, and not this copy", common_file),
+                        fmt::format("{} loads {} where there is one, and not this copy", trainer->name,
+                                    trainer->distributed.common_file),
                         files[scaler.copies.front().places.front()].path, state.path});
   }
   compare_groups(scalers, findings);

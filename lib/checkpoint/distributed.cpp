@@ -1,33 +1,54 @@
 #include "lib/checkpoint/distributed.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/container/torch/dcp.hpp"
 #include "lib/dialect/stored_items.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
 
 constexpr std::string_view metadata_name = ".metadata";
-constexpr std::string_view note = "metadata.json";
-constexpr std::string_view common_file = "common.pt";
 
-/// Items that every checkpoint of Megatron-core has: the common state, or (beside a common.pt) the ranks' random
-/// states.
-bool is_megatrons(const DcpItem& item) {
-  return item.key.starts_with("common_state/") || item.key.starts_with("rng_state/");
+/// The trainer that keeps such items; null where it is nobody's that adds files.
+const Trainer* trainer_of(const std::vector<DcpItem>& items) {
+  const auto is_kept_by = [&](const Trainer* trainer) {
+    return std::ranges::any_of(trainer->distributed.items, [&](std::string_view beginning) {
+      return std::ranges::any_of(items, [&](const DcpItem& item) { return item.key.starts_with(beginning); });
+    });
+  };
+  const auto found = std::ranges::find_if(trainers(), is_kept_by);
+  return found == trainers().end() ? nullptr : *found;
 }
 
-/// Whether Megatron's note says that the common state is a file of its own.
-bool names_common_file(const SourceFolder& folder) {
-  if (!folder.has(std::string(note))) return false;
+/// Whether a trainer's note says that the common state is a file of its own.
+bool names_common_file(const SourceFolder& folder, const DistributedFolder& distributed) {
+  if (distributed.common_key.empty() || !folder.has(std::string(distributed.note))) return false;
   try {
-    const auto opened = open_container(folder.open(std::string(note)));
-    return opened->tree().find(opened->tree().root, "common_backend") != nowhere;
+    const auto opened = open_container(folder.open(std::string(distributed.note)));
+    return opened->tree().find(opened->tree().root, distributed.common_key) != nowhere;
   } catch (const Error&) {
     return false;  // another program's file of that name
+  }
+}
+
+void tell_incomplete(Severity severity, std::string message, std::vector<Finding>& findings) {
+  findings.push_back({severity, "incomplete-checkpoint", std::move(message), "", ""});
+}
+
+void tell_of_common_files(const SourceFolder& folder, std::vector<Finding>& findings) {
+  for (const Trainer* trainer : trainers()) {
+    const DistributedFolder& distributed = trainer->distributed;
+    if (!names_common_file(folder, distributed) || folder.has(std::string(distributed.common_file))) continue;
+    tell_incomplete(Severity::error,
+                    fmt::format("{} tells of a {}, which is not there: {} cannot load it", distributed.note,
+                                distributed.common_file, trainer->name),
+                    findings);
   }
 }
 
@@ -51,26 +72,23 @@ std::vector<std::string> distributed_metadata_of(std::string_view file_name) {
 
 OpenedWhole open_distributed(const std::shared_ptr<const SourceFolder>& folder, const std::string& name) {
   OpenedWhole opened;
-  bool is_megatron = false;
+  const Trainer* trainer = nullptr;
   opened.container = open_torch_dcp(folder, name, [&](const DcpMetadata& metadata) {
     opened.all_files = metadata.files;
-    is_megatron = std::any_of(metadata.items.begin(), metadata.items.end(), is_megatrons);
+    trainer = trainer_of(metadata.items);
     std::vector<StoredItem> items;
     items.reserve(metadata.items.size());
     for (const DcpItem& item : metadata.items) items.push_back({item.key, item.is_tensor, item.place.size});
     opened.contents = describe_items(items);
     return possible_state(items);
   });
-  if (is_megatron && !folder->has(std::string(note))) {
-    opened.findings.push_back({Severity::warning, "incomplete-checkpoint",
-                               "without metadata.json, which is written last, Megatron takes this for no checkpoint",
-                               "", ""});
+  if (trainer != nullptr && !folder->has(std::string(trainer->distributed.note))) {
+    tell_incomplete(Severity::warning,
+                    fmt::format("without {}, which is written last, {} takes this for no checkpoint",
+                                trainer->distributed.note, trainer->name),
+                    opened.findings);
   }
-  if (names_common_file(*folder) && !folder->has(std::string(common_file))) {
-    opened.findings.push_back({Severity::error, "incomplete-checkpoint",
-                               "metadata.json tells of a common.pt, which is not there: Megatron cannot load it", "",
-                               ""});
-  }
+  tell_of_common_files(*folder, opened.findings);
   return opened;
 }
 

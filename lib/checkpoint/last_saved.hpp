@@ -1,5 +1,4 @@
-// mindformers' CheckpointMonitor keeps several saves in one folder, and notes in `meta.json` which is the last.
-// Source: mindformers/core/callback/callback.py.
+// Several saves in one folder, the last of which a note beside them names.
 #pragma once
 
 #include <optional>

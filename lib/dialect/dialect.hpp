@@ -204,6 +204,8 @@ struct Fp8Facts {
   std::string_view policy = {};                     ///< that goes on with it; empty: none
   NextScale next_scale = nullptr;                   ///< null where stored numbers were quantised with the scales
   HistoryResize resize = HistoryResize::refused;
+  /// Whether an item of that key (dots between its parts) may be such a state, where each item is stored by itself.
+  bool (*is_item)(std::string_view key) = nullptr;
 };
 
 struct Dialect {
@@ -216,6 +218,7 @@ struct Dialect {
   /// Finders: what some key of a map contains where there is anything to be found; empty: each map is looked at.
   std::string_view telling_word = {};
   Growth growth = Growth::not_stored;
+  std::string_view plain_modulo_until = {};  ///< the last release of `modulo` where it is `modulo_either`
   /// Where one chain of optimizers may have a scaler each, the first of which scales the loss: what stands before the
   /// optimizer's number in a scaler's path.
   std::span<const std::string_view> before_chain_number = {};

@@ -79,7 +79,7 @@ GrowthOutlook by_steps(const FoundScaler& scaler) {
     case Growth::modulo_after_one:
       return {later, steps_text(later)};
     default:
-      return {later, fmt::format("{} ({} up to DeepSpeed 0.17.0)", steps_text(later), plain)};
+      return {later, fmt::format("{} ({} up to {})", steps_text(later), plain, scaler.dialect->plain_modulo_until)};
   }
 }
 

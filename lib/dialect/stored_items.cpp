@@ -10,7 +10,7 @@
 
 #include "lib/base/keyed_hash.hpp"
 #include "lib/dialect/found.hpp"
-#include "lib/dialect/frameworks/transformer_engine.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
@@ -28,20 +28,8 @@ constexpr auto other_parts = std::to_array<std::string_view>({
     "param_groups",  // torch's optimizers: lr, betas ...
     "dataloader",    // torchtitan's, one of each data-parallel rank
 });
-constexpr auto other_beginnings = std::to_array<std::string_view>({
-    "rng_state/",                  // Megatron-core
-    "rerun_state_machine_state/",  // Megatron-core
-});
 
-/// TransformerEngine's FP8 state: one small tensor, or object, a module. And flax's.
-constexpr auto flax_fp8_names = std::to_array<std::string_view>({
-    "input_amax_history",
-    "input_scale",
-    "kernel_amax_history",
-    "kernel_scale",
-    "output_grad_amax_history",
-    "output_grad_scale",
-});
+/// FP8 state: one small tensor, or object, a module.
 constexpr std::uint64_t largest_fp8_state = std::uint64_t{4} << 20;
 
 bool has_part(std::string_view key, std::string_view part) {
@@ -53,10 +41,12 @@ bool has_part(std::string_view key, std::string_view part) {
 }
 
 bool is_something_else(std::string_view key) {
-  return std::any_of(other_parts.begin(), other_parts.end(),
-                     [&](std::string_view part) { return has_part(key, part); }) ||
-         std::any_of(other_beginnings.begin(), other_beginnings.end(),
-                     [&](std::string_view beginning) { return key.starts_with(beginning); });
+  const auto is_part = [&](std::string_view part) { return has_part(key, part); };
+  const auto is_trainers = [&](const Trainer* trainer) {
+    return std::ranges::any_of(trainer->distributed.other_items,
+                               [&](std::string_view beginning) { return key.starts_with(beginning); });
+  };
+  return std::ranges::any_of(other_parts, is_part) || std::ranges::any_of(trainers(), is_trainers);
 }
 
 struct SplitKey {
@@ -121,8 +111,8 @@ struct Group {
 };
 
 bool is_fp8_state(std::string_view key) {
-  const std::string_view name = split(key).name;
-  return is_extra_state(key) || std::find(flax_fp8_names.begin(), flax_fp8_names.end(), name) != flax_fp8_names.end();
+  return std::ranges::any_of(
+      dialects(), [&](const Dialect* dialect) { return dialect->fp8.is_item != nullptr && dialect->fp8.is_item(key); });
 }
 
 }  // namespace

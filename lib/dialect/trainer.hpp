@@ -118,6 +118,22 @@ struct Resume {
   bool was_run = false;          ///< reproduced by a script in tests/fidelity; otherwise it was read
 };
 
+/// A folder in torch's distributed format to which a trainer adds files of its own.
+struct DistributedFolder {
+  std::span<const std::string_view> items = {};        ///< the trainer's: the key of some item begins so
+  std::span<const std::string_view> other_items = {};  ///< no scaler is in items whose keys begin so
+  std::string_view note = {};         ///< a file that is written last: without it the folder is no checkpoint
+  std::string_view common_key = {};   ///< where the note has it, `common_file` belongs to the checkpoint
+  std::string_view common_file = {};  ///< where it is there, items that begin with `common_items` are not loaded
+  std::string_view common_items = {};
+  std::string_view group_word = {};  ///< what stands in front of a data-parallel group's number in a state's path
+};
+
+/// A note among saves of one folder that names the last of them.
+struct SaveNote {
+  std::string_view file, key;
+};
+
 struct Trainer {
   std::string_view name;                ///< as reports name it
   std::string_view keeps = "torch";     ///< the dialect of the state under `places`
@@ -130,6 +146,8 @@ struct Trainer {
   FindAbsent find_absent = nullptr;
   std::span<const RunPointer> pointers = {};  ///< before its `runs`
   std::span<const RunFolder> runs = {};
+  SaveNote last_save = {};
+  DistributedFolder distributed = {};
   /// Its checkpoints without a scaler: keys with dots between them, all of which are there and not False.
   std::span<const std::string_view> marks = {};
   std::string_view marked_file = {};  ///< the file of those; a star stands for anything; empty: any

@@ -281,6 +281,7 @@ constinit const Dialect deepspeed_object = {
     .form = Form::object,
     .fields = object_fields,
     .growth = Growth::modulo_either,
+    .plain_modulo_until = "DeepSpeed 0.17.0",
     .settings = object_settings,
     .module_parts = module_parts,
     .class_names = class_names,

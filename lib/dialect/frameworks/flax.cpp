@@ -4,6 +4,7 @@
 // And the FP8 state of its dense operations (flax/linen/fp8_ops.py), in the collection _overwrite_with_gradient: for
 // each of three tensors a scale, which is what values are divided by, and the history of its largest values, newest
 // first.
+#include <algorithm>
 #include <array>
 
 #include "kernels/fp8/flax.hpp"
@@ -37,6 +38,10 @@ constexpr auto fp8_fields = std::to_array<std::string_view>({
     "output_grad_amax_history",
     "output_grad_scale",
 });
+
+bool is_fp8_item(std::string_view key) {
+  return std::ranges::find(fp8_fields, key.substr(key.rfind('.') + 1)) != fp8_fields.end();
+}
 
 std::vector<Match> find_fp8(const Tree& tree, NodeId map, NodeId) {
   Match match;
@@ -112,7 +117,7 @@ constinit const Dialect flax_fp8 = {
     .framework = "flax's FP8 operations",
     .form = Form::map,
     .find_in = find_fp8,
-    .fp8 = {fp8_conventions, "flax_fp8", flax_next_scale, HistoryResize::entry_age},
+    .fp8 = {fp8_conventions, "flax_fp8", flax_next_scale, HistoryResize::entry_age, is_fp8_item},
 };
 
 constinit const Trainer flax_trainer = {

@@ -310,6 +310,18 @@ constexpr auto pairs = std::to_array<FilePair>({
     {"distrib_optim.pt", "model_optim_rng.pt", "where Megatron keeps its grad scaler"},
 });
 
+// megatron/core/dist_checkpointing: serialization.py takes the common state from common.pt where there is one, else
+// from the items; beside a common.pt the ranks' random states alone tell.
+constexpr auto items = std::to_array<std::string_view>({"common_state/", "rng_state/"});
+constexpr auto other_items = std::to_array<std::string_view>({"rng_state/", "rerun_state_machine_state/"});
+constexpr DistributedFolder distributed{.items = items,
+                                        .other_items = other_items,
+                                        .note = "metadata.json",
+                                        .common_key = "common_backend",
+                                        .common_file = "common.pt",
+                                        .common_items = "common_state/",
+                                        .group_word = "dp_group_idx_"};
+
 }  // namespace
 
 constinit const Dialect megatron_state = {
@@ -353,6 +365,7 @@ constinit const Trainer megatron_trainer = {
     .pairs = pairs,
     .pointers = pointers,
     .runs = runs,
+    .distributed = distributed,
     .resumes = resumes,
 };
 

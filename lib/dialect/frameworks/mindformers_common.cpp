@@ -71,6 +71,7 @@ constinit const Trainer mindformers_trainer = {
     .name = "mindformers",
     .pointers = pointers,
     .runs = runs,
+    .last_save = {"meta.json", "last_ckpt_file"},  // CheckpointMonitor of mindformers/core/callback/callback.py
 };
 
 }  // namespace tare

@@ -250,7 +250,7 @@ constinit const Dialect transformer_engine_state = {
     .find_in = find_in,
     .telling_word = "_state",  // of both keys
     .classes = classes,
-    .fp8 = {conventions, "transformer_engine", next_scale, HistoryResize::rows},
+    .fp8 = {conventions, "transformer_engine", next_scale, HistoryResize::rows, is_extra_state},
 };
 
 constinit const Trainer transformer_engine_trainer = {
