@@ -95,8 +95,8 @@ TEST_CASE("every field of every policy is taken in either spelling and in every 
         for (const Json& field : policy.at("fields")) {
           const double value = value_of(field, expected.size());
           state["fields"][name_of(field, spelling)] = form.written(value);
-          expected[field.at("name")] = value;
-          other_spellings += name_of(field, spelling) != field.at("name");
+          expected[field.at("name").get<std::string>()] = value;
+          other_spellings += name_of(field, spelling) != field.at("name").get<std::string>();
         }
         const Json fields = saved_fields(state);
         REQUIRE(fields.size() == expected.size());
