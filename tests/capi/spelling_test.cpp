@@ -29,7 +29,7 @@ double value_of(const Json& field, std::size_t place) {
   return field.at("type") == "bool" ? 1.0 : std::exp2(static_cast<double>(place + 1));
 }
 
-Json name_of(const Json& field, std::string_view spelling) {
+std::string name_of(const Json& field, std::string_view spelling) {
   return field.at(spelling).is_null() ? field.at("name") : field.at(spelling);
 }
 
