@@ -64,6 +64,24 @@ bool starts_with_command(CLI::App& app, const std::string& before, std::span<con
   return false;
 }
 
+/// Says so where a word begins as an option and holds, in front of a value, what no option's name does: releases of
+/// CLI11 differ on whether that is a path. `words` are reversed.
+bool names_its_options(std::span<const std::string> words) {
+  const auto is_strange = [](const std::string& word) {
+    const std::string_view name = std::string_view(word).substr(0, word.find('='));
+    return name.starts_with('-') &&
+           std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; });
+  };
+  for (auto word = words.rbegin(); word != words.rend() && *word != "--"; ++word) {
+    if (!is_strange(*word)) continue;
+    const Terminal terminal;
+    terminal.say(fmt::format("tare: there is no option '{}'", tare::escaped(*word)));
+    terminal.say("hint: a path that begins so is given behind --, or with ./ in front");
+    return false;
+  }
+  return true;
+}
+
 /// The verb that the words led to.
 const CLI::App& innermost(const CLI::App& app) {
   const std::vector<const CLI::App*> led = app.get_subcommands({});
@@ -183,7 +201,7 @@ std::optional<int> parse_words(const Verb& command, const std::string& version, 
   std::vector<std::string> rest = reversed(words.empty() ? words : words.subspan(1));
   describe(app, command, rest, run);
   app.failure_message(usage_message);
-  if (!starts_with_command(app, "", rest)) return exit_usage;
+  if (!starts_with_command(app, "", rest) || !names_its_options(rest)) return exit_usage;
   try {
     app.parse(rest);
   } catch (const CLI::ParseError& error) {

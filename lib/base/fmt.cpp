@@ -1,5 +1,7 @@
 // fmt, compiled once: Debian has it as headers or as a shared library, and nothing shared is needed by libtare. The
-// instantiations are those that the headers of fmt 9 and 10 declare extern.
+// instantiations are those that the headers of fmt 9 and 10 declare extern. With a separator of its own fmt needs no
+// locale, whose facet of fmt 10 would be made when libtare is loaded.
+#define FMT_STATIC_THOUSANDS_SEPARATOR ','
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -22,6 +22,7 @@ CASES = {
     "an empty word": ([""], "there is no command ''"),
     "an option that there is not": (["inspect", "--colour", "run.pt"], "--colour"),
     "an option with an escape sequence": (["inspect", "--\x1b[2Jrun", "run.pt"], "[2Jrun"),
+    "a short option with a line break": (["inspect", "-\n", "run.pt"], "\\x0a"),
     "a command without its file": (["inspect"], "required"),
     "nothing at all": ([], "inspect"),
 }
