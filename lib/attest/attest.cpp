@@ -161,7 +161,7 @@ class Attester {
   bool judge_whole(const std::string& path, const std::string& where) {
     const std::string name(file_name(path));
     const SeveralFiles* format = format_of_whole(name);
-    if (format == nullptr || is_owned(path) || is_overruled(*format, where)) return false;
+    if (format == nullptr || format->whole_stands_alone || is_owned(path) || is_overruled(*format, where)) return false;
     const auto folder = directory_of(files_, where, budget_);
     const std::string prefix = path.substr(0, path.size() - name.size());
     WholeItems opened;

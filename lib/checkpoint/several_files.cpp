@@ -5,6 +5,7 @@
 
 #include "lib/checkpoint/bundle.hpp"
 #include "lib/checkpoint/distributed.hpp"
+#include "lib/checkpoint/oneflow_folder.hpp"
 #include "lib/checkpoint/orbax.hpp"
 #include "lib/checkpoint/sharded_weights.hpp"
 #include "lib/checkpoint/static_variables.hpp"
@@ -53,6 +54,15 @@ constexpr auto formats = std::to_array<SeveralFiles>({
      .open = open_static_variables,
      .parts_are = "counters of a scaler",
      .whole_is = "loss_scaling_0"},
+    {.framework = "OneFlow",
+     .is_whole = is_oneflow_whole,
+     .is_part = is_oneflow_part,
+     .wholes_of = oneflow_wholes_of,
+     .open = open_oneflow_folder,
+     .parts_are = "variables",
+     .whole_is = "snapshot_done",
+     .whole_stands_alone = true,
+     .owns_folders = true},
     {.framework = "Keras",
      .is_whole = is_weights_map,
      .is_part = is_weights_shard,

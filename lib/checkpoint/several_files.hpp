@@ -37,6 +37,8 @@ struct SeveralFiles {
   std::string_view overruling = {};
   /// A part without the whole beside it is a file of its own.
   bool parts_stand_alone = false;
+  /// The whole is a document by itself, and is attested as one: what it names is what a loader runs.
+  bool whole_stands_alone = false;
   bool owns_folders = false;  ///< all that lies beside the whole belongs to it, folders too
   /// Of the folders beside the whole those that can hold state: no other one is ever changed. Null: any can.
   std::vector<std::string> (*state_folders)(const std::vector<std::string>& folders) = nullptr;

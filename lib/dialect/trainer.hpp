@@ -111,11 +111,12 @@ struct Resume {
   /// All of them hold of the file. A row with conditions of its own is told of every file that meets them, one without
   /// of the trainer's files.
   std::span<const Condition> needs = {};
-  IsAbout is_about = nullptr;    ///< a condition, too
-  std::string_view what = {};    ///< "keeps no scaler: a resumed run starts anew at 65536"
-  std::string_view helps = {};   ///< what a user can do; empty: nothing
-  std::string_view source = {};  ///< the thread or the line of source
-  bool was_run = false;          ///< reproduced by a script in tests/fidelity; otherwise it was read
+  IsAbout is_about = nullptr;      ///< a condition, too
+  std::string_view what = {};      ///< "keeps no scaler: a resumed run starts anew at 65536"
+  std::string_view helps = {};     ///< what a user can do; empty: nothing
+  std::string_view source = {};    ///< the thread or the line of source
+  bool was_run = false;            ///< reproduced by a script in tests/fidelity; otherwise it was read
+  std::string_view why_read = {};  ///< then: why it was not run
 };
 
 /// A folder in torch's distributed format to which a trainer adds files of its own.

@@ -336,12 +336,170 @@ def yolox_trainer():
     return set(saved) == {"start_epoch", "model", "optimizer", "best_ap"}
 
 
+def bmtrain_manager():
+    """BMTrain: what its OptimManager saves has no count of clean steps, and a resumed window begins at 0."""
+    from bmtrain.optim import OptimManager
+
+    first, second = (OptimManager(loss_scale=1024.0, grad_scale=1) for _ in range(2))
+    first.loss_scale, first.steps_since_last_scale = 4096.0, 7
+    saved = first.state_dict()
+    second.load_state_dict(saved)
+    return set(saved) == {"optimizers", "lr_schedulers", "loss_scale", "loss_scale_enabled"} and (
+        (second.loss_scale, second.steps_since_last_scale) == (4096.0, 0))
+
+
+def composer_fit():
+    """Composer: 0.8 and earlier begin a fit with a scaler of their own, whatever a checkpoint has restored."""
+    import torch
+    import torch.cuda.amp.grad_scaler as moved
+
+    moved._refresh_per_optimizer_state = torch.amp.grad_scaler._refresh_per_optimizer_state  # where 0.8 looks for it
+    torch.cuda.amp.common.amp_definitely_not_available = lambda: False
+    from composer.trainer.trainer import Trainer
+
+    class Reached(Exception):
+        pass
+
+    def stop(*_):
+        raise Reached
+
+    restored = trained()[2]
+    trainer = object.__new__(Trainer)
+    trainer.state = SimpleNamespace(scaler=restored, precision="amp", algorithms=[], dataloader=[])
+    trainer.logger = SimpleNamespace(data_fit=lambda _: None)
+    trainer.engine = SimpleNamespace(run_event=lambda _: None)
+    trainer._train_data_spec = trainer
+    trainer._use_closures = lambda: False
+    trainer._use_grad_scaling = stop
+    try:
+        trainer._train_loop()
+    except Reached:
+        return trainer.state.scaler.get_scale() == 65536.0 and restored.state_dict() == KEPT
+    return False
+
+
+def fairseq_optimizer():
+    """fairseq: its FP16 optimizers save the scale alone, and count window and overflows from 0 when resumed."""
+    import dataclasses
+
+    import torch.distributed.tensor  # before its dataclass is another
+
+    def hashed(kind=None, **more):
+        if kind is None:
+            return lambda kind: hashed(kind, **more)
+        return plain(kind, **{"unsafe_hash": "__hash__" not in vars(kind), **more})
+
+    plain = dataclasses.dataclass  # its configurations have defaults that Python 3.11 takes only where they have a hash
+    dataclasses.dataclass = hashed
+    from fairseq.optim.dynamic_loss_scaler import DynamicLossScaler
+    from fairseq.optim.fp16_optimizer import MemoryEfficientFP16Optimizer
+
+    def made():
+        wrapped = object.__new__(MemoryEfficientFP16Optimizer)
+        _, optimizer, _ = trained()
+        inner = SimpleNamespace(state_dict=optimizer.state_dict, optimizer=optimizer,
+                                load_state_dict=lambda state, _: optimizer.load_state_dict(state))
+        wrapped.__dict__.update(wrapped_optimizer=inner, scaler=DynamicLossScaler(scale_window=10))
+        return wrapped
+
+    first, second = made(), made()
+    first.scaler.__dict__.update(loss_scale=4096.0, _iter=7, _last_overflow_iter=3, _overflows_since_rescale=1)
+    saved = first.state_dict()
+    second.load_state_dict(saved)
+    resumed = second.scaler
+    return set(saved) == {"state", "param_groups", "loss_scale"} and (
+        (resumed.loss_scale, resumed._iter, resumed._last_overflow_iter, resumed._overflows_since_rescale)
+        == (4096.0, 0, -1, 0))
+
+
+def open_clip_main():
+    """open_clip: its training loads a checkpoint without `scaler`, and says nothing."""
+    import logging
+
+    import torch
+    from open_clip_train import main as training
+
+    class Reached(Exception):
+        pass
+
+    logged, scales, model = [], [], torch.nn.Linear(2, 2)
+
+    def reach(*given, **_):
+        scales.append(next(one for one in given if isinstance(one, torch.amp.GradScaler)).state_dict()["scale"])
+        raise Reached
+
+    training.create_model_and_transforms = lambda *_, **__: (model, None, None)
+    training.get_data = lambda *_, **__: {"train": SimpleNamespace(dataloader=SimpleNamespace(num_batches=1))}
+    training.train_one_epoch = reach
+    training.get_tokenizer = lambda *_, **__: None
+    training.random_seed = lambda *_: None
+    logging.getLogger().addHandler(SimpleNamespace(level=0, handle=lambda record: logged.append(record.getMessage())))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "epoch_1.pt")
+        for more in ({}, {"scaler": KEPT}):
+            torch.save({"epoch": 1, "name": "run", "state_dict": model.state_dict(),
+                        "optimizer": torch.optim.AdamW([{"params": [model.bias]}, {"params": [model.weight]}]).state_dict(),
+                        **more}, path)
+            try:
+                training.main(["--dataset-type", "synthetic", "--precision", "amp", "--resume", path, "--logs",
+                               folder, "--device", "cpu", "--model", "ViT-B-32", "--name", str(len(scales))])
+            except Reached:
+                pass
+    return scales == [65536.0, 4096.0] and not any("scaler" in line for line in logged)
+
+
+def transformers_trainer():
+    """transformers: 4.5.1, the newest of before May 2021, saves no scaler of an fp16 run."""
+    import types
+
+    sys.modules["transformers.dependency_versions_check"] = types.ModuleType("unchecked")  # asks for tokenizers of 2021
+    import torch
+    import transformers
+    from transformers.trainer import Trainer
+
+    _, optimizer, scaler = trained()
+    trainer = object.__new__(Trainer)
+    scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.__dict__.update(
+            state=SimpleNamespace(global_step=1, save_to_json=lambda path: None), hp_search_backend=None, deepspeed=None,
+            sharded_ddp=None, optimizer=optimizer, lr_scheduler=scheduler, scaler=scaler, use_amp=True,
+            args=SimpleNamespace(output_dir=folder, save_total_limit=None), store_flos=lambda: None,
+            save_model=lambda path: os.makedirs(path), is_world_process_zero=lambda: True)
+        trainer._save_checkpoint(None, None)
+        names = set(os.listdir(os.path.join(folder, "checkpoint-1")))
+    return transformers.__version__ == "4.5.1" and names == {"optimizer.pt", "scheduler.pt"}
+
+
+def verl_manager():
+    """verl: what its FSDP workers save has no scaler, although those of fp16 step with one."""
+    import torch
+    from omegaconf import OmegaConf
+    from verl.utils.checkpoint.fsdp_checkpoint_manager import FSDPCheckpointManager
+
+    model, optimizer, _ = trained()
+    model.config = SimpleNamespace(save_pretrained=lambda _: None)
+    model.can_generate = lambda: False
+    torch.distributed.init_process_group("gloo")
+    parts = ["model", "optimizer", "extra"]
+    manager = FSDPCheckpointManager(model, optimizer, processing_class=None,
+                                    checkpoint_config=OmegaConf.create({"save_contents": parts, "load_contents": parts}))
+    with tempfile.TemporaryDirectory() as folder:
+        manager.save_checkpoint(folder, global_step=1)
+        saved = {path.name: torch.load(path, weights_only=False) for path in pathlib.Path(folder).glob("*.pt")}
+    torch.distributed.destroy_process_group()
+    end = "_world_size_1_rank_0.pt"
+    return set(saved) == {kind + end for kind in ("model", "optim", "extra_state")} and (
+        set(saved["extra_state" + end]) == {"lr_scheduler", "rng"})
+
+
 # A row, and the folder of its release where that is not the environment's.
 ROWS = {jmp_minimum: None, lightning_key: None, lightning_apex: "lightning", accelerate_fsdp2: None,
         ultralytics_release: None, catalyst_callback: "catalyst", deepspeed_autocast: "deepspeed",
         determined_trial: "determined", eole_optimizer: "eole", funasr_resume: "funasr", lerobot_state: "lerobot",
         megatron_first_step: "megatron", mmcv_hook: "mmcv", pfn_extras_manager: "pfn_extras",
-        timm_resume: "timm", yolox_trainer: "yolox"}
+        timm_resume: "timm", yolox_trainer: "yolox", bmtrain_manager: "bmtrain", composer_fit: "composer",
+        fairseq_optimizer: "fairseq",        open_clip_main: "open_clip", transformers_trainer: "transformers", verl_manager: "verl"}
 CANNOT_RUN = 3
 
 
@@ -355,7 +513,7 @@ def run_one(row):
 
 def run_apart(row, folder):
     """-> the exit code of the row in a process of its own, and its last line."""
-    paths = [str(folder)] if folder else []
+    paths = [str(folder), f"{folder}_needs"] if folder else []  # of what one folder cannot hold: other wheels
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "DS_ACCELERATOR": "cpu", "CUDA_VISIBLE_DEVICES": "",
                    "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_SIZE": "1", "MASTER_ADDR": "127.0.0.1",
                    "MASTER_PORT": "29511", "DS_BUILD_OPS": "0", "DS_IGNORE_CUDA_DETECTION": "1"}

@@ -45,7 +45,7 @@ INSIDE = {
     "kernels": {"rule": [], "fp8": ["rule"], "cpu": ["fp8", "rule"], "cuda": ["fp8", "rule"]},
     "lib/dialect": {"frameworks": []},
     "lib/container": {
-        "json": [], "mindspore": [], "msgpack": [], "orbax": [], "paddle": [], "safetensors": [],
+        "json": [], "mindspore": [], "msgpack": [], "oneflow": [], "orbax": [], "paddle": [], "safetensors": [],
         "tensorflow": [], "zip": [],
         "pickle/globals/dangerous": [],
         "pickle/globals": ["pickle/globals/dangerous"],

@@ -6,17 +6,17 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/container/element_patch.hpp"
+#include "lib/container/file_variables.hpp"
 #include "lib/container/protobuf.hpp"
 
 namespace tare {
 namespace {
 
+constexpr std::string_view format_name = "paddle_lod_tensor";
 constexpr std::uint64_t most_levels = 16;
 constexpr std::uint64_t longest_description = 1024;
 
@@ -43,17 +43,11 @@ constexpr auto type_codes = std::to_array<TypeCode>({
     {33, "float8_e5m2"},
 });
 
-struct Variable {
-  std::shared_ptr<const Source> source;
-  Tensor tensor;
-  Span elements;
-};
-
 class VariableReader {
  public:
   explicit VariableReader(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
-  Variable read() {
+  FileVariable read() {
     if (number<std::uint32_t>() != 0) fail("a version that tare does not know");
     const auto levels = number<std::uint64_t>();
     if (levels > most_levels) fail(fmt::format("{} levels of detail", levels));
@@ -63,7 +57,7 @@ class VariableReader {
     if (size <= 0 || static_cast<std::uint64_t>(size) > std::min(longest_description, rest())) {
       fail(fmt::format("a description of {} bytes", size));
     }
-    Variable variable{source_, described({at_, static_cast<std::uint64_t>(size)}), {}};
+    FileVariable variable{source_, described({at_, static_cast<std::uint64_t>(size)}), {}, "", 0};
     skip(static_cast<std::uint64_t>(size));
     variable.elements = {at_, rest()};
     check(variable);
@@ -109,7 +103,7 @@ class VariableReader {
     return known == type_codes.end() ? ElementType{} : element_type(known->type);
   }
 
-  void check(const Variable& variable) const {
+  void check(const FileVariable& variable) const {
     const Tensor& tensor = variable.tensor;
     if (tensor.type.size == 0) fail("a type that tare does not know");
     const std::uint64_t size = variable.elements.size;
@@ -119,87 +113,6 @@ class VariableReader {
 
   std::shared_ptr<const Source> source_;
   std::uint64_t at_ = 0;
-};
-
-/// A node's number of the variable is its integer.
-class VariableTensors final : public TensorReader {
- public:
-  VariableTensors(const Tree& tree, const std::vector<Variable>& variables) : tree_(tree), variables_(variables) {}
-
-  [[nodiscard]] const Variable& variable(NodeId node) const {
-    return variables_[static_cast<std::size_t>(tree_[node].as.integer)];
-  }
-  [[nodiscard]] Tensor describe(NodeId node) const override { return variable(node).tensor; }
-  [[nodiscard]] Bytes elements(NodeId node) const override {
-    const Variable& read = variable(node);
-    if (read.elements.size > limits::max_tensor_read_bytes) {
-      throw Error(Status::refused, read.source->name() + ": is too large to be read");
-    }
-    return read.source->read(read.elements);
-  }
-
- private:
-  const Tree& tree_;
-  const std::vector<Variable>& variables_;
-};
-
-class PaddleVariables final : public Container {
- public:
-  /// Without names: one variable, which is the root.
-  PaddleVariables(std::vector<Variable> variables, std::vector<std::string> names)
-      : variables_(std::move(variables)),
-        names_(std::move(names)),
-        tensors_(std::make_shared<VariableTensors>(tree_, variables_)) {
-    tree_.install(tensors_);
-    std::vector<NodeId> items;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      items.push_back(tree_.add_side_text(Kind::string, names_[i], {}));
-      items.push_back(add_variable(i));
-    }
-    tree_.root = names_.empty() ? add_variable(0) : tree_.add_items(Kind::map, items, {});
-  }
-
-  [[nodiscard]] std::string_view format() const override { return "paddle_lod_tensor"; }
-  [[nodiscard]] const Tree& tree() const override { return tree_; }
-  [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
-  [[nodiscard]] std::span<const std::string> parts() const override { return names_; }
-  [[nodiscard]] std::size_t part_of(NodeId node) const override {
-    return static_cast<std::size_t>(tree_[node].as.integer);
-  }
-
-  [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
-    FileChange change;
-    for (const NodeChange& wanted : changes) change.patches.push_back(patch(wanted));
-    return change;
-  }
-
-  [[nodiscard]] std::vector<PartChange> change_parts(std::span<const NodeChange> changes) const override {
-    std::map<std::size_t, FileChange> by_part;
-    for (const NodeChange& wanted : changes) by_part[part_of(wanted.node)].patches.push_back(patch(wanted));
-    std::vector<PartChange> parts;
-    parts.reserve(by_part.size());
-    for (auto& [part, change] : by_part) parts.push_back({part, std::move(change)});
-    return parts;
-  }
-
- private:
-  NodeId add_variable(std::size_t number) {
-    Node node;
-    node.kind = Kind::tensor;
-    node.as.integer = static_cast<std::int64_t>(number);
-    return tree_.add(node);
-  }
-
-  [[nodiscard]] Patch patch(const NodeChange& wanted) const {
-    const Variable& variable = tensors_->variable(wanted.node);
-    return element_patch(*variable.source, variable.elements, variable.tensor, std::endian::little, wanted);
-  }
-
-  std::vector<Variable> variables_;
-  std::vector<std::string> names_;
-  Tree tree_;
-  std::shared_ptr<VariableTensors> tensors_;
-  std::vector<Finding> findings_;
 };
 
 }  // namespace
@@ -216,14 +129,18 @@ bool starts_like_paddle_variable(ByteView head) {
 }
 
 std::unique_ptr<Container> open_paddle_variable(const std::shared_ptr<const Source>& source) {
-  return std::make_unique<PaddleVariables>(std::vector{VariableReader(source).read()}, std::vector<std::string>());
+  return open_file_variables(format_name, {VariableReader(source).read()}, {});
 }
 
 std::unique_ptr<Container> open_paddle_variables(const SourceFolder& folder, const std::vector<std::string>& names) {
-  std::vector<Variable> variables;
+  std::vector<FileVariable> variables;
   variables.reserve(names.size());
-  for (const std::string& name : names) variables.push_back(VariableReader(folder.open(name)).read());
-  return std::make_unique<PaddleVariables>(std::move(variables), names);
+  for (const std::string& name : names) {
+    variables.push_back(VariableReader(folder.open(name)).read());
+    variables.back().key = name;
+    variables.back().part = variables.size() - 1;
+  }
+  return open_file_variables(format_name, std::move(variables), names);
 }
 
 }  // namespace tare

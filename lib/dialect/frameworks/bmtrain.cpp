@@ -45,7 +45,8 @@ constexpr auto places = std::to_array<KeptAt>({
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::yes,
      .what = "does not keep steps_since_last_scale: a resumed run counts its window from 0",
-     .source = "bmtrain/optim/optim_manager.py, OptimManager.state_dict"},
+     .source = "bmtrain/optim/optim_manager.py, OptimManager.state_dict",
+     .was_run = true},
 });
 
 }  // namespace

@@ -10,7 +10,8 @@ constexpr auto marks = std::to_array<std::string_view>({"model", "optimizer", "s
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed mixed-precision run starts anew",
-     .source = "facebookresearch/co-tracker#101"},
+     .source = "facebookresearch/co-tracker#101",
+     .why_read = "PyPI has no release of it"},
 });
 
 }  // namespace

@@ -20,7 +20,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .stored = Resume::Stored::yes,
      .what = "loads the state into a scaler that it replaces after that: a resumed run starts anew at 65536",
      .helps = "0.9 and later keep it",
-     .source = "mosaicml/composer#1376"},
+     .source = "mosaicml/composer#1376",
+     .was_run = true},
 });
 
 }  // namespace

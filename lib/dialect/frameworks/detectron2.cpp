@@ -20,7 +20,8 @@ constexpr auto resumes = std::to_array<Resume>({
     {.when = "before November 2021",
      .stored = Resume::Stored::no,
      .what = "keeps no scaler with SOLVER.AMP: a resumed run starts anew at 65536",
-     .source = "facebookresearch/detectron2#3686"},
+     .source = "facebookresearch/detectron2#3686",
+     .why_read = "PyPI has no release of it"},
 });
 
 }  // namespace

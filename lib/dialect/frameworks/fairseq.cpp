@@ -64,7 +64,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .what =
          "keeps the scale alone: a resumed run counts its window and its overflows from 0, so where it grows depends "
          "on when it was restarted",
-     .source = "facebookresearch/metaseq#3; fairseq/optim/fp16_optimizer.py, state_dict"},
+     .source = "facebookresearch/metaseq#3; fairseq/optim/fp16_optimizer.py, state_dict",
+     .was_run = true},
 });
 
 constexpr auto rank_words = std::to_array<RankWord>({

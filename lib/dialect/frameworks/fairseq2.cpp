@@ -19,7 +19,8 @@ constexpr auto runs = std::to_array<RunFolder>({
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::yes,
      .what = "may stop at the first step of a resumed FSDP run: \"Attempted unscale_ but _scale is None\"",
-     .source = "facebookresearch/fairseq2#1346, open"},
+     .source = "facebookresearch/fairseq2#1346, open",
+     .why_read = "its thread knows no way to bring it about"},
 });
 
 }  // namespace

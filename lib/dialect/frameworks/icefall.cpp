@@ -13,7 +13,8 @@ constexpr auto marks = std::to_array<std::string_view>({"batch_idx_train", "mode
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "loads a checkpoint whose `grad_scaler` is None or not there and says nothing: an fp16 run starts anew",
-     .source = "icefall/checkpoint.py, load_checkpoint (0aa7bf0)"},
+     .source = "icefall/checkpoint.py, load_checkpoint (0aa7bf0)",
+     .why_read = "PyPI has no release of it"},
 });
 
 }  // namespace

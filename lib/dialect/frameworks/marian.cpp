@@ -13,7 +13,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .what =
          "keeps neither its cost-scaling factor nor its counts: a resumed run starts anew at what --cost-scaling says",
      .helps = "give --cost-scaling the factor that the log last told",
-     .source = "src/training/graph_group.h, costScalingFactor_"},
+     .source = "src/training/graph_group.h, costScalingFactor_",
+     .why_read = "a C++ program that PyPI and Debian do not have"},
 });
 
 }  // namespace

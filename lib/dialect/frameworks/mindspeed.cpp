@@ -42,7 +42,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .what =
          "keeps no FP8 state of its TransformerEngine layers, whose extra state is None: a resumed run with delayed "
          "scaling begins with new scales and histories",
-     .source = "mindspeed/te/pytorch/module/linear.py, get_extra_state (028de58)"},
+     .source = "mindspeed/te/pytorch/module/linear.py, get_extra_state (028de58)",
+     .why_read = "needs an NPU and its toolkit"},
 });
 
 }  // namespace

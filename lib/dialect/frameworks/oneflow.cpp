@@ -1,5 +1,8 @@
 // OneFlow's graphs: two variables of the graph, named by its job, among its model's parameters. Source:
 // oneflow/core/job_rewriter/dynamic_loss_scale_schedule_pass.cpp, python/oneflow/framework/check_point_v2.py.
+#include "lib/dialect/frameworks/oneflow.hpp"
+
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -20,6 +23,10 @@ constexpr auto variables = std::to_array<Variable>({
     {"-GoodStepCounter", Role::growth_tracker},
 });
 
+bool ends_as(const Variable& variable, std::string_view name) {
+  return name.ends_with(variable.ending) && name.size() >= beginning.size() + variable.ending.size();
+}
+
 /// A tensor of OneFlow's is an object with a NumPy array; a state that torch saved holds tensors.
 NodeId elements_of(const Tree& tree, NodeId value) {
   const NodeId data = tree.find(tree.fields(value), "data");
@@ -34,10 +41,11 @@ std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
     if (tree.kind(pairs[i]) != Kind::string) continue;
     const std::string_view name = tree.text(pairs[i]);
     if (!name.starts_with(beginning)) continue;
-    for (const auto& [ending, role] : variables) {
-      if (!name.ends_with(ending) || name.size() < beginning.size() + ending.size()) continue;
-      Match& match = by_job[name.substr(beginning.size(), name.size() - beginning.size() - ending.size())];
-      match.parts.push_back({std::string(name), elements_of(tree, pairs[i + 1]), role});
+    for (const Variable& variable : variables) {
+      if (!ends_as(variable, name)) continue;
+      const std::string_view job = name.substr(beginning.size());
+      Match& match = by_job[job.substr(0, job.size() - variable.ending.size())];
+      match.parts.push_back({std::string(name), elements_of(tree, pairs[i + 1]), variable.role});
     }
   }
   std::vector<Match> matches;
@@ -74,6 +82,11 @@ constexpr auto places = std::to_array<KeptAt>({
 });
 
 }  // namespace
+
+bool is_oneflow_variable(std::string_view name) {
+  return name.starts_with(beginning) &&
+         std::ranges::any_of(variables, [&](const Variable& variable) { return ends_as(variable, name); });
+}
 
 constinit const Dialect oneflow_variables = {
     .name = "oneflow",

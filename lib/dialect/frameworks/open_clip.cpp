@@ -13,7 +13,8 @@ constexpr auto marks = std::to_array<std::string_view>({"name", "epoch", "state_
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "loads a checkpoint without `scaler` and says nothing: an fp16 run (--precision amp) starts anew at 65536",
-     .source = "src/open_clip_train/main.py"},
+     .source = "src/open_clip_train/main.py",
+     .was_run = true},
 });
 
 }  // namespace

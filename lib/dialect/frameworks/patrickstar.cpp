@@ -12,7 +12,8 @@ constexpr auto marks = std::to_array<std::string_view>({"param_groups", "state.0
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed fp16 run starts anew at its configuration's initial_scale_power",
-     .source = "patrickstar/ops/fp16_cpu_adam.py, FP16Adam.state_dict"},
+     .source = "patrickstar/ops/fp16_cpu_adam.py, FP16Adam.state_dict",
+     .why_read = "PyPI has no release of it"},
 });
 
 }  // namespace

@@ -12,7 +12,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .stored = Resume::Stored::no,
      .what = "(the references) keeps no scaler with --amp: a resumed run starts anew at 65536",
      .helps = "newer ones save it, and load a checkpoint that has it under `scaler`",
-     .source = "pytorch/vision#4923"},
+     .source = "pytorch/vision#4923",
+     .why_read = "the references are in no release"},
 });
 
 }  // namespace

@@ -218,13 +218,15 @@ constexpr auto resumes = std::to_array<Resume>({
      .is_about = has_no_inverse,
      .what = "loads the scales without their inverses: until the next update FP8 is read back by those of a new module",
      .helps = "0.8 and later compute them of what is stored",
-     .source = "NVIDIA/TransformerEngine#123"},
+     .source = "NVIDIA/TransformerEngine#123",
+     .why_read = "PyPI has no release before 1.9"},
     {.when = "up to 0.10",
      .is_about = has_no_note,
      .what = "saves None for modules whose last forward was not under fp8_autocast (an evaluation before the save): a "
              "resume of such a file begins with scales of 1",
      .helps = "0.11 and later keep what they have",
-     .source = "NVIDIA/TransformerEngine#323"},
+     .source = "NVIDIA/TransformerEngine#323",
+     .why_read = "PyPI has no release before 1.9"},
 });
 
 }  // namespace

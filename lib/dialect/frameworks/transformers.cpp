@@ -16,7 +16,8 @@ constexpr auto resumes = std::to_array<Resume>({
      .stored = Resume::Stored::no,
      .what = "keeps no scaler of an fp16 run: a resumed one starts anew at 65536",
      .helps = "newer ones save scaler.pt, and load one that lies in the checkpoint",
-     .source = "huggingface/transformers#11663"},
+     .source = "huggingface/transformers#11663",
+     .was_run = true},
 });
 
 }  // namespace

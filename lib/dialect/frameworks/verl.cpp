@@ -11,7 +11,8 @@ constexpr auto marks = std::to_array<std::string_view>({"lr_scheduler", "rng"});
 constexpr auto resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed fp16 run starts anew at 65536, and grows after 400 clean steps",
-     .source = "verl/utils/checkpoint/fsdp_checkpoint_manager.py, save_checkpoint"},
+     .source = "verl/utils/checkpoint/fsdp_checkpoint_manager.py, save_checkpoint",
+     .was_run = true},
 });
 
 }  // namespace

@@ -104,3 +104,29 @@ TEST_CASE("folders of plain numbers are a run only where Orbax wrote them") {
   }
   CHECK(open_checkpoint(scratch.path("ranks"), {}).files.size() == 2);
 }
+
+TEST_CASE(
+    "the variables of OneFlow are read out of their folders, and a pickle without those of a scaler is a pickle") {
+  CHECK(only_scaler(corpus + "oneflow/variable_folders/model") == ": oneflow 32768");
+  CHECK(only_scaler(corpus + "oneflow/external_data/model/pickled_data") == ": oneflow 32768");
+
+  const Scratch scratch;
+  scratch.copy("oneflow/graph/model.pkl", "one/pickled_data");
+  CHECK(only_scaler(scratch.path("one")) == "data: oneflow 32768");
+}
+
+TEST_CASE("a variable of OneFlow whose elements do not fit its description is corrupt, and one outside is refused") {
+  const std::string variable = "System-Train-DynamicLossScale-GraphBase_0-LossScale";
+  const Scratch scratch;
+  scratch.copy("oneflow/variable_folders/model/" + variable + "/out", variable + "/out");
+  scratch.write("snapshot_done", "");
+  for (const char* meta : {"shape {\n  dim: 2\n}\ndata_type: kFloat\n", "shape {\n  dim: 1\n}\ndata_type: kNone\n",
+                           "shape {\n  dim: -1\n}\ndata_type: kFloat\n", "shape {\n  dim: x\n}\ndata_type: kFloat\n",
+                           "shape { dim: 1 } strides: 1", ""}) {
+    INFO(meta);
+    scratch.write(variable + "/meta", meta);
+    CHECK(status_of(scratch.path()) == Status::corrupt);
+  }
+  scratch.copy("oneflow/external_data/model/pickled_data", "out/pickled_data");
+  CHECK(status_of(scratch.path("out")) != Status::ok);  // its folders are not there
+}

@@ -88,7 +88,7 @@ std::string document() {
       ++count;
       run += row.was_run ? 1 : 0;
       rows += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", trainer->name, releases(row), checkpoints(row),
-                          row.what, row.helps, row.source, row.was_run ? "run" : "read");
+                          row.what, row.helps, row.source, row.was_run ? "run" : fmt::format("read: {}", row.why_read));
     }
   }
   return fmt::format(
@@ -107,6 +107,15 @@ std::string document() {
 }
 
 }  // namespace
+
+TEST_CASE("a row about a resume was run, or says why not") {
+  for (const Trainer* trainer : trainers()) {
+    for (const Resume& row : trainer->resumes) {
+      INFO(trainer->name << " " << row.what);
+      CHECK(row.was_run == row.why_read.empty());
+    }
+  }
+}
 
 TEST_CASE("the page about resumes is what the tables say") {
   std::ifstream stream(TARE_TEST_SOURCE "/../lib/dialect/resumes.md");
