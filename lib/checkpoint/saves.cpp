@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "lib/checkpoint/names.hpp"
-#include "lib/dialect/rank_name.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
@@ -30,49 +29,6 @@ bool is_other_save(const std::string& name) {
   return std::ranges::any_of(other_saves, [&](std::string_view word) { return name.starts_with(word); });
 }
 
-/// The number behind `key` in "epoch=1-step=20.ckpt".
-std::optional<std::uint64_t> number_behind(std::string_view name, std::string_view key) {
-  const std::size_t at = name.find(key);
-  if (at == std::string_view::npos) return std::nullopt;
-  std::uint64_t number = 0;
-  const char* const begin = name.data() + at + key.size();
-  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), number);
-  return error == std::errc() && end != begin ? std::optional(number) : std::nullopt;
-}
-
-/// The name with the highest number behind `key`; nothing where one has none, or the highest stands in two.
-std::optional<std::string> highest(const Names& names, std::string_view key) {
-  const std::string* found = nullptr;
-  std::uint64_t most = 0;
-  bool is_shared = false;
-  for (const std::string& name : names) {
-    const auto number = number_behind(name, key);
-    if (!number) return std::nullopt;
-    is_shared = found != nullptr && (*number == most || (is_shared && *number < most));
-    if (found != nullptr && *number <= most) continue;
-    found = &name;
-    most = *number;
-  }
-  return found == nullptr || is_shared ? std::nullopt : std::optional(*found);
-}
-
-bool is_lightning(const std::string& name) {
-  return extension(name) == ".ckpt" && (number_behind(name, "epoch=") || number_behind(name, "step="));
-}
-
-std::optional<Saves> of_lightning(const Names& names) {
-  const auto is_last = [](const std::string& name) { return name == "last.ckpt"; };
-  const auto last = std::ranges::find_if(names, is_last);
-  Names others;
-  std::ranges::remove_copy_if(names, std::back_inserter(others), is_last);
-  if (others.empty() || !std::ranges::all_of(others, is_lightning)) return std::nullopt;
-  if (last != names.end()) return Saves{*last, names.size(), "what Lightning's ckpt_path=\"last\" loads"};
-  for (const std::string_view key : {"step=", "epoch="}) {
-    if (const auto name = highest(others, key)) return Saves{*name, names.size(), "the highest"};
-  }
-  return std::nullopt;
-}
-
 std::optional<Saves> of_last(const Names& names) {
   const auto last = std::ranges::find_if(names, [](const std::string& name) { return stem(name) == "last"; });
   if (last == names.end()) return std::nullopt;
@@ -83,17 +39,12 @@ std::optional<Saves> of_last(const Names& names) {
   return Saves{*last, names.size(), "what a resume takes by its name"};
 }
 
-/// flax.training.checkpoints.save_checkpoint(prefix=...): "model_6", without an ending.
-std::optional<Saves> of_prefix(const Names& names) {
-  const std::string_view first = names.front();
-  const std::string_view prefix = first.substr(0, first.find_last_not_of("0123456789") + 1);
-  const auto is_numbered = [&](const std::string& name) {
-    return name.size() > prefix.size() && name.starts_with(prefix) &&
-           name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
-  };
-  if (!prefix.ends_with('_') || rank_group(first) || !std::ranges::all_of(names, is_numbered)) return std::nullopt;
-  const auto name = highest(names, prefix);
-  return name ? std::optional(Saves{*name, names.size(), "the highest, what flax resumes from"}) : std::nullopt;
+std::optional<Saves> of_trainer(const Names& names) {
+  for (const Trainer* trainer : trainers()) {
+    auto saves = trainer->choose_save == nullptr ? std::nullopt : trainer->choose_save(names);
+    if (saves) return saves;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -106,11 +57,10 @@ std::optional<Saves> saves_among(const std::vector<FileEntry>& entries) {
     all.push_back(entry.name);
     if (is_torch_file(entry.name)) of_torch.push_back(entry.name);
   }
-  if (of_torch.size() > 1) {
-    const auto saves = of_lightning(of_torch);
-    return saves ? saves : of_last(of_torch);
-  }
-  return all.size() > 1 && of_torch.empty() ? of_prefix(all) : std::nullopt;
+  if (of_torch.empty()) return all.size() > 1 ? of_trainer(all) : std::nullopt;
+  if (of_torch.size() == 1) return std::nullopt;
+  const auto saves = of_trainer(of_torch);
+  return saves ? saves : of_last(of_torch);
 }
 
 }  // namespace tare

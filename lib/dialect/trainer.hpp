@@ -14,6 +14,7 @@
 #include "lib/base/files.hpp"
 #include "lib/dialect/dialect.hpp"
 #include "lib/dialect/rank_sizes.hpp"
+#include "lib/dialect/saves.hpp"
 
 namespace tare {
 
@@ -135,6 +136,10 @@ struct SaveNote {
   std::string_view file, key;
 };
 
+/// Which of a folder's files is the last save, where each is one by its name. Nothing where another file may belong to
+/// one, or two have an equal right.
+using ChooseSave = std::optional<Saves> (*)(const std::vector<std::string>& names);
+
 struct Trainer {
   std::string_view name;                ///< as reports name it
   std::string_view keeps = "torch";     ///< the dialect of the state under `places`
@@ -148,6 +153,7 @@ struct Trainer {
   std::span<const RunPointer> pointers = {};  ///< before its `runs`
   std::span<const RunFolder> runs = {};
   SaveNote last_save = {};
+  ChooseSave choose_save = nullptr;
   DistributedFolder distributed = {};
   /// Its checkpoints without a scaler: keys with dots between them, all of which are there and not False.
   std::span<const std::string_view> marks = {};

@@ -10,6 +10,7 @@
 #include "kernels/fp8/flax.hpp"
 #include "lib/dialect/frameworks/flax.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/rank_name.hpp"
 
 namespace tare {
 namespace {
@@ -92,6 +93,19 @@ constexpr auto runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "checkpoint_#", {}, {}, FileType::file},
 });
 
+/// flax.training.checkpoints.save_checkpoint(prefix=...): "model_6", without an ending.
+std::optional<Saves> choose_save(const std::vector<std::string>& names) {
+  const std::string_view first = names.front();
+  const std::string_view prefix = first.substr(0, first.find_last_not_of("0123456789") + 1);
+  const auto is_numbered = [&](const std::string& name) {
+    return name.size() > prefix.size() && name.starts_with(prefix) &&
+           name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+  };
+  if (!prefix.ends_with('_') || rank_group(first) || !std::ranges::all_of(names, is_numbered)) return std::nullopt;
+  const auto name = highest_save(names, prefix);
+  return name ? std::optional(Saves{*name, names.size(), "the highest, what flax resumes from"}) : std::nullopt;
+}
+
 }  // namespace
 
 float flax_next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
@@ -123,6 +137,7 @@ constinit const Dialect flax_fp8 = {
 constinit const Trainer flax_trainer = {
     .name = "flax",
     .runs = runs,
+    .choose_save = choose_save,
 };
 
 }  // namespace tare

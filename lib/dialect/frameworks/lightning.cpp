@@ -4,7 +4,9 @@
 // releases 1.5.10 to 2.6.5. Releases 1.7.0 and 1.7.1 used fairscale's key for torch's FSDP, too.
 #include "lib/dialect/frameworks/lightning.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "lib/dialect/frameworks/frameworks.hpp"
 
@@ -79,6 +81,24 @@ constexpr auto resumes = std::to_array<Resume>({
      .was_run = true},
 });
 
+bool is_lightning(const std::string& name) {
+  return name.ends_with(".ckpt") && (number_behind(name, "epoch=") || number_behind(name, "step="));
+}
+
+/// `epoch=1-step=20.ckpt`, with or without a `last.ckpt`.
+std::optional<Saves> choose_save(const std::vector<std::string>& names) {
+  const auto is_last = [](const std::string& name) { return name == "last.ckpt"; };
+  const auto last = std::ranges::find_if(names, is_last);
+  std::vector<std::string> others;
+  std::ranges::remove_copy_if(names, std::back_inserter(others), is_last);
+  if (others.empty() || !std::ranges::all_of(others, is_lightning)) return std::nullopt;
+  if (last != names.end()) return Saves{*last, names.size(), "what Lightning's ckpt_path=\"last\" loads"};
+  for (const std::string_view key : {"step=", "epoch="}) {
+    if (const auto name = highest_save(others, key)) return Saves{*name, names.size(), "the highest"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::span<const ReleaseKey> lightning_keys() {
@@ -87,6 +107,7 @@ std::span<const ReleaseKey> lightning_keys() {
 
 constinit const Trainer lightning_trainer = {
     .name = "Lightning",
+    .choose_save = choose_save,
     .marks = marks,
     .version_at = "pytorch-lightning_version",
     .resumes = resumes,
