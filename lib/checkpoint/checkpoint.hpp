@@ -19,6 +19,7 @@ namespace tare {
 
 struct OpenOptions {
   bool list_globals = false;            ///< fill CheckpointFile::globals
+  bool keep_small_files = false;        ///< fill CheckpointFile::image, for an edit that follows
   const Files* files = &local_files();  ///< borrowed; edits need the file system
   std::shared_ptr<Budget> budget = {};  ///< of all files together; open_checkpoint makes one where there is none
   /// Told now and then how many files are read, where it takes long.
@@ -31,6 +32,7 @@ struct CheckpointFile {
   std::string format;    ///< the container's: "torch_zip" ...
   std::uint64_t size = 0;
   std::optional<struct stat> status;  ///< its identity when it was read; nothing where it is not in the file system
+  Bytes image;                        ///< of a small file all that was read, where asked for
   std::vector<GlobalName> globals;    ///< what its container names, where asked for
   std::vector<std::size_t> parts;     ///< of a container that spans several: where its parts are in Checkpoint::files
 };

@@ -36,6 +36,8 @@ namespace {
 constexpr auto checkpoint_endings = std::to_array<std::string_view>({".pt", ".pth", ".ckpt", ".tar"});
 /// What a scaler takes beside itself until it is told: findings, rows of a report.
 constexpr std::size_t bytes_told = 4608;
+/// Of small files that are kept for an edit, all together.
+constexpr std::size_t most_kept_bytes = std::size_t{16} << 20;
 /// How many files are described where no scaler is found.
 constexpr std::size_t most_described = 3;
 
@@ -238,6 +240,8 @@ class Opener {
     }
     for (CheckpointFile& file : reading.files) {
       for (std::size_t& part : file.parts) part += first;
+      kept_bytes_ += file.image.size();
+      if (kept_bytes_ > most_kept_bytes) file.image = Bytes();
       checkpoint_.files.push_back(std::move(file));
     }
     for (auto& [state, copy] : reading.scalers) {
@@ -339,6 +343,7 @@ class Opener {
   SizesByFolder sizes_;
   std::vector<std::string> unread_;
   bool is_folder_ = false;         ///< all files of a checkpoint are looked at, not the one that was asked for
+  std::size_t kept_bytes_ = 0;     ///< of small files
   bool is_expected_only_ = false;  ///< what is read now need not be there
   bool has_scaler_ = false;
   bool may_hold_more_ = false;  ///< there are files that nobody can read yet

@@ -31,11 +31,18 @@ void add_file(Reading& reading, std::string path, std::string location, std::str
 
 constexpr std::uint64_t small_bytes = 16 << 10;
 
+/// Where opening and reading are slow, what counts is how often.
+std::shared_ptr<const Source> read_if_small(const std::shared_ptr<const Source>& source) {
+  if (source->size() > small_bytes) return source;
+  return std::make_shared<const MemorySource>(source->name(), source->read({0, source->size()}), source->budget());
+}
+
 Reading read_single(const std::string& relative, const std::string& location, const OpenOptions& options) {
   Reading reading;
   const std::shared_ptr<const Source> source = options.files->open(location);
   if (options.budget != nullptr) source->count_in(options.budget);
-  const std::unique_ptr<const Container> container = open_single_file(source);
+  const std::shared_ptr<const Source> read = read_if_small(source);
+  const std::unique_ptr<const Container> container = open_container(read);
   reading.findings = container->findings();
   reading.sizes = rank_sizes(container->tree());
   std::vector<FoundScaler> scalers =
@@ -52,6 +59,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   for (FoundScaler& scaler : scalers) reading.scalers.push_back({std::move(scaler), {0, {0}}});
   add_file(reading, relative, location, container->format(), *source);
   if (options.list_globals) reading.files.front().globals = container->globals();
+  if (options.keep_small_files && read != source) reading.files.front().image = read->read({0, read->size()});
   return reading;
 }
 
@@ -110,9 +118,7 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
 }  // namespace
 
 std::unique_ptr<Container> open_single_file(const std::shared_ptr<const Source>& source) {
-  if (source->size() > small_bytes) return open_container(source);
-  return open_container(
-      std::make_shared<const MemorySource>(source->name(), source->read({0, source->size()}), source->budget()));
+  return open_container(read_if_small(source));
 }
 
 Reading read_checkpoint_file(const std::string& relative, const std::string& location, const OpenOptions& options) {

@@ -32,7 +32,7 @@ struct Reading {
 /// open_container does.
 Reading read_checkpoint_file(const std::string& relative, const std::string& location, const OpenOptions& options);
 
-/// As open_container; a small file is read at once: where opening and reading are slow, what counts is how often.
+/// As open_container; a small file is read at once.
 std::unique_ptr<Container> open_single_file(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

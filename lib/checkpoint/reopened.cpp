@@ -77,8 +77,13 @@ Reopened::Reopened(const Checkpoint& checkpoint, std::size_t file, std::span<con
 }
 
 void Reopened::open_single(const CheckpointFile& file) {
-  sources_ = {local_files().open(file.location)};
-  require_unchanged(*sources_.front(), file);
+  // What was read once is not read again: before the file is written it is compared with what it was then.
+  if (!file.image.empty()) {
+    sources_ = {std::make_shared<const MemorySource>(file.location, file.image)};
+  } else {
+    sources_ = {local_files().open(file.location)};
+    require_unchanged(*sources_.front(), file);
+  }
   container_ = open_single_file(sources_.front());
 }
 

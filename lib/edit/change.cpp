@@ -7,8 +7,10 @@ namespace {
 
 Checkpoint open_recovered(const CheckpointChange& change) {
   std::string interrupted = change.path;
+  OpenOptions options = change.open;
+  options.keep_small_files = true;
   try {
-    SettledCheckpoint read = open_settled(change.path, change.open, change.scope_of);
+    SettledCheckpoint read = open_settled(change.path, options, change.scope_of);
     if (!read.pending) return std::move(read.checkpoint);
     interrupted = read.checkpoint.resolved;
   } catch (const Error&) {
@@ -18,7 +20,7 @@ Checkpoint open_recovered(const CheckpointChange& change) {
   for (const Pending& pending : recover(change.scope_of(interrupted), change.transaction.recovery)) {
     if (change.on_rolled_back) change.on_rolled_back(pending);
   }
-  return open_checkpoint(change.path, change.open);
+  return open_checkpoint(change.path, options);
 }
 
 }  // namespace

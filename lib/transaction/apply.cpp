@@ -54,8 +54,8 @@ void require_after(const OpenFile& file, const FileRecord& record) {
 // ---- in place -------------------------------------------------------------------------------------------------------
 
 void apply_in_place(const Store& store, const FileRecord& record) {
-  const OpenFile file = open_for_writing(target_of(store, record));
-  require_still_before(file.status(), file.path(), record);
+  const auto [file, opened] = open_for_writing(target_of(store, record));
+  require_still_before(opened, file.path(), record);
   if (record.size_after > record.size_before) {
     const ByteView tail = record.tail;
     const auto body = static_cast<std::size_t>(record.tail_body);
@@ -73,7 +73,7 @@ void apply_in_place(const Store& store, const FileRecord& record) {
 }
 
 void roll_back_in_place(const Store& store, const FileRecord& record, bool allow_hard_links) {
-  const OpenFile file = open_for_writing(target_of(store, record));
+  const OpenFile file = open_for_writing(target_of(store, record)).file;
   // This very file, whatever had the name when all of them were looked at.
   if (file_state(file, record) == FileState::foreign) throw_changed(file.path());
   require_one_name(file, 1, allow_hard_links);
@@ -238,12 +238,13 @@ OpenFile open_read_only_file(const Place& place) {
 
 }  // namespace
 
-OpenFile open_for_writing(const Place& place) {
+OpenedFile open_for_writing(const Place& place) {
   const int opened = place.folder.try_open(place.name, O_RDWR);
-  if (opened == -EACCES) return open_read_only_file(place);
-  OpenFile file = OpenFile::adopt(place.folder.files(), place.path(), opened);
-  if (!S_ISREG(file.status().st_mode)) throw Error(Status::refused, file.path() + ": not a regular file");
-  return file;
+  OpenFile file =
+      opened == -EACCES ? open_read_only_file(place) : OpenFile::adopt(place.folder.files(), place.path(), opened);
+  const struct stat status = file.status();
+  if (!S_ISREG(status.st_mode)) throw Error(Status::refused, file.path() + ": not a regular file");
+  return {std::move(file), status};
 }
 
 void apply_file(const Store& store, const Journal& journal, std::size_t index, Copied& copied) {

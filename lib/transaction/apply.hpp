@@ -26,7 +26,7 @@ std::optional<OpenFile> open_target(const Place& place);
 
 /// Opens an existing regular file for reading and writing. One that is read-only but ours is made writable for that
 /// moment: the mode is back when this returns.
-OpenFile open_for_writing(const Place& place);
+OpenedFile open_for_writing(const Place& place);
 
 /// Brings file number `index` of the journal to its new state, durable and read back. REQUIRES: the journal is durable.
 /// Throws `refused` where the file is not in its old state any more, `io` where anything fails: then roll back.

@@ -116,6 +116,12 @@ class OpenFile {
   int descriptor_;
 };
 
+/// An open file, and what it was when it was opened.
+struct OpenedFile {
+  OpenFile file;
+  struct stat status;
+};
+
 std::string joined(const std::string& folder, const std::string& name);
 
 inline bool same_moment(timespec a, timespec b) {

@@ -157,8 +157,8 @@ FileRecord inverse(const FileRecord& record) {
   return back;
 }
 
-FileRecord record_of(const OpenFile& file, const FileChange& change, std::string name, timespec mtime_after) {
-  const struct stat status = file.status();
+FileRecord record_of(const OpenFile& file, const struct stat& status, const FileChange& change, std::string name,
+                     timespec mtime_after) {
   FileRecord record;
   record.name = std::move(name);
   record.inode = status.st_ino;

@@ -54,7 +54,8 @@ FileRecord inverse(const FileRecord& record);
 
 /// The record of `change` to `file`. Throws `refused` where the bytes to be replaced are not what the plan saw,
 /// `invalid_argument` where the change itself makes no sense (overlaps, passes the end, mixes a splice with others).
-FileRecord record_of(const OpenFile& file, const FileChange& change, std::string name, timespec mtime_after);
+FileRecord record_of(const OpenFile& file, const struct stat& status, const FileChange& change, std::string name,
+                     timespec mtime_after);
 
 /// True where the change would leave every byte as it is.
 bool changes_nothing(const FileRecord& record);

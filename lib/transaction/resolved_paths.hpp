@@ -1,18 +1,19 @@
-// Paths that somebody named, without links: a folder is resolved once, however many of its files are asked for.
+// Paths that somebody named, without links: a folder is resolved once, however many of its files are asked for, and
+// listed where these are many.
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 
+#include "lib/base/files.hpp"
 #include "lib/transaction/folder.hpp"
 
 namespace tare {
 
 struct ResolvedPath {
-  std::string path;                   ///< absolute, without symlinks
-  std::optional<struct stat> status;  ///< of what is there; nothing where nothing is
-  bool is_link = false;               ///< the name itself is one
+  std::string path;                  ///< absolute, without symlinks
+  FileType type = FileType::absent;  ///< of what is there
+  bool is_link = false;              ///< the name itself is one
 };
 
 class ResolvedPaths {
@@ -23,11 +24,18 @@ class ResolvedPaths {
   ResolvedPath of(const std::string& path);
 
  private:
-  const Folder& folder(const std::string& words);
+  struct KnownFolder {
+    Folder folder;
+    std::size_t asked = 0;  ///< how often for what lies in it
+    std::map<std::string, FileType> listed = {};
+  };
+
+  KnownFolder& folder(const std::string& words);
+  [[nodiscard]] static FileType type_in(KnownFolder& folder, const std::string& name);
   [[nodiscard]] ResolvedPath followed(const std::string& path) const;
 
   FileLayer& files_;
-  std::map<std::string, Folder> folders_;  ///< by the words for them
+  std::map<std::string, KnownFolder> folders_;  ///< by the words for them
 };
 
 /// One path alone.

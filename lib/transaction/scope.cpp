@@ -25,7 +25,7 @@ Scope::Scope(FileLayer& files, const std::vector<std::string>& paths, const std:
   ResolvedPaths resolved(files);
   for (const std::string& path : paths) {
     const ResolvedPath found = resolved.of(path);
-    const bool is_folder = found.status && S_ISDIR(found.status->st_mode);
+    const bool is_folder = found.type == FileType::folder;
     named_.insert(is_folder ? found.path : folder_of(found.path));
     is_folder ? add_folder(found.path) : add_file(found.path);
   }

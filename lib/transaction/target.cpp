@@ -41,10 +41,13 @@ bool same_change(const FileChange& a, const FileChange& b) {
 }
 
 /// Root writes everything, others what they may write or make writable.
-OpenFile open_writable(const Place& place, const struct stat& status) {
+OpenFile open_writable(const Place& place) {
   FileLayer& files = place.folder.files();
   const int opened = place.folder.try_open(place.name, O_RDWR);
-  if (opened == -EACCES && status.st_uid == files.user()) return place.open(O_RDONLY);
+  if (opened == -EACCES) {
+    const auto status = place.status();
+    if (status && status->st_uid == files.user()) return place.open(O_RDONLY);
+  }
   return OpenFile::adopt(files, place.path(), opened);
 }
 
@@ -63,7 +66,7 @@ std::vector<Target> targets_of(FileLayer& files, const std::vector<FileEdit>& ed
     }
     if (!is_new) continue;
     const ResolvedPath found = resolved.of(edit.path);
-    if (!found.status) throw_file_error(edit.path, ENOENT);
+    if (found.type == FileType::absent) throw_file_error(edit.path, ENOENT);
     Target target{&edit, found.path, found.is_link};
     if (is_content_addressed(target.path) && !options.allow_content_addressed) {
       throw Error(Status::refused,
@@ -87,22 +90,24 @@ std::string relative_to(const std::string& folder, const std::string& path) {
   return path.substr(joined(folder, "").size());
 }
 
-OpenFile open_editable(const Place& place, bool allow_hard_links) {
-  const auto status = place.status();
-  const std::string path = place.path();
-  if (!status) throw_file_error(path, ENOENT);
-  if (!S_ISREG(status->st_mode)) throw Error(Status::refused, path + ": not a regular file");
-  if (status->st_nlink > 1 && !allow_hard_links) {
-    throw Error(Status::refused,
-                fmt::format("{}: has {} names (hard links), which would all change", path, status->st_nlink),
-                "edit a copy, or allow hard links if all of them are meant");
-  }
-  return open_writable(place, *status);
+void require_editable(const struct stat& status, const std::string& path, bool allow_hard_links) {
+  if (!S_ISREG(status.st_mode)) throw Error(Status::refused, path + ": not a regular file");
+  if (status.st_nlink <= 1 || allow_hard_links) return;
+  throw Error(Status::refused,
+              fmt::format("{}: has {} names (hard links), which would all change", path, status.st_nlink),
+              "edit a copy, or allow hard links if all of them are meant");
 }
 
-void require_as_planned(const OpenFile& file, const struct stat& planned) {
-  if (is_same_file(file.status(), planned)) return;
-  throw Error(Status::refused, file.path() + ": changed since it was read for this edit",
+OpenedFile open_editable(const Place& place, bool allow_hard_links) {
+  OpenFile file = open_writable(place);
+  const struct stat status = file.status();
+  require_editable(status, file.path(), allow_hard_links);
+  return {std::move(file), status};
+}
+
+void require_as_planned(const OpenedFile& opened, const struct stat& planned) {
+  if (is_same_file(opened.status, planned)) return;
+  throw Error(Status::refused, opened.file.path() + ": changed since it was read for this edit",
               "something else writes it: try again when it is done");
 }
 

@@ -43,12 +43,12 @@ void require_one_device(const Folder& home, const std::vector<Target>& targets) 
   }
 }
 
-OpenFile open_as_planned(const Folder& home, const Target& target, const TransactionOptions& options) {
+OpenedFile open_as_planned(const Folder& home, const Target& target, const TransactionOptions& options) {
   const auto place = place_below(home, relative_to(home.path(), target.path));
   if (!place) throw Error(Status::refused, target.path + ": its folder was moved since it was read", "try again");
-  OpenFile file = open_editable(*place, options.allow_hard_links);
-  require_as_planned(file, target.edit->planned);
-  return file;
+  OpenedFile opened = open_editable(*place, options.allow_hard_links);
+  require_as_planned(opened, target.edit->planned);
+  return opened;
 }
 
 void require_possible(const Folder& home, const std::vector<Target>& targets, const TransactionOptions& options) {
@@ -58,12 +58,20 @@ void require_possible(const Folder& home, const std::vector<Target>& targets, co
   }).rethrow();
 }
 
+/// What can be refused without another look at the files; the right to write them is not known yet.
+void require_as_seen(const Folder& home, const std::vector<Target>& targets, const TransactionOptions& options) {
+  require_one_device(home, targets);
+  for (const Target& target : targets) {
+    require_editable(target.edit->planned, target.path, options.allow_hard_links);
+  }
+}
+
 std::vector<FileRecord> records_of(const Folder& home, const std::vector<Target>& targets, timespec now,
                                    const TransactionOptions& options) {
   std::vector<FileRecord> records(targets.size());
   for_each_file(home.files(), targets.size(), [&](std::size_t i) {
-    const OpenFile file = open_as_planned(home, targets[i], options);
-    records[i] = record_of(file, targets[i].edit->change, relative_to(home.path(), targets[i].path), now);
+    const auto [file, status] = open_as_planned(home, targets[i], options);
+    records[i] = record_of(file, status, targets[i].edit->change, relative_to(home.path(), targets[i].path), now);
   }).rethrow();
   std::erase_if(records, changes_nothing);
   return records;
@@ -71,10 +79,14 @@ std::vector<FileRecord> records_of(const Folder& home, const std::vector<Target>
 
 /// Names in the history are relative, so that a checkpoint that moves keeps it.
 std::vector<FieldEdit> relative_fields(std::vector<FieldEdit> fields, const std::vector<FileEdit>& edits,
-                                       FileLayer& files, const std::string& folder) {
+                                       const std::vector<Target>& targets, FileLayer& files,
+                                       const std::string& folder) {
   ResolvedPaths resolved(files);
   std::map<std::string_view, std::string> edited;
-  for (const FileEdit& edit : edits) edited.emplace(edit.path, relative_to(folder, resolved.of(edit.path).path));
+  for (const Target& target : targets) edited.emplace(target.edit->path, relative_to(folder, target.path));
+  for (const FileEdit& edit : edits) {  // another name of a target
+    if (!edited.contains(edit.path)) edited.emplace(edit.path, relative_to(folder, resolved.of(edit.path).path));
+  }
   for (FieldEdit& field : fields) {
     const auto known = edited.find(field.file);
     if (known == edited.end()) throw Error(Status::invalid_argument, field.file + ": is described but not edited");
@@ -131,7 +143,7 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
   receipt.folder = common_folder(targets);
   const Folder home = Folder::at(files, receipt.folder);
   // Most refusals come here already, before anything is made.
-  require_possible(home, targets, options);
+  require_as_seen(home, targets, options);
 
   RecoverOptions recovery = options.recovery;
   recovery.allow_hard_links = options.allow_hard_links;
@@ -143,7 +155,7 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
     journal.id = new_edit_id();
     journal.origin = options.origin;
     journal.files = records_of(home, targets, journal.when, options);
-    journal.fields = relative_fields(fields, edits, files, receipt.folder);
+    journal.fields = relative_fields(fields, edits, targets, files, receipt.folder);
   } catch (...) {
     held.withdraw();
     throw;

@@ -32,16 +32,18 @@ bool is_as_set(timespec now, timespec set) {
          (now.tv_nsec == set.tv_nsec || now.tv_nsec == 0 || now.tv_nsec == set.tv_nsec - set.tv_nsec % per_microsecond);
 }
 
+[[noreturn]] void throw_edited_since(const std::string& path) {
+  throw Error(Status::refused, path + ": is no longer what that edit made of it",
+              "it was changed since: undo later edits of it first, or leave it as it is");
+}
+
 /// The way back for one file, from what it is now.
 FileRecord way_back(const Store& store, const FileRecord& edit, timespec now, const UndoOptions& options) {
   const auto place = store.target(edit);
-  const auto there = place ? open_target(*place) : std::nullopt;
-  if (!there || file_state(*there, edit) != FileState::after) {
-    throw Error(Status::refused, store.path(edit) + ": is no longer what that edit made of it",
-                "it was changed since: undo later edits of it first, or leave it as it is");
-  }
-  const OpenFile file = open_editable(*place, options.allow_hard_links);
-  const struct stat status = file.status();
+  const auto named = place ? place->status() : std::nullopt;
+  if (!named || !S_ISREG(named->st_mode)) throw_edited_since(store.path(edit));
+  const auto [file, status] = open_editable(*place, options.allow_hard_links);
+  if (file_state(file, edit) != FileState::after) throw_edited_since(file.path());
   FileRecord back = inverse(edit);
   back.inode = status.st_ino;
   back.mode = status.st_mode & 07777;
