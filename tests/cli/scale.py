@@ -35,8 +35,18 @@ def wrong(answer, most_mib):
 
 def many_modules(tare, folder):
     """More than 16,384, which was the most."""
-    make_scale.fp8_modules(folder / "model.pt", 17_000, 4)
-    yield from wrong(tare("inspect", folder / "model.pt"), 160)
+    model, most = folder / "model.pt", 320 << 20
+    make_scale.fp8_modules(model, 17_000, 4)
+    for words in (["inspect", model], ["inspect", model, "--json"], ["doctor", model]):
+        yield from wrong(tare(*words, address_bytes=most), 160)
+
+
+def many_ranks(tare, folder):
+    """What is known of each file is little: all of them are inspected, edited and restored in bounded memory."""
+    step, most = folder / "step", 256 << 20
+    make_scale.rank_files(step, 16_384)
+    for words in (["inspect", step], ["edit", step, "scale=4096", "--yes"], ["undo", step, "--yes"], ["doctor", step]):
+        yield from wrong(tare(*words, address_bytes=most), 96)
 
 
 def long_header(tare, folder):
@@ -158,7 +168,7 @@ def main():
     ask.add_argument("--tare", required=True)
     tare = Tare(ask.parse_args().tare)
     failed = []
-    cases = (many_modules, long_header, many_places, modules_as_json, histories_filled, ranks_that_differ, long_history,
+    cases = (many_modules, many_ranks, long_header, many_places, modules_as_json, histories_filled, ranks_that_differ, long_history,
              editors_of_one_folder, a_lock_that_stays)
     # A process for each: what a command takes at most is counted from the memory of who starts it.
     with concurrent.futures.ProcessPoolExecutor(1, max_tasks_per_child=1) as fresh:
