@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,11 +20,17 @@ namespace tare {
 
 struct OpenOptions {
   bool list_globals = false;            ///< fill CheckpointFile::globals
-  bool keep_small_files = false;        ///< fill CheckpointFile::image, for an edit that follows
+  bool keeps_for_edit = false;          ///< fill CheckpointFile::image and ::kept: what is read once is not read again
   const Files* files = &local_files();  ///< borrowed; edits need the file system
   std::shared_ptr<Budget> budget = {};  ///< of all files together; open_checkpoint makes one where there is none
   /// Told now and then how many files are read, where it takes long.
   std::function<void(std::size_t done, std::size_t count)> on_progress = {};
+};
+
+/// A file that an edit takes over as it was opened. Whoever takes the container leaves nothing of it.
+struct KeptFile {
+  std::shared_ptr<const Source> source;
+  std::unique_ptr<const Container> container;
 };
 
 struct CheckpointFile {
@@ -33,6 +40,7 @@ struct CheckpointFile {
   std::uint64_t size = 0;
   std::optional<struct stat> status;  ///< its identity when it was read; nothing where it is not in the file system
   Bytes image;                        ///< of a small file all that was read, where asked for
+  std::shared_ptr<KeptFile> kept;     ///< likewise of a checkpoint that is one large file; null of any other
   std::vector<GlobalName> globals;    ///< what its container names, where asked for
   std::vector<std::size_t> parts;     ///< of a container that spans several: where its parts are in Checkpoint::files
 };

@@ -240,10 +240,12 @@ class Opener {
     }
     for (CheckpointFile& file : reading.files) {
       for (std::size_t& part : file.parts) part += first;
+      if (first > 0) file.kept.reset();
       kept_bytes_ += file.image.size();
       if (kept_bytes_ > most_kept_bytes) file.image = Bytes();
       checkpoint_.files.push_back(std::move(file));
     }
+    if (first > 0) checkpoint_.files.front().kept.reset();
     for (auto& [state, copy] : reading.scalers) {
       copy.file += first;
       for (std::size_t& place : copy.places) place += first;

@@ -37,12 +37,21 @@ std::shared_ptr<const Source> read_if_small(const std::shared_ptr<const Source>&
   return std::make_shared<const MemorySource>(source->name(), source->read({0, source->size()}), source->budget());
 }
 
+void keep(CheckpointFile& file, const std::shared_ptr<const Source>& source, const Source& read,
+          std::unique_ptr<const Container> container) {
+  if (&read != source.get()) {
+    file.image = read.read({0, read.size()});
+  } else if (file.status) {
+    file.kept = std::make_shared<KeptFile>(KeptFile{source, std::move(container)});
+  }
+}
+
 Reading read_single(const std::string& relative, const std::string& location, const OpenOptions& options) {
   Reading reading;
   const std::shared_ptr<const Source> source = options.files->open(location);
   if (options.budget != nullptr) source->count_in(options.budget);
   const std::shared_ptr<const Source> read = read_if_small(source);
-  const std::unique_ptr<const Container> container = open_container(read);
+  std::unique_ptr<const Container> container = open_container(read);
   reading.findings = container->findings();
   reading.sizes = rank_sizes(container->tree());
   std::vector<FoundScaler> scalers =
@@ -59,7 +68,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   for (FoundScaler& scaler : scalers) reading.scalers.push_back({std::move(scaler), {0, {0}}});
   add_file(reading, relative, location, container->format(), *source);
   if (options.list_globals) reading.files.front().globals = container->globals();
-  if (options.keep_small_files && read != source) reading.files.front().image = read->read({0, read->size()});
+  if (options.keeps_for_edit) keep(reading.files.front(), source, *read, std::move(container));
   return reading;
 }
 

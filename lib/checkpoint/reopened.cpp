@@ -60,6 +60,11 @@ Reopened::Reopened(const Checkpoint& checkpoint, std::size_t file, std::span<con
     : checkpoint_(checkpoint), files_(checkpoint.files[file].parts) {
   if (files_.empty()) {
     files_ = {file};
+    const std::shared_ptr<KeptFile>& kept = checkpoint.files[file].kept;
+    if (kept != nullptr && kept->container != nullptr) {
+      take_over(*kept, known);
+      return;
+    }
     open_single(checkpoint.files[file]);
   } else {
     open_several(checkpoint.files[file]);
@@ -85,6 +90,16 @@ void Reopened::open_single(const CheckpointFile& file) {
     require_unchanged(*sources_.front(), file);
   }
   container_ = open_single_file(sources_.front());
+}
+
+void Reopened::take_over(KeptFile& kept, std::span<const FoundScaler* const> known) {
+  sources_ = {kept.source};
+  kept.source->budget()->grow(kept.source->size());  // what opening it once more would have had
+  container_ = std::move(kept.container);
+  for (const FoundScaler* scaler : known) {
+    std::vector<FieldNode>& nodes = nodes_[scaler];
+    for (const Field& field : scaler->fields) nodes.push_back({field.node, field.inside, field.mirror});
+  }
 }
 
 void Reopened::open_several(const CheckpointFile& file) {

@@ -42,6 +42,8 @@ class Reopened {
 
  private:
   void open_single(const CheckpointFile& file);
+  /// The container in which the known scalers were found.
+  void take_over(KeptFile& kept, std::span<const FoundScaler* const> known);
   void open_several(const CheckpointFile& file);
   [[nodiscard]] std::shared_ptr<const Source> after(std::size_t part, std::span<const PartChange> changes) const;
   void each_scaler_in(const Container& container, const std::function<void(const FoundScaler&)>& see) const;

@@ -8,7 +8,7 @@ namespace {
 Checkpoint open_recovered(const CheckpointChange& change) {
   std::string interrupted = change.path;
   OpenOptions options = change.open;
-  options.keep_small_files = true;
+  options.keeps_for_edit = true;
   try {
     SettledCheckpoint read = open_settled(change.path, options, change.scope_of);
     if (!read.pending) return std::move(read.checkpoint);
