@@ -24,41 +24,17 @@ constexpr std::string_view lerobot_names[] = {"scale", "growth_factor", "backoff
 
 Json json_of(const StateValue& value);
 
-Json item_of(const std::vector<float>& list, std::size_t at) {
-  return static_cast<double>(list[at]);
-}
-template <class Item>
-Json item_of(const std::vector<Item>& list, std::size_t at) {
-  return list[at];
-}
-
-/// Rows of `array` from dimension `axis` on; `at` walks over the values.
-Json rows_of(const StateArray& array, std::size_t axis, std::size_t& at) {
-  Array rows;
-  for (std::uint64_t i = 0; i < array.shape[axis]; ++i) {
-    if (axis + 1 < array.shape.size()) {
-      rows.push_back(rows_of(array, axis + 1, at));
-    } else {
-      std::visit([&](const auto& list) { rows.push_back(item_of(list, at)); }, array.values);
-      ++at;
-    }
-  }
-  return rows;
-}
-
 struct ToJson {
   Json operator()(std::monostate) const { return {}; }
   Json operator()(const OpaqueJson& opaque) const { return json::parse(opaque.text, "a kept value", Status::internal); }
-  Json operator()(const StateArray& array) const {
-    std::size_t at = 0;
-    return rows_of(array, 0, at);
-  }
+  Json operator()(const StateArray& array) const { return json::Numbers(std::shared_ptr<void>(), &array); }
   template <class Plain>
   Json operator()(const Plain& value) const {
     return value;
   }
 };
 
+/// Arrays stay those of `value`.
 Json json_of(const StateValue& value) {
   return std::visit(ToJson{}, value);
 }
@@ -82,7 +58,8 @@ std::string lerobot_text(const ScalerState& state) {
 
 // ---- in
 
-std::optional<StateArray> array_of(const Array& items);
+/// Nothing for what is no list, or none of one kind.
+std::optional<StateArray> array_in(const Json& json);
 
 /// Items that are all of one kind.
 template <class Item>
@@ -150,8 +127,7 @@ void match_numbers(StateArray& a, StateArray& b) {
 std::optional<StateArray> stacked_array(const Array& rows) {
   std::optional<StateArray> whole;
   for (const Json& row : rows) {
-    const auto* items = row.as<Array>();
-    auto next = items == nullptr ? std::nullopt : array_of(*items);
+    auto next = array_in(row);
     if (!next) return std::nullopt;
     if (!whole) {
       whole = std::move(next);
@@ -172,9 +148,16 @@ std::optional<StateArray> stacked_array(const Array& rows) {
 
 std::optional<StateArray> array_of(const Array& items) {
   if (auto integers = flat_array<std::int64_t>(items)) return integers;
-  if (items.front().as<Array>() != nullptr) return stacked_array(items);
+  const bool is_nested = items.front().as<Array>() != nullptr || items.front().as<json::Numbers>() != nullptr;
+  if (is_nested) return stacked_array(items);
   if (auto numbers = number_array(items)) return numbers;
   return flat_array<std::string>(items);
+}
+
+std::optional<StateArray> array_in(const Json& json) {
+  if (const auto* numbers = json.as<json::Numbers>()) return **numbers;
+  const auto* items = json.as<Array>();
+  return items == nullptr ? std::nullopt : array_of(*items);
 }
 
 StateValue value_of(const Json& json) {
@@ -183,9 +166,7 @@ StateValue value_of(const Json& json) {
   if (const auto* integer = json.as<std::int64_t>()) return *integer;
   if (const auto* real = json.as<double>()) return *real;
   if (const auto* text = json.as<std::string>()) return *text;
-  if (const auto* items = json.as<Array>()) {
-    if (auto array = array_of(*items)) return *std::move(array);
-  }
+  if (auto array = array_in(json)) return *std::move(array);
   return OpaqueJson{json::text_of(json)};
 }
 
@@ -222,22 +203,28 @@ ScalerState from_lerobot(const Object& root) {
   return state;
 }
 
-}  // namespace
-
-std::string state_to_json(const ScalerState& state, JsonShape shape) {
-  require_room_in_json(state);
-  if (shape == JsonShape::lerobot) return lerobot_text(state);
+/// Borrows the arrays of both.
+Object object_of(const ScalerState& state, const StateSection& roles) {
   Object root;
   root.emplace_back("schema", state_schema);
   root.emplace_back("policy", state.policy);
   root.emplace_back("params", json_of(state.params));
   root.emplace_back("fields", json_of(state.fields));
-  root.emplace_back("roles", json_of(roles_of(state)));
+  root.emplace_back("roles", json_of(roles));
   root.emplace_back("statistics", json_of(state.statistics));
   for (const auto& [name, value] : state.other) {
     if (json::find(root, name) == nullptr) root.emplace_back(name, json_of(value));
   }
-  std::string text = json::text_of(std::move(root));
+  return root;
+}
+
+}  // namespace
+
+std::string state_to_json(const ScalerState& state, JsonShape shape) {
+  require_room_in_json(state);
+  if (shape == JsonShape::lerobot) return lerobot_text(state);
+  const StateSection roles = roles_of(state);
+  std::string text = json::text_of(object_of(state, roles), most_bytes_in_json(state));
   require_room_in_json(text.size());
   return text;
 }
@@ -258,12 +245,20 @@ std::string value_to_json(const StateValue& value) {
 }
 
 std::string states_to_json(std::span<const NamedState> states) {
-  Array list;
+  std::size_t room = 0;
   for (const NamedState& named : states) {
-    Json state = json::parse(state_to_json(named.state), named.path, Status::internal);
-    list.emplace_back(json::Members().add("path", named.path).add("state", std::move(state)).take());
+    require_room_in_json(named.state);
+    room += most_bytes_in_json(named.state);
   }
-  std::string text = json::text_of(json::Members().add("schema", states_schema).add("states", std::move(list)).take());
+  const json::MadeList list{
+      "states", [&](const std::function<void(const Json&)>& add) {
+        for (const NamedState& named : states) {
+          const StateSection roles = roles_of(named.state);
+          add(json::Members().add("path", named.path).add("state", object_of(named.state, roles)).take());
+        }
+      }};
+  const Object front = json::Members().add("schema", states_schema).take();
+  std::string text = json::gathered([&](const json::TextSink& sink) { json::write_text(front, list, {}, sink); }, room);
   require_room_in_json(text.size());
   return text;
 }

@@ -10,6 +10,16 @@
 namespace tare::json {
 namespace {
 
+/// A list of that kind alone, as an array; null for any other.
+template <class Item>
+Numbers numbers_of(const Array& items) {
+  if (!std::ranges::all_of(items, [](const Json& item) { return item.as<Item>() != nullptr; })) return nullptr;
+  std::vector<Item> values;
+  values.reserve(items.size());
+  for (const Json& item : items) values.push_back(*item.as<Item>());
+  return std::make_shared<const StateArray>(StateArray{{items.size()}, std::move(values)});
+}
+
 /// Builds the values as nlohmann_json's parser tells of them.
 class Builder {
  public:
@@ -40,7 +50,10 @@ class Builder {
   bool start_object(std::size_t) { return open(Object()); }
   bool end_object() { return close(); }
   bool start_array(std::size_t) { return open(Array()); }
-  bool end_array() { return close(); }
+  bool end_array() {
+    pack(*open_.back());
+    return close();
+  }
 
   bool key(string_t& name) {
     auto& members = std::get<Object>(open_.back()->value);
@@ -84,6 +97,16 @@ class Builder {
     at = std::move(container);
     open_.push_back(&at);  // stays where it is: what holds it does not grow before it is closed
     return true;
+  }
+
+  /// Of short lists an array would take more.
+  static void pack(Json& list) {
+    constexpr std::size_t few = 8;
+    const auto& items = std::get<Array>(list.value);
+    if (items.size() < few) return;
+    Numbers numbers = numbers_of<std::int64_t>(items);
+    if (numbers == nullptr) numbers = numbers_of<double>(items);
+    if (numbers != nullptr) list.value = std::move(numbers);
   }
 
   bool close() {

@@ -34,7 +34,25 @@ struct LeastBytes {
   }
 };
 
+/// How long the text of an array is at most, nearly: indents are not counted.
+std::size_t most_bytes(const StateValue& value) {
+  constexpr std::size_t number = 26;  // "-1.7976931348623157e+308, "
+  const auto* array = std::get_if<StateArray>(&value);
+  if (array == nullptr || std::holds_alternative<std::vector<std::string>>(array->values)) return 0;
+  const std::size_t rows = array->shape.empty() || array->shape.back() == 0 ? 0 : array->size() / array->shape.back();
+  constexpr std::size_t row = 16;
+  return number * array->size() + row * rows;
+}
+
 }  // namespace
+
+std::size_t most_bytes_in_json(const ScalerState& state) {
+  std::size_t bytes = 0;
+  for (const StateSection* section : {&state.params, &state.fields, &state.statistics, &state.other}) {
+    for (const auto& [name, value] : *section) bytes += most_bytes(value);
+  }
+  return std::min<std::size_t>(bytes, limits::max_state_bytes);
+}
 
 void require_room_in_json(std::uint64_t bytes) {
   if (bytes <= limits::max_state_bytes) return;

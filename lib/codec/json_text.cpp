@@ -49,10 +49,44 @@ void write_object(std::string& out, const Object& members, std::size_t indent) {
   out += '}';
 }
 
+void write_item(std::string& out, std::int64_t integer) {
+  out += std::to_string(integer);
+}
+void write_item(std::string& out, double real) {
+  write_float(out, real);
+}
+void write_item(std::string& out, float real) {
+  write_float(out, real);
+}
+void write_item(std::string& out, const std::string& text) {
+  write_text(out, text);
+}
+
+/// Rows of `array` from dimension `axis` on, as write_array has them; `at` walks over the values.
+void write_rows(std::string& out, const StateArray& array, std::size_t axis, std::size_t& at, std::size_t indent) {
+  const bool is_innermost = axis + 1 == array.shape.size();
+  const bool flat = is_innermost || array.shape[axis] == 0 || array.shape[axis + 1] == 0;
+  out += '[';
+  for (std::uint64_t i = 0; i < array.shape[axis]; ++i) {
+    if (i > 0) out += flat ? ", " : ",";
+    if (!flat) new_line(out, indent + 2);
+    if (is_innermost) {
+      std::visit([&](const auto& list) { write_item(out, list[at]); }, array.values);
+      ++at;
+    } else {
+      write_rows(out, array, axis + 1, at, indent + 2);
+    }
+  }
+  if (!flat) new_line(out, indent);
+  out += ']';
+}
+
 bool is_plain(const Json& json) {
   const auto* items = json.as<Array>();
   const auto* members = json.as<Object>();
-  return (items == nullptr || items->empty()) && (members == nullptr || members->empty());
+  const auto* numbers = json.as<Numbers>();
+  return (items == nullptr || items->empty()) && (members == nullptr || members->empty()) &&
+         (numbers == nullptr || (*numbers)->shape.front() == 0);
 }
 
 void write_array(std::string& out, const Array& items, std::size_t indent) {
@@ -72,6 +106,10 @@ void write_array(std::string& out, const Array& items, std::size_t indent) {
 void write(std::string& out, const Json& json, std::size_t indent) {
   if (const auto* members = json.as<Object>()) return write_object(out, *members, indent);
   if (const auto* items = json.as<Array>()) return write_array(out, *items, indent);
+  if (const auto* numbers = json.as<Numbers>()) {
+    std::size_t at = 0;
+    return write_rows(out, **numbers, 0, at, indent);
+  }
   if (const auto* text = json.as<std::string>()) return write_text(out, *text);
   if (const auto* real = json.as<double>()) return write_float(out, *real);
   if (const auto* integer = json.as<std::int64_t>()) {
@@ -92,8 +130,9 @@ Members& Members::set(std::string_view name, Json value) {
   return *this;
 }
 
-std::string text_of(const Json& json) {
+std::string text_of(const Json& json, std::size_t room) {
   std::string out;
+  out.reserve(room);
   write(out, json, 0);
   out += '\n';
   return out;

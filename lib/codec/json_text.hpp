@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/state/value.hpp"
 
 namespace tare::json {
 
@@ -21,8 +23,12 @@ struct Json;
 using Array = std::vector<Json>;
 using Object = std::vector<std::pair<std::string, Json>>;  // in the order of the text
 
+/// Numbers that are no values of their own, which would take five times their memory: a long list of integers alone, or
+/// of floats alone, that was read; an array that is written, borrowed. Never empty but where it is borrowed.
+using Numbers = std::shared_ptr<const StateArray>;
+
 struct Json {
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object, Numbers> value;
 
   Json() = default;
   Json(bool flag) : value(flag) {}
@@ -33,6 +39,7 @@ struct Json {
   Json(const char* text) : value(std::string(text)) {}
   Json(Array items) : value(std::move(items)) {}
   Json(Object members) : value(std::move(members)) {}
+  Json(Numbers numbers) : value(std::move(numbers)) {}
 
   template <class Kind>
   [[nodiscard]] const Kind* as() const {
@@ -64,8 +71,8 @@ const Json* find(const Object& object, std::string_view name);
 /// 64 bits become floats.
 Json parse(std::string_view text, const std::string& what, Status status_of_bad_text);
 
-/// Objects a line a member, arrays of plain values on one line, a newline at the end.
-std::string text_of(const Json& json);
+/// Objects a line a member, arrays of plain values on one line, a newline at the end. `room`: as in gathered().
+std::string text_of(const Json& json, std::size_t room = 0);
 
 /// Takes text piece by piece.
 using TextSink = std::function<void(std::string_view piece)>;

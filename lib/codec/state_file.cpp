@@ -50,8 +50,9 @@ std::shared_ptr<const Source> open_state(const std::string& path) {
 }
 
 std::string require_json(const Source& file) {
-  const Bytes bytes = file.read({0, file.size()});
-  if (begins_as_json(as_text(bytes))) return std::string(as_text(bytes));
+  std::string text(file.size(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  if (begins_as_json(text)) return text;
   throw Error(Status::corrupt, file.name() + ": neither JSON nor HDF5", "For a checkpoint, use tare_checkpoint_state.");
 }
 

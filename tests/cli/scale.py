@@ -109,6 +109,24 @@ def modules_as_json(tare, folder):
             yield f"{words}: the findings are {answer.json()['findings']}"
 
 
+def states_in_json(tare, folder):
+    """Numbers are held as numbers and as text: a state is written, and put into a checkpoint, in three times its file."""
+    model, state = folder / "model.pt", folder / "state.json"
+    make_scale.fp8_modules(model, 400, 1024)
+    plain = tare("inspect", model)
+    saved = tare("inspect", model, "--save", state)
+    most = (plain.peak_kib + 3 * (state.stat().st_size >> 10)) // MIB
+    yield from wrong(saved, most)
+    yield from wrong(tare("inspect", state), most)
+    before = model.read_bytes()
+    tare("fp8", "strip", model, "--yes", "--no-history")
+    yield from wrong(tare("fp8", "inject", model, state, "--yes", "--no-history"), most)
+    again = folder / "again.json"
+    tare("inspect", model, "--save", again)
+    if model.read_bytes() == before or again.read_bytes() != state.read_bytes():
+        yield "the state that was injected is another"
+
+
 def histories_filled(tare, folder):
     """A fill is one value and a range, in memory and wherever it goes; what changes is held as it was and as it becomes."""
     model, count, length = folder / "model.pt", 400, 1024
@@ -168,7 +186,7 @@ def main():
     ask.add_argument("--tare", required=True)
     tare = Tare(ask.parse_args().tare)
     failed = []
-    cases = (many_modules, many_ranks, long_header, many_places, modules_as_json, histories_filled, ranks_that_differ, long_history,
+    cases = (many_modules, many_ranks, long_header, many_places, modules_as_json, states_in_json, histories_filled, ranks_that_differ, long_history,
              editors_of_one_folder, a_lock_that_stays)
     # A process for each: what a command takes at most is counted from the memory of who starts it.
     with concurrent.futures.ProcessPoolExecutor(1, max_tasks_per_child=1) as fresh:

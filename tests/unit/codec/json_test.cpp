@@ -102,6 +102,30 @@ TEST_CASE("nested lists of one shape are arrays, others are kept as they are") {
   CHECK(state_from_json(state_to_json(state), "x").fields.size() == 3);
 }
 
+TEST_CASE("long lists of numbers are arrays as short ones are, and kept ones are written as they were read") {
+  const std::string floats = "[0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5]";
+  const std::string integers = "[1, 2, 3, 4, 5, 6, 7, 8, 9]";
+  const std::string mixed = R"([1, 2, 3, 4, 5, 6, 7, 8, "nan"])";
+  const auto read = [](const std::string& list) {
+    const std::string text = R"({"policy":"tomorrow","fields":{"list":)" + list + "}}";
+    return *state_from_json(text, "x").fields.find("list");
+  };
+  CHECK(std::get<StateArray>(read(floats)).shape == std::vector<std::uint64_t>{9});
+  CHECK(std::holds_alternative<std::vector<std::int64_t>>(std::get<StateArray>(read(integers)).values));
+  const auto rows = std::get<StateArray>(read("[" + integers + ", " + floats + ", " + mixed + "]"));
+  CHECK(rows.shape == std::vector<std::uint64_t>{3, 9});
+  CHECK(std::get<std::vector<double>>(rows.values)[17] == 8.5);
+  CHECK(value_to_json(read("[" + integers + ", " + floats + "]")).find("1.0, 2.0") != std::string::npos);
+  for (const std::string& kept : {"[" + integers + ", [1]]", "[" + floats + ", \"a\"]", "[" + mixed + ", 1]"}) {
+    INFO(kept);
+    std::string text = std::get<OpaqueJson>(read(kept)).text;
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    std::string wanted = kept;
+    std::erase(wanted, ' ');
+    CHECK(text == wanted);
+  }
+}
+
 TEST_CASE("lerobot's scaler_state.json is read, and written for torch alone") {
   const auto state = state_from_json(
       R"({"scale":32768.0,"growth_factor":2.0,"backoff_factor":0.5,"growth_interval":2000,"_growth_tracker":12})", "x");
