@@ -4,8 +4,10 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 
 #include "lib/base/files.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/transaction/folder.hpp"
 
 namespace tare {
@@ -27,7 +29,7 @@ class ResolvedPaths {
   struct KnownFolder {
     Folder folder;
     std::size_t asked = 0;  ///< how often for what lies in it
-    std::map<std::string, FileType> listed = {};
+    std::unordered_map<std::string, FileType, KeyedHash> listed = {};
   };
 
   KnownFolder& folder(const std::string& words);

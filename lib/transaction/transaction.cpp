@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <map>
+#include <unordered_map>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/transaction/each_file.hpp"
 #include "lib/transaction/history.hpp"
 #include "lib/transaction/resolved_paths.hpp"
@@ -82,7 +83,7 @@ std::vector<FieldEdit> relative_fields(std::vector<FieldEdit> fields, const std:
                                        const std::vector<Target>& targets, FileLayer& files,
                                        const std::string& folder) {
   ResolvedPaths resolved(files);
-  std::map<std::string_view, std::string> edited;
+  std::unordered_map<std::string_view, std::string, KeyedHash> edited;
   for (const Target& target : targets) edited.emplace(target.edit->path, relative_to(folder, target.path));
   for (const FileEdit& edit : edits) {  // another name of a target
     if (!edited.contains(edit.path)) edited.emplace(edit.path, relative_to(folder, resolved.of(edit.path).path));
