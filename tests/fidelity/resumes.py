@@ -472,11 +472,27 @@ def transformers_trainer():
 
 
 def verl_manager():
-    """verl: what its FSDP workers save has no scaler, although those of fp16 step with one."""
+    """verl: what its FSDP workers save has no scaler; those of fp16 step with one that grows after 400 clean steps."""
     import torch
     from omegaconf import OmegaConf
     from verl.utils.checkpoint.fsdp_checkpoint_manager import FSDPCheckpointManager
+    from verl.workers.engine.fsdp import transformer_impl as engines
 
+    class Reached(Exception):
+        pass
+
+    def stop(**_):
+        raise Reached
+
+    torch.cuda.amp.common.amp_definitely_not_available = lambda: False
+    engines.get_fsdp_wrap_policy = stop  # behind the scaler
+    engine = object.__new__(engines.FSDPEngine)
+    engine.engine_config = SimpleNamespace(mixed_precision={"param_dtype": "fp16"}, wrap_policy=None)
+    engine.model_config = SimpleNamespace(lora_rank=0)
+    try:
+        engine._build_fsdp_module(None)
+    except Reached:
+        pass
     model, optimizer, _ = trained()
     model.config = SimpleNamespace(save_pretrained=lambda _: None)
     model.can_generate = lambda: False
@@ -490,7 +506,7 @@ def verl_manager():
     torch.distributed.destroy_process_group()
     end = "_world_size_1_rank_0.pt"
     return set(saved) == {kind + end for kind in ("model", "optim", "extra_state")} and (
-        set(saved["extra_state" + end]) == {"lr_scheduler", "rng"})
+        set(saved["extra_state" + end]) == {"lr_scheduler", "rng"}) and engine.scaler._growth_interval == 400
 
 
 # A row, and the folder of its release where that is not the environment's.
