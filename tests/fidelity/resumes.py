@@ -515,7 +515,8 @@ ROWS = {jmp_minimum: None, lightning_key: None, lightning_apex: "lightning", acc
         determined_trial: "determined", eole_optimizer: "eole", funasr_resume: "funasr", lerobot_state: "lerobot",
         megatron_first_step: "megatron", mmcv_hook: "mmcv", pfn_extras_manager: "pfn_extras",
         timm_resume: "timm", yolox_trainer: "yolox", bmtrain_manager: "bmtrain", composer_fit: "composer",
-        fairseq_optimizer: "fairseq",        open_clip_main: "open_clip", transformers_trainer: "transformers", verl_manager: "verl"}
+        fairseq_optimizer: "fairseq",
+        open_clip_main: "open_clip", transformers_trainer: "transformers", verl_manager: "verl"}
 CANNOT_RUN = 3
 
 
