@@ -4,6 +4,7 @@
 #   tools/packages.sh build          to configure and build
 #   tools/packages.sh build check    also to run all tests, formatters, fuzzers and the like
 #   tools/packages.sh fidelity       to load what was edited with the real frameworks
+#   tools/packages.sh names GROUP... prints them, and installs nothing
 set -euo pipefail
 
 build=(
@@ -18,6 +19,11 @@ check=(
 )
 fidelity=(python3-venv python3-dev)
 
+only_names=
+if [ "${1:-}" = names ]; then
+  only_names=yes
+  shift
+fi
 wanted=()
 for group in "$@"; do
   case $group in
@@ -27,6 +33,11 @@ for group in "$@"; do
     *) echo "$0: no such group: $group (there are: build check fidelity)" >&2; exit 2 ;;
   esac
 done
+
+if [ -n "$only_names" ]; then
+  printf '%s\n' "${wanted[@]}"
+  exit
+fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "Not a Debian-like system; this is needed, under its names there: ${wanted[*]}" >&2

@@ -18,6 +18,13 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+/// Releases of Highway differ on what they call NEON without cryptography.
+#if defined(__aarch64__) && HWY_TARGET != HWY_SCALAR
+#define TARE_IS_NEON 1
+#else
+#define TARE_IS_NEON 0
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
 
@@ -73,7 +80,7 @@ using Bits16 = hn::Rebind<std::uint16_t, D>;
 
 // ---- f16 <-> float --------------------------------------------------------------------------------------------------
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || TARE_IS_NEON
 
 template <class DF>
 HWY_INLINE hn::Vec<DF> float_of_half(DF df, hn::Vec<Bits16<DF>> half) {

@@ -12,6 +12,8 @@ const char* name_of(InstructionSet set) {
       return "avx2";
     case InstructionSet::avx512:
       return "avx512";
+    case InstructionSet::neon:
+      return "neon";
   }
   return "";
 }
@@ -32,6 +34,8 @@ bool is_available(InstructionSet set) {
       return is_available(InstructionSet::avx2) && __builtin_cpu_supports("avx512f") != 0 &&
              __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
              __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+    case InstructionSet::neon:
+      return false;
   }
   return false;
 }
@@ -47,8 +51,20 @@ const PieceTable& pieces_of(InstructionSet set) {
       return avx2_pieces;
     case InstructionSet::avx512:
       return avx512_pieces;
+    case InstructionSet::neon:
+      break;
   }
   return portable_pieces;
+}
+
+#elif defined(__aarch64__)
+
+bool is_available(InstructionSet set) {
+  return set == InstructionSet::portable || set == InstructionSet::neon;
+}
+
+const PieceTable& pieces_of(InstructionSet set) {
+  return set == InstructionSet::neon ? neon_pieces : portable_pieces;
 }
 
 #else

@@ -5,12 +5,12 @@
 
 namespace tare::kernels::cpu {
 
-enum class InstructionSet { portable, sse4, avx2, avx512 };
+enum class InstructionSet { portable, sse4, avx2, avx512, neon };
 
-inline constexpr InstructionSet instruction_sets[] = {InstructionSet::portable, InstructionSet::sse4,
-                                                      InstructionSet::avx2, InstructionSet::avx512};
+inline constexpr InstructionSet instruction_sets[] = {
+    InstructionSet::portable, InstructionSet::sse4, InstructionSet::avx2, InstructionSet::avx512, InstructionSet::neon};
 
-/// "portable", "sse4", "avx2", "avx512".
+/// "portable", "sse4", "avx2", "avx512", "neon".
 const char* name_of(InstructionSet set);
 /// Whether this build has the code and this CPU and its kernel can run it.
 bool is_available(InstructionSet set);

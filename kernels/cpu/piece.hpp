@@ -64,6 +64,8 @@ extern const PieceTable portable_pieces;
 extern const PieceTable sse4_pieces;
 extern const PieceTable avx2_pieces;
 extern const PieceTable avx512_pieces;
+#elif defined(__aarch64__)
+extern const PieceTable neon_pieces;
 #endif
 
 }  // namespace tare::kernels::cpu

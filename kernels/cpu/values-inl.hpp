@@ -135,6 +135,14 @@ class Fp8Values {
 
   static HWY_INLINE hn::Vec<Words> halves_of(V pairs) {
     const hn::Repartition<std::uint16_t, DB> d16;
+#if TARE_IS_NEON
+    // step and 2 step are powers of two: the lower byte shifted up, and the upper one shifted less far down.
+    const auto words = hn::BitCast(d16, pairs);
+    constexpr int shift = 7 - mantissa_bits;
+    const auto of_rest = hn::ShiftLeft<shift>(hn::And(words, hn::Set(d16, std::uint16_t{0xff})));
+    const auto of_lift = hn::ShiftLeft<shift + 1>(hn::ShiftRight<8>(words));
+    return hn::BitCast(Words(), hn::Add(of_rest, of_lift));
+#else
     const auto weights = hn::BitCast(DB(), hn::Set(d16, std::uint16_t{2 * step << 8 | step}));
 #if HWY_TARGET == HWY_AVX3
     if constexpr (bytes == 64) return hn::Vec<Words>{_mm512_maddubs_epi16(pairs.raw, weights.raw)};
@@ -143,6 +151,7 @@ class Fp8Values {
     return hn::Vec<Words>{_mm256_maddubs_epi16(pairs.raw, weights.raw)};
 #else
     return hn::Vec<Words>{_mm_maddubs_epi16(pairs.raw, weights.raw)};
+#endif
 #endif
   }
 

@@ -15,6 +15,12 @@
 #include "kernels/cpu/backend.hpp"
 #include "tests/bench/rows.hpp"
 
+#if defined(__x86_64__)
+#define MADE_FOR(...) __attribute__((target_clones(__VA_ARGS__)))
+#else
+#define MADE_FOR(...)  // vectors are part of every other machine's instructions
+#endif
+
 namespace {
 
 using namespace tare;
@@ -33,8 +39,7 @@ volatile std::uint64_t sink;
 using Words = std::uint64_t __attribute__((vector_size(32)));  // reads a little faster than 64 bytes at a time
 
 // What a loop could be at best: nothing but loads, or loads and stores.
-__attribute__((target_clones("avx512f", "avx2", "default"))) std::uint64_t read_all(const Words* at,
-                                                                                    std::size_t bytes) {
+MADE_FOR("avx512f", "avx2", "default") std::uint64_t read_all(const Words* at, std::size_t bytes) {
   Words sums[4] = {};
   for (std::size_t i = 0; i + 4 <= bytes / sizeof(Words); i += 4) {
     for (std::size_t j = 0; j < 4; ++j) sums[j] |= at[i + j];
@@ -43,7 +48,7 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) std::uint64_t read_
   return sum[0] | sum[1] | sum[2] | sum[3];
 }
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) void multiply_all(float* at, std::size_t count, float by) {
+MADE_FOR("avx512f", "avx2", "default") void multiply_all(float* at, std::size_t count, float by) {
   for (std::size_t i = 0; i < count; ++i) at[i] *= by;
 }
 
@@ -59,7 +64,7 @@ void in_parallel(cpu::Workers& workers, std::size_t size, auto&& work) {
 }
 
 /// More sums than a core can calculate at once, about 10 us of them.
-__attribute__((target_clones("avx2", "default"))) std::uint64_t calculate() {
+MADE_FOR("avx2", "default") std::uint64_t calculate() {
   Words sums[8];
   for (std::uint64_t i = 0; i < 8; ++i) sums[i] = Words{i, i + 8, i + 16, i + 24};
   for (std::uint64_t i = 0; i < 8000; ++i) {
