@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/cuda/pairs.hpp"
 #include "kernels/element.hpp"
 #include "kernels/fold.hpp"
 
@@ -73,13 +74,41 @@ struct Layout {
 // one(bits, j, index): a single one, at place j of its vector. loads_in_flight: how many vectors a lane asks for before
 // it works on them, as many as registers allow.
 
-/// The sums of a lane's positions before they go on in double, where the dtype has such (fold.hpp).
+/// The magnitudes of a vector, two in a word: those of 8 bits as f16, e4m3's divided by 2^8.
+template <class E>
+struct Pairs {
+  static constexpr int count = Layout<E>::per_vector / 2;
+  static constexpr int shift = E::dtype == Dtype::f8_e5m2 ? 8 : E::dtype == Dtype::f8_e4m3fn ? 7 : 0;
+  std::uint32_t words[count];
+
+  TARE_HD explicit Pairs(const Vector& vector) {
+    unrolled<count>([&](int i) {
+      if constexpr (sizeof(typename E::Bits) == 2) {
+        words[i] = vector.words[i] & 0x7fff7fffu;
+      } else {
+        const std::uint32_t apart = upper_bytes(vector.words[i / 2], i % 2);
+        words[i] = (apart & 0x7f007f00u) >> (8 - shift);
+      }
+    });
+  }
+};
+
+/// The sums of a lane's positions before they go on in double, where the dtype has such (fold.hpp); those of e4m3, of
+/// which pairs are divided by 2^8, divided by 2^16.
 template <class E, bool HasRuns = sizeof(typename E::Bits) <= 2>
 struct Runs {};
 template <class E>
 struct Runs<E, true> {
-  static constexpr float start = run_start[static_cast<int>(E::dtype)];
+  static constexpr float factor = E::dtype == Dtype::f8_e4m3fn ? 0x1p16f : 1.0f;
+  static constexpr float start = run_start[static_cast<int>(E::dtype)] / factor;
+  static constexpr int counters = Layout<E>::per_vector / 8;  ///< a run is too long for one of 8 bits
   float runs[Layout<E>::per_vector];
+  PairCounter zero_pairs[counters];
+  PairCounter below_pairs[counters];
+  std::uint32_t max_pair = 0;
+  std::uint32_t vector_max = 0;  ///< of the last vector that was taken as pairs
+  std::uint32_t below_limit;     ///< 0: pairs cannot be compared with it
+  std::uint32_t is_settled = 0;  ///< bf16: no run is changed by what is low any more. A bool would be in memory
 
   TARE_HD Runs() {
     for (float& run : runs) run = start;
@@ -98,14 +127,24 @@ class Observer : Runs<E> {
   TARE_HD explicit Observer(std::uint64_t threshold_pattern = 0)
       : patterns_below_(static_cast<Bits>(threshold_pattern == 0 ? 0 : threshold_pattern - 1)) {
     unrolled<sum_count>([&](int j) { sums[j] = 0; });
+    if constexpr (has_runs) {
+      const std::uint64_t limit = (threshold_pattern == 0 ? 1 : threshold_pattern) << Pairs<E>::shift;
+      this->below_limit = limit <= PairCounter::most_limit ? pair_of(static_cast<std::uint32_t>(limit)) : 0;
+    }
   }
 
   TARE_HD void full(const Vector& vector, std::uint32_t index) {
     if constexpr (has_runs) {
-      if ((index + sum_count - 1) % run_elements < 32 + sum_count - 1)
+      if ((index + sum_count - 1) % run_elements < 32 + sum_count - 1) {
         unrolled<sum_count>([&](int j) { begin_block(j, index + j); });
+        this->is_settled = 0;
+        take_counts();
+      }
+      if (this->below_limit != 0 && take_pairs(Pairs<E>(vector))) return;
+      this->vector_max = pair_of(0x7fffu);
     }
     unrolled<sum_count>([&](int j) { take(element_of<Bits>(vector, j), j); });
+    if constexpr (E::dtype == Dtype::bf16) this->is_settled = least_run() >= bf16_low_run ? 1 : 0;
   }
   TARE_HD void one(Bits bits, int place, std::uint32_t index) {
     // Not sums[place]: an index that is not known when compiling would put the sums into memory.
@@ -116,7 +155,18 @@ class Observer : Runs<E> {
     });
   }
   TARE_HD void finish() {
-    if constexpr (has_runs) unrolled<sum_count>([&](int j) { end_run(j); });
+    if constexpr (has_runs) {
+      unrolled<sum_count>([&](int j) { end_run(j); });
+      take_counts();
+      const std::uint32_t greatest = larger_half(this->max_pair) >> Pairs<E>::shift;
+      max = larger_bits(max, static_cast<Bits>(greatest));
+    }
+  }
+
+  /// Whether the last full vector is known to have neither an infinity nor a NaN in it.
+  TARE_HD bool last_is_finite() const {
+    static_assert(has_runs);
+    return !any_from(this->vector_max, E::dtype == Dtype::bf16 ? 0x7f80u : 0x7c00u);
   }
 
   double sums[sum_count];
@@ -133,8 +183,47 @@ class Observer : Runs<E> {
     if (index % run_elements < 32) end_run(j);
   }
   TARE_HD void end_run(int j) {
-    sums[j] += static_cast<double>(this->runs[j]) - static_cast<double>(this->start);
+    const double run = static_cast<double>(this->runs[j]) - static_cast<double>(this->start);
+    sums[j] += this->factor == 1.0f ? run : run * static_cast<double>(this->factor);
     this->runs[j] = this->start;
+  }
+
+  TARE_HD void take_counts() {
+    unrolled<Runs<E>::counters>([&](int i) {
+      const std::uint32_t zero = this->zero_pairs[i].take();
+      zeros += zero;
+      below += this->below_pairs[i].take() - zero;
+    });
+  }
+  TARE_HD static std::uint32_t larger_half(std::uint32_t pair) { return larger_pair(pair, pair >> 16) & 0xffffu; }
+  TARE_HD float least_run() const {
+    float least = this->runs[0];
+    unrolled<sum_count>([&](int j) { least = this->runs[j] < least ? this->runs[j] : least; });
+    return least;
+  }
+
+  /// A whole vector whose elements all go on in their runs, as stays_in_run says; false, and nothing taken, where one
+  /// may not.
+  TARE_HD bool take_pairs(const Pairs<E>& pairs) {
+    std::uint32_t greatest = pairs.words[0];
+    unrolled<Pairs<E>::count>([&](int i) { greatest = larger_pair(greatest, pairs.words[i]); });
+    if constexpr (E::dtype == Dtype::bf16) {
+      const bool may_leave = this->is_settled == 0 && greatest != 0;
+      if (may_leave || any_from(greatest, static_cast<std::uint32_t>(bf16_large_pattern))) return false;
+    }
+    this->vector_max = greatest;
+    this->max_pair = larger_pair(this->max_pair, greatest);
+    unrolled<Pairs<E>::count>([&](int i) {
+      const std::uint32_t pair = pairs.words[i];
+      this->zero_pairs[i / 4].add(pair, pair_of(1));
+      this->below_pairs[i / 4].add(pair, this->below_limit);
+      float lower;
+      float upper;
+      widen_pair<E>(pair, lower, upper);
+      add_square(this->runs[2 * i], lower);
+      add_square(this->runs[2 * i + 1], upper);
+    });
+    return true;
   }
 
   TARE_HD void take(Bits bits, int j) {
@@ -144,7 +233,8 @@ class Observer : Runs<E> {
     below += static_cast<Bits>(magnitude - 1) < patterns_below_ ? 1 : 0;
     const typename E::Math value = E::value(bits);
     if constexpr (has_runs) {
-      if (stays_in_run(magnitude, this->runs[j])) return add_square(this->runs[j], value);
+      constexpr float divisor = E::dtype == Dtype::f8_e4m3fn ? 0x1p8f : 1.0f;
+      if (stays_in_run(magnitude, this->runs[j])) return add_square(this->runs[j], value / divisor);
     }
     add_square(sums[j], static_cast<double>(value));
   }
@@ -202,11 +292,18 @@ class Writer {
         clips_norm_(factors.coefficient != 1.0f),
         clips_values_(is_finite(factors.limit)),
         keeps_(E::dtype == To::dtype && sizeof(Bits) >= 4 && !scales_ && !clips_norm_ && !clips_values_),
+        only_scales_(is_finite(factors.inverse_scale) && !clips_norm_ && !clips_values_),
         then_(then) {}
 
   TARE_HD void full(const Vector& vector, std::uint32_t index) {
     then_.full(vector, index);
     alignas(16) Out out[count];
+    if constexpr (E::dtype == To::dtype && sizeof(Bits) == 2) {
+      if (only_scales_ && then_.last_is_finite()) {
+        scale_pairs(vector, out);
+        return store(out, to_ + static_cast<std::uint64_t>(index) * sizeof(Out));
+      }
+    }
     unrolled<count>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
     store(out, to_ + static_cast<std::uint64_t>(index) * sizeof(Out));
   }
@@ -217,6 +314,18 @@ class Writer {
   }
 
  private:
+  /// Products of finite numbers: none is NaN.
+  TARE_HD void scale_pairs(const Vector& vector, Out* out) const {
+    unrolled<count / 2>([&](int i) {
+      float lower;
+      float upper;
+      widen_pair<E>(vector.words[i], lower, upper);
+      const std::uint32_t pair = narrow_pair<E>(lower * factors_.inverse_scale, upper * factors_.inverse_scale);
+      out[2 * i] = static_cast<Out>(pair);
+      out[2 * i + 1] = static_cast<Out>(pair >> 16);
+    });
+  }
+
   TARE_HD Out made(Bits bits) const {
     if constexpr (E::dtype == To::dtype && sizeof(Bits) >= 4) {
       if (keeps_) return bits;
@@ -261,6 +370,7 @@ class Writer {
   bool clips_norm_;
   bool clips_values_;
   bool keeps_;
+  bool only_scales_;
   Then& then_;
 };
 

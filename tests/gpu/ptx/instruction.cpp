@@ -118,7 +118,9 @@ Instruction InstructionReader::read(const Statement& statement) const {
   const Words words{split(text.substr(0, space), '.'), split(rest, ','), text};
   instruction.type = type_of(words.name.back());
   const std::string& name = words.name[0];
-  if (name == "mov") {
+  if (words.has("f16x2") || words.has("bf16x2") || words.has("u16x2")) {
+    read_pair(words, instruction);
+  } else if (name == "mov") {
     read_mov(words, instruction);
   } else if (name == "setp") {
     read_setp(words, instruction);
@@ -184,6 +186,27 @@ void InstructionReader::read_cvt(const Words& words, Instruction& into) const {
                   : words.has("rzi") ? Rounding::to_zero
                   : words.has("rmi") ? Rounding::down
                                      : Rounding::none;
+}
+
+/// Of two numbers of 16 bits in a register.
+void InstructionReader::read_pair(const Words& words, Instruction& into) const {
+  const std::string name = words.text.substr(0, words.text.find_first_of(" \t"));
+  into.type = {'b', 32};
+  into.results.push_back(operand(words.arguments.at(0)));
+  for (const std::size_t i : {1u, 2u}) into.operands.push_back(operand(words.arguments.at(i)));
+  if (name == "max.u16x2") {
+    into.op = Op::max_pair;
+  } else if (name == "add.f16x2") {
+    into.op = Op::add_pair;
+  } else if (name == "set.lt.f16x2.f16x2") {
+    into.op = Op::set_pair;
+    into.compare = Compare::lt;
+  } else if (name == "cvt.rn.f16x2.f32" || name == "cvt.rn.bf16x2.f32") {
+    into.op = Op::cvt_pair;
+    into.mantissa = words.has("f16x2") ? 10 : 7;
+  } else {
+    refuse("instruction " + words.text);
+  }
 }
 
 void InstructionReader::read_memory(const Words& words, Instruction& into) const {

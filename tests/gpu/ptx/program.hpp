@@ -55,6 +55,10 @@ enum class Op {
   setp,
   cvt,
   cvt_fp8,
+  cvt_pair,
+  set_pair,
+  add_pair,
+  max_pair,
   prmt,
   bfi,
   ld,
@@ -85,7 +89,7 @@ struct Instruction {
   Space space = Space::generic;
   Rounding rounding = Rounding::none;
   int width = 1;     ///< values of a load or store
-  int mantissa = 0;  ///< cvt_fp8: its bits
+  int mantissa = 0;  ///< cvt_fp8, cvt_pair: its bits
   bool past_first_cache = false;
   int guard = -1;  ///< a predicate register
   bool guard_negated = false;
@@ -137,6 +141,7 @@ class InstructionReader {
   void read_mov(const Words& words, Instruction& into) const;
   void read_setp(const Words& words, Instruction& into) const;
   void read_cvt(const Words& words, Instruction& into) const;
+  void read_pair(const Words& words, Instruction& into) const;
   void read_memory(const Words& words, Instruction& into) const;
   void read_atom(const Words& words, Instruction& into) const;
   void read_control(const Words& words, Instruction& into) const;

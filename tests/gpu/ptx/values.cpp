@@ -63,6 +63,12 @@ std::uint32_t f16_bits(float value) {
   return sign | (near >= 65536 ? 0x7c00 : pattern(near, 10, 15));
 }
 
+std::uint32_t bf16_bits(float value) {
+  if (value != value) return 0x7fff;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
 /// Saturated.
 std::uint32_t fp8_bits(float value, int mantissa) {
   if (value != value) return 0x7f;
@@ -213,6 +219,40 @@ Bits inserted(const Instruction& in, const Bits* v) {
   return result;
 }
 
+/// Half by half.
+template <class Operation>
+Bits of_halves(Bits a, Bits b, const Operation& operation) {
+  const auto half = [&](int shift) {
+    const auto x = static_cast<std::uint32_t>(a >> shift & 0xffff);
+    const auto y = static_cast<std::uint32_t>(b >> shift & 0xffff);
+    return Bits{operation(x, y)} << shift;
+  };
+  return half(0) | half(16);
+}
+
+Bits of_pairs(const Instruction& in, Bits a, Bits b) {
+  const auto float_of_half = [](std::uint32_t bits) { return static_cast<float>(f16_value(bits)); };
+  switch (in.op) {
+    case Op::max_pair:
+      return of_halves(a, b, [](std::uint32_t x, std::uint32_t y) { return std::max(x, y); });
+    case Op::add_pair:
+      return of_halves(a, b,
+                       [&](std::uint32_t x, std::uint32_t y) { return f16_bits(float_of_half(x) + float_of_half(y)); });
+    case Op::set_pair:
+      return of_halves(a, b, [&](std::uint32_t x, std::uint32_t y) {
+        return holds(in.compare, float_of_half(x), float_of_half(y)) ? 0x3c00u : 0u;
+      });
+    default:
+      refuse("no instruction of pairs");
+  }
+}
+
+/// The first operand becomes the upper half.
+Bits pair_from_floats(const Instruction& in, Bits upper, Bits lower) {
+  const auto half = [&](Bits value) { return in.mantissa == 10 ? f16_bits(f32(value)) : bf16_bits(f32(value)); };
+  return Bits{half(upper)} << 16 | half(lower);
+}
+
 Bits float_from_float(const Instruction& in, Bits value) {
   const int to = in.type.bits;
   const int from = in.from.bits;
@@ -276,6 +316,12 @@ Bits computed(const Instruction& in, const Bits* v) {
       return converted(in, v[0]);
     case Op::cvt_fp8:
       return fp8_bits(f32(v[0]), in.mantissa) << 8 | fp8_bits(f32(v[1]), in.mantissa);
+    case Op::cvt_pair:
+      return pair_from_floats(in, v[0], v[1]);
+    case Op::set_pair:
+    case Op::add_pair:
+    case Op::max_pair:
+      return of_pairs(in, v[0], v[1]);
     case Op::min:
     case Op::max:
       return extreme(in, v[0], v[1]);
