@@ -60,7 +60,7 @@ constexpr std::string_view raw_names = "0123456789abcdef._";
 bool looks_like_document(ByteView bytes) {
   const std::string_view text = as_text(bytes);
   if (text.starts_with("PK\x03\x04")) return true;
-  return text.size() > 2 && text[0] == '\x80' && text[1] >= 0 && text[1] <= 5;
+  return text.size() > 2 && text[0] == '\x80' && static_cast<unsigned char>(text[1]) <= 5;
 }
 
 /// Whether these are bytes that the reader of large pickles left in the file: their opcode has room for many, and none

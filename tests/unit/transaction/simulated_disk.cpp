@@ -103,7 +103,7 @@ void SimulatedDisk::fill(ino_t inode, struct stat& into) const {
   into.st_dev = 7;
   into.st_ino = inode;
   into.st_mode = from.mode | (from.is_folder ? S_IFDIR : S_IFREG);
-  into.st_nlink = links(inode);
+  into.st_nlink = static_cast<nlink_t>(links(inode));
   into.st_uid = from.user;
   into.st_size = static_cast<off_t>(from.bytes.size());
   into.st_blocks = (into.st_size + 511) / 512;
