@@ -141,8 +141,8 @@ const std::vector<Row>& rows() {
     for (const Trainer* trainer : trainers()) {
       for (const RunFolder& folder : trainer->runs) found.push_back({trainer, &folder});
     }
-    std::ranges::stable_partition(
-        found, [](const Row& row) { return !row.folder->beside.empty() || !row.folder->inside.empty(); });
+    std::stable_partition(found.begin(), found.end(),
+                          [](const Row& row) { return !row.folder->beside.empty() || !row.folder->inside.empty(); });
     for (const RunFolder& folder : nobody.runs) found.push_back({&nobody, &folder});
     return found;
   }();

@@ -44,7 +44,8 @@ std::vector<Reading> readings_of(const Files& files, const std::string& director
       readings.push_back(std::move(reading));
     }
   }
-  std::ranges::stable_partition(readings, [](const Reading& reading) { return reading.pointer->when.empty(); });
+  std::stable_partition(readings.begin(), readings.end(),
+                        [](const Reading& reading) { return reading.pointer->when.empty(); });
   return readings;
 }
 
