@@ -65,18 +65,31 @@ std::string caveats(const ObservedRun& run) {
   return text;
 }
 
+/// What the answer does not hold, and what would decide.
+std::string cut_text(const Explanation& explained) {
+  if (!explained.is_cut) return "";
+  std::string text = "the search was cut: ";
+  if (explained.left_open > 0) {
+    text += fmt::format("{} of {} settings are undecided, and ", explained.left_open, explained.tried);
+  }
+  return text +
+         "others may reproduce the trace as well; a log that counts the skipped steps of each line, or tells the scale "
+         "of every step, decides\n";
+}
+
 std::string explained_text(const Terminal& terminal, const Explanation& explained) {
   if (!explained.has_moved) {
     return "the scale never moves in this trace: every policy whose window is longer reproduces it\n";
   }
   if (explained.exact.empty()) {
-    std::string text = fmt::format("none of {} settings reproduces the trace", explained.tried);
-    if (!explained.nearest) return text + "\n";
+    std::string text = fmt::format("none of {} settings reproduces the trace", explained.tried - explained.left_open);
+    if (!explained.nearest) return text + "\n" + cut_text(explained);
     const Contradiction& first = explained.first_contradiction;
     text += fmt::format("; nearest is {}\nfirst contradiction at ", text_of(*explained.nearest));
     text += first.step ? fmt::format("step {}", *first.step) : fmt::format("line {}", first.line);
     return text +
-           fmt::format(": the trace has scale {}, the rule {}\n", float_text(first.told), float_text(first.expected));
+           fmt::format(": the trace has scale {}, the rule {}\n", float_text(first.told), float_text(first.expected)) +
+           cut_text(explained);
   }
   std::string text = fmt::format(
       "{} reproduces all {} readings exactly{}\n", terminal.styled(Style::good, text_of(explained.exact.front())),
@@ -91,7 +104,7 @@ std::string explained_text(const Terminal& terminal, const Explanation& explaine
                         explained.longest_clean);
   }
   if (explained.exact.size() > most_alike) text += fmt::format("  and {} more\n", explained.exact.size() - most_alike);
-  return text;
+  return text + cut_text(explained);
 }
 
 }  // namespace

@@ -155,6 +155,7 @@ class Search {
     found_.has_moved = suggested_.has_moved;
     found_.has_grown = suggested_.has_grown;
     found_.longest_clean = suggested_.longest_clean;
+    found_.is_cut = suggested_.are_windows_cut;
   }
 
   Explanation run() {
@@ -209,7 +210,10 @@ class Search {
     std::vector<double> some = suggested_.hysteresis;
     for (const double window : windows_to_try()) {
       for (const double hysteresis : has_hysteresis ? some : std::vector<double>{1}) {
-        if (found_.exact.size() == most_exact || work_ > most_work_in_all) return;
+        if (found_.exact.size() == most_exact || work_ > most_work_in_all) {
+          found_.is_cut = true;
+          return;
+        }
         Sweep sweep{.policy = std::string(spec.name), .variant = std::string(spec.variant)};
         sweep.windows = {window};
         if (has_hysteresis) sweep.hysteresis = {hysteresis};
@@ -312,7 +316,10 @@ class Search {
     work_ += trial.work;
     if (trial.is_exact) {
       found_.exact.push_back(setting);
-    } else if (!trial.is_open && (!found_.nearest || trial.readings > furthest_)) {
+    } else if (trial.is_open) {
+      ++found_.left_open;
+      found_.is_cut = true;
+    } else if (!found_.nearest || trial.readings > furthest_) {
       furthest_ = trial.readings;
       found_.nearest = setting;
       found_.first_contradiction = trial.contradiction;

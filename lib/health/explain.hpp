@@ -28,8 +28,10 @@ struct Explanation {
   std::uint64_t readings = 0;               ///< that were compared
   std::uint64_t tried = 0;                  ///< settings
   double longest_clean = 0;                 ///< clean steps in a row without a growth, as far as is told
-  bool has_grown = false;                   ///< else every window that is longer than these does the same
-  bool has_moved = false;                   ///< the scale moved: of a run in which it did not, everything reproduces it
+  std::uint64_t left_open = 0;  ///< settings of which the bound on work leaves open whether they reproduce it
+  bool is_cut = false;          ///< there are such settings, or windows that were not tried: `exact` may lack some
+  bool has_grown = false;       ///< else every window that is longer than these does the same
+  bool has_moved = false;       ///< the scale moved: of a run in which it did not, everything reproduces it
 };
 
 /// Throws `refused` as observe does.

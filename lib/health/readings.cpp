@@ -59,7 +59,7 @@ class Counts {
     found.has_moved = !growths_.empty() || !backoffs_.empty();
     found.highest = highest_;
     if (has_intervals_) {
-      add_bounded(found.windows);
+      found.are_windows_cut = !add_bounded(found.windows);
     } else {
       for (const double window : by_frequency(windows_, most_windows)) {
         put_once(found.windows, window);
@@ -95,15 +95,18 @@ class Counts {
   }
 
   /// Where hidden overflows are possible the bound is loose below: the longest windows come first.
-  void add_bounded(std::vector<double>& windows) const {
-    if (!std::isfinite(most_)) return;
-    const double least = std::max({1.0, sure_clean_, most_ - 6 * coarsest_});
+  /// False where not all that are possible were added.
+  bool add_bounded(std::vector<double>& windows) const {
+    if (!std::isfinite(most_)) return true;
+    const double possible = std::max(1.0, sure_clean_);
+    const double least = std::max(possible, most_ - 6 * coarsest_);
     for (const double window : usual_windows) {
       if (least <= window && window <= most_) put_once(windows, window);
     }
     for (double window = most_; window >= least && windows.size() < most_windows_of_intervals; --window) {
       put_once(windows, window);
     }
+    return least == possible && windows.size() < most_windows_of_intervals;
   }
 
   void grow(double factor, double clean, const ScaleReading& reading) {

@@ -29,6 +29,7 @@ std::vector<ScaleReading> scale_readings(const Trace& trace);
 struct Suggestions {
   std::vector<double> windows, hysteresis, growth_factors, backoff_factors, floors;
   double highest = 0;
+  bool are_windows_cut = false;  ///< others are possible, and not among these
   bool has_moved = false;
   bool has_intervals = false;  ///< it is open at which step of a reading something happened
   double longest_clean = 0;    ///< steps without a growth, as far as is told: no window is shorter

@@ -48,6 +48,7 @@ Json explanation_json(const std::optional<Explanation>& explained) {
   members.add("exact", report::list_of(explained->exact, setting_json));
   members.add("readings", report::size(explained->readings)).add("tried", report::size(explained->tried));
   members.add("from_reading", report::size(explained->from_reading)).add("moved", explained->has_moved);
+  members.add("cut", explained->is_cut).add("left_open", report::size(explained->left_open));
   members.add("grown", explained->has_grown).add("longest_clean", explained->longest_clean);
   members.add("nearest", explained->nearest ? setting_json(*explained->nearest) : Json());
   if (explained->exact.empty() && explained->nearest) {

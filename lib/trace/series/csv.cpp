@@ -87,7 +87,10 @@ class Table {
       if (keys_[i].role == KeyRole::epoch && is_whole) epoch = value;
       series.put(row, names_[i], *value, is_flag);
     }
-    if (!row.step && epoch) row.step = static_cast<std::int64_t>(*epoch);
+    if (!row.step && epoch) {
+      row.step = static_cast<std::int64_t>(*epoch);
+      if (!row.scales.empty()) series.count_by("epoch");
+    }
     return row;
   }
 

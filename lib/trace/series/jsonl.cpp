@@ -31,10 +31,9 @@ bool is_whole(double value) {
 }
 
 /// The step by its surest name; an epoch where there is no other.
-std::optional<std::int64_t> step_of(const Keys& keys, const Series& series, bool& is_epoch) {
+std::optional<std::int64_t> step_of(const Keys& keys, const Series& series, std::string_view& unit) {
   std::optional<std::int64_t> step;
   int best = 0;
-  is_epoch = false;
   for (const auto& [name, number] : keys.all) {
     const Key key = series.key(name);
     const bool is_step = key.role == KeyRole::step || key.role == KeyRole::epoch;
@@ -44,7 +43,7 @@ std::optional<std::int64_t> step_of(const Keys& keys, const Series& series, bool
     if (step && rank >= best) continue;
     best = rank;
     step = static_cast<std::int64_t>(number.value);
-    is_epoch = key.role == KeyRole::epoch;
+    unit = key.role == KeyRole::epoch ? "epoch" : name.ends_with("num_updates") ? "update" : "";
   }
   return step;
 }
@@ -60,8 +59,6 @@ bool starts_like_json_lines(ByteView head) {
 
 void read_json_lines(Input& input, Series& series) {
   series.open(input.path());
-  bool is_kind_known = false;
-  std::uint64_t broken = 0, first_broken = 0;
   Keys keys;
   scan_lines(
       input, WhichLines::all,
@@ -73,28 +70,23 @@ void read_json_lines(Input& input, Series& series) {
           if (series.key(path).role != KeyRole::none || path == "data_time") keys.all.emplace_back(path, number);
         });
         if (!is_read) {
-          if (broken++ == 0) first_broken = line.number;
+          series.broken("JSON", line.number);
           return false;
         }
-        bool is_epoch = false;
-        SeriesRow row{.step = step_of(keys, series, is_epoch), .line = line.number};
+        std::string_view unit;
+        SeriesRow row{.step = step_of(keys, series, unit), .line = line.number};
         for (const auto& [name, number] : keys.all) series.put(row, name, number.value, number.is_flag);
         if (row.scales.empty()) return false;
-        if (!is_kind_known) {
+        if (!series.is_settled()) {
           // LoggerHook's means, and those of a whole epoch.
           const bool is_mmengine = keys.has("data_time") && (keys.has("iter") || keys.has("epoch"));
-          if (is_mmengine) series.set_kind("mmengine-log");
-          series.set_smoothed(is_mmengine || is_epoch);
-          is_kind_known = true;
+          series.settle(is_mmengine ? "mmengine-log" : "jsonl", is_mmengine || unit == "epoch");
+          series.count_by(unit);
         }
         series.add(row);
         return false;
       },
       input.slice().before);
-  if (broken > 0) {
-    series.warn("broken-lines", escaped(input.path()) + ": " + std::to_string(broken) +
-                                    " lines are no JSON, the first is line " + std::to_string(first_broken));
-  }
   if (const std::string why = input.problem(); !why.empty()) {
     series.warn("truncated", escaped(input.path()) + ": " + why);
   }

@@ -59,9 +59,17 @@ std::string plain(std::string_view name) {
   return text;
 }
 
+/// "lg_loss_scale" is no scale.
+bool is_logarithm(std::string_view prefix) {
+  prefix = prefix.substr(prefix.rfind('_') + 1);
+  return prefix == "lg" || prefix == "log" || prefix == "log2" || prefix == "ln";
+}
+
 bool is_named(std::string_view word, const Name& known) {
   if (word == known.name) return true;
-  return known.may_have_prefix && word.ends_with(known.name) && word[word.size() - known.name.size() - 1] == '_';
+  if (!known.may_have_prefix || !word.ends_with(known.name)) return false;
+  const std::string_view prefix = word.substr(0, word.size() - known.name.size());
+  return prefix.back() == '_' && !is_logarithm(prefix.substr(0, prefix.size() - 1));
 }
 
 }  // namespace

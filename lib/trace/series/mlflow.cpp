@@ -46,13 +46,12 @@ std::optional<std::string> mlflow_metric(std::string_view path, ByteView head) {
 
 void read_mlflow_metric(Input& input, const std::string& key, Series& series) {
   series.open(input.path());
-  std::uint64_t broken = 0;
   scan_lines(
       input, WhichLines::all,
       [&](const Line& line) {
         const auto found = measured(line.text);
         if (!found || line.is_cut) {
-          ++broken;
+          series.broken("metric", line.number);
           return false;
         }
         SeriesRow row{.step = found->step, .line = line.number};
@@ -61,8 +60,6 @@ void read_mlflow_metric(Input& input, const std::string& key, Series& series) {
         return false;
       },
       input.slice().before);
-  if (broken > 0)
-    series.warn("broken-lines", escaped(input.path()) + ": " + std::to_string(broken) + " lines are no metric");
 }
 
 }  // namespace tare

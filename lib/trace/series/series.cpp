@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <tuple>
 
 #include "lib/base/text.hpp"
 
@@ -20,6 +21,27 @@ std::string unit_of(std::string_view tag, std::string_view path) {
 }
 
 }  // namespace
+
+void Series::open(const std::string& path) {
+  if (path == path_) return;
+  path_ = path;
+  const auto known = files_.find(path);
+  is_settled_ = known != files_.end() && known->second.kind;
+  if (is_settled_) std::tie(kind_, is_smoothed_) = *known->second.kind;
+}
+
+void Series::settle(std::string_view kind, bool is_smoothed) {
+  kind_ = kind;
+  is_smoothed_ = is_smoothed;
+  is_settled_ = true;
+  files_[path_].kind.emplace(kind, is_smoothed);
+}
+
+void Series::broken(std::string_view what, std::uint64_t line) {
+  File& file = files_[path_];
+  if (file.broken++ == 0) file.first_broken = line;
+  file.no = what;
+}
 
 Key Series::key(std::string_view name) const {
   Key key = key_of(name);
@@ -101,10 +123,16 @@ Trace Series::finish() {
       best->run.warn("other-series", "the scale told is \"" + escaped(best->name) + "\"; \"" + escaped(other.name) +
                                          "\" could be one as well: ask for it by its name");
     }
-    best->run.trace().unit = unit_of(best->name, best->path);
+    best->run.trace().unit = unit_.empty() ? unit_of(best->name, best->path) : unit_;
     trace = best->run.finish();
   }
   for (auto& [code, text] : warnings_) trace.warnings.push_back({code, text});
+  for (const auto& [path, file] : files_) {
+    if (file.broken == 0) continue;
+    trace.warnings.push_back({"broken-lines", escaped(path) + ": " + std::to_string(file.broken) + " lines are no " +
+                                                  std::string(file.no) + ", the first is line " +
+                                                  std::to_string(file.first_broken)});
+  }
   return trace;
 }
 

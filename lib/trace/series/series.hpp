@@ -32,11 +32,13 @@ class Series {
   /// `tag`: take that key alone. Empty: choose.
   Series(std::string kind, std::string tag) : kind_(std::move(kind)), tag_(std::move(tag)) {}
 
-  /// What comes from now on stands in `path`.
-  void open(const std::string& path) { path_ = path; }
-  void set_kind(std::string_view kind) { kind_ = kind; }
-  /// Scales are means, and no step's own.
-  void set_smoothed(bool is_smoothed) { is_smoothed_ = is_smoothed; }
+  /// What comes from now on stands in `path`: another file, or the next slice of the one that is open.
+  void open(const std::string& path);
+  /// What the open file's first row shows of all of them. `is_smoothed`: scales are means, and no step's own.
+  void settle(std::string_view kind, bool is_smoothed);
+  [[nodiscard]] bool is_settled() const { return is_settled_; }
+  /// What the numbers of steps count, where the name of their column says so: "update", "epoch".
+  void count_by(std::string_view unit) { unit_ = unit; }
 
   [[nodiscard]] Key key(std::string_view name) const;
   /// Puts a number into `row`, if it is one that a trace tells. `is_flag`: it stands as true or false.
@@ -45,6 +47,8 @@ class Series {
   /// A start of the run at `step`.
   void restart(std::int64_t step);
   void warn(std::string_view code, const std::string& text) { warnings_.emplace_back(code, text); }
+  /// A line of the open file that is no `what`, a literal. A file's are told together, when the series is.
+  void broken(std::string_view what, std::uint64_t line);
 
   /// Of the best key; without steps where there was none.
   Trace finish();
@@ -58,10 +62,18 @@ class Series {
     std::string path;
   };
 
+  /// What is known of a file, slices of which may come between those of others.
+  struct File {
+    std::optional<std::pair<std::string, bool>> kind = {};  ///< as settled
+    std::string_view no = {};                               ///< what broken lines are not
+    std::uint64_t broken = 0, first_broken = 0;
+  };
+
   Candidate* candidate(std::string_view name, const Key& key, std::size_t& index);
 
-  std::string kind_, tag_, path_;
-  bool is_smoothed_ = false;
+  std::string kind_, tag_, path_, unit_;
+  bool is_smoothed_ = false, is_settled_ = false;
+  std::map<std::string, File, std::less<>> files_;  ///< of those of which there is something to say
   std::list<Candidate> candidates_;
   std::map<std::string, std::size_t, std::less<>> indices_;
   std::map<KeyRole, std::pair<int, std::string>> chosen_;

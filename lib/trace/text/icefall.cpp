@@ -12,8 +12,14 @@ constexpr Field moment[] = {
     {batch, "batch ", true}, {loss, "tot_loss[loss="}, {after, "grad_scale: ", true},
 };
 
+constexpr Field small[] = {
+    {rank, "(", false, '/'},
+    {after, "Grad scale is small", true},
+};
+
 constexpr LineShape shapes[] = {
     {.kind = "icefall-log", .needle = "grad_scale: ", .also = "Epoch ", .fields = moment, .meaning = Meaning::moment},
+    {.kind = "icefall-log", .needle = "Grad scale is small", .fields = small, .is_told_again = true},
     {.kind = "icefall-log", .needle = "grad_scale is too small, exiting", .meaning = Meaning::end},
 };
 

@@ -65,6 +65,7 @@ struct LineShape {
   std::string_view unit = "step";
   bool is_paced = true;  ///< a report comes every so many steps; false: of a fairseq report the distance alone tells
   bool is_kind_sure = true;     ///< false: other frameworks print the same words
+  bool is_told_again = false;   ///< an event that moments tell as well, where the log has any
   bool is_last_resort = false;  ///< for lines that no other shape fits
 };
 
@@ -96,7 +97,7 @@ struct Facts {
 std::span<const LineShape* const> line_shapes();
 
 /// The words, of four letters each, of which every needle holds one: only lines that hold one are looked at.
-inline constexpr std::array<std::string_view, 5> triggers{"cale", "cali", "flow", "FLOW", "kipp"};
+inline constexpr std::array<std::string_view, 6> triggers{"cale", "cali", "flow", "FLOW", "kipp", "ch p"};
 
 /// The facts of one line of `shape` in `text`, whose needle stands at `needle`; nothing where a required one lacks.
 /// `end` becomes where the last of them ends.

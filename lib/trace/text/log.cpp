@@ -36,9 +36,11 @@ std::optional<std::int64_t> as_step(std::optional<double> value) {
   return static_cast<std::int64_t>(*value);
 }
 
-unsigned bit(Part part) {
+constexpr unsigned bit(Part part) {
   return part == Part::none ? 0 : 1U << static_cast<unsigned>(part);
 }
+
+constexpr unsigned closing_parts = bit(Part::attempt) | bit(Part::detected);
 
 template <typename T>
 bool agree(const std::optional<T>& a, const std::optional<T>& b) {
@@ -125,14 +127,12 @@ bool Log::take(const Line& line) {
 }
 
 std::uint32_t Log::source_of(const LineShape& shape) {
-  if (shape.is_kind_sure) {
-    if (shape.kind == "deepspeed-log") sure_kind_ = shape.kind;
-    return run_->source(path_, shape.kind);
-  }
-  return run_->source(path_, sure_kind_.empty() ? shape.kind : sure_kind_);
+  const bool is_own = shape.is_kind_sure || sure_kind_.empty();
+  return run_->source(path_, is_own ? shape.kind : sure_kind_);
 }
 
 void Log::tell(const Facts& facts) {
+  if (facts.shape->is_kind_sure && facts.shape->kind == "deepspeed-log") sure_kind_ = facts.shape->kind;
   switch (facts.shape->meaning) {
     case Meaning::event:
     case Meaning::death:
@@ -179,7 +179,6 @@ TraceStep Log::step_of(const Facts& facts) {
   step.loss = as_float(facts.get(Fact::loss));
   step.grad_norm = as_float(facts.get(Fact::grad_norm));
   step.nan = as_count(facts.get(Fact::nan));
-  step.source = source_of(*facts.shape);
   return step;
 }
 
@@ -232,6 +231,9 @@ void Log::tell_event(const Facts& facts) {
 bool Log::join(const LineShape& shape, const TraceStep& step) {
   if (!event_ || shape.part == Part::none || event_->parts == 0 || event_->step.overflow != step.overflow) return false;
   TraceStep& whole = event_->step;
+  // The number comes first: behind a line that ends an event, it is of the next one.
+  const bool is_next = shape.part == Part::iteration && !whole.step && (event_->parts & closing_parts) != 0;
+  if (is_next) return false;
   if (!agree(whole.step, step.step) || !agree(whole.scale, step.scale) || !agree(whole.after, step.after)) return false;
   const bool is_repeated = (event_->parts & bit(shape.part)) != 0;
   if (is_repeated && !whole.step) return false;  // nothing but a number tells a copy from the next step
@@ -247,6 +249,7 @@ void Log::flush_event() {
   if (!event_) return;
   Event event = std::move(*event_);
   event_.reset();
+  if (event.shape->is_told_again && has_moments_) return;
   if (!first_) return add_event(event);
   waiting_.push_back(std::move(event));
   if (waiting_.size() > waiting_most) flush_first();
@@ -327,6 +330,7 @@ void Log::add_first(std::uint64_t span) {
 void Log::add_report(Report& report, std::uint64_t span) {
   is_dead_ = false;
   TraceStep& step = report.step;
+  step.source = source_of(*report.shape);
   step.span = span;
   const bool is_start = *step.step <= static_cast<std::int64_t>(span);
   if (report.skipped_total) {
@@ -334,8 +338,10 @@ void Log::add_report(Report& report, std::uint64_t span) {
     if (before && *before <= *report.skipped_total) step.skipped = *report.skipped_total - *before;
     last_total_ = report.skipped_total;
   }
-  const bool is_same = report.event && span == 1 && agree(report.event->step.step, step.step);
+  // A report that counts no skipped step is of a step behind it.
+  const bool is_same = report.event && span == 1 && report.shape->is_paced && agree(report.event->step.step, step.step);
   if (is_same && report.event->step.overflow.value_or(false) && !report.event->step.fatal) {
+    source_of(*report.event->shape);  // which tells of the step as well
     step.scale = report.event->step.scale;
     fill(step.after, report.event->step.after);
     step.skipped = 1;
@@ -358,15 +364,17 @@ void Log::add_report(Report& report, std::uint64_t span) {
 // ---- moments
 
 void Log::tell_moment(const Facts& facts) {
-  const TraceStep step = step_of(facts);
+  TraceStep step = step_of(facts);
   if (facts.has(Fact::epoch) && !step.step && !facts.has(Fact::batch)) return;
   if (is_copy(facts, step)) return;
+  has_moments_ = true;
   flush_event();
   if (first_ && first_->step.step == step.step) return;
   if (reports_ != nullptr && reports_->unit == facts.shape->unit && step.step && step.step == last_report_) return;
   flush_first();
   is_dead_ = false;
   run_->trace().unit = facts.shape->unit;
+  step.source = source_of(*facts.shape);
   run_->add(step, facts.shape);
 }
 

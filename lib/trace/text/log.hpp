@@ -57,7 +57,7 @@ class Log {
   void tell_moment(const Facts& facts);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
   [[nodiscard]] std::optional<std::int64_t> number_of(const Facts& facts);
-  [[nodiscard]] std::uint32_t source_of(const LineShape& shape);
+  std::uint32_t source_of(const LineShape& shape);
   [[nodiscard]] bool is_copy(const Facts& facts, const TraceStep& step);
   bool join(const LineShape& shape, const TraceStep& step);
   void flush_event();
@@ -81,7 +81,8 @@ class Log {
   const LineShape* reports_ = nullptr;       ///< the shape whose reports are followed
   std::optional<std::int64_t> last_report_;  ///< of the segment
   std::optional<std::uint64_t> last_total_;
-  std::uint64_t events_ = 0;      ///< overflows told one by one since the last report
+  std::uint64_t events_ = 0;  ///< overflows told one by one since the last report
+  bool has_moments_ = false;
   bool is_dead_ = false;          ///< what was told last is the exception that ended the run
   bool counts_from_one_ = false;  ///< iterations from 0 stand beside reports that count from 1
   std::optional<double> rank_, scaler_;

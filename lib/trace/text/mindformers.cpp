@@ -1,4 +1,5 @@
-// mindformers: core/callback/callback.py, MFLossMonitor. The scale is the one that the step left.
+// mindformers: core/callback/callback.py, MFLossMonitor. The scale is the one that the step left. MindSpore's model
+// zoo: what the network returns, as a tuple of loss, overflow and scale.
 #include "lib/trace/text/shapes.hpp"
 
 namespace tare {
@@ -12,12 +13,22 @@ constexpr Field moment[] = {
     {overflow, "overflow cond", true}, {after, "loss_scale"},       {grad_norm, "global_norm"},
 };
 
+constexpr Field returned[] = {
+    {step, "step", true},      {loss, "Float32, value"},  {loss, "Float32,"},        {overflow, "Bool, value"},
+    {overflow, "Bool,", true}, {after, "Float32, value"}, {after, "Float32,", true},
+};
+
 constexpr LineShape shapes[] = {
     {.kind = "mindformers-log",
      .needle = "overflow cond",
      .fields = moment,
      .meaning = Meaning::moment,
      .first_epoch = 1},
+    {.kind = "mindspore-log",
+     .needle = "current epoch percent",
+     .also = "dtype=Bool",
+     .fields = returned,
+     .meaning = Meaning::moment},
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // A trainer of the user's own: the number of a step and a scale in one line, under their usual names.
+#include <array>
+
 #include "lib/trace/text/shapes.hpp"
 
 namespace tare {
@@ -7,21 +9,33 @@ namespace {
 
 using enum Fact;
 
-constexpr Field loss_scale[] = {
-    {step, "global_step"}, {step, "step"}, {step, "Step"},       {step, "iteration"},
-    {step, "Iteration"},   {step, "iter"}, {step, "Iter", true}, {printed, "loss_scale", true},
-};
-constexpr Field spaced_loss_scale[] = {
-    {step, "global_step"}, {step, "step"}, {step, "Step"},       {step, "iteration"},
-    {step, "Iteration"},   {step, "iter"}, {step, "Iter", true}, {printed, "oss scale", true},
-};
-constexpr Field loss_scaling[] = {
-    {step, "global_step"}, {step, "step"}, {step, "Step"},       {step, "iteration"},
-    {step, "Iteration"},   {step, "iter"}, {step, "Iter", true}, {printed, "loss_scaling", true},
-};
-constexpr Field grad_scale[] = {
-    {step, "global_step"}, {step, "step"}, {step, "Step"},       {step, "iteration"},
-    {step, "Iteration"},   {step, "iter"}, {step, "Iter", true}, {printed, "grad_scale", true},
+constexpr auto with_scale(std::string_view label) {
+  return std::to_array<Field>({
+      {loss, "loss"},
+      {step, "global_step"},
+      {step, "step"},
+      {step, "Step"},
+      {step, "iteration"},
+      {step, "Iteration"},
+      {step, "iter"},
+      {step, "Iter", true},
+      {printed, label, true},
+      {grad_norm, "grad_norm"},
+      {grad_norm, "grad norm"},
+      {grad_norm, "gnorm"},
+  });
+}
+
+constexpr auto loss_scale = with_scale("loss_scale");
+constexpr auto spaced_loss_scale = with_scale("oss scale");
+constexpr auto loss_scaling = with_scale("loss_scaling");
+constexpr auto grad_scale = with_scale("grad_scale");
+
+/// MiniLLM's trainer.
+constexpr Field scale[] = {
+    {step, "global iter", true},
+    {loss, "tot_loss"},
+    {printed, "| scale", true},
 };
 
 constexpr LineShape shapes[] = {
@@ -47,6 +61,7 @@ constexpr LineShape shapes[] = {
      .fields = grad_scale,
      .meaning = Meaning::moment,
      .is_last_resort = true},
+    {.kind = "log", .needle = "| scale: ", .also = "global iter", .fields = scale, .meaning = Meaning::report},
 };
 
 }  // namespace

@@ -12,6 +12,11 @@ constexpr Field found[] = {
     {ratio, "*", true},
 };
 
+constexpr Field not_run[] = {
+    {before, "scale_before", true},
+    {after, "scale_after", true},
+};
+
 constexpr Field static_moment[] = {
     {step, "global step", true},
     {loss, "loss: "},
@@ -25,7 +30,18 @@ constexpr Field moment[] = {
 };
 
 constexpr LineShape shapes[] = {
-    {.kind = "paddle-log", .needle = "current scale is", .also = "Found inf", .fields = found, .overflow = true},
+    {.kind = "paddle-log",
+     .needle = "current scale is",
+     .also = "Found inf",
+     .fields = found,
+     .overflow = true,
+     .part = Part::attempt},
+    {.kind = "paddle-log",
+     .needle = "scale_before",
+     .also = "optimizer not run",
+     .fields = not_run,
+     .overflow = true,
+     .part = Part::skip},
     {.kind = "paddle-log",
      .needle = "loss_scaling: ",
      .also = "global step",

@@ -20,7 +20,8 @@ bool has_trigger(const char* p) {
     const bool flow = (a == 'f') & (b == 'l') & (c == 'o') & (d == 'w');
     const bool capitals = (a == 'F') & (b == 'L') & (c == 'O') & (d == 'W');
     const bool skip = (a == 'k') & (b == 'i') & (c == 'p') & (d == 'p');
-    found |= static_cast<unsigned char>(scale | flow | capitals | skip);
+    const bool epoch = (a == 'c') & (b == 'h') & (c == ' ') & (d == 'p');
+    found |= static_cast<unsigned char>(scale | flow | capitals | skip | epoch);
   }
   return found != 0;
 }

@@ -119,6 +119,52 @@ TEST_CASE("every file that is read in pieces tells what it tells as a whole") {
   CHECK(files > 40);
 }
 
+TEST_CASE("what a file's lines are not is warned of once a file, however many pieces it was read in") {
+  const TraceOptions options;
+  const Scratch folder;
+  const std::string torn = R"({"step": 3, "loss_sc)";
+  const std::string rows = R"({"step": 1, "loss_scale": 8.0})"
+                           "\n" +
+                           torn + "\n" +
+                           R"({"step": 2, "loss_scale": 8.0})"
+                           "\n";
+  const std::string metric = "1700000000000 8 1\nno metric\n1700000000001 8 2\n";
+  std::filesystem::create_directories(folder / "metrics");
+  FollowedFiles followed = following(folder.text(), options);
+  for (int piece = 0; piece < 3; ++piece) {
+    append(folder / "a.jsonl", rows);
+    append(folder / "b.jsonl", rows);
+    append(folder / "metrics/loss_scale", metric);
+    followed.look(true);
+  }
+  std::vector<std::string> found;
+  for (const Trace& trace : followed.traces()) {
+    for (const TraceWarning& warning : trace.warnings) {
+      if (warning.code == "broken-lines") found.push_back(warning.text.substr(warning.text.rfind('/') + 1));
+    }
+  }
+  std::ranges::sort(found);
+  CHECK(found == std::vector<std::string>{"a.jsonl: 3 lines are no JSON, the first is line 2",
+                                          "b.jsonl: 3 lines are no JSON, the first is line 2",
+                                          "loss_scale: 3 lines are no metric, the first is line 2"});
+}
+
+TEST_CASE("what the first row of a file shows of its numbers holds for all pieces of it") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles followed = following(folder.text(), options);
+  // mmengine's lines hold means; a line without the time of loading is one of them all the same.
+  append(folder / "scalars.json", R"({"iter": 10, "data_time": 0.1, "loss_scale": 300.0})"
+                                  "\n");
+  followed.look(true);
+  append(folder / "scalars.json", R"({"iter": 20, "loss_scale": 512.0})"
+                                  "\n");
+  followed.look(true);
+  const std::vector<std::string> paths{folder.text()};
+  CHECK(told(followed) == described(read_trace(paths, options)));
+  CHECK(told(followed).back().find("smoothed=512") != std::string::npos);
+}
+
 TEST_CASE("a line, or a record, is taken once, however often is looked") {
   const TraceOptions options;
   const Scratch folder;
