@@ -11,7 +11,8 @@ import re
 import subprocess
 import sys
 
-NAMESPACES = {"portable": "N_SCALAR::", "sse4": "N_SSE4::", "avx2": "N_AVX2::", "avx512": "N_AVX3::"}
+# NEON has several names, by the release of Highway.
+NAMESPACES = {"portable": "N_SCALAR::", "sse4": "N_SSE4::", "avx2": "N_AVX2::", "avx512": "N_AVX3::", "neon": "N_NEON"}
 
 
 def strangers(nm, path, namespace):
