@@ -6,8 +6,7 @@
 #
 #   tests/fuzz/run.sh [SECONDS] [TARGET...]
 #
-# The target `growing` runs where it is named alone: it finds that warnings are told once for each piece of a file that is
-# watched, and not once for the file.
+# The target `growing` runs where it is named alone: what it found last is mended, and it has not run for long since.
 #
 # SEED=N begins each of them with the same inputs every time; without it they are new ones.
 #
