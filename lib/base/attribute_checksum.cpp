@@ -23,15 +23,13 @@ std::string with_blank_digits(std::uint64_t size, std::uint64_t at, const CrcOf&
   return fmt::format("{:08x}", crc32_joined(front, crc_of(behind), behind.size));
 }
 
-std::uint32_t crc32_of(const Source& source, Span run) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 20;
-  Bytes piece(std::min(run.size, most));
+/// REQUIRES: a run that begins in the first piece.
+std::uint32_t crc32_of(std::span<const ByteView> pieces, Span run) {
   std::uint32_t crc = crc32({});
-  while (run.size > 0) {
-    const std::span<std::byte> part = std::span(piece).first(std::min(run.size, most));
-    source.read(run.offset, part);
+  for (const ByteView piece : pieces) {
+    const ByteView part = piece.subspan(run.offset, std::min<std::uint64_t>(run.size, piece.size() - run.offset));
     crc = crc32_joined(crc, crc32(part), part.size());
-    run = {run.offset + part.size(), run.size - part.size()};
+    run = {0, run.size - part.size()};
   }
   return crc;
 }
@@ -47,15 +45,17 @@ std::optional<std::size_t> find_attribute_checksum(ByteView bytes) {
   return std::nullopt;
 }
 
-std::string attribute_checksum(ByteView bytes, std::size_t at) {
-  return with_blank_digits(bytes.size(), at, [&](Span run) { return crc32(bytes.subspan(run.offset, run.size)); });
+std::string attribute_checksum(std::span<const ByteView> pieces, std::size_t at) {
+  std::uint64_t size = 0;
+  for (const ByteView piece : pieces) size += piece.size();
+  return with_blank_digits(size, at, [&](Span run) { return crc32_of(pieces, run); });
 }
 
-std::string attribute_checksum(const Source& source, std::size_t at) {
-  return with_blank_digits(source.size(), at, [&](Span run) { return crc32_of(source, run); });
+std::string attribute_checksum(const SummedSource& source, std::size_t at) {
+  return with_blank_digits(source.size(), at, [&](Span run) { return source.crc32_of(run); });
 }
 
-std::optional<std::string> attribute_checksum_problem(const Source& source) {
+std::optional<std::string> attribute_checksum_problem(const SummedSource& source) {
   const Bytes head = source.read({0, std::min<std::uint64_t>(source.size(), attribute_checksum_head_bytes)});
   const auto at = find_attribute_checksum(head);
   if (!at) return "tare's checksum is not in it: another program wrote it, or wrote it anew";

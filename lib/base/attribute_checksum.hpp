@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "lib/base/source.hpp"
+#include "lib/base/summed_source.hpp"
 
 namespace tare {
 
@@ -19,12 +20,13 @@ inline constexpr std::size_t attribute_checksum_head_bytes = 65536;
 /// Where the digits are; nothing where the file has no such attribute. `bytes` are the file's, or its first ones.
 std::optional<std::size_t> find_attribute_checksum(ByteView bytes);
 
-/// The digits that a file is to have at `at`. Of a source it reads all, a piece at a time.
-std::string attribute_checksum(ByteView bytes, std::size_t at);
-std::string attribute_checksum(const Source& source, std::size_t at);
+/// The digits that a file is to have at `at`, which is in its first piece. Of a source it reads what was not read
+/// before.
+std::string attribute_checksum(std::span<const ByteView> pieces, std::size_t at);
+std::string attribute_checksum(const SummedSource& source, std::size_t at);
 
 /// Why what a file says of itself cannot be relied on: it has no such checksum, or one that is not that of its bytes.
-/// Nothing where it can. Reads all of it.
-std::optional<std::string> attribute_checksum_problem(const Source& source);
+/// Nothing where it can. Reads what was not read before.
+std::optional<std::string> attribute_checksum_problem(const SummedSource& source);
 
 }  // namespace tare

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -71,6 +73,27 @@ void for_each_parallel(std::size_t count, const std::function<void(std::size_t)>
     on_progress(done.load());
     told = now;
   }
+}
+
+void on_each_core(std::size_t most, const std::function<void()>& work) {
+  std::mutex one_at_a_time;
+  std::exception_ptr first;
+  const auto guarded = [&] {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(one_at_a_time);
+      if (first == nullptr) first = std::current_exception();
+    }
+  };
+  {
+    Joined others;
+    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    const std::size_t count = std::min({most, cores, most_threads});
+    if (count > 1) others.start(count - 1, guarded);
+    guarded();
+  }
+  if (first != nullptr) std::rethrow_exception(first);
 }
 
 }  // namespace tare

@@ -1,4 +1,4 @@
-// Many files at once, where one after the other is slow.
+// Many files at once, where one after the other is slow; and work for all cores.
 #pragma once
 
 #include <cstddef>
@@ -12,5 +12,10 @@ namespace tare {
 /// called now and then, by the calling thread, with how many are done.
 void for_each_parallel(std::size_t count, const std::function<void(std::size_t)>& task,
                        const std::function<void(std::size_t done)>& on_progress);
+
+/// Calls `work` on the calling thread, and at the same time on others: as many together as there are cores, `most` and
+/// 16 at the most. For what computes; each call takes its share from what they have in common. Where calls throw, the
+/// first exception is thrown after all have ended.
+void on_each_core(std::size_t most, const std::function<void()>& work);
 
 }  // namespace tare

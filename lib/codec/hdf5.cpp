@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <utility>
 
 #include "lib/base/attribute_checksum.hpp"
@@ -130,39 +131,73 @@ class Entries {
   std::vector<tare_hdf5_entry> entries_;
 };
 
+struct Taking {
+  const TakePieces& take;
+  std::exception_ptr failure = nullptr;  ///< which may not pass through the module
+};
+
+/// The file as it is to be: its head is copied, for the checksum.
+void finish(std::vector<ByteView> pieces, const TakePieces& take) {
+  Bytes head;
+  for (ByteView& piece : pieces) {
+    const ByteView part = piece.first(std::min(piece.size(), attribute_checksum_head_bytes - head.size()));
+    head.insert(head.end(), part.begin(), part.end());
+    piece = piece.subspan(part.size());
+  }
+  put_hdf5_checksum(head, pieces);
+  pieces.insert(pieces.begin(), ByteView(head));
+  take(pieces);
+}
+
+void take_pieces(void* context, const tare_hdf5_piece* pieces, std::uint64_t count) {
+  auto& taking = *static_cast<Taking*>(context);
+  try {
+    std::vector<ByteView> views;
+    for (const tare_hdf5_piece& piece : std::span(pieces, count)) {
+      views.emplace_back(static_cast<const std::byte*>(piece.data), piece.size);
+    }
+    finish(std::move(views), taking.take);
+  } catch (...) {
+    taking.failure = std::current_exception();
+  }
+}
+
 void check(std::int32_t status, const tare_hdf5_error& error) {
   if (status != 0) throw Error(static_cast<Status>(status), std::string("the state as HDF5: ") + error.message);
 }
 
 }  // namespace
 
-void put_hdf5_checksum(Bytes& bytes) {
+void put_hdf5_checksum(Bytes& head, std::span<const ByteView> behind) {
   static_assert(blank_attribute_checksum == std::string_view(TARE_HDF5_BLANK_CHECKSUM));
-  const auto at = find_attribute_checksum(bytes);
+  const auto at = find_attribute_checksum(head);
   if (!at) throw Error(Status::internal, "the HDF5 module left no place for the checksum");
-  const std::string checksum = attribute_checksum(bytes, *at);
-  std::ranges::copy(as_bytes(checksum), bytes.begin() + static_cast<std::ptrdiff_t>(*at));
+  std::vector<ByteView> pieces{head};
+  pieces.insert(pieces.end(), behind.begin(), behind.end());
+  const std::string checksum = attribute_checksum(pieces, *at);
+  std::ranges::copy(as_bytes(checksum), head.begin() + static_cast<std::ptrdiff_t>(*at));
 }
 
-Bytes state_to_hdf5(const ScalerState& state, Compression compression) {
+void write_hdf5(const ScalerState& state, Compression compression, const TakePieces& take) {
   const Entries entries(state);
-  Bytes bytes;
-  const auto room = [](void* context, std::uint64_t size) -> void* {
-    auto& into = *static_cast<Bytes*>(context);
-    try {
-      into.resize(size);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-    return into.data();
-  };
+  Taking taking{take};
   tare_hdf5_error error{};
   const std::string schema(state_schema);
   const auto status =
       hdf5_library().encode(schema.c_str(), state.policy.c_str(), entries.all().data(), entries.all().size(),
-                            static_cast<std::int32_t>(compression), room, &bytes, &error);
+                            static_cast<std::int32_t>(compression), take_pieces, &taking, &error);
   check(status, error);
-  put_hdf5_checksum(bytes);
+  if (taking.failure != nullptr) std::rethrow_exception(taking.failure);
+}
+
+Bytes state_to_hdf5(const ScalerState& state, Compression compression) {
+  Bytes bytes;
+  write_hdf5(state, compression, [&](std::span<const ByteView> pieces) {
+    std::size_t size = 0;
+    for (const ByteView piece : pieces) size += piece.size();
+    bytes.reserve(size);
+    for (const ByteView piece : pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
+  });
   return bytes;
 }
 

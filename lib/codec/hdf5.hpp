@@ -2,7 +2,9 @@
 // not get libhdf5 and its forty libraries with it; read by lib/hdf5, whoever wrote it last.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,12 +16,18 @@ namespace tare {
 
 enum class Compression { none, gzip, zstd };
 
-/// Throws `unsupported` where the module is not there or of another release, and for a state that HDF5 cannot hold.
+/// Gets a whole file: pieces that stand one behind the other, and lie there while it is called.
+using TakePieces = std::function<void(std::span<const ByteView>)>;
+
+/// Calls `take` once. What is not compressed is not copied: its pieces are the state's own values. Throws `unsupported`
+/// where the module is not there or of another release, and for a state that HDF5 cannot hold; and what `take` throws.
+void write_hdf5(const ScalerState& state, Compression compression, const TakePieces& take);
+/// The same in one buffer.
 Bytes state_to_hdf5(const ScalerState& state, Compression compression);
 
 /// Puts in the checksum where there is a place for it, after the module wrote the file. Throws `internal` where there
-/// is none.
-void put_hdf5_checksum(Bytes& bytes);
+/// is none. REQUIRES: the first piece, `head`, is as long as attribute_checksum_head_bytes, or all.
+void put_hdf5_checksum(Bytes& head, std::span<const ByteView> behind);
 
 /// A state out of a file, and what whoever reads it should know.
 struct LoadedState {

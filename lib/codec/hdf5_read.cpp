@@ -5,6 +5,7 @@
 
 #include "lib/base/attribute_checksum.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/huge_pages.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/hdf5_name.hpp"
@@ -53,7 +54,10 @@ class Attributes {
 /// Values that a state has in the very same type, read to where they stay.
 template <Plain Item>
 std::vector<Item> same_items(Hdf5File& file, const Hdf5Header& dataset, std::endian order) {
-  std::vector<Item> items(hdf5_data_size(dataset) / sizeof(Item));
+  std::vector<Item> items;
+  items.reserve(hdf5_data_size(dataset) / sizeof(Item));
+  prefer_huge_pages(items.data(), items.capacity() * sizeof(Item));
+  items.resize(hdf5_data_size(dataset) / sizeof(Item));
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(items));
   read_hdf5_values(file, dataset, bytes);
   if (order == std::endian::native) return items;
@@ -256,9 +260,10 @@ class StateReader {
 }  // namespace
 
 LoadedState state_from_hdf5(const std::shared_ptr<const Source>& source) {
-  LoadedState loaded{StateReader(source).read(), {}};
+  const auto summed = std::make_shared<const SummedSource>(source);
+  LoadedState loaded{StateReader(summed).read(), {}};
   normalise(loaded.state);
-  if (const auto problem = attribute_checksum_problem(*source)) {
+  if (const auto problem = attribute_checksum_problem(*summed)) {
     loaded.findings.push_back({Severity::warning, "checksum-differs", *problem, source->name(), {}});
   }
   return loaded;

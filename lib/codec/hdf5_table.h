@@ -40,6 +40,12 @@ typedef struct tare_hdf5_entry {
   const void* data;
 } tare_hdf5_entry;
 
+/* Bytes of a file. */
+typedef struct tare_hdf5_piece {
+  const void* data;
+  uint64_t size;
+} tare_hdf5_piece;
+
 typedef struct tare_hdf5_error {
   int32_t status;
   char message[512];
@@ -48,11 +54,12 @@ typedef struct tare_hdf5_error {
 typedef struct tare_hdf5_table {
   uint64_t struct_size;
   const char* release;
-  /* Calls `room` once, for where to put the file's bytes; NULL: there is no memory. Returns a status as tare.h numbers
-   * it. */
+  /* Calls `take` once, with the whole file: pieces that stand one behind the other, and lie there during the call.
+   * Values that are not compressed are not copied: their pieces are the entries' data. Returns a status as tare.h
+   * numbers it. */
   int32_t (*encode)(const char* schema, const char* policy, const tare_hdf5_entry* entries, uint64_t count,
-                    int32_t compression, void* (*room)(void* context, uint64_t size), void* context,
-                    tare_hdf5_error* error);
+                    int32_t compression, void (*take)(void* context, const tare_hdf5_piece* pieces, uint64_t count),
+                    void* context, tare_hdf5_error* error);
 } tare_hdf5_table;
 
 /* The only symbol that the module exports. */

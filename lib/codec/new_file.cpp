@@ -53,10 +53,10 @@ class Temporary {
       if (written <= 0) throw_io(path_, errno);
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
-    if (fsync(descriptor_) != 0) throw_io(path_, errno);
   }
 
   void become(const std::string& target) {
+    if (fsync(descriptor_) != 0) throw_io(path_, errno);
     const int closed = close(descriptor_);
     descriptor_ = -1;
     if (closed != 0) throw_io(target, errno);
@@ -87,12 +87,16 @@ void sync_folder(const std::string& folder) {
 }  // namespace
 
 void write_whole_file(const std::string& path, ByteView bytes) {
+  write_whole_file(path, std::span(&bytes, 1));
+}
+
+void write_whole_file(const std::string& path, std::span<const ByteView> pieces) {
   const std::string target = resolved(path);
   require_replaceable(target);
   const std::string folder = folder_of(target);
   Temporary file(target);
   file.take_mode_of(target);
-  file.write(bytes);
+  for (const ByteView piece : pieces) file.write(piece);
   file.become(target);
   sync_folder(folder);
 }

@@ -1,6 +1,7 @@
 // A file that appears whole or not at all: written beside under another name, synced, and renamed.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "lib/base/bytes.hpp"
@@ -11,5 +12,7 @@ namespace tare {
 /// is replaced. Throws `refused` where that is no regular file, `io` where writing fails, and leaves nothing behind
 /// then.
 void write_whole_file(const std::string& path, ByteView bytes);
+/// The same of pieces, one behind the other.
+void write_whole_file(const std::string& path, std::span<const ByteView> pieces);
 
 }  // namespace tare

@@ -61,6 +61,11 @@ LoadedState state_in(const std::shared_ptr<const Source>& file) {
   return {state_from_json(require_json(*file), file->name())};
 }
 
+Compression compression_of(const std::string& path, const StateFileOptions& options) {
+  if (options.shape) refuse_option(path, "shape", "JSON", "name the file .json");
+  return options.compression.value_or(Compression::gzip);
+}
+
 }  // namespace
 
 StateFileOptions parse_state_file_options(const char* text) {
@@ -133,14 +138,15 @@ Bytes state_file_bytes(const ScalerState& state, std::string_view name, const St
     return {bytes.begin(), bytes.end()};
   }
   if (is_hdf5_name(name)) {
-    if (options.shape) refuse_option(path, "shape", "JSON", "name the file .json");
-    return state_to_hdf5(state, options.compression.value_or(Compression::gzip));
+    return state_to_hdf5(state, compression_of(path, options));
   }
   throw Error(Status::invalid_argument, path + ": the ending tells no format", "Name it .json, .h5 or .hdf5.");
 }
 
 void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options) {
-  write_whole_file(path, state_file_bytes(state, path, options));
+  if (!is_hdf5_name(path)) return write_whole_file(path, state_file_bytes(state, path, options));
+  write_hdf5(state, compression_of(path, options),
+             [&](std::span<const ByteView> pieces) { write_whole_file(path, pieces); });
 }
 
 }  // namespace tare

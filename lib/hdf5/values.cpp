@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 
 #include "lib/base/limits.hpp"
+#include "lib/base/parallel.hpp"
 #include "lib/hdf5/chunks.hpp"
 #include "lib/hdf5/dataset.hpp"
 #include "lib/hdf5/filters.hpp"
@@ -16,6 +19,8 @@ namespace {
 
 /// A mebibyte of zeros packs to a hundred bytes, its entry in the index included: nothing packs tighter.
 constexpr std::uint64_t most_unpacked = 16384;  // bytes from one
+/// Larger chunks are unpacked one after the other: each takes room of its own.
+constexpr std::uint64_t most_shared = std::uint64_t{16} << 20;
 
 /// Puts chunks where their values belong.
 class Assembly {
@@ -33,6 +38,7 @@ class Assembly {
     if (layout.chunk.back() * count_of(sizes_) != values_.size()) throw Hdf5NotRead{"chunks of other elements"};
   }
 
+  /// On several threads, as unpacking takes long: they read in turn.
   void put(const std::vector<Hdf5Chunk>& chunks) {
     if (chunks.size() != grid_.count()) throw_unstored(chunks.size());
     std::vector<bool> is_stored(chunks.size());
@@ -40,8 +46,12 @@ class Assembly {
       const std::uint64_t number = number_of(chunk);
       if (is_stored[number]) throw_unstored(chunks.size());
       is_stored[number] = true;
-      put(chunk);
     }
+    std::atomic<std::size_t> next{0};
+    on_each_core(chunk_bytes_ > most_shared ? 1 : chunks.size(), [&] {
+      Bytes edge;
+      for (std::size_t i = next++; i < chunks.size(); i = next++) put(chunks[i], edge);
+    });
   }
 
  private:
@@ -70,9 +80,15 @@ class Assembly {
     return number;
   }
 
-  void put(const Hdf5Chunk& chunk) {
+  [[nodiscard]] Bytes read(const Hdf5Chunk& chunk) {
     if (chunk.packed.size < chunk_bytes_ / most_unpacked) throw Hdf5NotRead{"a chunk that does not unpack to its size"};
-    const Bytes packed = file_.read_values(chunk.packed.offset, chunk.packed.size);
+    const std::lock_guard lock(one_reads_);
+    return file_.read_values(chunk.packed.offset, chunk.packed.size);
+  }
+
+  /// `edge`: room for a chunk that is more than one run of values.
+  void put(const Hdf5Chunk& chunk, Bytes& edge) {
+    const Bytes packed = read(chunk);
     // From that dimension on, chunk and dataset are one run.
     std::size_t whole = sizes_.size();
     while (whole > 0 && layout_.chunk[whole - 1] == sizes_[whole - 1]) --whole;
@@ -80,9 +96,9 @@ class Assembly {
     if (is_one_run(chunk, split)) {
       return undo_hdf5_filters(packed, filters_, chunk.skipped, values_.subspan(begin_of(chunk), chunk_bytes_));
     }
-    edge_.resize(chunk_bytes_);
-    undo_hdf5_filters(packed, filters_, chunk.skipped, edge_);
-    copy(chunk, 0, 0, 0, split);
+    edge.resize(chunk_bytes_);
+    undo_hdf5_filters(packed, filters_, chunk.skipped, edge);
+    copy(chunk, edge, {0, 0, 0}, split);
   }
 
   /// Whether it is not cut off by an edge, and one thing beside another in the dimension `split` alone.
@@ -104,24 +120,31 @@ class Assembly {
     return begin * layout_.chunk.back();
   }
 
-  /// What of `edge_` is the dataset's, from that dimension on. `from` and `to` count elements.
-  void copy(const Hdf5Chunk& chunk, std::size_t dimension, std::uint64_t from, std::uint64_t to, std::size_t split) {
-    if (dimension < split) {
-      for (std::uint64_t i = 0; i < inside(chunk, dimension); ++i) {
-        copy(chunk, dimension + 1, from * layout_.chunk[dimension] + i,
-             to * sizes_[dimension] + chunk.at[dimension] * layout_.chunk[dimension] + i, split);
+  /// A place in both, as far as the dimensions before `dimension` tell; in elements.
+  struct Position {
+    std::size_t dimension;
+    std::uint64_t from, to;
+  };
+
+  /// What of `edge` is the dataset's.
+  void copy(const Hdf5Chunk& chunk, const Bytes& edge, Position at, std::size_t split) {
+    if (at.dimension < split) {
+      const std::uint64_t along = layout_.chunk[at.dimension];
+      for (std::uint64_t i = 0; i < inside(chunk, at.dimension); ++i) {
+        const std::uint64_t to = at.to * sizes_[at.dimension] + chunk.at[at.dimension] * along + i;
+        copy(chunk, edge, {at.dimension + 1, at.from * along + i, to}, split);
       }
       return;
     }
     std::uint64_t run = inside(chunk, split) * layout_.chunk.back();
-    from *= layout_.chunk[split];
-    to = to * sizes_[split] + chunk.at[split] * layout_.chunk[split];
+    std::uint64_t from = at.from * layout_.chunk[split];
+    std::uint64_t to = at.to * sizes_[split] + chunk.at[split] * layout_.chunk[split];
     for (std::size_t i = split + 1; i < sizes_.size(); ++i) {
       run *= sizes_[i];
       from *= sizes_[i];
       to *= sizes_[i];
     }
-    const auto begin = edge_.begin() + static_cast<std::ptrdiff_t>(from * layout_.chunk.back());
+    const auto begin = edge.begin() + static_cast<std::ptrdiff_t>(from * layout_.chunk.back());
     std::copy(begin, begin + static_cast<std::ptrdiff_t>(run),
               values_.begin() + static_cast<std::ptrdiff_t>(to * layout_.chunk.back()));
   }
@@ -133,7 +156,7 @@ class Assembly {
   std::vector<Hdf5Filter> filters_;
   std::uint64_t chunk_bytes_ = 1;
   std::span<std::byte> values_;
-  Bytes edge_;  ///< a chunk that is more than one run of them
+  std::mutex one_reads_;
 };
 
 }  // namespace

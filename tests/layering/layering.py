@@ -74,7 +74,7 @@ OWNERS = [
     ("H5*.h", ["lib/codec/hdf5*"]),
     ("nlohmann/*", ["lib/codec/*"]),
     ("CLI/*", ["tools/command_line.cpp"]),
-    ("zlib.h", ["lib/base/*", "lib/chart/png.cpp", "lib/container/*", "lib/hdf5/*"]),
+    ("zlib.h", ["lib/base/*", "lib/codec/hdf5_module/*", "lib/chart/png.cpp", "lib/container/*", "lib/hdf5/*"]),
     ("libdeflate.h", ["lib/base/*"]),
     ("curl/*", ["lib/remote/*"]),
     ("lzma.h", ["lib/container/compressed.cpp"]),

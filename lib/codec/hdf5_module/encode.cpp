@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <cstring>
-#include <new>
 #include <string_view>
 #include <vector>
 
+#include "lib/codec/hdf5_module/chunks.hpp"
 #include "lib/codec/hdf5_module/format.hpp"
 #include "lib/codec/hdf5_name.hpp"
 
@@ -11,8 +10,6 @@ namespace tare::hdf5 {
 namespace {
 
 constexpr std::uint64_t pack_from_bytes = 16384;  // smaller arrays gain nothing from filters
-constexpr unsigned zstd_level = 1;
-constexpr unsigned gzip_level = 4;
 
 /// In memory and in the file. REQUIRES: not TARE_HDF5_NULL.
 Handle type_of(std::int32_t element, std::uint64_t width) {
@@ -50,17 +47,6 @@ Handle space_of(const tare_hdf5_entry& entry) {
   return {H5Screate_simple(static_cast<int>(entry.rank), shape.data(), nullptr), H5Sclose, "make a dataspace"};
 }
 
-/// Chunks of about a mebibyte, whole in the later dimensions: a row is read with one chunk.
-std::vector<hsize_t> chunk_of(const tare_hdf5_entry& entry, std::uint64_t element_bytes) {
-  std::vector<hsize_t> chunk(entry.shape, entry.shape + entry.rank);
-  std::uint64_t bytes = element_bytes;
-  for (std::size_t i = entry.rank; i-- > 0;) {
-    chunk[i] = std::clamp<hsize_t>(chunk_bytes / bytes, 1, std::max<hsize_t>(chunk[i], 1));
-    bytes *= chunk[i];
-  }
-  return chunk;
-}
-
 std::uint64_t bytes_of(const tare_hdf5_entry& entry) {
   const bool narrow = entry.element == TARE_HDF5_BOOL || entry.element == TARE_HDF5_NULL;
   const std::uint64_t plain = narrow ? 1 : entry.element == TARE_HDF5_F32 ? 4 : 8;
@@ -73,8 +59,8 @@ Handle creation_of(const tare_hdf5_entry& entry, std::uint64_t element_bytes, st
   Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "make properties");
   check(H5Pset_obj_track_times(creation, false), "leave times out");
   if (compression == TARE_HDF5_NONE || entry.rank == 0 || bytes_of(entry) < pack_from_bytes) return creation;
-  const auto chunk = chunk_of(entry, element_bytes);
-  check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "set chunks");
+  const ChunkGrid grid(entry, element_bytes);
+  check(H5Pset_chunk(creation, static_cast<int>(grid.chunk.size()), grid.chunk.data()), "set chunks");
   check(H5Pset_shuffle(creation), "set the shuffle filter");
   if (compression == TARE_HDF5_GZIP) {
     check(H5Pset_deflate(creation, gzip_level), "set the gzip filter");
@@ -84,7 +70,28 @@ Handle creation_of(const tare_hdf5_entry& entry, std::uint64_t element_bytes, st
   return creation;
 }
 
-void write_entry(hid_t group, const tare_hdf5_entry& entry, std::int32_t compression) {
+bool is_chunked(hid_t creation) {
+  return H5Pget_layout(creation) == H5D_CHUNKED;
+}
+
+void write_values(hid_t dataset, hid_t type, std::span<const std::byte> values, Pieces& pieces) {
+  const Pieces::Lent lent(pieces, values);
+  check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "write a dataset");
+}
+
+void write_chunks(hid_t dataset, const ChunkGrid& grid, std::span<const std::byte> values, std::int32_t compression,
+                  Encoded& file) {
+  const std::size_t first = file.packed.size();
+  pack_chunks(grid, values, compression, file.packed);
+  for (std::uint64_t i = 0; i < grid.count(); ++i) {
+    const Bytes& packed = file.packed[first + i];
+    const Pieces::Lent lent(file.pieces, packed);
+    check(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, grid.begin_of(i).data(), packed.size(), packed.data()),
+          "write a chunk");
+  }
+}
+
+void write_entry(hid_t group, const tare_hdf5_entry& entry, std::int32_t compression, Encoded& file) {
   // Nothing has a value of no type: a null is an empty dataset of bytes.
   const std::int32_t element = entry.element == TARE_HDF5_NULL ? std::int32_t{TARE_HDF5_BOOL} : entry.element;
   const Handle type = type_of(element, entry.width);
@@ -93,8 +100,11 @@ void write_entry(hid_t group, const tare_hdf5_entry& entry, std::int32_t compres
   const Handle dataset(
       H5Dcreate2(group, link_name(entry.name).c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT), H5Dclose,
       "make a dataset");
-  if (entry.element != TARE_HDF5_NULL && entry.data != nullptr) {
-    check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, entry.data), "write a dataset");
+  const std::span values(static_cast<const std::byte*>(entry.data), bytes_of(entry));
+  if (is_chunked(creation)) {
+    write_chunks(dataset, ChunkGrid(entry, H5Tget_size(type)), values, compression, file);
+  } else if (entry.element != TARE_HDF5_NULL && entry.data != nullptr) {
+    write_values(dataset, type, values, file.pieces);
   }
   if (entry.element == TARE_HDF5_JSON) write_attribute(dataset, "kind", "json");
   if (entry.units != nullptr) write_attribute(dataset, "units", entry.units);
@@ -108,10 +118,9 @@ Handle make_group(hid_t file, const char* name) {
   return {H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "make a group"};
 }
 
-/// In memory, which grows at once by what `bytes` of values need.
-Handle make_file(std::uint64_t bytes) {
+Handle make_file(const Driver& driver) {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make properties");
-  check(H5Pset_fapl_core(access, chunk_bytes + bytes, false), "write to memory");
+  driver.use_for(access);
   check(H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18), "set the version of the format");
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "make properties");
   check(H5Pset_obj_track_times(creation, false), "leave times out");
@@ -120,30 +129,29 @@ Handle make_file(std::uint64_t bytes) {
 
 }  // namespace
 
-void encode(const char* schema, const char* policy, const tare_hdf5_entry* entries, std::uint64_t count,
-            std::int32_t compression, void* (*room)(void*, std::uint64_t), void* context) {
+void encode(const char* schema, const char* policy, std::span<const tare_hdf5_entry> entries, std::int32_t compression,
+            Encoded& file) {
   std::uint64_t bytes = 0;
-  for (std::uint64_t i = 0; i < count; ++i) bytes += bytes_of(entries[i]);
-  require_memory(own_memory_bytes + 3 * bytes);  // the file, what it grew out of, its copy
+  for (const tare_hdf5_entry& entry : entries) bytes += bytes_of(entry);
+  require_memory(own_memory_bytes + (compression == TARE_HDF5_NONE ? 0 : bytes));
   register_zstd();
-  const Handle file = make_file(compression == TARE_HDF5_NONE ? bytes : 0);
-  write_attribute(file, "schema", schema);
-  write_attribute(file, "policy", policy);
-  write_attribute(file, "library", "tare " TARE_RELEASE);
-  write_attribute(file, "checksum", TARE_HDF5_BLANK_CHECKSUM);
+  const Driver driver(file.pieces);
+  const Handle made = make_file(driver);
+  write_attribute(made, "schema", schema);
+  write_attribute(made, "policy", policy);
+  write_attribute(made, "library", "tare " TARE_RELEASE);
+  write_attribute(made, "checksum", TARE_HDF5_BLANK_CHECKSUM);
   for (const char* section : section_names) {
-    const Handle group = make_group(file, section);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (std::string_view(entries[i].section) == section) write_entry(group, entries[i], compression);
+    const Handle group = make_group(made, section);
+    for (const tare_hdf5_entry& entry : entries) {
+      if (std::string_view(entry.section) == section) write_entry(group, entry, compression, file);
     }
   }
-  check(H5Fflush(file, H5F_SCOPE_GLOBAL), "finish the file");
-  const ssize_t size = H5Fget_file_image(file, nullptr, 0);
+  check(H5Fflush(made, H5F_SCOPE_GLOBAL), "finish the file");
+  driver.require_written();
+  const ssize_t size = H5Fget_file_image(made, nullptr, 0);
   if (size <= 0) throw Error(Status::internal, "HDF5 could not give the file's size");
-  void* image = room(context, static_cast<std::uint64_t>(size));
-  if (image == nullptr) throw std::bad_alloc();
-  if (H5Fget_file_image(file, image, static_cast<std::size_t>(size)) != size)
-    throw Error(Status::internal, "HDF5 could not give the file");
+  file.size = static_cast<std::uint64_t>(size);
 }
 
 }  // namespace tare::hdf5

@@ -8,8 +8,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <span>
 
+#include "lib/base/bytes.hpp"
 #include "lib/codec/hdf5_module/handle.hpp"
+#include "lib/codec/hdf5_module/pieces.hpp"
 #include "lib/codec/hdf5_table.h"
 
 namespace tare::hdf5 {
@@ -21,7 +25,14 @@ inline constexpr H5Z_filter_t zstd_filter = 32015;     // as registered with the
 /// Makes the zstd filter known to this process's HDF5, unless it is already.
 void register_zstd();
 
-void encode(const char* schema, const char* policy, const tare_hdf5_entry* entries, std::uint64_t count,
-            std::int32_t compression, void* (*room)(void*, std::uint64_t), void* context);
+/// A file that was made. It points into the entries' data.
+struct Encoded {
+  Pieces pieces;
+  std::deque<Bytes> packed = {};  ///< chunks that pieces lie in
+  std::uint64_t size = 0;
+};
+
+void encode(const char* schema, const char* policy, std::span<const tare_hdf5_entry> entries, std::int32_t compression,
+            Encoded& file);
 
 }  // namespace tare::hdf5

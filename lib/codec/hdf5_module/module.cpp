@@ -44,13 +44,18 @@ std::int32_t guarded(tare_hdf5_error* error, const Body& body) {
 }
 
 std::int32_t encode_entries(const char* schema, const char* policy, const tare_hdf5_entry* entries, std::uint64_t count,
-                            std::int32_t compression, void* (*room)(void*, std::uint64_t), void* context,
-                            tare_hdf5_error* error) {
+                            std::int32_t compression, void (*take)(void*, const tare_hdf5_piece*, std::uint64_t),
+                            void* context, tare_hdf5_error* error) {
   return guarded(error, [&] {
-    const std::lock_guard lock(one_at_a_time);
-    check_release();
-    const Quiet quiet;
-    encode(schema, policy, entries, count, compression, room, context);
+    Encoded file;
+    {
+      const std::lock_guard lock(one_at_a_time);
+      check_release();
+      const Quiet quiet;
+      encode(schema, policy, {entries, entries + count}, compression, file);
+    }
+    const auto pieces = file.pieces.in_order(file.size);
+    take(context, pieces.data(), pieces.size());
   });
 }
 

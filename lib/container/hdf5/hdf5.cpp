@@ -87,7 +87,7 @@ class Hdf5 final : public Container, public WithConfiguration {
     const NodeId text = contents_.tree.find(contents_.tree.root, "@checksum");
     if (text == nowhere || contents_.tree.kind(text) != Kind::string) return;
     if (!contents_.tree.text(text).starts_with("crc32:") || source_->size() > limits::max_state_bytes) return;
-    const auto problem = attribute_checksum_problem(*source_);
+    const auto problem = attribute_checksum_problem(SummedSource(source_));
     has_own_checksum_ = !problem;
     if (problem) findings_.push_back({Severity::warning, "checksum-differs", *problem, {}, {}});
   }
@@ -97,7 +97,8 @@ class Hdf5 final : public Container, public WithConfiguration {
     const std::uint64_t size = source_->size();
     const auto head = source_->read({0, std::min<std::uint64_t>(size, attribute_checksum_head_bytes)});
     const std::uint64_t at = find_attribute_checksum(head).value();
-    const std::string after = attribute_checksum(PreviewSource(source_, change), at);
+    const SummedSource changed(std::make_shared<PreviewSource>(source_, change));
+    const std::string after = attribute_checksum(changed, at);
     const ByteView bytes = as_bytes(after);
     const Bytes before = source_->read({at, attribute_checksum_digits});
     change.patches.push_back({at, before, Bytes(bytes.begin(), bytes.end()), "checksum of the file"});

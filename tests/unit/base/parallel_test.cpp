@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -40,4 +41,21 @@ TEST_CASE("slow tasks are shared by a bounded number of threads, and progress is
   CHECK(threads.size() <= 16);
   CHECK_FALSE(progress.empty());
   CHECK(std::is_sorted(progress.begin(), progress.end()));
+}
+
+TEST_CASE("what is for each core is called once on the calling thread, and what one call throws is thrown after all") {
+  std::atomic<int> ended{0};
+  std::atomic<int> own{0};
+  const auto caller = std::this_thread::get_id();
+  CHECK_THROWS_AS(on_each_core(4,
+                               [&] {
+                                 if (std::this_thread::get_id() == caller) ++own;
+                                 ++ended;
+                                 throw std::bad_alloc();
+                               }),
+                  std::bad_alloc);
+  CHECK(own == 1);
+  CHECK(ended == std::min(4, std::max(1, static_cast<int>(std::thread::hardware_concurrency()))));
+  on_each_core(1, [&] { ++own; });
+  CHECK(own == 2);
 }

@@ -57,7 +57,7 @@ Bytes with(Bytes bytes, std::string_view was, std::string_view now) {
 /// With a checksum that is right, as whoever means harm would see to. A file that has no place for it stays as it is.
 Bytes sealed(Bytes bytes) {
   try {
-    put_hdf5_checksum(bytes);
+    put_hdf5_checksum(bytes, {});
   } catch (const Error&) {
     return bytes;
   }
