@@ -78,9 +78,6 @@ void Log::read(Input& input) {
     sure_kind_ = {};
     open_.clear();
   }
-  const std::string_view head = as_text(input.head());
-  counts_from_one_ =
-      counts_from_one_ || head.find(", skipped=") != head.npos || head.find("elapsed time per iteration") != head.npos;
   scan_lines(
       input, WhichLines::with_trigger, [this](const Line& line) { return take(line); }, input.slice().before);
   if (const std::string problem = input.problem(); !problem.empty()) {
@@ -96,6 +93,7 @@ Log Log::in(Run& run) const {
 
 void Log::finish() {
   flush_event();
+  settle_numbering(Numbering::from_zero);
   flush_first();
   if (!has_ranks_ && copies_.ranks() > 1) run_->merge_copies(rankless_, copies_.ranks());
 }
@@ -220,8 +218,10 @@ void Log::tell_event(const Facts& facts) {
   TraceStep step = step_of(facts);
   step.fatal = facts.shape->meaning == Meaning::death;
   if (step.fatal && (is_dead_ || (event_ && event_->step.fatal))) return;  // every rank dies of it, and says so twice
-  if (facts.shape->part == Part::iteration && counts_from_one_ && step.step) ++*step.step;
-  if (facts.shape->part == Part::iteration && !counts_from_one_) run_->trace().unit = facts.shape->unit;
+  if (facts.shape->part == Part::iteration) {
+    if (numbering_ == Numbering::from_one && step.step) ++*step.step;
+    if (numbering_ != Numbering::from_one) run_->trace().unit = facts.shape->unit;
+  }
   if (join(*facts.shape, step)) return;
   flush_event();
   event_ = Event{step, bit(facts.shape->part), facts.shape, rank.has_value()};
@@ -250,6 +250,30 @@ void Log::flush_event() {
   Event event = std::move(*event_);
   event_.reset();
   if (event.shape->is_told_again && has_moments_) return;
+  is_dead_ = event.step.fatal;
+  const bool counts = numbering_ == Numbering::unknown && (event.parts & bit(Part::iteration)) != 0;
+  if (!counts && unnumbered_.empty()) return pass_on(std::move(event));
+  unnumbered_.push_back(std::move(event));
+  if (unnumbered_.size() > waiting_most) settle_numbering(Numbering::from_zero);
+}
+
+void Log::settle_numbering(Numbering numbering) {
+  if (numbering_ != Numbering::unknown) return;
+  const auto counts = [](const Event& event) { return (event.parts & bit(Part::iteration)) != 0; };
+  const bool is_open = event_ && counts(*event_);
+  if (numbering == Numbering::from_zero && unnumbered_.empty() && !is_open) return;
+  numbering_ = numbering;
+  const auto renumber = [&](Event& event) {
+    if (numbering == Numbering::from_one && counts(event) && event.step.step) ++*event.step.step;
+  };
+  if (event_) renumber(*event_);
+  for (Event& event : std::exchange(unnumbered_, {})) {
+    renumber(event);
+    pass_on(std::move(event));
+  }
+}
+
+void Log::pass_on(Event event) {
   if (!first_) return add_event(event);
   waiting_.push_back(std::move(event));
   if (waiting_.size() > waiting_most) flush_first();
@@ -274,6 +298,8 @@ void Log::tell_report(const Facts& facts) {
   report.step.skipped = as_count(facts.get(Fact::skipped));
   if (!report.step.step || is_copy(facts, report.step)) return;
   const std::int64_t number = *report.step.step;
+  if (numbering_ == Numbering::unknown) run_->trace().unit = facts.shape->unit;
+  settle_numbering(Numbering::from_one);
   if (report.skipped_total && reports_ != nullptr && reports_ != facts.shape) return;  // the other reports say it all
   if (number == 0) {
     last_total_ = report.skipped_total;
@@ -369,6 +395,7 @@ void Log::tell_moment(const Facts& facts) {
   if (is_copy(facts, step)) return;
   has_moments_ = true;
   flush_event();
+  settle_numbering(Numbering::from_zero);
   if (first_ && first_->step.step == step.step) return;
   if (reports_ != nullptr && reports_->unit == facts.shape->unit && step.step && step.step == last_report_) return;
   flush_first();

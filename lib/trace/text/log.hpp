@@ -43,6 +43,8 @@ class Log {
     std::uint64_t events = 0;         ///< overflows told one by one since the report before
     std::optional<Event> event = {};  ///< in the line before it: of the same step, if the report covers one
   };
+  /// Where "overflow on iteration N" counts from: reports beside it count from 1, and it is then told as they are.
+  enum class Numbering : std::uint8_t { unknown, from_zero, from_one };
   struct Told {
     std::int64_t step;
     std::uint32_t teller;
@@ -61,6 +63,8 @@ class Log {
   [[nodiscard]] bool is_copy(const Facts& facts, const TraceStep& step);
   bool join(const LineShape& shape, const TraceStep& step);
   void flush_event();
+  void settle_numbering(Numbering numbering);
+  void pass_on(Event event);
   void add_event(Event& event);
   void flush_first();
   void add_first(std::uint64_t span);
@@ -83,8 +87,9 @@ class Log {
   std::optional<std::uint64_t> last_total_;
   std::uint64_t events_ = 0;  ///< overflows told one by one since the last report
   bool has_moments_ = false;
-  bool is_dead_ = false;          ///< what was told last is the exception that ended the run
-  bool counts_from_one_ = false;  ///< iterations from 0 stand beside reports that count from 1
+  bool is_dead_ = false;  ///< what was told last is the exception that ended the run
+  Numbering numbering_ = Numbering::unknown;
+  std::vector<Event> unnumbered_;  ///< events from the first whose iteration counts from nobody knows where
   std::optional<double> rank_, scaler_;
   std::deque<Told> recent_;
 
