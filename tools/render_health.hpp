@@ -5,6 +5,7 @@
 
 #include "lib/chart/terminal.hpp"
 #include "lib/health/doctor.hpp"
+#include "lib/health/simulate_fp8.hpp"
 #include "lib/health/simulation.hpp"
 #include "lib/health/timeline.hpp"
 #include "tools/terminal.hpp"
@@ -23,3 +24,6 @@ std::string render_timeline(const Terminal& terminal, const tare::Timeline& time
 
 /// A row a setting, from what is sure to what is possible; what explains the run.
 std::string render_simulation(const Terminal& terminal, const tare::Simulation& simulation);
+
+/// A row a recipe: what saturates, what stays unused.
+std::string render_fp8_simulation(const Terminal& terminal, const tare::Fp8Simulation& simulation);

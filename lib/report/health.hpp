@@ -6,6 +6,7 @@
 
 #include "lib/codec/json_text.hpp"
 #include "lib/health/doctor.hpp"
+#include "lib/health/simulate_fp8.hpp"
 #include "lib/health/simulation.hpp"
 #include "lib/health/timeline.hpp"
 
@@ -27,6 +28,9 @@ std::string timeline_json(const Timeline& timeline);
 
 /// "tare.simulate/1"
 std::string simulation_json(const Simulation& simulation);
+
+/// "tare.simulate-fp8/1"
+std::string fp8_simulation_json(const Fp8Simulation& simulation);
 
 /// "tare.rules/1": the table of rules and of their thresholds.
 std::string rules_json();

@@ -151,6 +151,13 @@ std::string_view fp8_format_name(Dtype format) {
   return format == Dtype::f8_e4m3fn ? "e4m3" : "e5m2";
 }
 
+std::optional<Dtype> find_fp8_format(std::string_view name) {
+  for (const Dtype format : {Dtype::f8_e4m3fn, Dtype::f8_e5m2, Dtype::f16}) {
+    if (name == fp8_format_name(format)) return format;
+  }
+  return {};
+}
+
 float fp8_largest(Dtype format) {
   if (format == Dtype::f16) return widen<F16>(F16::largest);
   return format == Dtype::f8_e4m3fn ? widen<F8E4m3fn>(F8E4m3fn::largest) : widen<F8E5m2>(F8E5m2::largest);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,6 +85,8 @@ kernels::fp8::WindowShape window_shape(const Fp8PolicySpec& spec, const Fp8Param
 
 /// "e4m3", "e5m2" or "f16" (MS-AMP's scaled halves); nothing else is a slot's format.
 std::string_view fp8_format_name(Dtype format);
+/// The format of that name; nothing where there is none.
+std::optional<Dtype> find_fp8_format(std::string_view name);
 /// The largest number of the format: 448, 57344 or 65504.
 float fp8_largest(Dtype format);
 

@@ -65,9 +65,7 @@ const std::string& text_in(const StateValue& value, std::string_view what) {
 
 Dtype as_format(const StateValue& value, std::string_view what) {
   const std::string& name = text_in(value, what);
-  for (const Dtype format : {Dtype::f8_e4m3fn, Dtype::f8_e5m2, Dtype::f16}) {
-    if (name == fp8_format_name(format)) return format;
-  }
+  if (const auto format = find_fp8_format(name)) return *format;
   refuse(fmt::format("{} is \"{}\", allowed: e4m3, e5m2, f16", what, escaped(name)));
 }
 

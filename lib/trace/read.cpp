@@ -1,3 +1,4 @@
+#include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/trace/checkpoints.hpp"
 #include "lib/trace/run_reader.hpp"
@@ -31,6 +32,19 @@ Trace read_trace(std::span<const std::string> paths, const TraceOptions& options
   std::vector<Trace> traces;
   for (const RunFiles& group : files_of_run(paths, options)) traces.push_back(read_group(group, options));
   return told_together(std::move(traces), read_run_checkpoints(paths, options));
+}
+
+Trace read_series(std::span<const std::string> paths, const std::string& name, TraceOptions options) {
+  options.tag = name;
+  std::vector<Trace> traces;
+  for (const RunFiles& group : files_of_run(paths, options)) {
+    const bool has_series = group.kind != RunFileKind::log && group.kind != RunFileKind::database;
+    if (has_series) traces.push_back(read_group(group, options));
+  }
+  Trace series = told_together(std::move(traces), {});
+  if (!series.steps.empty()) return series;
+  throw Error(Status::not_found, "nothing tells a series '" + escaped(name) + "'",
+              "name it as its file does: a tag of an event file, a column of a table, a key of JSON lines");
 }
 
 }  // namespace tare

@@ -65,4 +65,8 @@ struct TraceOptions {
 /// path cannot be opened or read.
 Trace read_trace(std::span<const std::string> paths, const TraceOptions& options = {});
 
+/// The series of that name alone, whatever it means: its values stand in TraceStep::after. Throws as read_trace, and
+/// `not_found` where nothing tells it.
+Trace read_series(std::span<const std::string> paths, const std::string& name, TraceOptions options = {});
+
 }  // namespace tare

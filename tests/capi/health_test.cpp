@@ -72,3 +72,34 @@ TEST_CASE("a timeline and a simulation come through the C ABI") {
   CHECK(status_of(tare_health_simulate, to_zero, nullptr) == TARE_E_REFUSED);
   CHECK(status_of(tare_health_simulate, every_step, R"({"policy":"torch","hysteresis":2})") == TARE_E_INVALID_ARGUMENT);
 }
+
+TEST_CASE("recipes of FP8 are simulated over a checkpoint's histories through the C ABI") {
+  constexpr const char* delayed = TARE_TEST_DATA "/corpus/transformer_engine/te2.20_delayed";
+  const json answer = answer_of(tare_health_simulate, delayed,
+                                R"({"policy":"transformer_engine","history":[1,1024],"algo":"max","margin":[0,1]})");
+  CHECK(answer.at("schema") == "tare.simulate-fp8/1");
+  CHECK(answer.at("tensors") == 20);
+  const json& recipes = answer.at("recipes");
+  REQUIRE(recipes.size() == 4);
+  CHECK(recipes[0].at("casts") == 20 * 1022);
+  CHECK(recipes[2].at("saturated").get<int>() < recipes[0].at("saturated").get<int>());  // a longer history
+  CHECK(recipes[3].at("saturated").get<int>() < recipes[2].at("saturated").get<int>());  // and a margin
+  CHECK(recipes[3].at("mean_unused_bits").get<double>() > recipes[2].at("mean_unused_bits").get<double>());
+  const json unfused =
+      answer_of(tare_health_simulate, delayed, R"({"policy":"transformer_engine","parameters":{"variant":"unfused"}})");
+  CHECK(unfused.at("recipes")[0].at("parameters").at("variant") == "unfused");
+}
+
+TEST_CASE("options of FP8 and of loss scales that do not fit are refused through the C ABI") {
+  constexpr const char* delayed = TARE_TEST_DATA "/corpus/transformer_engine/te2.20_delayed";
+  for (const char* options :
+       {R"({"policy":"te_current","history":3})", R"({"policy":"fp8_lm"})", R"({"algo":"newest"})",
+        R"({"policy":"transformer_engine","format":"e4m3"})", R"({"amax":["x"],"format":"e9"})",
+        R"({"window":["many"]})", R"({"policy":"torch","window":"500"})", R"({"window":null})",
+        R"({"policy":"transformer_engine","window":5})", R"({"policy":"torch","history":3})"}) {
+    INFO(options);
+    CHECK(status_of(tare_health_simulate, delayed, options) == TARE_E_INVALID_ARGUMENT);
+  }
+  CHECK(status_of(tare_health_simulate, every_step, R"({"policy":"te_current"})") == TARE_E_NOT_FOUND);
+  CHECK(status_of(tare_health_simulate, every_step, R"({"amax":["no such series"]})") == TARE_E_NOT_FOUND);
+}

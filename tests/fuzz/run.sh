@@ -6,8 +6,6 @@
 #
 #   tests/fuzz/run.sh [SECONDS] [TARGET...]
 #
-# The target `growing` runs where it is named alone: what it found last is mended, and it has not run for long since.
-#
 # SEED=N begins each of them with the same inputs every time; without it they are new ones.
 #
 # No input of 16 KiB may have more than MALLOC_MIB at a time or RSS_MIB in all, sanitizers included.
@@ -19,7 +17,7 @@ seconds=${1:-60}
 shift || true
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore oneflow paddle elided_text bundle ocdbt zarr nested config state
-  state_hdf5 hdf5 json msgpack npy torch_tar safetensors trace journal loaders)
+  state_hdf5 hdf5 json msgpack npy torch_tar safetensors trace growing journal loaders)
 build=${TARE_FUZZ_BUILD:-build/fuzz}
 python=${PYTHON:-python3}
 

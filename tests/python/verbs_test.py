@@ -158,6 +158,9 @@ class Verbs(unittest.TestCase):
                      lambda: tare.simulate(log, policy="megatron", window=[20, 40], hysteresis=[1, 2], explain=True))
         with self.assertRaises(tare.InvalidArgument):
             tare.simulate(log, policy="torch", hysteresis=[2])
+        fp8 = copy_of("transformer_engine/te2.20_delayed").target
+        self.compare(["simulate", fp8, "--policy", "msamp", "--history", "16,64", "--margin", "0,1"],
+                     lambda: tare.simulate(fp8, policy="msamp", history=[16, 64], margin=[0, 1]))
 
     def test_migrate_writes_the_file_that_the_command_writes(self):
         case = copy_of("torch/train-t2.15")

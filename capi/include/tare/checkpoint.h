@@ -157,7 +157,15 @@ TARE_API int32_t tare_health_timeline(tare_text** out, const char* const* paths,
  * Numbers and lists of them: every combination is one setting. "policy" is torch unless said otherwise ("variant": one
  * of its variants); "maxima" is the series with the largest absolute gradient of each step; "explain" looks for the
  * policy that reproduces the run. TARE_E_REFUSED where the trace tells of overflows alone, TARE_E_INVALID_ARGUMENT for
- * a parameter that the policy lacks. *out is owned. */
+ * a parameter that the policy lacks. *out is owned.
+ *
+ * Of a policy of FP8 ("transformer_engine", "te_current", "fp8_static", "msamp", "flax_fp8", "keras_fp8") the answer is
+ * "tare.simulate-fp8/1": how often each recipe's casts would have saturated, and how many bits of range stayed unused.
+ *   {"policy":"transformer_engine","history":[16,1024],"algo":["max","most_recent"],"margin":[0,1],"format":"e4m3",
+ *    "amax":["fc1_input_amax"],"parameters":{"variant":"unfused"}}
+ * The paths are checkpoints, whose amax histories are the last steps of each tensor; with "amax", a run's logs, and
+ * each name the series of one tensor, cast to "format" (e4m3 unless said otherwise). TARE_E_NOT_FOUND where there is no
+ * amax. */
 TARE_API int32_t tare_health_simulate(tare_text** out, const char* const* paths, uint64_t path_count,
                                       const char* options_json, tare_error* error);
 

@@ -101,17 +101,21 @@ class Table {
   std::vector<Key> keys_;
 };
 
-std::string_view first_line(ByteView head) {
-  const std::string_view text = without_mark(as_text(head));
-  std::string_view line = text.substr(0, text.find('\n'));
-  while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line;
+/// As reading gives it.
+std::string first_line(ByteView head) {
+  std::string first;
+  SourceStream stream(std::make_shared<MemorySource>("", Bytes(head.begin(), head.end())));
+  scan_lines(stream, WhichLines::all, [&](const Line& line) {
+    if (first.empty()) first = without_mark(line.text);
+    return false;
+  });
+  return first;
 }
 
 }  // namespace
 
 bool starts_like_csv(ByteView head, const Series& series) {
-  const std::string_view line = first_line(head);
+  const std::string line = first_line(head);
   constexpr std::size_t longest_header = 16384;
   if (line.size() > longest_header || line.find_first_of("=:{|") != line.npos) return false;
   return Table(line, series).has_scale();
@@ -121,19 +125,18 @@ void read_csv(Input& input, Series& series) {
   series.open(input.path());
   std::optional<Table> table;
   if (input.slice().begin > 0) table.emplace(first_line(input.head()), series);
-  scan_lines(
-      input, WhichLines::all,
-      [&](const Line& line) {
-        if (!table) {
-          table.emplace(without_mark(line.text), series);
-          return false;
-        }
-        if (table->is_header(line.text) || line.is_cut) return false;  // a resumed run writes the header again
-        const SeriesRow row = table->row(line.text, line.number, series);
-        if (!row.scales.empty()) series.add(row);
-        return false;
-      },
-      input.slice().before);
+  scan_lines(input, WhichLines::all,
+             [&](const Line& line) {
+               if (!table) {
+                 table.emplace(without_mark(line.text), series);
+                 return false;
+               }
+               if (table->is_header(line.text) || line.is_cut) return false;  // a resumed run writes the header again
+               const SeriesRow row = table->row(line.text, line.number, series);
+               if (!row.scales.empty()) series.add(row);
+               return false;
+             },
+             {input.slice().before});
   if (const std::string why = input.problem(); !why.empty()) {
     series.warn("truncated", escaped(input.path()) + ": " + why);
   }

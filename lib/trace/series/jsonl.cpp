@@ -60,33 +60,32 @@ bool starts_like_json_lines(ByteView head) {
 void read_json_lines(Input& input, Series& series) {
   series.open(input.path());
   Keys keys;
-  scan_lines(
-      input, WhichLines::all,
-      [&](const Line& line) {
-        constexpr std::string_view blanks = " \t";
-        if (line.text.find_first_not_of(blanks) == line.text.npos) return false;
-        keys.all.clear();
-        const bool is_read = read_json_line(line.text, [&](std::string_view path, JsonNumber number) {
-          if (series.key(path).role != KeyRole::none || path == "data_time") keys.all.emplace_back(path, number);
-        });
-        if (!is_read) {
-          series.broken("JSON", line.number);
-          return false;
-        }
-        std::string_view unit;
-        SeriesRow row{.step = step_of(keys, series, unit), .line = line.number};
-        for (const auto& [name, number] : keys.all) series.put(row, name, number.value, number.is_flag);
-        if (row.scales.empty()) return false;
-        if (!series.is_settled()) {
-          // LoggerHook's means, and those of a whole epoch.
-          const bool is_mmengine = keys.has("data_time") && (keys.has("iter") || keys.has("epoch"));
-          series.settle(is_mmengine ? "mmengine-log" : "jsonl", is_mmengine || unit == "epoch");
-          series.count_by(unit);
-        }
-        series.add(row);
-        return false;
-      },
-      input.slice().before);
+  scan_lines(input, WhichLines::all,
+             [&](const Line& line) {
+               constexpr std::string_view blanks = " \t";
+               if (line.text.find_first_not_of(blanks) == line.text.npos) return false;
+               keys.all.clear();
+               const bool is_read = read_json_line(line.text, [&](std::string_view path, JsonNumber number) {
+                 if (series.key(path).role != KeyRole::none || path == "data_time") keys.all.emplace_back(path, number);
+               });
+               if (!is_read) {
+                 series.broken("JSON", line.number);
+                 return false;
+               }
+               std::string_view unit;
+               SeriesRow row{.step = step_of(keys, series, unit), .line = line.number};
+               for (const auto& [name, number] : keys.all) series.put(row, name, number.value, number.is_flag);
+               if (row.scales.empty()) return false;
+               if (!series.is_settled()) {
+                 // LoggerHook's means, and those of a whole epoch.
+                 const bool is_mmengine = keys.has("data_time") && (keys.has("iter") || keys.has("epoch"));
+                 series.settle(is_mmengine ? "mmengine-log" : "jsonl", is_mmengine || unit == "epoch");
+                 series.count_by(unit);
+               }
+               series.add(row);
+               return false;
+             },
+             {input.slice().before});
   if (const std::string why = input.problem(); !why.empty()) {
     series.warn("truncated", escaped(input.path()) + ": " + why);
   }

@@ -46,20 +46,19 @@ std::optional<std::string> mlflow_metric(std::string_view path, ByteView head) {
 
 void read_mlflow_metric(Input& input, const std::string& key, Series& series) {
   series.open(input.path());
-  scan_lines(
-      input, WhichLines::all,
-      [&](const Line& line) {
-        const auto found = measured(line.text);
-        if (!found || line.is_cut) {
-          series.broken("metric", line.number);
-          return false;
-        }
-        SeriesRow row{.step = found->step, .line = line.number};
-        series.put(row, key, found->value);
-        series.add(row);
-        return false;
-      },
-      input.slice().before);
+  scan_lines(input, WhichLines::all,
+             [&](const Line& line) {
+               const auto found = measured(line.text);
+               if (!found || line.is_cut) {
+                 series.broken("metric", line.number);
+                 return false;
+               }
+               SeriesRow row{.step = found->step, .line = line.number};
+               series.put(row, key, found->value);
+               series.add(row);
+               return false;
+             },
+             {input.slice().before});
 }
 
 }  // namespace tare

@@ -78,8 +78,8 @@ void Log::read(Input& input) {
     sure_kind_ = {};
     open_.clear();
   }
-  scan_lines(
-      input, WhichLines::with_trigger, [this](const Line& line) { return take(line); }, input.slice().before);
+  scan_lines(input, WhichLines::with_trigger, [this](const Line& line) { return take(line); },
+             {input.slice().before, !open_.empty()});
   if (const std::string problem = input.problem(); !problem.empty()) {
     run_->warn("truncated", escaped(path_) + ": " + problem + ": what comes before is told");
   }

@@ -54,8 +54,8 @@ bool is_digit(char c) {
 /// Cuts a buffer into lines and hands out those that are wanted.
 class Lines {
  public:
-  Lines(WhichLines which, const TakeLine& take, std::uint64_t lines_before)
-      : which_(which), take_(take), number_(lines_before) {}
+  Lines(WhichLines which, const TakeLine& take, const ScannedBefore& before)
+      : which_(which), take_(take), number_(before.lines), wants_more_(before.wants_more) {}
 
   /// The whole lines of `text`, which has room for a block behind it; how much of it they are.
   std::size_t take(std::string_view text) {
@@ -124,7 +124,8 @@ class Lines {
   WhichLines which_;
   const TakeLine& take_;
   std::uint64_t number_;
-  bool wants_more_ = false, is_cut_ = false;
+  bool wants_more_;
+  bool is_cut_ = false;
   std::string plain_, unwrapped_;
 };
 
@@ -145,9 +146,9 @@ std::size_t find_trigger(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take, std::uint64_t lines_before) {
+void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take, const ScannedBefore& before) {
   std::vector<char> buffer(buffer_bytes);
-  Lines lines(which, take, lines_before);
+  Lines lines(which, take, before);
   std::size_t size = 0;
   while (const std::size_t more = stream.read(std::as_writable_bytes(std::span(buffer).subspan(size)))) {
     size += more;

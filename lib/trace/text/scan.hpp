@@ -21,11 +21,16 @@ using TakeLine = std::function<bool(const Line&)>;
 
 enum class WhichLines : std::uint8_t { with_trigger, all };
 
+/// Of the same file, in slices before this one.
+struct ScannedBefore {
+  std::uint64_t lines = 0;
+  bool wants_more = false;  ///< what TakeLine answered last
+};
+
 /// Reads `stream` to its end, line by line, in little memory, and gives the lines that are wanted. A line ends at a
 /// newline or a carriage return, and where it is longer than any log's. Escape sequences of terminals are taken out,
 /// and a line that a container runtime wrapped in JSON is unwrapped.
-/// `lines_before`: those of the file that were read before.
-void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take, std::uint64_t lines_before = 0);
+void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take, const ScannedBefore& before = {});
 
 /// From `begin`, in slices of some 64 MiB. What no newline ends is left for later, unless it is longer than a line.
 WholePart whole_lines(const Source& file, std::uint64_t begin);

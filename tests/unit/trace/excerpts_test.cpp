@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/unit/trace/in_pieces.hpp"
 #include "tests/unit/trace/memory_files.hpp"
 
 using namespace tare;
@@ -45,6 +46,18 @@ std::vector<Excerpt> excerpts_of(const std::filesystem::path& path) {
   return excerpts;
 }
 
+std::vector<Excerpt> all_excerpts() {
+  std::vector<Excerpt> all;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::filesystem::path(TARE_TEST_SOURCE) / "unit/trace/excerpts")) {
+    for (Excerpt& excerpt : excerpts_of(file.path())) {
+      excerpt.what = file.path().filename().string() + ": " + excerpt.what;
+      all.push_back(std::move(excerpt));
+    }
+  }
+  return all;
+}
+
 std::string described(const TraceStep& step) {
   std::ostringstream text;
   const auto put = [&](const char* key, const auto& value) {
@@ -65,16 +78,25 @@ std::string described(const TraceStep& step) {
 }  // namespace
 
 TEST_CASE("excerpts of logs tell their steps, whatever stands around the lines") {
-  std::size_t count = 0;
-  for (const auto& file :
-       std::filesystem::directory_iterator(std::filesystem::path(TARE_TEST_SOURCE) / "unit/trace/excerpts")) {
-    for (const Excerpt& excerpt : excerpts_of(file.path())) {
-      std::vector<std::string> told;
-      for (const TraceStep& step : steps_of(trace_of_log(excerpt.text))) told.push_back(described(step));
-      INFO(file.path().filename().string() << ": " << excerpt.what);
-      CHECK(told == excerpt.steps);
-      ++count;
+  const std::vector<Excerpt> excerpts = all_excerpts();
+  CHECK(excerpts.size() >= 80);
+  for (const Excerpt& excerpt : excerpts) {
+    std::vector<std::string> told;
+    for (const TraceStep& step : steps_of(trace_of_log(excerpt.text))) told.push_back(described(step));
+    INFO(excerpt.what);
+    CHECK(told == excerpt.steps);
+  }
+}
+
+TEST_CASE("an excerpt that is written line by line tells what it tells whole, wherever it was looked at before") {
+  for (const Excerpt& excerpt : all_excerpts()) {
+    const MemoryFiles files({{"log", excerpt.text}});
+    const TraceOptions options{.tag = {}, .files = &files, .standard_input = {}};
+    const RunFile file = run_file(Input("log", options), options);
+    const std::string whole = told_in_pieces(file, excerpt.text, {});
+    for (std::size_t line = 0; line != std::string::npos; line = excerpt.text.find('\n', line + 1)) {
+      INFO(excerpt.what << ", looked at after " << line << " bytes");
+      CHECK(told_in_pieces(file, excerpt.text, {line + 1}) == whole);
     }
   }
-  CHECK(count >= 80);
 }
