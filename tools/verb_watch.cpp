@@ -72,14 +72,6 @@ class EndingSignals {
   bool has_come_ = false;
 };
 
-std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
-
 /// Where what happens goes: to the terminal, into a file of lines, into a file of metrics.
 class Teller {
  public:
@@ -96,7 +88,7 @@ class Teller {
 
   void tell(const std::vector<WatchEvent>& events, const RunStatus& status) {
     for (const WatchEvent& event : events) {
-      put(watch_line(event, now_text()), [&] { return render_watch(terminal_, event); });
+      put(watch_line(event, watch_time()), [&] { return render_watch(terminal_, event); });
     }
     if (!events.empty() || status.steps != steps_) changed_ = std::time(nullptr);
     steps_ = status.steps;
@@ -105,7 +97,7 @@ class Teller {
 
   /// `what`: "begins", "ends".
   void tell(const RunStatus& status, std::string_view what, std::string_view why) {
-    put(watch_line(status, what, why, now_text()), [&] { return render_status(terminal_, status); });
+    put(watch_line(status, what, why, watch_time()), [&] { return render_status(terminal_, status); });
     written_ = {};
     write_metrics(status);
   }

@@ -7,6 +7,7 @@
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
 #include "capi/src/options.hpp"
+#include "capi/src/run_options.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/json.hpp"
@@ -17,17 +18,6 @@ using namespace tare;
 using namespace tare::capi;
 
 namespace {
-
-std::vector<std::string> paths_of(const char* const* paths, uint64_t count) {
-  require(paths, "paths");
-  if (count == 0) throw Error(Status::invalid_argument, "path_count is 0", "give one path at least");
-  std::vector<std::string> given;
-  for (uint64_t i = 0; i < count; ++i) {
-    require(paths[i], "paths[i]");
-    given.emplace_back(paths[i]);
-  }
-  return given;
-}
 
 /// A value as a list of one; of none where it is neither a number nor text.
 StateArray array_of(const StateValue& value) {
@@ -64,14 +54,6 @@ std::vector<std::string> texts_of(const StateValue& value, const std::string& ke
 /// Where such numbers go.
 auto into_list(std::vector<double>& list, const char* key) {
   return [&list, key](const StateValue& value) { list = numbers_of(value, key); };
-}
-
-/// Where an object of thresholds goes.
-auto into_thresholds(Thresholds& thresholds) {
-  return [&thresholds](const StateValue& value) {
-    for (const auto& [name, number] : members_of(value, "thresholds"))
-      set_threshold(thresholds, name + "=" + float_text(number_of(number, name)));
-  };
 }
 
 auto into_list(std::vector<std::string>& list, const char* key) {

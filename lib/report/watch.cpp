@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <ctime>
 #include <map>
 
 #include "lib/report/health.hpp"
@@ -112,6 +113,14 @@ void add_findings(Metrics& metrics, const std::vector<HealthFinding>& findings) 
 }
 
 }  // namespace
+
+std::string watch_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
 
 std::string watch_line(const WatchEvent& event, std::string_view time) {
   Members members = began(name(event.what), time);

@@ -8,10 +8,13 @@
 
 namespace tare {
 
+/// Now, in UTC, as RFC 3339 has it.
+std::string watch_time();
+
 /// "tare.watch/1", with a newline. `time`: when it was seen, as RFC 3339 has it.
 std::string watch_line(const WatchEvent& event, std::string_view time);
 
-/// The line that a watcher begins or ends with: `what` is "begins", "ends"; `why` may be empty.
+/// How the run stands: `what` is "begins", "ends", or "stands" where somebody asks between; `why` may be empty.
 std::string watch_line(const RunStatus& status, std::string_view what, std::string_view why, std::string_view time);
 
 /// OpenMetrics 1.0, which Prometheus' node exporter takes from a text file, too. `run`: the label's value, escaped

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
@@ -28,11 +29,9 @@ std::uint64_t hash_of(ByteView bytes) {
 
 /// The path with its folder's links followed: the file itself may not be there yet.
 std::string plain_path(const std::string& path) {
-  char* const folder = ::realpath(folder_of(path).c_str(), nullptr);
+  const std::unique_ptr<char, decltype(&std::free)> folder(::realpath(folder_of(path).c_str(), nullptr), &std::free);
   if (folder == nullptr) return path;
-  std::string plain = folder;
-  std::free(folder);
-  return plain.append("/").append(file_name(path));
+  return std::string(folder.get()).append("/").append(file_name(path));
 }
 
 }  // namespace

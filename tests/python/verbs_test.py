@@ -162,6 +162,23 @@ class Verbs(unittest.TestCase):
         self.compare(["simulate", fp8, "--policy", "msamp", "--history", "16,64", "--margin", "0,1"],
                      lambda: tare.simulate(fp8, policy="msamp", history=[16, 64], margin=[0, 1]))
 
+    def test_a_watched_run_tells_what_the_command_tells(self):
+        log = copy_of("torch/train-t2.15").folder / "train.log"
+        log.write_text("".join(f"step {step} loss_scale: {65536 >> step // 2}\n" for step in range(1, 30)))
+        code, out = command("watch", log, "--once", "--json", "--fail-on", "never", "--settle", "0")
+        told = [json.loads(line) for line in out.splitlines()]
+        watch = tare.Watch(log, settle=0)
+        events = watch.look()
+        self.assertEqual([{**event, "time": None} for event in events],
+                         [{**event, "time": None} for event in told if event["event"] not in ("begins", "ends")])
+        status = watch.status()
+        self.assertEqual({**status, "time": None, "event": "ends", "why": "once"}, {**told[-1], "time": None})
+        self.assertIn("tare_overflows_total", watch.metrics())
+        self.assertEqual(watch.look(0.01), [])
+        self.assertEqual(next(iter(tare.Watch(log))).event, "found")
+        with self.assertRaises(tare.NotFound):
+            tare.Watch("/nowhere/at/all").look()
+
     def test_migrate_writes_the_file_that_the_command_writes(self):
         case = copy_of("torch/train-t2.15")
         for framework, ending in (("megatron", "pt"), ("deepspeed fused", "pt"), ("fairseq", "pt"), ("flax", "msgpack"),

@@ -169,6 +169,32 @@ TARE_API int32_t tare_health_timeline(tare_text** out, const char* const* paths,
 TARE_API int32_t tare_health_simulate(tare_text** out, const char* const* paths, uint64_t path_count,
                                       const char* options_json, tare_error* error);
 
+/* A run that is under way, followed as `tare watch` does: its logs as they grow, through rotation and restarts, and its
+ * checkpoints once they are whole. Reads alone; starts no thread. One thread at a time may use a handle. */
+typedef struct tare_watch tare_watch;
+
+/* `options_json` may be NULL: {"thresholds":{"low-scale":2},"tag":"train/loss_scale","settle":5,"state_folder":"..."}:
+ * as for tare_health_doctor; "settle": how many seconds a checkpoint must be left alone before it is read, 0 to 86400.
+ * Reads nothing yet. *out is owned. */
+TARE_API int32_t tare_watch_create(tare_watch** out, const char* const* paths, uint64_t path_count,
+                                   const char* options_json, tare_error* error);
+
+/* What changed since the look before, a line of JSON each ("tare.watch/1"); empty where nothing did. The first look
+ * returns at once with what is there; later ones at the first change, after `seconds` (0 to 86400) at the latest.
+ * TARE_E_NOT_FOUND where the first look finds nothing at one of the paths; what is taken away later is told, and comes
+ * back. *out is owned. */
+TARE_API int32_t tare_watch_look(tare_text** out, tare_watch* watch, double seconds, tare_error* error);
+
+/* How the run stood at the last look: a line of JSON ("tare.watch/1", event "stands"): steps, overflows, restarts,
+ * scale, newest checkpoint, "findings" that hold now, the last healthy checkpoint. *out is owned. */
+TARE_API int32_t tare_watch_status(tare_text** out, const tare_watch* watch, tare_error* error);
+
+/* The same as OpenMetrics 1.0, which Prometheus' node exporter takes from a text file, too. *out is owned. */
+TARE_API int32_t tare_watch_metrics(tare_text** out, const tare_watch* watch, tare_error* error);
+
+/* NULL is allowed. */
+TARE_API void tare_watch_destroy(tare_watch* watch);
+
 #ifdef __cplusplus
 }
 #endif

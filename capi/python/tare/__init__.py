@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .scaler import Grads, Outcome, Scaler
     from .state import State
     from .tensors import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, Tensor
+    from .watching import Watch
 
     __version__: str
 
@@ -36,6 +37,7 @@ _WHERE = {
     "scaler": "Grads Outcome Scaler",
     "state": "State",
     "tensors": "BF16 F16 F32 F64 F8E4M3FN F8E5M2 Tensor",
+    "watching": "Watch",
 }
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
 

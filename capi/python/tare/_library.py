@@ -123,6 +123,10 @@ SIGNATURES: dict[str, tuple] = {
     "health_doctor": (_out, POINTER(c_char_p), c_uint64, c_char_p),
     "health_timeline": (_out, POINTER(c_char_p), c_uint64, c_char_p),
     "health_simulate": (_out, POINTER(c_char_p), c_uint64, c_char_p),
+    "watch_create": (_out, POINTER(c_char_p), c_uint64, c_char_p),
+    "watch_look": (_out, c_void_p, c_double),
+    "watch_status": (_out, c_void_p),
+    "watch_metrics": (_out, c_void_p),
 }
 
 
@@ -136,7 +140,7 @@ def _bound(library: ctypes.CDLL) -> dict:
     for name, arguments in SIGNATURES.items():
         function = functions[name] = getattr(library, "tare_" + name)
         function.argtypes, function.restype = (*arguments, POINTER(ErrorStruct)), c_int32
-    for kind in ("scaler", "grads", "fp8", "fp8_casts", "state", "text"):
+    for kind in ("scaler", "grads", "fp8", "fp8_casts", "state", "text", "watch"):
         function = functions[kind + "_destroy"] = getattr(library, f"tare_{kind}_destroy")
         function.argtypes, function.restype = (c_void_p,), None
     library.tare_version_string.restype = c_char_p
