@@ -6,6 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/apply.hpp"
+#include "lib/transaction/each_file.hpp"
 #include "lib/transaction/run_journal.hpp"
 #include "lib/transaction/target.hpp"
 
@@ -107,7 +108,10 @@ Journal way_back(const Store& store, StoredRecord record, const UndoOptions& opt
   require_trusted(store, journal, store.record_place(record).path(), true, options.recovery);
   journal.kind = JournalKind::undo;
   journal.when = store.files().now();
-  for (FileRecord& file : journal.files) file = way_back(store, file, journal.when, options);
+  const auto turn_back = [&](std::size_t i) {
+    journal.files[i] = way_back(store, journal.files[i], journal.when, options);
+  };
+  for_each_file(store.files(), journal.files.size(), turn_back).rethrow();
   return journal;
 }
 

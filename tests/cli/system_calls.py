@@ -4,7 +4,7 @@
     system_calls.py --tare TARE --corpus FOLDER
 
 300 rank files are inspected, edited and restored by a process that may have 64 files open; of an edit and an undo those calls
-are counted that ask about names. And an Orbax item of 2,000
+are counted that ask about names, and none of their threads waits for more than its share. And an Orbax item of 2,000
 arrays, of which none but the scaler's is looked at. Exit 1 if a file takes more calls than it should, 77 (skipped) where
 strace may not trace.
 """
@@ -26,6 +26,8 @@ EDITED = 8  # calls that ask for names or what is known of a file, for each: ope
 OF_NAMES = ("openat", "openat2", "newfstatat", "fstat", "readlink", "lstat", "statx")
 BETWEEN_THREADS = {"futex": 3, "rt_sigprocmask": 1}  # how many there are is the scheduler's choice; no journeys
 ANYTHING_ELSE = 60  # calls of the process itself
+SLOW = 1000  # microseconds, as on a network file system
+ALONE = 0.25  # of the calls about names, by one of 16 threads
 FOR_JOURNALS = 140  # of an edit: looks for journals in each folder above, and the key
 ARRAYS = 2000
 FOR_ALL_ARRAYS = 400  # calls of any kind: those of the process, a few listings, the scaler's own files, a look for
@@ -38,6 +40,12 @@ def limit_open_files():
 
 def calls_in(trace):
     return collections.Counter(re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.MULTILINE))
+
+
+def alone(trace):
+    """The share of the calls about names that one thread makes."""
+    threads = re.findall(rf"^(\d+) +(?:{'|'.join(OF_NAMES)})\(", trace.read_text(), re.MULTILINE)
+    return max(collections.Counter(threads).values()) / len(threads)
 
 
 def arrays(run, tare, corpus, scratch):
@@ -89,9 +97,11 @@ def main():
                 failed.append(f"{call}: {count} calls for {RANKS} files")
         before = source.read_bytes()
         for arguments, wanted in ((["edit", folder, "scale=2048", "--yes"], "2048.0"), (["undo", folder, "--yes"], None)):
-            done = run("strace", "-f", "-o", trace, options.tare, *arguments)
+            done = run("strace", "-f", "-o", trace, "-e", f"inject=openat,newfstatat:delay_exit={SLOW}", options.tare, *arguments)
             if done.returncode != 0:
                 failed.append(f"{arguments[0]}: {done}")
+            if alone(trace) > ALONE:
+                failed.append(f"{arguments[0]}: one thread makes {alone(trace):.2f} of all calls about names")
             asked = sum(calls_in(trace)[call] for call in OF_NAMES)
             if asked > EDITED * RANKS + ANYTHING_ELSE + FOR_JOURNALS:
                 failed.append(f"{arguments[0]}: {asked} calls about names of {RANKS} files")
