@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/cpu/backend.hpp"
+#include "kernels/fp8/cast.hpp"
 #include "tests/bench/rows.hpp"
 
 #if defined(__x86_64__)
@@ -206,6 +207,22 @@ void peers(const Options& options) {
       [&] { list->observe({}, nullptr); });
 }
 
+/// To a half of the bytes belongs no more time.
+void casts(const Options& options) {
+  constexpr std::size_t count = std::size_t{8} << 20;
+  Buffer wide(4 * count), half(2 * count), narrow(count);
+  wide.fill(Dtype::f32, 1);
+  half.fill(Dtype::f16, 1);
+  const Tensor f32 = {wide.memory.get(), count, Dtype::f32, 0};
+  const Tensor f16 = {half.memory.get(), count, Dtype::f16, 0};
+  const Tensor to = {narrow.memory.get(), count, Dtype::f8_e4m3fn, 0};
+  const fp8::Factor by = {3.7f, false, 448.0f};
+  std::printf("\n%zu values to f8e4m3fn, 1 thread\n", count);
+  compare(
+      "f16 quantised / f32 quantised", options.pairs, 3.0 * count, 1, [&] { sink = fp8::quantise(f32, to, by).amax; },
+      [&] { sink = fp8::quantise(f16, to, by).amax; });
+}
+
 void tiny_tensors(const Options& options, cpu::InstructionSet set) {
   std::vector<float> values(40000, 0.5f);
   std::vector<Tensor> tensors;
@@ -241,6 +258,7 @@ int main(int count, char** arguments) {
     if (cpu::is_available(set)) tiny_tensors(options, set);
   }
   peers(options);
+  casts(options);
   const auto best = cpu::best_instruction_set();
   large_arrays(options, best);
   if (best == cpu::InstructionSet::avx512) large_arrays(options, cpu::InstructionSet::avx2);
