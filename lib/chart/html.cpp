@@ -53,8 +53,9 @@ view=[Math.max(a,whole[0]),b]}
 function near(list,x,get){let best=null,d=(view[1]-view[0])/80;for(const i of list){const e=Math.abs(get(i)-x)
 if(e<d){d=e;best=i}}return best}
 function tell(event){const x=at(event);if(x<view[0]||x>view[1]){told.style.display='none';return}
-let lo=0,hi=data.points.length;while(hi-lo>1){const m=(lo+hi)>>1;if(data.points[m][0]<=x)lo=m;else hi=m}
-const lines=[];if(data.points.length){const s=data.points[lo][1];lines.push(`${data.unit} ${number(Math.round(x))}`,
+const step=Math.round(x);let lo=0,hi=data.points.length
+while(hi-lo>1){const m=(lo+hi)>>1;if(data.points[m][0]<=step)lo=m;else hi=m}
+const lines=[];if(data.points.length){const s=data.points[lo][1];lines.push(`${data.unit} ${number(step)}`,
 `scale ${typeof s==='number'?number(s)+power(s):s}`)}
 const mark=near(data.marks,x,m=>m.x);if(mark)lines.push(mark.label)
 const hit=near(data.events,x,e=>e);if(hit!==null)lines.push(`overflow at ${number(hit)}`)

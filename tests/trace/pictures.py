@@ -4,7 +4,8 @@
     pictures.py --tare TARE --cases FOLDER [--only PATTERN] [--browser PROGRAM] [PICTURES]
 
 Of each case FOLDER-NAME.svg, .html and .png, and index.html with all of them beside each other. With a browser (Chromium or
-one like it), each page is opened in it, without a screen, light and dark: FOLDER-NAME-page.png and -page-dark.png. Without
+one like it), each page is used in it, without a screen: what stands under the pointer, the wheel, dragging, a double click;
+and pictured, light and dark: FOLDER-NAME-page.png and -page-dark.png. Without
 PICTURES nothing is kept. Each PNG is held against its SVG: curve, overflows and checkpoints have the colours that they should
 have, where the SVG has them. Exit 1 where a picture cannot be made or differs.
 """
@@ -19,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import zlib
+
+import browsing
 
 PIXELS_A_UNIT = 2
 LINE, EVENT, PAPER = (0x09, 0x69, 0xDA), (0xCF, 0x22, 0x2E), (0xFF, 0xFF, 0xFF)
@@ -115,6 +118,7 @@ def pictures_of(case, options, folder):
     problems = [f"{name}.png: {problem}" for problem in differences(pathlib.Path(f"{base}.svg").read_text(), rows)]
     if options.browser:
         page = pathlib.Path(f"{base}.html").resolve()
+        problems += browsing.problems_of(options.browser, page)
         problems += shown(options.browser, page, folder / f"{name}-page.png")
         problems += shown(options.browser, page, folder / f"{name}-page-dark.png", ["--blink-settings=preferredColorScheme=0"])
     return name, problems
