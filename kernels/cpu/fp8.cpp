@@ -14,7 +14,8 @@ using fp8::Noted;
 using fp8::Slots;
 
 Factor factor_of(const Slots& slots, std::uint32_t slot) {
-  return {slots.scale[slot], fp8::divides(slots.params.rule), slots.fp8_max[slot]};
+  return {slots.scale[slot], fp8::divides(slots.params.rule),
+          fp8::counted_from(slots.params.fp8_lm, slots.fp8_max[slot])};
 }
 
 void add(const Slots& slots, std::uint32_t slot, const Noted& noted, std::uint64_t values) {

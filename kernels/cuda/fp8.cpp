@@ -115,6 +115,7 @@ void CastList::cast(const Binding* outputs, bool notes, cudaStream_t stream) {
   all.factor = slots.scale;
   all.largest = slots.fp8_max;
   all.divides = fp8::divides(slots.params.rule) ? 1 : 0;
+  all.above = slots.params.fp8_lm.above;
   if (notes) {
     all.amax = slots.amax;
     all.seen = slots.seen;

@@ -22,6 +22,7 @@ struct QuantiseArguments {
   std::int32_t segment_count;
   std::uint32_t piece_count;
   std::int32_t divides;  ///< values are divided by the factor instead
+  std::uint32_t above;   ///< Fp8LmParams::above
 };
 
 /// A lane's way through a piece: the greatest magnitude that it saw, and what it wrote.
@@ -86,7 +87,7 @@ TARE_HD inline void add_count(std::uint64_t* to, std::uint64_t count) {
 template <class E, class Format>
 TARE_HD inline void quantise_piece(const QuantiseArguments& all, const WorkPiece& piece) {
   const std::uint32_t slot = all.slots[piece.tensor];
-  const fp8::Factor by = {all.factor[slot], all.divides != 0, all.largest[slot]};
+  const fp8::Factor by = {all.factor[slot], all.divides != 0, float_from(bits_of(all.largest[slot]) + all.above)};
   unsigned char* to = all.outputs == nullptr ? nullptr : all.outputs[piece.tensor].data + piece.offset;
   const Stretch stretch = {all.inputs[piece.tensor].data + piece.offset * sizeof(typename E::Bits), to, piece.count};
   PerLane<std::uint32_t> max;

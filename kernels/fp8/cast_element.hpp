@@ -9,7 +9,7 @@ namespace tare::kernels::fp8 {
 struct Factor {
   float factor;
   bool divides;   ///< by the factor; otherwise values are multiplied by it
-  float largest;  ///< of the format
+  float largest;  ///< of the format: what reaches it is counted
 };
 
 TARE_HD inline float scaled(float value, const Factor& by) {

@@ -16,7 +16,7 @@ struct Slots {
   std::uint32_t* ring;    ///< ring_stride() a slot
   std::uint32_t* groups;  ///< group_stride() a slot: the greatest key of each group
   std::uint32_t* oldest;  ///< where in the ring
-  std::uint32_t* steps;   ///< since the last amax that was not finite; MS-AMP's amax_counter
+  std::uint32_t* steps;   ///< since the last amax that was not finite; MS-AMP's amax_counter; fp8_lm's clean steps
   const float* fp8_max;
   float* scale;
   float* inverse;             ///< 1 / scale
@@ -64,7 +64,7 @@ TARE_HD inline SlotLane begin(const Slots& slots, std::uint32_t slot, int lane) 
 
 TARE_HD inline float step_mu(const Slots& slots, std::uint32_t slot) {
   double& mu = slots.mu[slot];
-  mu = next_mu(slots.params.fp8_lm, mu, slots.seen[slot], slots.at_largest[slot]);
+  mu = next_mu(slots.params.fp8_lm, mu, slots.seen[slot], slots.at_largest[slot], slots.steps[slot]);
   slots.seen[slot] = 0;
   slots.at_largest[slot] = 0;
   return static_cast<float>(mu);
@@ -81,6 +81,7 @@ TARE_HD inline void set_scale(const Slots& slots, const SlotLane& own) {
                           : next_scale(params, slots.scale[own.slot], float_from(amax), slots.fp8_max[own.slot]);
   slots.scale[own.slot] = scale;
   slots.inverse[own.slot] = 1.0f / scale;
+  if (params.rule == Rule::fp8_lm) return;
   const bool finite = slots.amax[own.slot] < 0x7f800000u;
   slots.steps[own.slot] = finite ? slots.steps[own.slot] + 1 : 0;
 }

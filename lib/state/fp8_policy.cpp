@@ -18,6 +18,8 @@ constexpr double longest_history = 1 << 20;
 constexpr double widest_margin = 126;
 
 constexpr std::array<std::string_view, 3> variants{"fused_bulk", "fused_single", "unfused"};
+constexpr std::array<std::string_view, 2> readings{"continuous", "stepped"};
+constexpr std::array<std::string_view, 2> counted_words{"at_largest", "above_largest"};
 constexpr std::array<std::string_view, 2> algorithms{"max", "most_recent"};
 
 constexpr Spec history_spec(std::string_view name) {
@@ -39,7 +41,10 @@ constexpr std::array msamp_parameters{history_spec("window_size"), margin_spec};
 constexpr std::array flax_parameters{history_spec("amax_history_length"), margin_spec};
 constexpr std::array fp8_lm_parameters{
     start_spec,
-    Spec{"growth_steps", "growth_interval", &Own::growth_steps, 1, 1 << 30, {}, "steps in which mu doubles"},
+    Spec{"variant", "", &Own::variant, 0, 1, readings, "mu grows a little each step, or after growth_steps at once"},
+    Spec{"growth_steps", "growth_interval", &Own::growth_steps, 1, 1 << 30, {}, "clean steps in which mu grows"},
+    Spec{"growth_exponent", "", &Own::growth_exponent, 1, 2, {}, "powers of two by which it does"},
+    Spec{"counted", "", &Own::counted, 0, 1, counted_words, "whether the largest number itself is among them"},
     Spec{"threshold", "", &Own::threshold, 0, 1, {}, "the fraction of values at the largest that halves mu"}};
 
 constexpr Fp8FieldSpec scale_field{"scale", "scale", Fp8Array::scale, true};
@@ -54,6 +59,7 @@ constexpr std::array msamp_fields{scale_field, Fp8FieldSpec{"amax", "amax_histor
 constexpr std::array flax_fields{divisor_field, history_field, seen_amax_field};
 constexpr std::array fp8_lm_fields{Fp8FieldSpec{"mu", "scale", Fp8Array::mu, true},
                                    Fp8FieldSpec{"amax", "", Fp8Array::amax, false},
+                                   Fp8FieldSpec{"clean_steps", "growth_tracker", Fp8Array::counter, false},
                                    Fp8FieldSpec{"values", "", Fp8Array::seen, false},
                                    Fp8FieldSpec{"values_at_largest", "", Fp8Array::at_largest, false}};
 
@@ -137,7 +143,11 @@ kernels::fp8::Params kernel_params(const Fp8PolicySpec& spec, const Fp8Parameter
   params.current.epsilon = static_cast<float>(parameters.epsilon);
   params.msamp.margin = static_cast<float>(parameters.margin);
   params.flax.two_to_margin = two_to_margin;
-  params.fp8_lm.growth = std::exp2(1.0 / static_cast<double>(parameters.growth_steps));
+  const bool is_stepped = parameters.variant == 1;
+  const auto exponent = static_cast<double>(parameters.growth_exponent);
+  params.fp8_lm.growth = std::exp2(is_stepped ? exponent : exponent / static_cast<double>(parameters.growth_steps));
+  params.fp8_lm.growth_steps = is_stepped ? static_cast<std::uint32_t>(parameters.growth_steps) : 1;
+  params.fp8_lm.above = parameters.counted == 1 ? 1 : 0;
   params.fp8_lm.threshold = parameters.threshold;
   return params;
 }

@@ -22,7 +22,9 @@ struct Fp8Parameters {
   bool power_of_two = false;
   double epsilon = 0;  ///< an amax counts as at least this
   double initial_scale = 1;
-  std::int64_t growth_steps = 1000;  ///< clean steps in which fp8_lm's mu doubles
+  std::int64_t growth_steps = 1000;  ///< clean steps in which fp8_lm's mu doubles, or after which it grows
+  std::int64_t growth_exponent = 1;  ///< powers of two of such a growth, where it is stepped
+  std::int64_t counted = 0;          ///< "at_largest", "above_largest": which values fp8_lm counts
   double threshold = 1e-5;           ///< the fraction of values at the largest that halves it
 
   friend bool operator==(const Fp8Parameters&, const Fp8Parameters&) = default;

@@ -49,7 +49,8 @@ std::string config_of(const std::string& policy, const char* device) {
   const char* length = policy == "msamp"                ? R"(,"window_size":5)"
                        : policy == "transformer_engine" ? R"(,"amax_history_len":5)"
                        : has_history                    ? R"(,"amax_history_length":5)"
-                                                        : "";
+                       : policy == "fp8_lm" ? R"(,"variant":"stepped","growth_steps":2,"counted":"above_largest")"
+                                            : "";
   return R"({"policy":")" + policy + R"(","slots":4,"format":["e4m3","e5m2","e4m3","e5m2"],"device":")" + device +
          "\"" + length + "}";
 }

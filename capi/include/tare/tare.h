@@ -366,7 +366,9 @@ TARE_API void tare_grads_destroy(tare_grads* grads);
  * "policy" is one of tare_fp8_policies: transformer_engine ("variant": fused_bulk, fused_single, unfused), te_current,
  * fp8_static, msamp, flax_fp8, keras_fp8, fp8_lm. "slots": how many (1), or a name for each. "format": "e4m3",
  * "e5m2" or "f16" (MS-AMP's scaled halves), for all or a list of one each. "device": "cpu", "cuda:0". Parameters bear
- * the framework's names. *out is owned. TARE_E_INVALID_ARGUMENT names the allowed keys or range.
+ * the framework's names. fp8_lm's mu grows a little each step ("variant":"continuous"), or by "growth_exponent" powers
+ * of two after "growth_steps" clean steps in a row ("stepped"); "counted" says which values make a step crowded.
+ * *out is owned. TARE_E_INVALID_ARGUMENT names the allowed keys or range.
  *
  * A step: transformer_engine, msamp, fp8_static and fp8_lm note what they quantize, and update behind it prepares the
  * next step. te_current, flax_fp8 and keras_fp8 are told first: observe, update, quantize. */

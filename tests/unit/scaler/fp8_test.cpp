@@ -173,6 +173,53 @@ TEST_CASE("fp8_lm's mu doubles over 1,000 clean steps, and halves when more than
   CHECK(*mu == static_cast<float>(std::exp2(0.001)));
 }
 
+TEST_CASE("fp8_lm's mu, stepped, grows by one or two powers of two after so many clean steps in a row") {
+  for (const int exponent : {1, 2}) {
+    const auto slots = slots_of(R"({"policy":"fp8_lm","format":"e5m2","variant":"stepped","growth_steps":3,)"
+                                R"("growth_exponent":)" +
+                                std::to_string(exponent) + "}");
+    const auto step = [&slots](float value) {
+      std::uint8_t out = 0;
+      const Tensor in{&value, 1, Dtype::f32, 0};
+      const Tensor to{&out, 1, Dtype::f8_e5m2, 0};
+      slots->quantise({&in, 1}, {&to, 1}, nullptr, nullptr);
+      slots->update(nullptr);
+      return *slots->pointer(Fp8Shown::scale);
+    };
+    const float factor = exponent == 1 ? 2.0F : 4.0F;
+    CHECK(step(1) == 1);
+    CHECK(step(1) == 1);
+    CHECK(step(1) == factor);
+    CHECK(step(1) == factor);
+    slots->update(nullptr);  // nothing was seen: neither a clean step nor another
+    CHECK(step(1) == factor);
+    CHECK(step(65536) == factor / 2);  // counts anew
+    CHECK(step(1) == factor / 2);
+    CHECK(step(1) == factor / 2);
+    const ScalerState state = slots->save(nullptr);
+    CHECK(state_to_json(state).find("\"clean_steps\": [2]") != std::string::npos);
+    CHECK(step(1) == factor / 2 * factor);
+    slots->load(state, nullptr);
+    CHECK(step(1) == factor / 2 * factor);
+  }
+}
+
+TEST_CASE("fp8_lm counts the largest number itself, or what is above it alone") {
+  const auto is_crowded = [](const std::string& counted, float value) {
+    const auto slots = slots_of(R"({"policy":"fp8_lm","format":"e4m3","counted":")" + counted + "\"}");
+    std::uint8_t out = 0;
+    const Tensor in{&value, 1, Dtype::f32, 0};
+    const Tensor to{&out, 1, Dtype::f8_e4m3fn, 0};
+    slots->quantise({&in, 1}, {&to, 1}, nullptr, nullptr);
+    slots->update(nullptr);
+    return *slots->pointer(Fp8Shown::scale) == 0.5F;
+  };
+  CHECK_FALSE(is_crowded("at_largest", std::nextafter(448.0F, 0.0F)));
+  CHECK(is_crowded("at_largest", 448));
+  CHECK_FALSE(is_crowded("above_largest", 448));
+  CHECK(is_crowded("above_largest", std::nextafter(448.0F, 500.0F)));
+}
+
 TEST_CASE("2,000 slots with a history of 1,024 go through HDF5, packed, and go on with the same bits") {
   const auto slots = slots_of(R"({"policy":"transformer_engine","slots":2000,"variant":"unfused"})");
   std::mt19937 random(3);
