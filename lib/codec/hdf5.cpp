@@ -162,8 +162,24 @@ void take_pieces(void* context, const tare_hdf5_piece* pieces, std::uint64_t cou
   }
 }
 
-void check(std::int32_t status, const tare_hdf5_error& error) {
+/// REQUIRES: a schema that ends with NUL, as literals do.
+void encode(std::string_view schema, std::span<const tare_hdf5_state> states, Compression compression,
+            const TakePieces& take) {
+  Taking taking{take};
+  tare_hdf5_error error{};
+  const auto status = hdf5_library().encode(schema.data(), states.data(), states.size(),
+                                            static_cast<std::int32_t>(compression), take_pieces, &taking, &error);
   if (status != 0) throw Error(static_cast<Status>(status), std::string("the state as HDF5: ") + error.message);
+  if (taking.failure != nullptr) std::rethrow_exception(taking.failure);
+}
+
+Bytes joined(std::span<const ByteView> pieces) {
+  Bytes bytes;
+  std::size_t size = 0;
+  for (const ByteView piece : pieces) size += piece.size();
+  bytes.reserve(size);
+  for (const ByteView piece : pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
+  return bytes;
 }
 
 }  // namespace
@@ -180,24 +196,32 @@ void put_hdf5_checksum(Bytes& head, std::span<const ByteView> behind) {
 
 void write_hdf5(const ScalerState& state, Compression compression, const TakePieces& take) {
   const Entries entries(state);
-  Taking taking{take};
-  tare_hdf5_error error{};
-  const std::string schema(state_schema);
-  const auto status =
-      hdf5_library().encode(schema.c_str(), state.policy.c_str(), entries.all().data(), entries.all().size(),
-                            static_cast<std::int32_t>(compression), take_pieces, &taking, &error);
-  check(status, error);
-  if (taking.failure != nullptr) std::rethrow_exception(taking.failure);
+  const tare_hdf5_state one{nullptr, state_schema.data(), state.policy.c_str(), entries.all().data(),
+                            entries.all().size()};
+  encode(state_schema, {&one, 1}, compression, take);
+}
+
+void write_hdf5(std::span<const NamedState> states, Compression compression, const TakePieces& take) {
+  std::deque<Entries> entries;
+  std::vector<tare_hdf5_state> all;
+  for (const NamedState& named : states) {
+    if (named.path.find('\0') != std::string::npos) throw_unholdable("a path", "it has a NUL character");
+    const Entries& own = entries.emplace_back(named.state);
+    all.push_back(
+        {named.path.c_str(), state_schema.data(), named.state.policy.c_str(), own.all().data(), own.all().size()});
+  }
+  encode(states_schema, all, compression, take);
 }
 
 Bytes state_to_hdf5(const ScalerState& state, Compression compression) {
   Bytes bytes;
-  write_hdf5(state, compression, [&](std::span<const ByteView> pieces) {
-    std::size_t size = 0;
-    for (const ByteView piece : pieces) size += piece.size();
-    bytes.reserve(size);
-    for (const ByteView piece : pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
-  });
+  write_hdf5(state, compression, [&](std::span<const ByteView> pieces) { bytes = joined(pieces); });
+  return bytes;
+}
+
+Bytes states_to_hdf5(std::span<const NamedState> states, Compression compression) {
+  Bytes bytes;
+  write_hdf5(states, compression, [&](std::span<const ByteView> pieces) { bytes = joined(pieces); });
   return bytes;
 }
 

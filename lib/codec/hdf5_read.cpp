@@ -26,6 +26,7 @@ namespace {
 /// A mebibyte of zeros packs to a hundred bytes: no file holds more values than so many bytes from each of its own.
 constexpr std::uint64_t most_unpacked = 16384;
 constexpr std::size_t max_entries = 4096;  ///< of a section: each is looked for among all
+constexpr std::size_t max_states = std::size_t{1} << 20;
 
 /// An attribute that nobody asks for, a program that did not close the file.
 constexpr std::string_view harmless_findings[] = {"attribute-not-read", "left-open"};
@@ -100,52 +101,90 @@ class StateReader {
         left_(source->size() > limits::max_state_bytes / most_unpacked ? limits::max_state_bytes
                                                                        : source->size() * most_unpacked) {}
 
-  ScalerState read() {
+  ScalerState read_one() { return told_where(&StateReader::read_root); }
+  std::vector<NamedState> read_all() { return told_where(&StateReader::read_states); }
+
+ private:
+  /// What cannot be read is told with its place; so is what was told of the file meanwhile.
+  template <class States>
+  States told_where(States (StateReader::*read)()) {
     try {
-      read_root();
+      States states = (this->*read)();
+      refuse_findings();
+      return states;
     } catch (const Hdf5NotRead& problem) {
       fail(problem.why);
     }
+  }
+
+  void refuse_findings() {
     for (const Finding& finding : file_.findings()) {
       if (std::ranges::find(harmless_findings, finding.code) != std::end(harmless_findings)) continue;
       place_ = finding.path;
       fail(finding.message);
     }
-    return std::move(state_);
   }
 
- private:
   [[noreturn]] void fail(const std::string& problem) const {
     throw Error(Status::corrupt, name_ + ": " + (place_.empty() ? "" : place_ + ": ") + problem,
                 "Have tare write the state anew, or take another copy.");
   }
 
-  void read_root() {
-    const Hdf5Header root = read_hdf5_header(file_, read_hdf5_superblock(file_).root);
-    const Attributes attributes(file_, root);
-    place_ = "the root";
+  Hdf5Header root() { return read_hdf5_header(file_, read_hdf5_superblock(file_).root); }
+
+  std::string schema_of(const Attributes& attributes) const {
     const auto schema = attributes.text("schema");
-    if (!schema) {
-      throw Error(Status::corrupt, name_ + ": an HDF5 file, but none with a scaler's state",
-                  "For a checkpoint, use tare_checkpoint_state.");
+    if (schema) return *schema;
+    throw Error(Status::corrupt, name_ + ": an HDF5 file, but none with a scaler's state",
+                "For a checkpoint, use tare_checkpoint_state.");
+  }
+
+  ScalerState read_root() {
+    const Hdf5Header header = root();
+    within_ = "the root";
+    return read_state(header);
+  }
+
+  std::vector<NamedState> read_states() {
+    const Hdf5Header header = root();
+    if (schema_of(Attributes(file_, header)) != states_schema) return {{"", read_root()}};
+    const std::vector<Hdf5Link> links = links_of(header, "the root");
+    const auto all = std::ranges::find(links, "states", &Hdf5Link::name);
+    if (all == links.end()) throw Hdf5NotRead{"has no group \"states\""};
+    std::vector<NamedState> states;
+    for (const Hdf5Link& link : links_of(header_of(*all), "states", max_states)) {
+      within_ = "states/" + link.name;
+      const Hdf5Header group = header_of(link);
+      const auto path = Attributes(file_, group).text("path");
+      if (!path) throw Hdf5NotRead{"has no \"path\""};
+      states.push_back({*path, read_state(group)});
     }
-    require_readable_schema(*schema, name_);
+    return states;
+  }
+
+  /// Of the group that `within_` names.
+  ScalerState read_state(const Hdf5Header& group) {
+    place_ = within_;
+    const Attributes attributes(file_, group);
+    require_readable_schema(schema_of(attributes), name_);
     const auto policy = attributes.text("policy");
     if (!policy) throw Hdf5NotRead{"has no \"policy\""};
-    state_.policy = *policy;
-    const std::vector<Hdf5Link> links = links_of(root, "the root");
-    read_section(links, "fields", state_.fields);
-    read_section(links, "params", state_.params);
-    read_section(links, "statistics", state_.statistics);
-    read_section(links, "other", state_.other);
+    ScalerState state;
+    state.policy = *policy;
+    const std::vector<Hdf5Link> links = links_of(group, within_);
+    read_section(links, "fields", state.fields);
+    read_section(links, "params", state.params);
+    read_section(links, "statistics", state.statistics);
+    read_section(links, "other", state.other);
+    return state;
   }
 
   /// In the order in which they were made, where it was kept; else as they stand.
-  std::vector<Hdf5Link> links_of(const Hdf5Header& group, const std::string& place) {
+  std::vector<Hdf5Link> links_of(const Hdf5Header& group, const std::string& place, std::size_t most = max_entries) {
     place_ = place;
     if (!is_hdf5_group(group)) throw Hdf5NotRead{"is no group"};
     std::vector<Hdf5Link> links = read_hdf5_links(file_, group, place);
-    if (links.size() > max_entries) throw Hdf5NotRead{std::to_string(links.size()) + " entries are too many"};
+    if (links.size() > most) throw Hdf5NotRead{std::to_string(links.size()) + " entries are too many"};
     const bool has_order = std::ranges::all_of(links, [](const Hdf5Link& link) { return link.order.has_value(); });
     if (has_order) std::ranges::sort(links, {}, &Hdf5Link::order);
     return links;
@@ -253,19 +292,31 @@ class StateReader {
   Hdf5File file_;
   Hdf5GlobalHeaps heaps_;
   std::uint64_t left_;  ///< bytes that values may still take
-  std::string place_;   ///< of what is read, for messages
-  ScalerState state_;
+  std::string within_;  ///< the state that is read, for messages
+  std::string place_;   ///< and what of it
 };
+
+std::vector<Finding> checksum_findings(const SummedSource& source) {
+  const auto problem = attribute_checksum_problem(source);
+  if (!problem) return {};
+  return {{Severity::warning, "checksum-differs", *problem, source.name(), {}}};
+}
 
 }  // namespace
 
 LoadedState state_from_hdf5(const std::shared_ptr<const Source>& source) {
   const auto summed = std::make_shared<const SummedSource>(source);
-  LoadedState loaded{StateReader(summed).read(), {}};
+  LoadedState loaded{StateReader(summed).read_one(), {}};
   normalise(loaded.state);
-  if (const auto problem = attribute_checksum_problem(*summed)) {
-    loaded.findings.push_back({Severity::warning, "checksum-differs", *problem, source->name(), {}});
-  }
+  loaded.findings = checksum_findings(*summed);
+  return loaded;
+}
+
+LoadedStates states_from_hdf5(const std::shared_ptr<const Source>& source) {
+  const auto summed = std::make_shared<const SummedSource>(source);
+  LoadedStates loaded{StateReader(summed).read_all(), {}};
+  for (NamedState& named : loaded.states) normalise(named.state);
+  loaded.findings = checksum_findings(*summed);
   return loaded;
 }
 

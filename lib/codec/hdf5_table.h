@@ -40,6 +40,16 @@ typedef struct tare_hdf5_entry {
   const void* data;
 } tare_hdf5_entry;
 
+/* One state. `path` is NULL where the file is this state and nothing else; else it stands in a group of its own, whose
+ * attributes bear these. */
+typedef struct tare_hdf5_state {
+  const char* path;
+  const char* schema;
+  const char* policy;
+  const tare_hdf5_entry* entries;
+  uint64_t count;
+} tare_hdf5_state;
+
 /* Bytes of a file. */
 typedef struct tare_hdf5_piece {
   const void* data;
@@ -54,12 +64,12 @@ typedef struct tare_hdf5_error {
 typedef struct tare_hdf5_table {
   uint64_t struct_size;
   const char* release;
-  /* Calls `take` once, with the whole file: pieces that stand one behind the other, and lie there during the call.
-   * Values that are not compressed are not copied: their pieces are the entries' data. Returns a status as tare.h
-   * numbers it. */
-  int32_t (*encode)(const char* schema, const char* policy, const tare_hdf5_entry* entries, uint64_t count,
-                    int32_t compression, void (*take)(void* context, const tare_hdf5_piece* pieces, uint64_t count),
-                    void* context, tare_hdf5_error* error);
+  /* `schema` is the file's. Calls `take` once, with the whole file: pieces that stand one behind the other, and lie
+   * there during the call. Values that are not compressed are not copied: their pieces are the entries' data. Returns a
+   * status as tare.h numbers it. */
+  int32_t (*encode)(const char* schema, const tare_hdf5_state* states, uint64_t count, int32_t compression,
+                    void (*take)(void* context, const tare_hdf5_piece* pieces, uint64_t count), void* context,
+                    tare_hdf5_error* error);
 } tare_hdf5_table;
 
 /* The only symbol that the module exports. */

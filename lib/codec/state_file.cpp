@@ -56,6 +56,15 @@ std::string require_json(const Source& file) {
   throw Error(Status::corrupt, file.name() + ": neither JSON nor HDF5", "For a checkpoint, use tare_checkpoint_state.");
 }
 
+LoadedStates states_in(const std::shared_ptr<const Source>& file) {
+  if (has_hdf5_behind(*file)) return states_from_hdf5(file);
+  return {states_from_json(require_json(*file), file->name())};
+}
+
+[[noreturn]] void refuse_ending(const std::string& path) {
+  throw Error(Status::invalid_argument, path + ": the ending tells no format", "Name it .json, .h5 or .hdf5.");
+}
+
 LoadedState state_in(const std::shared_ptr<const Source>& file) {
   if (has_hdf5_behind(*file)) return state_from_hdf5(file);
   return {state_from_json(require_json(*file), file->name())};
@@ -98,35 +107,30 @@ LoadedState state_from_bytes(ByteView bytes, const std::string& name) {
 }
 
 LoadedState read_fp8_state_file(const std::string& path) {
-  const auto file = open_state(path);
-  if (has_hdf5_behind(*file)) return state_from_hdf5(file);
-  std::vector<NamedState> states = states_from_json(require_json(*file), path);
-  if (states.size() == 1) return {std::move(states.front().state)};
+  LoadedStates loaded = states_in(open_state(path));
+  std::vector<NamedState>& states = loaded.states;
+  if (states.size() == 1) return {std::move(states.front().state), std::move(loaded.findings)};
   std::erase_if(states, [](const NamedState& named) { return find_fp8_policy(named.state.policy) == nullptr; });
-  if (states.size() == 1) return {std::move(states.front().state)};
+  if (states.size() == 1) return {std::move(states.front().state), std::move(loaded.findings)};
   throw Error(Status::refused,
               path + ": holds " + (states.empty() ? "no" : std::to_string(states.size())) + " FP8 states",
               "tare inspect CHECKPOINT --layer GLOB --save STATE.json saves that of layers that are alike");
 }
 
 std::vector<NamedState> read_states_file(const std::string& path) {
-  const auto file = open_state(path);
-  if (has_hdf5_behind(*file)) return {{"", state_from_hdf5(file).state}};
-  return states_from_json(require_json(*file), path);
+  return states_in(open_state(path)).states;
 }
 
 void write_states_file(std::span<const NamedState> states, const std::string& path) {
-  if (!path.ends_with(".json")) {
-    throw Error(Status::refused, path + ": only JSON holds several states", "Name it .json.");
-  }
-  write_whole_file(path, as_bytes(states_to_json(states)));
+  if (path.ends_with(".json")) return write_whole_file(path, as_bytes(states_to_json(states)));
+  if (!is_hdf5_name(path)) refuse_ending(path);
+  write_hdf5(states, compression_of(path, {}),
+             [&](std::span<const ByteView> pieces) { write_whole_file(path, pieces); });
 }
 
 void write_state_files(std::span<const NamedState> states, const std::string& path) {
   if (states.size() == 1) return write_state_file(states.front().state, path, {});
-  if (path.ends_with(".json")) return write_whole_file(path, as_bytes(states_to_json(states)));
-  throw Error(Status::refused, path + ": " + std::to_string(states.size()) + " states, and only JSON holds several",
-              "Name it .json, or choose one with --at.");
+  write_states_file(states, path);
 }
 
 Bytes state_file_bytes(const ScalerState& state, std::string_view name, const StateFileOptions& options) {
@@ -140,7 +144,7 @@ Bytes state_file_bytes(const ScalerState& state, std::string_view name, const St
   if (is_hdf5_name(name)) {
     return state_to_hdf5(state, compression_of(path, options));
   }
-  throw Error(Status::invalid_argument, path + ": the ending tells no format", "Name it .json, .h5 or .hdf5.");
+  refuse_ending(path);
 }
 
 void write_state_file(const ScalerState& state, const std::string& path, const StateFileOptions& options) {

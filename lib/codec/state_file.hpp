@@ -43,11 +43,10 @@ LoadedState read_fp8_state_file(const std::string& path);
 /// Several states, or a single one without a name. Throws as read_state_file does.
 std::vector<NamedState> read_states_file(const std::string& path);
 
-/// Several states, or few or one, as states_to_json does. Throws `refused` for a format that holds one.
+/// Several states, or few or one, with their paths. Throws `invalid_argument` for another ending than a state file's.
 void write_states_file(std::span<const NamedState> states, const std::string& path);
 
-/// All of `states`: a single one as write_state_file does, several as states_to_json does. Throws `refused` for several
-/// in a format that holds one.
+/// All of `states`: a single one as write_state_file does, several as write_states_file does.
 void write_state_files(std::span<const NamedState> states, const std::string& path);
 
 /// By the path's ending: .json, .h5 or .hdf5. The file appears whole or not at all. Throws `invalid_argument` for

@@ -100,7 +100,12 @@ def try_verbs(tare, command, folder, name, ending, scaler):
 
 def try_several(tare, command, folder, corpus):
     """All scalers of a checkpoint in one file: each is known by its path, and changes alone."""
-    checkpoint, path = corpus / "apex/amp-two/amp_checkpoint.pt", folder / "states.json"
+    for name in "states.json", "states.h5":
+        try_one_of_several(tare, command, folder, corpus, folder / name)
+
+
+def try_one_of_several(tare, command, folder, corpus, path):
+    checkpoint = corpus / "apex/amp-two/amp_checkpoint.pt"
     answer = command("inspect", checkpoint, "--save", path)
     require(answer.code == DONE, answer)
     before = {one["path"]: one for one in command("inspect", "--json", path).json()["scalers"]}

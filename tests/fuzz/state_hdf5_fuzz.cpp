@@ -35,8 +35,29 @@ Bytes written(const ScalerState& state) {
 
 }  // namespace
 
+/// A file of several is written again as it was read.
+void read_several(ByteView bytes) {
+  const auto read_all = [](ByteView file) {
+    return states_from_hdf5(std::make_shared<MemorySource>("fuzz", Bytes(file.begin(), file.end()))).states;
+  };
+  try {
+    const std::vector<NamedState> states = read_all(bytes);
+    const auto is_large = [](const NamedState& named) {
+      const ScalerState& state = named.state;
+      return !is_small(state.params) || !is_small(state.fields) || !is_small(state.statistics) ||
+             !is_small(state.other);
+    };
+    if (states.size() > most_items || std::ranges::any_of(states, is_large)) return;
+    const Bytes image = states_to_hdf5(states, Compression::none);
+    if (states_to_hdf5(read_all(image), Compression::none) != image) std::abort();
+  } catch (const Error&) {
+    return;
+  }
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ByteView bytes = std::as_bytes(std::span(data, size));
+  read_several(bytes);
   ScalerState state;
   try {
     state = read(bytes);

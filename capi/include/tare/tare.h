@@ -536,13 +536,13 @@ TARE_API void tare_state_destroy(tare_state* state);
 
 /* ---- several states ---------------------------------------------------------------------------------------- */
 
-/* States by name, in one file of JSON "tare.states/1", as `tare inspect --save` writes where a checkpoint holds
+/* States by name, in one file, JSON or HDF5 ("tare.states/1"), as `tare inspect --save` writes where a checkpoint holds
  * several: loss scalers, and FP8 sets beside them. Of a checkpoint the names are paths in it. An empty list; *out is
  * owned. */
 TARE_API int32_t tare_states_create(tare_states** out, tare_error* error);
 /* Reads such a file; one of a single state, JSON or HDF5, is a list of one, whose name is "". *out is owned. */
 TARE_API int32_t tare_states_read(tare_states** out, const char* path, tare_error* error);
-/* By the ending .json; the file appears whole or not at all. TARE_E_REFUSED for another ending. */
+/* By the ending .json, .h5 or .hdf5; the file appears whole or not at all. TARE_E_INVALID_ARGUMENT for another one. */
 TARE_API int32_t tare_states_write(const tare_states* states, const char* path, tare_error* error);
 TARE_API int32_t tare_states_count(uint64_t* out, const tare_states* states, tare_error* error);
 /* The name of the index-th; *out is owned. */

@@ -111,11 +111,32 @@ void write_entry(hid_t group, const tare_hdf5_entry& entry, std::int32_t compres
   if (entry.role != nullptr) write_attribute(dataset, "role", entry.role);
 }
 
-Handle make_group(hid_t file, const char* name) {
+Handle make_group(hid_t parent, const char* name) {
   const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "make properties");
   check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), "keep the order");
   check(H5Pset_obj_track_times(creation, false), "leave times out");
-  return {H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "make a group"};
+  return {H5Gcreate2(parent, name, H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose, "make a group"};
+}
+
+void write_sections(hid_t group, const tare_hdf5_state& state, std::int32_t compression, Encoded& file) {
+  for (const char* section : section_names) {
+    const Handle into = make_group(group, section);
+    for (const tare_hdf5_entry& entry : std::span(state.entries, state.count)) {
+      if (std::string_view(entry.section) == section) write_entry(into, entry, compression, file);
+    }
+  }
+}
+
+void write_each(hid_t root, std::span<const tare_hdf5_state> states, std::int32_t compression, Encoded& file) {
+  const Handle all = make_group(root, "states");
+  std::size_t number = 0;
+  for (const tare_hdf5_state& state : states) {
+    const Handle group = make_group(all, std::to_string(number++).c_str());
+    write_attribute(group, "path", state.path);
+    write_attribute(group, "schema", state.schema);
+    write_attribute(group, "policy", state.policy);
+    write_sections(group, state, compression, file);
+  }
 }
 
 Handle make_file(const Driver& driver) {
@@ -129,23 +150,24 @@ Handle make_file(const Driver& driver) {
 
 }  // namespace
 
-void encode(const char* schema, const char* policy, std::span<const tare_hdf5_entry> entries, std::int32_t compression,
-            Encoded& file) {
+void encode(const char* schema, std::span<const tare_hdf5_state> states, std::int32_t compression, Encoded& file) {
   std::uint64_t bytes = 0;
-  for (const tare_hdf5_entry& entry : entries) bytes += bytes_of(entry);
+  for (const tare_hdf5_state& state : states) {
+    for (const tare_hdf5_entry& entry : std::span(state.entries, state.count)) bytes += bytes_of(entry);
+  }
   require_memory(own_memory_bytes + (compression == TARE_HDF5_NONE ? 0 : bytes));
   register_zstd();
   const Driver driver(file.pieces);
   const Handle made = make_file(driver);
   write_attribute(made, "schema", schema);
-  write_attribute(made, "policy", policy);
+  const bool is_one = states.size() == 1 && states.front().path == nullptr;
+  if (is_one) write_attribute(made, "policy", states.front().policy);
   write_attribute(made, "library", "tare " TARE_RELEASE);
   write_attribute(made, "checksum", TARE_HDF5_BLANK_CHECKSUM);
-  for (const char* section : section_names) {
-    const Handle group = make_group(made, section);
-    for (const tare_hdf5_entry& entry : entries) {
-      if (std::string_view(entry.section) == section) write_entry(group, entry, compression, file);
-    }
+  if (is_one) {
+    write_sections(made, states.front(), compression, file);
+  } else {
+    write_each(made, states, compression, file);
   }
   check(H5Fflush(made, H5F_SCOPE_GLOBAL), "finish the file");
   driver.require_written();

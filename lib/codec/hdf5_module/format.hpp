@@ -4,6 +4,12 @@
 //   /fields      one dataset a value: scalars, packed arrays; attributes kind, units, role
 //   /params  /statistics  /other         the same
 //
+// or, of several states,
+//
+//   /            attributes schema, library, checksum
+//   /states/0    attributes path, schema, policy; groups as above
+//   /states/1 ...
+//
 // libhdf5 writes it, and never reads it: that lib/codec/hdf5_read does.
 #pragma once
 
@@ -32,7 +38,6 @@ struct Encoded {
   std::uint64_t size = 0;
 };
 
-void encode(const char* schema, const char* policy, std::span<const tare_hdf5_entry> entries, std::int32_t compression,
-            Encoded& file);
+void encode(const char* schema, std::span<const tare_hdf5_state> states, std::int32_t compression, Encoded& file);
 
 }  // namespace tare::hdf5

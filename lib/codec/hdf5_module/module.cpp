@@ -43,23 +43,23 @@ std::int32_t guarded(tare_hdf5_error* error, const Body& body) {
   }
 }
 
-std::int32_t encode_entries(const char* schema, const char* policy, const tare_hdf5_entry* entries, std::uint64_t count,
-                            std::int32_t compression, void (*take)(void*, const tare_hdf5_piece*, std::uint64_t),
-                            void* context, tare_hdf5_error* error) {
+std::int32_t encode_states(const char* schema, const tare_hdf5_state* states, std::uint64_t count,
+                           std::int32_t compression, void (*take)(void*, const tare_hdf5_piece*, std::uint64_t),
+                           void* context, tare_hdf5_error* error) {
   return guarded(error, [&] {
     Encoded file;
     {
       const std::lock_guard lock(one_at_a_time);
       check_release();
       const Quiet quiet;
-      encode(schema, policy, {entries, entries + count}, compression, file);
+      encode(schema, {states, states + count}, compression, file);
     }
     const auto pieces = file.pieces.in_order(file.size);
     take(context, pieces.data(), pieces.size());
   });
 }
 
-constexpr tare_hdf5_table table{sizeof(tare_hdf5_table), TARE_RELEASE, encode_entries};
+constexpr tare_hdf5_table table{sizeof(tare_hdf5_table), TARE_RELEASE, encode_states};
 
 }  // namespace
 }  // namespace tare::hdf5

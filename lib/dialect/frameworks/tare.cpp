@@ -229,16 +229,22 @@ class Reader {
   std::string problem_;
 };
 
+/// Of a file of several; its path stands beside it.
+void add_state(const Tree& tree, NodeId item, NodeId state, std::vector<Match>& matches) {
+  if (is_state(tree, state)) matches.push_back(Reader(tree, state).read(text_under(tree, item, "path")));
+}
+
 std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId root) {
   if (map != root) return {};
   if (is_state(tree, map)) return {Reader(tree, map).read("")};
   if (text_under(tree, map, "schema") != states_schema) return {};
   std::vector<Match> matches;
-  for (const NodeId item : tree.items(tree.find(map, "states"))) {
-    const NodeId state = tree.find(item, "state");
-    if (is_state(tree, state)) {
-      matches.push_back(Reader(tree, state).read(text_under(tree, item, "path")));
-    }
+  const NodeId states = tree.find(map, "states");
+  const auto items = tree.items(states);
+  if (tree.kind(states) == Kind::list) {
+    for (const NodeId item : items) add_state(tree, item, tree.find(item, "state"), matches);
+  } else {  // of HDF5, groups by their numbers
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) add_state(tree, items[i + 1], items[i + 1], matches);
   }
   return matches;
 }
