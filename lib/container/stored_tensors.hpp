@@ -37,10 +37,10 @@ class StoredTensors final : public TensorReader {
   [[nodiscard]] const StoredTensor& of(const Node& node) const {
     return tensors_[static_cast<std::size_t>(node.as.integer)];
   }
-  /// Of how many `matches` the place.
+  /// How many `matches`.
   template <typename Matches>
   [[nodiscard]] std::ptrdiff_t count_if(const Matches& matches) const {
-    return std::count_if(tensors_.begin(), tensors_.end(), [&](const StoredTensor& t) { return matches(t.place); });
+    return std::count_if(tensors_.begin(), tensors_.end(), matches);
   }
   [[nodiscard]] Tensor describe(NodeId node) const override { return at(node).tensor; }
   /// Throws `refused` for more than limits::max_tensor_read_bytes.

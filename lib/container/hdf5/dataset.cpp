@@ -7,6 +7,7 @@
 
 #include "lib/base/limits.hpp"
 #include "lib/hdf5/layout.hpp"
+#include "lib/hdf5/values.hpp"
 
 namespace tare {
 namespace {
@@ -99,6 +100,38 @@ Hdf5Dataset read_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const st
     throw Hdf5NotRead{
         fmt::format("{} bytes of data at offset {}, beyond the end of the file", size, stored.place.offset)};
   }
+  return {std::move(stored), false, std::nullopt};
+}
+
+std::optional<std::vector<std::string>> hdf5_dataset_texts(Hdf5File& file, const Hdf5Header& header) {
+  const Hdf5Type type = read_hdf5_type(header.data(header.require(Hdf5MessageType::datatype, "datatype")));
+  const auto shape = read_hdf5_shape(header.data(header.require(Hdf5MessageType::dataspace, "dataspace")));
+  if (type.form != Hdf5Type::Form::text || shape.size() != 1 || type.size == 0) return std::nullopt;
+  const Bytes stored = read_hdf5_values(file, header, limits::max_state_bytes);
+  std::vector<std::string> texts;
+  for (ByteView rest = stored; rest.size() >= type.size; rest = rest.subspan(type.size)) {
+    const std::string_view text = as_text(rest.first(type.size));
+    texts.emplace_back(text.substr(0, text.find('\0')));
+  }
+  return texts;
+}
+
+bool is_hdf5_chunked(const Hdf5Header& header) {
+  const Hdf5Message& layout = header.require(Hdf5MessageType::layout, "layout");
+  return read_hdf5_layout(header.data(layout)).form == Hdf5Layout::Form::chunked;
+}
+
+Hdf5Dataset unpacked_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const std::string& name) {
+  const Hdf5Type type = read_hdf5_type(header.data(header.require(Hdf5MessageType::datatype, "datatype")));
+  StoredTensor stored;
+  stored.tensor.library = "tensor";
+  stored.tensor.shape = read_hdf5_shape(header.data(header.require(Hdf5MessageType::dataspace, "dataspace")));
+  stored.tensor.type = element_of(type, file, header, {});
+  stored.order = type.order;
+  Bytes values = read_hdf5_values(file, header, limits::max_state_bytes);
+  stored.place.size = require_size(stored.tensor);
+  if (stored.place.size != values.size()) throw Hdf5NotRead{"chunks that are not as large as its shape says"};
+  stored.source = std::make_shared<const MemorySource>(name, std::move(values));
   return {std::move(stored), false, std::nullopt};
 }
 

@@ -26,6 +26,17 @@ Hdf5Dataset read_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const st
 /// word. Throws Hdf5NotRead where it is cut short.
 std::optional<std::string> hdf5_dataset_text(Hdf5File& file, const Hdf5Header& header);
 
+/// The texts of a dataset of one dimension that holds texts of fixed length; nothing where it holds something else.
+/// Throws Hdf5NotRead where not all of them are stored, or they are more than there can be.
+std::optional<std::vector<std::string>> hdf5_dataset_texts(Hdf5File& file, const Hdf5Header& header);
+
+/// Whether its elements are in chunks, which filters may have packed.
+bool is_hdf5_chunked(const Hdf5Header& header);
+
+/// Elements in chunks, unpacked into memory of their own: no place in the file. Throws as read_hdf5_dataset, and for
+/// more than limits::max_state_bytes.
+Hdf5Dataset unpacked_hdf5_dataset(Hdf5File& file, const Hdf5Header& header, const std::string& name);
+
 /// An attribute's value as a tensor. REQUIRES: a number type. Throws Hdf5NotRead where it is cut short.
 Hdf5Dataset hdf5_attribute_tensor(const Hdf5File& file, const Hdf5Header& header, const Hdf5Attribute& attribute);
 

@@ -41,6 +41,7 @@ class Hdf5 final : public Container, public WithConfiguration {
     std::map<std::uint64_t, std::uint64_t> covered;  // blocks whose checksums change: offset, size
     for (const NodeChange& change : changes) {
       const StoredTensor& stored = contents_.tensors->at(change.node);
+      require_unpacked(change);
       all.patches.push_back(element_patch(*source_, stored.place, stored.tensor, stored.order, change));
       const auto header = contents_.in_headers.find(change.node);
       require_own_bytes(change, stored.place, header != contents_.in_headers.end());
@@ -62,11 +63,22 @@ class Hdf5 final : public Container, public WithConfiguration {
     findings_.insert(findings_.end(), config.findings.begin(), config.findings.end());
   }
 
+  void require_unpacked(const NodeChange& change) const {
+    if (contents_.packed.count(change.node) == 0) return;
+    throw Error(Status::refused,
+                fmt::format("{}: {}: its values are compressed, and cannot be changed where they are", source_->name(),
+                            change.meaning),
+                "Save the state as .json, and edit that.");
+  }
+
   /// HDF5 itself never lets two things share bytes; a file that was made can.
   void require_own_bytes(const NodeChange& change, Span place, bool is_in_header) const {
     const auto shares = [&](Span other) { return other.offset < place.end() && place.offset < other.end(); };
+    const auto has = [&](const StoredTensor& other) {
+      return contents_.tensors->at(change.node).source == other.source && shares(other.place);
+    };
     const bool is_metadata = !is_in_header && std::any_of(metadata_.begin(), metadata_.end(), shares);
-    if (!is_metadata && contents_.tensors->count_if(shares) == 1) return;
+    if (!is_metadata && contents_.tensors->count_if(has) == 1) return;
     throw Error(
         Status::refused,
         fmt::format("{}: its bytes at offset {} are those of something else, too", change.meaning, place.offset),

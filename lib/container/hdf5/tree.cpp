@@ -18,6 +18,7 @@ class TreeReader {
   explicit TreeReader(Hdf5File& file) : file_(file) { tree_ = Tree(file.source().budget()); }
 
   Hdf5Tree read(std::uint64_t root) {
+    is_own_ = is_own_root(root);
     tree_.root = object(root, "");
     while (!groups_.empty()) {
       const Group group = std::move(groups_.front());
@@ -33,6 +34,15 @@ class TreeReader {
     std::string path;
     Hdf5Header header;
   };
+
+  /// What cannot be read is told where the object is.
+  bool is_own_root(std::uint64_t root) {
+    try {
+      return is_own_state(file_, read_hdf5_header(file_, root));
+    } catch (const Hdf5NotRead&) {
+      return false;
+    }
+  }
 
   NodeId opaque() {
     Node node;
@@ -74,7 +84,25 @@ class TreeReader {
     if (!is_hdf5_dataset(header)) return unread(path, "neither a group nor a dataset");
     if (is_hdf5_null(header)) return tree_.add(Node{});
     if (const auto text = hdf5_dataset_text(file_, header)) return tree_.add_side_text(Kind::string, *text, {});
+    if (is_own_) {
+      if (const auto texts = hdf5_dataset_texts(file_, header)) return add_texts(*texts);
+      if (is_hdf5_chunked(header)) return add_packed(header, path);
+    }
     return add(read_hdf5_dataset(file_, header, read_hdf5_attributes(file_, header, path)));
+  }
+
+  NodeId add_texts(const std::vector<std::string>& texts) {
+    std::vector<NodeId> nodes;
+    for (const std::string& text : texts) nodes.push_back(tree_.add_side_text(Kind::string, text, {}));
+    return tree_.add_items(Kind::list, nodes, {});
+  }
+
+  NodeId add_packed(const Hdf5Header& header, const std::string& path) {
+    Hdf5Dataset dataset = unpacked_hdf5_dataset(file_, header, path);
+    tree_.take_memory(dataset.stored.place.size);
+    const NodeId node = add(std::move(dataset));
+    result_.packed.insert(node);
+    return node;
   }
 
   NodeId add(Hdf5Dataset dataset) {
@@ -128,9 +156,20 @@ class TreeReader {
   std::unordered_map<std::uint64_t, NodeId> nodes_;  ///< by the header's address
   std::deque<Group> groups_;
   std::size_t links_ = 0;
+  bool is_own_ = false;
 };
 
 }  // namespace
+
+bool is_own_state(Hdf5File& file, const Hdf5Header& root) {
+  constexpr std::string_view own = "tare.state";
+  for (const Hdf5Attribute& attribute : read_hdf5_attributes(file, root, {})) {
+    if (attribute.name != "schema" || attribute.type.form == Hdf5Type::Form::number) continue;
+    const auto texts = hdf5_texts(file, root, attribute);
+    return texts && texts->size() == 1 && texts->front().starts_with(own);
+  }
+  return false;
+}
 
 Hdf5Tree read_hdf5_tree(Hdf5File& file, std::uint64_t root) {
   return TreeReader(file).read(root);

@@ -150,14 +150,7 @@ class Reader {
   }
 
  private:
-  /// HDF5 keeps histories compressed, which nobody edits in place.
   [[nodiscard]] Match fp8(Match match, const std::string& policy) const {
-    if (tree_.find(map_, policy_field) == nowhere) {
-      match.problem =
-          "FP8 state of tare's own in HDF5 is loaded and injected (tare fp8 inject), not shown or edited: "
-          "save it as .json for that";
-      return match;
-    }
     Match found = tare_fp8_match(tree_, map_, policy);
     found.path = std::move(match.path);
     return found;

@@ -144,7 +144,9 @@ class Reader {
 
   Match read() {
     match_.dialect = &dialect_of(spec_.name);
-    match_.parts.push_back({std::string(policy_field), tree_.find(map_, policy_field)});
+    NodeId policy = tree_.find(map_, policy_field);
+    if (policy == nowhere) policy = tree_.find(map_, "@policy");  // HDF5's
+    match_.parts.push_back({std::string(policy_field), policy});
     add_parameters();
     for (const Fp8FieldSpec& field : spec_.fields) add(field);
     return std::move(match_);
@@ -155,6 +157,7 @@ class Reader {
     const auto pairs = tree_.items(tree_.find(map_, "params"));
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
       const std::string key = tree_.key_text(pairs[i]);
+      if (key.starts_with('@')) continue;  // HDF5's attributes say what a value is
       const Fp8ParameterSpec* parameter = find_parameter(spec_, key);
       // As long as the rows are: what says so goes with them.
       if (parameter != nullptr && parameter->role == "history_length") continue;
@@ -177,12 +180,16 @@ class Reader {
       if (field.needed) match_.problem = fmt::format("FP8 state of tare's own without fields.{}", field.name);
       return;
     }
+    Match::Part part{full("fields", field.name), node};
+    if (tree_.kind(node) == Kind::tensor) {
+      match_.parts.push_back(std::move(part));
+      return;
+    }
     auto packed = Packing(tree_).pack(node);
     if (!packed) {
       match_.problem = fmt::format("fields.{} holds no numbers, or rows of several lengths", field.name);
       return;
     }
-    Match::Part part{full("fields", field.name), node};
     part.value = std::move(packed);
     match_.parts.push_back(std::move(part));
   }
