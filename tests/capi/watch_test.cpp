@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "tests/capi/failing_memory.hpp"
 #include "tests/capi/scratch.hpp"
 #include "tests/catch.hpp"
 
@@ -136,21 +135,4 @@ TEST_CASE("what cannot be watched is refused") {
   CHECK(text == nullptr);
   tare_watch_destroy(watch);
   tare_watch_destroy(nullptr);
-}
-
-TEST_CASE("a look that runs out of memory is status 3, and leaves nothing behind") {
-  const Scratch folder;
-  Run(folder).write(1, 20, 65536, 1);
-  const auto look = [&] {
-    const char* paths[] = {folder.folder().c_str()};
-    tare_watch* watch = nullptr;
-    tare_text* text = nullptr;
-    int32_t status = tare_watch_create(&watch, paths, 1, nullptr, nullptr);
-    if (status == TARE_OK) status = tare_watch_look(&text, watch, 0, nullptr);
-    tare_text_destroy(text);
-    tare_watch_destroy(watch);
-    return status;
-  };
-  // The C library's clock and its sorting do without.
-  tare::test::fail_everywhere_or_give(TARE_OK, "watch", look);
 }

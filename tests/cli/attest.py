@@ -172,7 +172,9 @@ def main():
              {"megatron", "transformer_engine"} == {entry["state"]["policy"] for entry in states["states"]})
         hold("one of them alone", run(BOTH, "--at", "*linear_qkv*", "--write-plain", both.name, "--force").code in (0, 1))
         hold("is a state as any other", json.loads(both.read_text())["policy"] == "transformer_engine")
-        hold("HDF5 holds one", run(BOTH, "--write-plain", "both.h5").code == 4)
+        hold("HDF5 holds both, too", run(BOTH, "--write-plain", "both.h5").code in (0, 1))
+        seen = json.loads(tare("inspect", "both.h5", "--json", folder=folder).out)["scalers"]
+        hold("and they are shown", {"loss_scale", "fp8"} == {scaler["kind"] for scaler in seen})
 
     check_folder(tare, options.corpus / PLAIN, hold)
     check_edited(tare, options.corpus / PACKED, hold)
