@@ -2,7 +2,7 @@
 # releases of what is in it, as libtare.so does. Groups are dissolved, as none of another object may take the place of one
 # of ours, whose names others no longer see.
 add_executable(tare_joined EXCLUDE_FROM_ALL)
-target_link_libraries(tare_joined PRIVATE tare_api tare_scaler tare_report)
+target_link_libraries(tare_joined PRIVATE tare_api tare_monitor tare_report)
 target_link_options(tare_joined PRIVATE -r -fuse-ld=bfd -Wl,--force-group-allocation)
 set_target_properties(tare_joined PROPERTIES OUTPUT_NAME tare_joined.o LINKER_LANGUAGE CXX)
 set(joined ${CMAKE_CURRENT_BINARY_DIR}/tare.o)

@@ -138,6 +138,16 @@ std::string text_of(const Json& json, std::size_t room) {
   return out;
 }
 
+std::string line_of(const Json& json) {
+  std::string line;
+  bool is_indent = false;
+  for (const char c : text_of(json)) {  // line breaks inside texts are escaped ones
+    is_indent = c == '\n' || (is_indent && c == ' ');
+    if (!is_indent) line.push_back(c);
+  }
+  return line + "\n";
+}
+
 void write_text(const Object& front, const MadeList& list, const Object& behind, const TextSink& sink) {
   constexpr std::size_t indent = 2;
   constexpr std::size_t piece_bytes = std::size_t{64} << 10;

@@ -74,6 +74,9 @@ Json parse(std::string_view text, const std::string& what, Status status_of_bad_
 /// Objects a line a member, arrays of plain values on one line, a newline at the end. `room`: as in gathered().
 std::string text_of(const Json& json, std::size_t room = 0);
 
+/// The same on one line, for files of a document a line.
+std::string line_of(const Json& json);
+
 /// Takes text piece by piece.
 using TextSink = std::function<void(std::string_view piece)>;
 

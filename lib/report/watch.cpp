@@ -16,17 +16,6 @@ namespace {
 using report::Json;
 using report::Members;
 
-/// The document without the blanks between its parts: line breaks inside texts are escaped ones.
-std::string one_line(const Json& json) {
-  std::string line;
-  bool is_indent = false;
-  for (const char c : report::text_of(json)) {
-    is_indent = c == '\n' || (is_indent && c == ' ');
-    if (!is_indent) line.push_back(c);
-  }
-  return line + "\n";
-}
-
 Members began(std::string_view what, std::string_view time) {
   Members members;
   members.add("schema", "tare.watch/1").add("time", time).add("event", what);
@@ -134,7 +123,7 @@ std::string watch_line(const WatchEvent& event, std::string_view time) {
   }
   if (event.saved) members.add("checkpoint", report::health_checkpoint(event.saved));
   if (event.finding) members.add("finding", report::health_finding(*event.finding));
-  return one_line(members.take());
+  return json::line_of(members.take());
 }
 
 std::string watch_line(const RunStatus& status, std::string_view what, std::string_view why, std::string_view time) {
@@ -149,7 +138,7 @@ std::string watch_line(const RunStatus& status, std::string_view what, std::stri
   members.add("newest", report::health_checkpoint(status.newest));
   members.add("findings", report::list_of(status.diagnosis.findings, report::health_finding));
   members.add("last_healthy", report::health_checkpoint(status.diagnosis.last_healthy));
-  return one_line(members.take());
+  return json::line_of(members.take());
 }
 
 std::string watch_metrics(const RunStatus& status, std::string_view run, double changed_at) {

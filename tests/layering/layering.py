@@ -28,6 +28,7 @@ BELOW = {
     "lib/device": ["lib/base", "kernels"],
     "lib/scaler": ["lib/device", "lib/codec", "lib/hdf5", "lib/state", "lib/tree", "lib/base", "kernels"],
 }
+BELOW["lib/monitor"] = ["lib/scaler", *BELOW["lib/scaler"]]
 BELOW["lib/checkpoint"] = ["lib/container", "lib/dialect", *BELOW["lib/dialect"]]
 BELOW["lib/attest"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
 BELOW["lib/trace"] = ["lib/checkpoint", "lib/json", *BELOW["lib/checkpoint"]]

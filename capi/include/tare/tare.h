@@ -558,5 +558,6 @@ TARE_API void tare_states_destroy(tare_states* states);
 }
 #endif
 
-#include <tare/checkpoint.h> /* it needs all of the above */
+#include <tare/checkpoint.h> /* they need all of the above */
+#include <tare/monitor.h>
 #endif

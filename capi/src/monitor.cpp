@@ -1,0 +1,64 @@
+#include <string>
+#include <vector>
+
+#include "capi/src/guard.hpp"
+#include "capi/src/handles.hpp"
+#include "lib/base/error.hpp"
+#include "lib/monitor/monitor.hpp"
+
+using namespace tare;
+using namespace tare::capi;
+
+struct tare_monitor {
+  Tag<0x74617238> tag = {};
+  monitor::Monitor monitor;
+};
+
+namespace {
+
+std::string text_of(const char* text, const char* what) {
+  require(text, what);
+  std::string copy = text;
+  if (is_utf8(copy)) return copy;
+  throw Error(Status::invalid_argument, std::string(what) + " \"" + escaped(copy) + "\" is no UTF-8");
+}
+
+std::vector<std::string> names_of(const char* const* names, std::size_t count) {
+  std::vector<std::string> copies;
+  if (count == 0) return copies;
+  require(names, "names");
+  copies.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) copies.push_back(text_of(names[i], "a name"));
+  return copies;
+}
+
+}  // namespace
+
+int32_t tare_monitor_create(tare_monitor** out, const char* config_json, tare_error* error) {
+  return guard_making(
+      out, error, [&] { return new tare_monitor{.monitor = monitor::Monitor(monitor::parse_config(config_json))}; });
+}
+
+int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, const char* const* names,
+                             const tare_tensor* tensors, uint64_t count, tare_error* error) {
+  return guard(error, [&] {
+    monitor::Monitor& watching = live(monitor, "monitor").monitor;
+    const auto list = tensors_of(tensors, count);
+    watching.observe(text_of(group, "group"), names_of(names, list.size()), list);
+  });
+}
+
+int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_stream, tare_error* error) {
+  return guard(error, [&] { live(monitor, "monitor").monitor.step(step); });
+}
+
+int32_t tare_monitor_report(tare_text** out, const tare_monitor* monitor, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(monitor, "monitor");
+    return new_text(monitor->monitor.report());
+  });
+}
+
+void tare_monitor_destroy(tare_monitor* monitor) {
+  destroy(monitor);
+}

@@ -1,0 +1,19 @@
+// How a monitor is asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tare::monitor {
+
+struct Config {
+  std::int64_t every = 10;              ///< of so many steps one is looked at, the first one among them
+  std::vector<std::string> line_files;  ///< paths of the sinks that are files of JSON lines
+};
+
+/// {"every":10,"sinks":[{"jsonl":"a.jsonl"}]}; null and empty text: the defaults. Throws `invalid_argument` and names
+/// what is allowed.
+Config parse_config(const char* json);
+
+}  // namespace tare::monitor
