@@ -55,6 +55,20 @@ typedef struct tare_backend_pass {
   const void* outputs; /* WRITE: as many kernels::Tensor as the list has */
 } tare_backend_pass;
 
+/* What a pass, or a report, found on this rank. */
+typedef struct tare_backend_findings {
+  int32_t what;       /* the pass; 0: a report */
+  const void* core;   /* the scaler's kernels::ScalerCore, of before */
+  void* seen;         /* a kernels::Statistics */
+  int32_t* found_inf; /* 0 or 1 */
+} tare_backend_findings;
+
+/* Makes of `seen` and `found_inf` those of all ranks, and gives a status; nothing is noted of what it fails for. */
+typedef struct tare_backend_reduction {
+  void* context;
+  int32_t (*join)(void* context, const tare_backend_findings* findings, tare_backend_error* error);
+} tare_backend_reduction;
+
 enum { TARE_BACKEND_NOTE = 1, TARE_BACKEND_QUANTISE = 2, TARE_BACKEND_DEQUANTISE = 3 };
 
 typedef struct tare_backend_scaler tare_backend_scaler;
@@ -76,6 +90,9 @@ typedef struct tare_backend_table {
   /* Waits for the stream and copies the kernels::ScalerCore. What its rule raised and nobody was told of is there once.
    */
   int32_t (*scaler_read)(const tare_backend_scaler* scaler, void* core, void* stream, tare_backend_error* error);
+  /* Findings are joined so from now on; null: no longer. Copied. A GPU refuses it. */
+  int32_t (*scaler_join)(tare_backend_scaler* scaler, const tare_backend_reduction* reduction,
+                         tare_backend_error* error);
 
   int32_t (*list_make)(tare_backend_list** out, tare_backend_scaler* scaler, tare_backend_error* error);
   void (*list_end)(tare_backend_list* list);

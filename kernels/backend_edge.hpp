@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "kernels/backend.h"
 #include "kernels/launch.hpp"
@@ -16,18 +17,19 @@ namespace tare::kernels {
 /// What a backend refuses, or was refused; `status` as tare.h numbers it.
 class Refusal : public std::runtime_error {
  public:
-  Refusal(std::int32_t its_status, int its_detail, const std::string& message, const char* its_hint = "")
-      : std::runtime_error(message), status(its_status), detail(its_detail), hint(its_hint) {}
+  Refusal(std::int32_t its_status, int its_detail, const std::string& message, std::string its_hint = {})
+      : std::runtime_error(message), status(its_status), detail(its_detail), hint(std::move(its_hint)) {}
 
   std::int32_t status;
   int detail;
-  const char* hint;
+  std::string hint;
 };
 
 // Statuses of tare.h that backends return.
 inline constexpr std::int32_t done = 0;
 inline constexpr std::int32_t invalid_argument = 1;
 inline constexpr std::int32_t out_of_memory = 3;
+inline constexpr std::int32_t unsupported = 10;
 inline constexpr std::int32_t backend_failed = 20;
 inline constexpr std::int32_t refused = 34;
 inline constexpr std::int32_t internal = 90;
@@ -40,7 +42,7 @@ inline std::int32_t report(tare_backend_error* error, const Refusal& refusal) {
   error->status = refusal.status;
   error->detail = refusal.detail;
   copy(error->message, refusal.what());
-  copy(error->hint, refusal.hint);
+  copy(error->hint, refusal.hint.c_str());
   return refusal.status;
 }
 

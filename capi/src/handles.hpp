@@ -82,6 +82,11 @@ struct tare_text {
   std::string text;
 };
 
+struct tare_comm {
+  tare::capi::Tag<0x74617239> tag = {};
+  std::shared_ptr<tare::Communicator> communicator;
+};
+
 namespace tare::capi {
 
 template <class Handle>

@@ -12,7 +12,7 @@ CpuScaler::CpuScaler(unsigned threads, const rule::RunningState& running)
 rule::Raised CpuScaler::obey(const Command& command) {
   switch (command.what) {
     case TARE_BACKEND_REPORT:
-      add_findings(core_, {}, command.overflow != 0);
+      report(command.overflow != 0);
       break;
     case TARE_BACKEND_STEP:
       return step(core_);
@@ -39,6 +39,21 @@ rule::Raised CpuScaler::obey(const Command& command) {
 void CpuScaler::follow_reduced() {
   kernels::follow_reduced(core_);
   for (ListCore* list : lists_) kernels::follow_reduced(*list, core_);
+}
+
+void CpuScaler::join_ranks(std::int32_t what, Statistics& seen, std::int32_t& found_inf) const {
+  if (reduction_.join == nullptr) return;
+  const tare_backend_findings findings{what, &core_, &seen, &found_inf};
+  tare_backend_error error;
+  if (reduction_.join(reduction_.context, &findings, &error) == done) return;
+  throw Refusal(error.status, error.detail, error.message, error.hint);
+}
+
+void CpuScaler::report(bool overflow) {
+  Statistics nothing;
+  std::int32_t found_inf = overflow ? 1 : 0;
+  join_ranks(0, nothing, found_inf);
+  add_findings(core_, nothing, found_inf != 0);
 }
 
 void CpuScaler::require_own_process() const {
@@ -73,8 +88,10 @@ void ScalerList::look(const Pass& pass, double clip_norm, const Run& run) {
   Statistics seen;
   float found_inf = 0;
   run(Findings{&found_inf, &seen, each_.data(), pass.threshold});
+  std::int32_t of_any_rank = found_inf != 0 ? 1 : 0;
+  scaler_.join_ranks(pass.what, seen, of_any_rank);
   note_findings(core_, seen, pass.unscales != 0 ? scaler_.core_.shown.inverse_scale : 1.0f, clip_norm);
-  add_findings(scaler_.core_, seen, found_inf != 0);
+  add_findings(scaler_.core_, seen, of_any_rank != 0);
 }
 
 rule::Raised ScalerList::run(const Pass& pass) {

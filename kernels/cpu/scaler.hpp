@@ -21,6 +21,8 @@ class CpuScaler {
   ScalerCore* core() { return &core_; }
   /// What the rule raised.
   rule::Raised obey(const Command& command);
+  /// How findings become those of all ranks; one without a function: they stay this rank's.
+  void join_by(const tare_backend_reduction& reduction) { reduction_ = reduction; }
 
  private:
   friend class ScalerList;
@@ -28,11 +30,15 @@ class CpuScaler {
   /// Throws a Refusal in a forked child: the threads stayed with the parent.
   void require_own_process() const;
   void follow_reduced();
+  /// Throws a Refusal where ranks cannot be joined. `what`: as in tare_backend_findings.
+  void join_ranks(std::int32_t what, Statistics& seen, std::int32_t& found_inf) const;
+  void report(bool overflow);
 
   ScalerCore core_;
   unsigned threads_;
   int owner_;  // the process that made it
   CpuBackend backend_;
+  tare_backend_reduction reduction_{};
   std::vector<ListCore*> lists_;
 };
 

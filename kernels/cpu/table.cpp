@@ -56,6 +56,11 @@ std::int32_t scaler_read(const tare_backend_scaler* scaler, void* core, void*, E
   return done;
 }
 
+std::int32_t scaler_join(tare_backend_scaler* scaler, const tare_backend_reduction* reduction, Error*) {
+  scaler->scaler.join_by(reduction != nullptr ? *reduction : tare_backend_reduction{});
+  return done;
+}
+
 std::int32_t list_make(tare_backend_list** out, tare_backend_scaler* scaler, Error* error) {
   return at_edge(error, [&] { *out = new tare_backend_list(scaler->scaler); });
 }
@@ -171,6 +176,7 @@ constexpr tare_backend_table functions{
     .scaler_core = scaler_core,
     .scaler_do = scaler_do,
     .scaler_read = scaler_read,
+    .scaler_join = scaler_join,
     .list_make = list_make,
     .list_end = list_end,
     .list_core = list_core,

@@ -89,6 +89,14 @@ std::int32_t scaler_read(const tare_backend_scaler* scaler, void* core, void* st
   return at_edge(error, [&] { *static_cast<ScalerCore*>(core) = scaler->scaler.read(stream_of(stream)); });
 }
 
+std::int32_t scaler_join(tare_backend_scaler*, const tare_backend_reduction* reduction, tare_backend_error* error) {
+  return at_edge(error, [&] {
+    if (reduction == nullptr) return;
+    throw Refusal(unsupported, 0, "a scaler on a GPU takes no comm in this release",
+                  "Reduce tare_scaler_accumulators, and call tare_scaler_report_reduced.");
+  });
+}
+
 std::int32_t list_make(tare_backend_list** out, tare_backend_scaler* scaler, tare_backend_error* error) {
   return at_edge(error, [&] { *out = new tare_backend_list(scaler->scaler); });
 }
@@ -210,6 +218,7 @@ constexpr tare_backend_table table{
     .scaler_core = scaler_core,
     .scaler_do = scaler_do,
     .scaler_read = scaler_read,
+    .scaler_join = scaler_join,
     .list_make = list_make,
     .list_end = list_end,
     .list_core = list_core,

@@ -150,6 +150,21 @@ void LossScaler::report_reduced(kernels::Stream stream) {
   command(of_kind(TARE_BACKEND_FOLLOW_REDUCED), stream);
 }
 
+void LossScaler::set_communicator(std::shared_ptr<Communicator> communicator, Gradients gradients) {
+  if (rule::spec_of(policy_.id).driver == rule::Driver::statistics) {
+    throw Error(Status::wrong_kind, "policy \"layerwise\" goes by a layer's statistics, which a comm does not reduce",
+                "Report the statistics of the whole layer on every rank.");
+  }
+  if (snapshot(nullptr).checked != 0) {
+    throw Error(Status::refused, "the scaler has looked at gradients since its last update, without these ranks",
+                "Give the comm before the step's first call, or after its update.");
+  }
+  auto reduction = communicator ? std::make_unique<Reduction>(std::move(communicator), gradients) : nullptr;
+  const tare_backend_reduction hook = reduction ? reduction->hook() : tare_backend_reduction{};
+  call(backend_.scaler_join, scaler_.get(), reduction ? &hook : nullptr);
+  reduction_ = std::move(reduction);
+}
+
 void LossScaler::report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) {
   require_layerwise(policy_);
   tare_backend_command report = of_kind(TARE_BACKEND_REPORT_LAYER);

@@ -11,6 +11,7 @@
 #include "kernels/scaler_core.hpp"
 #include "lib/scaler/config.hpp"
 #include "lib/scaler/handles.hpp"
+#include "lib/scaler/reduction.hpp"
 #include "lib/scaler/write_options.hpp"
 
 namespace tare {
@@ -56,6 +57,10 @@ class LossScaler {
   /// After a caller's own reduction of the accumulators: noop, and found-inf and noop of its lists, say what found-inf
   /// says now.
   void report_reduced(kernels::Stream stream);
+  /// What passes and overflow reports find is joined with what the other ranks of the communicator find, which have to
+  /// make the same calls; null: no longer. Throws `unsupported` on a GPU, `wrong_kind` for policy layerwise, `refused`
+  /// between a pass and its update.
+  void set_communicator(std::shared_ptr<Communicator> communicator, Gradients gradients);
   /// What the next update of a layer goes by; a second one takes the first's place. Throws `wrong_kind` for a policy
   /// other than layerwise.
   void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream);
@@ -86,6 +91,7 @@ class LossScaler {
   const tare_backend_table& backend_;
   rule::Policy policy_;  // as where it computes
   double threshold_;
+  std::unique_ptr<Reduction> reduction_;  // which the backend calls
   BackendHandle<tare_backend_scaler> scaler_;
   RecentLists<tare_backend_list> lists_;
 };

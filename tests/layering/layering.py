@@ -26,7 +26,8 @@ BELOW = {
     "lib/dialect": ["lib/state", "lib/tree", "lib/base", "kernels"],
     "lib/codec": ["lib/hdf5", "lib/state", "lib/tree", "lib/base", "kernels"],
     "lib/device": ["lib/base", "kernels"],
-    "lib/scaler": ["lib/device", "lib/codec", "lib/hdf5", "lib/state", "lib/tree", "lib/base", "kernels"],
+    "lib/collective": ["lib/base", "kernels"],
+    "lib/scaler": ["lib/device", "lib/collective", "lib/codec", "lib/hdf5", "lib/state", "lib/tree", "lib/base", "kernels"],
 }
 BELOW["lib/monitor"] = ["lib/scaler", *BELOW["lib/scaler"]]
 BELOW["lib/checkpoint"] = ["lib/container", "lib/dialect", *BELOW["lib/dialect"]]

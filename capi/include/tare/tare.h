@@ -1,4 +1,5 @@
-/* tare.h: loss scalers of mixed-precision training and their state; checkpoint.h, which it brings, has the checkpoints.
+/* tare.h: loss scalers of mixed-precision training and their state; checkpoint.h and comm.h, which it brings, have
+ * checkpoints, and what many ranks do together.
  *
  *     tare_scaler* scaler = NULL;
  *     tare_error error = TARE_ERROR_INIT;
@@ -11,7 +12,8 @@
  * The library may be linked or opened with dlopen; every function has C linkage and plain C types. What it promises:
  *
  *   [P1]  Functions that take a const handle may run at the same time on one handle. Others need it for themselves.
- *         Different handles are independent (a tare_grads counts as its scaler, a tare_fp8_casts as its tare_fp8).
+ *         Different handles are independent (a tare_grads counts as its scaler, a tare_fp8_casts as its tare_fp8;
+ *         handles of one tare_comm: comm.h).
  *
  *   [P2]  Nothing happens when the library is loaded: no thread, no allocation, no device is touched.
  *
@@ -85,7 +87,7 @@ enum {
   TARE_E_WRONG_KIND = 2, /* a call that this handle's policy has no use for */
   TARE_E_OUT_OF_MEMORY = 3,
   TARE_E_UNSUPPORTED = 10, /* this build, device or release cannot do it */
-  TARE_E_BACKEND = 20,     /* CUDA is missing or failed; detail: cudaError_t */
+  TARE_E_BACKEND = 20,     /* CUDA is missing or failed; detail: cudaError_t. Or a comm failed: comm.h */
   TARE_E_IO = 30,          /* detail: errno */
   TARE_E_CORRUPT = 31,     /* a file contradicts its format, or itself */
   TARE_E_NOT_FOUND = 32,   /* what was asked for is not in there; the message lists what is */
@@ -559,5 +561,6 @@ TARE_API void tare_states_destroy(tare_states* states);
 #endif
 
 #include <tare/checkpoint.h> /* they need all of the above */
+#include <tare/comm.h>
 #include <tare/monitor.h>
 #endif

@@ -1,0 +1,67 @@
+/* tare/comm.h: scalers of many ranks. A part of tare.h, which says what holds for all calls and includes this. */
+#ifndef TARE_COMM_H
+#define TARE_COMM_H
+
+#include <tare/tare.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- ranks ----------------------------------------------------------------------------------------------- */
+
+/* A group of ranks (processes or threads) that reduce with one another by an engine of yours. tare has none of its own
+ * and starts no thread for it. */
+typedef struct tare_comm tare_comm;
+
+enum {
+  TARE_MAX_U64 = 1, /* the greatest, of 64-bit words; a MAX of int64 does as well: no place has words of either sign */
+  TARE_SUM_F64 = 2  /* the sum, of doubles */
+};
+
+/* How ranks reduce. The function is called in the calls of a scaler that has the comm, by the thread that makes them;
+ * it must return normally: no exception, no longjmp. */
+typedef struct tare_collectives {
+  uint64_t struct_size; /* sizeof(tare_collectives) */
+  void* context;        /* handed to the function; borrowed until the comm and all scalers that have it are gone */
+  /* Makes each of the `count` numbers at `data` that of all ranks by `operation`, one of the two above, with the same
+   * bits on every rank. On the stream's device; for a CPU scaler `stream` is NULL, and all is done when it returns. 0,
+   * or a number of yours for a failure (a rank that is gone, a time that is over), after which `data` may be anything.
+   */
+  int32_t (*all_reduce)(void* context, void* data, uint64_t count, int32_t operation, tare_stream stream);
+} tare_collectives;
+
+/* `collectives` is copied. *out is owned. */
+TARE_API int32_t tare_comm_from_callbacks(tare_comm** out, const tare_collectives* collectives, tare_error* error);
+
+/* May come before that of a scaler that has it, which keeps what it needs. */
+TARE_API void tare_comm_destroy(tare_comm* comm);
+
+/* From here on the scaler's unscale, observe and report_overflow, and the passes of its tare_grads (unscale, observe,
+ * write, with or without the update), are calls of all ranks: each joins what it found with what the others found,
+ * before anybody goes by it. Found-inf, noop, scale, multiplier, clipping by norm and the statistics, the scaler's and
+ * a list's in total, are then those of all ranks' values; a list's statistics by tensor stay its rank's. update reduces
+ * nothing: it goes by what was joined. Neither do scale_tensors, update_elsewhere and report_reduced. `comm` may be
+ * NULL: alone again.
+ *
+ * `options_json` may be NULL: {"gradients":"sharded"}, each rank looks at values of its own (shards, or other layers);
+ * counts and sums of squares are added up. "replicated": all look at the same values, as after an all-reduce of them,
+ * which count once.
+ *
+ * Order: all ranks make the same of those calls in the same order, from the same state; their lists may differ, and may
+ * be empty. A call takes two all_reduces, of 8 words and then of 4 numbers. Where ranks are not in the same kind of
+ * call, step or scale, it is TARE_E_MISMATCH on every one of them. A function that fails is TARE_E_BACKEND, with what
+ * it returned as detail. Both leave the scaler as it was; values that the pass was to write are written. A rank that
+ * makes no call leaves the others waiting as long as their engine waits, and so does one that is refused for its
+ * arguments.
+ *
+ * Threads: as the scaler [P1]; handles that share a comm need it one after another, in the same order on every rank.
+ * TARE_E_UNSUPPORTED: a scaler on a GPU. TARE_E_WRONG_KIND: policy "layerwise". TARE_E_REFUSED: something was looked at
+ * since the last update. */
+TARE_API int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm, const char* options_json,
+                                      tare_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

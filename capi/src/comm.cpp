@@ -1,0 +1,44 @@
+#include <tare/comm.h>
+
+#include "capi/src/guard.hpp"
+#include "capi/src/handles.hpp"
+#include "lib/collective/communicator.hpp"
+
+using namespace tare;
+using namespace tare::capi;
+
+static_assert(TARE_MAX_U64 == static_cast<int>(Operation::max_u64));
+static_assert(TARE_SUM_F64 == static_cast<int>(Operation::sum_f64));
+
+namespace {
+
+Collectives collectives_of(const tare_collectives& given) {
+  if (given.struct_size < sizeof(tare_collectives)) {
+    throw Error(Status::invalid_argument, "collectives: struct_size is " + std::to_string(given.struct_size),
+                "Set it to sizeof(tare_collectives).");
+  }
+  if (given.all_reduce == nullptr) throw Error(Status::invalid_argument, "collectives: all_reduce is NULL");
+  return {given.context, given.all_reduce};
+}
+
+}  // namespace
+
+int32_t tare_comm_from_callbacks(tare_comm** out, const tare_collectives* collectives, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(collectives, "collectives");
+    return new tare_comm{.communicator = communicator_of(collectives_of(*collectives))};
+  });
+}
+
+void tare_comm_destroy(tare_comm* comm) {
+  destroy(comm);
+}
+
+int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm, const char* options_json, tare_error* error) {
+  return guard(error, [&] {
+    require(scaler, "scaler");
+    if (comm != nullptr) require(comm, "comm");
+    const Gradients gradients = parse_reduction_options(options_json);
+    scaler->scaler->set_communicator(comm != nullptr ? comm->communicator : nullptr, gradients);
+  });
+}
