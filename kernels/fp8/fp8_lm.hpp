@@ -8,8 +8,9 @@
 //                                               | much in 1,000 steps           | steps in a row
 //   nothing was seen                            | same                          | same
 //
-// "Gradually increase mu to 2x over the span of 1,000 training steps" can be read both ways. "Values that attain the
-// maximum feasible value" are those at it and beyond; whoever means beyond alone has `above`.
+// That mu doubles over 1,000 steps can be read both ways. Which values reach the largest is as open: those at it and
+// beyond, or, with `above`, those beyond alone.
+//
 // mu is a double, so that a thousand growths lose nothing; it stays where it and its inverse are normal floats, which
 // the paper leaves open.
 #pragma once
