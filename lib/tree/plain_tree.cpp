@@ -104,9 +104,23 @@ bool PlainTree::wants_key() const {
   return !open_.empty() && tree_.kind(open_.back().node) == Kind::map && open_.back().items.size() % 2 == 0;
 }
 
+/// A few texts are compared sooner than hashed.
+bool PlainTree::has_few_distinct_keys(const Open& map) const {
+  constexpr std::size_t few = 8;
+  if (map.items.size() / 2 > few) return false;
+  for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
+    if (tree_.kind(map.items[i]) != Kind::string) return false;
+    const std::string_view key = tree_.text(map.items[i]);
+    for (std::size_t before = 0; before < i; before += 2) {
+      if (tree_.text(map.items[before]) == key) return false;
+    }
+  }
+  return true;
+}
+
 void PlainTree::drop_doubles(Open& map) {
   const std::size_t count = map.items.size() / 2;
-  if (count < 2) return;
+  if (count < 2 || has_few_distinct_keys(map)) return;
   constexpr std::size_t bytes_a_key = 64;  // text, place and slot in what follows
   tree_.take_memory(count * bytes_a_key);
   std::vector<std::string> texts;  // of keys that are no text

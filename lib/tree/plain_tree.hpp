@@ -53,6 +53,7 @@ class PlainTree {
   };
   void add(const Node& node, Span place) { this->node(tree_.add(node), place); }
   void put_place(NodeId id, Span place);
+  [[nodiscard]] bool has_few_distinct_keys(const Open& map) const;
   void drop_doubles(Open& map);
 
   std::string source_;

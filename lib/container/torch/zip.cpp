@@ -263,10 +263,13 @@ std::vector<InnerDocument> TorchZip::inner_documents() const {
 }
 
 FileChange TorchZip::change(std::span<const NodeChange> changes) const {
-  const auto direct = without_nesting(tree(), changes, records_.source().name());
-  const PickleRewrite rewrite = rewrite_pickle(pickle_, 0, *tensors_, direct);
+  PickleRewrite rewrite =
+      rewrite_pickle(pickle_, 0, *tensors_, without_nesting(tree(), changes, records_.source().name()));
   ZipChange change(records_.archive());
-  for (const ElementPatch& element : rewrite.elements) change.patch(element.place, element.after, element.meaning);
+  for (ElementPatch& element : rewrite.elements) {
+    change.patch(element.place, element.after, element.meaning);
+    element.after = {};  // elements can be many: what the patches hold is not held twice
+  }
 
   Bytes record = rewrite.pickle;
   record.insert(record.end(), text_->begin() + static_cast<std::ptrdiff_t>(pickle_.end), text_->end());
