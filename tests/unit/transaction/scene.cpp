@@ -1,5 +1,6 @@
 #include "tests/unit/transaction/scene.hpp"
 
+#include <cerrno>
 #include <random>
 
 namespace tare::test {
@@ -117,7 +118,7 @@ std::vector<Scene> all_scenes() {
   add(scenes.emplace_back(empty_scene("append")), "scaler.pt", file, append(file, 3));
   scenes.push_back(with_splice("splice"));
   scenes.push_back(with_splice("splice without hard links"));
-  scenes.back().disk.set_hard_links(false);
+  scenes.back().disk.set_link_error(EPERM);
   add(scenes.emplace_back(empty_scene("read-only file")), "scaler.pt", file, patches(file, 4), 0400);
 
   add(scenes.emplace_back(empty_scene("shorter end")), "model.safetensors", file, new_end(file, 4, 20));

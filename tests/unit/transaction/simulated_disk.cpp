@@ -375,12 +375,14 @@ int SimulatedDisk::set_mtime(int descriptor, timespec mtime) {
 
 int SimulatedDisk::try_lock(int descriptor) {
   require_alive();
+  if (lock_error_ != 0) return -lock_error_;
   const auto [lock, is_new] = locks_.try_emplace(open_.at(descriptor).inode, descriptor);
   return is_new || lock->second == descriptor ? 0 : -EAGAIN;
 }
 
 int SimulatedDisk::is_locked(int descriptor) {
   require_alive();
+  if (lock_error_ != 0) return -lock_error_;
   const auto lock = locks_.find(open_.at(descriptor).inode);
   return lock != locks_.end() && lock->second != descriptor ? 1 : 0;
 }
@@ -419,7 +421,7 @@ int SimulatedDisk::rename_at(int from_folder, const std::string& from, int to_fo
 
 int SimulatedDisk::link_at(int from_folder, const std::string& from, int to_folder, const std::string& to) {
   if (const int failure = begin()) return -failure;
-  if (!hard_links_) return -EPERM;
+  if (link_error_ != 0) return -link_error_;
   if (named(to_folder, to) != 0) return -EEXIST;
   change_names({in(to_folder, to, named(from_folder, from))});
   return 0;

@@ -59,7 +59,10 @@ class SimulatedDisk final : public FileLayer {
   void set_capacity(std::uint64_t bytes) { capacity_ = bytes; }
   /// Whoever looks at that name, in any folder, gets this error.
   void make_unseen(const std::string& name, int error_number) { unseen_[name] = error_number; }
-  void set_hard_links(bool possible) { hard_links_ = possible; }
+  /// No second name can be made: what each try fails with (0: it can).
+  void set_link_error(int error_number) { link_error_ = error_number; }
+  /// Nothing can be locked: what each try fails with (0: it can).
+  void set_lock_error(int error_number) { lock_error_ = error_number; }
 
   // ---- FileLayer
   int open_folder(int base, const std::string& path) override;
@@ -163,7 +166,8 @@ class SimulatedDisk final : public FileLayer {
   std::function<void()> other_;
   int fail_with_ = 0;
   bool is_dead_ = false;
-  bool hard_links_ = true;
+  int link_error_ = 0;
+  int lock_error_ = 0;
   std::map<std::string, int> unseen_;
   uid_t user_ = 1000;
   std::uint64_t capacity_ = UINT64_MAX;
