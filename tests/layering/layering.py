@@ -95,7 +95,7 @@ SYSTEM = ["sys/*", "linux/*", "*intrin.h", "arpa/inet.h", "assert.h", "cpuid.h",
           "stdio.h", "stdlib.h", "string.h", "termios.h", "time.h", "unistd.h"]
 
 TOP_LEVEL = {"lib", "capi", "kernels", "tools", "tests", "build", "CMakeLists.txt", "CMakePresets.json", "README.md",
-             "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"}
+             "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "conanfile.py"}
 LINES_MAX = 600
 CODE = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp"}
 COUNTED = CODE | {".py", ".sh", ".txt", ".cmake"}
@@ -191,6 +191,28 @@ def device_offences(sources):
             seen.update(here.ours)
 
 
+def types_of(text):
+    """The types that a header defines at the top of a namespace, with its name."""
+    namespaces = []
+    for line in text.splitlines():
+        if opened := re.match(r"(?:inline )?namespace ([\w:]+) \{", line):
+            namespaces.append(opened[1])
+        elif line.startswith("}  // namespace") and namespaces:
+            namespaces.pop()
+        elif defined := re.match(r"(?:struct|class|union|enum class) (\w+)\b(?!<)[^;]*[{:]", line):
+            yield "::".join([*namespaces, defined[1]])
+
+
+def type_offences(root, headers):
+    """A type is defined once. Of two by one name the linker keeps the functions of either, for both."""
+    seen = {}
+    for path in headers:
+        for name in types_of((root / path).read_text()):
+            if seen.get(name, path) != path:
+                yield f"{path}: {name} is another type in {seen[name]}"
+            seen[name] = path
+
+
 def link_offences(root, path):
     """tare_room(NAME LINKS...) links what the includes may name, and nothing else."""
     for name, links in ROOM.findall((root / path).read_text()):
@@ -228,6 +250,7 @@ def offences(root):
     for source in sources.values():
         yield from include_offences(source)
     yield from device_offences(sources)
+    yield from type_offences(root, [path for path in sources if path.endswith(".hpp")])
 
 
 def main():

@@ -8,7 +8,7 @@ namespace {
 
 using enum Fact;
 
-constexpr Field amp[] = {
+constexpr LineField amp[] = {
     {scaler, "loss scaler "},
     {after, "reducing loss scale to", true},
 };

@@ -7,7 +7,7 @@ namespace {
 
 using enum Fact;
 
-constexpr Field adjusted[] = {
+constexpr LineField adjusted[] = {
     {after, "loss scale is adjusted to", true},
 };
 

@@ -8,30 +8,30 @@ namespace {
 
 using enum Fact;
 
-constexpr Field attempt[] = {
+constexpr LineField attempt[] = {
     {rank, "Rank "},
     {before, "Attempted loss scale", true},
     {after, "reducing to"},
 };
 
-constexpr Field iteration[] = {
+constexpr LineField iteration[] = {
     {step, "overflow on iteration", true},
 };
 
-constexpr Field change[] = {
+constexpr LineField change[] = {
     {before, "dynamic loss scale from", true},
     {after, " to ", true},
 };
 
-constexpr Field held[] = {
+constexpr LineField held[] = {
     {before, "static loss scale of", true},
 };
 
-constexpr Field bare[] = {
+constexpr LineField bare[] = {
     {rank, "Rank "},
 };
 
-constexpr Field progress[] = {
+constexpr LineField progress[] = {
     {step, "step=", true, ','},
     {skipped_total, "skipped=", true},
 };

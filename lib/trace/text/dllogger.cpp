@@ -7,11 +7,11 @@ namespace {
 
 using enum Fact;
 
-constexpr Field parameter[] = {
+constexpr LineField parameter[] = {
     {after, "loss_scale", true},
 };
 
-constexpr Field json[] = {
+constexpr LineField json[] = {
     {after, "\"loss_scale\"", true},
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 using enum Fact;
 
-constexpr Field mean[] = {
+constexpr LineField mean[] = {
     {epoch, "INFO: "},         {from_step, "epoch:train:", true, '-'}, {batch, "-", true},
     {grad_norm, "grad_norm="}, {smoothed, "grad_scale=", true},
 };

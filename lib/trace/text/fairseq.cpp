@@ -8,15 +8,15 @@ namespace {
 
 using enum Fact;
 
-constexpr Field note[] = {
+constexpr LineField note[] = {
     {after, "loss scale to", true},
 };
 
-constexpr Field amp[] = {
+constexpr LineField amp[] = {
     {after, "setting scale to", true},
 };
 
-constexpr Field interval[] = {
+constexpr LineField interval[] = {
     {loss, " loss="},
     {step, "num_updates=", true},
     {grad_norm, "gnorm="},
@@ -24,25 +24,25 @@ constexpr Field interval[] = {
 };
 
 /// As long as every step was skipped there is no update.
-constexpr Field before_updates[] = {
+constexpr LineField before_updates[] = {
     {power, "loss_scale=", true},
 };
 
-constexpr Field json[] = {
+constexpr LineField json[] = {
     {loss, "\"loss\""},
     {step, "\"num_updates\"", true},
     {grad_norm, "\"gnorm\""},
     {power, "\"loss_scale\"", true},
 };
 
-constexpr Field epoch_end[] = {
+constexpr LineField epoch_end[] = {
     {loss, "| loss "},
     {step, "num_updates ", true},
     {grad_norm, "gnorm "},
     {power, "loss_scale ", true},
 };
 
-constexpr Field json_epoch_end[] = {
+constexpr LineField json_epoch_end[] = {
     {loss, "\"train_loss\""},
     {step, "\"train_num_updates\"", true},
     {grad_norm, "\"train_gnorm\""},

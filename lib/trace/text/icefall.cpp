@@ -7,12 +7,12 @@ namespace {
 
 using enum Fact;
 
-constexpr Field moment[] = {
+constexpr LineField moment[] = {
     {rank, "(", false, '/'}, {epoch, "Epoch ", true},  {step, "global_batch_idx: "},
     {batch, "batch ", true}, {loss, "tot_loss[loss="}, {after, "grad_scale: ", true},
 };
 
-constexpr Field small[] = {
+constexpr LineField small[] = {
     {rank, "(", false, '/'},
     {after, "Grad scale is small", true},
 };

@@ -7,7 +7,7 @@ namespace {
 
 using enum Fact;
 
-constexpr Field moment[] = {
+constexpr LineField moment[] = {
     {loss, "Loss "},
     {step, "Global Step", true},
     {printed, "Fp16 Grad Scale", true},

@@ -50,7 +50,7 @@ bool is_followed(std::string_view text, std::size_t at, char behind) {
 }
 
 /// The first place from `from` on where the label has a number behind it.
-std::optional<Number> find_number(const Field& field, std::string_view text, std::size_t from, bool is_cut) {
+std::optional<Number> find_number(const LineField& field, std::string_view text, std::size_t from, bool is_cut) {
   for (std::size_t at = text.find(field.label, from); at != text.npos; at = text.find(field.label, at + 1)) {
     const auto number = number_at(text, at + field.label.size());
     if (!number || !is_followed(text, number->end, field.behind)) continue;
@@ -67,7 +67,7 @@ std::optional<Facts> read_facts(const LineShape& shape, const Line& line, std::s
   Facts facts{.shape = &shape, .line = &line};
   std::size_t at = 0;
   end = needle + shape.needle.size();
-  for (const Field& field : shape.fields) {
+  for (const LineField& field : shape.fields) {
     if (facts.has(field.fact)) continue;
     auto number = find_number(field, text, at, line.is_cut);
     if (!number && at > 0) number = find_number(field, text, 0, line.is_cut);

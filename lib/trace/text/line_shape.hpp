@@ -33,7 +33,7 @@ enum class Fact : std::uint8_t {
 };
 inline constexpr std::size_t fact_count = 19;
 
-struct Field {
+struct LineField {
   Fact fact;
   std::string_view label;  ///< what stands before the number: blanks, colons, quotes and the like between are skipped
   bool is_required = false;
@@ -56,7 +56,7 @@ struct LineShape {
   std::string_view needle;        ///< what every such line holds, and few others; has one of the triggers in it
   std::string_view also = {};     ///< what must stand in the line besides; empty: nothing
   std::string_view without = {};  ///< what may not; empty: nothing
-  std::span<const Field> fields = {};
+  std::span<const LineField> fields = {};
   Meaning meaning = Meaning::event;
   std::optional<bool> overflow = {};  ///< where the line says so by being there
   Part part = Part::none;

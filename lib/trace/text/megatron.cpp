@@ -8,7 +8,7 @@ namespace {
 
 using enum Fact;
 
-constexpr Field iteration[] = {
+constexpr LineField iteration[] = {
     {step, "iteration", true, '/'},
     {loss, "lm loss"},
     {loss, "lm_loss"},
@@ -19,7 +19,7 @@ constexpr Field iteration[] = {
     {nan, "number of nan iterations", false, '|'},
 };
 
-constexpr Field unscaled[] = {
+constexpr LineField unscaled[] = {
     {step, "iteration", true, '/'},
     {loss, "lm loss"},
     {loss, "lm_loss"},

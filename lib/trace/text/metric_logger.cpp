@@ -8,7 +8,7 @@ namespace {
 
 using enum Fact;
 
-constexpr Field moment[] = {
+constexpr LineField moment[] = {
     {epoch, "Epoch: [", true, ']'},   {step, "[", true, '/'},     {per_epoch, "/", true}, {loss, " loss: "},
     {smoothed, "loss_scale: ", true}, {grad_norm, "grad_norm: "},
 };

@@ -8,12 +8,12 @@ namespace {
 
 using enum Fact;
 
-constexpr Field moment[] = {
+constexpr LineField moment[] = {
     {epoch, "poch:[", true, '/'},      {step, "step:[", true, '/'}, {per_epoch, "/", true},     {loss, "loss:"},
     {overflow, "overflow cond", true}, {after, "loss_scale"},       {grad_norm, "global_norm"},
 };
 
-constexpr Field returned[] = {
+constexpr LineField returned[] = {
     {step, "step", true},      {loss, "Float32, value"},  {loss, "Float32,"},        {overflow, "Bool, value"},
     {overflow, "Bool,", true}, {after, "Float32, value"}, {after, "Float32,", true},
 };

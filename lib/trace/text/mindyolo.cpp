@@ -7,7 +7,7 @@ namespace {
 
 using enum Fact;
 
-constexpr Field event[] = {
+constexpr LineField event[] = {
     {after, "loss scale adjust to", true},
 };
 

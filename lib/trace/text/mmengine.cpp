@@ -7,24 +7,24 @@ namespace {
 
 using enum Fact;
 
-constexpr Field epoch_moment[] = {
+constexpr LineField epoch_moment[] = {
     {epoch, "Epoch(train)", true, ']'}, {step, "[", true, '/'},     {per_epoch, "/", true}, {loss, " loss: "},
     {smoothed, "loss_scale: ", true},   {grad_norm, "grad_norm: "},
 };
 
-constexpr Field iter_moment[] = {
+constexpr LineField iter_moment[] = {
     {step, "Iter(train)", true, '/'},
     {loss, " loss: "},
     {smoothed, "loss_scale: ", true},
     {grad_norm, "grad_norm: "},
 };
 
-constexpr Field old_epoch_moment[] = {
+constexpr LineField old_epoch_moment[] = {
     {epoch, "Epoch [", true, ']'},    {step, "[", true, '/'},     {per_epoch, "/", true}, {loss, " loss: "},
     {smoothed, "loss_scale: ", true}, {grad_norm, "grad_norm: "},
 };
 
-constexpr Field old_iter_moment[] = {
+constexpr LineField old_iter_moment[] = {
     {step, "Iter [", true, '/'},
     {loss, " loss: "},
     {smoothed, "loss_scale: ", true},

@@ -7,7 +7,7 @@ namespace {
 
 using enum Fact;
 
-constexpr Field moment[] = {
+constexpr LineField moment[] = {
     {step, "global_step=", true},
     {before, "loss_scale=", true},
     {loss, "reduced_train_loss="},

@@ -10,7 +10,7 @@ namespace {
 using enum Fact;
 
 constexpr auto with_scale(std::string_view label) {
-  return std::to_array<Field>({
+  return std::to_array<LineField>({
       {loss, "loss"},
       {step, "global_step"},
       {step, "step"},
@@ -32,7 +32,7 @@ constexpr auto loss_scaling = with_scale("loss_scaling");
 constexpr auto grad_scale = with_scale("grad_scale");
 
 /// MiniLLM's trainer.
-constexpr Field scale[] = {
+constexpr LineField scale[] = {
     {step, "global iter", true},
     {loss, "tot_loss"},
     {printed, "| scale", true},

@@ -7,23 +7,23 @@ namespace {
 
 using enum Fact;
 
-constexpr Field found[] = {
+constexpr LineField found[] = {
     {before, "current scale is", true},
     {ratio, "*", true},
 };
 
-constexpr Field not_run[] = {
+constexpr LineField not_run[] = {
     {before, "scale_before", true},
     {after, "scale_after", true},
 };
 
-constexpr Field static_moment[] = {
+constexpr LineField static_moment[] = {
     {step, "global step", true},
     {loss, "loss: "},
     {printed, "loss_scaling: ", true},
 };
 
-constexpr Field moment[] = {
+constexpr LineField moment[] = {
     {loss, "loss: "},
     {step, "global_step: ", true},
     {printed, "loss_scale: ", true},

@@ -8,7 +8,7 @@ namespace {
 
 using enum Fact;
 
-constexpr Field moment[] = {
+constexpr LineField moment[] = {
     {epoch, "Train: [", true, '/'}, {step, "][", true, '/'},        {per_epoch, "/", true}, {loss, "loss "},
     {grad_norm, "grad_norm "},      {printed, "loss_scale ", true},
 };
