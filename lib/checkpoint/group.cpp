@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "lib/base/keyed_hash.hpp"
@@ -88,15 +89,45 @@ std::string differing_field(const FoundScaler& a, const FoundScaler& b) {
 
 }  // namespace
 
-bool CopyGroups::add(FoundScaler state, ScalerCopy copy, const std::string& path) {
-  auto& alike = variants_[{rank_group(path).value_or(path), state.dialect->name, state.path}];
-  if (Scaler* same_one = find(alike, state)) {
-    same_one->copies.push_back(std::move(copy));
-    return false;
+std::size_t CopyGroups::Hash::operator()(std::size_t number) const {
+  const FoundScaler& found = groups->scalers_[number].found;
+  return KeyedHash()(found.path) ^ groups->files_of_[number] ^ KeyedHash()(found.dialect->name) << 1;
+}
+
+bool CopyGroups::Equal::operator()(std::size_t a, std::size_t b) const {
+  const FoundScaler& left = groups->scalers_[a].found;
+  const FoundScaler& right = groups->scalers_[b].found;
+  return groups->files_of_[a] == groups->files_of_[b] && left.dialect->name == right.dialect->name &&
+         left.path == right.path;
+}
+
+std::uint32_t CopyGroups::files_number(const std::string& path) {
+  if (files_numbers_.empty() || last_files_.first != path) {
+    const auto next = static_cast<std::uint32_t>(files_numbers_.size());
+    last_files_ = {path, files_numbers_.try_emplace(rank_group(path).value_or(path), next).first->second};
   }
-  if (!alike.by_hash.empty()) alike.by_hash.emplace(hash_of(state), scalers_.size());
-  alike.all.push_back(scalers_.size());
-  scalers_.push_back({std::move(state), {std::move(copy)}, true, alike.all.front()});
+  return last_files_.second;
+}
+
+bool CopyGroups::add(FoundScaler state, ScalerCopy copy, const std::string& path) {
+  const std::size_t number = scalers_.size();
+  scalers_.push_back({std::move(state), {}, true, number});
+  files_of_.push_back(files_number(path));
+  const auto [first, is_new] = firsts_.insert(number);
+  if (!is_new) {
+    Variants& alike = with_more_[*first];
+    if (alike.all.empty()) alike.all.push_back(*first);
+    if (Scaler* same_one = find(alike, scalers_.back().found)) {
+      same_one->copies.push_back(std::move(copy));
+      scalers_.pop_back();
+      files_of_.pop_back();
+      return false;
+    }
+    if (!alike.by_hash.empty()) alike.by_hash.emplace(hash_of(scalers_.back().found), number);
+    alike.all.push_back(number);
+  }
+  scalers_.back().group = *first;
+  scalers_.back().copies.push_back(std::move(copy));
   return true;
 }
 
@@ -116,8 +147,8 @@ Scaler* CopyGroups::find(Variants& alike, const FoundScaler& state) {
 
 std::vector<Scaler> CopyGroups::take(const std::vector<CheckpointFile>& files, std::vector<Finding>& findings) {
   std::map<std::size_t, const std::vector<std::size_t>*> in_file_order;
-  for (const auto& [which, alike] : variants_) {
-    if (alike.all.size() > 1) in_file_order[alike.all.front()] = &alike.all;
+  for (const auto& [first, alike] : with_more_) {
+    if (alike.all.size() > 1) in_file_order[first] = &alike.all;
   }
   for (const auto& [group, alike] : in_file_order) {
     std::vector<const Scaler*> states;
@@ -131,7 +162,9 @@ std::vector<Scaler> CopyGroups::take(const std::vector<CheckpointFile>& files, s
                      values_by_file(states, files), majority(states)),
          "", scalers_[group].found.path});
   }
-  variants_.clear();
+  with_more_.clear();
+  firsts_.clear();
+  files_of_.clear();
   return std::exchange(scalers_, {});
 }
 

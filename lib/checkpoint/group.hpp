@@ -1,10 +1,11 @@
 // Scalers of many files -> distinct scalers.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <string>
-#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
@@ -15,6 +16,10 @@ namespace tare {
 /// grows with the number of distinct states.
 class CopyGroups {
  public:
+  CopyGroups() : firsts_(0, Hash{this}, Equal{this}) {}
+  CopyGroups(const CopyGroups&) = delete;
+  CopyGroups& operator=(const CopyGroups&) = delete;
+
   /// Whether it is the first of its state. REQUIRES: copies come in file order. `path` is that of the file that the
   /// copy's container is opened by.
   bool add(FoundScaler state, ScalerCopy copy, const std::string& path);
@@ -24,8 +29,16 @@ class CopyGroups {
   std::vector<Scaler> take(const std::vector<CheckpointFile>& files, std::vector<Finding>& findings);
 
  private:
-  /// What copies of one scaler have in common: the rank files' group (or the file), the dialect, the path.
-  using Identity = std::tuple<std::string, std::string_view, std::string>;
+  /// Of indices into scalers_, by what copies of one scaler have in common: the rank files' group (or the file), the
+  /// dialect, the path.
+  struct Hash {
+    const CopyGroups* groups;
+    std::size_t operator()(std::size_t number) const;
+  };
+  struct Equal {
+    const CopyGroups* groups;
+    bool operator()(std::size_t a, std::size_t b) const;
+  };
 
   /// Indices into scalers_. Where there are many, all are in `by_hash`, too.
   struct Variants {
@@ -33,11 +46,17 @@ class CopyGroups {
     std::unordered_multimap<std::size_t, std::size_t> by_hash;
   };
 
+  /// The number of the rank files' group, or of the file.
+  std::uint32_t files_number(const std::string& path);
   /// The one whose state is `state`; null where there is none.
   Scaler* find(Variants& alike, const FoundScaler& state);
 
   std::vector<Scaler> scalers_;
-  std::map<Identity, Variants> variants_;
+  std::vector<std::uint32_t> files_of_;  ///< by scaler
+  std::unordered_map<std::string, std::uint32_t> files_numbers_;
+  std::pair<std::string, std::uint32_t> last_files_;     ///< a path and its number
+  std::unordered_set<std::size_t, Hash, Equal> firsts_;  ///< of each scaler the first state
+  std::unordered_map<std::size_t, Variants> with_more_;  ///< by the first, of those with several copies
 };
 
 }  // namespace tare

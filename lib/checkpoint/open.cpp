@@ -246,7 +246,8 @@ class Opener {
       checkpoint_.files.push_back(std::move(file));
     }
     if (first > 0) checkpoint_.files.front().kept.reset();
-    for (auto& [state, copy] : reading.scalers) {
+    for (; !reading.scalers.empty(); reading.scalers.pop_front()) {
+      auto& [state, copy] = reading.scalers.front();
       copy.file += first;
       for (std::size_t& place : copy.places) place += first;
       if (copies_.add(std::move(state), std::move(copy), path)) options_.budget->take_memory(bytes_told);

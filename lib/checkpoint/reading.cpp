@@ -65,10 +65,11 @@ Reading read_single(const std::string& relative, const std::string& location, co
                                       [](const Finding& finding) { return finding.code == "state-not-read"; });
   if (scalers.empty() && !reading.may_hold_more) reading.contents = describe_contents(container->tree());
   for (Finding& finding : reading.findings) finding.file = relative;
-  for (FoundScaler& scaler : scalers) reading.scalers.push_back({std::move(scaler), {0, {0}}});
   add_file(reading, relative, location, container->format(), *source);
   if (options.list_globals) reading.files.front().globals = container->globals();
   if (options.keeps_for_edit) keep(reading.files.front(), source, *read, std::move(container));
+  container.reset();
+  for (FoundScaler& scaler : scalers) reading.scalers.push_back({std::move(scaler), {0, {0}}});
   return reading;
 }
 

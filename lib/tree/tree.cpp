@@ -114,11 +114,11 @@ std::string Tree::key_text(NodeId key) const {
 }
 
 void Tree::reserve(std::size_t nodes, std::size_t items) {
-  nodes_.reserve(nodes);
-  prefer_huge_pages(nodes_.data(), nodes * sizeof(Node));
-  items_.reserve(items);
-  prefer_huge_pages(items_.data(), items * sizeof(NodeId));
-  items_.resize(items);
+  nodes_.reserve(nodes_.size() + nodes);
+  prefer_huge_pages(nodes_.data(), nodes_.capacity() * sizeof(Node));
+  items_.reserve(items_used_ + items);
+  prefer_huge_pages(items_.data(), items_.capacity() * sizeof(NodeId));
+  items_.resize(items_used_ + items);
 }
 
 NodeId Tree::add(const Node& node) {

@@ -102,6 +102,7 @@ class Tree {
   explicit Tree(std::shared_ptr<const Bytes> text, std::shared_ptr<Budget> budget = nullptr)
       : text_(std::move(text)), budget_(std::move(budget)) {}
   explicit Tree(std::shared_ptr<Budget> budget) : Tree(std::make_shared<const Bytes>(), std::move(budget)) {}
+  /// For so many more. A node with items takes one slot more than it has.
   void reserve(std::size_t nodes, std::size_t items);
   NodeId add(const Node& node);
   Node& edit(NodeId id) { return nodes_[id]; }
