@@ -13,12 +13,19 @@
 
 namespace tare::kernels::cuda {
 
-/// What a product of zero and infinity is on x86: there is no other source of a new NaN.
+/// Whether the host's CPU sets the sign of a NaN that it makes. x86 does, Arm does not.
+#if defined(__aarch64__)
+inline constexpr bool new_nan_is_negative = false;
+#else
+inline constexpr bool new_nan_is_negative = true;
+#endif
+
+/// What a product of zero and infinity is on the host: there is no other source of a new NaN.
 TARE_HD inline float new_nan(float) {
-  return float_from(0xffc00000u);
+  return float_from(new_nan_is_negative ? 0xffc00000u : 0x7fc00000u);
 }
 TARE_HD inline double new_nan(double) {
-  return double_from(0xfff8000000000000u);
+  return double_from(new_nan_is_negative ? 0xfff8000000000000u : 0x7ff8000000000000u);
 }
 
 TARE_HD inline float quiet(float nan) {
@@ -28,7 +35,7 @@ TARE_HD inline double quiet(double nan) {
   return double_from(bits_of(nan) | 0x0008000000000000u);
 }
 
-/// a * b, rounded once, with x86's NaN: the first operand's goes before the second's.
+/// a * b, rounded once, with the host's NaN: the first operand's goes before the second's.
 template <class Float>
 TARE_HD inline Float product(Float a, Float b) {
   const Float result = a * b;
