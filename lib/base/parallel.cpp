@@ -44,56 +44,76 @@ class Joined {
   std::vector<std::thread> threads_;
 };
 
+/// Of what the calls of several threads throw, the first.
+class FirstThrown {
+ public:
+  /// Whether `call` returned.
+  template <class Call>
+  bool returns(const Call& call) {
+    try {
+      call();
+      return true;
+    } catch (...) {
+      const std::lock_guard lock(one_at_a_time_);
+      if (first_ == nullptr) first_ = std::current_exception();
+      return false;
+    }
+  }
+  /// Once all threads have ended.
+  void rethrow() const {
+    if (first_ != nullptr) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::mutex one_at_a_time_;
+  std::exception_ptr first_;
+};
+
 }  // namespace
 
 void for_each_parallel(std::size_t count, const std::function<void(std::size_t)>& task,
                        const std::function<void(std::size_t done)>& on_progress) {
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> done{0};
+  FirstThrown thrown;
   const auto do_one = [&] {
     const std::size_t index = next.fetch_add(1);
     if (index >= count) return false;
-    task(index);
+    if (!thrown.returns([&] { task(index); })) next = count;  // no other is begun
     done.fetch_add(1);
     return true;
   };
-  Joined others;
-  const Clock::time_point begin = Clock::now();
-  Clock::time_point told = begin;
-  for (std::size_t own = 1; do_one(); ++own) {
-    const Clock::time_point now = Clock::now();
-    const std::size_t left = count - std::min<std::size_t>(next.load(), count);
-    const bool is_slow = now - begin > std::max<Clock::duration>(longest_interruption, slow_task * own);
-    if (!others.is_started() && is_slow && left > 1) {
-      others.start(std::min(left, most_threads - 1), [&] {
-        while (do_one()) continue;
-      });
+  {
+    Joined others;
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point told = begin;
+    for (std::size_t own = 1; do_one(); ++own) {
+      const Clock::time_point now = Clock::now();
+      const std::size_t left = count - std::min<std::size_t>(next.load(), count);
+      const bool is_slow = now - begin > std::max<Clock::duration>(longest_interruption, slow_task * own);
+      if (!others.is_started() && is_slow && left > 1) {
+        others.start(std::min(left, most_threads - 1), [&] {
+          while (do_one()) continue;
+        });
+      }
+      if (!on_progress || now - told < progress_interval) continue;
+      on_progress(done.load());
+      told = now;
     }
-    if (!on_progress || now - told < progress_interval) continue;
-    on_progress(done.load());
-    told = now;
   }
+  thrown.rethrow();
 }
 
 void on_each_core(std::size_t most, const std::function<void()>& work) {
-  std::mutex one_at_a_time;
-  std::exception_ptr first;
-  const auto guarded = [&] {
-    try {
-      work();
-    } catch (...) {
-      const std::lock_guard lock(one_at_a_time);
-      if (first == nullptr) first = std::current_exception();
-    }
-  };
+  FirstThrown thrown;
   {
     Joined others;
     const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
     const std::size_t count = std::min({most, cores, most_threads});
-    if (count > 1) others.start(count - 1, guarded);
-    guarded();
+    if (count > 1) others.start(count - 1, [&] { thrown.returns(work); });
+    thrown.returns(work);
   }
-  if (first != nullptr) std::rethrow_exception(first);
+  thrown.rethrow();
 }
 
 }  // namespace tare

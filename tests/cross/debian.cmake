@@ -14,8 +14,10 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 # not by qemu's -L, which would look there for the root folder, too, where a program opens it.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${CMAKE_SYSTEM_PROCESSOR}-static)
 file(GLOB loader ${CMAKE_SYSROOT}/lib/ld-linux-*.so.1 ${CMAKE_SYSROOT}/lib/ld64.so.1)
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--dynamic-linker=${loader} -Wl,--disable-new-dtags")
-string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -Wl,-rpath,${CMAKE_SYSROOT}/lib/$ENV{TARE_TRIPLET}:${CMAKE_SYSROOT}/usr/lib/$ENV{TARE_TRIPLET}")
+set(runpath "-Wl,--disable-new-dtags -Wl,-rpath,${CMAKE_SYSROOT}/lib/$ENV{TARE_TRIPLET}:${CMAKE_SYSROOT}/usr/lib/$ENV{TARE_TRIPLET}")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--dynamic-linker=${loader} ${runpath}")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "${runpath}")
+set(CMAKE_MODULE_LINKER_FLAGS_INIT "${runpath}")
 # CMake would ask the host's h5cc, which names the host's folders.
 set(HDF5_C_COMPILER_EXECUTABLE "" CACHE FILEPATH "")
 set(HDF5_C_LIBRARY_hdf5 ${CMAKE_SYSROOT}/usr/lib/$ENV{TARE_TRIPLET}/libhdf5_serial.so CACHE FILEPATH "")

@@ -43,6 +43,25 @@ TEST_CASE("slow tasks are shared by a bounded number of threads, and progress is
   CHECK(std::is_sorted(progress.begin(), progress.end()));
 }
 
+TEST_CASE("what a task throws on any thread ends no program: it is thrown by the caller, and no other task is begun") {
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> begun{0};
+  const auto throwing_elsewhere = [&](std::size_t) {
+    ++begun;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (std::this_thread::get_id() != caller) throw std::bad_alloc();
+  };
+  CHECK_THROWS_AS(for_each_parallel(1000, throwing_elsewhere, {}), std::bad_alloc);
+  CHECK(begun < 100);
+  begun = 0;
+  const auto throwing_at_once = [&](std::size_t) {
+    ++begun;
+    throw std::bad_alloc();
+  };
+  CHECK_THROWS_AS(for_each_parallel(1000, throwing_at_once, {}), std::bad_alloc);
+  CHECK(begun == 1);
+}
+
 TEST_CASE("what is for each core is called once on the calling thread, and what one call throws is thrown after all") {
   std::atomic<int> ended{0};
   std::atomic<int> own{0};
