@@ -65,3 +65,61 @@ TEST_CASE("keys of extra state are known by their end") {
     CHECK(is_extra_state_key(key));
   for (const char* key : {"", "extra_state_of", "_extra_state.x", "0", "weight"}) CHECK(!is_extra_state_key(key));
 }
+
+TEST_CASE("each reason that TransformerEngine has to refuse or ignore an extra state is told as that one") {
+  const std::string module = "transformer_engine.common.recipe";
+  const auto refused_as = [](const std::string& pickle, const char* why) {
+    const ExtraStateFate told = fate(pickle);
+    INFO(why);
+    CHECK(told.refused);
+    CHECK(told.why == why);
+  };
+  const auto ignored_as = [](const std::string& pickle, const char* why) {
+    const ExtraStateFate told = fate(pickle);
+    INFO(why);
+    CHECK(!told.refused);
+    CHECK(told.why == why);
+  };
+  ignored_as("", "empty");
+  ignored_as("\x80\x04}.", "names nothing, so it can run nothing");
+  // INST is no opcode that TransformerEngine looks for.
+  ignored_as("\x80\x02(i"s + module + "\nMXFP8BlockScaling\n.", "names nothing, so it can run nothing");
+  refused_as("\x80\x02"s + "c" + module + "\nMXFP8BlockScaling\n.", "names classes, but has no recipe");
+  refused_as("\x80\x04"s + recipe("MXFP8BlockScaling") + ".", "names classes, but has no recipe");
+  refused_as(dict_of("recipe", text("my.module") + text("MXFP8BlockScaling") + "\x93"),
+             "names no recipe that is known");
+  refused_as(dict_of("recipe", "cmy.module\nMXFP8BlockScaling\n"), "names no recipe that is known");
+  refused_as(dict_of("recipe", recipe("SomethingNewer")), "names no recipe that is known");
+  refused_as(dict_of("recipe", recipe("DelayedScaling")), "delayed scaling keeps its state in a pickle");
+  refused_as(dict_of("recipe", "c" + module + "\nDelayedScaling\n"), "delayed scaling keeps its state in a pickle");
+  for (const char* name :
+       {"Float8CurrentScaling", "MXFP8BlockScaling", "Float8BlockScaling", "NVFP4BlockScaling", "CustomRecipe"}) {
+    ignored_as(dict_of("recipe", recipe(name)), "a recipe that keeps no state");
+  }
+  for (const char* key : {"scale_fwd", "amax_history_fwd", "scale_bwd", "amax_history_bwd"}) {
+    refused_as("\x80\x04}("s + text("recipe") + recipe("MXFP8BlockScaling") + text(key) + "Nu.",
+               "delayed scaling keeps its state in a pickle");
+    refused_as(dict_of(key, "N"), "names classes, but has no recipe");
+  }
+}
+
+TEST_CASE("the key of the recipe is found in whichever opcode writes it") {
+  const std::string value = recipe("MXFP8BlockScaling") + "s.";
+  const auto four = [](char size) { return std::string{size, '\0', '\0', '\0'}; };
+  for (const std::string& key :
+       {"\x8c\x06recipe"s, "X" + four(6) + "recipe", "\x8d" + four(6) + four(0) + "recipe", "S'recipe'\n"s,
+        "S\"recipe\"\n"s, "Vrecipe\n"s, "T" + four(6) + "recipe", "U\x06recipe"s}) {
+    INFO(key);
+    CHECK(fate("\x80\x04}" + key + value).why == "a recipe that keeps no state");
+  }
+}
+
+TEST_CASE("text that pickletools would not read makes an extra state one that cannot be followed") {
+  const std::string ends[] = {"S'\xe9'\n."s,    "S'a\xe9'\n."s,    "S\"a'\n."s,     "S'\n."s,        "Sa\n."s,
+                              "\x8c\x01\xe9."s, "X\1\0\0\0\xe9."s, "cm\xe9\nb\n."s, "(im\xe9\nb\n."s};
+  for (const std::string& end : ends) {
+    INFO(end);
+    CHECK(fate("\x80\x02" + end).why == "no pickle that can be followed");
+  }
+  CHECK(fate("\x80\x02S''\n.").why == "names nothing, so it can run nothing");
+}

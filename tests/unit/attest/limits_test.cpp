@@ -1,0 +1,180 @@
+// Where attest's own limits are: at each of them one below, one at, and one above. And what it counts, file by file.
+#include <fmt/format.h>
+
+#include "lib/attest/safe_globals.hpp"
+#include "lib/base/limits.hpp"
+#include "tests/unit/attest/told.hpp"
+#include "tests/unit/container/archive_writer.hpp"
+#include "tests/unit/container/image.hpp"
+
+using namespace tare;
+using namespace tare::test;
+using namespace std::string_literals;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string evil = "\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R."s;
+
+std::string little(std::uint64_t value, std::size_t bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+  return text;
+}
+
+std::string in_bytes(const std::string& inner) {
+  return "\x80\x04"
+         "B"s +
+         little(inner.size(), 4) + inner + ".";
+}
+
+std::string in_zip(const std::string& inner) {
+  ArchiveWriter zip;
+  zip.add("inner", bytes_of(inner));
+  zip.finish();
+  return std::string(as_text(zip.bytes()));
+}
+
+std::string in_json(const std::string& inner) {
+  std::string escaped;
+  for (const char c : inner) escaped += c == '"' || c == '\\' ? "\\"s + c : std::string(1, c);
+  return "{\"config of something\": \"" + escaped + "\"}";
+}
+
+/// One tensor of bytes with these in front, and no others.
+std::string safetensors(const std::string& key, const std::string& front, std::size_t size) {
+  std::string header = fmt::format(R"({{"{}":{{"dtype":"U8","shape":[{}],"data_offsets":[0,{}]}}}})", key, size, size);
+  header.append((8 - header.size() % 8) % 8, ' ');
+  std::string data = front;
+  data.resize(size, '\0');
+  return little(header.size(), 8) + header + data;
+}
+
+/// A folder of files that is attested as one.
+class Folder {
+ public:
+  Folder() { fs::create_directories(path_); }
+  ~Folder() { fs::remove_all(path_); }
+  void write(const std::string& name, const std::string& bytes) const {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  [[nodiscard]] Attestation attested() const { return attest(opened(path_.string()), newest_torch_release()); }
+
+ private:
+  fs::path path_ = fs::temp_directory_path() / ("tare-limits-"s + std::to_string(::getpid()));
+};
+
+}  // namespace
+
+TEST_CASE("a document is judged as deep as eight others, whatever they are; one that lies deeper is told") {
+  struct Wrapping {
+    const char* name;
+    std::string (*wrap)(const std::string&);
+    std::string inner;
+    std::string names;
+  };
+  const Wrapping wrappings[] = {{"bytes in pickles", in_bytes, evil, "dangerous os.system"},
+                                {"members of zips", in_zip, evil, "dangerous os.system"},
+                                {"texts in JSON", in_json, R"({"_target_": "os.system"})", "dangerous os.system"}};
+  for (const auto& [name, wrap, inner, names] : wrappings) {
+    std::string document = inner;
+    for (std::size_t around = 0; around <= limits::max_nested_depth + 1; ++around) {
+      INFO(around << " levels of " << name);
+      const std::string all = told(document);
+      const bool is_judged = around < limits::max_nested_depth + (wrap == in_zip ? 0 : 1);
+      CHECK(says(all, names) == is_judged);
+      CHECK(says(all, "nested too deeply") == !is_judged);
+      document = wrap(document);
+    }
+  }
+}
+
+TEST_CASE("tensors of bytes are looked into up to 65536 of them, and an extra state's whatever their number") {
+  for (const std::size_t size : {65535, 65536, 65537, 70000}) {
+    INFO(size << " bytes");
+    CHECK(says(told(safetensors("weight", evil, size)), "dangerous os.system") == (size <= 65536));
+    CHECK(says(told(safetensors("fc1._extra_state", evil, size)), "dangerous os.system"));
+  }
+}
+
+TEST_CASE("an extra state of more than 32 MiB is told, not looked into") {
+  constexpr std::size_t most = std::size_t{32} << 20;
+  CHECK(says(told(safetensors("fc1._extra_state", evil, most)), "dangerous os.system"));
+  const std::string all = told(safetensors("fc1._extra_state", evil, most + 1));
+  CHECK(says(all, "33554433 bytes are more than are looked into"));
+  CHECK(!says(all, "os.system"));
+}
+
+TEST_CASE("bytes are taken for a pickle up to protocol 5, which is the last that loaders read") {
+  for (const char protocol : {'\2', '\3', '\4', '\5'}) {
+    INFO("protocol " << static_cast<int>(protocol));
+    CHECK(says(told(in_bytes("\x80"s + protocol + "cos\nsystem\n(Vls\ntR.")), "dangerous os.system"));
+  }
+  CHECK(told(in_bytes("\x80\x05N")) != "");
+  CHECK(told(in_bytes("\x80\x06N")) == "");
+}
+
+TEST_CASE("strings that were left in one file are not told of the next") {
+  const Folder folder;
+  const std::string large(std::size_t{2} << 20, 'x');
+  const std::string left =
+      "\x80\x03}X\x01\x00\x00\x00"
+      "aB"s +
+      little(large.size(), 4) + large + "s.";
+  const std::string two =
+      "\x80\x03}(X\x01\x00\x00\x00"
+      "aB"s +
+      little(large.size(), 4) + large +
+      "X\x01\x00\x00\x00"
+      "bB"s +
+      little(large.size(), 4) + large + "u.";
+  folder.write("a.pkl", left);
+  folder.write("b.pkl", "\x80\x03}.");
+  folder.write("c.pkl", two);
+  folder.write("d.pkl", "\x80\x03}.");
+  const Attestation found = folder.attested();
+  std::vector<std::string> all;
+  for (const Unread& unread : found.unread) all.push_back(found.files[unread.place.file].path + ": " + unread.why);
+  CHECK(all == std::vector<std::string>{"a.pkl: 1 strings of many bytes were left in the file",
+                                        "c.pkl: 2 strings of many bytes were left in the file"});
+}
+
+TEST_CASE("a name is told with the file, the value and the byte where its opcode stands") {
+  const Folder folder;
+  folder.write("more/a.pkl",
+               "\x80\x02}X\x01\x00\x00\x00"
+               "acos\nsystem\nX\x02\x00\x00\x00ls\x85Rs."s);
+  folder.write("more/b.pkl",
+               "\x80\x03}X\x01\x00\x00\x00"
+               "aC"s +
+                   static_cast<char>(evil.size()) + evil + "s.");
+  const Attestation found = folder.attested();
+  REQUIRE(found.globals.size() == 1);
+  CHECK(found.globals[0].verdict == Verdict::dangerous);
+  const auto& places = found.globals[0].places;
+  REQUIRE(places.size() == 2);
+  CHECK(found.files[places[0].file].path == "more/a.pkl");
+  CHECK(places[0].inside.empty());
+  CHECK(places[0].offset == 9);
+  CHECK(found.files[places[1].file].path == "more/b.pkl");
+  CHECK(places[1].inside == "a");
+  CHECK(places[1].offset == 14);
+}
+
+TEST_CASE("beside one class that weights_only could be told of, another that loads any pickle leaves nothing to tell") {
+  Attestation found;
+  found.release = newest_torch_release();
+  found.files = {{"model.pt", 1000, true, false}};
+  const AttestedGlobal names{"argparse", "Namespace", Verdict::framework, {}, {{0, "", 10}}};
+  const AttestedGlobal loads{"torch.storage", "_load_from_bytes", Verdict::framework, {}, {{0, "", 20}}};
+  const AttestedGlobal allowed{"collections", "OrderedDict", Verdict::allowed, {}, {{0, "", 30}}};
+  found.globals = {names, allowed};
+  REQUIRE(needed_safe_globals(found).size() == 1);
+  CHECK(needed_safe_globals(found)[0].name == "argparse.Namespace");
+  found.globals = {names, allowed, loads};
+  CHECK(needed_safe_globals(found).empty());
+  found.globals = {loads, names};
+  CHECK(needed_safe_globals(found).empty());
+}
