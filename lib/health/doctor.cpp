@@ -194,14 +194,18 @@ void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace, const std::stri
   if (trouble != diagnosis.findings.end()) {
     diagnosis.last_healthy = healthy_before(trace, trouble->step, scale_before(*trouble));
   }
-  const auto& healthy = diagnosis.last_healthy;
-  const std::string before = trouble != diagnosis.findings.end() && trouble->step
-                                 ? fmt::format("the last checkpoint before step {}", *trouble->step)
-                                 : "the last checkpoint before that";
+  name_healthy(diagnosis.findings, diagnosis.last_healthy);
   for (HealthFinding& finding : diagnosis.findings) {
-    fill_in(finding.advice, "{healthy}", healthy ? healthy->path : before);
     if (!chosen.empty() && finding.step == std::nullopt) fill_in(finding.advice, "CHECKPOINT", chosen);
   }
+}
+
+void name_healthy(std::vector<HealthFinding>& findings, const std::optional<TraceCheckpoint>& healthy) {
+  const auto trouble = std::ranges::find_if(findings, is_trouble);
+  const std::string before = trouble != findings.end() && trouble->step
+                                 ? fmt::format("the last checkpoint before step {}", *trouble->step)
+                                 : "the last checkpoint before that";
+  for (HealthFinding& finding : findings) fill_in(finding.advice, "{healthy}", healthy ? healthy->path : before);
 }
 
 void put_gravest_first(std::vector<HealthFinding>& findings) {

@@ -277,7 +277,10 @@ TEST_CASE("of a run the other checkpoints are told, or read") {
   }
   folder.write("config.json", "{}");
   CHECK_THAT(folder.told("checkpoint-5"), Catch::Contains("another folder of the run"));
-  CHECK(folder.attested().files.size() == 3);  // the scaler, the text, and the folder that is told
+  std::vector<std::string> paths;
+  for (const AttestedFile& file : folder.attested().files) paths.push_back(file.path);
+  std::ranges::sort(paths);
+  CHECK(paths == std::vector<std::string>{"checkpoint-10/scaler.pt", "checkpoint-5", "config.json"});
   CHECK(folder.told("checkpoint-5", AttestScope::everything).empty());
   CHECK(folder.attested(AttestScope::everything).files.size() == 3);
   folder.write("checkpoint-5/evil", "cos\ngetcwd\n)R.");

@@ -178,3 +178,14 @@ TEST_CASE("beside one class that weights_only could be told of, another that loa
   found.globals = {loads, names};
   CHECK(needed_safe_globals(found).empty());
 }
+
+TEST_CASE("the calls of a pickle that breaks off are counted as those of one that does not") {
+  const std::string call = evil.substr(0, evil.size() - 1);
+  const std::pair<std::string, std::uint64_t> cases[] = {
+      {call + ".", 1}, {call + "\xff", 1}, {call + "0" + call + "\xff", 2}, {"\x80\x04N\xff", 0}};
+  for (const auto& [pickle, calls] : cases) {
+    const Folder folder;
+    folder.write("state.pkl", pickle);
+    CHECK(folder.attested().calls == calls);
+  }
+}

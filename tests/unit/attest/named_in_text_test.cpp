@@ -129,3 +129,10 @@ TEST_CASE("YAML without calls is text") {
     CHECK(told("a: b\n" + text, ".yaml").find("names") == std::string::npos);
   }
 }
+
+TEST_CASE("a tag of YAML is told, whatever lone exclamation marks stand before it") {
+  const std::string tag = "model: !!python/object/apply:os.getcwd []\n";
+  CHECK(says(told(tag, ".yaml"), "YAML"));
+  CHECK(says(told("note: ! that\nmore: [! this, ! those]\n" + tag, ".yaml"), "YAML"));
+  CHECK(told("note: ! that\nmore: [! this, ! those]\n", ".yaml").empty());
+}

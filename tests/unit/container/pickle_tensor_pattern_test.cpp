@@ -104,3 +104,14 @@ TEST_CASE("a run that is cut off anywhere is no pattern and never reads past the
   const std::string unstored = second_tensor.substr(0, second_tensor.size() - 2);
   CHECK(read_tensor_pattern(as_bytes(unstored), 2).has_value());
 }
+
+TEST_CASE("a run whose key says that it is longer than the rest of the file is no pattern") {
+  const std::size_t key = second_tensor.find('X');  // and four bytes of its length
+  const std::size_t rest = second_tensor.size() - key - 5;
+  for (const std::size_t size : {rest, rest + 1, std::size_t{0x7fffffff}, std::size_t{0xffffffff}}) {
+    std::string text = second_tensor;
+    for (std::size_t i = 0; i < 4; ++i) text[key + 1 + i] = static_cast<char>(size >> (8 * i) & 0xff);
+    INFO("a key of " << size << " bytes, where " << rest << " are left");
+    CHECK_FALSE(read_tensor_pattern(as_bytes(text), 2).has_value());
+  }
+}

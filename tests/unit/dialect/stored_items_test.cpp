@@ -75,3 +75,32 @@ TEST_CASE("FP8 state of modules is read") {
   CHECK(chosen({{"model.layers.0._extra_state", true, 3753}}) ==
         std::vector<std::string>{"model.layers.0._extra_state"});
 }
+
+TEST_CASE("each limit on what is read is met by its last byte, and passed by the next") {
+  const auto is_chosen = [](std::vector<StoredItem> items) { return !chosen(items).empty(); };
+  for (const std::uint64_t more : {0, 1}) {
+    INFO(more << " more");
+    auto fields = torch_scaler(torch_keys, true);
+    for (StoredItem& item : fields) item.size = (64 << 10) + more;
+    CHECK(is_chosen(fields) == (more == 0));
+    CHECK(is_chosen({{"scaler", false, (64 << 20) + more}}) == (more == 0));
+    CHECK(is_chosen({{"layer._extra_state", true, (4 << 20) + more}}) == (more == 0));
+    std::vector<std::string> keys = torch_keys;
+    while (keys.size() < 64 + more) keys.push_back("app.scaler.other" + std::to_string(keys.size()));
+    CHECK(is_chosen(torch_scaler(keys, true)) == (more == 0));
+  }
+}
+
+TEST_CASE("a description counts every item and names each key at the root once, in order, up to six") {
+  CHECK(describe_items(std::vector<StoredItem>{}) == "0 tensors and 0 objects under ");
+  CHECK(describe_items(std::vector<StoredItem>{{"model.a", true, 1}, {"scaler", false, 1}}) ==
+        "1 tensor and 1 object under model, scaler");
+  const std::vector<StoredItem> items = {{"model.a", true, 1}, {"model.a", true, 1},  {"model.b", true, 1},
+                                         {"optim.x", true, 1}, {"model.c", false, 1}, {"rng/shard_0", false, 1}};
+  CHECK(describe_items(items) == "3 tensors and 2 objects under model, optim, rng");
+  std::vector<StoredItem> many;
+  for (const char* key : {"a.1", "b.1", "c.1", "d.1", "e.1", "f.1"}) many.push_back({key, true, 1});
+  CHECK(describe_items(many) == "6 tensors and 0 objects under a, b, c, d, e, f");
+  many.push_back({"g.1", true, 1});
+  CHECK(describe_items(many) == "7 tensors and 0 objects under a, b, c, d, e, f ...");
+}

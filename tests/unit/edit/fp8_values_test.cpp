@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/edit/fp8_key.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;
@@ -148,4 +149,53 @@ TEST_CASE("scales that go with stored tensors are neither reset nor computed") {
   state.dialect = &msamp_tensor;
   CHECK_THROWS_AS(reset_fp8(state, 0), Error);
   CHECK_THROWS_AS(recomputed_fp8(state), Error);
+}
+
+TEST_CASE("an amax of 0 is an amax, and what is none is refused with its own words") {
+  const FoundScaler state = state_of();
+  const auto refusal = [&](const char* key, const char* value) {
+    try {
+      new_fp8_values(state, *parse_fp8_key(key), value, false);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  CHECK(numbers(new_fp8_values(state, *parse_fp8_key("amax_history.input"), "0", false), "amax_history_fwd") ==
+        Numbers{0, 0, 0, 0, 7, 0, 0, 56, 0});
+  CHECK(refusal("amax_history.input", "-1") == "-1.0 is no amax: a number from 0 on");
+  CHECK(refusal("amax_history.input", "inf") == "inf is no amax: a number from 0 on");
+  CHECK(refusal("scale.input", "0") == "0.0 is no scale: a positive number of float32's range");
+}
+
+TEST_CASE("a key of one tensor reads its scale, or its history from the first row on; a key of several is refused") {
+  const FoundScaler state = state_of();
+  CHECK(fp8_value(state, *parse_fp8_key("scale.weight")).as_double() == 2);
+  CHECK(fp8_value(state, *parse_fp8_key("scale.weight")).type == "float");
+  const Value history = fp8_value(state, *parse_fp8_key("amax_history.weight"));
+  CHECK(history.type == "list");
+  const auto& rows = std::get<PackedArray>(history.data);
+  REQUIRE(rows.count() == 3);
+  CHECK(std::vector<double>{rows.number_at(0), rows.number_at(1), rows.number_at(2)} == Numbers{0, 7, 56});
+  try {
+    fp8_value(state, *parse_fp8_key("scale.*put"));
+    FAIL("two tensors were read as one");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()) == "'a._extra_state': 2 of its tensors match '*put'");
+    CHECK(error.hint == "tare inspect --layer shows the tensors that it has");
+  }
+}
+
+TEST_CASE("a key that FP8 state does not have is wrong usage, told with the fields that it has") {
+  const FoundScaler state = state_of();
+  CHECK(fp8_key_of(state, "native:scale_fwd").name == "scale_fwd");
+  CHECK(fp8_key_of(state, "scale_inv_fwd").name == "scale_inv_fwd");
+  try {
+    fp8_key_of(state, "scael");
+    FAIL("a key that is not there was taken");
+  } catch (const Error& error) {
+    CHECK(error.status == Status::invalid_argument);
+    CHECK(std::string(error.what()) == "'a._extra_state': scael is no key of its FP8 state");
+    CHECK(error.hint == "scale.TENSOR, amax_history.TENSOR, or a field: scale_fwd, scale_inv_fwd, amax_history_fwd");
+  }
 }

@@ -41,6 +41,21 @@ TEST_CASE("the last healthy checkpoint lies before the trouble, and is marked") 
   CHECK(timeline.curve.marks[3].is_bad);
 }
 
+TEST_CASE("the advice of a timeline names the checkpoint to go back to, or where one would be") {
+  MadeRun run = collapsed();
+  MadeRun without;
+  without.clean(65536, 1000).halvings(65536, 17);
+  const std::pair<Trace, std::string> cases[] = {{run.trace(), "Resume from run/step2990; "},
+                                                 {without.trace(), "Resume from the last checkpoint before step "}};
+  for (const auto& [trace, named] : cases) {
+    const Timeline timeline = timeline_of(trace, {"run"});
+    REQUIRE(!timeline.findings.empty());
+    const std::string& gravest = timeline.findings.front().advice;
+    CHECK(gravest.find(named) != std::string::npos);
+    for (const HealthFinding& finding : timeline.findings) CHECK(finding.advice.find('{') == std::string::npos);
+  }
+}
+
 TEST_CASE("the curve has every change of the scale, and every overflow") {
   MadeRun run = collapsed();
   const chart::Curve curve = timeline_of(run.trace(), {"run"}).curve;

@@ -92,5 +92,33 @@ TEST_CASE("a disk that fails where checksums are looked for fails no edit") {
   }
 }
 
+TEST_CASE("every kind of sums is named, whether few or many files of its folder are edited") {
+  const std::vector<std::string> suffixes = {".sha256", ".sha256sum", ".sha512", ".sha1",
+                                             ".md5",    ".md5sum",    ".b3",     ".crc32"};
+  const std::vector<std::string> lists = {"SHA256SUMS",     "SHA512SUMS",   "SHA1SUMS",      "MD5SUMS",
+                                          "sha256sums.txt", "md5sums.txt",  "checksums.txt", "checksums.json",
+                                          "integrity.json", "manifest.json"};
+  for (const int count : {1, 4, 5, 8}) {
+    INFO(count << " files");
+    const Scratch scratch;
+    std::vector<FileEdit> edits;
+    for (int i = 0; i < count; ++i) {
+      edits.push_back(patch_edit(scratch.write(std::to_string(i) + ".pt", noise(64, 1)), 8, noise(8, 2)));
+    }
+    std::vector<std::string> expected;
+    for (const std::string& suffix : suffixes) {
+      expected.push_back(scratch.write("0.pt" + suffix, std::string("00ff\n")) + " no longer holds for " +
+                         scratch.path("0.pt"));
+    }
+    for (const std::string& list : lists) {
+      expected.push_back(scratch.write(list, std::string("00ff  0.pt\n")) + " no longer holds for " +
+                         scratch.path("0.pt"));
+    }
+    std::vector<std::string> told;
+    for (const Finding& finding : commit(system_files(), edits, {}, sealed()).findings) told.push_back(finding.message);
+    CHECK(told == expected);
+  }
+}
+
 }  // namespace
 }  // namespace tare::test

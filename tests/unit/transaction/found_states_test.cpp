@@ -75,7 +75,7 @@ FileState of_pair(FileState a, FileState b) {
 
 /// An edit in place of bytes at 20 and 40, and perhaps of the end, that was interrupted: the file holds `found`.
 struct Found {
-  Found(std::uint64_t size_before, std::uint64_t size_after, const Bytes& found) {
+  Found(std::uint64_t size_before, std::uint64_t size_after, const Bytes& found, const JournalKey& key = own_key()) {
     disk.add_folder("/run");
     disk.add_folder(home);
     disk.add_folder("/run/ckpt/.tare");
@@ -91,11 +91,18 @@ struct Found {
     disk.add_file(target, with(first[0].bytes, second[0].bytes, {}));
     record.witness.crc = witness_crc(opened(), record, 60);
     disk.overwrite(target, found);
+    plant(key);
+  }
+
+  /// Leaves the journal of an interrupted edit that is the record.
+  void plant(const JournalKey& key) {
+    const std::string pending = "/run/ckpt/.tare/pending";
     Journal journal;
     journal.number = 1;
     journal.id = "0123456789ab";
     journal.files = {record};
-    disk.add_file("/run/ckpt/.tare/pending", encoded(journal, own_key()));
+    if (!disk.has(pending)) disk.add_file(pending, {});
+    disk.overwrite(pending, encoded(journal, key));
   }
 
   /// The file with these at their places.
@@ -162,6 +169,105 @@ TEST_CASE("recovery leaves a file alone that is shorter, longer, or another one 
   }
 }
 
+TEST_CASE("what a stranger's journal would write is announced as it comes: old bytes, and the old size") {
+  const JournalKey stranger(noise(JournalKey::size, 1));
+  const Bytes old = Found::with(exchanged(1)[0].bytes, exchanged(3)[0].bytes, {});
+  const Bytes found = Found::with(exchanged(1)[1].bytes, exchanged(3)[1].bytes, noise(30, 5));
+  Found world(100, 130, found, stranger);
+  std::vector<std::string> lines;
+  RecoverOptions options;
+  options.announce = [&](const std::string& line) {
+    CHECK(world.disk.bytes(target) == found);  // before anything is written
+    lines.push_back(line);
+  };
+  CHECK(status_of_work([&] { recover(scope_of(world.disk, home), options); }) == Status::refused);
+  CHECK(lines.empty());
+  CHECK(world.disk.bytes(target) == found);
+  options.trust_journals = true;
+  CHECK(recover(scope_of(world.disk, home), options).size() == 1);
+  CHECK(lines == std::vector<std::string>{"/run/ckpt/scaler.pt: 6 bytes at offset 20",
+                                          "/run/ckpt/scaler.pt: 6 bytes at offset 40",
+                                          "/run/ckpt/scaler.pt: 130 bytes become 100"});
+  CHECK(world.disk.bytes(target) == old);
+}
+
+TEST_CASE("undoing what a stranger's record says is announced as it comes: old bytes, and the old size") {
+  Scene scene = all_scenes()[1];  // four bytes, and an end that is added
+  const auto old = states(scene.disk, scene.edits);
+  TransactionOptions others;
+  others.key = JournalKey(noise(JournalKey::size, 1));
+  commit(scene.disk, scene.edits, {}, others);
+  UndoOptions options;
+  std::vector<std::string> lines;
+  options.recovery.announce = [&](const std::string& line) { lines.push_back(line); };
+  CHECK(status_of_work([&] { undo(scope_of(scene.disk, home), options); }) == Status::refused);
+  CHECK(lines.empty());
+  options.recovery.trust_journals = true;
+  undo(scope_of(scene.disk, home), options);
+  CHECK(lines == std::vector<std::string>{"/run/ckpt/scaler.pt: 4 bytes at offset 100",
+                                          "/run/ckpt/scaler.pt: 1798 bytes become 1000"});
+  CHECK(all_old(scene.disk, old));
+}
+
+TEST_CASE("recovery looks at the places behind one that the edit leaves as it is") {
+  const Bytes same = exchanged(1)[0].bytes;
+  for (const Part& second : exchanged(3)) {
+    INFO(second.name << " bytes at the second place");
+    const Bytes found = Found::with(same, second.bytes, {});
+    Found world(100, 100, found);
+    world.record.swaps[0].after = same;
+    world.plant(own_key());
+    check_recovery(world, found, Found::with(same, exchanged(3)[0].bytes, {}), second.state);
+  }
+}
+
+TEST_CASE("trust in journals is trust in those of the folder that is named, and not in those above it") {
+  const JournalKey stranger(noise(JournalKey::size, 1));
+  const Bytes old = Found::with(exchanged(1)[0].bytes, exchanged(3)[0].bytes, {});
+  const Bytes found = Found::with(exchanged(1)[1].bytes, exchanged(3)[1].bytes, {});
+  Found world(100, 100, found, stranger);
+  world.disk.remove("/run/ckpt/.tare/pending");
+  Journal above;
+  above.number = 1;
+  above.id = "0123456789ab";
+  above.files = {world.record};
+  above.files[0].name = "ckpt/scaler.pt";
+  world.disk.add_folder("/run/.tare");
+  world.disk.add_file("/run/.tare/pending", encoded(above, stranger));
+  UndoOptions options;
+  options.recovery.trust_journals = true;
+  CHECK(status_of_work([&] { undo(scope_of(world.disk, home), options); }) == Status::refused);
+  CHECK(world.disk.bytes(target) == found);
+  CHECK(undo(scope_of(world.disk, "/run"), options).kind == UndoKind::rolled_back);
+  CHECK(world.disk.bytes(target) == old);
+}
+
+TEST_CASE("who may not read a record of an edit may not read it once it is undone") {
+  for (const mode_t mode : {mode_t{0600}, mode_t{0640}, mode_t{0644}}) {
+    SimulatedDisk disk;
+    disk.add_folder("/run");
+    disk.add_folder(home);
+    const Bytes old = noise(100, 1);
+    disk.add_file(target, old, mode);
+    commit(disk, {{target, {{patch_of(old, 20, noise(6, 2))}, {}, {}}, disk.status(target)}}, {}, sealed());
+    REQUIRE(disk.names_in("/run/ckpt/.tare").size() == 1);
+    const mode_t before = disk.mode("/run/ckpt/.tare/" + disk.names_in("/run/ckpt/.tare")[0]);
+    CHECK((before & 0777) == mode);
+    undo(scope_of(disk, home));
+    REQUIRE(disk.names_in("/run/ckpt/.tare") == std::vector<std::string>{"000001.undone"});
+    CHECK(disk.mode("/run/ckpt/.tare/000001.undone") == before);
+  }
+}
+
+TEST_CASE("this user's own journal is acted upon without an announcement") {
+  const Bytes found = Found::with(exchanged(1)[1].bytes, exchanged(3)[1].bytes, {});
+  Found world(100, 100, found);
+  RecoverOptions options;
+  options.trust_journals = true;
+  options.announce = [](const std::string& line) { FAIL("announced: " << line); };
+  CHECK(recover(scope_of(world.disk, home), options).size() == 1);
+}
+
 TEST_CASE("undo takes back an edit only where every changed place holds what the edit wrote") {
   for (const Part& first : exchanged(1)) {
     for (const Part& second : exchanged(3)) {
@@ -181,6 +287,52 @@ TEST_CASE("undo takes back an edit only where every changed place holds what the
       CHECK(disk.bytes(target) == (is_as_edited ? old : found));
     }
   }
+}
+
+TEST_CASE("undo says of a file that is gone, or is none any more, that it is not what the edit made of it") {
+  for (const bool is_gone : {true, false}) {
+    SimulatedDisk disk;
+    disk.add_folder("/run");
+    disk.add_folder(home);
+    const Bytes old = noise(100, 1);
+    disk.add_file(target, old);
+    disk.add_file("/run/ckpt/other.pt", old);
+    commit(disk,
+           {{target, {{patch_of(old, 20, noise(6, 2))}, {}, {}}, disk.status(target)},
+            {"/run/ckpt/other.pt", {{patch_of(old, 20, noise(6, 2))}, {}, {}}, disk.status("/run/ckpt/other.pt")}},
+           {}, sealed());
+    const Bytes edited = disk.bytes("/run/ckpt/other.pt");
+    disk.remove(target);
+    if (!is_gone) disk.add_folder(target);
+    try {
+      undo(scope_of(disk, home));
+      FAIL("what is no file any more was undone");
+    } catch (const Error& error) {
+      CHECK(error.status == Status::refused);
+      CHECK(std::string(error.what()) == std::string(target) + ": is no longer what that edit made of it");
+    }
+    CHECK(disk.bytes("/run/ckpt/other.pt") == edited);
+    CHECK_FALSE(disk.has("/run/ckpt/.tare/pending"));
+  }
+}
+
+TEST_CASE("undo of two files from the one takes back first what was interrupted in the other's own folder") {
+  Scene scene = rank_scene("two ranks", 2);
+  const auto old = states(scene.disk, scene.edits);
+  commit(scene.disk, scene.edits, scene.fields(), sealed());
+  const std::string& other = scene.edits[1].path;
+  const Bytes edited = scene.disk.bytes(other);
+  const FileEdit more{other, {{patch_of(edited, 700, noise(8, 9))}, {}, {}}, scene.disk.status(other)};
+  SimulatedDisk disk = scene.disk;
+  for (std::uint64_t call = 1; disk.bytes(other) == edited; ++call) {
+    disk = scene.disk;
+    disk.kill_at(call);
+    CHECK_THROWS_AS(commit(disk, {more}, {}, sealed()), Killed);
+    disk = disk.after_crash(Survival::everything, 0);
+  }
+  CHECK_FALSE(find_pending(scope_of(disk, scene.edits[0].path)));  // which lies beside the other file
+  CHECK(undo(scope_of(disk, scene.edits[0].path)).kind == UndoKind::undone);
+  CHECK(all_old(disk, old));
 }
 
 // ---- a file that is written anew, its old one put aside

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"
@@ -171,6 +172,65 @@ TEST_CASE("a copy can be undone too, but its time stays its own") {
   CHECK(bytes_of(scratch.path("b/scaler.pt")) == noise(100, 1));
   CHECK_FALSE(same_moment(stat_of(scratch.path("b/scaler.pt")).st_mtim, old.st_mtim));
   CHECK(bytes_of(path) != noise(100, 1));
+}
+
+TEST_CASE("undo brings back the old time where the file system kept the edit's to a microsecond or a second") {
+  struct Case {
+    const char* name;
+    std::function<timespec(timespec)> kept;
+    bool is_as_set;
+  };
+  const std::vector<Case> cases = {
+      {"as it was set", [](timespec set) { return set; }, true},
+      {"to a microsecond",
+       [](timespec set) {
+         return timespec{set.tv_sec, set.tv_nsec - set.tv_nsec % 1000};
+       },
+       true},
+      {"to a second",
+       [](timespec set) {
+         return timespec{set.tv_sec, 0};
+       },
+       true},
+      {"a nanosecond later",
+       [](timespec set) {
+         return timespec{set.tv_sec, set.tv_nsec + 1};
+       },
+       false},
+      {"a microsecond earlier",
+       [](timespec set) {
+         return timespec{set.tv_sec, set.tv_nsec - 1000};
+       },
+       false},
+      {"a second later",
+       [](timespec set) {
+         return timespec{set.tv_sec + 1, set.tv_nsec};
+       },
+       false},
+      {"the second before",
+       [](timespec set) {
+         return timespec{set.tv_sec - 1, 0};
+       },
+       false},
+  };
+  for (const auto& [name, kept, is_as_set] : cases) {
+    INFO(name);
+    const Scratch scratch;
+    const std::string path = scratch.write("scaler.pt", noise(100, 1));
+    const timespec old = stat_of(path).st_mtim;
+    timespec set{};
+    do {  // one that tells microseconds from nanoseconds, and is no whole second
+      edit(path, 8, noise(8, 2), "1024.0", sealed());
+      set = stat_of(path).st_mtim;
+      if (set.tv_nsec % 1000 < 998 && set.tv_nsec % 1000 > 0 && set.tv_nsec > 2000) break;
+      undo_at(scratch, path);
+    } while (true);
+    const timespec times[2] = {{0, UTIME_OMIT}, kept(set)};
+    REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+    undo_at(scratch, path);
+    CHECK(bytes_of(path) == noise(100, 1));
+    CHECK(same_moment(stat_of(path).st_mtim, old) == is_as_set);
+  }
 }
 
 TEST_CASE("history tells what was edited, when, from what to what, and what was undone") {
