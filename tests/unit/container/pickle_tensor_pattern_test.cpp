@@ -115,3 +115,15 @@ TEST_CASE("a run whose key says that it is longer than the rest of the file is n
     CHECK_FALSE(read_tensor_pattern(as_bytes(text), 2).has_value());
   }
 }
+
+TEST_CASE("a run that begins with another opcode than torch's is no pattern, however it goes on") {
+  REQUIRE(read_tensor_pattern(as_bytes(second_tensor), 2).has_value());
+  for (std::size_t at = 2; at < second_tensor.find('X'); ++at) {
+    const bool is_opcode = second_tensor[at] == '(' || second_tensor[at] == 'h';
+    if (!is_opcode) continue;
+    std::string text = second_tensor;
+    text[at] = text[at] == '(' ? ')' : 'q';
+    INFO("byte " << at);
+    CHECK_FALSE(read_tensor_pattern(as_bytes(text), 2).has_value());
+  }
+}
