@@ -118,7 +118,7 @@ void Tree::reserve(std::size_t nodes, std::size_t items) {
   prefer_huge_pages(nodes_.data(), nodes_.capacity() * sizeof(Node));
   items_.reserve(items_used_ + items);
   prefer_huge_pages(items_.data(), items_.capacity() * sizeof(NodeId));
-  items_.resize(items_used_ + items);
+  items_.resize_unwritten(items_used_ + items);
 }
 
 NodeId Tree::add(const Node& node) {
@@ -159,7 +159,7 @@ std::size_t Tree::extend_items(std::size_t count) {
   take_memory(count * sizeof(NodeId));
   const std::size_t at = items_used_;
   items_used_ += count;
-  if (items_used_ > items_.size()) items_.resize(items_used_ + items_used_ / 2);
+  if (items_used_ > items_.size()) items_.resize_unwritten(items_used_ + items_used_ / 2);
   return at;
 }
 

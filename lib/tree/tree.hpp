@@ -9,7 +9,7 @@
 
 #include "lib/base/budget.hpp"
 #include "lib/base/bytes.hpp"
-#include "lib/base/default_init.hpp"
+#include "lib/base/realloc_vector.hpp"
 #include "lib/tree/integer.hpp"
 #include "lib/tree/node.hpp"
 #include "lib/tree/tensor.hpp"
@@ -133,8 +133,8 @@ class Tree {
 
   std::shared_ptr<const Bytes> text_;
   std::shared_ptr<Budget> budget_;
-  std::vector<Node> nodes_;
-  UnwrittenVector<NodeId> items_;  ///< runs; what lies beyond items_used_ is room that grew ahead
+  ReallocVector<Node> nodes_;
+  ReallocVector<NodeId> items_;  ///< runs; what lies beyond items_used_ is room that grew ahead
   std::size_t items_used_ = 0;
   std::string side_text_;
   std::shared_ptr<const TensorReader> reader_;

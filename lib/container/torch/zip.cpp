@@ -271,7 +271,7 @@ FileChange TorchZip::change(std::span<const NodeChange> changes) const {
     element.after = {};  // elements can be many: what the patches hold is not held twice
   }
 
-  Bytes record = rewrite.pickle;
+  Bytes record = std::move(rewrite.pickle);
   record.insert(record.end(), text_->begin() + static_cast<std::ptrdiff_t>(pickle_.end), text_->end());
   if (record == *text_) return std::move(change).finish();
   if (is_crc_wrong()) {

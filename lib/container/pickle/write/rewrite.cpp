@@ -101,6 +101,7 @@ Bytes applied(ByteView text, Span range, std::vector<Replacement> replacements) 
   std::sort(replacements.begin(), replacements.end(),
             [](const auto& a, const auto& b) { return a.place.offset < b.place.offset; });
   Bytes result;
+  result.reserve(static_cast<std::size_t>(static_cast<std::int64_t>(range.size) + growth(replacements)));
   std::uint64_t at = range.offset;
   const auto copy = [&](std::uint64_t from, std::uint64_t to) {
     const ByteView part = text.subspan(from, to - from);
@@ -166,10 +167,12 @@ class Rewriter {
   PickleRewrite finish() && {
     const ByteView text = tree_.bytes();
     exchange(text);
-    // A parted tensor's description is longer, and a new storage is appended anyway: no room is looked for then.
-    if (in_place_.empty() && !values_.empty()) fit(layout(), values_, changes_);
-    values_.insert(values_.end(), in_place_.begin(), in_place_.end());
-    mend_frames(layout().frames, values_);
+    if (moves_something()) {
+      // A parted tensor's description is longer, and a new storage is appended anyway: no room is looked for then.
+      if (in_place_.empty() && !values_.empty()) fit(layout(), values_, changes_);
+      values_.insert(values_.end(), in_place_.begin(), in_place_.end());
+      mend_frames(layout().frames, values_);
+    }
     rewrite_.pickle = applied(text, {begin_, pickle_.end - begin_}, std::move(values_));
     return std::move(rewrite_);
   }
@@ -251,6 +254,12 @@ class Rewriter {
     const Integer count{rows, {}};
     add_value({change.node, count, change.meaning}, {size_opcode(change), 0},
               [&](const PickleOp& old) { return encode_like(old, count); });
+  }
+
+  /// One opcode for another of its size leaves every frame as it is: the rest of the pickle need not be looked at.
+  [[nodiscard]] bool moves_something() const {
+    const auto keeps_size = [](const Replacement& r) { return r.after.size() == r.place.size; };
+    return !in_place_.empty() || !std::all_of(values_.begin(), values_.end(), keeps_size);
   }
 
   /// One pass over the pickle, however many changes ask for it.
