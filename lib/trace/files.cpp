@@ -11,6 +11,7 @@
 #include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/container/safetensors/safetensors.hpp"
 #include "lib/trace/series/csv.hpp"
 #include "lib/trace/series/jsonl.hpp"
 #include "lib/trace/series/mlflow.hpp"
@@ -179,7 +180,8 @@ RunFile run_file(const Input& input, const TraceOptions& options) {
     file.kind = RunFileKind::wandb;
   } else if (as_text(head).starts_with(database)) {
     file.kind = RunFileKind::database;
-  } else if (!is_text(head) || is_json_document(head) || as_text(head).starts_with(own_words)) {
+  } else if (!is_text(head) || starts_like_safetensors(head) || is_json_document(head) ||
+             as_text(head).starts_with(own_words)) {
     file.kind = RunFileKind::none;
   } else if (starts_like_json_lines(head)) {
     file.kind = RunFileKind::json_lines;

@@ -203,8 +203,11 @@ const std::vector<HealthFinding>& Watch::findings_of_newest() {
   of_newest_.clear();
   if (!status_.newest) return of_newest_;
   try {
-    of_newest_ = examine(options_.open(status_.newest->path));
+    const Checkpoint newest = options_.open(status_.newest->path);
+    of_newest_ = examine(newest);
     for (HealthFinding& finding : of_newest_) {
+      const auto file = std::ranges::find(newest.files, finding.file, &CheckpointFile::path);
+      if (file != newest.files.end()) finding.file = file->location;
       if (finding.file.empty()) finding.file = status_.newest->path;
     }
   } catch (const Error&) {  // it is taken away, or written again: the next look has it

@@ -17,6 +17,7 @@
 namespace tare {
 namespace {
 
+constexpr std::uint64_t length_size = 8;
 constexpr const char* damaged = "the file is damaged, or was never written to its end: take another copy";
 
 void require_gapless(std::vector<Span> places, Span data, const std::string& name) {
@@ -192,13 +193,14 @@ FileChange Safetensors::change(std::span<const NodeChange> all) const {
 
 }  // namespace
 
-bool starts_like_safetensors(const Source& source, ByteView head) {
-  constexpr std::uint64_t length_size = 8;
+bool starts_like_safetensors(ByteView head) {
   if (head.size() < length_size + 2) return false;
-  const auto length = load_le<std::uint64_t>(head.data());
   const std::string_view json = as_text(head.subspan(length_size, 2));
-  return length <= limits::max_safetensors_header_bytes && length <= source.size() - length_size &&
-         (json == "{\"" || json == "{}");
+  return load_le<std::uint64_t>(head.data()) <= limits::max_safetensors_header_bytes && (json == "{\"" || json == "{}");
+}
+
+bool starts_like_safetensors(const Source& source, ByteView head) {
+  return starts_like_safetensors(head) && load_le<std::uint64_t>(head.data()) <= source.size() - length_size;
 }
 
 std::unique_ptr<Container> open_safetensors(const std::shared_ptr<const Source>& source) {

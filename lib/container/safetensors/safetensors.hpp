@@ -10,6 +10,9 @@
 
 namespace tare {
 
+/// By its first bytes alone, as a file is that is not all there yet.
+bool starts_like_safetensors(ByteView head);
+/// The header fits into the file, too.
 bool starts_like_safetensors(const Source& source, ByteView head);
 
 /// Throws what read_safetensors_header throws, and `corrupt` where the tensors leave a gap, overlap, or do not end with

@@ -367,6 +367,16 @@ TEST_CASE("code and prose in a run's folder quote lines of logs, and tell nothin
             .steps.empty());
 }
 
+TEST_CASE("weights whose safetensors header quotes a log tell nothing, whatever their name") {
+  std::string line = iteration(1, "65536.0");
+  line.pop_back();
+  const std::string header = R"({"__metadata__":{"log":")" + line + R"("}})";
+  const std::string length = {
+      static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8), 0, 0, 0, 0, 0, 0};
+  CHECK(trace_of({{"model.safetensors", length + header}, {"log.txt", length + header}}).steps.empty());
+  CHECK(trace_of({{"log.txt", "log: " + header + "\n"}}).steps.size() == 1);
+}
+
 TEST_CASE("what tells nothing says so") {
   const Trace trace = trace_of_log("epoch 1 loss 2.5\n");
   CHECK(trace.steps.empty());
