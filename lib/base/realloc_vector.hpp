@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -18,17 +17,15 @@ class ReallocVector {
 
  public:
   ReallocVector() = default;
+  explicit ReallocVector(std::size_t size) { resize_unwritten(size); }
   ReallocVector(ReallocVector&& other) noexcept { swap(other); }
   ReallocVector& operator=(ReallocVector&& other) noexcept {
     ReallocVector taken(std::move(other));
     swap(taken);
     return *this;
   }
-  ReallocVector(const ReallocVector& other) {
-    resize_unwritten(other.size_);
-    if (size_ > 0) std::memcpy(data(), other.data(), size_ * sizeof(T));
-  }
-  ReallocVector& operator=(const ReallocVector& other) { return *this = ReallocVector(other); }
+  ReallocVector(const ReallocVector&) = delete;
+  ReallocVector& operator=(const ReallocVector&) = delete;
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t capacity() const { return capacity_; }

@@ -8,14 +8,14 @@
 #include <memory>
 #include <new>
 
-#include "lib/base/default_init.hpp"
 #include "lib/base/parallel.hpp"
+#include "lib/base/realloc_vector.hpp"
 #include "lib/codec/hdf5_module/format.hpp"
 
 namespace tare::hdf5 {
 namespace {
 
-using Room = UnwrittenVector<std::byte>;
+using Room = ReallocVector<std::byte>;
 
 /// The first byte of every element, then the second of every one ...: `ElementBytes` is known, or 0.
 template <std::size_t ElementBytes>
