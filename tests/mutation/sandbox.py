@@ -1,7 +1,8 @@
 """One mutant, built and tested where it can hurt nobody: the first process of its own PID, mount and network namespaces.
 
-A mutant of a program that edits files may delete any. Here all but a tmpfs is read-only, and the tree is an overlay on it:
-the tree that others see is never written, and all that was written goes with the namespace. Reads a job from standard
+A mutant of a program that edits files may delete any. Here all file systems but a tmpfs are read-only, and the tree is an
+overlay on it: the tree that others see is not written, and what was written goes with the namespace. /proc, /dev and /sys stay
+as they are, and it is root who runs there: it keeps accidents in, not attacks. Reads a job from standard
 input and answers on standard output, both JSON:
 
     {"tree", "scratch", "file", "text", "stages": [{"targets": [...], "tests": [{"name", "command", ...}]}]}
@@ -35,15 +36,22 @@ def shell(*command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
+def writable(scratch):
+    """Where something is mounted that can be written, beside `scratch` and what the kernel makes."""
+    mounts = (line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
+    return [at for _, _, _, _, at, options, *_ in mounts
+            if "rw" in options.split(",") and at != str(scratch) and not at.startswith(("/proc", "/dev", "/sys"))]
+
+
 def shut(tree, scratch):
-    """All is read-only but `scratch`; the tree is an overlay there, and HOME and TMPDIR, too."""
+    """Files are read-only but in `scratch`; the tree is an overlay there, and HOME and TMPDIR, too."""
     assert os.getpid() == 1, "not the first process of a PID namespace"
     shell("mount", "--make-rprivate", "/")
     shell("mount", "-t", "tmpfs", "-o", TMPFS, "tmpfs", str(scratch))
-    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
-        at = line.split()[4]
-        if at != str(scratch) and not at.startswith(("/proc", "/dev", "/sys")):
-            subprocess.run(["mount", "-o", "remount,bind,ro", at], stderr=subprocess.DEVNULL)
+    for at in writable(scratch):
+        subprocess.run(["mount", "-o", "remount,bind,ro", at], stderr=subprocess.DEVNULL)
+    left = writable(scratch)
+    assert not left, f"can still be written: {left}"
     for part in ("upper", "work", "home", "tmp"):
         (scratch / part).mkdir()
     shell("mount", "-t", "overlay", "overlay", "-o", f"xino=on,lowerdir={tree},upperdir={scratch}/upper,workdir={scratch}/work", str(tree))
