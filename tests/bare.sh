@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs `tare` where there is nothing else: no C library of any kind, no /etc, no /proc, no terminal's descriptions. What
-# holds there holds on musl's systems and old ones, and in a container made from nothing.
+# Runs `tare` where there is nothing else: no C library of any kind, no /etc, no /proc, no terminal's descriptions. What it
+# needs of musl's systems and of old ones it cannot be missing then; on one of those it was not tried.
 #
 #   tests/bare.sh TARE CORPUS      its last line is that of the test of real checkpoints there
 #

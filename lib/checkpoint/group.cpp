@@ -111,7 +111,7 @@ std::uint32_t CopyGroups::files_number(const std::string& path) {
 
 bool CopyGroups::add(FoundScaler state, ScalerCopy copy, const std::string& path) {
   const std::size_t number = scalers_.size();
-  scalers_.push_back({std::move(state), {}, true, number});
+  scalers_.push_back({std::move(state), {}});
   files_of_.push_back(files_number(path));
   const auto [first, is_new] = firsts_.insert(number);
   if (!is_new) {
@@ -165,6 +165,7 @@ std::vector<Scaler> CopyGroups::take(const std::vector<CheckpointFile>& files, s
   with_more_.clear();
   firsts_.clear();
   files_of_.clear();
+  files_numbers_.clear();
   return std::exchange(scalers_, {});
 }
 

@@ -47,7 +47,7 @@ std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<
 /// checkpoint that was looked at; empty: none.
 void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace, const std::string& chosen);
 
-/// Names that checkpoint in the advice of each finding, or (nothing) where it would be. The gravest finding comes
+/// Names that checkpoint in the advice of each finding, or (nothing) where it would be. REQUIRES: the gravest finding
 /// first.
 void name_healthy(std::vector<HealthFinding>& findings, const std::optional<TraceCheckpoint>& healthy);
 

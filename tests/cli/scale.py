@@ -52,7 +52,7 @@ def many_ranks(tare, folder):
 def long_header(tare, folder):
     """More than 16 MiB, which was the most; the format's own limit is 100 MB."""
     make_scale.safetensors(folder / "model.safetensors", 160_000)
-    yield from wrong(tare("inspect", folder / "model.safetensors"), 152)
+    yield from wrong(tare("inspect", folder / "model.safetensors"), 148)
 
 
 def many_tensors(tare, folder):
@@ -196,8 +196,8 @@ def main():
     ask.add_argument("--tare", required=True)
     tare = Tare(ask.parse_args().tare)
     failed = []
-    cases = (many_modules, many_ranks, long_header, many_tensors, many_places, modules_as_json, states_in_json, histories_filled, ranks_that_differ, long_history,
-             editors_of_one_folder, a_lock_that_stays)
+    cases = (many_modules, many_ranks, long_header, many_tensors, many_places, modules_as_json, states_in_json,
+             histories_filled, ranks_that_differ, long_history, editors_of_one_folder, a_lock_that_stays)
     # A process for each: what a command takes at most is counted from the memory of who starts it.
     with concurrent.futures.ProcessPoolExecutor(1, max_tasks_per_child=1) as fresh:
         for case in cases:

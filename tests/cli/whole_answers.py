@@ -9,6 +9,7 @@ What differs from run to run stands as ID, WHEN, WHO, HERE and TARE. --write wri
 it is committed.
 """
 import argparse
+import itertools
 import os
 import pathlib
 import re
@@ -59,12 +60,8 @@ def answered(tare, corpus, copies, commands):
 
 
 def first_difference(expected, found):
-    expected, found = expected.splitlines(), found.splitlines()
-    for number, (a, b) in enumerate(zip(expected, found)):
-        if a != b:
-            return number + 1, a, b
-    longer = expected if len(expected) > len(found) else found
-    return min(len(expected), len(found)) + 1, *(("nothing", longer[len(expected)]) if longer is found else (longer[len(found)], "nothing"))
+    pairs = itertools.zip_longest(expected.split("\n"), found.split("\n"))
+    return next((number, a, b) for number, (a, b) in enumerate(pairs, 1) if a != b)
 
 
 def main():

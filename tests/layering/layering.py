@@ -95,7 +95,7 @@ SYSTEM = ["sys/*", "linux/*", "*intrin.h", "arpa/inet.h", "assert.h", "cpuid.h",
           "stdio.h", "stdlib.h", "string.h", "termios.h", "time.h", "unistd.h"]
 
 TOP_LEVEL = {"lib", "capi", "kernels", "tools", "tests", "build", "CMakeLists.txt", "CMakePresets.json", "README.md",
-             "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "conanfile.py"}
+             "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"}
 LINES_MAX = 600
 CODE = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp"}
 COUNTED = CODE | {".py", ".sh", ".txt", ".cmake"}

@@ -1,4 +1,4 @@
-// Where attest's own limits are: at each of them one below, one at, and one above. And what it counts, file by file.
+// Where attest's own limits are: what is judged at each of them, and told above. And what it counts, file by file.
 #include <fmt/format.h>
 
 #include "lib/attest/safe_globals.hpp"

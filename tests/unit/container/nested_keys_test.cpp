@@ -10,16 +10,13 @@ using namespace tare;
 
 namespace {
 
-NodeId number(Tree& tree, std::int64_t value) {
-  Node node;
-  node.kind = Kind::integer;
-  node.as.integer = value;
-  return tree.add(node);
+NodeId number(Tree& tree, std::size_t value) {
+  return tree.add_side_text(Kind::string, std::to_string(value), {});
 }
 
 /// "{a: 1, b: {c: 2}}"
 std::string text_of(const Tree& tree, NodeId node) {
-  if (tree.kind(node) == Kind::integer) return std::to_string(tree.integer(node).value);
+  if (tree.kind(node) == Kind::string) return std::string(tree.text(node));
   std::string text;
   const auto pairs = tree.items(node);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
@@ -31,7 +28,7 @@ std::string text_of(const Tree& tree, NodeId node) {
 std::string nested(const std::vector<std::string_view>& keys) {
   Tree tree;
   NestedKeys all(tree);
-  std::int64_t next = 1;
+  std::size_t next = 1;
   for (const std::string_view key : keys) all.add(key, number(tree, next++));
   tree.root = all.write();
   return text_of(tree, tree.root);
@@ -66,14 +63,14 @@ TEST_CASE("a thousand maps that come by turns are found again") {
   for (const char* leaf : {"weight", "bias"}) {
     for (int i = 0; i < 1000; ++i) keys.push_back("layers." + std::to_string(i) + "." + leaf);
   }
-  for (std::size_t i = 0; i < keys.size(); ++i) all.add(keys[i], number(tree, static_cast<std::int64_t>(i)));
+  for (std::size_t i = 0; i < keys.size(); ++i) all.add(keys[i], number(tree, i));
   tree.root = all.write();
   const NodeId layers = tree.find(tree.root, "layers");
   REQUIRE(tree.items(layers).size() == 2000);
   for (int i = 0; i < 1000; ++i) {
     const NodeId layer = tree.find(layers, std::to_string(i));
     REQUIRE(tree.items(layer).size() == 4);
-    CHECK(tree.integer(tree.find(layer, "weight")).value == i);
-    CHECK(tree.integer(tree.find(layer, "bias")).value == 1000 + i);
+    CHECK(tree.text(tree.find(layer, "weight")) == std::to_string(i));
+    CHECK(tree.text(tree.find(layer, "bias")) == std::to_string(1000 + i));
   }
 }

@@ -336,7 +336,6 @@ TEST_CASE("undo of two files from the one takes back first what was interrupted 
 }
 
 // ---- a file that is written anew, its old one put aside
-// ------------------------------------------------------------------
 
 /// The power failed just before the commit.
 struct Replaced {
