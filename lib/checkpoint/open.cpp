@@ -7,6 +7,7 @@
 #include <exception>
 #include <iterator>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -190,6 +191,8 @@ class Opener {
 
   struct Absent {};
   using Outcome = std::variant<Reading, Error, std::exception_ptr, Absent>;
+  // Where a move needed memory, and there is none, it would be none of these.
+  static_assert(std::is_nothrow_move_constructible_v<Outcome>);
 
   Outcome outcome_of(const std::string& relative) {
     try {

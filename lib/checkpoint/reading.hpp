@@ -1,7 +1,7 @@
 // One file of a checkpoint, or the files of one distributed checkpoint, read on their own: what they hold.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct ReadScaler {
 /// Indices count from 0, as if there were no other files.
 struct Reading {
   std::vector<CheckpointFile> files;
-  std::deque<ReadScaler> scalers;  ///< whoever takes them over, takes each away: there can be very many
+  std::list<ReadScaler> scalers;  ///< whoever takes them over, takes each away: there can be very many
   std::vector<SavedConfiguration> configurations;
   std::vector<Finding> findings;      ///< each with its file
   std::string contents;               ///< what is there instead, where there is no scaler
