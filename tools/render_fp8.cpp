@@ -105,25 +105,29 @@ std::vector<std::string> cells_of(const Row& row) {
           state_text(row)};
 }
 
-bool has_histories(const std::vector<Row>& rows) {
-  return std::ranges::any_of(rows, [](const Row& row) { return row.summary.length > 0; });
+/// One at a time: a model may have a million.
+template <typename Take>
+void for_each_row(const std::vector<const Scaler*>& scalers, Take take) {
+  for (const Scaler* scaler : scalers) {
+    const std::string layer = layer_name(scaler->state());
+    for (const Fp8Slot& slot : fp8_slots(scaler->state())) take(row_of(layer, slot));
+  }
 }
 
-std::string all_rows(const Terminal& terminal, const std::vector<Row>& rows) {
-  const bool is_wide = has_histories(rows);
+std::string all_rows(const Terminal& terminal, const std::vector<const Scaler*>& scalers, bool is_wide) {
   std::vector<TableRow> lines;
   lines.push_back(
       {is_wide ? std::vector<std::string>{"tensor", "scale", "newest", "largest", "filled", "margin", last_column}
                : std::vector<std::string>{"tensor", "scale", last_column}});
   std::string layer;
-  for (const Row& row : rows) {
+  for_each_row(scalers, [&](const Row& row) {
     if (row.layer != layer) lines.push_back({{escaped(row.layer)}, Style::strong});
     layer = row.layer;
     const Style style = illness(row.summary).empty() ? Style::plain : Style::bad;
     lines.push_back(
         {is_wide ? cells_of(row) : std::vector<std::string>{escaped(row.role), scale_text(row), state_text(row)},
          style});
-  }
+  });
   return is_wide ? table(terminal, 4, columns, lines) : table(terminal, 4, columns_without_history, lines);
 }
 
@@ -158,41 +162,64 @@ std::string remark_on(const Row& row, double usual_scale) {
   return {};
 }
 
-std::string outliers_text(const Terminal& terminal, const std::vector<std::string>& outliers) {
-  if (outliers.empty()) return {};
-  std::string text = fmt::format("  {} stand out:\n", outliers.size());
-  for (std::size_t i = 0; i < std::min(outliers.size(), most_outliers); ++i) {
-    text += "    " + terminal.styled(Style::warning, outliers[i]) + "\n";
-  }
-  if (outliers.size() > most_outliers) text += fmt::format("    and {} more\n", outliers.size() - most_outliers);
-  return text;
+/// What the tensors of one role hold, whichever layers have them.
+struct RoleValues {
+  std::size_t count = 0;
+  std::string stored_as;  ///< by the first
+  std::vector<double> scales, amaxes, margins;
+};
+
+std::map<std::string, RoleValues> values_by_role(const std::vector<const Scaler*>& scalers) {
+  std::map<std::string, RoleValues> roles;
+  for_each_row(scalers, [&](const Row& row) {
+    RoleValues& values = roles[row.role];
+    if (values.count++ == 0) values.stored_as = row.stored_as;
+    if (std::isfinite(row.summary.scale_max)) values.scales.push_back(row.summary.scale_max);
+    if (row.summary.length > 0) values.amaxes.push_back(row.summary.max);
+    if (row.summary.margin_bits) values.margins.push_back(*row.summary.margin_bits);
+  });
+  return roles;
 }
 
-std::string summarised(const Terminal& terminal, const std::vector<Row>& rows) {
-  std::map<std::string, std::vector<const Row*>> roles;
-  for (const Row& row : rows) roles[row.role].push_back(&row);
-  std::vector<TableRow> lines{{{"tensor", "count", "", "least", "median", "most", last_column}}};
-  std::vector<std::string> outliers;
-  for (const auto& [role, members] : roles) {
-    std::vector<double> scales;
-    std::vector<double> amaxes;
-    std::vector<double> margins;
-    for (const Row* row : members) {
-      if (std::isfinite(row->summary.scale_max)) scales.push_back(row->summary.scale_max);
-      if (row->summary.length > 0) amaxes.push_back(row->summary.max);
-      if (row->summary.margin_bits) margins.push_back(*row->summary.margin_bits);
-    }
-    lines.push_back(
-        spread_row(escaped(role), fmt::to_string(members.size()), "scale", scales, members.front()->stored_as));
-    if (!amaxes.empty()) lines.push_back(spread_row("", "", "largest amax", amaxes, ""));
-    if (!margins.empty()) lines.push_back(spread_row("", "", "margin in bits", margins, ""));
-    const double usual_scale = spread_of(scales).median;
-    for (const Row* row : members) {
-      const std::string remark = remark_on(*row, usual_scale);
-      if (!remark.empty()) outliers.push_back(fmt::format("{} {}: {}", escaped(row->layer), escaped(role), remark));
+/// Those of one role.
+struct Outliers {
+  double usual_scale = 0;
+  std::size_t count = 0;
+  std::vector<std::string> first;  ///< up to most_outliers
+};
+
+std::string outliers_text(const Terminal& terminal, const std::vector<const Scaler*>& scalers,
+                          const std::map<std::string, RoleValues>& roles) {
+  std::map<std::string, Outliers> all;
+  for (const auto& [role, values] : roles) all[role].usual_scale = spread_of(values.scales).median;
+  for_each_row(scalers, [&](const Row& row) {
+    Outliers& outliers = all[row.role];
+    const std::string remark = remark_on(row, outliers.usual_scale);
+    if (remark.empty() || outliers.count++ >= most_outliers) return;
+    outliers.first.push_back(fmt::format("{} {}: {}", escaped(row.layer), escaped(row.role), remark));
+  });
+  std::size_t count = 0, told = 0;
+  std::string lines;
+  for (const auto& [role, outliers] : all) {
+    count += outliers.count;
+    for (std::size_t i = 0; i < outliers.first.size() && told < most_outliers; ++i, ++told) {
+      lines += "    " + terminal.styled(Style::warning, outliers.first[i]) + "\n";
     }
   }
-  return table(terminal, 2, summary_columns, lines) + outliers_text(terminal, outliers) +
+  if (count == 0) return {};
+  if (count > told) lines += fmt::format("    and {} more\n", count - told);
+  return fmt::format("  {} stand out:\n{}", count, lines);
+}
+
+std::string summarised(const Terminal& terminal, const std::vector<const Scaler*>& scalers) {
+  const std::map<std::string, RoleValues> roles = values_by_role(scalers);
+  std::vector<TableRow> lines{{{"tensor", "count", "", "least", "median", "most", last_column}}};
+  for (const auto& [role, values] : roles) {
+    lines.push_back(spread_row(escaped(role), fmt::to_string(values.count), "scale", values.scales, values.stored_as));
+    if (!values.amaxes.empty()) lines.push_back(spread_row("", "", "largest amax", values.amaxes, ""));
+    if (!values.margins.empty()) lines.push_back(spread_row("", "", "margin in bits", values.margins, ""));
+  }
+  return table(terminal, 2, summary_columns, lines) + outliers_text(terminal, scalers, roles) +
          "  --layer GLOB shows every tensor of the layers that match, --json everything\n";
 }
 
@@ -207,18 +234,20 @@ std::string render_fp8(const Terminal& terminal, const Checkpoint& checkpoint, c
   }
   std::string text;
   for (const auto& [name, scalers] : dialects) {
-    std::vector<Row> rows;
+    std::size_t tensors = 0;
+    bool has_histories = false;
     for (const Scaler* scaler : scalers) {
       for (const Fp8Slot& slot : fp8_slots(scaler->state())) {
-        rows.push_back(row_of(layer_name(scaler->state()), slot));
+        ++tensors;
+        has_histories = has_histories || slot.history_length() > 0;
       }
     }
     const bool is_whole = !layers.empty() || scalers.size() <= most_shown;
     text +=
         fmt::format("\n{}  {}: {} layer{}, {} tensor{}; FP8 = value x scale{}\n", terminal.styled(Style::strong, name),
                     scalers.front()->state().dialect->framework, scalers.size(), scalers.size() == 1 ? "" : "s",
-                    rows.size(), rows.size() == 1 ? "" : "s", has_histories(rows) ? "; newest and largest amax" : "");
-    text += is_whole ? all_rows(terminal, rows) : summarised(terminal, rows);
+                    tensors, tensors == 1 ? "" : "s", has_histories ? "; newest and largest amax" : "");
+    text += is_whole ? all_rows(terminal, scalers, has_histories) : summarised(terminal, scalers);
   }
   return text;
 }

@@ -109,6 +109,12 @@ std::uint32_t CopyGroups::files_number(const std::string& path) {
   return last_files_.second;
 }
 
+void CopyGroups::reserve(std::size_t copies) {
+  const std::size_t wanted = scalers_.size() + copies;
+  if (wanted <= 2 * scalers_.capacity()) return;  // it grows so far by itself: file after file may come
+  scalers_.reserve(wanted);
+}
+
 bool CopyGroups::add(FoundScaler state, ScalerCopy copy, const std::string& path) {
   const std::size_t number = scalers_.size();
   scalers_.push_back({std::move(state), {}});

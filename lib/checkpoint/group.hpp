@@ -20,6 +20,9 @@ class CopyGroups {
   CopyGroups(const CopyGroups&) = delete;
   CopyGroups& operator=(const CopyGroups&) = delete;
 
+  /// For so many more copies, of which each may have a state of its own.
+  void reserve(std::size_t copies);
+
   /// Whether it is the first of its state. REQUIRES: copies come in file order. `path` is that of the file that the
   /// copy's container is opened by.
   bool add(FoundScaler state, ScalerCopy copy, const std::string& path);

@@ -249,6 +249,7 @@ class Opener {
       checkpoint_.files.push_back(std::move(file));
     }
     if (first > 0) checkpoint_.files.front().kept.reset();
+    copies_.reserve(reading.scalers.size());
     for (; !reading.scalers.empty(); reading.scalers.pop_front()) {
       auto& [state, copy] = reading.scalers.front();
       copy.file += first;

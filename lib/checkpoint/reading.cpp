@@ -54,8 +54,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   std::unique_ptr<const Container> container = open_container(read);
   reading.findings = container->findings();
   reading.sizes = rank_sizes(container->tree());
-  std::vector<FoundScaler> scalers =
-      find_scalers(container->tree(), {relative, configuration_of(*container)}, reading.findings);
+  FoundScalers scalers = find_scalers(container->tree(), {relative, configuration_of(*container)}, reading.findings);
   reading.configurations = find_configurations(container->tree());
   reading.trainers = trainers_of(container->tree(), {relative}, scalers);
   if (auto told = told_of_quantised_optimizer(container->tree())) reading.findings.push_back(std::move(*told));
@@ -69,7 +68,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   if (options.list_globals) reading.files.front().globals = container->globals();
   if (options.keeps_for_edit) keep(reading.files.front(), source, *read, std::move(container));
   container.reset();
-  for (FoundScaler& scaler : scalers) reading.scalers.push_back({std::move(scaler), {0, {0}}});
+  for (; !scalers.empty(); scalers.pop_front()) reading.scalers.push_back({std::move(scalers.front()), {0, {0}}});
   return reading;
 }
 
@@ -98,8 +97,7 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   OpenedWhole opened = format.open(directory, name);
   const Container& container = *opened.container;
   reading.findings = container.findings();
-  std::vector<FoundScaler> scalers =
-      find_scalers(container.tree(), {relative, configuration_of(container)}, reading.findings);
+  FoundScalers scalers = find_scalers(container.tree(), {relative, configuration_of(container)}, reading.findings);
   reading.configurations = find_configurations(container.tree());
   reading.trainers = trainers_of(container.tree(), {relative}, scalers);
   if (auto told = told_of_quantised_optimizer(container.tree())) reading.findings.push_back(std::move(*told));

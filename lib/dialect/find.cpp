@@ -84,7 +84,7 @@ class Finder {
         walk_(tree),
         root_(tree.fields(tree.root)) {}
 
-  std::vector<FoundScaler> find() {
+  FoundScalers find() {
     static const Telltales telltales;
     while (walk_.next()) {
       const NodeId node = walk_.step(walk_.current()).node;
@@ -263,14 +263,14 @@ class Finder {
   NodeId root_;
   bool has_whole_file_ = false;
   std::vector<std::pair<std::string_view, bool>> words_;  // whether a key of the map contains them
-  std::vector<FoundScaler> found_;
+  FoundScalers found_;
   std::vector<std::uint32_t> steps_;  ///< of found_, in the walk
 };
 
 }  // namespace
 
-std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings,
-                                      const OnFound& on_found) {
+FoundScalers find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings,
+                          const OnFound& on_found) {
   return Finder(tree, file, findings, on_found).find();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -54,6 +55,9 @@ struct FoundScaler {
   [[nodiscard]] const Value* known(Role role) const;
 };
 
+/// There can be very many, and a vector would hold them twice while it grows.
+using FoundScalers = std::deque<FoundScaler>;
+
 /// What a dialect may know of the file beside its tree.
 struct FileContext {
   std::string_view name;                ///< relative to the checkpoint: "mp_rank_00/model_optim_rng.pt"
@@ -72,8 +76,8 @@ using OnFound = std::function<void(FoundScaler&)>;
 
 /// All scalers in file order, each once. State that is there and cannot be read (FP8, a scale that is no number) is
 /// told in `findings`, with its path. Throws what Tree::value throws, and `refused` for more than limits::max_scalers.
-std::vector<FoundScaler> find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings,
-                                      const OnFound& on_found = {});
+FoundScalers find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings,
+                          const OnFound& on_found = {});
 
 /// What the file's root holds of the configurations of frameworks.
 std::vector<SavedConfiguration> find_configurations(const Tree& tree);

@@ -49,7 +49,7 @@ bool has_conditions(const Resume& row) {
   return !row.needs.empty() || row.is_about != nullptr;
 }
 
-bool meets_all(const Tree& tree, const Resume& row, std::span<const FoundScaler> scalers) {
+bool meets_all(const Tree& tree, const Resume& row, const FoundScalers& scalers) {
   return std::ranges::all_of(row.needs, [&](const Condition& one) { return meets(tree, one); }) &&
          (row.is_about == nullptr || row.is_about(tree, scalers));
 }
@@ -88,7 +88,7 @@ bool applies(const Resume& row, bool has_scaler) {
 
 }  // namespace
 
-std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, std::span<const FoundScaler> scalers) {
+std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, const FoundScalers& scalers) {
   std::vector<SeenTrainer> seen;
   for (const Trainer* trainer : trainers()) {
     if (trainer->resumes.empty()) continue;

@@ -19,7 +19,7 @@ struct SeenTrainer {
 };
 
 /// By the scalers' places and dialects, by the keys of checkpoints that hold none, else by a row's own conditions.
-std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, std::span<const FoundScaler> scalers);
+std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, const FoundScalers& scalers);
 
 /// Notes `resume`: for each trainer the rows of its table that apply. `seen` is that of all files of a checkpoint;
 /// `has_scaler`, whether any of them holds one.

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -103,7 +104,7 @@ struct Condition {
 struct Resume {
   enum class Stored : std::uint8_t { no, yes, either };  ///< whether the checkpoint holds it
   /// Whether a file is one that the row is about, where no keys tell.
-  using IsAbout = bool (*)(const Tree& tree, std::span<const FoundScaler> scalers);
+  using IsAbout = bool (*)(const Tree& tree, const std::deque<FoundScaler>& scalers);
 
   std::string_view since = {},
                    until = {};  ///< the first and the last release that do; empty: from the first, to the newest

@@ -32,8 +32,8 @@ Loss loss_of(const FileEdit& edit) {
   const SafetensorsHeader before = read_safetensors_header(*file);
   const SafetensorsHeader after = read_safetensors_header(PreviewSource(file, edit.change));
   Loss loss{{}, static_cast<std::int64_t>(before.data.size) - static_cast<std::int64_t>(after.data.size)};
-  for (const SafetensorsEntry& entry : before.entries) loss.names.insert(entry.name);
-  for (const SafetensorsEntry& entry : after.entries) loss.names.erase(entry.name);
+  for (const SafetensorsEntry& entry : before.entries) loss.names.emplace(before.name(entry));
+  for (const SafetensorsEntry& entry : after.entries) loss.names.erase(std::string(after.name(entry)));
   return loss;
 }
 

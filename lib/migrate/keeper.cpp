@@ -83,7 +83,7 @@ ScalerState TemplateKeeper::saved(const ScalerState& state) {
   const auto file = open_container(
       std::make_shared<const MemorySource>(name, new_container(template_.format, filled(template_, state), "scaler")));
   std::vector<Finding> findings;
-  const std::vector<FoundScaler> scalers = find_scalers(file->tree(), {name}, findings);
+  const FoundScalers scalers = find_scalers(file->tree(), {name}, findings);
   if (scalers.size() != 1) throw Error(Status::internal, name + ": the scaler that was written is not found again");
   return loaded(scalers.front());
 }

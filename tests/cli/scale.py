@@ -51,8 +51,9 @@ def many_ranks(tare, folder):
 
 def long_header(tare, folder):
     """More than 16 MiB, which was the most; the format's own limit is 100 MB."""
-    make_scale.safetensors(folder / "model.safetensors", 160_000)
-    yield from wrong(tare("inspect", folder / "model.safetensors"), 148)
+    model = folder / "model.safetensors"
+    make_scale.run("make_scale.py", "safetensors", model, 160_000)  # on its own: a child's peak is its parent's at least
+    yield from wrong(tare("inspect", model), 120)
 
 
 def many_tensors(tare, folder):

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 #include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/json/reader.hpp"
+#include "lib/json/lexer.hpp"
 
 namespace tare {
 namespace {
@@ -49,157 +50,217 @@ ElementType type_named(std::string_view stored) {
 
 class HeaderReader {
  public:
-  HeaderReader(const Source& source, std::uint64_t length)
+  HeaderReader(const Source& source, const Bytes& text)
       : name_(source.name() + ": safetensors header"),
         budget_(source.budget()),
-        header_{{}, {}, {length_size + length, source.size() - length_size - length}} {}
+        text_(text),
+        lexer_(as_text(text), name_) {
+    if (budget_ != nullptr) budget_->take_steps(JsonLexer::steps_a_byte * text.size());
+    const std::uint64_t begin = length_size + text.size();
+    header_.data = {begin, source.size() - begin};
+  }
 
-  SafetensorsHeader read(const Bytes& text) && {
-    header_.entries.reserve(most_entries(text));
-    read_json_members(text, name_, budget_, [&](const PlainTree& some) { take(some); });
+  SafetensorsHeader read() && {
+    header_.entries.reserve(most_entries());
+    names_.reserve(text_.size());  // memory that is never written is none
+    for_each_member([&] { take_member(); });
+    lexer_.require_end();
+    header_.names = std::make_shared<const Bytes>(std::move(names_));
     require_distinct();
     return std::move(header_);
   }
 
  private:
   /// Not more than an object each, nor than there is room for.
-  static std::size_t most_entries(const Bytes& text) {
+  [[nodiscard]] std::size_t most_entries() const {
     constexpr std::string_view least = R"("":{"dtype":"I8","shape":[],"data_offsets":[0,0]})";
-    const auto objects = std::count(text.begin(), text.end(), std::byte{'{'});
-    return std::min(static_cast<std::size_t>(objects), text.size() / least.size());
+    const auto objects = std::count(text_.begin(), text_.end(), std::byte{'{'});
+    return std::min(static_cast<std::size_t>(objects), text_.size() / least.size());
   }
 
-  /// Members of the header, a name and a value each.
-  void take(const PlainTree& some) {
-    if (!some.findings.empty()) fail_of_doubles();
-    contents_ = &some;
-    tree_ = &some.tree();
-    const auto members = members_of(tree_->root);
-    for (std::size_t i = 0; i < members.size(); i += 2) {
-      const std::uint64_t begin = place(members[i]).offset;
-      const Span member{begin, place(members[i + 1]).end() - begin};
-      if (tree_->text(members[i]) == "__metadata__") {
-        if (header_.metadata_member.size != 0) fail_of_doubles();
-        header_.metadata = read_strings(members[i + 1]);
-        header_.metadata_member = member;
-      } else {
-        header_.entries.push_back(read_entry(std::string(tree_->text(members[i])), members[i + 1]));
-        SafetensorsEntry& entry = header_.entries.back();
-        entry.member = member;
-        if (budget_ != nullptr) budget_->take_memory(sizeof entry + entry.name.size() + 8 * entry.shape.size());
-      }
+  /// With the lexer in front of each name.
+  template <typename Take>
+  void for_each_member(Take take) {
+    if (!lexer_.take('{')) fail("no object where one should stand");
+    if (lexer_.take('}')) return;
+    do {
+      lexer_.skip_space();
+      take();
+    } while (lexer_.take(','));
+    lexer_.require('}', "a comma or the end should stand here");
+  }
+
+  std::string_view read_text() {
+    lexer_.skip_space();
+    if (lexer_.here() != '"') fail("no text where one should stand");
+    return lexer_.string(decoded_);
+  }
+
+  std::string_view read_key() {
+    if (lexer_.here() != '"') lexer_.fail("a name should stand here");
+    const std::string_view key = lexer_.string(decoded_);
+    lexer_.require(':', "a colon should stand here");
+    return key;
+  }
+
+  void take_member() {
+    const std::uint64_t begin = length_size + lexer_.at();
+    const std::string_view name = read_key();
+    const auto member = [&] { return Span{begin, length_size + lexer_.at() - begin}; };
+    if (name == "__metadata__") {
+      if (header_.metadata_member.size != 0) fail_of_doubles();
+      read_metadata();
+      header_.metadata_member = member();
+      return;
     }
+    SafetensorsEntry entry;
+    entry.name = keep_name(name);
+    read_entry(entry);
+    entry.member = member();
+    if (budget_ != nullptr) budget_->take_memory(sizeof entry + entry.name.count + 8 * entry.shape.count);
+    header_.entries.push_back(entry);
   }
 
-  /// A million hashes sort sooner than a table of them fills. Names that share one are told apart as texts.
-  void require_distinct() const {
-    std::vector<std::uint64_t> hashes;
-    hashes.reserve(header_.entries.size());
-    for (const SafetensorsEntry& entry : header_.entries) hashes.push_back(KeyedHash()(entry.name));
-    std::sort(hashes.begin(), hashes.end());
-    if (std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end()) return;
-    std::set<std::string_view> names;
-    for (const SafetensorsEntry& entry : header_.entries) {
-      if (!names.insert(entry.name).second) fail_of_doubles();
-    }
-  }
-  [[noreturn]] void fail_of_doubles() const { fail("a name that is there twice"); }
-
-  [[noreturn]] void fail(std::string_view problem) const {
-    throw Error(Status::corrupt, fmt::format("{}: {}", name_, problem), "the file is damaged; take another copy");
+  SafetensorsRun keep_name(std::string_view name) {
+    const SafetensorsRun kept{static_cast<std::uint32_t>(names_.size()), static_cast<std::uint32_t>(name.size())};
+    const ByteView bytes = as_bytes(name);
+    names_.insert(names_.end(), bytes.begin(), bytes.end());
+    return kept;
   }
 
-  /// In the image.
-  [[nodiscard]] Span place(NodeId node) const {
-    const Span in_text = contents_->place(node);
-    return {length_size + in_text.offset, in_text.size};
+  void read_metadata() {
+    std::set<std::string> keys;
+    for_each_member([&] {
+      std::string key(read_key());
+      if (!keys.insert(key).second) fail_of_doubles();
+      header_.metadata.emplace_back(std::move(key), read_text());
+    });
   }
 
-  [[nodiscard]] std::span<const NodeId> members_of(NodeId node) const {
-    if (tree_->kind(node) != Kind::map) fail("no object where one should stand");
-    return tree_->items(node);
-  }
-
-  [[nodiscard]] std::string_view text(NodeId node) const {
-    if (tree_->kind(node) != Kind::string) fail("no text where one should stand");
-    return tree_->text(node);
-  }
-
-  [[nodiscard]] std::vector<std::int64_t> numbers(NodeId node) const {
-    if (tree_->kind(node) != Kind::list) fail("no list where one should stand");
-    const auto items = tree_->items(node);
-    if (items.size() > limits::max_tensor_dimensions) fail("a list that is too long");
-    std::vector<std::int64_t> values;
-    for (const NodeId item : items) {
-      const Node& number = (*tree_)[item];
-      const bool is_small = number.kind == Kind::integer && number.store != RunIn::side && number.as.integer >= 0;
-      // As it is written: -0 is none.
-      if (!is_small || place(item).size != std::to_string(number.as.integer).size()) fail("no whole number");
-      values.push_back(number.as.integer);
-    }
-    return values;
-  }
-
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> read_strings(NodeId node) const {
-    const auto members = members_of(node);
-    std::vector<std::pair<std::string, std::string>> strings;
-    for (std::size_t i = 0; i < members.size(); i += 2) strings.emplace_back(text(members[i]), text(members[i + 1]));
-    return strings;
-  }
-
-  [[nodiscard]] SafetensorsEntry read_entry(std::string name, NodeId node) const {
-    SafetensorsEntry entry{std::move(name), {}, {}, {}};
-    const auto members = members_of(node);
-    std::vector<std::int64_t> range;
-    for (std::size_t i = 0; i < members.size(); i += 2) {
-      const std::string_view key = text(members[i]);
+  void read_entry(SafetensorsEntry& entry) {
+    Described described;
+    for_each_member([&] {
+      const std::string_view key = read_key();
       if (key == "dtype") {
-        entry.type = type_named(text(members[i + 1]));
+        note(described.type);
+        entry.type = type_named(read_text());
       } else if (key == "shape") {
-        entry.shape = numbers(members[i + 1]);
+        note(described.shape);
+        entry.shape.first = static_cast<std::uint32_t>(header_.sizes.size());
+        entry.shape.count = read_numbers(header_.sizes);
       } else if (key == "data_offsets") {
-        range = numbers(members[i + 1]);
+        note(described.place);
+        range_.clear();
+        read_numbers(range_);
       } else {
-        fail(fmt::format("an unknown key '{}' of {}", key, entry.name));
+        fail(fmt::format("an unknown key '{}' of {}", key, name_of(entry)));
       }
+    });
+    if (!described.place || range_.size() != 2 || range_[0] > range_[1] ||
+        static_cast<std::uint64_t>(range_[1]) > header_.data.size) {
+      fail(fmt::format("{} has no place in the file", name_of(entry)));
     }
-    if (range.size() != 2 || range[0] > range[1] || static_cast<std::uint64_t>(range[1]) > header_.data.size) {
-      fail(fmt::format("{} has no place in the file", entry.name));
-    }
-    entry.place = {header_.data.offset + static_cast<std::uint64_t>(range[0]),
-                   static_cast<std::uint64_t>(range[1] - range[0])};
+    entry.place = {header_.data.offset + static_cast<std::uint64_t>(range_[0]),
+                   static_cast<std::uint64_t>(range_[1] - range_[0])};
     require_size(entry);
-    return entry;
+  }
+
+  /// Appends them; how many there are.
+  std::uint32_t read_numbers(std::vector<std::int64_t>& to) {
+    if (!lexer_.take('[')) fail("no list where one should stand");
+    if (lexer_.take(']')) return 0;
+    std::uint32_t count = 0;
+    do {
+      if (++count > limits::max_tensor_dimensions) fail("a list that is too long");
+      to.push_back(read_number());
+    } while (lexer_.take(','));
+    lexer_.require(']', "a comma or the end should stand here");
+    return count;
+  }
+
+  std::int64_t read_number() {
+    lexer_.skip_space();
+    const char first = lexer_.here();
+    if (first < '0' || first > '9') fail("no whole number");
+    const JsonLexer::Number number = lexer_.number();
+    std::int64_t value = 0;
+    const char* end = number.text.data() + number.text.size();
+    const auto parsed = std::from_chars(number.text.data(), end, value);
+    if (number.is_float || parsed.ec != std::errc() || parsed.ptr != end) fail("no whole number");
+    return value;
   }
 
   /// Nothing about an element that tare does not know.
   void require_size(const SafetensorsEntry& entry) const {
     if (entry.type.size == 0) return;
     std::uint64_t bytes = entry.type.size;
-    for (const std::int64_t size : entry.shape) {
+    for (const std::int64_t size : header_.shape(entry)) {
       if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) bytes = entry.place.size + 1;
       if (bytes > entry.place.size) break;
     }
     if (bytes == entry.place.size) return;
-    fail(fmt::format("{} has {} bytes, and not those that its shape says", entry.name, entry.place.size));
+    fail(fmt::format("{} has {} bytes, and not those that its shape says", name_of(entry), entry.place.size));
+  }
+
+  /// A million hashes sort sooner than a table of them fills. Names that share one are told apart as texts.
+  void require_distinct() const {
+    std::vector<std::uint64_t> hashes;
+    hashes.reserve(header_.entries.size());
+    for (const SafetensorsEntry& entry : header_.entries) hashes.push_back(KeyedHash()(header_.name(entry)));
+    std::sort(hashes.begin(), hashes.end());
+    if (std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end()) return;
+    std::set<std::string_view> names;
+    for (const SafetensorsEntry& entry : header_.entries) {
+      if (!names.insert(header_.name(entry)).second) fail_of_doubles();
+    }
+  }
+
+  /// What an entry has said already.
+  struct Described {
+    bool type = false, shape = false, place = false;
+  };
+  void note(bool& is_described) const {
+    if (is_described) fail_of_doubles();
+    is_described = true;
+  }
+
+  [[nodiscard]] std::string_view name_of(const SafetensorsEntry& entry) const {
+    return as_text(ByteView(names_).subspan(entry.name.first, entry.name.count));
+  }
+  [[noreturn]] void fail_of_doubles() const { fail("a name that is there twice"); }
+  [[noreturn]] void fail(std::string_view problem) const {
+    throw Error(Status::corrupt, fmt::format("{}: {}", name_, problem), "the file is damaged; take another copy");
   }
 
   std::string name_;
   std::shared_ptr<Budget> budget_;
-  const PlainTree* contents_ = nullptr;  ///< the members that are being read
-  const Tree* tree_ = nullptr;
+  const Bytes& text_;
+  JsonLexer lexer_;
+  std::string decoded_;  ///< of a text with escapes
+  std::vector<std::int64_t> range_;
+  Bytes names_;
   SafetensorsHeader header_;
 };
 
 }  // namespace
 
+SafetensorsHeader SafetensorsHeader::of(const SafetensorsEntry& entry) const {
+  const auto own = shape(entry);
+  SafetensorsHeader one{{entry}, {}, entry.place, {}, names, {own.begin(), own.end()}};
+  one.entries.front().shape.first = 0;
+  return one;
+}
+
 SafetensorsHeader read_safetensors_header(const Source& source) {
   const Bytes prefix = source.read({0, length_size});
   const auto length = load_le<std::uint64_t>(prefix.data());
   if (length > limits::max_safetensors_header_bytes) {
-    throw Error(Status::refused, fmt::format("{}: a safetensors header of {} bytes", source.name(), length));
+    throw Error(
+        Status::refused, fmt::format("{}: a safetensors header of {} bytes", source.name(), length),
+        fmt::format("the format allows {}: its own reader takes no such file", limits::max_safetensors_header_bytes));
   }
-  return HeaderReader(source, length).read(source.read({length_size, length}));
+  const Bytes text = source.read({length_size, length});
+  return HeaderReader(source, text).read();
 }
 
 }  // namespace tare

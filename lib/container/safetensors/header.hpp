@@ -2,6 +2,8 @@
 // Source: the format's description at huggingface/safetensors.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,19 +14,35 @@
 
 namespace tare {
 
+/// A part of what a header keeps for all of its entries: there can be a million of them.
+struct SafetensorsRun {
+  std::uint32_t first = 0, count = 0;
+};
+
 struct SafetensorsEntry {
-  std::string name;
+  SafetensorsRun name, shape;
   ElementType type;  ///< of size 0 where tare does not know it
-  std::vector<std::int64_t> shape;
   Span place;        ///< in the image
-  Span member = {};  ///< where the header says so, in the image: name and value
+  Span member;       ///< where the header says so, in the image: name and value
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;                           ///< in the header's order
-  std::vector<std::pair<std::string, std::string>> metadata = {};  ///< what `__metadata__` holds
-  Span data;                                                       ///< all behind the header
-  Span metadata_member = {};
+  std::vector<SafetensorsEntry> entries;                      ///< in the header's order
+  std::vector<std::pair<std::string, std::string>> metadata;  ///< what `__metadata__` holds
+  Span data;                                                  ///< all behind the header
+  Span metadata_member;
+  std::shared_ptr<const Bytes> names;  ///< one behind the other
+  std::vector<std::int64_t> sizes;     ///< of shapes
+
+  /// Valid as long as `names` is.
+  [[nodiscard]] std::string_view name(const SafetensorsEntry& entry) const {
+    return as_text(ByteView(*names).subspan(entry.name.first, entry.name.count));
+  }
+  [[nodiscard]] std::span<const std::int64_t> shape(const SafetensorsEntry& entry) const {
+    return std::span(sizes).subspan(entry.shape.first, entry.shape.count);
+  }
+  /// That of one of its tensors alone.
+  [[nodiscard]] SafetensorsHeader of(const SafetensorsEntry& entry) const;
 };
 
 /// Reads the header of the image that `source` is. Throws `corrupt` where it is no such header or contradicts itself,

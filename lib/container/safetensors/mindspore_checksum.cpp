@@ -24,12 +24,13 @@ constexpr std::uint64_t most_read = limits::max_tensor_read_bytes;
 /// What one tensor adds behind its name.
 struct Part {
   const SafetensorsEntry* entry;
+  std::string_view name;
   bool is_count;  ///< zero bytes, as many as the number says
   std::uint64_t size;
 };
 
 bool is_count(const SafetensorsEntry& entry) {
-  return entry.shape.empty() && (entry.type.name.starts_with("int") || entry.type.name.starts_with("uint"));
+  return entry.shape.count == 0 && (entry.type.name.starts_with("int") || entry.type.name.starts_with("uint"));
 }
 
 /// In the order of names. Nothing where a number says that there are fewer than no bytes, or more than can be counted.
@@ -37,7 +38,7 @@ std::optional<std::vector<Part>> parts_of(const Source& image, const Safetensors
   std::vector<Part> parts;
   parts.reserve(header.entries.size());
   for (const SafetensorsEntry& entry : header.entries) {
-    Part part{&entry, is_count(entry), entry.place.size};
+    Part part{&entry, header.name(entry), is_count(entry), entry.place.size};
     if (part.is_count) {
       const Bytes element = image.read(entry.place);
       if (element.size() != entry.type.size) return std::nullopt;
@@ -48,7 +49,7 @@ std::optional<std::vector<Part>> parts_of(const Source& image, const Safetensors
     }
     parts.push_back(part);
   }
-  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.entry->name < b.entry->name; });
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
   return parts;
 }
 
@@ -57,8 +58,7 @@ std::optional<std::uint32_t> computed(const Source& image, const SafetensorsHead
   if (!parts) return std::nullopt;
   std::uint32_t crc = 0;
   for (const Part& part : *parts) {
-    const std::string& name = part.entry->name;
-    crc = crc32_joined(crc, crc32(as_bytes(name)), name.size());
+    crc = crc32_joined(crc, crc32(as_bytes(part.name)), part.name.size());
     const std::uint32_t own = part.is_count ? crc32_of_zeros(part.size) : crc32(image.read(part.entry->place));
     crc = crc32_joined(crc, own, part.size);
   }
@@ -88,14 +88,14 @@ std::uint32_t followed(const Source& image, const SafetensorsHeader& header, std
       const Part& part = (*parts)[i];
       const Span place = part.entry->place;
       if (patch.offset < place.offset || patch.offset >= place.end()) {
-        behind += part.size + part.entry->name.size();
+        behind += part.size + part.name.size();
         continue;
       }
       if (part.is_count) {
         throw Error(Status::refused,
                     fmt::format("{}: the checksum of the file takes {} zero bytes for {}, and cannot be made to take "
                                 "another number of them without reading {} bytes of tensors",
-                                patch.meaning, part.size, part.entry->name, header.data.size),
+                                patch.meaning, part.size, part.name, header.data.size),
                     "load and save it with MindSpore, without crc_check, and edit that");
       }
       behind += place.end() - patch.offset - patch.before.size();

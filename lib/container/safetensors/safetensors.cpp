@@ -13,6 +13,7 @@
 #include "lib/container/node_change.hpp"
 #include "lib/container/safetensors/layout.hpp"
 #include "lib/container/safetensors/mindspore_checksum.hpp"
+#include "lib/json/lexer.hpp"
 
 namespace tare {
 namespace {
@@ -52,11 +53,15 @@ class Safetensors final : public Container {
   /// The tree of all, by their names.
   void plant() {
     NestedKeys keys(tree_);
-    for (std::size_t i = 0; i < header_.entries.size(); ++i) keys.add(header_.entries[i].name, add_tensor(i));
+    for (std::size_t i = 0; i < header_.entries.size(); ++i) keys.add(header_.name(header_.entries[i]), add_tensor(i));
     if (!header_.metadata.empty()) keys.add("__metadata__", add_metadata());
     tree_.root = keys.write();
     install();
-    if (!has_checksum() || mindspore_checksum_holds(*image_, header_)) return;
+    if (!has_checksum()) {
+      header_.names.reset();  // the tree has them
+      return;
+    }
+    if (mindspore_checksum_holds(*image_, header_)) return;
     findings_.push_back({Severity::warning,
                          "crc-mismatch",
                          "crc_num is not the checksum of its tensors: MindSpore refuses it with crc_check=True",
@@ -102,6 +107,7 @@ class Safetensors final : public Container {
     return header_.entries[static_cast<std::size_t>(tree_[node].as.integer)];
   }
   [[nodiscard]] Bytes read_whole(const SafetensorsEntry& entry) const;
+  [[nodiscard]] std::string name_of(const SafetensorsEntry& entry) const;
   [[nodiscard]] bool changes_size(const NodeChange& wanted) const;
   /// Tensors that change their size, or go.
   [[nodiscard]] FileChange relay(std::span<const NodeChange> changes) const;
@@ -119,7 +125,8 @@ Tensor Safetensors::Reader::describe(NodeId node) const {
   Tensor tensor;
   tensor.library = "tensor";
   tensor.type = entry.type;
-  tensor.shape = entry.shape;
+  const auto shape = whole_.header_.shape(entry);
+  tensor.shape.assign(shape.begin(), shape.end());
   tensor.device = "cpu";
   return tensor;
 }
@@ -128,10 +135,16 @@ Bytes Safetensors::Reader::elements(NodeId node) const {
   return whole_.read_whole(whole_.entry(node));
 }
 
+std::string Safetensors::name_of(const SafetensorsEntry& entry) const {
+  const Bytes member = image_->read(entry.member);
+  std::string decoded;
+  return std::string(JsonLexer(as_text(member), image_->name()).string(decoded));
+}
+
 Bytes Safetensors::read_whole(const SafetensorsEntry& entry) const {
   if (entry.place.size > limits::max_tensor_read_bytes) {
-    throw Error(Status::refused,
-                fmt::format("{}: {}: a tensor of {} bytes is not read", image_->name(), entry.name, entry.place.size));
+    throw Error(Status::refused, fmt::format("{}: {}: a tensor of {} bytes is not read", image_->name(), name_of(entry),
+                                             entry.place.size));
   }
   return image_->read(entry.place);
 }
@@ -152,7 +165,7 @@ FileChange Safetensors::relay(std::span<const NodeChange> changes) const {
     std::optional<Bytes>& bytes = anew[static_cast<std::size_t>(tree_[wanted.node].as.integer)];
     if (const auto* contents = std::get_if<NewContents>(&wanted.value)) {
       const SafetensorsEntry& tensor = entry(wanted.node);
-      if (tensor.shape.size() != 1 || tensor.type.size != 1) refuse(": is no row of bytes");
+      if (tensor.shape.count != 1 || tensor.type.size != 1) refuse(": is no row of bytes");
       bytes = contents->bytes;
     } else if (!std::holds_alternative<Removal>(wanted.value)) {
       refuse(": changes beside tensors that change their size: edit them one after the other");
@@ -191,16 +204,21 @@ FileChange Safetensors::change(std::span<const NodeChange> all) const {
   return change;
 }
 
+/// Whether an object starts behind the length.
+bool starts_with_object(ByteView head) {
+  if (head.size() < length_size + 2) return false;
+  const std::string_view json = as_text(head.subspan(length_size, 2));
+  return json == "{\"" || json == "{}";
+}
+
 }  // namespace
 
 bool starts_like_safetensors(ByteView head) {
-  if (head.size() < length_size + 2) return false;
-  const std::string_view json = as_text(head.subspan(length_size, 2));
-  return load_le<std::uint64_t>(head.data()) <= limits::max_safetensors_header_bytes && (json == "{\"" || json == "{}");
+  return starts_with_object(head) && load_le<std::uint64_t>(head.data()) <= limits::max_safetensors_header_bytes;
 }
 
 bool starts_like_safetensors(const Source& source, ByteView head) {
-  return starts_like_safetensors(head) && load_le<std::uint64_t>(head.data()) <= source.size() - length_size;
+  return starts_with_object(head) && load_le<std::uint64_t>(head.data()) <= source.size() - length_size;
 }
 
 std::unique_ptr<Container> open_safetensors(const std::shared_ptr<const Source>& source) {
@@ -215,8 +233,8 @@ std::unique_ptr<Container> open_safetensors(const std::shared_ptr<const Source>&
 }
 
 std::unique_ptr<Container> open_safetensors_tensor(const std::shared_ptr<const Source>& image,
-                                                   const SafetensorsEntry& entry) {
-  auto opened = std::make_unique<Safetensors>(image, SafetensorsHeader{{entry}, {}, entry.place});
+                                                   SafetensorsHeader header) {
+  auto opened = std::make_unique<Safetensors>(image, std::move(header));
   opened->plant_tensor();
   return opened;
 }

@@ -19,8 +19,8 @@ bool starts_like_safetensors(const Source& source, ByteView head);
 /// the file: the format's own reader takes no such file.
 std::unique_ptr<Container> open_safetensors(const std::shared_ptr<const Source>& source);
 
-/// One tensor of an image as a container whose root it is.
+/// The one tensor of `header` as a container whose root it is.
 std::unique_ptr<Container> open_safetensors_tensor(const std::shared_ptr<const Source>& image,
-                                                   const SafetensorsEntry& entry);
+                                                   SafetensorsHeader header);
 
 }  // namespace tare

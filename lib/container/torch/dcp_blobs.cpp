@@ -176,8 +176,8 @@ class BlobReader {
       const Span rest{item.place.offset, file->size() - item.place.offset};
       auto image = std::make_shared<const WindowSource>(file, rest, name);
       auto [header, is_new] = headers_.try_emplace({part, item.place.offset});
-      if (is_new) header->second = read_safetensors_header(*image).entries;
-      image->budget()->take_steps(header->second.size());
+      if (is_new) header->second = read_safetensors_header(*image);
+      image->budget()->take_steps(header->second.entries.size());
       return {&item, part, image, open_image_tensor(image, header->second, item.key), 0, true};
     }
     auto window = std::make_shared<const WindowSource>(file, item.place, name);
@@ -188,7 +188,7 @@ class BlobReader {
   const DcpMetadata& metadata_;
   const std::vector<bool>& chosen_;
   std::vector<std::size_t> part_of_file_;
-  std::map<std::pair<std::size_t, std::uint64_t>, std::vector<SafetensorsEntry>> headers_;  ///< by part and offset
+  std::map<std::pair<std::size_t, std::uint64_t>, SafetensorsHeader> headers_;  ///< by part and offset
   DcpBlobs result_;
 };
 

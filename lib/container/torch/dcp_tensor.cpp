@@ -19,14 +19,14 @@ bool has_safetensors_at(const Source& file, std::uint64_t offset) {
 }
 
 std::unique_ptr<Container> open_image_tensor(const std::shared_ptr<const Source>& image,
-                                             const std::vector<SafetensorsEntry>& entries, std::string_view name) {
-  const auto entry =
-      std::find_if(entries.begin(), entries.end(), [&](const SafetensorsEntry& e) { return e.name == name; });
-  if (entry == entries.end()) {
+                                             const SafetensorsHeader& header, std::string_view name) {
+  const auto entry = std::find_if(header.entries.begin(), header.entries.end(),
+                                  [&](const SafetensorsEntry& e) { return header.name(e) == name; });
+  if (entry == header.entries.end()) {
     throw Error(Status::corrupt, fmt::format("{}: its image holds no tensor {}", image->name(), name),
                 "the metadata and the file do not belong together");
   }
-  return open_safetensors_tensor(image, *entry);
+  return open_safetensors_tensor(image, header.of(*entry));
 }
 
 }  // namespace tare

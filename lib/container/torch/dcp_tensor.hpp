@@ -14,9 +14,9 @@ namespace tare {
 /// Does an image of safetensors start at `offset`? False where the file ends before.
 bool has_safetensors_at(const Source& file, std::uint64_t offset);
 
-/// The tensor of that name among `entries` of the image that `image` is, as a container whose root it is. Throws
-/// `corrupt` where it is not among them.
+/// The tensor of that name in the image that `image` is, whose header is `header`, as a container whose root it is.
+/// Throws `corrupt` where it is not among them.
 std::unique_ptr<Container> open_image_tensor(const std::shared_ptr<const Source>& image,
-                                             const std::vector<SafetensorsEntry>& entries, std::string_view name);
+                                             const SafetensorsHeader& header, std::string_view name);
 
 }  // namespace tare

@@ -201,13 +201,13 @@ bool is_without_recipe(const FoundScaler& state) {
 }
 
 /// Saved before pull 123, which put the inverses into the state; releases with a recipe in it do without them again.
-bool has_no_inverse(const Tree&, std::span<const FoundScaler> scalers) {
+bool has_no_inverse(const Tree&, const FoundScalers& scalers) {
   return std::ranges::any_of(
       scalers, [](const FoundScaler& one) { return is_without_recipe(one) && one.find("scale_inv_fwd") == nullptr; });
 }
 
 /// Saved before pull 323, which also put a note into the state that it is to be saved.
-bool has_no_note(const Tree&, std::span<const FoundScaler> scalers) {
+bool has_no_note(const Tree&, const FoundScalers& scalers) {
   return std::ranges::any_of(scalers, [](const FoundScaler& one) {
     return is_without_recipe(one) && one.find("extra_fp8_variables.fp8_checkpoint") == nullptr;
   });

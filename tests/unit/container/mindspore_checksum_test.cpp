@@ -38,13 +38,14 @@ Bytes made(std::string_view checksum, std::size_t large, std::string_view spaces
 std::uint32_t by_rule(const Bytes& image) {
   const MemorySource source("image", image);
   SafetensorsHeader header = read_safetensors_header(source);
-  std::sort(header.entries.begin(), header.entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::sort(header.entries.begin(), header.entries.end(),
+            [&](const auto& a, const auto& b) { return header.name(a) < header.name(b); });
   Bytes all;
   for (const SafetensorsEntry& entry : header.entries) {
-    const ByteView name = as_bytes(entry.name);
+    const ByteView name = as_bytes(header.name(entry));
     all.insert(all.end(), name.begin(), name.end());
     const Bytes data = source.read(entry.place);
-    if (entry.shape.empty() && entry.type.name == "int32") {
+    if (entry.shape.count == 0 && entry.type.name == "int32") {
       all.resize(all.size() + static_cast<std::size_t>(load_le<std::int32_t>(data.data())));
     } else {
       all.insert(all.end(), data.begin(), data.end());

@@ -1,9 +1,12 @@
 #include "lib/container/safetensors/safetensors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
@@ -84,6 +87,78 @@ TEST_CASE("files that the format's own reader refuses are refused") {
   CHECK(error_of(R"({"a)", 0).find("does not end") != std::string::npos);
 }
 
+TEST_CASE("a header says each thing of a tensor once, in whole numbers, and nothing else") {
+  const auto error_with = [](const std::string& described) { return error_of(R"({"a":{)" + described + "}}", 8); };
+  const std::string type = R"("dtype":"F32")", shape = R"("shape":[2])", place = R"("data_offsets":[0,8])";
+  CHECK(error_with(type + "," + shape + "," + place).empty());
+  CHECK(error_with(place + " ,\n" + shape + "," + type).empty());
+  for (const std::string& again : {type, shape, place}) {
+    CHECK(error_with(type + "," + shape + "," + place + "," + again).find("there twice") != std::string::npos);
+  }
+  for (const char* number : {"2.0", "2e0", "-0", "\"2\"", "null", "9223372036854775808", "[2]"}) {
+    INFO(number);
+    const std::string told = error_with(type + R"(,"shape":[)" + number + "]," + place);
+    CHECK(told.find("no whole number") != std::string::npos);
+  }
+  CHECK(error_with(type + R"(,"shape":[02],)" + place).find("starts with 0") != std::string::npos);
+  CHECK(error_with(type + R"(,"shape":2,)" + place).find("no list") != std::string::npos);
+  CHECK(error_with(type + R"(,"shape":[2,],)" + place).find("no whole number") != std::string::npos);
+  CHECK(error_with(type + R"(,"shape":[2,1,)" + place).find("no whole number") != std::string::npos);
+  CHECK(error_with(R"("dtype":4,)" + shape + "," + place).find("no text") != std::string::npos);
+  CHECK(error_with(type + "," + shape).find("a has no place") != std::string::npos);
+  CHECK(error_with(type + "," + shape + "," + place + R"(,"strides":[1])").find("unknown key 'strides' of a") !=
+        std::string::npos);
+  CHECK(error_of(R"({"a":[]})", 0).find("no object") != std::string::npos);
+  CHECK(error_of("{" + one + "} x", 8).find("behind the end") != std::string::npos);
+  CHECK(error_of("{" + one + R"(,"__metadata__":{"k":"v","k":"v"}})", 8).find("there twice") != std::string::npos);
+  CHECK(error_of("{" + one + R"(,"__metadata__":{"k":1}})", 8).find("no text") != std::string::npos);
+}
+
+TEST_CASE("a name is what its escapes stand for, and is told as such") {
+  const auto file = open_image(file_of(R"({"\u0061.\"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1));
+  const Tree& tree = file->tree();
+  CHECK(tree.find(tree.find(tree.root, "a"), "\"b") != nowhere);
+  CHECK(error_of(R"({"\u0061" : {"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                 R"("a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+                 2)
+            .find("there twice") != std::string::npos);
+  const std::uint64_t large = limits::max_tensor_read_bytes + 1;
+  const auto whole = open_image(
+      file_of(fmt::format(R"({{"\u0061b" : {{"dtype":"U8","shape":[{0}],"data_offsets":[0,{0}]}}}})", large), large));
+  const NodeId tensor = whole->tree().find(whole->tree().root, "ab");
+  CHECK_THROWS_WITH(whole->tree().reader()->elements(tensor), Catch::Contains(": ab: a tensor of 33554433 bytes"));
+}
+
+namespace {
+
+/// `head`, and zeros up to `size`.
+class HoleSource final : public Source {
+ public:
+  HoleSource(Bytes head, std::uint64_t size) : head_(std::move(head)), size_(size) {}
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  void read(std::uint64_t offset, std::span<std::byte> to) const override {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      to[i] = offset + i < head_.size() ? head_[offset + i] : std::byte{0};
+    }
+  }
+
+ private:
+  Bytes head_;
+  std::uint64_t size_;
+  std::string name_ = "model.safetensors";
+};
+
+}  // namespace
+
+TEST_CASE("a header longer than the format's own reader takes is refused as such") {
+  Bytes head;
+  append_le(head, limits::max_safetensors_header_bytes + 1);
+  for (const char c : std::string_view("{\"a\"")) head.push_back(static_cast<std::byte>(c));
+  const auto source = std::make_shared<HoleSource>(head, limits::max_safetensors_header_bytes + 100);
+  CHECK_THROWS_WITH(open_container(source), Catch::Contains("a safetensors header of 100000001 bytes"));
+}
+
 namespace {
 
 /// Four tensors, of 8, 3, 4 and 1 bytes, each filled with its letter; the last is not the last in the header.
@@ -107,7 +182,9 @@ std::string contents(const Bytes& image) {
   });
   std::string all;
   for (const SafetensorsEntry& entry : entries) {
-    all.append(entry.name).append("=").append(as_text(ByteView(image).subspan(entry.place.offset, entry.place.size)));
+    all.append(header.name(entry))
+        .append("=")
+        .append(as_text(ByteView(image).subspan(entry.place.offset, entry.place.size)));
     all.append(" ");
   }
   return all;

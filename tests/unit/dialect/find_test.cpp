@@ -8,7 +8,7 @@ using namespace tare;
 namespace {
 
 struct Answer {
-  std::vector<FoundScaler> scalers;
+  FoundScalers scalers;
   std::vector<Finding> findings;
 };
 

@@ -23,13 +23,13 @@ NodeId flat(MadeTree& made, const Pairs& pairs, std::size_t others = 0) {
   return made.tree.add_items(Kind::map, items, {});
 }
 
-std::vector<FoundScaler> found_in(MadeTree& made, NodeId root) {
+FoundScalers found_in(MadeTree& made, NodeId root) {
   made.tree.root = root;
   std::vector<Finding> findings;
   return find_scalers(made.tree, {"net.ckpt"}, findings);
 }
 
-std::vector<FoundScaler> found_in(const Pairs& pairs, std::size_t others = 0) {
+FoundScalers found_in(const Pairs& pairs, std::size_t others = 0) {
   MadeTree made;
   return found_in(made, flat(made, pairs, others));
 }

@@ -13,7 +13,7 @@ namespace {
 std::vector<Finding> told(MadeTree& made, NodeId root, std::string_view file) {
   made.tree.root = root;
   std::vector<Finding> problems;
-  const std::vector<FoundScaler> scalers = find_scalers(made.tree, {file}, problems);
+  const FoundScalers scalers = find_scalers(made.tree, {file}, problems);
   const std::vector<SeenTrainer> seen = trainers_of(made.tree, {file}, scalers);
   return told_of_resumes(seen, !scalers.empty());
 }
