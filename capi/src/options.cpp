@@ -65,7 +65,8 @@ JournalKey key_for_reading(const std::string& state_folder) {
 void take_options(const char* json, const char* what, const OptionPlaces& places) {
   if (json == nullptr || *json == '\0') return;
   for (const auto& [key, value] : members_of_json(json, what)) {
-    const auto place = std::ranges::find_if(places, [&key = key](const OptionPlace& one) { return key == one.key; });
+    const auto place =
+        std::ranges::find_if(places, [&wanted = key](const OptionPlace& one) { return wanted == one.key; });
     if (place == places.end() || !std::visit(Put{value}, place->target))
       throw Error(Status::invalid_argument, std::string(what) + " have no \"" + key + "\" of that kind",
                   keys_of(places));

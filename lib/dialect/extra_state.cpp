@@ -63,7 +63,7 @@ class Gathering {
   void add(std::string_view role, float scale, double format_max, const std::function<float(std::size_t)>& amax) {
     const auto [word, product] = parted(role);
     const auto column =
-        std::find_if(columns.begin(), columns.end(), [word = word](const Column& c) { return c.role == word; });
+        std::find_if(columns.begin(), columns.end(), [&wanted = word](const Column& c) { return c.role == wanted; });
     if (column == columns.end() || product >= static_cast<std::size_t>(state_.products)) refuse();
     ExtraState::Direction& direction = state_.directions[column->direction];
     const std::size_t width = direction.scale.size();

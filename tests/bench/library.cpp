@@ -65,7 +65,7 @@ void hdf5(const std::string& folder, std::size_t runs) {
        {std::pair{"zstd", Compression::zstd}, {"gzip", Compression::gzip}, {"none", Compression::none}}) {
     const std::size_t times = how == Compression::gzip ? 3 : runs;
     bench::measure((std::string("10,000 histories of 1,024 written, ") + name).c_str(), times, 1, bytes, 0,
-                   [&, how = how] { write_state_file(histories, large, {.compression = how}); });
+                   [&, compression = how] { write_state_file(histories, large, {.compression = compression}); });
     std::printf("%-52s %9.2f times smaller than the values\n", "",
                 bytes / static_cast<double>(std::filesystem::file_size(large)));
     bench::measure((std::string("10,000 histories of 1,024 read, ") + name).c_str(), times, 1, bytes, 0,

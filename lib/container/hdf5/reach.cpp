@@ -71,9 +71,9 @@ class Reach {
     if (superblock.extension != hdf5_no_address) open(superblock.extension, "superblock");
     open(superblock.root, "");
     while (!groups_.empty()) {
-      const auto [path, header] = std::move(groups_.front());
+      const auto group = std::move(groups_.front());
       groups_.pop_front();
-      try_at(path, [&, &path = path, &header = header] { follow(header, path); });
+      try_at(group.first, [&] { follow(group.second, group.first); });
     }
     for (const Finding& finding : file_.findings()) {
       if (!holds(harmless_findings, finding.code)) tell(finding.path, finding.message);

@@ -1,4 +1,6 @@
 // What JSON and YAML name for a loader to call, however it is written; and that texts which only look so are texts.
+#include <algorithm>
+
 #include "lib/base/text.hpp"
 #include "tests/unit/attest/told.hpp"
 
@@ -46,6 +48,29 @@ TEST_CASE("what an object of JSON names for its loader is judged as a pickle's n
       json_of("auto_map", R"({"AutoModel": "modeling.Evil", "AutoTokenizer": ["a/b--c.D", null]})");
   CHECK(says(told(auto_map, ".json"), "unknown modeling.Evil"));
   CHECK(says(told(auto_map, ".json"), "unknown a/b--c.D"));
+}
+
+TEST_CASE("base64 is read as each of its readers would, whatever stands between its digits") {
+  const auto judged = [](const std::string& text) {
+    INFO(text);
+    return says(told(json_of(":serialized:", "\"" + text + "\""), ".json"), "dangerous os.system");
+  };
+  for (const std::string& pickle : {call, call_4}) {
+    const std::string digits = base64(pickle);
+    for (const std::string passed_over : {"=", "==", "=====", "-", "_", " ", "[", "{", "!"}) {
+      for (std::size_t at = 0; at <= 8; ++at) CHECK(judged(std::string(digits).insert(at, passed_over)));
+    }
+    CHECK(judged(digits + "==== and more"));
+  }
+  // What would be '+' and '/' of the usual alphabet.
+  const std::string both = "\x80\4\x8c\4\xf0\x9f\xbf\xbf\x8c\5\xcf\xbf\xcf\xbe\x2e"s + call_4.substr(2);
+  std::string for_urls = base64(both);
+  REQUIRE(for_urls.find('+') != std::string::npos);
+  REQUIRE(for_urls.find('/') != std::string::npos);
+  CHECK(judged(for_urls));
+  std::ranges::replace(for_urls, '+', '-');
+  std::ranges::replace(for_urls, '/', '_');
+  CHECK(judged(for_urls));
 }
 
 TEST_CASE("a Keras model alone in JSON is judged as in its archive") {
