@@ -16,6 +16,7 @@
 #include "lib/attest/named_in_text.hpp"
 #include "lib/attest/nested_bytes.hpp"
 #include "lib/attest/other_nature.hpp"
+#include "lib/attest/text_document.hpp"
 #include "lib/attest/whole_items.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"

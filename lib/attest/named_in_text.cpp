@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 #include <optional>
 
-#include "lib/attest/other_nature.hpp"
+#include "lib/attest/hugging_face_names.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/keras_config.hpp"
 
@@ -151,6 +152,36 @@ bool has_escapes(std::string_view text) {
   return false;
 }
 
+/// The ASCII character that an escape of JSON, TOML or YAML stands for, and how long it is; 0 for any other.
+std::pair<char, std::size_t> escaped_character(std::string_view escape) {
+  if (escape.starts_with("\\/")) return {'/', 2};
+  const std::string_view kinds = "xuU";
+  const std::size_t kind = escape.size() > 1 ? kinds.find(escape[1]) : kinds.npos;
+  if (kind == kinds.npos) return {};
+  const std::string_view digits = escape.substr(2, std::size_t{2} << kind);
+  std::uint32_t code = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+  const bool is_whole = digits.size() == std::size_t{2} << kind && end == digits.data() + digits.size();
+  if (problem != std::errc() || !is_whole || code < ' ' || code > '~') return {};
+  return {static_cast<char>(code), 2 + digits.size()};
+}
+
+/// Names and keys may be written by the numbers of their characters.
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t before = std::min(text.find('\\'), text.size());
+    plain += text.substr(0, before);
+    text.remove_prefix(before);
+    const auto [character, size] = escaped_character(text);
+    if (size > 0) plain += character;
+    const std::size_t other = std::min<std::size_t>(2, text.size());  // a backslash that is escaped begins no escape
+    if (size == 0) plain += text.substr(0, other);
+    text.remove_prefix(size > 0 ? size : other);
+  }
+  return plain;
+}
+
 /// The value of a key that ends at `at`, by its words: YAML's, JSON's, TOML's.
 std::string_view value_behind(std::string_view text, std::size_t at) {
   text.remove_prefix(at);
@@ -166,90 +197,20 @@ bool is_whole_word(std::string_view text, std::size_t at, std::size_t size) {
   return (at == 0 || !is_word(text[at - 1])) && (at + size == text.size() || !is_word(text[at + size]));
 }
 
-/// In which readers of base64 differ.
-struct Base64Reader {
-  bool is_for_urls;      ///< '-' and '_' are digits; by others they are passed over
-  bool stops_at_filled;  ///< a group that '=' fill up is the last; newer CPythons pass over any '='
-};
-
-int base64_digit(char c, bool is_for_urls) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+' || (is_for_urls && c == '-')) return 62;
-  if (c == '/' || (is_for_urls && c == '_')) return 63;
-  return -1;
-}
-
-/// What is no digit is passed over, as base64.b64decode does.
-Bytes from_base64(std::string_view text, Base64Reader reader) {
-  constexpr int group = 4;
-  Bytes bytes;
-  std::uint32_t bits = 0;
-  int digits = 0, filled = 0;  // of a group
-  for (const char c : text) {
-    if (c == '=' && reader.stops_at_filled && digits >= 2 && digits + ++filled == group) break;
-    const int digit = base64_digit(c, reader.is_for_urls);
-    if (digit < 0) continue;
-    filled = 0;
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    // The first digit of a group begins a byte, each other one ends one.
-    if (digits > 0) bytes.push_back(static_cast<std::byte>(bits >> (6 - 2 * digits) & 0xff));
-    digits = (digits + 1) % group;
-  }
-  return bytes;
-}
-
-/// All that one reader or another makes of it, each once.
-std::vector<Bytes> all_from_base64(std::string_view text) {
-  std::vector<Bytes> all;
-  for (const bool is_for_urls : {false, true}) {
-    if (is_for_urls && text.find_first_of("-_") == text.npos) break;
-    for (const bool stops_at_filled : {true, false}) {
-      Bytes bytes = from_base64(text, {is_for_urls, stops_at_filled});
-      if (std::ranges::find(all, bytes) == all.end()) all.push_back(std::move(bytes));
-    }
-  }
-  return all;
-}
-
-/// Fewer characters name no module and no function.
-constexpr std::size_t shortest_document = 12;
-constexpr std::uint64_t steps_a_probe = 512;
-
-bool is_document(const Bytes& bytes) {
-  if (as_text(bytes).starts_with("PK\x03\x04")) return true;
-  if (bytes.size() < shortest_document / 2) return false;
-  // Of protocols 0 and 1, which anything might begin like, only what could be a module's name is one.
-  const std::string_view format = bytes.front() == std::byte{0x80} ? record_format : text_format;
-  return !other_nature(MemorySource("a text", bytes), format).why.empty();
-}
-
-/// What a text would be to those who take it for a document; nothing for others.
-std::vector<Bytes> documents_in(const Tree& tree, NodeId node) {
-  const std::string_view text = tree.text(node);
-  if (text.size() < shortest_document) return {};
-  tree.take_steps(text.size() + steps_a_probe);
-  std::vector<Bytes> documents = all_from_base64(text);
-  std::erase_if(documents, [](const Bytes& bytes) { return !is_document(bytes); });
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin != text.npos && (text[begin] == '{' || text[begin] == '[')) {
-    const ByteView bytes = as_bytes(text);
-    documents.emplace_back(bytes.begin(), bytes.end());
-  }
-  return documents;
-}
-
 }  // namespace
 
 std::vector<GlobalName> names_in_json(const Tree& tree) {
   std::vector<GlobalName> names = JsonNames(tree).all();
+  std::ranges::move(names_in_hugging_face(tree), std::back_inserter(names));
   const bool is_model = tree.find(tree.root, "class_name") != nowhere && tree.find(tree.root, "config") != nowhere;
   if (is_model) std::ranges::move(foreign_keras_names(tree), std::back_inserter(names));
   return names;
 }
 
 Doubt doubt_of_words(std::string_view text, Budget& budget) {
+  budget.take_memory(text.size());
+  const std::string spelled_out = without_escapes(text);
+  text = spelled_out;
   Doubt doubt;
   for (const Key& key : keys) {
     if (!key.beside.empty() && text.find(key.beside) == text.npos) continue;
@@ -274,13 +235,6 @@ Doubt doubt_of_yaml(std::string_view text, Budget& budget) {
   Doubt doubt = doubt_of_words(text, budget);
   if (doubt.why.empty() && has_escapes(text)) doubt.why = "is YAML with escapes, in which names can be hidden";
   return doubt;
-}
-
-void each_text_document(const Tree& tree, const std::function<void(NodeId, Bytes)>& take) {
-  for (NodeId node = 0; node < tree.size(); ++node) {
-    if (tree.kind(node) != Kind::string) continue;
-    for (Bytes& bytes : documents_in(tree, node)) take(node, std::move(bytes));
-  }
 }
 
 std::vector<std::string> files_outside(const Tree& tree) {

@@ -50,6 +50,39 @@ TEST_CASE("what an object of JSON names for its loader is judged as a pickle's n
   CHECK(says(told(auto_map, ".json"), "unknown a/b--c.D"));
 }
 
+TEST_CASE("classes that Hugging Face's configurations name are judged, but those of its own libraries") {
+  const auto adapter = [](const std::string& library, const std::string& name) {
+    return told(R"({"peft_type": "LORA", "auto_mapping": {"base_model_class": ")" + name + R"(", "parent_library": ")" +
+                    library + R"("}})",
+                ".json");
+  };
+  CHECK(adapter("transformers.models.llama.modeling_llama", "LlamaModel").empty());
+  CHECK(says(adapter("os", "system"), "dangerous os.system"));
+  CHECK(says(adapter("evil_model", "Evil"), "unknown evil_model.Evil"));
+  CHECK(says(adapter("transformers_of_mine", "LlamaModel"), "unknown transformers_of_mine.LlamaModel"));
+
+  const auto module = [](const std::string& type) {
+    return told(R"([{"idx": 0, "name": "0", "path": "", "type": ")" + type + R"("}])", ".json");
+  };
+  CHECK(module("sentence_transformers.models.Transformer").empty());
+  CHECK(says(module("os.system"), "dangerous os.system"));
+  CHECK(says(module("custom_st.Transformer"), "unknown custom_st.Transformer"));
+
+  const auto pipeline = [](const std::string& parts) {
+    return told(R"({"_diffusers_version": "0.30.0", "requires_safety_checker": true, )" + parts + "}", ".json");
+  };
+  CHECK(pipeline(R"("_class_name": "StableDiffusionPipeline", "unet": ["diffusers", "UNet2DConditionModel"],
+                    "text_encoder": ["transformers", "CLIPTextModel"], "feature_extractor": [null, null],
+                    "safety_checker": ["stable_diffusion", "StableDiffusionSafetyChecker"])")
+            .empty());
+  CHECK(says(pipeline(R"("_class_name": "DDPMPipeline", "unet": ["os", "system"])"), "dangerous os.system"));
+  CHECK(says(pipeline(R"("_class_name": ["my_pipeline", "Mine"])"), "unknown my_pipeline.Mine"));
+  CHECK(told(R"({"unet": ["os", "system"], "loss_scale": 2.0})", ".json").empty());  // nobody's pipeline
+
+  CHECK(says(told(R"({"custom_pipelines": {"x": {"impl": "pair.Pipeline", "pt": ["AutoModel"]}}})", ".json"),
+             "unknown pair.Pipeline"));
+}
+
 TEST_CASE("base64 is read as each of its readers would, whatever stands between its digits") {
   const auto judged = [](const std::string& text) {
     INFO(text);
@@ -105,6 +138,27 @@ TEST_CASE("words of JSON that nobody would call are words") {
   for (const std::string& text : plain) {
     INFO(text);
     CHECK(told(text, ".json").empty());
+  }
+}
+
+TEST_CASE("escapes hide no name in a text that is read by its words") {
+  const std::string named[] = {R"("class\u005fpath" = "os.system")",
+                               R"("\U0000005ftarget_" = "os\u002Esystem")",
+                               R"("\x5ftarget_" = "os.sys\x74em")",
+                               "{\"\\u005ftarget_\": \"os.system\"}\n{\"a\": 1}\n",
+                               "// with comments\n{\"\\u005ftarget_\": \"o\\u0073.system\"}",
+                               R"(auto_map = "a\/b--os.system")"};
+  for (const std::string& text : named) {
+    for (const char* ending : {".toml", ".jsonl", ".ini"}) {
+      INFO(text << " in " << ending);
+      CHECK(says(told(text, ending), "os.system"));
+    }
+  }
+  const std::string plain[] = {R"({"text": "caf\u00e9 \u5f target"})" + "\n{}\n"s,
+                               R"(x = "\\u005ftarget_ = os.system")", R"(path = "C:\users\x5")", "ends = '\\"};
+  for (const std::string& text : plain) {
+    INFO(text);
+    CHECK(!says(told(text, ".toml"), "os.system"));
   }
 }
 
