@@ -10,7 +10,7 @@ set -euo pipefail
 build=(
   cmake ninja-build g++ python3
   libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libdeflate-dev libzstd-dev liblzma-dev libhdf5-dev libhwy-dev
-  libcurl4-openssl-dev
+  libcurl4-openssl-dev libexpat1-dev
 )
 check=(
   catch2 git clang clang-format clang-tidy

@@ -22,12 +22,21 @@ constexpr long partial_content = 206, ok = 200, range_not_satisfiable = 416;
 constexpr auto busy_statuses = std::to_array<long>({408, 429, 500, 502, 503, 504});
 
 /// Amazon's hosts are named after bucket and region; a dot in the bucket's name would break their certificates.
+bool is_host_name(const std::string& bucket) {
+  return bucket.find('.') == bucket.npos && bucket.find('_') == bucket.npos;
+}
+
+bool is_in_path(const S3Object& object, const S3Settings& settings) {
+  if (settings.style != S3Settings::Style::usual) return settings.style == S3Settings::Style::path;
+  return !settings.endpoint.empty() || !is_host_name(object.bucket);
+}
+
 std::string s3_host(const S3Object& object, const S3Settings& settings) {
-  const bool is_host_name =
-      object.bucket.find('.') == std::string::npos && object.bucket.find('_') == std::string::npos;
-  if (!settings.endpoint.empty()) return fmt::format("{}/{}", settings.endpoint, object.bucket);
-  if (!is_host_name) return fmt::format("https://s3.{}.amazonaws.com/{}", settings.region, object.bucket);
-  return fmt::format("https://{}.s3.{}.amazonaws.com", object.bucket, settings.region);
+  const std::string service =
+      settings.endpoint.empty() ? fmt::format("https://s3.{}.amazonaws.com", settings.region) : settings.endpoint;
+  if (is_in_path(object, settings)) return fmt::format("{}/{}", service, object.bucket);
+  const std::size_t host = std::min(service.find("://"), service.size() - 3) + 3;
+  return fmt::format("{}{}.{}", service.substr(0, host), object.bucket, service.substr(host));
 }
 
 }  // namespace
@@ -114,27 +123,42 @@ HttpRange taken(const HttpObject& object, Span range, HttpAnswer answer) {
   return found;
 }
 
-/// Does the answer say that the bucket is in another region? Then `object` is there from now on.
-bool has_moved(HttpObject& object, const HttpAnswer& answer) {
-  if (object.s3.bucket.empty() || answer.status < 300) return false;
-  if (answer.region.empty() || answer.region == object.settings.region) return false;
-  object.settings.region = answer.region;
-  object.url = s3_url(object.s3, object.settings);
-  return true;
+void move(HttpObject& object, const std::string& region) {
+  object.settings.region = region;
+  object.url = s3_url(object.s3, object.settings) + object.query;
 }
 
 }  // namespace
 
-HttpRange HttpClient::get(HttpObject& object, Span range) const {
+/// Does the answer say that the bucket is in another region? Then `object`, and all of that bucket, is there from now
+/// on.
+bool HttpClient::has_moved(HttpObject& object, const HttpAnswer& answer) const {
+  if (object.s3.bucket.empty() || answer.status < 300) return false;
+  if (answer.region.empty() || answer.region == object.settings.region) return false;
+  const std::lock_guard lock(mutex_);
+  regions_[object.s3.bucket] = answer.region;
+  move(object, answer.region);
+  return true;
+}
+
+void HttpClient::move_to_known_region(HttpObject& object) const {
+  if (object.s3.bucket.empty()) return;
+  const std::lock_guard lock(mutex_);
+  const auto known = regions_.find(object.s3.bucket);
+  if (known != regions_.end() && known->second != object.settings.region) move(object, known->second);
+}
+
+HttpAnswer HttpClient::answer_of(HttpObject& object, const HttpRequest& request) const {
   const Lease connection(*this);
+  move_to_known_region(object);
   auto pause = first_pause;
   for (int attempt = 1;; ++attempt) {
     HttpAnswer answer;
-    const std::string problem = follow(*connection, object, range, answer);
+    const std::string problem = follow(*connection, object, request, answer);
     const bool is_over = problem.empty();
     const bool is_busy = std::find(busy_statuses.begin(), busy_statuses.end(), answer.status) != busy_statuses.end();
     if (is_over && attempt < most_attempts && has_moved(object, answer)) continue;
-    if (is_over && !is_busy) return taken(object, range, std::move(answer));
+    if (is_over && !is_busy) return answer;
     if (attempt == most_attempts) {
       if (is_over) fail(object, answer.status);
       throw Error(Status::io, fmt::format("{}: {}", object.name, problem),
@@ -145,12 +169,22 @@ HttpRange HttpClient::get(HttpObject& object, Span range) const {
   }
 }
 
-std::string HttpClient::follow(const HttpConnection& connection, const HttpObject& object, Span range,
+HttpRange HttpClient::get(HttpObject& object, Span range) const {
+  return taken(object, range, answer_of(object, {range, range.size}));
+}
+
+HttpAnswer HttpClient::get_whole(HttpObject& object, std::uint64_t most_bytes) const {
+  HttpAnswer answer = answer_of(object, {std::nullopt, most_bytes});
+  if (!answer.is_cut) return answer;
+  throw Error(Status::io, fmt::format("{}: the server answers with more than {} bytes", object.name, most_bytes));
+}
+
+std::string HttpClient::follow(const HttpConnection& connection, const HttpObject& object, const HttpRequest& request,
                                HttpAnswer& answer) const {
   Route route(hosts_, object.name, object.url, budget_.limits().private_redirects);
   for (int step = 0;; ++step) {
     answer = {};
-    std::string problem = connection.ask(object, range, budget_.take(object.name), route, answer);
+    std::string problem = connection.ask(object, request, budget_.take(object.name), route, answer);
     route.require_allowed();
     if (answer.redirect.empty()) return problem;
     if (step == most_redirects) {

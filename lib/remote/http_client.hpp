@@ -1,6 +1,7 @@
 // Ranges of objects, over HTTP, within what a command may ask for in all.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,7 +15,7 @@
 
 namespace tare {
 
-/// Where S3 keeps it: at the bucket's own host, below the endpoint where the settings name one.
+/// Where S3 keeps it: at the bucket's own host, below the endpoint where the settings name one; or as their style says.
 std::string s3_url(const S3Object& object, const S3Settings& settings);
 
 struct HttpRange {
@@ -35,14 +36,21 @@ class HttpClient {
   /// followed, `io` for all else (EACCES where the server does not let us read it; other bytes than were asked for; the
   /// limits are reached), `unsupported` for a server that sends more than the range.
   HttpRange get(HttpObject& object, Span range) const;
+  /// All of a short answer, whatever its status; throws `io` where there is none, or it is longer than `most_bytes`.
+  HttpAnswer get_whole(HttpObject& object, std::uint64_t most_bytes) const;
 
  private:
   class Lease;
 
-  std::string follow(const HttpConnection& connection, const HttpObject& object, Span range, HttpAnswer& answer) const;
+  HttpAnswer answer_of(HttpObject& object, const HttpRequest& request) const;
+  std::string follow(const HttpConnection& connection, const HttpObject& object, const HttpRequest& request,
+                     HttpAnswer& answer) const;
+  bool has_moved(HttpObject& object, const HttpAnswer& answer) const;
+  void move_to_known_region(HttpObject& object) const;
 
   mutable RemoteBudget budget_;
   mutable HostPlaces hosts_;
+  mutable std::map<std::string, std::string> regions_;  ///< of buckets that were found elsewhere; under the mutex
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<HttpConnection>> idle_;
 };

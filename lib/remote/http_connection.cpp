@@ -75,6 +75,24 @@ struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
+using HeaderLines = std::unique_ptr<curl_slist, FreeList>;
+
+/// libcurl signs what is asked as S3 wants it. The lines are to be kept until it has done so.
+HeaderLines sign(CURL* curl, const S3Settings& settings) {
+  curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", settings.region).c_str());
+  curl_easy_setopt(curl, CURLOPT_USERNAME, settings.access_key.c_str());
+  curl_easy_setopt(curl, CURLOPT_PASSWORD, settings.secret_key.c_str());
+  std::vector<std::string> lines = {fmt::format("x-amz-content-sha256: {}", sha256_of_nothing)};
+  if (settings.pays) lines.emplace_back("x-amz-request-payer: requester");
+  if (!settings.session_token.empty()) {
+    lines.push_back(fmt::format("x-amz-security-token: {}", settings.session_token));
+  }
+  HeaderLines headers;
+  for (const std::string& line : lines) headers.reset(curl_slist_append(headers.release(), line.c_str()));
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+  return headers;
+}
+
 /// Before a connection is made.
 curl_socket_t on_open(void* data, curlsocktype, curl_sockaddr* to) {
   const auto address = address_of(to->addr);
@@ -102,15 +120,16 @@ void HttpConnection::Close::operator()(void* opened) const {
   curl_easy_cleanup(opened);
 }
 
-std::string HttpConnection::ask(const HttpObject& object, Span range, std::chrono::milliseconds time, Route& route,
-                                HttpAnswer& answer) const {
+std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& request, std::chrono::milliseconds time,
+                                Route& route, HttpAnswer& answer) const {
   CURL* const curl = handle_.get();
   curl_easy_reset(curl);
-  answer.wanted = range.size;
-  const std::string wanted = fmt::format("{}-{}", range.offset, range.end() - 1);
-  std::unique_ptr<curl_slist, FreeList> headers;
+  answer.wanted = request.most_bytes;
   curl_easy_setopt(curl, CURLOPT_URL, route.url().c_str());
-  curl_easy_setopt(curl, CURLOPT_RANGE, wanted.c_str());
+  if (request.range) {
+    const std::string wanted = fmt::format("{}-{}", request.range->offset, request.range->end() - 1);
+    curl_easy_setopt(curl, CURLOPT_RANGE, wanted.c_str());
+  }
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);  // each step is judged by Route
@@ -130,16 +149,7 @@ std::string HttpConnection::ask(const HttpObject& object, Span range, std::chron
   curl_easy_setopt(curl, CURLOPT_HEADERDATA, &answer);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
-  if (!object.settings.access_key.empty()) {
-    curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", object.settings.region).c_str());
-    curl_easy_setopt(curl, CURLOPT_USERNAME, object.settings.access_key.c_str());
-    curl_easy_setopt(curl, CURLOPT_PASSWORD, object.settings.secret_key.c_str());
-    std::vector<std::string> lines = {fmt::format("x-amz-content-sha256: {}", sha256_of_nothing)};
-    const std::string& token = object.settings.session_token;
-    if (!token.empty()) lines.push_back(fmt::format("x-amz-security-token: {}", token));
-    for (const std::string& line : lines) headers.reset(curl_slist_append(headers.release(), line.c_str()));
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
-  }
+  const HeaderLines headers = object.settings.access_key.empty() ? nullptr : sign(curl, object.settings);
   const CURLcode result = curl_easy_perform(curl);
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
   const char* redirect = nullptr;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "lib/base/bytes.hpp"
@@ -11,6 +12,12 @@
 #include "lib/remote/route.hpp"
 
 namespace tare {
+
+/// How much of an object is wanted.
+struct HttpRequest {
+  std::optional<Span> range;     ///< all of it where there is none
+  std::uint64_t most_bytes = 0;  ///< what is longer is not read further
+};
 
 /// What comes back: the headers of the last answer, and the body.
 struct HttpAnswer {
@@ -28,9 +35,9 @@ class HttpConnection {
  public:
   HttpConnection();
 
-  /// Asks for the range of what `route` leads to, signed as `object` says, and follows nothing. Why no answer came;
+  /// Asks for that of what `route` leads to, signed as `object` says, and follows nothing. Why no answer came;
   /// empty where one did.
-  std::string ask(const HttpObject& object, Span range, std::chrono::milliseconds time, Route& route,
+  std::string ask(const HttpObject& object, const HttpRequest& request, std::chrono::milliseconds time, Route& route,
                   HttpAnswer& answer) const;
 
  private:

@@ -11,9 +11,10 @@ namespace tare {
 /// One object: where it is, and how a request for it is signed.
 struct HttpObject {
   std::string name;     ///< what messages call it
-  std::string url;      ///< http or https
+  std::string url;      ///< http or https, with the query
   S3Object s3;          ///< what `url` leads to, if it is in S3; else of no bucket
   S3Settings settings;  ///< for S3
+  std::string query;  ///< of a request to S3, as it is signed: with '?', sorted and escaped; empty where there is none
 };
 
 }  // namespace tare

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/remote/http_source.hpp"
+#include "lib/remote/s3_listing.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
@@ -45,13 +47,22 @@ constexpr auto series = std::to_array<Series>({
     {"bf16_zero_pp_rank_", "_mp_rank_00_optim_states.pt", 1},
 });
 
+bool is_bucket(const std::string& path) {
+  return is_s3(path) && parse_s3(path).key.empty();
+}
+
 }  // namespace
 
 RemoteFiles::RemoteFiles(S3Settings settings, const RemoteLimits& limits)
-    : settings_(std::move(settings)), client_(std::make_shared<const HttpClient>(limits)) {}
+    : settings_(std::move(settings)),
+      client_(std::make_shared<const HttpClient>(limits)),
+      folders_([this](const std::string& folder, ListDepth depth, const std::string& from) -> std::optional<ListPage> {
+        if (!is_s3(folder)) return std::nullopt;
+        return list_s3(*client_, settings_, folder, depth, from);
+      }) {}
 
 HttpObject RemoteFiles::object(const std::string& path) const {
-  HttpObject object{shown_url(path), path, {}, {}};
+  HttpObject object{shown_url(path), path, {}, {}, {}};
   if (!is_s3(path)) return object;
   object.s3 = parse_s3(path);
   object.settings = settings_;
@@ -60,6 +71,10 @@ HttpObject RemoteFiles::object(const std::string& path) const {
 }
 
 std::shared_ptr<const Source> RemoteFiles::open(const std::string& path) const {
+  if (folders_.type(path).value_or(FileType::file) != FileType::file || is_bucket(path)) {
+    throw Error(Status::not_found, fmt::format("{}: no such object", shown_url(path)),
+                "see whether the address is right, and whether these credentials may list what is there");
+  }
   {
     const std::lock_guard lock(mutex_);
     const auto known = known_.find(path);
@@ -98,12 +113,15 @@ bool RemoteFiles::is_folder(const std::string& path) const {
 }
 
 FileType RemoteFiles::type(const std::string& path) const {
-  const bool has_query = path.find('?') != path.npos;  // a signature is good for one object
-  const bool may_be_file = !path.ends_with('/');
-  if (may_be_file && find(path) != nullptr) return FileType::file;
   std::string folder = path;
   while (folder.ends_with('/')) folder.pop_back();
-  return !has_query && is_folder(folder) ? FileType::folder : FileType::absent;
+  if (const auto known = folders_.type(folder)) return *known;
+  const bool may_be_file = !path.ends_with('/') && !is_bucket(path);
+  if (may_be_file && find(path) != nullptr) return FileType::file;
+  const bool has_query = !is_s3(path) && path.find('?') != path.npos;  // a signature is good for one object
+  if (has_query) return FileType::absent;
+  if (folders_.list(folder)) return folders_.type(folder).value_or(FileType::absent);
+  return is_folder(folder) ? FileType::folder : FileType::absent;
 }
 
 void RemoteFiles::require_choosy(const std::string& folder) const {
@@ -115,6 +133,11 @@ void RemoteFiles::require_choosy(const std::string& folder) const {
 }
 
 std::vector<FileEntry> RemoteFiles::list(const std::string& folder) const {
+  auto listed = folders_.list(folder);
+  return listed ? *std::move(listed) : list_by_names(folder);
+}
+
+std::vector<FileEntry> RemoteFiles::list_by_names(const std::string& folder) const {
   require_choosy(folder);
   std::vector<FileEntry> entries;
   const auto add = [&](std::string name) {

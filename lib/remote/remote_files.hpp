@@ -1,5 +1,5 @@
-// Checkpoints behind http(s) and s3. Servers do not list folders, so a folder is what has one of the names that
-// frameworks begin with, and its files are those that such names lead to.
+// Checkpoints behind http(s) and s3. S3 lists its objects to who may list them. Where nothing lists, a folder is what
+// has one of the names that frameworks begin with, and its files are those that such names lead to.
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 #include "lib/remote/http_client.hpp"
 #include "lib/remote/remote_limits.hpp"
 #include "lib/remote/s3_settings.hpp"
+#include "lib/remote/store_folders.hpp"
 
 namespace tare {
 
@@ -29,9 +30,11 @@ class RemoteFiles final : public Files {
   /// Throws `unsupported` for a server that has whatever it is asked for.
   void require_choosy(const std::string& folder) const;
   [[nodiscard]] bool is_folder(const std::string& path) const;
+  [[nodiscard]] std::vector<FileEntry> list_by_names(const std::string& folder) const;
 
   S3Settings settings_;
   std::shared_ptr<const HttpClient> client_;
+  StoreFolders folders_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<const Source>> known_;
 };

@@ -79,6 +79,10 @@ S3Settings read_s3_settings(const Environment& environment) {
   if (!region.empty()) settings.region = region;
   settings.endpoint = or_config(first_set(environment, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}), "endpoint_url");
   while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
+  settings.pays = environment("AWS_REQUEST_PAYER") == "requester";
+  const std::string style = ini_value(config, section, "addressing_style");
+  if (style == "path") settings.style = S3Settings::Style::path;
+  if (style == "virtual") settings.style = S3Settings::Style::virtual_host;
   return settings;
 }
 

@@ -1,6 +1,7 @@
 // Who asks S3, and where it is: as the aws command and its libraries find it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,13 @@ struct S3Settings {
   std::string session_token;
   std::string region = "us-east-1";
   std::string endpoint;  ///< of another service that speaks S3; empty: Amazon's
+  bool pays = false;     ///< for requests to buckets whose owner has whoever asks pay
+  /// Where the bucket stands in the URL.
+  enum class Style : std::uint8_t {
+    usual,         ///< in the host's name at Amazon, where it can; in the path below an endpoint
+    path,          ///< always in the path
+    virtual_host,  ///< always in the host's name
+  } style = Style::usual;
 };
 
 /// A variable's value, "" where it is not set.
@@ -20,7 +28,9 @@ using Environment = std::function<std::string(const char* name)>;
 
 /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3
 /// or AWS_ENDPOINT_URL; where these say nothing, the profile AWS_PROFILE (or "default") of ~/.aws/credentials and
-/// ~/.aws/config (or AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE). Anonymous where nobody says anything.
+/// ~/.aws/config (or AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE), which has the addressing_style, too. Anonymous
+/// where nobody says anything. AWS_REQUEST_PAYER is "requester" for who pays, as GDAL has it: the aws command has no
+/// variable.
 S3Settings read_s3_settings(const Environment& environment);
 
 /// The value of `key` in `[section]` of an INI text, "" where there is none.

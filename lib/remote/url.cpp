@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "lib/base/error.hpp"
 
@@ -33,6 +34,19 @@ std::string authority_of(std::string_view url) {
 bool has_scheme(std::string_view url, std::string_view scheme) {
   return url.size() > scheme.size() && std::equal(scheme.begin(), scheme.end(), url.begin(),
                                                   [](char wanted, char given) { return wanted == lower(given); });
+}
+
+/// Every byte but letters, digits, and those of `kept` as %XX.
+std::string escaped(std::string_view text, std::string_view kept) {
+  std::string result;
+  for (const char c : text) {
+    if (is_letter_or_digit(c) || kept.find(c) != kept.npos) {
+      result += c;
+    } else {
+      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -74,27 +88,37 @@ S3Object parse_s3(std::string_view url) {
   const auto is_bucket_character = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_'; };
   if (is_s3(url)) {
     const std::string_view rest = url.substr(s3_scheme.size());
-    const std::size_t slash = rest.find('/');
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
     const std::string_view bucket = rest.substr(0, slash);
-    if (slash != rest.npos && slash + 1 < rest.size() && !bucket.empty() &&
-        std::all_of(bucket.begin(), bucket.end(), is_bucket_character)) {
-      return {std::string(bucket), std::string(rest.substr(slash + 1))};
+    if (!bucket.empty() && std::all_of(bucket.begin(), bucket.end(), is_bucket_character)) {
+      return {std::string(bucket), std::string(rest.substr(std::min(slash + 1, rest.size())))};
     }
   }
   throw Error(Status::invalid_argument, fmt::format("{}: not of the form s3://BUCKET/KEY", url));
 }
 
 std::string escaped_key(std::string_view key) {
-  constexpr std::string_view unreserved = "-._~/";
-  std::string escaped;
-  for (const char c : key) {
-    if (is_letter_or_digit(c) || unreserved.find(c) != unreserved.npos) {
-      escaped += c;
+  return escaped(key, "-._~/");
+}
+
+std::string escaped_value(std::string_view value) {
+  return escaped(value, "-._~");
+}
+
+std::string unescaped_value(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    unsigned char byte = 0;
+    const bool may_be_escape = text[0] == '%' && text.size() >= 3;
+    if (may_be_escape && std::from_chars(text.data() + 1, text.data() + 3, byte, 16).ptr == text.data() + 3) {
+      plain += static_cast<char>(byte);
+      text.remove_prefix(3);
     } else {
-      escaped += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+      plain += text[0] == '+' ? ' ' : text[0];
+      text.remove_prefix(1);
     }
   }
-  return escaped;
+  return plain;
 }
 
 }  // namespace tare

@@ -23,10 +23,15 @@ struct S3Object {
 };
 
 bool is_s3(std::string_view url);
-/// s3://BUCKET/KEY. Throws `invalid_argument` for anything else, and for a bucket with characters that none has.
+/// s3://BUCKET/KEY; without a key the whole bucket. Throws `invalid_argument` for anything else, and for a bucket with
+/// characters that none has.
 S3Object parse_s3(std::string_view url);
 
 /// `key` with every byte but unreserved ones and '/' as %XX: what S3 signs.
 std::string escaped_key(std::string_view key);
+/// The same with '/' as %2F: a value in a query.
+std::string escaped_value(std::string_view value);
+/// What escaped_value, or a form, made of a text: %XX, and '+' for a blank. What is no escape stays.
+std::string unescaped_value(std::string_view text);
 
 }  // namespace tare

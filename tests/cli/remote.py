@@ -6,9 +6,6 @@
 What a URL gives must equal what the same files give locally. Prints a line a failure; exit 1 if there are any.
 """
 import argparse
-import hashlib
-import hmac
-import http.server
 import json
 import os
 import pathlib
@@ -16,128 +13,16 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+
+from http_servers import RemoteChecks, Server, check_verifier
+from s3_bucket import ANYBODY, KEEPER, Bucket
 
 CASES = ["torch/scaler-file-t2.15/scaler.pt", "torch/legacy-t1.13/model.pt", "deepspeed/zero2_4ranks_tags/ckpt",
          "torch/dcp-plain-1rank-t2.15/step_20", "megatron/dist_1rank/ckpt", "megatron/torch_1rank/ckpt"]
-KEY, SECRET, TOKEN = "AKIDTARE", "s3cr3t/+key", "session+token"
 
 
-class Server:
-    """Serves `folder`; `behaviour` sees each request first and may answer it itself (then it returns True)."""
-
-    def __init__(self, folder, behaviour=None):
-        self.folder, self.behaviour = pathlib.Path(folder), behaviour
-        self.requests, self.sent = [], 0
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_):
-                pass
-
-            def answer(self, status, body=b"", **headers):
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-                outer.sent += len(body)
-
-            def do_GET(self):
-                outer.requests.append((self.path, self.headers.get("Range")))
-                if outer.behaviour and outer.behaviour(self):
-                    return
-                self.serve(self.path)
-
-            def serve(self, path, etag='"1"', more=0):
-                file = outer.folder / path.lstrip("/")
-                if not file.is_file():
-                    return self.answer(404)
-                size = file.stat().st_size
-                first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers["Range"]).groups())
-                if first >= size:
-                    return self.answer(416, Content_Range=f"bytes */{size}")
-                with file.open("rb") as opened:
-                    opened.seek(first)
-                    body = opened.read(min(last, size - 1) - first + 1)
-                self.answer(206, body, ETag=etag, Content_Range=f"bytes {first}-{first + len(body) - 1}/{size + more}")
-
-        class Quiet(http.server.ThreadingHTTPServer):
-            def handle_error(self, *_):
-                pass  # clients that go away are part of the tests
-
-        self.http = Quiet(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
-
-
-def signature(method, path, headers, signed, secret, date, scope):
-    """AWS signature version 4, from its public description: of a request without a query."""
-    lines = "".join(f"{name}:{headers[name].strip()}\n" for name in signed)
-    request = "\n".join([method, path, "", lines, ";".join(signed), headers["x-amz-content-sha256"]])
-    to_sign = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(request.encode()).hexdigest()])
-    key = ("AWS4" + secret).encode()
-    for part in scope.split("/"):
-        key = hmac.new(key, part.encode(), "sha256").digest()
-    return hmac.new(key, to_sign.encode(), "sha256").hexdigest()
-
-
-def check_verifier():
-    """The example that Amazon documents for GET Object."""
-    empty = hashlib.sha256(b"").hexdigest()
-    headers = {"host": "examplebucket.s3.amazonaws.com", "range": "bytes=0-9", "x-amz-content-sha256": empty,
-               "x-amz-date": "20130524T000000Z"}
-    found = signature("GET", "/test.txt", headers, sorted(headers), "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-                      "20130524T000000Z", "20130524/us-east-1/s3/aws4_request")
-    return found == "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"
-
-
-def s3_behaviour(region):
-    """A bucket in `region` that only KEY may read."""
-
-    def behaviour(request):
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)",
-                             headers.get("authorization", ""))
-        if not found:
-            return request.answer(403) or True
-        key, scope, signed, given = found.groups()
-        if scope.split("/")[1] != region:
-            return request.answer(400, x_amz_bucket_region=region) or True
-        right = signature("GET", request.path, headers, signed.split(";"), SECRET, headers["x-amz-date"], scope)
-        is_whole = {"host", "x-amz-date", "x-amz-security-token"} <= set(signed.split(";"))
-        if key != KEY or given != right or not is_whole or headers["x-amz-security-token"] != TOKEN:
-            return request.answer(403) or True
-        request.serve(request.path.removeprefix("/bucket").replace("%20", " "))
-        return True
-
-    return behaviour
-
-
-class Checks:
-    def __init__(self, options):
-        self.tare, self.corpus, self.options = options.tare, pathlib.Path(options.corpus), options
-        self.failed = 0
-        self.home = tempfile.TemporaryDirectory()
-
-    def expect(self, holds, what):
-        if not holds:
-            self.failed += 1
-            print(f"FAILED {what}")
-
-    def run(self, *arguments, **variables):
-        environment = {"PATH": os.environ["PATH"], "HOME": self.home.name, "NO_COLOR": "1", **variables}
-        return subprocess.run([self.tare, *arguments], capture_output=True, text=True, env=environment, timeout=60)
-
-    def answer(self, target, **variables):
-        done = self.run("inspect", "--json", target, **variables)
-        return done.stdout.replace(json.dumps(target)[1:-1], "TARGET"), done
-
+class Checks(RemoteChecks):
     def holes(self):
         """Ranks that a server does not give do not agree: what the others say is there is asked for by name."""
         case = self.corpus / "deepspeed/zero2_4ranks_tags/ckpt/global_step2"
@@ -374,16 +259,15 @@ class Checks:
     def s3(self):
         self.expect(check_verifier(), "the verifier does not reproduce Amazon's example")
         wanted = self.run("get", str(self.corpus / CASES[2]), "scale").stdout
-        server = Server(self.corpus, s3_behaviour("eu-west-1"))
-        signed = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": TOKEN,
-                  "AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL": server.url}
+        server = Server(self.corpus, Bucket(region="eu-west-1", lists=False))
+        signed = {**KEEPER, "AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL": server.url}
         target = f"s3://bucket/{CASES[2]}"
         for what, variables, code in (("signed", signed, 0), ("another region", signed | {"AWS_REGION": "us-east-1"}, 0),
                                       ("wrong secret", signed | {"AWS_SECRET_ACCESS_KEY": "x"}, 3),
                                       ("anonymous", {"AWS_ENDPOINT_URL": server.url}, 3)):
             done = self.run("get", target, "scale", **variables)
             self.expect(done.returncode == code and done.stdout == (wanted if code == 0 else ""), f"S3, {what}: {done}")
-        public = Server(self.corpus, lambda request: request.serve(request.path.removeprefix("/bucket")) or True)
+        public = Server(self.corpus, Bucket(credentials=ANYBODY, lists=False))
         done = self.run("get", target, "scale", AWS_ENDPOINT_URL=public.url)
         self.expect(done.stdout == wanted, f"S3, public: {done}")
 

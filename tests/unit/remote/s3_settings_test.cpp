@@ -19,7 +19,7 @@ class Home {
           "aws_access_key_id=AKLAB\naws_secret_access_key = s=lab/+\naws_session_token = tlab\n");
     write("config",
           "[default]\nregion = eu-north-1\n# [lab]\n[profile lab]\nregion=us-west-2\nendpoint_url = "
-          "http://minio:9000/\n");
+          "http://minio:9000/\ns3 =\n  addressing_style = virtual\n");
   }
   ~Home() { std::filesystem::remove_all(path_); }
   Home(const Home&) = delete;
@@ -73,10 +73,22 @@ TEST_CASE("another profile is read under its own names in both files") {
   CHECK(lab.session_token == "tlab");
   CHECK(lab.region == "us-west-2");
   CHECK(lab.endpoint == "http://minio:9000");
+  CHECK(lab.style == S3Settings::Style::virtual_host);
+  CHECK(home.settings({}).style == S3Settings::Style::usual);
 }
 
 TEST_CASE("nobody's settings are anonymous") {
   const S3Settings nobody = read_s3_settings([](const char*) { return std::string(); });
   CHECK(nobody.access_key.empty());
   CHECK(nobody.region == "us-east-1");
+  CHECK_FALSE(nobody.pays);
+}
+
+TEST_CASE("who asks pays only where that is said") {
+  const auto with = [](const char* value) {
+    return read_s3_settings(
+        [&](const char* name) { return std::string(std::string_view(name) == "AWS_REQUEST_PAYER" ? value : ""); });
+  };
+  CHECK(with("requester").pays);
+  CHECK_FALSE(with("").pays);
 }

@@ -25,8 +25,11 @@ TEST_CASE("messages show no password and no signature of a URL") {
 TEST_CASE("an S3 object has a bucket and a key") {
   CHECK(parse_s3("s3://my-bucket/run/step 1/rank0.pt").bucket == "my-bucket");
   CHECK(parse_s3("s3://my-bucket/run/step 1/rank0.pt").key == "run/step 1/rank0.pt");
-  for (const char* wrong :
-       {"s3://bucket", "s3://bucket/", "s3:///key", "s3://buc ket/key", "s3://b@c/key", "http://a/b"}) {
+  for (const char* bucket : {"s3://my-bucket", "s3://my-bucket/"}) {
+    CHECK(parse_s3(bucket).bucket == "my-bucket");
+    CHECK(parse_s3(bucket).key.empty());
+  }
+  for (const char* wrong : {"s3:///key", "s3://", "s3://buc ket/key", "s3://b@c/key", "http://a/b"}) {
     CHECK_THROWS_AS(parse_s3(wrong), Error);
   }
 }
@@ -38,4 +41,17 @@ TEST_CASE("S3 is asked at the bucket's host, or below an endpoint of one's own")
   CHECK(s3_url({"my.runs", "x"}, settings) == "https://s3.eu-west-1.amazonaws.com/my.runs/x");
   settings.endpoint = "http://localhost:9000";
   CHECK(s3_url({"runs", "x"}, settings) == "http://localhost:9000/runs/x");
+  settings.style = S3Settings::Style::virtual_host;
+  CHECK(s3_url({"runs", "x"}, settings) == "http://runs.localhost:9000/x");
+  settings.style = S3Settings::Style::path;
+  settings.endpoint.clear();
+  CHECK(s3_url({"runs", "x"}, settings) == "https://s3.eu-west-1.amazonaws.com/runs/x");
+}
+
+TEST_CASE("what is escaped for a query comes back") {
+  const std::string all = "a/b c+%&=~-._\xc3\xa9\n";
+  CHECK(escaped_value(all) == "a%2Fb%20c%2B%25%26%3D~-._%C3%A9%0A");
+  CHECK(unescaped_value(escaped_value(all)) == all);
+  CHECK(unescaped_value("a+b%2") == "a b%2");
+  CHECK(unescaped_value("%zz%4x%41") == "%zz%4xA");
 }

@@ -1,0 +1,29 @@
+// One answer of a store that is asked for the objects below a folder.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/bytes.hpp"
+
+namespace tare {
+
+struct ListedObject {
+  std::string key;
+  std::uint64_t size = 0;
+};
+
+struct ListPage {
+  std::vector<ListedObject> objects;
+  std::vector<std::string> folders;  ///< keys up to the delimiter, and with it
+  std::string next;                  ///< what the next page is asked for with; empty where this is the last
+};
+
+/// Of S3's ListObjectsV2, its keys unescaped where it says that they are escaped. Nothing for an answer that is no
+/// listing; throws `io`, which names `name`, for one that is broken.
+std::optional<ListPage> parse_s3_page(const std::string& name, ByteView xml);
+
+}  // namespace tare

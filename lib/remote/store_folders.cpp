@@ -1,0 +1,117 @@
+#include "lib/remote/store_folders.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "lib/base/limits.hpp"
+
+namespace tare {
+namespace {
+
+/// Below a run of many large checkpoints, each folder is listed when it is looked into. Until then a listing of all
+/// that is below costs one round trip, where there may be a folder for each rank.
+constexpr std::size_t most_pages_below = 4;
+
+/// A name that cannot be a part of a path: objects by such names are out of reach.
+bool is_reachable(std::string_view key) {
+  while (true) {
+    const std::size_t slash = std::min(key.find('/'), key.size());
+    const std::string_view name = key.substr(0, slash);
+    if (name.empty() || name == "." || name == "..") return false;
+    if (slash == key.size()) return true;
+    key.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace
+
+FileType StoreFolders::Listed::type(const std::string& key) const {
+  if (key.empty()) return is_there ? FileType::folder : FileType::absent;
+  if (objects.contains(key)) return FileType::file;
+  if (folders.contains(key)) return FileType::folder;
+  const auto after = objects.lower_bound(key + "/");
+  return after != objects.end() && after->first.starts_with(key + "/") ? FileType::folder : FileType::absent;
+}
+
+std::vector<FileEntry> StoreFolders::Listed::entries(const std::string& prefix) const {
+  std::vector<FileEntry> found;
+  for (const std::string& folder : folders) found.push_back({folder, FileType::folder});
+  for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix);) {
+    const std::size_t slash = at->first.find('/', prefix.size());
+    const std::string name = at->first.substr(prefix.size(), slash - prefix.size());
+    found.push_back({name, slash == std::string::npos ? FileType::file : FileType::folder});
+    // '0' is what comes after '/'.
+    at = slash == std::string::npos ? std::next(at) : objects.lower_bound(prefix + name + '0');
+  }
+  return found;
+}
+
+/// Is `folder`, or one that it lies in, one that the store would not list? Under the mutex.
+bool StoreFolders::is_in_unlisted(const std::string& folder) const {
+  return std::any_of(unlisted_.begin(), unlisted_.end(), [&](const std::string& unlisted) {
+    return folder.starts_with(unlisted) && (folder.size() == unlisted.size() || folder[unlisted.size()] == '/');
+  });
+}
+
+/// The listing that tells what is at `path`; under the mutex.
+std::optional<StoreFolders::Place> StoreFolders::place_of(const std::string& path) const {
+  for (std::size_t end = path.size(); end != path.npos && end > 0; end = path.rfind('/', end - 1)) {
+    const auto found = listed_.find(path.substr(0, end));
+    if (found == listed_.end()) continue;
+    std::string key = end == path.size() ? "" : path.substr(end + 1);
+    const bool tells = found->second.depth == ListDepth::below || key.find('/') == key.npos;
+    if (tells) return Place{&found->second, std::move(key)};
+  }
+  return std::nullopt;
+}
+
+std::optional<FileType> StoreFolders::type(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto place = place_of(path);
+  if (!place) return std::nullopt;
+  return place->listed->type(place->key);
+}
+
+std::optional<std::vector<FileEntry>> StoreFolders::list(const std::string& folder) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_in_unlisted(folder)) return std::nullopt;
+    const auto place = place_of(folder);
+    if (place && (place->key.empty() || place->listed->depth == ListDepth::below)) {
+      return place->listed->entries(place->key.empty() ? "" : place->key + "/");
+    }
+  }
+  auto listed = read(folder, ListDepth::below, most_pages_below);
+  if (listed && !listed->is_whole) listed = read(folder, ListDepth::level, limits::max_files);
+  const std::lock_guard lock(mutex_);
+  if (listed) return listed_.insert_or_assign(folder, *std::move(listed)).first->second.entries("");
+  unlisted_.insert(folder);
+  return std::nullopt;
+}
+
+std::optional<StoreFolders::Listed> StoreFolders::read(const std::string& folder, ListDepth depth,
+                                                       std::size_t most_pages) const {
+  Listed listed{depth, {}, {}};
+  std::string from;
+  for (std::size_t page_number = 0; page_number < most_pages && !listed.is_whole; ++page_number) {
+    auto page = list_page_(folder, depth, from);
+    if (!page) return std::nullopt;
+    listed.is_there = listed.is_there || !page->objects.empty() || !page->folders.empty();
+    for (ListedObject& object : page->objects) {
+      if (is_reachable(object.key)) listed.objects.emplace(std::move(object.key), object.size);
+    }
+    for (std::string& name : page->folders) {
+      name.erase(name.find_last_not_of('/') + 1);
+      if (is_reachable(name)) listed.folders.insert(std::move(name));
+    }
+    from = std::move(page->next);
+    listed.is_whole = from.empty();
+    if (listed.objects.size() + listed.folders.size() > limits::max_files) break;
+  }
+  return listed;
+}
+
+}  // namespace tare

@@ -1,0 +1,65 @@
+// What lies in the folders of a store that lists its objects. Each listing is kept: a checkpoint is looked at as it was
+// when it was listed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/base/files.hpp"
+#include "lib/remote/list_page.hpp"
+
+namespace tare {
+
+enum class ListDepth : std::uint8_t {
+  level,  ///< what stands in the folder itself, and the names of the folders in it
+  below,  ///< all that is below it
+};
+
+/// One page of what is in `folder`, by keys from the folder on; `from`: a page's `next`, or empty. Nothing where the
+/// store does not list.
+using ListsFolder =
+    std::function<std::optional<ListPage>(const std::string& folder, ListDepth depth, const std::string& from)>;
+
+/// May be used by several threads at once. Folders are named without a slash at their end.
+class StoreFolders {
+ public:
+  explicit StoreFolders(ListsFolder list_page) : list_page_(std::move(list_page)) {}
+
+  /// What `path` is, where a listing that was made tells it.
+  [[nodiscard]] std::optional<FileType> type(const std::string& path) const;
+  /// What is in `folder`, which is listed unless it is known: with all below it where that takes a few pages. Nothing
+  /// where the store does not list.
+  std::optional<std::vector<FileEntry>> list(const std::string& folder) const;
+
+ private:
+  struct Listed {
+    ListDepth depth;
+    std::map<std::string, std::uint64_t> objects;  ///< bytes by key, from the folder on
+    std::set<std::string> folders;                 ///< of a level
+    bool is_there = false;
+    bool is_whole = false;
+
+    [[nodiscard]] FileType type(const std::string& key) const;
+    [[nodiscard]] std::vector<FileEntry> entries(const std::string& prefix) const;
+  };
+  struct Place {
+    const Listed* listed;
+    std::string key;
+  };
+
+  bool is_in_unlisted(const std::string& folder) const;
+  std::optional<Place> place_of(const std::string& path) const;
+  std::optional<Listed> read(const std::string& folder, ListDepth depth, std::size_t most_pages) const;
+
+  ListsFolder list_page_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Listed> listed_;  ///< by folder; never taken out
+  mutable std::set<std::string> unlisted_;        ///< folders that the store does not list
+};
+
+}  // namespace tare

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""tare against a bucket on this machine that lists its objects and checks signatures, as S3 does.
+
+    object_stores.py --tare TARE --corpus FOLDER [--endpoint URL]
+
+What a folder of a bucket gives must equal what the same folder gives on the disk. --endpoint: of a service that has the
+corpus as its bucket "bucket", asked with the credentials of the environment; else a stand-in is. Prints a line a failure;
+exit 1 if there are any.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from http_servers import RemoteChecks, Server
+from s3_bucket import ANYBODY, KEEPER, Bucket
+
+# The disk's words and the server's.
+NOT_THERE = re.compile(r"No such file or directory|the server answers 404, no such object|no such object\nhint: .*")
+RANKS = "deepspeed/zero2_4ranks_tags/ckpt"
+
+
+def listing(*entries, more="", head=""):
+    contents = "".join(f"<Contents><Key>{key}</Key><Size>1</Size></Contents>" for key in entries)
+    return f"{head}<ListBucketResult>{more}{contents}</ListBucketResult>".encode()
+
+
+class Checks(RemoteChecks):
+    def bucket(self, folder=None, **settings):
+        """-> server, its bucket, the variables with which it is asked."""
+        bucket = Bucket(**settings)
+        server = Server(folder or self.corpus, bucket)
+        return server, bucket, {**bucket.credentials, "AWS_REGION": bucket.region, "AWS_ENDPOINT_URL": server.url}
+
+    def both(self, folder, key, variables, *verb):
+        """-> what the disk says, what the bucket says."""
+        answers = []
+        for target in (str(folder / key), f"s3://bucket/{key}"):
+            done = self.run(*(verb or ("inspect", "--json")), target, **variables)
+            told = json.dumps(json.loads(done.stdout), ensure_ascii=False) if done.stdout else done.stderr
+            told = told.replace(json.dumps(target, ensure_ascii=False)[1:-1], "TARGET")
+            told = NOT_THERE.sub("is not there", told.replace(os.path.dirname(target), "FOLDER"))
+            answers.append((done.returncode, json.loads(told) if done.stdout else told))
+        return answers
+
+    def corpus_as_on_disk(self):
+        cases = []
+        for truth in sorted(self.corpus.rglob("truth.json")):
+            case = truth.parent
+            target = case / json.loads(truth.read_text()).get("target", ".")
+            # A bucket has neither links nor pipes.
+            if all(not path.is_symlink() and (path.is_file() or path.is_dir()) for path in case.rglob("*")):
+                cases.append(os.path.relpath(target, self.corpus))
+        self.expect(len(cases) > 100, f"only {len(cases)} cases")
+        if self.options.endpoint:
+            variables = {k: v for k, v in os.environ.items() if k.startswith("AWS_")}
+            variables["AWS_ENDPOINT_URL"] = self.options.endpoint
+        else:
+            _, _, variables = self.bucket()
+        with ThreadPoolExecutor() as pool:
+            for case, (local, remote) in zip(cases, pool.map(lambda c: self.both(self.corpus, c, variables), cases)):
+                self.expect(local == remote, f"{case}: {difference(local, remote)}")
+
+    def sees_what_is_missing(self):
+        """A rank in the middle is told, as it is on the disk, and nobody is asked for it."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            shutil.copytree(self.corpus / RANKS, folder / "run")
+            for away in sorted((folder / "run/global_step2").glob("*_states.pt")):
+                data = away.read_bytes()
+                away.unlink()
+                server, bucket, variables = self.bucket(folder)
+                local, remote = self.both(folder, "run/global_step2", variables)
+                self.expect(local == remote, f"without {away.name}: {difference(local, remote)}")
+                codes = [f["code"] for f in remote[1]["findings"] if f["severity"] == "error"]
+                self.expect(remote[0] == 1 and codes == ["rank-missing"], f"without {away.name}: {remote[0]} {codes}")
+                asked = [path for path, _ in server.requests if away.name in path]
+                self.expect(not asked and len(bucket.listings) == 1, f"without {away.name}: {server.requests}")
+                away.write_bytes(data)
+
+    def pages(self):
+        """Folders of more entries than a page has, and of more than are listed with all that is below them."""
+        for page, most in ((3, 30), (1000, 1)):
+            for case in (RANKS, "megatron/torch_tp2_pp2/ckpt"):
+                _, bucket, variables = self.bucket(page=page)
+                local, remote = self.both(self.corpus, case, variables)
+                self.expect(local == remote, f"{case} by pages of {page}: {difference(local, remote)}")
+                self.expect(len(bucket.listings) <= most, f"{case} by pages of {page}: {len(bucket.listings)} listings")
+        deep = [query for query in bucket.listings if "delimiter" not in query]
+        self.expect(deep, "nothing is listed with all that is below it")
+
+    def odd_names(self):
+        """Keys that need escapes in a URL, in XML, or in both; and those that no path leads to."""
+        data = (self.corpus / "torch/scaler-file-t2.15/scaler.pt").read_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder) / "my runs/é+&<x>%2F"
+            run.mkdir(parents=True)
+            for name in ("scaler a+b.pt", "scaler %41&.pt", "scaler <é>.pt", "scaler\n.pt", "~scaler?.pt"):
+                (run / name).write_bytes(data)
+            _, _, variables = self.bucket(folder)
+            local, remote = self.both(pathlib.Path(folder), run.relative_to(folder).as_posix(), variables)
+            self.expect(local == remote and len(remote[1]["files"]) == 5, f"odd names: {difference(local, remote)}")
+
+    def credentials(self):
+        """Who may list, and where."""
+        for what, settings, more in (
+                ("signed", {}, {}), ("anonymous", {"credentials": ANYBODY}, {}),
+                ("another region", {"region": "eu-west-1"}, {"AWS_REGION": "us-east-1"}),
+                ("who pays", {"requester_pays": True}, {"AWS_REQUEST_PAYER": "requester"}),
+                ("by the host's name", {"host": "bucket.localhost"}, {})):
+            server, bucket, variables = self.bucket(**settings)
+            variables |= more
+            if "host" in settings:
+                config = pathlib.Path(self.home.name, "config")
+                config.write_text("[default]\ns3 =\n  addressing_style = virtual\n")
+                variables |= {"AWS_CONFIG_FILE": str(config),
+                              "AWS_ENDPOINT_URL": server.url.replace("127.0.0.1", "localhost")}
+            local, remote = self.both(self.corpus, RANKS, variables)
+            self.expect(local == remote, f"{what}: {difference(local, remote)}")
+            self.expect(len(bucket.refused) <= 1, f"{what}: {bucket.refused}")
+        _, bucket, variables = self.bucket()
+        done = self.run("inspect", f"s3://bucket/{RANKS}/", **variables | {"AWS_SECRET_ACCESS_KEY": "x"})
+        self.expect(done.returncode == 3 and set(bucket.refused) == {"SignatureDoesNotMatch"}, f"wrong secret: {done}")
+        done = self.run("inspect", "s3://bucket/nothing/here", **variables)
+        self.expect(done.returncode == 3 and "no such object" in done.stderr, f"no such folder: {done}")
+
+    def whole_bucket(self):
+        """The bucket itself is a folder, with a slash or without one."""
+        server, _, variables = self.bucket(self.corpus / RANKS)
+        wanted = self.answer(str(self.corpus / RANKS))[0]
+        for target in ("s3://bucket", "s3://bucket/"):
+            done = self.run("inspect", "--json", target, **variables)
+            same = done.stdout and json.loads(done.stdout)["scalers"] == json.loads(wanted)["scalers"]
+            self.expect(same, f"{target}: {done}")
+        with tempfile.TemporaryDirectory() as empty:
+            server, _, variables = self.bucket(empty)
+            done = self.run("inspect", "s3://bucket", **variables)
+            self.expect(done.returncode == 3 and "no such object" in done.stderr, f"an empty bucket: {done}")
+
+    def who_may_not_list(self):
+        """Reads what frameworks' names lead to, as from a server that has no lists."""
+        _, bucket, variables = self.bucket(lists=False)
+        local, remote = self.both(self.corpus, RANKS, variables)
+        self.expect(local == remote, f"without lists: {difference(local, remote)}")
+        self.expect(len(bucket.refused) <= 3, f"without lists: {bucket.refused}")
+
+    def hostile_lists(self):
+        more = "<IsTruncated>true</IsTruncated>"
+        laughs = '<!DOCTYPE x [<!ENTITY a "' + "ha" * 1000 + '"><!ENTITY b "' + "&a;" * 1000 + '">]>'
+        for what, pages, words in (
+                ("entities", lambda n: listing("run/&b;", head=laughs), ("", "breaks off")),
+                ("another folder's keys", lambda n: listing("other/scaler.pt"), ("is not in it",)),
+                ("half of it", lambda n: listing("run/scaler.pt")[:-9], ("breaks off",)),
+                ("more, nowhere", lambda n: listing("run/a.pt", more=more), ("more is said to follow",)),
+                ("no end", lambda n: listing(f"run/{n}.pt", more=f"{more}<NextContinuationToken>{n}</NextContinuationToken>"),
+                 ("--max-requests",)),
+                ("nothing without end", lambda n: listing(more=f"{more}<NextContinuationToken>x</NextContinuationToken>"),
+                 ("--max-requests",)),
+                ("many bytes", lambda n: listing(*["run/" + "x" * 1000] * 9000), ("more than",)),
+                ("deep", lambda n: b"<ListBucketResult>" + b"<a>" * 100_000, ("breaks off",)),
+                ("sizes that are none", lambda n: listing("run/a.pt").replace(b"<Size>1", b"<Size>-1"), ("breaks off",)),
+                ("a page of HTML", lambda n: b"<!DOCTYPE html><html>", ("",)),
+                ("ways out", lambda n: listing("run/../../a.pt", "run//b.pt", "run/./c.pt"), ("no checkpoint",))):
+            _, _, variables = self.bucket(answers_pages=pages)
+            done = self.run("inspect", "s3://bucket/run", "--max-requests", "60", **variables)
+            told_so = any(word in done.stderr for word in words)
+            self.expect(done.returncode == 3 and told_so, f"a list with {what}: {done}")
+
+
+def difference(local, remote):
+    """The first thing in which they differ."""
+    if isinstance(local[1], dict) and isinstance(remote[1], dict):
+        for key in local[1].keys() | remote[1].keys():
+            if local[1].get(key) != remote[1].get(key):
+                return f"{key}: {str(local[1].get(key))[:600]} | {str(remote[1].get(key))[:600]}"
+    return f"{str(local)[:500]} | {str(remote)[:500]}"
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--tare", required=True)
+    ask.add_argument("--corpus", required=True)
+    ask.add_argument("--endpoint")
+    checks = Checks(ask.parse_args())
+    of_stand_in = (checks.sees_what_is_missing, checks.pages, checks.odd_names, checks.credentials, checks.whole_bucket,
+                   checks.who_may_not_list, checks.hostile_lists)
+    for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
+        check()
+    print("all held" if checks.failed == 0 else f"{checks.failed} failed")
+    sys.exit(checks.failed > 0)
+
+
+if __name__ == "__main__":
+    main()

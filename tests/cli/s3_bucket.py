@@ -1,0 +1,96 @@
+"""A stand-in for S3, from its published protocol: GetObject by ranges, ListObjectsV2, signatures (version 4)."""
+import base64
+import re
+import urllib.parse
+from xml.sax.saxutils import escape
+
+from http_servers import signature
+
+KEY, SECRET, TOKEN = "AKIDTARE", "s3cr3t/+key", "session+token"
+KEEPER = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": TOKEN}
+ANYBODY = {}
+
+
+class Bucket:
+    """The behaviour of a Server: its folder is a bucket by the name of "bucket".
+
+    `credentials`: whose requests are answered, KEEPER's or ANYBODY's. `lists`: whether they may list. `page`: how many
+    entries a page has. `host`: where the bucket is in the host's name; else it is in the path. `answers_pages`: what is
+    sent instead of a listing, by the number of the page.
+    """
+
+    def __init__(self, *, region="us-east-1", credentials=KEEPER, lists=True, page=1000, host=None,
+                 requester_pays=False, answers_pages=None):
+        self.region, self.credentials, self.lists, self.page = region, credentials, lists, page
+        self.host, self.requester_pays, self.answers_pages = host, requester_pays, answers_pages
+        self.listings, self.refused = [], []
+
+    def __call__(self, request):
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        refusal = self.refusal(request, headers)
+        if refusal:
+            status, code, more = refusal
+            self.refused.append(code)
+            request.answer(status, f"<Error><Code>{code}</Code></Error>".encode(), **more)
+            return True
+        path, _, query = request.path.partition("?")
+        key = urllib.parse.unquote(path.removeprefix("/") if self.host else path.removeprefix("/bucket").removeprefix("/"))
+        if key:
+            request.serve("/" + key)
+        else:
+            self.list(request, dict(urllib.parse.parse_qsl(query, keep_blank_values=True)))
+        return True
+
+    def refusal(self, request, headers):
+        if self.host and headers["host"].split(":")[0] != self.host:
+            return 404, "NoSuchBucket", {}
+        if self.credentials is KEEPER:
+            found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)",
+                                 headers.get("authorization", ""))
+            if not found:
+                return 403, "AccessDenied", {}
+            key, scope, signed, given = found.groups()
+            if scope.split("/")[1] != self.region:
+                return 400, "AuthorizationHeaderMalformed", {"x_amz_bucket_region": self.region}
+            right = signature("GET", request.path, headers, signed.split(";"), SECRET, headers["x-amz-date"], scope)
+            is_whole = {"host", "x-amz-date", "x-amz-security-token"} <= set(signed.split(";"))
+            if key != KEY or given != right or not is_whole or headers["x-amz-security-token"] != TOKEN:
+                return 403, "SignatureDoesNotMatch", {}
+            if self.requester_pays and "x-amz-request-payer" not in signed.split(";"):
+                return 403, "AccessDenied", {}
+        if not self.lists and "list-type=" in request.path:
+            return 403, "AccessDenied", {}
+        return None
+
+    def list(self, request, query):
+        self.listings.append(query)
+        if self.answers_pages:
+            return request.answer(200, self.answers_pages(len(self.listings)))
+        assert query["list-type"] == "2" and query["encoding-type"] == "url", query
+        prefix, delimiter = query["prefix"], query.get("delimiter")
+        after = base64.b64decode(query.get("continuation-token", "")).decode()
+        keys = [path.relative_to(request.folder).as_posix() for path in request.folder.rglob("*") if path.is_file()]
+        entries = set()
+        for key in keys:
+            if key.startswith(prefix):
+                end = key.find(delimiter, len(prefix)) if delimiter else -1
+                entries.add(key if end < 0 else key[:end + 1])
+        left = sorted((entry for entry in entries if entry > after), key=str.encode)
+        page = left[:self.page]
+        more = f"<NextContinuationToken>{base64.b64encode(page[-1].encode()).decode()}</NextContinuationToken>" \
+            if len(left) > len(page) else ""
+        request.answer(200, f"""<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bucket</Name><Prefix>{spelt(prefix)}</Prefix>
+<KeyCount>{len(page)}</KeyCount><MaxKeys>{self.page}</MaxKeys><IsTruncated>{str(bool(more)).lower()}</IsTruncated>{more}
+<EncodingType>url</EncodingType>{"".join(element(request.folder, entry) for entry in page)}</ListBucketResult>""".encode())
+
+
+def spelt(key):
+    return escape(urllib.parse.quote_plus(key, safe="/*"))
+
+
+def element(folder, entry):
+    if entry.endswith("/"):
+        return f"<CommonPrefixes><Prefix>{spelt(entry)}</Prefix></CommonPrefixes>"
+    return f"""<Contents><Key>{spelt(entry)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>
+<ETag>&quot;1&quot;</ETag><Size>{(folder / entry).stat().st_size}</Size><StorageClass>STANDARD</StorageClass></Contents>"""
