@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Reads real checkpoints from moto's S3 (PyPI), which checks each signature with botocore's own code. Not a part of
+# tests/run.sh, whose stand-in needs nothing from PyPI.
+#
+#   tests/stores/run.sh
+#
+# TARE_STORES_CACHE   where moto is kept (default ~/.cache/tare-stores)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+cache=${TARE_STORES_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tare-stores}
+
+tools/packages.sh build check fidelity
+cmake --preset release >/dev/null
+cmake --build --preset release --target tare test_data
+if ! cmp -s tests/stores/packages.txt "$cache/made-of.txt"; then
+  rm -rf "$cache"
+  "${PYTHON:-python3}" -m venv "$cache"
+  "$cache/bin/pip" install --quiet --disable-pip-version-check -r tests/stores/packages.txt
+  cp tests/stores/packages.txt "$cache/made-of.txt"
+fi
+"$cache/bin/python" tests/stores/moto_bucket.py --tare build/release/tools/tare \
+  --corpus build/release/tests/data/corpus
