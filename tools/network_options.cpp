@@ -15,11 +15,14 @@ OptionTable network_options() {
   constexpr const char* heading = "Of URLs";
   tare::RemoteLimits& limits = given();
   const auto set_time = [&limits](std::int64_t seconds) { limits.time = std::chrono::seconds(seconds); };
+  const auto set_at_once = [&limits](std::int64_t count) { limits.at_once = static_cast<std::size_t>(count); };
   return {
       {"--max-requests", &limits.requests, fmt::format("How many requests in all (default {})", limits.requests),
        Presence::optional, heading},
       {"--max-seconds", Within{1, 1'000'000, set_time},
        fmt::format("How long in all (default {})", limits.time.count()), Presence::optional, heading},
+      {"--connections", Within{1, 1024, set_at_once},
+       fmt::format("How many requests at the same time (default {})", limits.at_once), Presence::optional, heading},
       {"--allow-private-redirect", &limits.private_redirects,
        "Follow a server that leads to this machine or its network, which the URL itself may always name",
        Presence::optional, heading},

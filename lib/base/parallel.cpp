@@ -72,7 +72,7 @@ class FirstThrown {
 }  // namespace
 
 void for_each_parallel(std::size_t count, const std::function<void(std::size_t)>& task,
-                       const std::function<void(std::size_t done)>& on_progress) {
+                       const std::function<void(std::size_t done)>& on_progress, std::size_t most) {
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> done{0};
   FirstThrown thrown;
@@ -92,7 +92,7 @@ void for_each_parallel(std::size_t count, const std::function<void(std::size_t)>
       const std::size_t left = count - std::min<std::size_t>(next.load(), count);
       const bool is_slow = now - begin > std::max<Clock::duration>(longest_interruption, slow_task * own);
       if (!others.is_started() && is_slow && left > 1) {
-        others.start(std::min(left, most_threads - 1), [&] {
+        others.start(std::min(left, most - 1), [&] {
           while (do_one()) continue;
         });
       }

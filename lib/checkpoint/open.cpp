@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "lib/base/alike.hpp"
+#include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/parallel.hpp"
@@ -215,9 +216,10 @@ class Opener {
     });
     const auto read = [&](std::size_t i) { outcomes.give(i, outcome_of(prefix + names[i])); };
     if (options_.files->is_shareable()) {
-      for_each_parallel(names.size(), read, [&](std::size_t done) {
+      const auto tell_progress = [&](std::size_t done) {
         if (options_.on_progress) options_.on_progress(done, names.size());
-      });
+      };
+      for_each_parallel(names.size(), read, tell_progress, most_at_once(*options_.files));
     } else {
       for (std::size_t i = 0; i < names.size(); ++i) read(i);
     }

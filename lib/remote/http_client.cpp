@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <random>
 #include <string_view>
 #include <thread>
 
@@ -37,6 +38,12 @@ std::string s3_host(const S3Object& object, const S3Settings& settings) {
   if (is_in_path(object, settings)) return fmt::format("{}/{}", service, object.bucket);
   const std::size_t host = std::min(service.find("://"), service.size() - 3) + 3;
   return fmt::format("{}{}.{}", service.substr(0, host), object.bucket, service.substr(host));
+}
+
+/// From half of it to all of it: many who were sent away at once do not come back at once.
+std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
+  thread_local std::minstd_rand random{std::random_device()()};
+  return std::chrono::milliseconds(std::uniform_int_distribution(pause.count() / 2, pause.count())(random));
 }
 
 }  // namespace
@@ -164,7 +171,7 @@ HttpAnswer HttpClient::answer_of(HttpObject& object, const HttpRequest& request)
       throw Error(Status::io, fmt::format("{}: {}", object.name, problem),
                   "see whether the address is right and the network is there");
     }
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(jittered(pause));
     pause *= 3;
   }
 }

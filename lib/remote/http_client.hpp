@@ -31,6 +31,8 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
+  [[nodiscard]] const RemoteLimits& limits() const { return budget_.limits(); }
+
   /// The bytes of `range` that are there. Tries again, three times, where a server is busy or a connection breaks; a
   /// region that S3 names is put into `object`. Throws `not_found` (404), `refused` for a redirect that must not be
   /// followed, `io` for all else (EACCES where the server does not let us read it; other bytes than were asked for; the

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "lib/base/files.hpp"
+#include "lib/base/distant_files.hpp"
 #include "lib/remote/http_client.hpp"
 #include "lib/remote/remote_limits.hpp"
 #include "lib/remote/s3_settings.hpp"
@@ -15,13 +15,14 @@
 
 namespace tare {
 
-class RemoteFiles final : public Files {
+class RemoteFiles final : public DistantFiles {
  public:
   explicit RemoteFiles(S3Settings settings, const RemoteLimits& limits = {});
 
   [[nodiscard]] FileType type(const std::string& path) const override;
   [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override;
   [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override;
+  [[nodiscard]] std::size_t most_at_once() const override { return client_->limits().at_once; }
 
  private:
   /// Null where the server has no such object, or does not say.

@@ -11,6 +11,7 @@ namespace tare {
 struct RemoteLimits {
   std::size_t requests = 5'000;
   std::chrono::seconds time{600};
+  std::size_t at_once = 64;        ///< requests that are under way at the same time, each over a connection of its own
   bool private_redirects = false;  ///< may a redirect lead to an address inside (lib/remote/inside.hpp)?
 };
 

@@ -9,15 +9,19 @@ import re
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.parse
 
 
 class Server:
-    """Serves `folder`; `behaviour` sees each request first and may answer it itself (then it returns True)."""
+    """Serves `folder`; `behaviour` sees each request first and may answer it itself (then it returns True). Each answer
+    takes `latency` seconds. `most_at_once`: so many requests waited for their answers at the same time."""
 
-    def __init__(self, folder, behaviour=None):
+    def __init__(self, folder, behaviour=None, latency=0):
         self.folder, self.behaviour = pathlib.Path(folder), behaviour
         self.requests, self.sent = [], 0
+        self.waiting, self.most_at_once = 0, 0
+        counting = threading.Lock()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -38,9 +42,19 @@ class Server:
 
             def do_GET(self):
                 outer.requests.append((self.path, self.headers.get("Range")))
+                if latency:
+                    self.wait()
                 if outer.behaviour and outer.behaviour(self):
                     return
                 self.serve(self.path)
+
+            def wait(self):
+                with counting:
+                    outer.waiting += 1
+                    outer.most_at_once = max(outer.most_at_once, outer.waiting)
+                time.sleep(latency)
+                with counting:
+                    outer.waiting -= 1
 
             def serve(self, path, etag='"1"', more=0):
                 file = outer.folder / path.lstrip("/")
@@ -56,6 +70,8 @@ class Server:
                 self.answer(206, body, ETag=etag, Content_Range=f"bytes {first}-{first + len(body) - 1}/{size + more}")
 
         class Quiet(http.server.ThreadingHTTPServer):
+            request_queue_size = 1024
+
             def handle_error(self, *_):
                 pass  # clients that go away are part of the tests
 

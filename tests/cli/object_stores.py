@@ -31,10 +31,10 @@ def listing(*entries, more="", head=""):
 
 
 class Checks(RemoteChecks):
-    def bucket(self, folder=None, **settings):
+    def bucket(self, folder=None, latency=0, **settings):
         """-> server, its bucket, the variables with which it is asked."""
         bucket = Bucket(**settings)
-        server = Server(folder or self.corpus, bucket)
+        server = Server(folder or self.corpus, bucket, latency)
         return server, bucket, {**bucket.credentials, "AWS_REGION": bucket.region, "AWS_ENDPOINT_URL": server.url}
 
     def both(self, folder, key, variables, *verb):
@@ -93,6 +93,27 @@ class Checks(RemoteChecks):
                 self.expect(len(bucket.listings) <= most, f"{case} by pages of {page}: {len(bucket.listings)} listings")
         deep = [query for query in bucket.listings if "delimiter" not in query]
         self.expect(deep, "nothing is listed with all that is below it")
+
+    def many_at_once(self):
+        """Of many ranks' files as many are asked for at once as is said, each once."""
+        ranks = 150
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder) / "run"
+            run.mkdir()
+            source = self.corpus / RANKS / "global_step2"
+            shutil.copy(source / "mp_rank_00_model_states.pt", run)
+            for rank in range(ranks):
+                shutil.copy(source / "zero_pp_rank_0_mp_rank_00_optim_states.pt",
+                            run / f"zero_pp_rank_{rank}_mp_rank_00_optim_states.pt")
+            for connections, least in (("64", 17), ("5", 2)):
+                server, _, variables = self.bucket(folder, latency=0.1)
+                local, remote = self.both(pathlib.Path(folder), "run", variables, "inspect", "--json", "--connections",
+                                          connections)
+                self.expect(local == remote, f"{connections} at once: {difference(local, remote)}")
+                self.expect(least <= server.most_at_once <= int(connections),
+                            f"{connections} at once: {server.most_at_once} were")
+                # The folder's own name and its list; then a request a file.
+                self.expect(len(server.requests) == 2 + ranks + 1, f"{len(server.requests)} requests of {ranks} ranks")
 
     def odd_names(self):
         """Keys that need escapes in a URL, in XML, or in both; and those that no path leads to."""
@@ -187,7 +208,7 @@ def main():
     ask.add_argument("--corpus", required=True)
     ask.add_argument("--endpoint")
     checks = Checks(ask.parse_args())
-    of_stand_in = (checks.sees_what_is_missing, checks.pages, checks.odd_names, checks.credentials, checks.whole_bucket,
+    of_stand_in = (checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.odd_names, checks.credentials, checks.whole_bucket,
                    checks.who_may_not_list, checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
         check()

@@ -43,6 +43,23 @@ TEST_CASE("slow tasks are shared by a bounded number of threads, and progress is
   CHECK(std::is_sorted(progress.begin(), progress.end()));
 }
 
+TEST_CASE("as many threads as are asked for share what waits") {
+  for (const std::size_t most : {1, 3, 40}) {
+    std::atomic<std::size_t> running{0};
+    std::atomic<std::size_t> seen{0};
+    const auto wait = [&](std::size_t) {
+      const std::size_t now = ++running;
+      std::size_t before = seen.load();
+      while (before < now && !seen.compare_exchange_weak(before, now)) continue;
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      --running;
+    };
+    for_each_parallel(most * 4, wait, {}, most);
+    CHECK(seen <= most);
+    CHECK((most == 1 || seen > most / 2));
+  }
+}
+
 TEST_CASE("what a task throws on any thread ends no program: it is thrown by the caller, and no other task is begun") {
   const auto caller = std::this_thread::get_id();
   std::atomic<int> begun{0};

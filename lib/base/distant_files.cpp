@@ -1,0 +1,12 @@
+#include "lib/base/distant_files.hpp"
+
+namespace tare {
+
+std::size_t most_at_once(const Files& files) {
+  constexpr std::size_t of_a_disk = 16;
+  if (!files.is_shareable()) return 1;
+  const auto* distant = dynamic_cast<const DistantFiles*>(&files);
+  return distant == nullptr ? of_a_disk : distant->most_at_once();
+}
+
+}  // namespace tare

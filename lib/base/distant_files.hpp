@@ -1,0 +1,20 @@
+// Files each of whose calls is a round trip to somewhere else.
+#pragma once
+
+#include <cstddef>
+
+#include "lib/base/files.hpp"
+
+namespace tare {
+
+class DistantFiles : public Files {
+ public:
+  /// So many calls and reads may be under way at the same time, from 1 on.
+  [[nodiscard]] virtual std::size_t most_at_once() const = 0;
+};
+
+/// How many calls and reads at the same time are worth it: of files that may not be shared 1, of DistantFiles what they
+/// say, of all others what a disk takes.
+std::size_t most_at_once(const Files& files);
+
+}  // namespace tare
