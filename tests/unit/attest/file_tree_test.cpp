@@ -1,0 +1,65 @@
+// What lies below a folder, where the file system does not let all of it be seen.
+#include "lib/attest/file_tree.hpp"
+
+#include <map>
+
+#include "tests/unit/attest/told.hpp"
+
+using namespace tare;
+using namespace tare::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders of which one cannot be listed.
+class ShutFiles final : public Files {
+ public:
+  explicit ShutFiles(std::string shut) : shut_(std::move(shut)) {}
+  [[nodiscard]] FileType type(const std::string& path) const override {
+    return folders_.contains(path) ? FileType::folder : FileType::file;
+  }
+  [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override {
+    if (folder == shut_) throw Error(Status::io, folder + ": permission denied");
+    return folders_.at(folder);
+  }
+  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override {
+    return std::make_shared<MemorySource>(path, Bytes());
+  }
+
+ private:
+  std::string shut_;
+  std::map<std::string, std::vector<FileEntry>> folders_ = {
+      {"run", {{"a.pt", FileType::file}, {"hidden", FileType::folder}, {"more", FileType::folder}}},
+      {"run/hidden", {{"b.pt", FileType::file}}},
+      {"run/more", {{"c.pt", FileType::file}, {"deep", FileType::folder}}},
+      {"run/more/deep", {{"d.pt", FileType::file}}}};
+};
+
+}  // namespace
+
+TEST_CASE("a folder that cannot be listed is told, and what lies beside it is found") {
+  const FileTree tree = files_below(ShutFiles("run/hidden"), "run");
+  CHECK(tree.files == std::vector<std::string>{"a.pt", "more/c.pt", "more/deep/d.pt"});
+  REQUIRE(tree.others.size() == 1);
+  CHECK(tree.others[0].path == "hidden");
+  CHECK(tree.others[0].why == "run/hidden: permission denied");
+}
+
+TEST_CASE("of a folder that cannot be listed itself nothing is said") {
+  CHECK_THROWS_WITH(files_below(ShutFiles("run"), "run"), Catch::Contains("permission denied"));
+  CHECK(files_in(ShutFiles("run/hidden"), "run").files == std::vector<std::string>{"a.pt"});
+}
+
+TEST_CASE("a file that is gone before it is read is told, and the checkpoint is not plain data") {
+  const fs::path path = fs::temp_directory_path() / ("tare-gone-" + std::to_string(::getpid()) + ".pt");
+  fs::copy_file(TARE_TEST_DATA "/corpus/torch/scaler-file-t2.6/scaler.pt", path, fs::copy_options::overwrite_existing);
+  const Checkpoint checkpoint = opened(path.string());
+  REQUIRE(attest(checkpoint, newest_torch_release()).is_plain());
+  fs::remove(path);
+  const Attestation found = attest(checkpoint, newest_torch_release());
+  CHECK(!found.is_plain());
+  REQUIRE(found.unread.size() == 1);
+  CHECK(found.files.at(found.unread[0].place.file).path == path.filename());
+  CHECK(says(found.unread[0].why, "No such file"));
+}
