@@ -32,6 +32,14 @@ std::vector<std::string> names_of(const char* const* names, std::size_t count) {
   return copies;
 }
 
+/// Before so many names are read.
+void require_as_many(uint64_t names, std::size_t tensors) {
+  if (names == tensors) return;
+  throw Error(Status::mismatch,
+              std::to_string(names) + " names are for a list of " + std::to_string(tensors) + " tensors",
+              "Give a name for each tensor of the list, in its order.");
+}
+
 }  // namespace
 
 int32_t tare_monitor_create(tare_monitor** out, const char* config_json, tare_error* error) {
@@ -48,6 +56,16 @@ int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, const cha
   });
 }
 
+int32_t tare_monitor_add_grads(tare_monitor* monitor, const tare_grads* grads, const char* const* names, uint64_t count,
+                               tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    monitor::Monitor& watching = live(monitor, "monitor").monitor;
+    const Grads& list = *live(grads, "grads").grads;
+    require_as_many(count, list.tensors().size());
+    watching.add_gradients(list, names_of(names, list.tensors().size()), stream);
+  });
+}
+
 int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_stream, tare_error* error) {
   return guard(error, [&] { live(monitor, "monitor").monitor.step(step); });
 }
@@ -56,6 +74,13 @@ int32_t tare_monitor_report(tare_text** out, const tare_monitor* monitor, tare_e
   return guard_making(out, error, [&] {
     require(monitor, "monitor");
     return new_text(monitor->monitor.report());
+  });
+}
+
+int32_t tare_monitor_findings(tare_text** out, const tare_monitor* monitor, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(monitor, "monitor");
+    return new_text(monitor->monitor.findings());
   });
 }
 

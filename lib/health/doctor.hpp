@@ -9,24 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "lib/base/finding.hpp"
+#include "lib/base/health_finding.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/health/thresholds.hpp"
 #include "lib/trace/trace.hpp"
 
 namespace tare {
-
-struct HealthFinding {
-  Severity severity = Severity::note;
-  std::string code = {};                  ///< of the table in rules.hpp, or of a reader (lib/report/README.md)
-  std::string message = {};               ///< with the evidence in numbers
-  std::string advice = {};                ///< what to do, with the next command; may be empty
-  std::string file = {};                  ///< where it began: a log, a checkpoint, a file in it. Not escaped
-  std::string path = {};                  ///< inside the checkpoint
-  std::uint64_t line = 0;                 ///< of a log; 0: none
-  std::optional<std::int64_t> step = {};  ///< as the source counts
-  std::vector<std::pair<std::string, double>> evidence = {};
-};
 
 struct Diagnosis {
   std::vector<std::string> targets;

@@ -1,5 +1,10 @@
 #include "lib/monitor/config.hpp"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
+
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/json_text.hpp"
@@ -38,6 +43,69 @@ std::vector<std::string> line_files_of(const json::Json& value) {
   return files;
 }
 
+Format format_of(const json::Json& value) {
+  const auto* name = value.as<std::string>();
+  if (name != nullptr && *name == "f16") return Format::f16;
+  if (name != nullptr && *name == "bf16") return Format::bf16;
+  refuse("there is no such \"format\"", R"("f16" or "bf16": what the gradients were computed in.)");
+}
+
+struct Limit {
+  std::string_view name;
+  double WarnLimits::*value;
+  double most;  ///< 0 is the least
+};
+
+constexpr double any = std::numeric_limits<double>::max();
+constexpr auto limits = std::to_array<Limit>({
+    {"underflow", &WarnLimits::underflow, 1},
+    {"rise", &WarnLimits::rise, 1},
+    {"confidence", &WarnLimits::confidence, 1},
+    {"overflows", &WarnLimits::overflows, 1},
+    {"low_scale", &WarnLimits::low_scale, any},
+    {"looks", &WarnLimits::looks, any},
+});
+constexpr const char* limit_names =
+    "Keys of \"warn\": underflow, rise, confidence, overflows, low_scale, looks, ignore";
+
+double limit_of(const Limit& limit, const json::Json& value) {
+  const auto* real = value.as<double>();
+  const auto* integer = value.as<std::int64_t>();
+  const double number = real != nullptr ? *real : integer != nullptr ? static_cast<double>(*integer) : -1;
+  if (number >= 0 && number <= limit.most) return number;
+  refuse("\"" + std::string(limit.name) + "\" is out of range",
+         limit.most == 1 ? "A number from 0 to 1." : "A number from 0 on.");
+}
+
+std::vector<std::string> patterns_of(const json::Json& value) {
+  const auto* items = value.as<json::Array>();
+  std::vector<std::string> patterns;
+  for (const json::Json& item : items == nullptr ? json::Array{} : *items) {
+    if (const auto* pattern = item.as<std::string>()) patterns.push_back(*pattern);
+  }
+  if (items != nullptr && patterns.size() == items->size()) return patterns;
+  refuse("\"ignore\" is no list of patterns", R"(For example ["*embed*"].)");
+}
+
+WarnLimits limits_of(const json::Json& value) {
+  const auto* members = value.as<json::Object>();
+  if (members == nullptr) refuse("\"warn\" is no object", limit_names);
+  WarnLimits set;
+  for (const auto& [name, number] : *members) {
+    const auto limit = std::ranges::find(limits, name, &Limit::name);
+    if (limit != limits.end()) {
+      set.*limit->value = limit_of(*limit, number);
+    } else if (name == "ignore") {
+      set.ignore = patterns_of(number);
+    } else {
+      refuse("there is no \"" + escaped(name) + "\" in \"warn\"", limit_names);
+    }
+  }
+  return set;
+}
+
+constexpr const char* key_names = "Keys: every, sinks, format, warn";
+
 }  // namespace
 
 Config parse_config(const char* json) {
@@ -45,14 +113,18 @@ Config parse_config(const char* json) {
   if (json == nullptr || *json == '\0') return config;
   const json::Json parsed = json::parse(json, where, Status::invalid_argument);
   const auto* members = parsed.as<json::Object>();
-  if (members == nullptr) refuse("it is no JSON object", "Keys: every, sinks");
+  if (members == nullptr) refuse("it is no JSON object", key_names);
   for (const auto& member : *members) {
     if (member.first == "every") {
       config.every = steps_of(member.second);
     } else if (member.first == "sinks") {
       config.line_files = line_files_of(member.second);
+    } else if (member.first == "format") {
+      config.format = format_of(member.second);
+    } else if (member.first == "warn") {
+      config.limits = limits_of(member.second);
     } else {
-      refuse("there is no \"" + escaped(member.first) + "\"", "Keys: every, sinks");
+      refuse("there is no \"" + escaped(member.first) + "\"", key_names);
     }
   }
   return config;

@@ -5,15 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "lib/monitor/examiner.hpp"
+
 namespace tare::monitor {
 
 struct Config {
   std::int64_t every = 10;              ///< of so many steps one is looked at, the first one among them
   std::vector<std::string> line_files;  ///< paths of the sinks that are files of JSON lines
+  Format format = Format::f16;
+  WarnLimits limits;
 };
 
-/// {"every":10,"sinks":[{"jsonl":"a.jsonl"}]}; null and empty text: the defaults. Throws `invalid_argument` and names
-/// what is allowed.
+/// {"every":10,"sinks":[{"jsonl":"a.jsonl"}],"format":"f16","warn":{"underflow":0.05}}; null and empty text: the
+/// defaults. Throws `invalid_argument` and names what is allowed.
 Config parse_config(const char* json);
 
 }  // namespace tare::monitor

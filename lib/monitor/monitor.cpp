@@ -3,13 +3,24 @@
 #include <iterator>
 #include <utility>
 
+#include "lib/codec/finding_json.hpp"
 #include "lib/device/backend.hpp"
 #include "lib/monitor/text.hpp"
 #include "lib/scaler/lists.hpp"
 
 namespace tare::monitor {
 
-Monitor::Monitor(Config config) : every_(config.every) {
+namespace {
+
+/// All of them or none.
+template <class Item>
+void append(std::vector<Item>& to, std::vector<Item>& more) {
+  to.insert(to.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
+}
+
+}  // namespace
+
+Monitor::Monitor(Config config) : every_(config.every), examiner_(std::move(config.limits), config.format) {
   for (std::string& path : config.line_files) sinks_.emplace_back(std::move(path));
 }
 
@@ -26,16 +37,43 @@ void Monitor::observe(const std::string& group, std::span<const std::string> nam
     one.dtype = tensors[i].dtype;
     one.summary = summary_of(tensors[i]);
   }
-  under_way_.insert(under_way_.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
+  append(under_way_.tensors, more);
+}
+
+void Monitor::add_gradients(const Grads& grads, std::span<const std::string> names, kernels::Stream stream) {
+  const std::span<const kernels::Tensor> tensors = grads.tensors();
+  if (!looks()) return;
+  const GradsReport found = grads.last_pass(stream);
+  const ScalerReport scaler = grads.scaler().report(stream);
+  std::vector<Gradient> more;
+  more.reserve(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    Gradient& one = more.emplace_back();
+    one.name = names[i];
+    one.dtype = tensors[i].dtype;
+    one.seen = found.tensors[i];
+    one.threshold = found.threshold;
+  }
+  append(under_way_.gradients, more);
+  under_way_.scaler = ScalerSeen{scaler.scale, scaler.counters.steps, scaler.counters.skipped};
 }
 
 void Monitor::step(std::int64_t number) {
   if (looks()) {
-    const std::string line = sinks_.empty() ? "" : line_of(number, under_way_);
-    last_ = ObservedStep{number, std::exchange(under_way_, {})};
+    under_way_.step = number;
+    Examiner next = examiner_;  // a step for which there is no memory changes nothing
+    next.examine(under_way_);
+    const std::string line = sinks_.empty() ? "" : line_of(under_way_);
+    last_ = std::exchange(under_way_, {});
+    examiner_ = std::move(next);
     for (LineFile& sink : sinks_) sink.add(line);
   }
   ++steps_;
+}
+
+std::string Monitor::findings() const {
+  return json::findings_text(
+      {}, last_ ? std::span<const HealthFinding>(last_->findings) : std::span<const HealthFinding>{}, {});
 }
 
 std::string Monitor::report() const {

@@ -9,23 +9,12 @@
 
 #include "kernels/launch.hpp"
 #include "lib/monitor/config.hpp"
+#include "lib/monitor/examiner.hpp"
 #include "lib/monitor/line_file.hpp"
-#include "lib/monitor/summary.hpp"
+#include "lib/monitor/observed.hpp"
+#include "lib/scaler/scaler.hpp"
 
 namespace tare::monitor {
-
-struct Observed {
-  std::string group;
-  std::string name;
-  Dtype dtype = Dtype::f32;
-  Summary summary;
-};
-
-/// A step that was looked at; a step that has none yet is the one under way.
-struct ObservedStep {
-  std::int64_t step = 0;
-  std::vector<Observed> tensors;
-};
 
 class Monitor {
  public:
@@ -35,19 +24,26 @@ class Monitor {
   /// `names` are as many as the tensors. Throws as require_usable does, and then nothing is noted.
   void observe(const std::string& group, std::span<const std::string> names, std::span<const kernels::Tensor> tensors);
 
-  /// Ends the step under way, whose number this is: what was noted goes to the sinks.
+  /// Notes what the last pass of a list found, likewise. Does not touch the gradients; waits for the pass. `names` are
+  /// as many as the list's tensors. Throws what the scaler throws, and then nothing is noted.
+  void add_gradients(const Grads& grads, std::span<const std::string> names, kernels::Stream stream);
+
+  /// Ends the step under way, whose number this is: what was noted is examined, and goes to the sinks.
   void step(std::int64_t number);
 
   /// "tare.monitor/1": the last step that was looked at, and what is wrong with sinks.
   [[nodiscard]] std::string report() const;
+  /// "tare.findings/1": what was wrong at the last step that was looked at.
+  [[nodiscard]] std::string findings() const;
 
  private:
   [[nodiscard]] bool looks() const { return steps_ % every_ == 0; }
 
   std::int64_t every_;
+  Examiner examiner_;
   std::vector<LineFile> sinks_;
   std::int64_t steps_ = 0;  ///< that ended
-  std::vector<Observed> under_way_;
+  ObservedStep under_way_;
   std::optional<ObservedStep> last_;
 };
 

@@ -1,9 +1,10 @@
 #include "lib/monitor/text.hpp"
 
+#include <cmath>
 #include <system_error>
 #include <utility>
 
-#include "lib/codec/json_text.hpp"
+#include "lib/codec/finding_json.hpp"
 
 namespace tare::monitor {
 namespace {
@@ -13,6 +14,10 @@ using json::Members;
 
 Json json_of(std::uint64_t count) {
   return static_cast<std::int64_t>(count);
+}
+
+Json json_of(const std::optional<double>& value) {
+  return value ? Json{*value} : Json{};
 }
 
 Json json_of(const ExponentHistogram& exponents) {
@@ -46,19 +51,54 @@ Json json_of(const Observed& tensor) {
   return members.take();
 }
 
-void add_step(Members& members, std::int64_t step, std::span<const Observed> tensors) {
+Json json_of(const Gradient& gradient) {
+  const kernels::Statistics& seen = gradient.seen;
+  Members members;
+  members.add("name", gradient.name).add("dtype", name_of(gradient.dtype));
+  members.add("count", json_of(seen.count)).add("zeros", json_of(seen.zeros)).add("below", json_of(seen.below));
+  members.add("max_abs", seen.max_abs).add("norm", std::sqrt(seen.sum_of_squares));
+  members.add("lost", json_of(gradient.lost)).add("headroom_bits", json_of(gradient.headroom_bits));
+  return members.take();
+}
+
+Json json_of(const Signals& signals) {
+  Members members;
+  members.add("lost", json_of(signals.lost)).add("headroom_bits", json_of(signals.headroom_bits));
+  members.add("lost_slope", signals.lost_trend.slope).add("lost_confidence", signals.lost_trend.confidence);
+  return members.take();
+}
+
+Json json_of(const HealthFinding& finding) {
+  return json::health_finding(finding);
+}
+
+Json json_of(const ScalerSeen& scaler) {
+  Members members;
+  members.add("scale", scaler.scale).add("steps", scaler.steps).add("skipped", scaler.skipped);
+  return members.take();
+}
+
+template <class Item>
+Json list_of(const std::vector<Item>& items) {
   json::Array told;
-  told.reserve(tensors.size());
-  for (const Observed& tensor : tensors) told.push_back(json_of(tensor));
-  members.add("step", step).add("tensors", std::move(told));
+  told.reserve(items.size());
+  for (const Item& item : items) told.push_back(json_of(item));
+  return told;
+}
+
+void add_step(Members& members, const ObservedStep& step) {
+  members.add("step", step.step).add("tensors", list_of(step.tensors));
+  members.add("gradients", list_of(step.gradients));
+  members.add("scaler", step.scaler ? json_of(*step.scaler) : Json());
+  members.add("signals", json_of(step.signals)).add("findings", list_of(step.findings));
 }
 
 }  // namespace
 
-std::string line_of(std::int64_t step, std::span<const Observed> tensors) {
+std::string line_of(const ObservedStep& step) {
   Members members;
   members.add("schema", "tare.monitor/1");
-  add_step(members, step, tensors);
+  add_step(members, step);
   return json::line_of(members.take());
 }
 
@@ -73,7 +113,7 @@ std::string report_of(std::int64_t steps, const std::optional<ObservedStep>& las
     told.push_back(one.take());
   }
   members.add("sinks", std::move(told));
-  if (last) add_step(members, last->step, last->tensors);
+  if (last) add_step(members, *last);
   return json::text_of(members.take());
 }
 

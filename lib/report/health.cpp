@@ -11,16 +11,6 @@ namespace {
 using report::Json;
 using report::Members;
 
-Json step_json(const std::optional<std::int64_t>& step) {
-  return step ? Json(*step) : Json();
-}
-
-Json evidence_json(const HealthFinding& finding) {
-  Members members;
-  for (const auto& [key, value] : finding.evidence) members.add(key, value);
-  return members.take();
-}
-
 Json rule_json(const Rule& rule) {
   Members members;
   members.add("code", rule.code).add("severity", name(rule.severity)).add("looks_at", name(rule.looks_at));
@@ -37,35 +27,20 @@ Json threshold_json(const ThresholdFacts& fact) {
 
 }  // namespace
 
-Json report::health_finding(const HealthFinding& finding) {
-  Members members;
-  members.add("severity", name(finding.severity)).add("code", finding.code);
-  report::add_text(members, "message", finding.message);
-  report::add_text(members, "advice", finding.advice);
-  report::add_text(members, "file", finding.file);
-  report::add_text(members, "path", finding.path);
-  members.add("line", finding.line == 0 ? Json() : report::size(finding.line));
-  members.add("step", step_json(finding.step)).add("evidence", evidence_json(finding));
-  return members.take();
-}
-
 Json report::health_checkpoint(const std::optional<TraceCheckpoint>& checkpoint) {
   if (!checkpoint) return {};
   Members fields;
   for (const auto& [key, value] : checkpoint->fields) fields.add(report::safe_text(key), value);
   Members members;
   report::add_text(members, "path", checkpoint->path);
-  members.add("step", step_json(checkpoint->step)).add("dialect", checkpoint->dialect).add("fields", fields.take());
+  members.add("step", json::step_json(checkpoint->step))
+      .add("dialect", checkpoint->dialect)
+      .add("fields", fields.take());
   return members.take();
 }
 
 std::string findings_json(const Diagnosis& diagnosis) {
-  Members members;
-  members.add("schema", "tare.findings/1");
-  members.add("targets", report::list_of(diagnosis.targets, report::safe_text));
-  members.add("findings", report::list_of(diagnosis.findings, report::health_finding));
-  members.add("last_healthy", report::health_checkpoint(diagnosis.last_healthy));
-  return report::text_of(members.take());
+  return json::findings_text(diagnosis.targets, diagnosis.findings, report::health_checkpoint(diagnosis.last_healthy));
 }
 
 std::string rules_json() {

@@ -13,7 +13,6 @@
 namespace tare {
 
 namespace report {
-json::Json health_finding(const HealthFinding& finding);
 json::Json health_checkpoint(const std::optional<TraceCheckpoint>& checkpoint);
 }  // namespace report
 

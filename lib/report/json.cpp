@@ -1,7 +1,5 @@
 #include "lib/report/json.hpp"
 
-#include "lib/base/text.hpp"
-
 namespace tare::report {
 
 namespace {
@@ -43,15 +41,6 @@ Json number(const Value& whole) {
 
 Json size(std::uint64_t bytes) {
   return static_cast<std::int64_t>(bytes);
-}
-
-std::string safe_text(const std::string& text) {
-  return is_utf8(text) ? text : escaped(text);
-}
-
-void add_text(Members& object, const std::string& key, const std::string& text) {
-  object.add(key, safe_text(text));
-  if (!is_utf8(text)) object.add(key + "_bytes", base64(text));
 }
 
 Json finding(const Finding& finding) {

@@ -7,6 +7,7 @@
 
 #include "lib/base/finding.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
+#include "lib/codec/finding_json.hpp"
 #include "lib/codec/json_text.hpp"
 #include "lib/edit/plan.hpp"
 #include "lib/transaction/journal.hpp"
@@ -15,9 +16,11 @@
 
 namespace tare::report {
 
+using json::add_text;
 using json::Array;
 using json::Json;
 using json::Members;
+using json::safe_text;
 using json::text_of;
 using json::write_text;
 
@@ -28,11 +31,6 @@ Json value(const Value& value);
 Json number(const Value& whole);
 /// A size or an offset in a file.
 Json size(std::uint64_t bytes);
-
-/// Adds text from a file. Text that is no UTF-8 comes escaped, with `<key>_bytes` (base64) beside it.
-void add_text(Members& object, const std::string& key, const std::string& text);
-/// Text for places where nothing can stand beside it.
-std::string safe_text(const std::string& text);
 
 Json finding(const Finding& finding);
 Json field_edit(const FieldEdit& edit);

@@ -44,7 +44,7 @@ std::string timeline_json(const Timeline& timeline) {
   members.add("checkpoints", report::list_of(timeline.rows, row_json));
   members.add("curve", report::list_of(chart::thinned(timeline.curve.points, most_points), point_json));
   members.add("overflows", report::list_of(timeline.curve.events, [](double x) { return Json(x); }));
-  members.add("findings", report::list_of(timeline.findings, report::health_finding));
+  members.add("findings", report::list_of(timeline.findings, json::health_finding));
   members.add("last_healthy", report::health_checkpoint(timeline.last_healthy));
   return report::text_of(members.take());
 }

@@ -122,7 +122,7 @@ std::string watch_line(const WatchEvent& event, std::string_view time) {
     members.add("overflows", report::size(event.overflows)).add("moves", report::size(event.moves));
   }
   if (event.saved) members.add("checkpoint", report::health_checkpoint(event.saved));
-  if (event.finding) members.add("finding", report::health_finding(*event.finding));
+  if (event.finding) members.add("finding", json::health_finding(*event.finding));
   return json::line_of(members.take());
 }
 
@@ -136,7 +136,7 @@ std::string watch_line(const RunStatus& status, std::string_view what, std::stri
   add(members, "scale", status.scale);
   members.add("checkpoints", report::size(status.checkpoints));
   members.add("newest", report::health_checkpoint(status.newest));
-  members.add("findings", report::list_of(status.diagnosis.findings, report::health_finding));
+  members.add("findings", report::list_of(status.diagnosis.findings, json::health_finding));
   members.add("last_healthy", report::health_checkpoint(status.diagnosis.last_healthy));
   return json::line_of(members.take());
 }

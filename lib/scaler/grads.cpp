@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "lib/scaler/lists.hpp"
 #include "lib/scaler/scaler.hpp"
@@ -69,11 +70,15 @@ const void* Grads::pointer(Shown which) const {
   return pointer_to(core->shown, which);
 }
 
-std::string Grads::statistics(kernels::Stream stream) const {
+GradsReport Grads::last_pass(kernels::Stream stream) const {
   kernels::ListCore core;
   std::vector<kernels::Statistics> each(tensors_.size());
   call(scaler_.backend_.list_read, list_.get(), &core, each.data(), stream);
-  return statistics_json(GradsReport{core.shown.found_inf != 0, scaler_.threshold_, core.seen, each});
+  return {core.shown.found_inf != 0, scaler_.threshold_, core.seen, std::move(each)};
+}
+
+std::string Grads::statistics(kernels::Stream stream) const {
+  return statistics_json(last_pass(stream));
 }
 
 }  // namespace tare

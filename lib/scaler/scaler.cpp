@@ -190,10 +190,18 @@ void LossScaler::set_scale(double scale, kernels::Stream stream) {
   command(put, stream);
 }
 
-std::string LossScaler::statistics(kernels::Stream stream) const {
+ScalerReport LossScaler::report(kernels::Stream stream) const {
   const kernels::ScalerCore copy = snapshot(stream);
-  return statistics_json({rule::scale_of(copy.running.policy.id, copy.running.state), copy.shown.found_inf != 0,
-                          copy.running.counters, copy.accumulated, copy.last_step, threshold_});
+  return {rule::scale_of(copy.running.policy.id, copy.running.state),
+          copy.shown.found_inf != 0,
+          copy.running.counters,
+          copy.accumulated,
+          copy.last_step,
+          threshold_};
+}
+
+std::string LossScaler::statistics(kernels::Stream stream) const {
+  return statistics_json(report(stream));
 }
 
 ScalerState LossScaler::save(kernels::Stream stream) const {

@@ -12,6 +12,7 @@
 #include "lib/scaler/config.hpp"
 #include "lib/scaler/handles.hpp"
 #include "lib/scaler/reduction.hpp"
+#include "lib/scaler/statistics.hpp"
 #include "lib/scaler/write_options.hpp"
 
 namespace tare {
@@ -71,7 +72,9 @@ class LossScaler {
   void update_elsewhere(const kernels::TorchPlaces& places, kernels::Stream stream);
   void set_scale(double scale, kernels::Stream stream);
 
-  /// JSON "tare.statistics/1". Waits.
+  /// What it tells of itself. Waits.
+  [[nodiscard]] ScalerReport report(kernels::Stream stream) const;
+  /// That as JSON "tare.statistics/1".
   [[nodiscard]] std::string statistics(kernels::Stream stream) const;
   /// Wait.
   [[nodiscard]] ScalerState save(kernels::Stream stream) const;
@@ -110,7 +113,12 @@ class Grads {
   /// Texts of options are parsed when they change.
   void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream);
   [[nodiscard]] const void* pointer(Shown which) const;
-  /// JSON "tare.grads/1": what the last pass found, in total and by tensor. Waits.
+  /// As they were given; rebind changes where they lie, not what they are.
+  [[nodiscard]] std::span<const kernels::Tensor> tensors() const { return tensors_; }
+  [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
+  /// What the last pass found, in total and by tensor. Waits.
+  [[nodiscard]] GradsReport last_pass(kernels::Stream stream) const;
+  /// That as JSON "tare.grads/1".
   [[nodiscard]] std::string statistics(kernels::Stream stream) const;
 
  private:

@@ -1,8 +1,8 @@
 // What a scaler tells of itself.
 #pragma once
 
-#include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/launch.hpp"
 #include "kernels/rule/policy.hpp"
@@ -26,7 +26,7 @@ struct GradsReport {
   bool found_inf;
   double threshold;
   kernels::Statistics total;
-  std::span<const kernels::Statistics> tensors;
+  std::vector<kernels::Statistics> tensors;  ///< in the list's order
 };
 
 /// "tare.grads/1"

@@ -1,6 +1,7 @@
 // A monitor where memory runs out.
 #include <tare/tare.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,25 +15,37 @@ using namespace tare::test;
 TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole") {
   const Scratch folder;
   const std::string path = folder.path("a.jsonl");
-  const std::string config = R"({"every":1,"sinks":[{"jsonl":")" + path + R"("}]})";
-  float weight = 1;
+  const std::string config = R"({"every":1,"warn":{"looks":1,"ignore":["x*"]},"sinks":[{"jsonl":")" + path + R"("}]})";
+  float weight = INFINITY;
   const char* name = "a name that is long enough for an allocation";
   const tare_tensor tensor{&weight, 1, TARE_F32, 0};
+  tare_scaler* scaler = nullptr;
+  tare_grads* grads = nullptr;
+  REQUIRE(tare_scaler_create(&scaler, nullptr, nullptr) == TARE_OK);
+  REQUIRE(tare_grads_create(&grads, scaler, &tensor, 1, nullptr) == TARE_OK);
+  REQUIRE(tare_grads_observe(grads, nullptr, nullptr) == TARE_OK);
   fail_everywhere("monitor", [&] {
     tare_monitor* monitor = nullptr;
     tare_text* text = nullptr;
     int32_t status = tare_monitor_create(&monitor, config.c_str(), nullptr);
     if (status == TARE_OK) status = tare_monitor_observe(monitor, "weights", &name, &tensor, 1, nullptr);
+    if (status == TARE_OK) status = tare_monitor_add_grads(monitor, grads, &name, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_step(monitor, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_report(&text, monitor, nullptr);
+    tare_text_destroy(text);
+    if (status == TARE_OK) status = tare_monitor_findings(&text, monitor, nullptr);
     tare_text_destroy(text);
     tare_monitor_destroy(monitor);
     return status;
   });
+  tare_grads_destroy(grads);
+  tare_scaler_destroy(scaler);
   std::ifstream file(path);
   int lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
     CHECK(nlohmann::json::parse(line).at("tensors").size() == 1);
+    CHECK(nlohmann::json::parse(line).at("gradients").size() == 1);
+    CHECK(nlohmann::json::parse(line).at("findings").size() == 2);
   }
   CHECK(lines > 0);
 }

@@ -40,6 +40,26 @@ struct Monitor {
   tare_error error = TARE_ERROR_INIT;
 };
 
+/// Two tensors and their scaler.
+struct Gradients {
+  explicit Gradients(const char* config) {
+    REQUIRE(tare_scaler_create(&scaler, config, nullptr) == TARE_OK);
+    const tare_tensor tensors[] = {{first, 4, TARE_F32, 0}, {second, 2, TARE_F32, 0}};
+    REQUIRE(tare_grads_create(&handle, scaler, tensors, 2, nullptr) == TARE_OK);
+  }
+  ~Gradients() {
+    tare_grads_destroy(handle);
+    tare_scaler_destroy(scaler);
+  }
+  Gradients(const Gradients&) = delete;
+  Gradients& operator=(const Gradients&) = delete;
+
+  float first[4] = {-12, 4, 0, 0.25F};
+  float second[2] = {INFINITY, 1};
+  tare_scaler* scaler = nullptr;
+  tare_grads* handle = nullptr;
+};
+
 std::string config(int every, const std::string& path) {
   return json{{"every", every}, {"sinks", {{{"jsonl", path}}}}}.dump();
 }
@@ -100,6 +120,91 @@ TEST_CASE("of so many steps one is looked at, the first among them") {
   CHECK(monitor.report().at("steps") == 7);
 }
 
+TEST_CASE("gradients come from the pass that unscales them, and are not looked at again") {
+  Monitor monitor(R"({"every":2})");
+  Gradients list(R"({"policy":"torch","initial_scale":8,"underflow_threshold":0.5})");
+  const char* names[] = {"first", "second"};
+  REQUIRE(tare_grads_unscale(list.handle, nullptr, nullptr) == TARE_OK);
+  list.first[0] = NAN;  // what the pass did not see
+  REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
+  monitor.step(7);
+  json report = monitor.report();
+  REQUIRE(report.at("gradients").size() == 2);
+  const json& first = report.at("gradients").front();
+  CHECK(first.at("name") == "first");
+  CHECK(first.at("dtype") == "f32");
+  CHECK(first.at("count") == 4);
+  CHECK(first.at("zeros") == 1);
+  CHECK(first.at("below") == 1);
+  CHECK(first.at("max_abs") == 12);
+  CHECK(first.at("norm") == std::sqrt(144 + 16 + 0.0625));
+  CHECK(report.at("gradients").back().at("max_abs") == "inf");
+  CHECK(report.at("scaler") == json{{"scale", 8.0}, {"steps", 0}, {"skipped", 0}});
+  REQUIRE(tare_scaler_update(list.scaler, nullptr, nullptr) == TARE_OK);
+  REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
+  monitor.step(8);
+  CHECK(monitor.report() == [&] { return report["steps"] = 2, report; }());  // every second step is looked at
+  REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
+  REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
+  monitor.step(9);
+  CHECK(monitor.report().at("gradients").size() == 4);
+  CHECK(monitor.report().at("scaler") == json{{"scale", 4.0}, {"steps", 1}, {"skipped", 1}});
+}
+
+TEST_CASE("gradients with other names than the list has tensors are refused, and nothing is noted") {
+  Monitor monitor("");
+  Gradients list(R"({"policy":"torch"})");
+  const char* names[] = {"first", "second"};
+  const char* holed[] = {"first", nullptr};
+  const auto add = [&](const tare_grads* grads, const char* const* some, uint64_t count) {
+    return tare_monitor_add_grads(monitor.handle, grads, some, count, nullptr, nullptr);
+  };
+  CHECK(add(list.handle, names, 1) == TARE_E_MISMATCH);
+  CHECK(add(list.handle, names, UINT64_MAX) == TARE_E_MISMATCH);
+  CHECK(add(list.handle, nullptr, 2) == TARE_E_INVALID_ARGUMENT);
+  CHECK(add(list.handle, holed, 2) == TARE_E_INVALID_ARGUMENT);
+  CHECK(add(nullptr, names, 2) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_add_grads(nullptr, list.handle, names, 2, nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
+  monitor.step(1);
+  CHECK(monitor.report().at("gradients").empty());
+  CHECK(monitor.report().at("scaler").is_null());
+}
+
+TEST_CASE("what is wrong is told in the words of the doctor") {
+  Monitor monitor(R"({"every":1,"warn":{"looks":2,"underflow":0.2,"ignore":["second"]}})");
+  Gradients list(R"({"policy":"torch","initial_scale":4})");
+  list.second[0] = 1;
+  const char* names[] = {"first", "second"};
+  const auto findings = [&] {
+    tare_text* text = nullptr;
+    REQUIRE(tare_monitor_findings(&text, monitor.handle, nullptr) == TARE_OK);
+    json told = json::parse(tare_text_data(text));
+    tare_text_destroy(text);
+    CHECK(told.at("schema") == "tare.findings/1");
+    CHECK(told.at("targets").empty());
+    CHECK(told.at("last_healthy").is_null());
+    return told.at("findings");
+  };
+  CHECK(findings().empty());
+  for (int step = 5; step < 7; ++step) {
+    REQUIRE(tare_grads_observe(list.handle, nullptr, nullptr) == TARE_OK);
+    REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
+    monitor.step(step);
+  }
+  const json told = findings();
+  REQUIRE(told.size() == 3);
+  CHECK(told[0].at("code") == "gradient-underflow");
+  CHECK(told[0].at("severity") == "warning");
+  CHECK(told[0].at("step") == 5);
+  CHECK(told[0].at("evidence").at("share") == 0.25);
+  CHECK(told[1].at("code") == "layer-underflow");
+  CHECK(told[1].at("path") == "first");
+  CHECK(told[2].at("code") == "low-scale");
+  CHECK(monitor.report().at("findings") == told);
+  CHECK(monitor.report().at("signals").at("lost") == 0.25);
+  CHECK(monitor.report().at("gradients").front().at("headroom_bits") == std::log2(65504.0 / 12));
+}
+
 TEST_CASE("where no value is finite there are no numbers of them") {
   Monitor monitor("{}");
   double nan = NAN;
@@ -126,9 +231,11 @@ TEST_CASE("a sink that cannot be written is told and stops nothing") {
 TEST_CASE("what a monitor cannot take is refused, and nothing is noted") {
   tare_error error = TARE_ERROR_INIT;
   tare_monitor* none = nullptr;
-  for (const char* bad :
-       {"[]", "{", R"({"every":0})", R"({"every":1.5})", R"({"evry":1})", R"({"sinks":{}})", R"({"sinks":["a"]})",
-        R"({"sinks":[{"pigeon":"a"}]})", R"({"sinks":[{"jsonl":""}]})", R"({"sinks":[{"jsonl":"a\u0000b"}]})"}) {
+  for (const char* bad : {"[]", "{", R"({"every":0})", R"({"every":1.5})", R"({"evry":1})", R"({"sinks":{}})",
+                          R"({"sinks":["a"]})", R"({"sinks":[{"pigeon":"a"}]})", R"({"sinks":[{"jsonl":""}]})",
+                          R"({"sinks":[{"jsonl":"a\u0000b"}]})", R"({"format":"f8"})", R"({"warn":[]})",
+                          R"({"warn":{"underflow":-1}})", R"({"warn":{"underflow":1.01}})", R"({"warn":{"rise":"a"}})",
+                          R"({"warn":{"rize":0}})", R"({"warn":{"ignore":"a"}})", R"({"warn":{"ignore":[1]}})"}) {
     CHECK(tare_monitor_create(&none, bad, &error) == TARE_E_INVALID_ARGUMENT);
     CHECK(none == nullptr);
   }

@@ -13,9 +13,20 @@ extern "C" {
 
 typedef struct tare_monitor tare_monitor;
 
-/* `config_json` may be NULL: {"every":10,"sinks":[{"jsonl":"a.jsonl"}]}. "every": of so many steps one is looked at,
- * the first one among them; "sinks": files that get a line of "tare.monitor/1" for each. A file that cannot be written
- * stops nothing: tare_monitor_report says what went wrong with it, and it gets no more lines. *out is owned. */
+/* `config_json` may be NULL:
+ *   {"every":10,             of so many steps one is looked at, the first one among them
+ *    "sinks":[{"jsonl":"a.jsonl"}],   files that get a line of "tare.monitor/1" for each
+ *    "format":"f16",         what gradients are computed in, or "bf16", whose range loses nothing
+ *    "warn":{"underflow":0.05,   of gradients, or of a tensor's: from this share of zeros on it is told
+ *            "rise":0.01,        from this rise of that share on, over the last 1,000 steps ...
+ *            "confidence":0.99,  ... if it is as sure as this (Mann and Kendall's test; the slope is Theil and Sen's)
+ *            "overflows":0.02,   share of the last 1,000 steps that are skipped, once the first search for a scale ends
+ *            "low_scale":8,      scales below this
+ *            "looks":10,         so many looks in a row have to show it (the scale, zeros)
+ *            "ignore":["*embed*"]}}   patterns of names whose gradients do not count
+ * A file that cannot be written stops nothing: tare_monitor_report says what went wrong with it, and it gets no more
+ * lines. The shares are those that are told of Amazon's tensor hook: below 1 % and level is fine, 5 % is not. *out is
+ * owned. */
 TARE_API int32_t tare_monitor_create(tare_monitor** out, const char* config_json, tare_error* error);
 TARE_API void tare_monitor_destroy(tare_monitor* monitor);
 
@@ -26,6 +37,14 @@ TARE_API void tare_monitor_destroy(tare_monitor* monitor);
 TARE_API int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, const char* const* names,
                                       const tare_tensor* tensors, uint64_t count, tare_error* error);
 
+/* Notes what the list's last pass (tare_grads_unscale, _observe, _write) found, if the step that is under way is one that
+ * is looked at: without a pass of its own, and without touching the gradients. Several lists of a step add up; each is
+ * added behind its pass and before the next one. names[i] is that of the list's i-th tensor, `count` how many there are:
+ * another number than the list has tensors is TARE_E_MISMATCH. Names are copied. Waits, in steps that are looked at.
+ * TARE_E_RULE: the scaler's rule raised on a GPU, and this is the first call that waits since. */
+TARE_API int32_t tare_monitor_add_grads(tare_monitor* monitor, const tare_grads* grads, const char* const* names,
+                                        uint64_t count, tare_stream stream, tare_error* error);
+
 /* Ends the step that is under way; `step` is its number in the run. What was seen of it goes to the sinks. `stream`:
  * NULL. */
 TARE_API int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_stream stream, tare_error* error);
@@ -34,9 +53,25 @@ TARE_API int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_str
  * looked at, its number, "step", and its "tensors": "group", "name", "dtype", "count", "nans", "infinities" and, of the
  * finite values alone, "zeros", "subnormals" (not zero, and below the dtype's smallest normal number), "min", "max",
  * "max_abs", "mean", "mean_abs", "std" (of the whole population), "norm" (those are null where no value is finite) and
- * "exponents": in "bins"[i] the magnitudes from 2^("lowest" + i) to below twice that, "below" and "above" the others.
- * *out is owned. */
+ * "exponents": in "bins"[i] the magnitudes from 2^("lowest" + i) to below twice that, "below" and "above" the others;
+ * its "gradients", of lists that were added: "name", "dtype" and, as in "tare.grads/1", of the values as the pass read
+ * them, "count", "zeros", "below", "max_abs", "norm"; and the "scaler" of the last list: "scale", "steps" and "skipped"
+ * as they were when it was added, or null. Of each of the gradients, and as a whole in "signals": "lost", the share that
+ * became zero for want of range (below), and "headroom_bits", doublings of the greatest magnitude until the format's
+ * largest number; null where they tell nothing, as in a step that overflowed. "signals" also has the trend of "lost",
+ * "lost_slope" (a step) and "lost_confidence" (that it rises). "findings": as below. *out is owned.
+ *
+ * What is lost: zeros, and values "below" the scaler's "underflow_threshold" if that is 2^-24 or less. A threshold above
+ * that, such as 2^-20, tells zeros of range from those that a layer has by itself (embeddings, dead units): if n values
+ * are not zero and b of those are below it, no more than b n / (n - b) zeros count. */
 TARE_API int32_t tare_monitor_report(tare_text** out, const tare_monitor* monitor, tare_error* error);
+
+/* JSON "tare.findings/1", as tare_health_doctor gives it: what was wrong at the last step that was looked at, the gravest
+ * first; none where nothing was. "path" names the tensor, or the worst of several; "step" is where it began. Codes:
+ * "gradient-underflow", "underflow-rising", "layer-underflow", "beyond-f16-range" (a layer that loses small gradients
+ * while its greatest leave no room), "layer-frozen" (all gradients zero), "low-scale", "too-many-overflows",
+ * "tensor-not-finite", "adam-underflow" (group "exp_avg_sq" in f16), "gradient-not-finite". *out is owned. */
+TARE_API int32_t tare_monitor_findings(tare_text** out, const tare_monitor* monitor, tare_error* error);
 
 #ifdef __cplusplus
 }

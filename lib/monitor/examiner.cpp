@@ -1,0 +1,108 @@
+#include "lib/monitor/examiner.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "lib/base/glob.hpp"
+
+namespace tare::monitor {
+namespace {
+
+constexpr std::int64_t window_steps = 1000;  // S1's rule goes by the first so many
+constexpr std::int64_t search_steps = 64;  // without a skip: the first search for a scale is over, as the doctor has it
+constexpr std::size_t most_looks = 1000;
+constexpr std::size_t trend_points = 100;
+
+bool all_finite(const std::vector<Gradient>& gradients) {
+  return std::ranges::all_of(gradients, [](const Gradient& one) { return is_finite(one.seen.max_abs); });
+}
+
+}  // namespace
+
+void Examiner::Streak::add(bool holds, std::int64_t step) {
+  if (holds && looks == 0) began = step;
+  looks = holds ? looks + 1 : 0;
+}
+
+bool Examiner::counts(const std::string& name) const {
+  return std::ranges::none_of(limits_.ignore, [&](const std::string& glob) { return glob_matches(glob, name); });
+}
+
+void Examiner::examine(ObservedStep& step) {
+  step.signals = {};
+  step.findings.clear();
+  for (Gradient& gradient : step.gradients) {
+    gradient.lost = lost_share(gradient.seen, gradient.threshold, format_);
+    gradient.headroom_bits = headroom_bits(gradient.seen.max_abs, format_);
+  }
+  sum_up(step);
+  keep(step);
+  note_streaks(step);
+  if (step.signals.lost) step.signals.lost_trend = trend();
+  tell_values(step);
+  tell_gradients(step);
+  tell_layers(step);
+  tell_scaler(step);
+  std::ranges::stable_sort(step.findings, std::greater{}, &HealthFinding::severity);
+}
+
+/// Of a step that overflowed nothing is told: its gradients are greater than usual.
+void Examiner::sum_up(ObservedStep& step) const {
+  if (!all_finite(step.gradients)) return;
+  double values = 0;
+  double lost = 0;
+  for (const Gradient& gradient : step.gradients) {
+    std::optional<double>& least = step.signals.headroom_bits;
+    if (gradient.headroom_bits) least = std::min(least.value_or(*gradient.headroom_bits), *gradient.headroom_bits);
+    if (!gradient.lost || !counts(gradient.name)) continue;
+    values += static_cast<double>(gradient.seen.count);
+    lost += *gradient.lost * static_cast<double>(gradient.seen.count);
+  }
+  if (values > 0) step.signals.lost = lost / values;
+}
+
+void Examiner::keep(const ObservedStep& step) {
+  while (!looks_.empty() && looks_.back().step >= step.step) looks_.pop_back();  // the run began again before it
+  Look& look = looks_.emplace_back(Look{step.step, step.signals.lost, {}});
+  if (step.scaler && is_settled(*step.scaler)) look.scaler = step.scaler;
+  const auto old = [&](const Look& one) { return one.step < step.step - window_steps; };
+  looks_.erase(looks_.begin(), std::ranges::find_if_not(looks_, old));
+  if (looks_.size() > most_looks) looks_.erase(looks_.begin());
+}
+
+bool Examiner::is_settled(const ScalerSeen& scaler) {
+  if (is_settled_) return true;
+  if (scaler.skipped != last_skipped_) {
+    last_skipped_ = scaler.skipped;
+    skipped_at_ = scaler.steps;
+  }
+  is_settled_ = scaler.steps - skipped_at_ >= search_steps;
+  return is_settled_;
+}
+
+void Examiner::note_streaks(const ObservedStep& step) {
+  if (step.scaler) low_scale_.add(format_ == Format::f16 && step.scaler->scale < limits_.low_scale, step.step);
+  if (!all_finite(step.gradients)) return;
+  if (step.signals.lost) lost_.add(*step.signals.lost >= limits_.underflow, step.step);
+  for (const Gradient& gradient : step.gradients) {
+    if (!counts(gradient.name)) continue;
+    Layer& layer = layers_[gradient.name];
+    const bool is_lost = gradient.lost && *gradient.lost >= limits_.underflow;
+    layer.lost.add(is_lost, step.step);
+    layer.torn.add(is_lost && gradient.headroom_bits < little_room, step.step);
+    layer.all_zero.add(gradient.seen.count != 0 && gradient.seen.zeros == gradient.seen.count, step.step);
+  }
+}
+
+Trend Examiner::trend() const {
+  std::vector<TrendPoint> points;
+  for (const Look& look : looks_) {
+    if (look.lost) points.push_back({look.step, *look.lost});
+  }
+  const std::size_t stride = (points.size() + trend_points - 1) / trend_points;
+  std::vector<TrendPoint> some;
+  for (std::size_t i = 0; i < points.size(); i += stride) some.push_back(points[i]);
+  return trend_of(some);
+}
+
+}  // namespace tare::monitor

@@ -1,0 +1,193 @@
+// What the examiner says of what it saw.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lib/base/text.hpp"
+#include "lib/monitor/examiner.hpp"
+
+namespace tare::monitor {
+namespace {
+
+constexpr Severity note = Severity::note;
+constexpr Severity warning = Severity::warning;
+
+struct Saying {
+  std::string_view code;
+  Severity severity;
+  std::string_view advice;
+};
+
+constexpr Saying underflow{"gradient-underflow", warning,
+                           "The scale has room to grow: a larger initial scale, or a shorter window, lets it"};
+constexpr Saying underflow_without_room{
+    "gradient-underflow", warning,
+    "A greater scale would overflow: scale layer by layer (policy \"layerwise\"), or train in bfloat16"};
+constexpr Saying rising{"underflow-rising", warning,
+                        "Watch it: a shorter window lets the scale follow gradients that become smaller"};
+constexpr Saying layer_underflow{
+    "layer-underflow", warning,
+    "Scale layer by layer (policy \"layerwise\") if other layers leave no room; \"ignore\" "
+    "names layers whose gradients are zero by themselves"};
+constexpr Saying beyond_range{"beyond-f16-range", warning,
+                              "No scale keeps both ends of this layer: compute it in bfloat16"};
+constexpr Saying layer_frozen{"layer-frozen", warning,
+                              "Look whether the layer is meant to train; \"ignore\" names those that are not"};
+constexpr Saying gradient_not_finite{"gradient-not-finite", note,
+                                     "Normal now and then: the step is skipped and the scale falls"};
+constexpr Saying tensor_not_finite{"tensor-not-finite", warning,
+                                   "No loss scale mends it: look at the step's data, and at the layer in front"};
+constexpr Saying too_many_overflows{"too-many-overflows", warning,
+                                    "`tare simulate LOG --window 500,1000,2000` shows what other settings would skip"};
+constexpr Saying low_scale{"low-scale", warning,
+                           "Divide the loss if it is a sum; a shorter window lets the scale come back sooner"};
+constexpr Saying adam_underflow{
+    "adam-underflow", warning,
+    "Keep the optimizer's state in float32, and its eps at 1e-7 or more where it is float16"};
+
+HealthFinding told(const Saying& saying, std::int64_t step, std::string message) {
+  HealthFinding finding;
+  finding.severity = saying.severity;
+  finding.code = saying.code;
+  finding.message = std::move(message);
+  finding.advice = saying.advice;
+  finding.step = step;
+  return finding;
+}
+
+void add_evidence(HealthFinding& finding, std::string_view name, double value) {
+  finding.evidence.emplace_back(name, value);
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.3g} %", 100 * share);
+}
+
+std::string more(std::size_t count) {
+  return count > 1 ? fmt::format(", and {} more", count - 1) : "";
+}
+
+/// Names of which one thing is said: how many, and the worst.
+struct Worst {
+  std::size_t count = 0;
+  std::string name;
+  double value = 0;
+  std::int64_t began = 0;
+
+  void add(const std::string& one, double value_of_one, std::int64_t step) {
+    if (count++ != 0 && value_of_one <= value) return;
+    name = one;
+    value = value_of_one;
+    began = step;
+  }
+};
+
+HealthFinding told(const Saying& saying, const Worst& worst, std::string_view what) {
+  HealthFinding finding =
+      told(saying, worst.began, fmt::format("{}{}{}", escaped(worst.name), what, more(worst.count)));
+  finding.path = worst.name;
+  add_evidence(finding, "tensors", static_cast<double>(worst.count));
+  return finding;
+}
+
+bool vanishes(const Observed& tensor, double share) {
+  const Summary& seen = tensor.summary;
+  return tensor.group == "exp_avg_sq" && tensor.dtype == Dtype::f16 && seen.count != 0 &&
+         static_cast<double>(seen.zeros) >= share * static_cast<double>(seen.count);
+}
+
+}  // namespace
+
+void Examiner::tell_values(ObservedStep& step) const {
+  Worst gradients;
+  for (const Gradient& gradient : step.gradients) {
+    if (!is_finite(gradient.seen.max_abs)) gradients.add(gradient.name, 0, step.step);
+  }
+  Worst tensors;
+  Worst moments;
+  for (const Observed& tensor : step.tensors) {
+    if (tensor.summary.finite() != tensor.summary.count) tensors.add(tensor.group + "/" + tensor.name, 0, step.step);
+    if (vanishes(tensor, limits_.underflow)) moments.add(tensor.name, 0, step.step);
+  }
+  if (tensors.count > 0) step.findings.push_back(told(tensor_not_finite, tensors, " holds infinities or nan"));
+  if (moments.count > 0)
+    step.findings.push_back(told(adam_underflow, moments, ": second moments in float16 became zero"));
+  if (gradients.count > 0) step.findings.push_back(told(gradient_not_finite, gradients, ": infinities or nan"));
+}
+
+void Examiner::tell_gradients(ObservedStep& step) const {
+  const Signals& seen = step.signals;
+  if (!seen.lost) return;
+  const double headroom = seen.headroom_bits.value_or(0);
+  if (holds(lost_)) {
+    HealthFinding& finding = step.findings.emplace_back(told(
+        headroom < little_room ? underflow_without_room : underflow, lost_.began,
+        fmt::format("{} of the gradients became zero, and as many or about so in {} looks in a row; the greatest has "
+                    "{:.1f} bits of headroom",
+                    percent(*seen.lost), lost_.looks, headroom)));
+    add_evidence(finding, "share", *seen.lost);
+    add_evidence(finding, "headroom_bits", headroom);
+  }
+  const auto span = static_cast<double>(looks_.back().step - looks_.front().step);
+  const double rise = seen.lost_trend.slope * span;
+  if (seen.lost_trend.confidence >= limits_.confidence && rise >= limits_.rise) {
+    HealthFinding& finding = step.findings.emplace_back(
+        told(rising, looks_.front().step,
+             fmt::format("the share of gradients that become zero rose by {} in {} steps, to {}", percent(rise), span,
+                         percent(*seen.lost))));
+    add_evidence(finding, "share", *seen.lost);
+    add_evidence(finding, "slope", seen.lost_trend.slope);
+    add_evidence(finding, "confidence", seen.lost_trend.confidence);
+  }
+}
+
+void Examiner::tell_layers(ObservedStep& step) const {
+  Worst lost;
+  Worst torn;
+  Worst frozen;
+  for (const Gradient& gradient : step.gradients) {
+    const auto layer = layers_.find(gradient.name);
+    if (layer == layers_.end()) continue;
+    const double share = gradient.lost.value_or(0);
+    if (holds(layer->second.lost)) lost.add(gradient.name, share, layer->second.lost.began);
+    if (holds(layer->second.torn)) torn.add(gradient.name, share, layer->second.torn.began);
+    if (holds(layer->second.all_zero)) frozen.add(gradient.name, 0, layer->second.all_zero.began);
+  }
+  if (torn.count > 0) {
+    step.findings.push_back(
+        told(beyond_range, torn, fmt::format(": {} became zero, and the greatest have no room", percent(torn.value))));
+  }
+  if (lost.count > 0) {
+    HealthFinding& finding = step.findings.emplace_back(
+        told(layer_underflow, lost, fmt::format(": {} of its gradients became zero", percent(lost.value))));
+    add_evidence(finding, "share", lost.value);
+  }
+  if (frozen.count > 0) step.findings.push_back(told(layer_frozen, frozen, ": all of its gradients are zero"));
+}
+
+std::optional<double> Examiner::skipped_share() const {
+  constexpr std::int64_t enough_steps = 900;
+  const auto first = std::ranges::find_if(looks_, [](const Look& look) { return look.scaler.has_value(); });
+  if (first == looks_.end() || !looks_.back().scaler) return {};
+  const std::int64_t steps = looks_.back().scaler->steps - first->scaler->steps;
+  if (steps < enough_steps) return {};
+  return static_cast<double>(looks_.back().scaler->skipped - first->scaler->skipped) / static_cast<double>(steps);
+}
+
+void Examiner::tell_scaler(ObservedStep& step) const {
+  if (step.scaler && holds(low_scale_)) {
+    HealthFinding& finding =
+        step.findings.emplace_back(told(low_scale, low_scale_.began,
+                                        fmt::format("the scale is {}, and was as low in {} looks in a row",
+                                                    float_text(step.scaler->scale), low_scale_.looks)));
+    add_evidence(finding, "scale", step.scaler->scale);
+  }
+  const std::optional<double> share = skipped_share();
+  if (share && *share >= limits_.overflows) {
+    HealthFinding& finding = step.findings.emplace_back(told(
+        too_many_overflows, step.step, fmt::format("{} of the last thousand steps were skipped", percent(*share))));
+    add_evidence(finding, "share", *share);
+  }
+}
+
+}  // namespace tare::monitor

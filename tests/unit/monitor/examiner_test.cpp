@@ -1,0 +1,187 @@
+// What is said of a run, and since which step.
+#include "lib/monitor/examiner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using namespace tare;
+using namespace tare::monitor;
+
+namespace {
+
+/// Gradients of a thousand values, of which a share is zero.
+Gradient gradient(const std::string& name, double lost, double max_abs = 1) {
+  Gradient made;
+  made.name = name;
+  made.seen.count = 1000;
+  made.seen.zeros = static_cast<std::uint64_t>(std::lround(1000 * lost));
+  made.seen.max_abs = max_abs;
+  return made;
+}
+
+struct Run {
+  explicit Run(WarnLimits limits = {}, Format format = Format::f16) : examiner(std::move(limits), format) {}
+
+  const ObservedStep& look(std::vector<Gradient> gradients, ScalerSeen scaler = {65536, 0, 0}) {
+    last = {};
+    last.step = step;
+    last.gradients = std::move(gradients);
+    last.scaler = scaler;
+    examiner.examine(last);
+    step += 10;
+    return last;
+  }
+  [[nodiscard]] std::vector<std::string> codes() const {
+    std::vector<std::string> told;
+    for (const HealthFinding& finding : last.findings) told.push_back(finding.code);
+    return told;
+  }
+  [[nodiscard]] const HealthFinding& finding(const std::string& code) const {
+    const auto found = std::ranges::find(last.findings, code, &HealthFinding::code);
+    REQUIRE(found != last.findings.end());
+    return *found;
+  }
+
+  Examiner examiner;
+  ObservedStep last;
+  std::int64_t step = 0;
+};
+
+using Codes = std::vector<std::string>;
+
+double evidence(const HealthFinding& finding, const std::string& name) {
+  for (const auto& [key, value] : finding.evidence) {
+    if (key == name) return value;
+  }
+  return std::nan("");
+}
+
+}  // namespace
+
+TEST_CASE("gradients that become zero are told once they did so in ten looks, with what helps") {
+  Run run;
+  for (int i = 0; i < 5; ++i) run.look({gradient("a", 0.001), gradient("b", 0.002)});
+  CHECK(run.codes().empty());
+  CHECK(run.last.signals.lost == 0.0015);
+  for (int i = 0; i < 9; ++i) run.look({gradient("a", 0.04, 2), gradient("b", 0.09)});
+  CHECK(run.codes().empty());
+  run.look({gradient("a", 0.04, 2), gradient("b", 0.09)});
+  CHECK(run.codes() == Codes{"gradient-underflow", "layer-underflow"});
+  const HealthFinding& overall = run.finding("gradient-underflow");
+  CHECK(overall.step == 50);
+  CHECK(evidence(overall, "share") == 0.065);
+  CHECK(evidence(overall, "headroom_bits") == std::log2(65504.0 / 2));
+  CHECK(overall.advice.find("larger initial scale") != std::string::npos);
+  CHECK(run.finding("layer-underflow").path == "b");
+  CHECK(evidence(run.finding("layer-underflow"), "tensors") == 1);
+  run.look({gradient("a", 0.001), gradient("b", 0.002)});
+  CHECK(run.codes().empty());
+}
+
+TEST_CASE("where the scale has no room the advice is another") {
+  Run run;
+  for (int i = 0; i < 10; ++i) run.look({gradient("a", 0.2, 40'000), gradient("b", 0.0, 40'000)});
+  CHECK(run.codes() == Codes{"gradient-underflow", "beyond-f16-range", "layer-underflow"});
+  CHECK(run.finding("gradient-underflow").advice.find("bfloat16") != std::string::npos);
+  CHECK(run.finding("beyond-f16-range").path == "a");
+}
+
+TEST_CASE("a share that rises is told long before it is large") {
+  Run run;
+  for (int i = 0; i < 60; ++i) run.look({gradient("a", 0.001 * (i / 2) + 0.001 * (i % 2))});
+  CHECK(run.codes() == Codes{"underflow-rising"});
+  const HealthFinding& rising = run.finding("underflow-rising");
+  CHECK(evidence(rising, "confidence") > 0.99);
+  CHECK(std::fabs(evidence(rising, "slope") - 0.00005) < 1e-6);
+  for (int i = 0; i < 200; ++i) run.look({gradient("a", 0.03)});
+  CHECK(run.codes().empty());  // it is level, and what came before is over a thousand steps old
+}
+
+TEST_CASE("shares that waver without a trend are not told") {
+  Run run;
+  for (int i = 0; i < 200; ++i) {
+    run.look({gradient("a", 0.001 * ((i * 7) % 10))});
+    CHECK(run.codes().empty());
+  }
+}
+
+TEST_CASE("steps that overflow are told with the tensor, and count for nothing else") {
+  Run run;
+  const double inf = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 9; ++i) run.look({gradient("a", 0.1)});
+  run.look({gradient("a", 0), gradient("b\n", 0, inf), gradient("c", 0, std::nan(""))});
+  CHECK(run.codes() == Codes{"gradient-not-finite"});
+  CHECK(run.finding("gradient-not-finite").path == "b\n");
+  CHECK(run.finding("gradient-not-finite").message.find("b\\x0a: infinities or nan, and 1 more") == 0);
+  CHECK_FALSE(run.last.signals.lost.has_value());
+  run.look({gradient("a", 0.1)});
+  CHECK(run.codes() == Codes{"gradient-underflow", "layer-underflow"});
+}
+
+TEST_CASE("layers without any gradient are told, those that are ignored are not") {
+  WarnLimits limits;
+  limits.ignore = {"*.embed"};
+  Run run(limits);
+  for (int i = 0; i < 10; ++i) run.look({gradient("a", 1, 0), gradient("x.embed", 1, 0), gradient("b", 0)});
+  CHECK(run.codes() == Codes{"layer-frozen"});
+  CHECK(run.finding("layer-frozen").path == "a");
+  for (int i = 0; i < 10; ++i) run.look({gradient("x.embed", 0.5), gradient("b", 0)});
+  CHECK(run.codes().empty());
+}
+
+TEST_CASE("bfloat16 loses nothing, and its scale may be 1") {
+  Run run({}, Format::bf16);
+  for (int i = 0; i < 20; ++i) run.look({gradient("a", 0.5)}, {1, 10 * i, 0});
+  CHECK(run.codes().empty());
+}
+
+TEST_CASE("a low scale, and skipped steps behind the first search for a scale, are told") {
+  Run run;
+  for (int i = 0; i < 10; ++i) run.look({gradient("a", 0)}, {4, 10 * i, 0});
+  CHECK(run.codes() == Codes{"low-scale"});
+  Run searching;
+  for (int i = 0; i < 150; ++i) {
+    searching.look({gradient("a", 0)}, {1024, 10 * i, std::min(30, 10 * i)});
+    CHECK(searching.codes().empty());
+  }
+  Run skipping;
+  for (int i = 0; i < 110; ++i) {
+    skipping.look({gradient("a", 0)}, {1024, 10 * i, i < 20 ? 0 : (i - 20) / 3});
+    if (i == 80) CHECK(skipping.codes().empty());
+  }
+  CHECK(skipping.codes() == Codes{"too-many-overflows"});
+  CHECK(evidence(skipping.finding("too-many-overflows"), "share") > 0.02);
+}
+
+TEST_CASE("a run that goes back to an earlier step forgets what came behind it") {
+  Run run;
+  for (int i = 0; i < 40; ++i) run.look({gradient("a", 0.001 * i)});
+  CHECK(run.codes() == Codes{"underflow-rising"});
+  run.step = 20;
+  run.look({gradient("a", 0.002)});
+  CHECK(run.codes().empty());
+}
+
+TEST_CASE("weights that are not finite and second moments that vanish are told") {
+  Run run;
+  const auto observed = [](const char* group, Dtype dtype, std::uint64_t zeros, std::uint64_t nans) {
+    Observed one;
+    one.group = group;
+    one.name = "w";
+    one.dtype = dtype;
+    one.summary.count = 100;
+    one.summary.zeros = zeros;
+    one.summary.nans = nans;
+    return one;
+  };
+  run.last.tensors = {observed("weights", Dtype::f32, 0, 1), observed("exp_avg_sq", Dtype::f16, 5, 0),
+                      observed("exp_avg_sq", Dtype::f32, 50, 0), observed("weights", Dtype::f16, 50, 0)};
+  run.examiner.examine(run.last);
+  CHECK(run.codes() == Codes{"tensor-not-finite", "adam-underflow"});
+  CHECK(run.finding("tensor-not-finite").path == "weights/w");
+}
