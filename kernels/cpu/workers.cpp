@@ -1,32 +1,11 @@
 #include "kernels/cpu/workers.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "kernels/cpu/fp_environment.hpp"
+#include "kernels/cpu/signals_blocked.hpp"
 
 namespace tare::kernels::cpu {
-namespace {
-
-/// Threads made meanwhile take no signals: the host's handlers run on the host's threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
-
 Workers::Workers(unsigned count) : owner_(getpid()) {
   if (count <= 1) return;
   threads_.reserve(count - 1);

@@ -6,11 +6,11 @@
 #include "lib/attest/broken_file.hpp"
 #include "lib/attest/named_in_text.hpp"
 #include "lib/attest/other_nature.hpp"
+#include "lib/base/crc32c.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/names.hpp"
-#include "lib/container/crc32c.hpp"
 #include "lib/container/protobuf.hpp"
 
 namespace tare {

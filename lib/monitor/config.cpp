@@ -1,5 +1,7 @@
 #include "lib/monitor/config.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -24,23 +26,56 @@ std::int64_t steps_of(const json::Json& value) {
   return *steps;
 }
 
-std::string line_file_of(const json::Json& sink) {
-  constexpr const char* form = R"(A sink is {"jsonl":"PATH"}.)";
-  const auto* members = sink.as<json::Object>();
-  if (members == nullptr || members->size() != 1) refuse("a sink is no object of one member", form);
-  const auto& [kind, target] = members->front();
-  if (kind != "jsonl") refuse("there are no sinks \"" + escaped(kind) + "\"", form);
-  const auto* path = target.as<std::string>();
-  if (path == nullptr || path->empty() || path->find('\0') != std::string::npos) refuse("\"jsonl\" is no path", form);
-  return *path;
+struct SinkName {
+  std::string_view name;
+  SinkKind kind;
+};
+
+constexpr auto sink_names = std::to_array<SinkName>(
+    {{"jsonl", SinkKind::jsonl}, {"tensorboard", SinkKind::tensorboard}, {"openmetrics", SinkKind::openmetrics}});
+
+const EventTags* tags_of(const json::Json& value) {
+  const auto* name = value.as<std::string>();
+  const EventTags* tags = name == nullptr ? nullptr : find_event_tags(*name);
+  if (tags == nullptr) refuse("there are no such \"tags\"", fmt::format("They are those of {}.", event_tag_names()));
+  return tags;
 }
 
-std::vector<std::string> line_files_of(const json::Json& value) {
+std::string path_of(std::string_view kind, const json::Json& target) {
+  const auto* path = target.as<std::string>();
+  if (path != nullptr && !path->empty() && path->find('\0') == std::string::npos) return *path;
+  refuse(fmt::format("\"{}\" is no path", kind), "The path of a file; of \"tensorboard\", of a folder.");
+}
+
+SinkConfig sink_of(const json::Json& sink) {
+  constexpr const char* form =
+      R"(A sink is {"jsonl":"FILE"}, {"tensorboard":"FOLDER"} (with "tags" besides) or {"openmetrics":"FILE"}.)";
+  const auto* members = sink.as<json::Object>();
+  if (members == nullptr) refuse("a sink is no object", form);
+  SinkConfig wanted;
+  for (const auto& [key, value] : *members) {
+    const auto kind = std::ranges::find(sink_names, key, &SinkName::name);
+    if (kind != sink_names.end() && wanted.path.empty()) {
+      wanted.kind = kind->kind;
+      wanted.path = path_of(key, value);
+    } else if (key == "tags") {
+      wanted.tags = tags_of(value);
+    } else {
+      refuse(fmt::format("there is no sink with \"{}\"", escaped(key)), form);
+    }
+  }
+  const bool takes_tags = wanted.kind == SinkKind::tensorboard;
+  if (wanted.path.empty() || (wanted.tags != nullptr && !takes_tags)) refuse("a sink is none of those there are", form);
+  if (wanted.tags == nullptr) wanted.tags = find_event_tags("megatron");
+  return wanted;
+}
+
+std::vector<SinkConfig> sinks_of(const json::Json& value) {
   const auto* sinks = value.as<json::Array>();
   if (sinks == nullptr) refuse("\"sinks\" is no list", R"(For example [{"jsonl":"a.jsonl"}].)");
-  std::vector<std::string> files;
-  for (const json::Json& sink : *sinks) files.push_back(line_file_of(sink));
-  return files;
+  std::vector<SinkConfig> wanted;
+  for (const json::Json& sink : *sinks) wanted.push_back(sink_of(sink));
+  return wanted;
 }
 
 Format format_of(const json::Json& value) {
@@ -73,7 +108,7 @@ double limit_of(const Limit& limit, const json::Json& value) {
   const auto* integer = value.as<std::int64_t>();
   const double number = real != nullptr ? *real : integer != nullptr ? static_cast<double>(*integer) : -1;
   if (number >= 0 && number <= limit.most) return number;
-  refuse("\"" + std::string(limit.name) + "\" is out of range",
+  refuse(fmt::format("\"{}\" is out of range", limit.name),
          limit.most == 1 ? "A number from 0 to 1." : "A number from 0 on.");
 }
 
@@ -98,7 +133,7 @@ WarnLimits limits_of(const json::Json& value) {
     } else if (name == "ignore") {
       set.ignore = patterns_of(number);
     } else {
-      refuse("there is no \"" + escaped(name) + "\" in \"warn\"", limit_names);
+      refuse(fmt::format("there is no \"{}\" in \"warn\"", escaped(name)), limit_names);
     }
   }
   return set;
@@ -118,13 +153,13 @@ Config parse_config(const char* json) {
     if (member.first == "every") {
       config.every = steps_of(member.second);
     } else if (member.first == "sinks") {
-      config.line_files = line_files_of(member.second);
+      config.sinks = sinks_of(member.second);
     } else if (member.first == "format") {
       config.format = format_of(member.second);
     } else if (member.first == "warn") {
       config.limits = limits_of(member.second);
     } else {
-      refuse("there is no \"" + escaped(member.first) + "\"", key_names);
+      refuse(fmt::format("there is no \"{}\"", escaped(member.first)), key_names);
     }
   }
   return config;

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "lib/monitor/examiner.hpp"
+#include "lib/monitor/sinks.hpp"
 
 namespace tare::monitor {
 
 struct Config {
-  std::int64_t every = 10;              ///< of so many steps one is looked at, the first one among them
-  std::vector<std::string> line_files;  ///< paths of the sinks that are files of JSON lines
+  std::int64_t every = 10;  ///< of so many steps one is looked at, the first one among them
+  std::vector<SinkConfig> sinks;
   Format format = Format::f16;
   WarnLimits limits;
 };

@@ -1,8 +1,10 @@
 #include "lib/monitor/monitor.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "lib/base/text.hpp"
 #include "lib/codec/finding_json.hpp"
 #include "lib/device/backend.hpp"
 #include "lib/monitor/text.hpp"
@@ -20,9 +22,8 @@ void append(std::vector<Item>& to, std::vector<Item>& more) {
 
 }  // namespace
 
-Monitor::Monitor(Config config) : every_(config.every), examiner_(std::move(config.limits), config.format) {
-  for (std::string& path : config.line_files) sinks_.emplace_back(std::move(path));
-}
+Monitor::Monitor(Config config)
+    : every_(config.every), examiner_(std::move(config.limits), config.format), writer_(make_sinks(config.sinks)) {}
 
 void Monitor::observe(const std::string& group, std::span<const std::string> names,
                       std::span<const kernels::Tensor> tensors) {
@@ -63,12 +64,29 @@ void Monitor::step(std::int64_t number) {
     under_way_.step = number;
     Examiner next = examiner_;  // a step for which there is no memory changes nothing
     next.examine(under_way_);
-    const std::string line = sinks_.empty() ? "" : line_of(under_way_);
-    last_ = std::exchange(under_way_, {});
+    const std::size_t failures = writer_.failures();
+    if (failures > told_failures_) tell_failures(failures);
+    const auto seen = std::make_shared<ObservedStep>();
+    *seen = std::exchange(under_way_, {});
+    last_ = seen;
     examiner_ = std::move(next);
-    for (LineFile& sink : sinks_) sink.add(line);
+    told_failures_ = std::max(told_failures_, failures);
+    writer_.put(last_);
   }
   ++steps_;
+}
+
+void Monitor::tell_failures(std::size_t count) {
+  for (const auto& sink : writer_.sinks()) {
+    if (sink->failure().empty()) continue;
+    HealthFinding& finding = under_way_.findings.emplace_back();
+    finding.severity = Severity::warning;
+    finding.code = "sink-failed";
+    finding.message = "nothing more is written: " + escaped(sink->failure());
+    finding.advice = "Training goes on; make the monitor anew once it can be written";
+    finding.file = sink->path();
+    finding.evidence.emplace_back("sinks", static_cast<double>(count));
+  }
 }
 
 std::string Monitor::findings() const {
@@ -77,7 +95,8 @@ std::string Monitor::findings() const {
 }
 
 std::string Monitor::report() const {
-  return report_of(steps_, last_, sinks_);
+  writer_.wait();
+  return report_of(steps_, last_.get(), writer_);
 }
 
 }  // namespace tare::monitor

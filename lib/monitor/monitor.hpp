@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@
 #include "kernels/launch.hpp"
 #include "lib/monitor/config.hpp"
 #include "lib/monitor/examiner.hpp"
-#include "lib/monitor/line_file.hpp"
 #include "lib/monitor/observed.hpp"
+#include "lib/monitor/writer.hpp"
 #include "lib/scaler/scaler.hpp"
 
 namespace tare::monitor {
@@ -31,20 +31,22 @@ class Monitor {
   /// Ends the step under way, whose number this is: what was noted is examined, and goes to the sinks.
   void step(std::int64_t number);
 
-  /// "tare.monitor/1": the last step that was looked at, and what is wrong with sinks.
+  /// "tare.monitor/1": the last step that was looked at, and what is wrong with sinks. Waits for the writer.
   [[nodiscard]] std::string report() const;
   /// "tare.findings/1": what was wrong at the last step that was looked at.
   [[nodiscard]] std::string findings() const;
 
  private:
+  void tell_failures(std::size_t count);
   [[nodiscard]] bool looks() const { return steps_ % every_ == 0; }
 
   std::int64_t every_;
   Examiner examiner_;
-  std::vector<LineFile> sinks_;
   std::int64_t steps_ = 0;  ///< that ended
   ObservedStep under_way_;
-  std::optional<ObservedStep> last_;
+  std::shared_ptr<const ObservedStep> last_;
+  std::size_t told_failures_ = 0;
+  Writer writer_;
 };
 
 }  // namespace tare::monitor

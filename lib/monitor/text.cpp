@@ -1,7 +1,6 @@
 #include "lib/monitor/text.hpp"
 
 #include <cmath>
-#include <system_error>
 #include <utility>
 
 #include "lib/codec/finding_json.hpp"
@@ -102,18 +101,18 @@ std::string line_of(const ObservedStep& step) {
   return json::line_of(members.take());
 }
 
-std::string report_of(std::int64_t steps, const std::optional<ObservedStep>& last, std::span<const LineFile> sinks) {
+std::string report_of(std::int64_t steps, const ObservedStep* last, const Writer& writer) {
   Members members;
   members.add("schema", "tare.monitor/1").add("steps", steps);
   json::Array told;
-  for (const LineFile& sink : sinks) {
+  for (const auto& sink : writer.sinks()) {
     Members one;
-    one.add("jsonl", sink.path());
-    one.add("failure", sink.error() == 0 ? Json{} : Json{std::generic_category().message(sink.error())});
+    one.add(sink->kind(), sink->path());
+    one.add("failure", sink->failure().empty() ? Json{} : Json{json::safe_text(sink->failure())});
     told.push_back(one.take());
   }
-  members.add("sinks", std::move(told));
-  if (last) add_step(members, *last);
+  members.add("sinks", std::move(told)).add("left_out", json_of(writer.left_out()));
+  if (last != nullptr) add_step(members, *last);
   return json::text_of(members.take());
 }
 

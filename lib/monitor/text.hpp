@@ -2,18 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 
-#include "lib/monitor/monitor.hpp"
+#include "lib/monitor/writer.hpp"
 
 namespace tare::monitor {
 
 /// "tare.monitor/1" of a step, on one line.
 std::string line_of(const ObservedStep& step);
 
-/// "tare.monitor/1": `steps` have ended.
-std::string report_of(std::int64_t steps, const std::optional<ObservedStep>& last, std::span<const LineFile> sinks);
+/// "tare.monitor/1": `steps` have ended. `last` may be null. REQUIRES: the writer was waited for.
+std::string report_of(std::int64_t steps, const ObservedStep* last, const Writer& writer);
 
 }  // namespace tare::monitor

@@ -1,11 +1,8 @@
 #include "lib/report/watch.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <ctime>
-#include <map>
 
+#include "lib/base/open_metrics.hpp"
 #include "lib/report/health.hpp"
 #include "lib/report/json.hpp"
 
@@ -29,47 +26,6 @@ void add(Members& members, std::string_view name, const std::optional<T>& value)
 
 // ---- metrics
 
-/// Label values, as OpenMetrics escapes them.
-std::string label(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '\\' || c == '"') escaped.push_back('\\');
-    escaped.append(c == '\n' ? "\\n" : std::string(1, c));
-  }
-  return escaped;
-}
-
-std::string number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  return fmt::format("{}", value);
-}
-
-class Metrics {
- public:
-  explicit Metrics(std::string_view run) : run_(label(run)) {}
-
-  void family(std::string_view name, std::string_view type, std::string_view help) {
-    text_ += fmt::format("# TYPE {} {}\n# HELP {} {}\n", name, type, name, help);
-  }
-  void sample(std::string_view name, double value, std::string_view more = {}) {
-    text_ += fmt::format("{}{{run=\"{}\"{}}} {}\n", name, run_, more, number(value));
-  }
-  void gauge(std::string_view name, std::string_view help, const std::optional<double>& value) {
-    if (!value) return;
-    family(name, "gauge", help);
-    sample(name, *value);
-  }
-  void counter(const std::string& name, std::string_view help, std::uint64_t value) {
-    family(name, "counter", help);
-    sample(name + "_total", static_cast<double>(value));
-  }
-  std::string take() { return text_ + "# EOF\n"; }
-
- private:
-  std::string run_, text_;
-};
-
 std::optional<double> as_number(const std::optional<std::int64_t>& step) {
   return step ? std::optional(static_cast<double>(*step)) : std::nullopt;
 }
@@ -80,25 +36,6 @@ std::optional<double> scale_of(const std::optional<TraceCheckpoint>& checkpoint)
     if (key == "scale") return value;
   }
   return {};
-}
-
-void add_findings(Metrics& metrics, const std::vector<HealthFinding>& findings) {
-  std::map<std::string, double> counts{{"error", 0}, {"warning", 0}, {"note", 0}};
-  std::map<std::pair<std::string, std::string>, double> codes;
-  for (const HealthFinding& finding : findings) {
-    ++counts[std::string(name(finding.severity))];
-    ++codes[{finding.code, std::string(name(finding.severity))}];
-  }
-  metrics.family("tare_findings", "gauge", "What is wrong now, by severity.");
-  for (const auto& [severity, count] : counts) {
-    metrics.sample("tare_findings", count, fmt::format(",severity=\"{}\"", severity));
-  }
-  if (codes.empty()) return;
-  metrics.family("tare_finding", "gauge", "What is wrong now, by code.");
-  for (const auto& [code, count] : codes) {
-    const std::string labels = fmt::format(",code=\"{}\",severity=\"{}\"", label(code.first), code.second);
-    metrics.sample("tare_finding", count, labels);
-  }
 }
 
 }  // namespace
@@ -142,7 +79,7 @@ std::string watch_line(const RunStatus& status, std::string_view what, std::stri
 }
 
 std::string watch_metrics(const RunStatus& status, std::string_view run, double changed_at) {
-  Metrics metrics(run);
+  OpenMetrics metrics(run);
   metrics.gauge("tare_scale", "The loss scale that the last step left.", status.scale);
   metrics.gauge("tare_step", "The last step that is told.", as_number(status.step));
   metrics.counter("tare_steps", "Steps that are told of.", status.steps);
@@ -158,7 +95,7 @@ std::string watch_metrics(const RunStatus& status, std::string_view run, double 
     metrics.gauge("tare_last_healthy_step", "The step of the last checkpoint before the trouble.",
                   as_number(healthy->step));
   }
-  add_findings(metrics, status.diagnosis.findings);
+  metrics.findings(status.diagnosis.findings);
   metrics.gauge("tare_changed_timestamp_seconds", "When the run was seen to change last.", changed_at);
   return metrics.take();
 }

@@ -12,19 +12,22 @@
 
 using namespace tare::test;
 
+// The thread that writes gives up a file for which it has no memory, and the calls go on.
 TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole") {
   const Scratch folder;
   const std::string path = folder.path("a.jsonl");
-  const std::string config = R"({"every":1,"warn":{"looks":1,"ignore":["x*"]},"sinks":[{"jsonl":")" + path + R"("}]})";
+  const std::string config = R"({"every":1,"warn":{"looks":1,"ignore":["x*"]},"sinks":[{"jsonl":")" + path +
+                             R"("},{"tensorboard":")" + folder.path("runs") + R"("},{"openmetrics":")" +
+                             folder.path("a.prom") + R"("}]})";
   float weight = INFINITY;
   const char* name = "a name that is long enough for an allocation";
   const tare_tensor tensor{&weight, 1, TARE_F32, 0};
   tare_scaler* scaler = nullptr;
   tare_grads* grads = nullptr;
-  REQUIRE(tare_scaler_create(&scaler, nullptr, nullptr) == TARE_OK);
+  REQUIRE(tare_scaler_create(&scaler, R"({"policy":"torch"})", nullptr) == TARE_OK);
   REQUIRE(tare_grads_create(&grads, scaler, &tensor, 1, nullptr) == TARE_OK);
   REQUIRE(tare_grads_observe(grads, nullptr, nullptr) == TARE_OK);
-  fail_everywhere("monitor", [&] {
+  fail_everywhere_or_give(TARE_OK, "monitor", [&] {
     tare_monitor* monitor = nullptr;
     tare_text* text = nullptr;
     int32_t status = tare_monitor_create(&monitor, config.c_str(), nullptr);

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "lib/base/crc32c.hpp"
 #include "lib/base/error.hpp"
-#include "lib/container/crc32c.hpp"
 #include "lib/container/tensorflow/tensor_bundle.hpp"
 #include "lib/container/varint.hpp"
 #include "tests/fuzz/two_files.hpp"

@@ -15,7 +15,11 @@ typedef struct tare_monitor tare_monitor;
 
 /* `config_json` may be NULL:
  *   {"every":10,             of so many steps one is looked at, the first one among them
- *    "sinks":[{"jsonl":"a.jsonl"}],   files that get a line of "tare.monitor/1" for each
+ *    "sinks":[{"jsonl":"a.jsonl"},            a file that gets a line of "tare.monitor/1" for each
+ *             {"tensorboard":"runs/a",        a folder for an event file of TensorBoard's
+ *              "tags":"megatron"},            whose tag the scale bears: "loss-scale"; "deepspeed":
+ *                                             "Train/Samples/loss_scale"
+ *             {"openmetrics":"scaler.prom"}], a file of the last one's numbers, whole at any time, for Prometheus
  *    "format":"f16",         what gradients are computed in, or "bf16", whose range loses nothing
  *    "warn":{"underflow":0.05,   of gradients, or of a tensor's: from this share of zeros on it is told
  *            "rise":0.01,        from this rise of that share on, over the last 1,000 steps ...
@@ -24,53 +28,60 @@ typedef struct tare_monitor tare_monitor;
  *            "low_scale":8,      scales below this
  *            "looks":10,         so many looks in a row have to show it (the scale, zeros)
  *            "ignore":["*embed*"]}}   patterns of names whose gradients do not count
- * A file that cannot be written stops nothing: tare_monitor_report says what went wrong with it, and it gets no more
- * lines. The shares are those that are told of Amazon's tensor hook: below 1 % and level is fine, 5 % is not. *out is
- * owned. */
+ * Files are written by a thread of the monitor's, which there is only with sinks. A file that cannot be written stops
+ * nothing: it gets no more, and is told once among the findings and always in the report. The shares are
+ * practitioners': below 1 % and level is fine, 5 % is not. *out is owned. */
 TARE_API int32_t tare_monitor_create(tare_monitor** out, const char* config_json, tare_error* error);
+
+/* Waits until the sinks have what they are owed, and joins the thread. */
 TARE_API void tare_monitor_destroy(tare_monitor* monitor);
 
 /* Looks at tensors of the step that is under way, at once, if that is one of those that are looked at: `group` says
  * what they are ("weights", "inputs", "exp_avg_sq"), names[i] is that of tensors[i]. Of every dtype of tare_tensor, in
- * the host's memory: a GPU's, which nobody can look at without a wait, is TARE_E_INVALID_ARGUMENT, and nothing is noted
- * then. Names are copied; the data is read before this returns. */
+ * the host's memory: a GPU's, which nobody can look at without a wait, is TARE_E_INVALID_ARGUMENT, and nothing is
+ * noted then. Names are copied; the data is read before this returns. */
 TARE_API int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, const char* const* names,
                                       const tare_tensor* tensors, uint64_t count, tare_error* error);
 
-/* Notes what the list's last pass (tare_grads_unscale, _observe, _write) found, if the step that is under way is one that
- * is looked at: without a pass of its own, and without touching the gradients. Several lists of a step add up; each is
- * added behind its pass and before the next one. names[i] is that of the list's i-th tensor, `count` how many there are:
- * another number than the list has tensors is TARE_E_MISMATCH. Names are copied. Waits, in steps that are looked at.
- * TARE_E_RULE: the scaler's rule raised on a GPU, and this is the first call that waits since. */
+/* Notes what the list's last pass (tare_grads_unscale, _observe, _write) found, if the step that is under way is one
+ * that is looked at: without a pass of its own, and without touching the gradients. Several lists of a step add up;
+ * each is added behind its pass and before the next one. names[i] is that of the list's i-th tensor, `count` how many
+ * there are: another number than the list has tensors is TARE_E_MISMATCH. Names are copied. Waits, in steps that are
+ * looked at. TARE_E_RULE: the scaler's rule raised on a GPU, and this is the first call that waits since. */
 TARE_API int32_t tare_monitor_add_grads(tare_monitor* monitor, const tare_grads* grads, const char* const* names,
                                         uint64_t count, tare_stream stream, tare_error* error);
 
-/* Ends the step that is under way; `step` is its number in the run. What was seen of it goes to the sinks. `stream`:
- * NULL. */
+/* Ends the step that is under way; `step` is its number in the run. What was seen of it is examined and handed over to
+ * the sinks, for which nothing waits: of steps that come while 64 are waiting to be written, sinks miss the last, and
+ * the report counts them ("left_out"). A number that is not above the last one's is of another start of the run: what
+ * was seen from there on is forgotten. `stream`: NULL. */
 TARE_API int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_stream stream, tare_error* error);
 
-/* JSON "tare.monitor/1": "steps" that ended; "sinks", each with the "failure" that stopped it, or null; once a step was
- * looked at, its number, "step", and its "tensors": "group", "name", "dtype", "count", "nans", "infinities" and, of the
- * finite values alone, "zeros", "subnormals" (not zero, and below the dtype's smallest normal number), "min", "max",
- * "max_abs", "mean", "mean_abs", "std" (of the whole population), "norm" (those are null where no value is finite) and
- * "exponents": in "bins"[i] the magnitudes from 2^("lowest" + i) to below twice that, "below" and "above" the others;
- * its "gradients", of lists that were added: "name", "dtype" and, as in "tare.grads/1", of the values as the pass read
- * them, "count", "zeros", "below", "max_abs", "norm"; and the "scaler" of the last list: "scale", "steps" and "skipped"
- * as they were when it was added, or null. Of each of the gradients, and as a whole in "signals": "lost", the share that
- * became zero for want of range (below), and "headroom_bits", doublings of the greatest magnitude until the format's
- * largest number; null where they tell nothing, as in a step that overflowed. "signals" also has the trend of "lost",
- * "lost_slope" (a step) and "lost_confidence" (that it rises). "findings": as below. *out is owned.
+/* JSON "tare.monitor/1": "steps" that ended; "sinks", each with the "failure" that stopped it, or null; "left_out",
+ * steps that they missed; once a step was looked at, its number, "step", and its "tensors": "group", "name", "dtype",
+ * "count", "nans", "infinities" and, of the finite values alone, "zeros", "subnormals" (not zero, and below the
+ * dtype's smallest normal number), "min", "max", "max_abs", "mean", "mean_abs", "std" (of the whole population),
+ * "norm" (those are null where no value is finite) and "exponents": in "bins"[i] the magnitudes from 2^("lowest" + i)
+ * to below twice that, "below" and "above" the others; its "gradients", of lists that were added: "name", "dtype" and,
+ * as in "tare.grads/1", of the values as the pass read them, "count", "zeros", "below", "max_abs", "norm"; and the
+ * "scaler" of the last list: "scale", "steps" and "skipped" as they were when it was added, or null. Of each of the
+ * gradients, and as a whole in "signals": "lost", the share that became zero for want of range (below), and
+ * "headroom_bits", doublings of the greatest magnitude until the format's largest number; null where they tell
+ * nothing, as in a step that overflowed. "signals" also has the trend of "lost", "lost_slope" (a step) and
+ * "lost_confidence" (that it rises). "findings": as below. Waits until the sinks have what they are owed. *out is
+ * owned.
  *
- * What is lost: zeros, and values "below" the scaler's "underflow_threshold" if that is 2^-24 or less. A threshold above
- * that, such as 2^-20, tells zeros of range from those that a layer has by itself (embeddings, dead units): if n values
- * are not zero and b of those are below it, no more than b n / (n - b) zeros count. */
+ * What is lost: zeros, and values "below" the scaler's "underflow_threshold" if that is 2^-24 or less. A threshold
+ * above that, such as 2^-20, tells zeros of range from those that a layer has by itself (embeddings, dead units): if n
+ * values are not zero and b of those are below it, no more than b n / (n - b) zeros count. */
 TARE_API int32_t tare_monitor_report(tare_text** out, const tare_monitor* monitor, tare_error* error);
 
-/* JSON "tare.findings/1", as tare_health_doctor gives it: what was wrong at the last step that was looked at, the gravest
- * first; none where nothing was. "path" names the tensor, or the worst of several; "step" is where it began. Codes:
- * "gradient-underflow", "underflow-rising", "layer-underflow", "beyond-f16-range" (a layer that loses small gradients
- * while its greatest leave no room), "layer-frozen" (all gradients zero), "low-scale", "too-many-overflows",
- * "tensor-not-finite", "adam-underflow" (group "exp_avg_sq" in f16), "gradient-not-finite". *out is owned. */
+/* JSON "tare.findings/1", as tare_health_doctor gives it: what was wrong at the last step that was looked at, the
+ * gravest first; none where nothing was. "path" names the tensor, or the worst of several; "step" is where it began.
+ * Codes: "gradient-underflow", "underflow-rising", "layer-underflow", "beyond-f16-range" (a layer that loses small
+ * gradients while its greatest leave no room), "layer-frozen" (all gradients zero), "low-scale", "too-many-overflows",
+ * "tensor-not-finite", "adam-underflow" (group "exp_avg_sq" in f16), "gradient-not-finite", "sink-failed". *out is
+ * owned. */
 TARE_API int32_t tare_monitor_findings(tare_text** out, const tare_monitor* monitor, tare_error* error);
 
 #ifdef __cplusplus

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .errors import (BackendError, Busy, Conflict, Corrupt, Error, FileError, FileMissing, InternalError,
                          InvalidArgument, Mismatch, NotFound, OutOfMemory, Refused, RuleRaised, Unsupported, WrongKind)
     from .fp8_slots import Fp8, Fp8Casts
+    from .monitoring import Monitor
     from .scaler import Grads, Outcome, Scaler
     from .state import State
     from .tensors import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, Tensor
@@ -34,6 +35,7 @@ _WHERE = {
     "errors": "BackendError Busy Conflict Corrupt Error FileError FileMissing InternalError InvalidArgument Mismatch "
               "NotFound OutOfMemory Refused RuleRaised Unsupported WrongKind",
     "fp8_slots": "Fp8 Fp8Casts",
+    "monitoring": "Monitor",
     "scaler": "Grads Outcome Scaler",
     "state": "State",
     "tensors": "BF16 F16 F32 F64 F8E4M3FN F8E5M2 Tensor",

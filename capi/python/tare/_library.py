@@ -127,6 +127,12 @@ SIGNATURES: dict[str, tuple] = {
     "watch_look": (_out, c_void_p, c_double),
     "watch_status": (_out, c_void_p),
     "watch_metrics": (_out, c_void_p),
+    "monitor_create": (_out, c_char_p),
+    "monitor_observe": (c_void_p, c_char_p, POINTER(c_char_p), *_tensors),
+    "monitor_add_grads": (c_void_p, c_void_p, POINTER(c_char_p), c_uint64, c_void_p),
+    "monitor_step": (c_void_p, c_int64, c_void_p),
+    "monitor_report": (_out, c_void_p),
+    "monitor_findings": (_out, c_void_p),
 }
 
 
@@ -140,7 +146,7 @@ def _bound(library: ctypes.CDLL) -> dict:
     for name, arguments in SIGNATURES.items():
         function = functions[name] = getattr(library, "tare_" + name)
         function.argtypes, function.restype = (*arguments, POINTER(ErrorStruct)), c_int32
-    for kind in ("scaler", "grads", "fp8", "fp8_casts", "state", "text", "watch"):
+    for kind in ("scaler", "grads", "fp8", "fp8_casts", "state", "text", "watch", "monitor"):
         function = functions[kind + "_destroy"] = getattr(library, f"tare_{kind}_destroy")
         function.argtypes, function.restype = (c_void_p,), None
     library.tare_version_string.restype = c_char_p

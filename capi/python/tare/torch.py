@@ -237,4 +237,6 @@ def _shape_of(gradients: list[torch.Tensor], dtypes: list[torch.dtype]) -> tuple
     return tuple(map(torch.Tensor.numel, gradients)), tuple(dtypes)
 
 
-__all__ = ["GradScaler"]
+from .torch_monitor import Monitor  # noqa: E402
+
+__all__ = ["GradScaler", "Monitor"]

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "lib/base/crc32c.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/container/crc32c.hpp"
 #include "lib/container/varint.hpp"
 #include "lib/container/zstd_frame.hpp"
 

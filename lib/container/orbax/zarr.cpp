@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/crc32c.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/container/crc32c.hpp"
 #include "lib/container/zstd_frame.hpp"
 #include "lib/json/document.hpp"
 

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "lib/base/crc32c.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/container/crc32c.hpp"
 #include "lib/container/varint.hpp"
 
 namespace tare {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "lib/base/crc32c.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/container/crc32c.hpp"
 #include "lib/container/element_patch.hpp"
 #include "lib/container/file_change.hpp"
 #include "lib/container/held_tensors.hpp"

@@ -4,8 +4,8 @@
 #include <bit>
 #include <charconv>
 
+#include "lib/base/crc32c.hpp"
 #include "lib/base/text.hpp"
-#include "lib/container/crc32c.hpp"
 #include "lib/trace/series/wire.hpp"
 
 namespace tare {

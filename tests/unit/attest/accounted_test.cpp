@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "lib/attest/attest.hpp"
-#include "lib/container/crc32c.hpp"
+#include "lib/base/crc32c.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;

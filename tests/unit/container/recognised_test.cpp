@@ -1,7 +1,7 @@
 // How formats are told from each other, and from what is none.
 
+#include "lib/base/crc32c.hpp"
 #include "lib/base/error.hpp"
-#include "lib/container/crc32c.hpp"
 #include "lib/hdf5/checksum.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/archive_writer.hpp"

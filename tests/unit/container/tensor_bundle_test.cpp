@@ -4,7 +4,7 @@
 #include "lib/container/tensorflow/tensor_bundle.hpp"
 
 #include "lib/base/bytes.hpp"
-#include "lib/container/crc32c.hpp"
+#include "lib/base/crc32c.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/memory_folder.hpp"
 

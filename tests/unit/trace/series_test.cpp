@@ -1,6 +1,6 @@
 // Tables, lines of JSON, event files: which numbers are the scale, and where a damaged file ends.
 #include "lib/base/crc32.hpp"
-#include "lib/container/crc32c.hpp"
+#include "lib/base/crc32c.hpp"
 #include "lib/container/varint.hpp"
 #include "lib/trace/series/keys.hpp"
 #include "tests/catch.hpp"

@@ -1,4 +1,4 @@
-#include "lib/container/crc32c.hpp"
+#include "lib/base/crc32c.hpp"
 
 #include <array>
 #include <bit>

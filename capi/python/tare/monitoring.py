@@ -1,0 +1,56 @@
+"""A run's numbers, watched from inside: what its gradients and tensors are like, and what is wrong with them."""
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from . import _library
+from ._library import Handle
+from .answers import Answer, answer_of
+from .scaler import Grads
+from .tensors import Tensors
+
+
+def _names(names: Sequence[str]) -> Any:
+    return (ctypes.c_char_p * len(names))(*(name.encode() for name in names))
+
+
+class Monitor(Handle):
+    """Looks at one step of `every`, the first one among them. `sinks`: {"jsonl": FILE}, {"tensorboard": FOLDER} or
+    {"openmetrics": FILE} each; a file that cannot be written stops nothing and is told in `report`. `format`: what the
+    gradients are computed in, "f16" or "bf16". `warn`: from where on things are told (tare/monitor.h has all):
+    {"underflow": 0.05, "looks": 10, "ignore": ["*embed*"]}."""
+
+    _kind = "monitor"
+
+    def __init__(self, *, every: int = 10, sinks: Iterable[Mapping[str, str]] = (), format: str = "f16",
+                 warn: Mapping[str, Any] | None = None):
+        config = {"every": every, "sinks": [dict(sink) for sink in sinks], "format": format, "warn": dict(warn or {})}
+        self._own(_library.made("monitor_create", json.dumps(config).encode()))
+
+    def observe(self, group: str, tensors: Mapping[str, Any]) -> None:
+        """Looks at buffers in the host's memory, by name: `group` says what they are ("weights", "exp_avg_sq"). One of
+        a single number, such as a loss, is told as that."""
+        given = Tensors(list(tensors.values()), writes=False)
+        _library.call("monitor_observe", self._handle, group.encode(), _names(list(tensors)), given.array, given.count)
+
+    def add_grads(self, grads: Grads, names: Sequence[str], stream: int | None = None) -> None:
+        """What the last pass of `grads` found, tensor by tensor, without another look at them."""
+        _library.call("monitor_add_grads", self._handle, grads._handle, _names(names), len(names), stream)
+
+    def step(self, number: int, stream: int | None = None) -> None:
+        """Ends the step under way, whose number in the run this is."""
+        _library.call("monitor_step", self._handle, number, stream)
+
+    def report(self) -> Answer:
+        """All of the last step that was looked at ("tare.monitor/1"). Waits until the sinks have it."""
+        return answer_of(_library.text("monitor_report", self._handle))
+
+    def findings(self) -> list[Answer]:
+        """What was wrong at that step, the gravest first, in the words of tare.doctor."""
+        return answer_of(_library.text("monitor_findings", self._handle)).findings
+
+
+__all__ = ["Monitor"]

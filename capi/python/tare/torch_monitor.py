@@ -1,0 +1,154 @@
+"""tare.torch.Monitor: a model's gradients, weights and activations, watched while it trains."""
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from .answers import Answer
+from .monitoring import Monitor as _Monitor
+from .scaler import Grads, Scaler
+from .tensors import _dense
+
+_FLOATS = {torch.float32, torch.float64, torch.float16, torch.bfloat16}
+_NEAR_THE_BOTTOM = 2.0 ** -20  # of float16: what lies there tells zeros of range from a layer's own
+
+
+def _is_plain(tensor: Any) -> bool:
+    return (isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided and tensor.dtype in _FLOATS
+            and (tensor.is_contiguous() or _dense(tensor.shape, tensor.stride())))
+
+
+class _OnDevice:
+    """A scaler of the library's own, whose pass counts; the gradients stay as they are."""
+
+    def __init__(self, device: torch.device):
+        self.device = device
+        self.scaler = Scaler("torch", device=str(device), underflow_threshold=_NEAR_THE_BOTTOM)
+        self.shape: tuple = ()
+        self.grads: Grads | None = None
+
+    def pass_over(self, gradients: list[torch.Tensor], scale: float) -> Grads:
+        if 0 < scale < math.inf:
+            self.scaler.set_scale(scale, self.stream())
+        shape = tuple((gradient.numel(), gradient.dtype) for gradient in gradients)
+        if self.grads is None or shape != self.shape:
+            self.grads, self.shape = Grads(self.scaler, gradients), shape
+        else:
+            self.grads.rebind(gradients, self.stream())
+        self.grads.observe(self.stream())
+        return self.grads
+
+    def stream(self) -> int | None:
+        return torch.cuda.current_stream(self.device).cuda_stream if self.device.type == "cuda" else None
+
+
+class Monitor:
+    """
+        monitor = tare.torch.Monitor(model, scaler, log_dir="runs/a")
+        ...
+        scaler.scale(loss).backward()
+        monitor.gradients()                          # before anything unscales them
+        scaler.step(optimizer); scaler.update()
+        for finding in monitor.step(loss=loss): print(finding.message, finding.advice)
+
+    `scaler`: torch's GradScaler or tare's; None, or one that is not enabled: the gradients are in bfloat16 or float32,
+    of which nothing becomes zero for want of range. `log_dir`: a folder of TensorBoard's; `sinks`, `every`, `warn`: as for
+    tare.Monitor. `weights`, `activations` (what goes into modules without children, and comes out) and, of `optimizer`,
+    `moments` (exp_avg_sq): looked at too, in steps that are looked at; on a GPU they are copied to the host for that."""
+
+    def __init__(self, model: torch.nn.Module, scaler: torch.amp.GradScaler | None = None, *, every: int = 10,
+                 log_dir: str | os.PathLike | None = None, sinks: tuple[Mapping[str, str], ...] = (),
+                 warn: Mapping[str, Any] | None = None, weights: bool = False, activations: bool = False,
+                 optimizer: torch.optim.Optimizer | None = None, moments: bool = False):
+        self._model, self._scaler, self._optimizer, self._every = model, scaler, optimizer, every
+        self._weights, self._moments = weights, moments
+        self._steps = 0
+        self._devices: dict[torch.device, _OnDevice] = {}
+        self._told: set[tuple[str, str]] = set()
+        folder = [{"tensorboard": os.fspath(log_dir)}] if log_dir is not None else []
+        is_scaled = scaler is not None and scaler.is_enabled()
+        self._monitor = _Monitor(every=every, sinks=[*folder, *sinks], format="f16" if is_scaled else "bf16", warn=warn)
+        self._hooks = [module.register_forward_hook(self._hook_of(name)) for name, module in model.named_modules()
+                       if activations and not any(module.children())]
+
+    @property
+    def looks(self) -> bool:
+        """Is the step under way one that is looked at?"""
+        return self._steps % self._every == 0
+
+    def gradients(self) -> None:
+        """Looks at the gradients, still scaled: behind backward (the last, where several add up), before anything
+        unscales or clips them. Gradients that are sparse or have gaps are left out."""
+        if not self.looks:
+            return
+        scale = self._scaler.get_scale() if self._scaler is not None else 1.0
+        found: dict[torch.device, dict[str, torch.Tensor]] = {}
+        for name, parameter in self._model.named_parameters():
+            if parameter.grad is not None and _is_plain(parameter.grad):
+                found.setdefault(parameter.grad.device, {})[name] = parameter.grad
+        for device, gradients in found.items():
+            if device.type not in ("cpu", "cuda"):
+                continue
+            if device not in self._devices:
+                self._devices[device] = _OnDevice(device)
+            on = self._devices[device]
+            self._monitor.add_grads(on.pass_over(list(gradients.values()), scale), list(gradients), on.stream())
+            on.scaler.update(on.stream())
+
+    def observe(self, group: str, tensors: Mapping[str, Any]) -> None:
+        """Looks at tensors of yours, if the step is one that is looked at."""
+        if self.looks:
+            self._monitor.observe(group, {name: tensor.detach().cpu() for name, tensor in tensors.items()
+                                          if _is_plain(tensor)})
+
+    def step(self, number: int | None = None, *, loss: torch.Tensor | None = None) -> list[Answer]:
+        """Ends the step, whose number is counted from 0 unless it is given. Gives what is wrong since the last look and
+        was not before it: severity, code, message, advice, path (the tensor), step, evidence."""
+        is_looked_at = self.looks
+        if is_looked_at:
+            self._observe_all(loss)
+        self._monitor.step(self._steps if number is None else number)
+        self._steps += 1
+        if not is_looked_at:
+            return []
+        findings = self._monitor.findings()
+        before, self._told = self._told, {(finding.code, finding.path) for finding in findings}
+        return [finding for finding in findings if (finding.code, finding.path) not in before]
+
+    def findings(self) -> list[Answer]:
+        """All that was wrong at the last look."""
+        return self._monitor.findings()
+
+    def report(self) -> Answer:
+        return self._monitor.report()
+
+    def close(self) -> None:
+        """Takes its hooks off the model; what is waiting for the sinks is written when the monitor is collected."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+
+    def _observe_all(self, loss: torch.Tensor | None) -> None:
+        if loss is not None:
+            self.observe("loss", {"value": loss})
+        if self._weights:
+            self.observe("weights", dict(self._model.named_parameters()))
+        if self._moments and self._optimizer is not None:
+            states = self._optimizer.state
+            self.observe("exp_avg_sq", {name: states[parameter]["exp_avg_sq"]
+                                        for name, parameter in self._model.named_parameters()
+                                        if "exp_avg_sq" in states.get(parameter, ())})
+
+    def _hook_of(self, name: str) -> Any:
+        def hook(module: torch.nn.Module, inputs: tuple, output: Any) -> None:
+            if module.training:
+                self.observe("inputs", {f"{name}.{i}": tensor for i, tensor in enumerate(inputs)})
+                self.observe("outputs", {name: output})
+        return hook
+
+
+__all__ = ["Monitor"]

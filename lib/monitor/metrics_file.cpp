@@ -1,0 +1,39 @@
+#include "lib/monitor/metrics_file.hpp"
+
+#include <fmt/format.h>
+
+#include "lib/base/open_metrics.hpp"
+#include "lib/codec/new_file.hpp"
+
+namespace tare::monitor {
+namespace {
+
+void add_layers(OpenMetrics& metrics, const std::vector<Gradient>& gradients) {
+  metrics.family("tare_monitor_layer_lost", "gauge", "Share of a layer's gradients that became zero.");
+  for (const Gradient& gradient : gradients) {
+    if (!gradient.lost) continue;
+    metrics.sample("tare_monitor_layer_lost", *gradient.lost,
+                   fmt::format(",layer=\"{}\"", OpenMetrics::label(gradient.name)));
+  }
+}
+
+}  // namespace
+
+void MetricsFile::write(const ObservedStep& step) {
+  OpenMetrics metrics(path());  // files of one folder are told apart by it
+  metrics.gauge("tare_monitor_step", "The last step that was looked at.", static_cast<double>(step.step));
+  if (step.scaler) {
+    metrics.gauge("tare_monitor_scale", "The loss scale.", step.scaler->scale);
+    metrics.counter("tare_monitor_steps", "Steps of the scaler.", static_cast<std::uint64_t>(step.scaler->steps));
+    metrics.counter("tare_monitor_skipped", "Steps that it skipped.", static_cast<std::uint64_t>(step.scaler->skipped));
+  }
+  metrics.gauge("tare_monitor_gradients_lost", "Share of the gradients that became zero.", step.signals.lost);
+  metrics.gauge("tare_monitor_headroom_bits", "Doublings that the greatest gradient can take.",
+                step.signals.headroom_bits);
+  if (!step.gradients.empty()) add_layers(metrics, step.gradients);
+  metrics.findings(step.findings);
+  const std::string text = metrics.take();
+  write_whole_file(path(), std::as_bytes(std::span(text)));
+}
+
+}  // namespace tare::monitor

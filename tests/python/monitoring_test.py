@@ -1,0 +1,70 @@
+"""tare.Monitor: what it tells of buffers and of gradients, and what lies in its files."""
+import array
+import json
+import os
+import tempfile
+import unittest
+
+import tare
+
+
+class Monitoring(unittest.TestCase):
+    def test_what_is_wrong_is_told_with_the_tensor(self):
+        scaler = tare.Scaler("torch", initial_scale=4.0)
+        gradients = [array.array("f", [1, 0, 0, 0]), array.array("f", [1, 2])]
+        grads = scaler.grads(gradients)
+        monitor = tare.Monitor(every=1, warn={"looks": 2, "ignore": ["*.embed"]})
+        for step in (7, 8):
+            grads.observe()
+            monitor.add_grads(grads, ["a.weight", "b.weight"])
+            monitor.step(step)
+        findings = monitor.findings()
+        self.assertEqual([finding.code for finding in findings], ["gradient-underflow", "layer-underflow", "low-scale"])
+        self.assertEqual(findings[1].path, "a.weight")
+        self.assertEqual(findings[0].step, 7)
+        self.assertEqual(findings[0].evidence.share, 0.5)
+        self.assertEqual(monitor.report().gradients[0].zeros, 3)
+
+    def test_lines_and_event_files_are_there_once_the_monitor_is_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            lines = os.path.join(folder, "a.jsonl")
+            board = os.path.join(folder, "board")
+            monitor = tare.Monitor(every=2, sinks=[{"jsonl": lines}, {"tensorboard": board}])
+            for step in range(5):
+                monitor.observe("loss", {"value": array.array("d", [step / 4])})
+                monitor.observe("weights", {"w": array.array("f", [3, -4, 0, 2.0 ** -60])})
+                monitor.step(step)
+            del monitor
+            with open(lines) as file:
+                told = [json.loads(line) for line in file]
+            self.assertEqual([line["step"] for line in told], [0, 2, 4])
+            self.assertEqual(told[1]["tensors"][0]["mean"], 0.5)
+            self.assertEqual(len(os.listdir(board)), 1)
+            self.check_board(board)
+
+    def check_board(self, board):
+        """With TensorBoard's own reader, where it is installed."""
+        try:
+            from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+        except ImportError:
+            return
+        events = EventAccumulator(board, size_guidance={"histograms": 0, "scalars": 0, "tensors": 0})
+        events.Reload()
+        self.assertEqual([(event.step, event.value) for event in events.Scalars("loss/value")],
+                         [(0, 0.0), (2, 0.5), (4, 1.0)])
+        self.assertEqual([event.value for event in events.Scalars("weights/w/norm")], [5.0] * 3)
+        histogram = events.Histograms("weights/w/log2")[0].histogram_value
+        filled = [(limit, count) for limit, count in zip(histogram.bucket_limit, histogram.bucket) if count]
+        self.assertEqual(filled, [(-48.0, 1.0), (2.0, 1.0), (3.0, 1.0)])  # upper ends of octaves
+        self.assertEqual((histogram.min, histogram.max, histogram.num), (-49.0, 3.0, 3.0))
+
+    def test_names_are_as_many_as_the_list_s_tensors(self):
+        grads = tare.Scaler("torch").grads([array.array("f", [1])])
+        with self.assertRaises(tare.Mismatch):
+            tare.Monitor().add_grads(grads, ["a", "b"])
+        with self.assertRaises(tare.InvalidArgument):
+            tare.Monitor(warn={"underflw": 1})
+
+
+if __name__ == "__main__":
+    unittest.main()
