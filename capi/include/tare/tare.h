@@ -21,8 +21,8 @@
  *         the libraries under it read some of their own when HDF5 is first written; no result of tare's goes by them.)
  *
  *   [P4]  Worker threads belong to one scaler ("threads" in its configuration, 1: none), or to one monitor with sinks,
- *         and are joined at its destroy; those that read and write many checkpoint files at once end before the call does. In a forked child a handle
- *         may only be destroyed.
+ *         and are joined at its destroy; those that read and write many checkpoint files at once end before the call
+ *         does. In a forked child a handle may only be destroyed.
  *
  *   [P5]  Bad arguments get a status: NULL pointers, unknown dtypes, counts that overflow, misaligned data, handles of
  *         another kind, and destroyed ones as long as their memory was not given out again. A failed
