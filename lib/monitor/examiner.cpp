@@ -8,8 +8,8 @@
 namespace tare::monitor {
 namespace {
 
-constexpr std::int64_t window_steps = 1000;  // S1's rule goes by the first so many
-constexpr std::int64_t search_steps = 64;  // without a skip: the first search for a scale is over, as the doctor has it
+constexpr std::uint64_t window_steps = 1000;  // S1's rule goes by the first so many
+constexpr double search_steps = 64;  // without a skip: the first search for a scale is over, as the doctor has it
 constexpr std::size_t most_looks = 1000;
 constexpr std::size_t trend_points = 100;
 
@@ -17,7 +17,16 @@ bool all_finite(const std::vector<Gradient>& gradients) {
   return std::ranges::all_of(gradients, [](const Gradient& one) { return is_finite(one.seen.max_abs); });
 }
 
+/// From one step to a later one, wherever they lie.
+std::uint64_t distance(std::int64_t from, std::int64_t to) {
+  return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+}
+
 }  // namespace
+
+double Examiner::difference(std::int64_t a, std::int64_t b) {
+  return static_cast<double>(a) - static_cast<double>(b);
+}
 
 void Examiner::Streak::add(bool holds, std::int64_t step) {
   if (holds && looks == 0) began = step;
@@ -65,7 +74,7 @@ void Examiner::keep(const ObservedStep& step) {
   while (!looks_.empty() && looks_.back().step >= step.step) looks_.pop_back();  // the run began again before it
   Look& look = looks_.emplace_back(Look{step.step, step.signals.lost, {}});
   if (step.scaler && is_settled(*step.scaler)) look.scaler = step.scaler;
-  const auto old = [&](const Look& one) { return one.step < step.step - window_steps; };
+  const auto old = [&](const Look& one) { return distance(one.step, step.step) > window_steps; };
   looks_.erase(looks_.begin(), std::ranges::find_if_not(looks_, old));
   if (looks_.size() > most_looks) looks_.erase(looks_.begin());
 }
@@ -76,7 +85,7 @@ bool Examiner::is_settled(const ScalerSeen& scaler) {
     last_skipped_ = scaler.skipped;
     skipped_at_ = scaler.steps;
   }
-  is_settled_ = scaler.steps - skipped_at_ >= search_steps;
+  is_settled_ = difference(scaler.steps, skipped_at_) >= search_steps;
   return is_settled_;
 }
 

@@ -55,6 +55,8 @@ class Examiner {
     std::optional<ScalerSeen> scaler;  ///< once its first search for a scale is over
   };
 
+  /// Of counters, which a state that was loaded may have put anywhere.
+  static double difference(std::int64_t a, std::int64_t b);
   [[nodiscard]] bool counts(const std::string& name) const;
   [[nodiscard]] bool holds(const Streak& streak) const { return streak.looks >= limits_.looks; }
   void sum_up(ObservedStep& step) const;

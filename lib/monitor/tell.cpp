@@ -166,12 +166,14 @@ void Examiner::tell_layers(ObservedStep& step) const {
 }
 
 std::optional<double> Examiner::skipped_share() const {
-  constexpr std::int64_t enough_steps = 900;
+  constexpr double enough_steps = 900;
   const auto first = std::ranges::find_if(looks_, [](const Look& look) { return look.scaler.has_value(); });
   if (first == looks_.end() || !looks_.back().scaler) return {};
-  const std::int64_t steps = looks_.back().scaler->steps - first->scaler->steps;
+  const ScalerSeen& from = *first->scaler;
+  const ScalerSeen& to = *looks_.back().scaler;
+  const double steps = difference(to.steps, from.steps);
   if (steps < enough_steps) return {};
-  return static_cast<double>(looks_.back().scaler->skipped - first->scaler->skipped) / static_cast<double>(steps);
+  return difference(to.skipped, from.skipped) / steps;
 }
 
 void Examiner::tell_scaler(ObservedStep& step) const {

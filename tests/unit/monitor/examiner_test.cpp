@@ -167,6 +167,20 @@ TEST_CASE("a run that goes back to an earlier step forgets what came behind it")
   CHECK(run.codes().empty());
 }
 
+TEST_CASE("steps and counters may be any numbers") {
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  Run run;
+  for (const std::int64_t step : {least, least + 1, std::int64_t{0}, most - 1, most, least}) {
+    run.last = {};
+    run.last.step = step;
+    run.last.gradients = {gradient("a", 0)};
+    run.last.scaler = ScalerSeen{65536, step, most};
+    run.examiner.examine(run.last);
+  }
+  CHECK(run.codes().empty());
+}
+
 TEST_CASE("weights that are not finite and second moments that vanish are told") {
   Run run;
   const auto observed = [](const char* group, Dtype dtype, std::uint64_t zeros, std::uint64_t nans) {
