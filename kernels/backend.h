@@ -109,6 +109,8 @@ typedef struct tare_backend_table {
   /* *raised: as scaler_do's, of the step. */
   int32_t (*list_pass)(tare_backend_list* list, const tare_backend_pass* pass, int32_t* raised, void* stream,
                        tare_backend_error* error);
+  /* Its found-inf was reduced: noop says the same, and the scaler takes it in. */
+  int32_t (*list_follow)(tare_backend_list* list, void* stream, tare_backend_error* error);
   /* Waits and copies its kernels::ListCore and a kernels::Statistics for each tensor. */
   int32_t (*list_read)(const tare_backend_list* list, void* core, void* each, void* stream, tare_backend_error* error);
 

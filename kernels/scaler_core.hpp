@@ -63,6 +63,13 @@ TARE_HD inline void follow_reduced(ListCore& list, const ScalerCore& core) {
   list.shown.noop = 1;
 }
 
+/// Of a list found-inf was reduced alone: its noop says the same, and its scaler takes it in.
+TARE_HD inline void take_reduced(ScalerCore& core, ListCore& list) {
+  list.shown.noop = list.shown.found_inf != 0 ? 1 : 0;  // nan counts
+  if (list.shown.noop != 0) core.shown.found_inf = 1;
+  follow_reduced(core);
+}
+
 /// Takes in what a pass found, or a caller's own check.
 TARE_HD inline void add_findings(ScalerCore& core, const Statistics& seen, bool found_inf) {
   merge(core.accumulated, seen);

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/parent" "$work/consumer"
 cp tests/capi/header.c "$work/parent/program.c"
 cp tests/capi/header.c "$work/consumer/program.c"
-quickly=(-G Ninja --no-warn-unused-cli -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" -DTARE_CUDA=off)
+quickly=(-G Ninja --no-warn-unused-cli -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" -DTARE_CUDA=off -DTARE_MPI=off)
 # Any of them is an error where it is looked for.
 without=(-DCMAKE_DISABLE_FIND_PACKAGE_CURL=ON -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON)
 if command -v ccache >/dev/null; then quickly+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache); fi

@@ -14,7 +14,7 @@ folder=$(realpath "$1") build=$(realpath -m "${2:-build/deb}")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
 cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBEXECDIR=libexec \
-  -DTARE_DEBIAN=ON "${options[@]}" >/dev/null
+  -DTARE_DEBIAN=ON -DTARE_MPI=off "${options[@]}" >/dev/null
 cmake --build "$build"
 python3 tools/notices.py "$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")" "$build/debian/notices"
 rm -f "$build"/*.deb

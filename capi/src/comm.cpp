@@ -3,6 +3,7 @@
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
 #include "lib/collective/communicator.hpp"
+#include "lib/collective/mpi_communicator.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -30,6 +31,11 @@ int32_t tare_comm_from_callbacks(tare_comm** out, const tare_collectives* collec
   });
 }
 
+int32_t tare_comm_from_mpi(tare_comm** out, const char* config_json, tare_error* error) {
+  return guard_making(out, error,
+                      [&] { return new tare_comm{.communicator = communicator_of(parse_mpi_config(config_json))}; });
+}
+
 void tare_comm_destroy(tare_comm* comm) {
   destroy(comm);
 }
@@ -40,5 +46,13 @@ int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm, const c
     if (comm != nullptr) require(comm, "comm");
     const Gradients gradients = parse_reduction_options(options_json);
     scaler->scaler->set_communicator(comm != nullptr ? comm->communicator : nullptr, gradients);
+  });
+}
+
+int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_error* error) {
+  return guard(error, [&] {
+    require(fp8, "fp8");
+    if (comm != nullptr) require(comm, "comm");
+    fp8->slots->set_communicator(comm != nullptr ? comm->communicator : nullptr);
   });
 }

@@ -63,6 +63,23 @@ int32_t tare_grads_pointer(const void** out, const tare_grads* grads, int32_t wh
   });
 }
 
+int32_t tare_grads_accumulators(void** out, uint64_t* bytes, const tare_grads* grads, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(bytes, "bytes");
+    require(grads, "grads");
+    const Accumulators accumulators = grads->grads->accumulators();
+    *bytes = accumulators.bytes;
+    return accumulators.data;
+  });
+}
+
+int32_t tare_grads_report_reduced(tare_grads* grads, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    require(grads, "grads");
+    grads->grads->report_reduced(stream);
+  });
+}
+
 int32_t tare_grads_statistics(tare_text** out, const tare_grads* grads, tare_stream stream, tare_error* error) {
   return guard_making(out, error, [&] {
     require(grads, "grads");

@@ -83,6 +83,10 @@ bool ScalerList::rebind(std::span<const Tensor> tensors) {
   return tensors.size() == count_ && list_->rebind(tensors.data(), tensors.size(), nullptr);
 }
 
+void ScalerList::follow_reduced() {
+  take_reduced(scaler_.core_, core_);
+}
+
 template <class Run>
 void ScalerList::look(const Pass& pass, double clip_norm, const Run& run) {
   Statistics seen;

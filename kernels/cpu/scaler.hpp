@@ -59,6 +59,8 @@ class ScalerList {
   bool rebind(std::span<const Tensor> tensors);
   /// What the step raised.
   rule::Raised run(const Pass& pass);
+  /// After a caller's reduction of the list's found-inf.
+  void follow_reduced();
 
  private:
   template <class Run>

@@ -91,6 +91,11 @@ std::int32_t list_pass(tare_backend_list* list, const tare_backend_pass* pass, s
   return at_edge(error, [&] { *raised = static_cast<std::int32_t>(list->list.run(*pass)); });
 }
 
+std::int32_t list_follow(tare_backend_list* list, void*, Error*) {
+  list->list.follow_reduced();
+  return done;
+}
+
 std::int32_t list_read(const tare_backend_list* list, void* core, void* each, void*, Error*) {
   *static_cast<ListCore*>(core) = list->list.core();
   std::ranges::copy(list->list.each(), static_cast<Statistics*>(each));
@@ -184,6 +189,7 @@ constexpr tare_backend_table functions{
     .list_rebind = list_rebind,
     .list_is_captured = list_is_captured,
     .list_pass = list_pass,
+    .list_follow = list_follow,
     .list_read = list_read,
     .slots_make = slots_make,
     .slots_end = slots_end,

@@ -83,6 +83,14 @@ void DeviceList::enqueue(const PassRequest& request, Capture capture, cudaStream
   launch(write_kernel(), pass, stream);
 }
 
+void DeviceList::follow_reduced(cudaStream_t stream) {
+  CommandArguments asked;
+  asked.command = Command::take_reduced;
+  asked.list_count = 1;
+  asked.lists[0] = core();
+  scaler_.obey(asked, stream);
+}
+
 ListCore DeviceList::read(Statistics* each, cudaStream_t stream) const {
   const OnDevice here(device());
   require_uncaptured(stream);

@@ -73,6 +73,8 @@ class DeviceList {
   bool rebind(std::span<const Tensor> tensors) { return work_.rebind(tensors); }
   bool is_captured() const { return work_.is_captured(); }
   void run(const PassRequest& request, cudaStream_t stream);
+  /// After a caller's reduction of the list's found-inf.
+  void follow_reduced(cudaStream_t stream);
   /// Waits; not in a capture. `each`: one a tensor, of which nothing is known before a pass. Several threads may read
   /// at once.
   ListCore read(Statistics* each, cudaStream_t stream) const;

@@ -138,6 +138,10 @@ std::int32_t list_pass(tare_backend_list* list, const tare_backend_pass* pass, s
   });
 }
 
+std::int32_t list_follow(tare_backend_list* list, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] { list->list.follow_reduced(stream_of(stream)); });
+}
+
 std::int32_t list_read(const tare_backend_list* list, void* core, void* each, void* stream, tare_backend_error* error) {
   return at_edge(error, [&] {
     *static_cast<ListCore*>(core) = list->list.read(static_cast<Statistics*>(each), stream_of(stream));
@@ -226,6 +230,7 @@ constexpr tare_backend_table table{
     .list_rebind = list_rebind,
     .list_is_captured = list_is_captured,
     .list_pass = list_pass,
+    .list_follow = list_follow,
     .list_read = list_read,
     .slots_make = slots_make,
     .slots_end = slots_end,

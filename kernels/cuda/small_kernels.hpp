@@ -33,7 +33,8 @@ enum class Command : std::int32_t {
   report_layer = 5,
   follow_reduced = 6,
   step_elsewhere = 7,
-  forget_raised = 8
+  forget_raised = 8,
+  take_reduced = 9
 };
 
 /// As many lists as follow a scaler in one command.
@@ -73,6 +74,9 @@ TARE_HD inline void obey(const CommandArguments& asked) {
     case Command::follow_reduced:
       follow_reduced(core);
       for (std::int32_t i = 0; i < asked.list_count; ++i) follow_reduced(*asked.lists[i], core);
+      break;
+    case Command::take_reduced:
+      take_reduced(core, *asked.lists[0]);
       break;
     case Command::step_elsewhere:
       step_elsewhere(core, asked.elsewhere);

@@ -109,7 +109,16 @@ void Fp8Scaler::run(std::int32_t what, std::span<const Tensor> inputs, const Ten
   }
 }
 
+void Fp8Scaler::set_communicator(std::shared_ptr<Communicator> communicator) {
+  if (communicator && &backend_ != &cpu_backend()) {
+    throw Error(Status::unsupported, "slots on a GPU take no comm in this release",
+                "Reduce tare_fp8_accumulators with MAX before each update.");
+  }
+  reduction_ = communicator ? std::make_unique<Fp8Reduction>(std::move(communicator), set_) : nullptr;
+}
+
 void Fp8Scaler::update(kernels::Stream stream) {
+  if (reduction_) reduction_->join(arrays());
   call(backend_.slots_step, slots_.get(), stream);
 }
 

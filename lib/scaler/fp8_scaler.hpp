@@ -9,6 +9,7 @@
 #include "kernels/fp8/host_slots.hpp"
 #include "kernels/launch.hpp"
 #include "lib/scaler/fp8_config.hpp"
+#include "lib/scaler/fp8_reduction.hpp"
 #include "lib/scaler/scaler.hpp"
 
 namespace tare {
@@ -40,8 +41,11 @@ class Fp8Scaler {
                 const std::uint32_t* slots, kernels::Stream stream);
   void dequantise(std::span<const kernels::Tensor> inputs, std::span<const kernels::Tensor> outputs,
                   const std::uint32_t* slots, kernels::Stream stream);
-  /// A step of every slot.
+  /// A step of every slot, by what all ranks saw where there is a communicator.
   void update(kernels::Stream stream);
+  /// Steps are calls of all ranks of the communicator from now on, and so is this; null: no longer. Throws
+  /// `unsupported` on a GPU, `mismatch` where ranks have other slots.
+  void set_communicator(std::shared_ptr<Communicator> communicator);
 
   /// `slots` as above. Throws as those do.
   std::unique_ptr<Fp8Casts> make_casts(std::span<const kernels::Tensor> inputs, const std::uint32_t* slots);
@@ -69,6 +73,7 @@ class Fp8Scaler {
 
   Fp8Set set_;  // its arrays as they were made or loaded
   std::vector<std::uint32_t> each_its_own_;
+  std::unique_ptr<Fp8Reduction> reduction_;
   const tare_backend_table& backend_;
   BackendHandle<tare_backend_slots> slots_;
   RecentLists<tare_backend_casts> casts_;

@@ -64,10 +64,21 @@ void Grads::write(std::span<const kernels::Tensor> outputs, const char* options,
   scaler_.run(list_.get(), pass, stream);
 }
 
+kernels::ListCore& Grads::memory() const {
+  return *static_cast<kernels::ListCore*>(scaler_.backend_.list_core(list_.get()));
+}
+
 const void* Grads::pointer(Shown which) const {
   if (which == Shown::scale || which == Shown::inverse_scale) return scaler_.pointer(which);
-  const auto* core = static_cast<const kernels::ListCore*>(scaler_.backend_.list_core(list_.get()));
-  return pointer_to(core->shown, which);
+  return pointer_to(memory().shown, which);
+}
+
+Accumulators Grads::accumulators() const {
+  return {&memory().shown.found_inf, sizeof memory().shown.found_inf};
+}
+
+void Grads::report_reduced(kernels::Stream stream) {
+  call(scaler_.backend_.list_follow, list_.get(), stream);
 }
 
 GradsReport Grads::last_pass(kernels::Stream stream) const {

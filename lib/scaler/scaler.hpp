@@ -113,6 +113,10 @@ class Grads {
   /// Texts of options are parsed when they change.
   void write(std::span<const kernels::Tensor> outputs, const char* options, kernels::Stream stream);
   [[nodiscard]] const void* pointer(Shown which) const;
+  [[nodiscard]] Accumulators accumulators() const;
+  /// After a caller's own reduction of them: the list's noop says what its found-inf says now, and the scaler takes it
+  /// in.
+  void report_reduced(kernels::Stream stream);
   /// As they were given; rebind changes where they lie, not what they are.
   [[nodiscard]] std::span<const kernels::Tensor> tensors() const { return tensors_; }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
@@ -123,6 +127,8 @@ class Grads {
 
  private:
   void pass(std::int32_t what, bool steps, kernels::Stream stream);
+  /// Where it computes.
+  [[nodiscard]] kernels::ListCore& memory() const;
 
   LossScaler& scaler_;
   std::vector<kernels::Tensor> tensors_;

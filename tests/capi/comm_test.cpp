@@ -1,142 +1,25 @@
 // tare_comm: ranks that reduce are as one process that saw the gradients of all.
 #include <tare/tare.h>
 
-#include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 
 #include "tests/capi/failing_memory.hpp"
 #include "tests/capi/ranks.hpp"
+#include "tests/capi/trained.hpp"
 #include "tests/catch.hpp"
 
-using nlohmann::json;
 using namespace tare::test;
 
 namespace {
 
 constexpr std::size_t ranks = 3;
-constexpr std::size_t elements = 5;
-constexpr auto infinity = std::numeric_limits<float>::infinity();
-
-/// A scaler with a list of two tensors for each of `parts`, and where they are written.
-struct Trained {
-  tare_scaler* scaler = nullptr;
-  tare_grads* grads = nullptr;
-  std::vector<float> values;
-  std::vector<double> wide;
-  std::vector<float> written;
-  std::vector<double> written_wide;
-
-  Trained(const char* config, std::size_t parts)
-      : values(parts * elements), wide(parts), written(parts * elements), written_wide(parts) {
-    const std::vector<tare_tensor> list = tensors(values, wide);
-    REQUIRE(tare_scaler_create(&scaler, config, nullptr) == TARE_OK);
-    REQUIRE(tare_grads_create(&grads, scaler, list.data(), list.size(), nullptr) == TARE_OK);
-  }
-  ~Trained() {
-    tare_grads_destroy(grads);
-    tare_scaler_destroy(scaler);
-  }
-  Trained(const Trained&) = delete;
-  Trained& operator=(const Trained&) = delete;
-
-  static std::vector<tare_tensor> tensors(std::vector<float>& narrow, std::vector<double>& doubles) {
-    return {{narrow.data(), narrow.size(), TARE_F32, 0}, {doubles.data(), doubles.size(), TARE_F64, 0}};
-  }
-
-  int32_t write(const char* options) {
-    const std::vector<tare_tensor> outputs = tensors(written, written_wide);
-    return tare_grads_write(grads, outputs.data(), outputs.size(), options, nullptr, nullptr);
-  }
-
-  template <class T>
-  T shown(int32_t which) const {
-    const void* pointer = nullptr;
-    tare_grads_pointer(&pointer, grads, which, nullptr);
-    return *static_cast<const T*>(pointer);
-  }
-  std::string text(int32_t (*tell)(tare_text**, const tare_scaler*, tare_stream, tare_error*)) const {
-    tare_text* told = nullptr;
-    tell(&told, scaler, nullptr, nullptr);
-    std::string copy = tare_text_data(told);
-    tare_text_destroy(told);
-    return copy;
-  }
-  /// All that the ranks have in common.
-  std::string told() const {
-    tare_text* text_of_list = nullptr;
-    tare_grads_statistics(&text_of_list, grads, nullptr, nullptr);
-    json list = json::parse(tare_text_data(text_of_list));
-    tare_text_destroy(text_of_list);
-    list.erase("tensors");
-    const void* noop = nullptr;
-    tare_scaler_pointer(&noop, scaler, TARE_POINTER_NOOP, nullptr);
-    return text(tare_scaler_statistics) + list.dump() + std::to_string(*static_cast<const int32_t*>(noop)) +
-           std::to_string(shown<int32_t>(TARE_POINTER_NOOP)) + json(shown<float>(TARE_POINTER_MULTIPLIER)).dump() +
-           json(shown<float>(TARE_POINTER_FOUND_INF)).dump();
-  }
-};
-
-/// What all ranks do in a step, and the gradients of each. Sums of squares are whole numbers: exact in any order.
-struct Step {
-  int way;
-  bool reported[ranks];
-  float values[ranks][elements];
-  double wide[ranks];
-};
-
-std::vector<Step> random_steps(std::size_t count) {
-  std::mt19937 random(30);
-  std::vector<Step> steps(count);
-  for (Step& step : steps) {
-    step.way = static_cast<int>(random() % 4);
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      step.reported[rank] = random() % 40 == 0;
-      for (float& value : step.values[rank]) value = static_cast<float>(random() % 17) - 8;
-      step.wide[rank] = std::ldexp(1.0, static_cast<int>(random() % 20));
-      if (random() % 40 == 0) step.values[rank][random() % elements] = random() % 2 == 0 ? infinity : NAN;
-    }
-  }
-  return steps;
-}
-
-void fill(Trained& one, const Step& step, std::size_t first, std::size_t parts) {
-  for (std::size_t part = 0; part < parts; ++part) {
-    std::copy_n(step.values[first + part], elements, one.values.data() + part * elements);
-    one.wide[part] = step.wide[first + part];
-  }
-}
-
-/// The step, and what was to be seen before and after the update.
-std::string make(Trained& one, const Step& step, bool reported) {
-  std::string before;
-  if (step.way == 0) {
-    tare_grads_unscale_and_update(one.grads, nullptr, nullptr);
-  } else {
-    if (step.way == 1) tare_grads_observe(one.grads, nullptr, nullptr);
-    if (step.way == 2) one.write(R"({"clip_norm":0.5})");
-    if (step.way == 3) {
-      const std::vector<tare_tensor> list = Trained::tensors(one.values, one.wide);
-      tare_scaler_unscale(one.scaler, list.data(), list.size(), nullptr, nullptr);
-      tare_scaler_report_overflow(one.scaler, reported ? 1 : 0, nullptr, nullptr);
-    }
-    before = one.told();
-    tare_scaler_update(one.scaler, nullptr, nullptr);
-  }
-  return before + one.told();
-}
-
-bool same_bits(const float* one, const float* other, std::size_t count) {
-  return std::memcmp(one, other, count * sizeof *one) == 0;
-}
 
 }  // namespace
 
 TEST_CASE("10,000 random steps of three ranks are those of one process that saw all gradients") {
   const auto* const config = R"({"policy":"torch","initial_scale":65536,"growth_interval":5})";
-  const std::vector<Step> steps = random_steps(10000);
+  const std::vector<Step> steps = random_steps(10000, ranks);
   Trained alone(config, ranks);
   std::vector<std::string> expected;
   std::vector<std::vector<float>> expected_writes;
@@ -298,4 +181,27 @@ TEST_CASE("collectives without a size or a function are refused") {
   CHECK(tare_comm_from_callbacks(&comm, nullptr, &error) == TARE_E_INVALID_ARGUMENT);
   CHECK(tare_comm_from_callbacks(nullptr, &collectives, &error) == TARE_E_INVALID_ARGUMENT);
   tare_comm_destroy(nullptr);
+}
+
+TEST_CASE("a configuration of MPI's ranks that cannot be right is refused, and the keys are named") {
+  tare_comm* comm = nullptr;
+  tare_error error = TARE_ERROR_INIT;
+  for (const char* config : {R"({"communicator":"world"})", R"({"communicator":4294967296})",
+                             R"({"timeout_seconds":0})", R"({"timeout_seconds":-1})", R"({"timeout":1})", "[]", "{"}) {
+    INFO(config);
+    CHECK(tare_comm_from_mpi(&comm, config, &error) == TARE_E_INVALID_ARGUMENT);
+    CHECK(comm == nullptr);
+  }
+  CHECK(tare_comm_from_mpi(&comm, R"({"timeout":1})", &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(std::string(error.message).find("communicator (MPI_Comm_c2f's number), timeout_seconds") != std::string::npos);
+  CHECK(tare_comm_from_mpi(nullptr, nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+}
+
+TEST_CASE("MPI that nobody started, or that is not there, is told and not started") {
+  tare_comm* comm = nullptr;
+  tare_error error = TARE_ERROR_INIT;
+  const int32_t status = tare_comm_from_mpi(&comm, nullptr, &error);
+  INFO(error.message);
+  CHECK((status == TARE_E_REFUSED || status == TARE_E_UNSUPPORTED));
+  CHECK(comm == nullptr);
 }

@@ -3,12 +3,28 @@
 #include <string>
 
 #include "lib/base/error.hpp"
+#include "lib/collective/mpi_communicator.hpp"
 #include "lib/scaler/scaler.hpp"
 
 using namespace tare;
 
+namespace {
+
+/// What a comm is made by: refused clearly, or taken.
+template <class Parse>
+void try_options(const Parse& parse, const std::string& text) {
+  try {
+    parse(text.c_str());
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
+  try_options(parse_mpi_config, text);
+  try_options(parse_reduction_options, text);
   try {
     ScalerConfig config = parse_config(text.c_str());
     config.threads = 1;

@@ -26,7 +26,7 @@ BELOW = {
     "lib/dialect": ["lib/state", "lib/tree", "lib/base", "kernels"],
     "lib/codec": ["lib/hdf5", "lib/state", "lib/tree", "lib/base", "kernels"],
     "lib/device": ["lib/base", "kernels"],
-    "lib/collective": ["lib/base", "kernels"],
+    "lib/collective": ["lib/codec", "lib/hdf5", "lib/state", "lib/tree", "lib/base", "kernels"],
     "lib/scaler": ["lib/device", "lib/collective", "lib/codec", "lib/hdf5", "lib/state", "lib/tree", "lib/base", "kernels"],
 }
 BELOW["lib/monitor"] = ["lib/scaler", *BELOW["lib/scaler"]]
@@ -86,6 +86,7 @@ OWNERS = [
     ("leveldb/*", ["lib/container/*"]),
     ("fmt/*", ["lib/*", "capi/*", "tools/*"]),
     ("hwy/*", ["kernels/cpu/*"]),
+    ("mpi.h", ["lib/collective/mpi_module/*", "capi/examples/*"]),
     ("cuda_fp*.h", ["kernels/element.hpp"]),
     *((header, DEVICE) for header in DEVICE_HEADERS),
 ]

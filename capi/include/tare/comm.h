@@ -34,6 +34,21 @@ typedef struct tare_collectives {
 /* `collectives` is copied. *out is owned. */
 TARE_API int32_t tare_comm_from_callbacks(tare_comm** out, const tare_collectives* collectives, tare_error* error);
 
+/* The ranks of an MPI communicator, by the module libtare_mpi.so, which is built where CMake finds MPI (TARE_MPI), for
+ * that MPI. `config_json` may be NULL:
+ *   {"communicator":0,       MPI_Comm_c2f(it), an integer; MPI_COMM_WORLD without it
+ *    "timeout_seconds":60}   how long a call waits for the other ranks; without it as long as MPI does: often for ever
+ * A call of all its ranks: what is made is a duplicate (MPI_Comm_dup), which reports errors and does not end the
+ * program for them. The duplicate is freed with the last of the comm and those that have it, which all ranks do in the
+ * same order, before MPI_Finalize; one that is left then stays as it is.
+ *
+ * Between MPI_Init and MPI_Finalize, by the thread that called MPI_Init, or with MPI_THREAD_SERIALIZED any that calls
+ * at its own time: else TARE_E_REFUSED, which tells the module's MPI. A reduction that fails, or that others do not
+ * come to in time, is TARE_E_BACKEND with MPI's error class, or 0, as detail, and so is each one after it: what is left
+ * is to end the program (MPI_Abort). What an MPI does of itself about a rank that died, mpirun's ending of the others
+ * say, it does. TARE_E_UNSUPPORTED where the module cannot be opened. *out is owned. */
+TARE_API int32_t tare_comm_from_mpi(tare_comm** out, const char* config_json, tare_error* error);
+
 /* May come before that of a scaler that has it, which keeps what it needs. */
 TARE_API void tare_comm_destroy(tare_comm* comm);
 
@@ -60,6 +75,17 @@ TARE_API void tare_comm_destroy(tare_comm* comm);
  * since the last update. */
 TARE_API int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm, const char* options_json,
                                       tare_error* error);
+
+/* From here on tare_fp8_update is a call of all ranks: the amaxes in progress become the greatest of any rank's in one
+ * all_reduce of a word a slot, before the rule goes by them (what TransformerEngine's reduce_amax does); of fp8_lm the
+ * values and those at the largest are added up in another one of two numbers a slot. Then scales and histories are
+ * those of one process that saw all values. Everything else reduces nothing. `comm` may be NULL: alone again.
+ *
+ * With a comm this is a call of all ranks itself, an all_reduce of 4 words: TARE_E_MISMATCH on every one of them where
+ * they have not as many slots of the same policy, parameters, names and formats; states are not compared, and ranks
+ * that start from different histories are alike once these are over. Failures, order and threads: as above; an update
+ * that fails leaves the slots as they were. TARE_E_UNSUPPORTED: slots on a GPU. */
+TARE_API int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_error* error);
 
 #ifdef __cplusplus
 }

@@ -351,6 +351,14 @@ TARE_API int32_t tare_grads_write(tare_grads* grads, const tare_tensor* out, uin
 /* As tare_scaler_pointer: scale and inverse scale are the scaler's, found-inf, noop and multiplier the list's own. */
 TARE_API int32_t tare_grads_pointer(const void** out, const tare_grads* grads, int32_t which, tare_error* error);
 
+/* For a caller's own all-reduce between a list's pass and the update, an optimizer at a time, as torch's sharded scaler
+ * makes it: *bytes of float32 (one: the list's found-inf), to be reduced with MAX or SUM. Borrowed until destroy. */
+TARE_API int32_t tare_grads_accumulators(void** out, uint64_t* bytes, const tare_grads* grads, tare_error* error);
+
+/* Behind such an all-reduce: the list's noop says what its found-inf says now, and the scaler's found-inf and noop take
+ * it in; other lists stay as they are. (The multiplier clips by this rank's norm: a comm has that of all.) */
+TARE_API int32_t tare_grads_report_reduced(tare_grads* grads, tare_stream stream, tare_error* error);
+
 /* JSON "tare.grads/1": what the last unscale, observe or write found in the values as they were read: "found_inf",
  * "total", and "tensors", one for each in the list's order, with count, zeros, below, max_abs, sum_of_squares, norm.
  * Waits. *out is owned. */

@@ -78,3 +78,27 @@ TEST_CASE_METHOD(Ranks, "a list that is gone is not told of a reduction") {
   scaler->report_reduced(nullptr);
   CHECK(shown<std::int32_t>(*one, Shown::noop) == 1);
 }
+
+TEST_CASE_METHOD(Ranks, "a list whose found-inf was reduced alone tells its scaler, and other lists stay") {
+  for (const float reduced : {1.0f, 3.0f, NAN}) {
+    observe();
+    REQUIRE(one->accumulators().bytes == sizeof reduced);
+    *static_cast<float*>(one->accumulators().data) = reduced;
+    one->report_reduced(nullptr);
+    other->report_reduced(nullptr);
+    CHECK(shown<std::int32_t>(*one, Shown::noop) == 1);
+    CHECK(shown<std::int32_t>(*other, Shown::noop) == 0);
+    CHECK(shown<float>(*other, Shown::found_inf) == 0);
+    CHECK(shown<float>(*scaler, Shown::found_inf) == 1);
+    CHECK(shown<std::int32_t>(*scaler, Shown::noop) == 1);
+    scaler->update(nullptr);
+  }
+  CHECK(scaler->scale(nullptr) == 0.5);
+}
+
+TEST_CASE_METHOD(Ranks, "a list that no rank had an overflow in skips nothing after its reduction") {
+  observe();
+  one->report_reduced(nullptr);
+  CHECK(shown<std::int32_t>(*one, Shown::noop) == 0);
+  CHECK(shown<std::int32_t>(*scaler, Shown::noop) == 0);
+}

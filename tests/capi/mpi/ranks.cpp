@@ -1,0 +1,253 @@
+// Processes of mpirun as ranks of a comm. Exit 0 if what the first argument names is as it should be on this rank.
+#include <mpi.h>
+#include <signal.h>
+#include <tare/tare.h>
+
+#include <cstdio>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "tests/capi/fp8_ranks.hpp"
+#include "tests/capi/trained.hpp"
+
+using namespace tare::test;
+
+namespace {
+
+constexpr const char* torch = R"({"policy":"torch","initial_scale":65536,"growth_interval":5})";
+int rank = 0;
+int ranks = 1;
+
+/// Says on which rank and what, and ends all of them.
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "rank %d of %d: %s\n", rank, ranks, what.c_str());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+void require(bool holds, const std::string& what) {
+  if (!holds) fail(what);
+}
+
+void say(const char* what) {
+  std::printf("%s\n", what);
+  std::fflush(stdout);
+}
+
+class Comm {
+ public:
+  explicit Comm(const char* config = nullptr) {
+    tare_error error = TARE_ERROR_INIT;
+    if (tare_comm_from_mpi(&comm_, config, &error) != TARE_OK) fail(error.message);
+  }
+  ~Comm() { tare_comm_destroy(comm_); }
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+
+  void give_to(const Trained& one) const {
+    require(tare_scaler_set_comm(one.scaler, comm_, nullptr, nullptr) == TARE_OK, "set_comm");
+  }
+  void give_to(const SlotsOfRank& slots) const {
+    require(tare_fp8_set_comm(slots.get(), comm_, nullptr) == TARE_OK, "fp8_set_comm");
+  }
+
+ private:
+  tare_comm* comm_ = nullptr;
+};
+
+/// A scaler of this rank, and one that sees the gradients of all: the same after every step.
+void run_beside_one_that_sees_all(const char* policy, std::size_t count) {
+  const auto own = static_cast<std::size_t>(rank);
+  const auto all = static_cast<std::size_t>(ranks);
+  Trained alone(policy, all);
+  Trained together(policy, 1);
+  const Comm comm;
+  comm.give_to(together);
+  const std::vector<Step> steps = random_steps(count, all);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    fill(alone, steps[i], 0, all);
+    fill(together, steps[i], own, 1);
+    const std::string expected = make(alone, steps[i], std::ranges::any_of(steps[i].reported, std::identity{}));
+    const std::string seen = make(together, steps[i], steps[i].reported[own]);
+    require(seen == expected, "step " + std::to_string(i) + ": " + seen + " and not " + expected);
+    require(same_bits(together.written.data(), alone.written.data() + own * elements, elements), "written values");
+  }
+  const json told = json::parse(together.text(tare_scaler_statistics));
+  require(told["skipped"].get<std::size_t>() > count / 20 && told["growths"].get<std::size_t>() > count / 200,
+          "too little happened: " + told.dump());
+}
+
+void alike() {
+  run_beside_one_that_sees_all(torch, 10000);
+}
+
+/// DeepSpeed's raises at its minimum, on every rank; a floor of Megatron's, its hysteresis.
+void other_policies() {
+  run_beside_one_that_sees_all(
+      R"({"policy":"megatron","initial_scale":65536,"growth_interval":7,"hysteresis":2,"min_scale":1})", 1000);
+  run_beside_one_that_sees_all(R"({"policy":"deepspeed","initial_scale":16,"scale_window":4,"min_scale":4})", 1000);
+}
+
+/// FP8 slots of this rank, and those of one that sees the values of all.
+void fp8() {
+  const auto all = static_cast<std::size_t>(ranks);
+  for (const char* policy : fp8_policies) {
+    SlotsOfRank alone(policy);
+    SlotsOfRank together(policy);
+    const Comm comm;
+    comm.give_to(together);
+    RandomValues random;
+    for (int step = 0; step < 1500; ++step) {
+      const std::vector<RankValues> values = random.next(all);
+      for (const RankValues& of_rank : values) alone.look_at(of_rank);
+      together.look_at(values[static_cast<std::size_t>(rank)]);
+      alone.update();
+      require(together.update() == TARE_OK, "update");
+      if (step % 10 != 0 && step > 100) continue;
+      require(together.told() == alone.told(), std::string(policy) + ", step " + std::to_string(step));
+    }
+  }
+}
+
+int32_t observe(const Trained& one, tare_error& error) {
+  error = TARE_ERROR_INIT;
+  return tare_grads_observe(one.grads, nullptr, &error);
+}
+
+/// Ranks by the parity of their number: what one half sees the other does not.
+void halves() {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  Trained one(torch, 1);
+  {
+    const std::string config = "{\"communicator\":" + std::to_string(MPI_Comm_c2f(half)) + "}";
+    const Comm comm(config.c_str());
+    comm.give_to(one);
+  }
+  MPI_Comm_free(&half);  // the scaler's is another
+  if (rank == 0) one.values[0] = infinity;
+  tare_error error = TARE_ERROR_INIT;
+  require(observe(one, error) == TARE_OK, error.message);
+  require(one.shown<int32_t>(TARE_POINTER_NOOP) == (rank % 2 == 0 ? 1 : 0), "noop of the other half");
+}
+
+void other_scale() {
+  Trained one(torch, 1);
+  const Comm comm;
+  comm.give_to(one);
+  if (rank == 1) tare_scaler_set_scale(one.scaler, 1024, nullptr, nullptr);
+  tare_error error = TARE_ERROR_INIT;
+  require(observe(one, error) == TARE_E_MISMATCH, "another scale is not told");
+  require(std::string(error.message).starts_with("the ranks of the comm are not at the same scale: from 1024.0 to "),
+          error.message);
+}
+
+/// The last rank leaves out a call: the others are told in time, then and at each later call.
+void skips() {
+  Trained one(torch, 1);
+  const Comm comm(R"({"timeout_seconds":1})");
+  comm.give_to(one);
+  tare_error error = TARE_ERROR_INIT;
+  require(observe(one, error) == TARE_OK, error.message);
+  if (rank != ranks - 1) {
+    require(observe(one, error) == TARE_E_BACKEND, "nobody came, and it went well");
+    require(std::string(error.message).starts_with("the other ranks did not come within 1.0 seconds\n"), error.message);
+    require(observe(one, error) == TARE_E_BACKEND, "a comm that failed goes on");
+    require(std::string(error.message).starts_with("an earlier all-reduce of this comm failed\n"), error.message);
+    say("[dying]");
+    std::this_thread::sleep_for(std::chrono::seconds(3));  // until all have said so
+    MPI_Abort(MPI_COMM_WORLD, 7);
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(60));
+}
+
+/// A rank that is killed between two steps. What becomes of the others is MPI's to say: they end.
+void killed() {
+  Trained one(torch, 1);
+  const Comm comm;
+  comm.give_to(one);
+  tare_error error = TARE_ERROR_INIT;
+  for (int step = 0;; ++step) {
+    if (rank == ranks - 1 && step == 100) {
+      say("[dying]");
+      raise(SIGKILL);
+    }
+    if (observe(one, error) != TARE_OK) fail(error.message);
+    tare_scaler_update(one.scaler, nullptr, nullptr);
+  }
+}
+
+std::string refused(const char* config, int32_t expected) {
+  tare_comm* comm = nullptr;
+  tare_error error = TARE_ERROR_INIT;
+  require(tare_comm_from_mpi(&comm, config, &error) == expected && comm == nullptr, error.message);
+  return error.message;
+}
+
+/// Another thread than the one that started MPI, which was not promised any.
+void threads() {
+  int promised = 0;
+  MPI_Query_thread(&promised);
+  Trained one(torch, 1);
+  const Comm comm;
+  comm.give_to(one);
+  int32_t status = TARE_OK;
+  tare_error error = TARE_ERROR_INIT;
+  std::thread([&] { status = observe(one, error); }).join();
+  require(status == (promised >= MPI_THREAD_SERIALIZED ? TARE_OK : TARE_E_REFUSED), error.message);
+}
+
+void refusals() {
+  const std::string null = "{\"communicator\":" + std::to_string(MPI_Comm_c2f(MPI_COMM_NULL)) + "}";
+  const std::string said = refused(null.c_str(), TARE_E_INVALID_ARGUMENT);
+  require(said.find("is no group of ranks") != std::string::npos, said);
+}
+
+/// A module of another MPI than the process has.
+void other_mpi() {
+  const std::string said = refused(nullptr, TARE_E_UNSUPPORTED);
+  require(said.find("libtare_mpi.so was built for ") != std::string::npos, said);
+}
+
+/// Without MPI_Init, and after MPI_Finalize, nothing waits or ends the program; what is left is only destroyed.
+void outside() {
+  const std::string before = refused(nullptr, TARE_E_REFUSED);
+  require(before.find("was not started in this process") != std::string::npos, before);
+  MPI_Init(nullptr, nullptr);
+  {
+    Trained one(torch, 1);
+    const Comm comm;
+    comm.give_to(one);
+    MPI_Finalize();
+    tare_error error = TARE_ERROR_INIT;
+    if (observe(one, error) != TARE_E_REFUSED) std::exit(1);
+  }
+  const std::string after = refused(nullptr, TARE_E_REFUSED);
+  if (after.find("has ended in this process") == std::string::npos) std::exit(1);
+}
+
+constexpr std::pair<const char*, void (*)()> modes[] = {{"alike", alike},     {"other_policies", other_policies},
+                                                        {"halves", halves},   {"other_scale", other_scale},
+                                                        {"skips", skips},     {"killed", killed},
+                                                        {"threads", threads}, {"refusals", refusals},
+                                                        {"fp8", fp8},         {"other_mpi", other_mpi}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "outside") {
+    outside();
+    return 0;
+  }
+  const auto found = std::ranges::find(modes, mode, [](const auto& one) { return one.first; });
+  if (found == std::end(modes)) return 2;
+  MPI_Init_thread(&argc, &argv, argc > 2 ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED, &ranks);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  found->second();
+  say("[ok]");
+  MPI_Finalize();
+  return 0;
+}
