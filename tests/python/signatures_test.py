@@ -13,7 +13,8 @@ SIMPLE = {"double": ctypes.c_double, "int32_t": ctypes.c_int32, "int64_t": ctype
           "tare_stream": ctypes.c_void_p}
 BEHIND_POINTER = {"double": ctypes.c_double, "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64,
                   "uint64_t": ctypes.c_uint64, "uint32_t": ctypes.c_uint32, "tare_tensor": _library.TensorStruct,
-                  "tare_layer": _library.LayerStruct, "tare_outcome": _library.OutcomeStruct}
+                  "tare_layer": _library.LayerStruct, "tare_outcome": _library.OutcomeStruct,
+                  "tare_collectives": _library.CollectivesStruct}
 
 
 def ctype_of(declaration):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .answers import Answer
     from .checkpoint import (attest, diff, doctor, edit, history, inspect, migrate, policies, simulate, timeline, trace,
                              undo)
+    from .comm import Comm
     from .errors import (BackendError, Busy, Conflict, Corrupt, Error, FileError, FileMissing, InternalError,
                          InvalidArgument, Mismatch, NotFound, OutOfMemory, Refused, RuleRaised, Unsupported, WrongKind)
     from .fp8_slots import Fp8, Fp8Casts
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "answers": "Answer",
     "checkpoint": "attest diff doctor edit history inspect migrate policies simulate timeline trace undo",
+    "comm": "Comm",
     "errors": "BackendError Busy Conflict Corrupt Error FileError FileMissing InternalError InvalidArgument Mismatch "
               "NotFound OutOfMemory Refused RuleRaised Unsupported WrongKind",
     "fp8_slots": "Fp8 Fp8Casts",

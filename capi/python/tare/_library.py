@@ -35,6 +35,13 @@ class OutcomeStruct(ctypes.Structure):
                 *((name, c_int32) for name in ("found_inf", "skipped", "grew", "backed_off"))]
 
 
+ALL_REDUCE = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_uint64, c_int32, c_void_p)
+
+
+class CollectivesStruct(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint64), ("context", c_void_p), ("all_reduce", ALL_REDUCE)]
+
+
 _out = POINTER(c_void_p)
 _tensors = (POINTER(TensorStruct), c_uint64)
 _slots = (POINTER(TensorStruct), POINTER(TensorStruct), POINTER(c_uint32), c_uint64, c_void_p)
@@ -59,6 +66,10 @@ SIGNATURES: dict[str, tuple] = {
     "scaler_set_integer": (c_void_p, c_char_p, c_int64, c_void_p),
     "scaler_set_scale": (c_void_p, c_double, c_void_p),
     "scaler_accumulators": (_out, POINTER(c_uint64), c_void_p),
+    "scaler_report_reduced": (c_void_p, c_void_p),
+    "scaler_set_comm": (c_void_p, c_void_p, c_char_p),
+    "comm_from_callbacks": (_out, POINTER(CollectivesStruct)),
+    "comm_from_mpi": (_out, c_char_p),
     "scaler_statistics": (_out, c_void_p, c_void_p),
     "scaler_save": (_out, c_void_p, c_void_p),
     "scaler_load": (c_void_p, c_void_p, c_void_p),
@@ -70,6 +81,7 @@ SIGNATURES: dict[str, tuple] = {
     "grads_observe_and_update": (c_void_p, c_void_p),
     "grads_write": (c_void_p, *_tensors, c_char_p, c_void_p),
     "grads_pointer": (_out, c_void_p, c_int32),
+    "grads_report_reduced": (c_void_p, c_void_p),
     "grads_statistics": (_out, c_void_p, c_void_p),
     "fp8_create": (_out, c_char_p),
     "fp8_create_from_state": (_out, c_void_p, c_char_p),
@@ -79,6 +91,7 @@ SIGNATURES: dict[str, tuple] = {
     "fp8_update": (c_void_p, c_void_p),
     "fp8_scale_pointer": (_out, c_void_p, c_int32),
     "fp8_accumulators": (_out, POINTER(c_uint64), c_void_p),
+    "fp8_set_comm": (c_void_p, c_void_p),
     "fp8_quantize": (c_void_p, *_slots),
     "fp8_dequantize": (c_void_p, *_slots),
     "fp8_casts_create": (_out, c_void_p, POINTER(TensorStruct), POINTER(c_uint32), c_uint64),
@@ -146,7 +159,7 @@ def _bound(library: ctypes.CDLL) -> dict:
     for name, arguments in SIGNATURES.items():
         function = functions[name] = getattr(library, "tare_" + name)
         function.argtypes, function.restype = (*arguments, POINTER(ErrorStruct)), c_int32
-    for kind in ("scaler", "grads", "fp8", "fp8_casts", "state", "text", "watch", "monitor"):
+    for kind in ("scaler", "grads", "fp8", "fp8_casts", "state", "text", "watch", "monitor", "comm"):
         function = functions[kind + "_destroy"] = getattr(library, f"tare_{kind}_destroy")
         function.argtypes, function.restype = (c_void_p,), None
     library.tare_version_string.restype = c_char_p
@@ -164,6 +177,7 @@ class _PerThread(threading.local):
     def __init__(self):
         self.error = ErrorStruct(struct_size=ctypes.sizeof(ErrorStruct))
         self.reference = byref(self.error)
+        self.failure: BaseException | None = None  # of a function that the library called
 
 
 _thread = _PerThread()
@@ -174,7 +188,13 @@ def call(name: str, *arguments) -> None:
     thread = _thread
     status = functions[name](*arguments, thread.reference)
     if status:
-        raise error_of(status, thread.error.detail, thread.error.message.decode("utf-8", "replace"))
+        cause, thread.failure = thread.failure, None
+        raise error_of(status, thread.error.detail, thread.error.message.decode("utf-8", "replace")) from cause
+
+
+def failed_in_callback(failure: BaseException) -> None:
+    """Becomes the cause of what the call that is under way raises."""
+    _thread.failure = failure
 
 
 def made(name: str, *arguments) -> c_void_p:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _library
 from ._library import Handle
@@ -12,6 +12,9 @@ from .answers import Answer, answer_of
 from .scaler import Memory, config_of
 from .state import State
 from .tensors import Tensors
+
+if TYPE_CHECKING:
+    from .comm import Comm
 
 SCALE, SCALE_INV = 1, 2  # TARE_FP8_
 
@@ -53,6 +56,12 @@ class Fp8(Handle):
     def update(self, stream: int | None = None) -> None:
         """A step of every slot's rule."""
         _library.call("fp8_update", self._handle, stream)
+
+    def set_comm(self, comm: Comm | None) -> None:
+        """A call of all ranks: from here on an update goes by the greatest amaxes of any rank (TransformerEngine's
+        reduce_amax); None: no longer."""
+        _library.call("fp8_set_comm", self._handle, None if comm is None else comm._handle)
+        self._comm = comm  # lives as long as who calls it
 
     def quantize(self, out: Any, tensors: Any, slots: Sequence[int] | None = None, stream: int | None = None) -> None:
         """Writes each tensor, scaled by its slot, into its place in `out`, which is fp8."""

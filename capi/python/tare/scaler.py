@@ -3,13 +3,16 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _library
 from ._library import Handle, LayerStruct, OutcomeStruct, encoded
 from .answers import Answer, answer_of
 from .state import State
 from .tensors import Tensors
+
+if TYPE_CHECKING:
+    from .comm import Comm
 
 SCALE, INVERSE_SCALE, FOUND_INF, NOOP, MULTIPLIER = 1, 2, 3, 4, 5  # TARE_POINTER_
 
@@ -155,6 +158,18 @@ class Scaler(Handle):
         """Was anything infinite or nan since the last update? On the CPU."""
         return self.memory("found_inf").value != 0
 
+    def set_comm(self, comm: Comm | None, gradients: str = "sharded") -> None:
+        """From here on what unscale, observe, report_overflow and the passes of lists find is joined with what the other
+        ranks find; None: no longer. `gradients`: "sharded", each rank looks at its own, or "replicated", all look at the
+        same, which count once."""
+        given = None if comm is None else comm._handle
+        _library.call("scaler_set_comm", self._handle, given, json.dumps({"gradients": gradients}).encode())
+        self._comm = comm  # lives as long as who calls it
+
+    def report_reduced(self, stream: int | None = None) -> None:
+        """Behind an all-reduce of your own of memory("found_inf"): noop and the lists say what it says."""
+        _library.call("scaler_report_reduced", self._handle, stream)
+
     def statistics(self, stream: int | None = None) -> Answer:
         return answer_of(_library.text("scaler_statistics", self._handle, stream))
 
@@ -230,6 +245,10 @@ class Grads(Handle):
 
     def memory(self, which: int) -> Memory:
         return Memory(self, self.pointer(which), 16 if which == NOOP else 1, self._scaler.on_device)
+
+    def report_reduced(self, stream: int | None = None) -> None:
+        """Behind an all-reduce of your own of memory(FOUND_INF): noop says what it says, and the scaler takes it in."""
+        _library.call("grads_report_reduced", self._handle, stream)
 
     @property
     def found_inf(self) -> bool:

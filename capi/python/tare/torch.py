@@ -182,6 +182,23 @@ class GradScaler(torch.amp.GradScaler):
         return {key: value for key, value in super().__getstate__().items() if key not in ("_running", "_apart")}
 
 
+class ShardedGradScaler(GradScaler):
+    """The scaler of torch.distributed.fsdp (its ShardedGradScaler), run by libtare: where an optimizer's gradients
+    overflow on one rank of the process group, all ranks skip its step, and all scales go on alike. float16 gradients are
+    unscaled, too."""
+
+    def __init__(self, device: str = "cuda", *arguments: Any, process_group: Any = None, **options: Any):
+        super().__init__(device, *arguments, **options)
+        self.process_group = process_group  # None: all ranks
+
+    def _unscale_grads_(self, optimizer: torch.optim.Optimizer, inv_scale: torch.Tensor, found_inf: torch.Tensor,
+                        allow_fp16: bool) -> dict[torch.device, torch.Tensor]:
+        found = super()._unscale_grads_(optimizer, inv_scale, found_inf, True)
+        for one in found.values():
+            torch.distributed.all_reduce(one, group=self.process_group)
+        return found
+
+
 def _of_torch(state_dict: dict[str, Any]) -> dict[str, Any]:
     """The state with torch's keys."""
     policy = state_dict.get("policy", "torch")
@@ -239,4 +256,4 @@ def _shape_of(gradients: list[torch.Tensor], dtypes: list[torch.dtype]) -> tuple
 
 from .torch_monitor import Monitor  # noqa: E402
 
-__all__ = ["GradScaler", "Monitor"]
+__all__ = ["GradScaler", "Monitor", "ShardedGradScaler"]

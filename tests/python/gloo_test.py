@@ -1,0 +1,134 @@
+"""Processes of torch.distributed (gloo) as ranks: tare's scalers, beside one that saw the gradients of all, and beside
+torch's own ShardedGradScaler."""
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import torch
+except ImportError:
+    raise unittest.SkipTest("no torch: not run") from None
+if not hasattr(torch.amp, "GradScaler"):
+    raise unittest.SkipTest(f"torch {torch.__version__} has no GradScaler for the CPU: not run")
+from torch import distributed
+
+import tare
+import tare.torch
+
+STEPS = 400
+
+
+def gradients_of(step, ranks):
+    """Of each rank: the same for whoever asks. Squares are whole numbers, which add up exactly."""
+    source = random.Random(step)
+    all_values = [[float(source.randrange(-8, 9)) for _ in range(5)] for _ in range(ranks)]
+    for values in all_values:
+        if source.randrange(12 * ranks) == 0:
+            values[source.randrange(5)] = source.choice([math.inf, math.nan])
+    return all_values
+
+
+def told(scaler, grads):
+    """As text, in which nan is nan."""
+    return repr((scaler.scale, grads.found_inf, grads.multiplier, grads.statistics().total, scaler.statistics()))
+
+
+def scaler_of_all(rank, ranks):
+    """A scaler with a comm beside one without, that sees everything."""
+    alone, together = (tare.Scaler("torch", initial_scale=1024, growth_interval=3) for _ in range(2))
+    together.set_comm(tare.Comm.of_torch())
+    everything, own = torch.zeros(5 * ranks), torch.zeros(5)
+    grads_alone, grads = alone.grads(everything), together.grads(own)
+    out_alone, out = torch.zeros(5 * ranks), torch.zeros(5)
+    for step in range(STEPS):
+        values = gradients_of(step, ranks)
+        everything.copy_(torch.tensor(sum(values, [])))
+        own.copy_(torch.tensor(values[rank]))
+        grads_alone.write(out_alone, clip_norm=0.5)
+        grads.write(out, clip_norm=0.5)
+        assert told(together, grads) == told(alone, grads_alone), step
+        assert out.numpy(force=True).tobytes() == out_alone[5 * rank:5 * rank + 5].numpy(force=True).tobytes(), step
+        alone.update()
+        together.update()
+    assert together.statistics().skipped > STEPS // 20
+
+
+def fp8_of_all(rank, ranks):
+    alone, together = (tare.Fp8("transformer_engine", slots=["x", "w"], amax_history_len=4) for _ in range(2))
+    together.set_comm(tare.Comm.of_torch())
+    for step in range(STEPS):
+        values = [torch.tensor(of_rank) for of_rank in gradients_of(step, ranks)]
+        for one in values:
+            alone.observe([one, one[:2]])
+        together.observe([values[rank], values[rank][:2]])
+        alone.update()
+        together.update()
+        assert together.save().to_json() == alone.save().to_json(), step
+
+
+def sharded_scaler(rank, ranks):
+    """The same training with torch's class and with ours, two optimizers, of which one alone may overflow."""
+    from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler as Torchs
+    runs = []
+    for kind in (Torchs, tare.torch.ShardedGradScaler):
+        scaler = kind("cpu", init_scale=1024.0, growth_interval=3)
+        weights = [torch.nn.Parameter(torch.arange(5.0) + i) for i in range(2)]
+        optimizers = [torch.optim.SGD([weight], lr=0.5) for weight in weights]
+        seen = []
+        for step in range(100):
+            scaler.scale(torch.ones(1))
+            for i, weight in enumerate(weights):
+                weight.grad = torch.tensor(gradients_of(2 * step + i, ranks)[rank]) * scaler._scale
+                scaler.step(optimizers[i])
+            scaler.update()
+            seen.append((scaler.get_scale(), scaler._growth_tracker.item(), [weight.tolist() for weight in weights]))
+        runs.append(seen)
+    assert repr(runs[0]) == repr(runs[1])
+    scales = {scale for scale, _, _ in runs[0]}
+    assert len(scales) > 5, scales
+
+
+def run(what, rank, ranks, store):
+    distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
+    globals()[what](rank, ranks)
+    distributed.barrier()
+    distributed.destroy_process_group()
+
+
+class GlooTest(unittest.TestCase):
+    def on_ranks(self, what, ranks):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+            words = [sys.executable, "-B", __file__, what]
+            processes = [subprocess.Popen([*words, str(rank), str(ranks), folder + "/store"], env=environment,
+                                          stderr=subprocess.PIPE, text=True) for rank in range(ranks)]
+            try:
+                for process in processes:
+                    _, said = process.communicate(timeout=600)
+                    self.assertEqual(process.returncode, 0, said)
+            finally:
+                for process in processes:
+                    process.kill()
+
+    def test_scalers_of_two_and_four_processes_are_as_one_that_saw_all_gradients(self):
+        for ranks in (2, 4):
+            self.on_ranks("scaler_of_all", ranks)
+
+    def test_fp8_slots_of_two_and_four_processes_are_as_those_of_one(self):
+        for ranks in (2, 4):
+            self.on_ranks("fp8_of_all", ranks)
+
+    def test_our_sharded_scaler_is_torch_s(self):
+        for ranks in (2, 4):
+            self.on_ranks("sharded_scaler", ranks)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 5:
+        run(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    else:
+        unittest.main()
