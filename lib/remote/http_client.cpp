@@ -84,11 +84,9 @@ namespace {
 [[noreturn]] void fail(const HttpObject& object, long status) {
   const bool is_absent = status == 404;
   const bool is_forbidden = status == 401 || status == 403;
-  const char* hint = object.s3.bucket.empty() ? "give credentials in ~/.netrc or in the URL"
-                                              : "it is not there, or these AWS credentials (or none) may not read it";
   throw Error(is_absent ? Status::not_found : Status::io,
               fmt::format("{}: the server answers {}{}", object.name, status, is_absent ? ", no such object" : ""),
-              is_forbidden ? hint : "", is_forbidden ? EACCES : 0);
+              is_forbidden ? object.hint : "", is_forbidden ? EACCES : 0);
 }
 
 [[noreturn]] void fail_range(const HttpObject& object, Span range, const HttpAnswer& answer) {

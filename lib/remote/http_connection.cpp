@@ -30,6 +30,7 @@ struct HeaderField {
 constexpr HeaderField header_fields[] = {
     {"content-range", &HttpAnswer::content_range},
     {"etag", &HttpAnswer::etag},
+    {"link", &HttpAnswer::link},
     {"last-modified", &HttpAnswer::date},
     {"x-amz-bucket-region", &HttpAnswer::region},
 };
@@ -93,6 +94,12 @@ HeaderLines sign(CURL* curl, const S3Settings& settings) {
   return headers;
 }
 
+HeaderLines show_token(CURL* curl, const std::string& token) {
+  HeaderLines headers(curl_slist_append(nullptr, fmt::format("Authorization: Bearer {}", token).c_str()));
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+  return headers;
+}
+
 /// Before a connection is made.
 curl_socket_t on_open(void* data, curlsocktype, curl_sockaddr* to) {
   const auto address = address_of(to->addr);
@@ -149,7 +156,12 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
   curl_easy_setopt(curl, CURLOPT_HEADERDATA, &answer);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
-  const HeaderLines headers = object.settings.access_key.empty() ? nullptr : sign(curl, object.settings);
+  HeaderLines headers;
+  if (!object.settings.access_key.empty()) {
+    headers = sign(curl, object.settings);
+  } else if (!object.bearer.empty() && route.is_at_home()) {
+    headers = show_token(curl, object.bearer);
+  }
   const CURLcode result = curl_easy_perform(curl);
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
   const char* redirect = nullptr;

@@ -23,7 +23,7 @@ struct HttpRequest {
 struct HttpAnswer {
   std::uint64_t wanted = 0;
   Bytes body;
-  std::string content_range, etag, date, region;
+  std::string content_range, etag, date, region, link;
   std::size_t header_bytes = 0;
   bool is_cut = false;  ///< the body is longer than what was wanted, and was not read further
   long status = 0;

@@ -14,6 +14,8 @@ struct HttpObject {
   std::string url;      ///< http or https, with the query
   S3Object s3;          ///< what `url` leads to, if it is in S3; else of no bucket
   S3Settings settings;  ///< for S3
+  std::string bearer;   ///< a token that goes to the host of `url`, and to no other that it leads to; may be empty
+  const char* hint = "give credentials in ~/.netrc or in the URL";  ///< what to do where reading it is forbidden
   std::string query;  ///< of a request to S3, as it is signed: with '?', sorted and escaped; empty where there is none
 };
 

@@ -11,7 +11,6 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/remote/http_source.hpp"
-#include "lib/remote/s3_listing.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
@@ -47,31 +46,32 @@ constexpr auto series = std::to_array<Series>({
     {"bf16_zero_pp_rank_", "_mp_rank_00_optim_states.pt", 1},
 });
 
-bool is_bucket(const std::string& path) {
-  return is_s3(path) && parse_s3(path).key.empty();
+bool is_root(const std::string& path) {
+  const ObjectStore* store = store_of(path);
+  return store != nullptr && store->is_root(path);
 }
 
 }  // namespace
 
-RemoteFiles::RemoteFiles(S3Settings settings, const RemoteLimits& limits)
+RemoteFiles::RemoteFiles(StoreSettings settings, const RemoteLimits& limits)
     : settings_(std::move(settings)),
       client_(std::make_shared<const HttpClient>(limits)),
       folders_([this](const std::string& folder, ListDepth depth, const std::string& from) -> std::optional<ListPage> {
-        if (!is_s3(folder)) return std::nullopt;
-        return list_s3(*client_, settings_, folder, depth, from);
+        const ObjectStore* store = store_of(folder);
+        if (store == nullptr) return std::nullopt;
+        return store->list(*client_, settings_, folder, depth, from);
       }) {}
 
 HttpObject RemoteFiles::object(const std::string& path) const {
-  HttpObject object{shown_url(path), path, {}, {}, {}};
-  if (!is_s3(path)) return object;
-  object.s3 = parse_s3(path);
-  object.settings = settings_;
-  object.url = s3_url(object.s3, object.settings);
+  if (const ObjectStore* store = store_of(path); store != nullptr) return store->object(settings_, path);
+  HttpObject object;
+  object.name = shown_url(path);
+  object.url = path;
   return object;
 }
 
 std::shared_ptr<const Source> RemoteFiles::open(const std::string& path) const {
-  if (folders_.type(path).value_or(FileType::file) != FileType::file || is_bucket(path)) {
+  if (folders_.type(path).value_or(FileType::file) != FileType::file || is_root(path)) {
     throw Error(Status::not_found, fmt::format("{}: no such object", shown_url(path)),
                 "see whether the address is right, and whether these credentials may list what is there");
   }
@@ -93,8 +93,9 @@ std::shared_ptr<const Source> RemoteFiles::find(const std::string& path) const {
   try {
     found = std::make_shared<const HttpSource>(client_, object(path));
   } catch (const Error& error) {
-    // S3 answers 403 for what is not there to who may not list the bucket.
-    const bool may_be_absent = error.status == Status::not_found || (is_s3(path) && error.detail == EACCES);
+    // Stores answer 401 or 403 for what is not there to who may not list the bucket.
+    const bool may_be_absent =
+        error.status == Status::not_found || (store_of(path) != nullptr && error.detail == EACCES);
     if (!may_be_absent) throw;
   }
   const std::lock_guard lock(mutex_);
@@ -116,9 +117,10 @@ FileType RemoteFiles::type(const std::string& path) const {
   std::string folder = path;
   while (folder.ends_with('/')) folder.pop_back();
   if (const auto known = folders_.type(folder)) return *known;
-  const bool may_be_file = !path.ends_with('/') && !is_bucket(path);
+  const bool may_be_file = !path.ends_with('/') && !is_root(path);
   if (may_be_file && find(path) != nullptr) return FileType::file;
-  const bool has_query = !is_s3(path) && path.find('?') != path.npos;  // a signature is good for one object
+  const bool has_query =
+      store_of(path) == nullptr && path.find('?') != path.npos;  // a signature is good for one object
   if (has_query) return FileType::absent;
   if (folders_.list(folder)) return folders_.type(folder).value_or(FileType::absent);
   return is_folder(folder) ? FileType::folder : FileType::absent;

@@ -1,5 +1,5 @@
-// Checkpoints behind http(s) and s3. S3 lists its objects to who may list them. Where nothing lists, a folder is what
-// has one of the names that frameworks begin with, and its files are those that such names lead to.
+// Checkpoints behind http(s) and in object stores. Stores list their objects to who may list them. Where nothing lists,
+// a folder is what has one of the names that frameworks begin with, and its files are those that such names lead to.
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@
 #include "lib/base/distant_files.hpp"
 #include "lib/remote/http_client.hpp"
 #include "lib/remote/remote_limits.hpp"
-#include "lib/remote/s3_settings.hpp"
 #include "lib/remote/store_folders.hpp"
+#include "lib/remote/stores.hpp"
 
 namespace tare {
 
 class RemoteFiles final : public DistantFiles {
  public:
-  explicit RemoteFiles(S3Settings settings, const RemoteLimits& limits = {});
+  explicit RemoteFiles(StoreSettings settings, const RemoteLimits& limits = {});
 
   [[nodiscard]] FileType type(const std::string& path) const override;
   [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override;
@@ -33,7 +33,7 @@ class RemoteFiles final : public DistantFiles {
   [[nodiscard]] bool is_folder(const std::string& path) const;
   [[nodiscard]] std::vector<FileEntry> list_by_names(const std::string& folder) const;
 
-  S3Settings settings_;
+  StoreSettings settings_;
   std::shared_ptr<const HttpClient> client_;
   StoreFolders folders_;
   mutable std::mutex mutex_;

@@ -36,7 +36,11 @@ void take_off(std::string& key, const std::string& prefix, const std::string& na
 
 std::optional<ListPage> list_s3(const HttpClient& client, const S3Settings& settings, const std::string& folder,
                                 ListDepth depth, const std::string& from) {
-  HttpObject asked{folder, {}, parse_s3(folder), settings, {}};
+  HttpObject asked;
+  asked.name = folder;
+  asked.s3 = parse_bucket(folder);
+  asked.settings = settings;
+  asked.bearer = settings.token;
   const std::string prefix = asked.s3.key.empty() ? "" : asked.s3.key + "/";
   asked.query = query_of(prefix, depth, from);
   asked.s3.key.clear();

@@ -1,31 +1,12 @@
 #include "lib/remote/s3_settings.hpp"
 
-#include <algorithm>
 #include <initializer_list>
 
-#include "lib/base/error.hpp"
-#include "lib/base/limits.hpp"
-#include "lib/base/source.hpp"
+#include "lib/remote/settings_text.hpp"
+#include "lib/remote/url.hpp"
 
 namespace tare {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
-  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
-  return text.substr(0, text.find_last_not_of(blank) + 1);
-}
-
-/// Empty for a file that is not there: most machines have none.
-std::string small_file(const std::string& path) {
-  try {
-    const FileSource source(path);
-    if (source.size() > limits::max_small_text_bytes) return {};
-    return std::string(as_text(source.read({0, source.size()})));
-  } catch (const Error&) {
-    return {};
-  }
-}
 
 std::string first_set(const Environment& environment, std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -35,20 +16,6 @@ std::string first_set(const Environment& environment, std::initializer_list<cons
 }
 
 }  // namespace
-
-std::string ini_value(std::string_view text, std::string_view section, std::string_view key) {
-  bool is_inside = false;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.starts_with('[') && line.ends_with(']')) is_inside = trimmed(line.substr(1, line.size() - 2)) == section;
-    const std::size_t equals = line.find('=');
-    if (!is_inside || equals == line.npos || trimmed(line.substr(0, equals)) != key) continue;
-    return std::string(trimmed(line.substr(equals + 1)));
-  }
-  return {};
-}
 
 S3Settings read_s3_settings(const Environment& environment) {
   const std::string home = environment("HOME");
@@ -83,6 +50,22 @@ S3Settings read_s3_settings(const Environment& environment) {
   const std::string style = ini_value(config, section, "addressing_style");
   if (style == "path") settings.style = S3Settings::Style::path;
   if (style == "virtual") settings.style = S3Settings::Style::virtual_host;
+  return settings;
+}
+
+S3Settings read_google_settings(const Environment& environment) {
+  S3Settings settings;
+  settings.style = S3Settings::Style::path;
+  settings.region = "auto";
+  settings.token = first_set(environment, {"GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"});
+  if (settings.token.empty()) {
+    settings.access_key = environment("GS_ACCESS_KEY_ID");
+    settings.secret_key = environment("GS_SECRET_ACCESS_KEY");
+  }
+  settings.endpoint = environment("STORAGE_EMULATOR_HOST");
+  if (settings.endpoint.empty()) settings.endpoint = "https://storage.googleapis.com";
+  if (!is_http(settings.endpoint) && !is_https(settings.endpoint)) settings.endpoint.insert(0, "http://");
+  while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
   return settings;
 }
 

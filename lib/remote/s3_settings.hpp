@@ -12,6 +12,7 @@ struct S3Settings {
   std::string access_key;  ///< empty: requests are anonymous
   std::string secret_key;
   std::string session_token;
+  std::string token;  ///< sent in place of a signature: Google's
   std::string region = "us-east-1";
   std::string endpoint;  ///< of another service that speaks S3; empty: Amazon's
   bool pays = false;     ///< for requests to buckets whose owner has whoever asks pay
@@ -33,7 +34,8 @@ using Environment = std::function<std::string(const char* name)>;
 /// variable.
 S3Settings read_s3_settings(const Environment& environment);
 
-/// The value of `key` in `[section]` of an INI text, "" where there is none.
-std::string ini_value(std::string_view text, std::string_view section, std::string_view key);
+/// Of Google's Cloud Storage, which is asked as S3 is: GOOGLE_OAUTH_ACCESS_TOKEN or CLOUDSDK_AUTH_ACCESS_TOKEN; else
+/// the HMAC key GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY, as GDAL has it. STORAGE_EMULATOR_HOST: of an emulator.
+S3Settings read_google_settings(const Environment& environment);
 
 }  // namespace tare

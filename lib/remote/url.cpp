@@ -10,8 +10,6 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view s3_scheme = "s3://";
-
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -31,11 +29,6 @@ std::string authority_of(std::string_view url) {
   return authority;
 }
 
-bool has_scheme(std::string_view url, std::string_view scheme) {
-  return url.size() > scheme.size() && std::equal(scheme.begin(), scheme.end(), url.begin(),
-                                                  [](char wanted, char given) { return wanted == lower(given); });
-}
-
 /// Every byte but letters, digits, and those of `kept` as %XX.
 std::string escaped(std::string_view text, std::string_view kept) {
   std::string result;
@@ -50,6 +43,11 @@ std::string escaped(std::string_view text, std::string_view kept) {
 }
 
 }  // namespace
+
+bool has_scheme(std::string_view url, std::string_view scheme) {
+  return url.size() > scheme.size() && std::equal(scheme.begin(), scheme.end(), url.begin(),
+                                                  [](char wanted, char given) { return wanted == lower(given); });
+}
 
 bool is_http(std::string_view url) {
   return has_scheme(url, "http://");
@@ -69,11 +67,6 @@ std::string origin_of(std::string_view url) {
   return fmt::format("{}://{}", is_https(url) ? "https" : "http", authority_of(url));
 }
 
-bool is_s3(std::string_view url) {
-  return url.size() >= s3_scheme.size() && (url[0] == 's' || url[0] == 'S') &&
-         url.substr(1, s3_scheme.size() - 1) == s3_scheme.substr(1);
-}
-
 std::string shown_url(std::string_view url) {
   url = url.substr(0, url.find_first_of("?#"));
   const std::size_t host = std::min(url.find("://"), url.size()) + 3;
@@ -84,17 +77,19 @@ std::string shown_url(std::string_view url) {
   return fmt::format("{}{}", url.substr(0, host), url.substr(host + at + 1));
 }
 
-S3Object parse_s3(std::string_view url) {
+S3Object parse_bucket(std::string_view url) {
   const auto is_bucket_character = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_'; };
-  if (is_s3(url)) {
-    const std::string_view rest = url.substr(s3_scheme.size());
+  const std::size_t authority = url.find("://");
+  if (authority != url.npos) {
+    const std::string_view rest = url.substr(authority + 3);
     const std::size_t slash = std::min(rest.find('/'), rest.size());
     const std::string_view bucket = rest.substr(0, slash);
     if (!bucket.empty() && std::all_of(bucket.begin(), bucket.end(), is_bucket_character)) {
       return {std::string(bucket), std::string(rest.substr(std::min(slash + 1, rest.size())))};
     }
   }
-  throw Error(Status::invalid_argument, fmt::format("{}: not of the form s3://BUCKET/KEY", url));
+  throw Error(Status::invalid_argument,
+              fmt::format("{}: not of the form {}://BUCKET/KEY", url, url.substr(0, std::min(authority, url.size()))));
 }
 
 std::string escaped_key(std::string_view key) {

@@ -9,6 +9,8 @@ namespace tare {
 /// As messages show it: without the user's name and password before '@', without the query, which may hold a signature.
 std::string shown_url(std::string_view url);
 
+/// Does it begin with "SCHEME://", given in small letters, and go on?
+bool has_scheme(std::string_view url, std::string_view scheme);
 bool is_http(std::string_view url);
 bool is_https(std::string_view url);
 
@@ -22,10 +24,9 @@ struct S3Object {
   std::string key;
 };
 
-bool is_s3(std::string_view url);
-/// s3://BUCKET/KEY; without a key the whole bucket. Throws `invalid_argument` for anything else, and for a bucket with
-/// characters that none has.
-S3Object parse_s3(std::string_view url);
+/// SCHEME://BUCKET/KEY; without a key the whole bucket. Throws `invalid_argument` for anything else, and for a bucket
+/// with characters that none has.
+S3Object parse_bucket(std::string_view url);
 
 /// `key` with every byte but unreserved ones and '/' as %XX: what S3 signs.
 std::string escaped_key(std::string_view key);

@@ -18,7 +18,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from http_servers import RemoteChecks, Server
-from s3_bucket import ANYBODY, KEEPER, Bucket
+from hub import TOKEN, Hub
+from s3_bucket import ANYBODY, GOOGLER, KEEPER, Bucket
 
 # The disk's words and the server's.
 NOT_THERE = re.compile(r"No such file or directory|the server answers 404, no such object|no such object\nhint: .*")
@@ -37,10 +38,10 @@ class Checks(RemoteChecks):
         server = Server(folder or self.corpus, bucket, latency)
         return server, bucket, {**bucket.credentials, "AWS_REGION": bucket.region, "AWS_ENDPOINT_URL": server.url}
 
-    def both(self, folder, key, variables, *verb):
+    def both(self, folder, key, variables, *verb, root="s3://bucket/"):
         """-> what the disk says, what the bucket says."""
         answers = []
-        for target in (str(folder / key), f"s3://bucket/{key}"):
+        for target in (str(folder / key), root + key):
             done = self.run(*(verb or ("inspect", "--json")), target, **variables)
             told = json.dumps(json.loads(done.stdout), ensure_ascii=False) if done.stdout else done.stderr
             told = told.replace(json.dumps(target, ensure_ascii=False)[1:-1], "TARGET")
@@ -150,6 +151,57 @@ class Checks(RemoteChecks):
         done = self.run("inspect", "s3://bucket/nothing/here", **variables)
         self.expect(done.returncode == 3 and "no such object" in done.stderr, f"no such folder: {done}")
 
+    def google(self):
+        """Google's Cloud Storage, which speaks S3's protocol, with a token or with an HMAC key."""
+        for what, settings, variables in (
+                ("a token", {"credentials": GOOGLER}, GOOGLER),
+                ("nobody", {"credentials": ANYBODY}, {}),
+                ("a key", {"region": "auto", "has_session": False},
+                 {"GS_ACCESS_KEY_ID": KEEPER["AWS_ACCESS_KEY_ID"],
+                  "GS_SECRET_ACCESS_KEY": KEEPER["AWS_SECRET_ACCESS_KEY"]})):
+            server, bucket, _ = self.bucket(**settings)
+            variables = {**variables, "STORAGE_EMULATOR_HOST": server.url}
+            for case in (RANKS, "torch/scaler-file-t2.15/scaler.pt", "megatron/dist_1rank/ckpt"):
+                local, remote = self.both(self.corpus, case, variables, root="gs://bucket/")
+                self.expect(local == remote, f"gs, {what}: {difference(local, remote)}")
+            self.expect(not bucket.refused, f"gs, {what}: {bucket.refused}")
+        server, _, _ = self.bucket(credentials=GOOGLER)
+        done = self.run("inspect", f"gs://bucket/{RANKS}", STORAGE_EMULATOR_HOST=server.url)
+        self.expect(done.returncode == 3 and "401" in done.stderr, f"gs, without a token: {done}")
+
+    def hub(self):
+        """Repositories of a hub, by their tree, page by page; files where it sends who asks for them."""
+        for page in (1000, 2):
+            server = Server(self.corpus, Hub(page=page))
+            variables = {"HF_ENDPOINT": server.url, "HF_TOKEN": TOKEN}
+            for case in (RANKS, "torch/scaler-file-t2.15/scaler.pt", "megatron/dist_1rank/ckpt", "torch/name-utf8"):
+                for root in ("hf://me/runs/", "hf://datasets/me/runs@refs/pr/1/"):
+                    local, remote = self.both(self.corpus, case, variables, root=root)
+                    self.expect(local == remote, f"{root}{case}: {difference(local, remote)}")
+        self.expect(not server.behaviour.leaked, "a token went where the hub led to")
+        whole = Server(self.corpus / RANKS, Hub())
+        wanted = json.loads(self.answer(str(self.corpus / RANKS))[0])["scalers"]
+        done = self.run("inspect", "--json", "hf://me/runs", HF_ENDPOINT=whole.url, HF_TOKEN=TOKEN)
+        self.expect(done.stdout and json.loads(done.stdout)["scalers"] == wanted, f"a whole repository: {done}")
+        token = pathlib.Path(self.home.name, ".cache/huggingface/token")
+        token.parent.mkdir(parents=True)
+        token.write_text(TOKEN + "\n")
+        done = self.run("inspect", f"hf://me/runs/{RANKS}", HF_ENDPOINT=server.url)
+        self.expect(done.returncode == 0, f"a token in its file: {done}")
+        token.unlink()
+        done = self.run("inspect", f"hf://me/runs/{RANKS}", HF_ENDPOINT=server.url)
+        self.expect(done.returncode == 3 and "HF_TOKEN" in done.stderr, f"without a token: {done}")
+        done = self.run("inspect", "hf://me/runs/nothing", HF_ENDPOINT=server.url, HF_TOKEN=TOKEN)
+        self.expect(done.returncode == 3 and "no such object" in done.stderr, f"no such folder: {done}")
+        done = self.run("inspect", "hf://me", HF_ENDPOINT=server.url)
+        self.expect("not of the form" in done.stderr, f"no repository: {done}")
+        for what, body, link in (("another folder's files", b'[{"type":"file","path":"x.pt","size":1}]', ""),
+                                 ("a next page elsewhere", b"[]", '<http://127.0.0.1:1/api/models/x>; rel="next"'),
+                                 ("no JSON", b"<html>", ""), ("other JSON", b'{"error":1}', "")):
+            server = Server(self.corpus, Hub(answers=(body, link)))
+            done = self.run("inspect", "hf://me/runs/torch", HF_ENDPOINT=server.url, HF_TOKEN=TOKEN)
+            self.expect(done.returncode == 3 and "hf://me/runs/torch" in done.stderr, f"a tree with {what}: {done}")
+
     def whole_bucket(self):
         """The bucket itself is a folder, with a slash or without one."""
         server, _, variables = self.bucket(self.corpus / RANKS)
@@ -208,7 +260,7 @@ def main():
     ask.add_argument("--corpus", required=True)
     ask.add_argument("--endpoint")
     checks = Checks(ask.parse_args())
-    of_stand_in = (checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.odd_names, checks.credentials, checks.whole_bucket,
+    of_stand_in = (checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.odd_names, checks.credentials, checks.google, checks.hub, checks.whole_bucket,
                    checks.who_may_not_list, checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
         check()

@@ -9,20 +9,22 @@ from http_servers import signature
 KEY, SECRET, TOKEN = "AKIDTARE", "s3cr3t/+key", "session+token"
 KEEPER = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": TOKEN}
 ANYBODY = {}
+GOOGLER = {"GOOGLE_OAUTH_ACCESS_TOKEN": "ya29.token"}
 
 
 class Bucket:
     """The behaviour of a Server: its folder is a bucket by the name of "bucket".
 
-    `credentials`: whose requests are answered, KEEPER's or ANYBODY's. `lists`: whether they may list. `page`: how many
+    `credentials`: whose requests are answered, KEEPER's, GOOGLER's or ANYBODY's. `lists`: whether they may list. `page`: how many
     entries a page has. `host`: where the bucket is in the host's name; else it is in the path. `answers_pages`: what is
     sent instead of a listing, by the number of the page.
     """
 
     def __init__(self, *, region="us-east-1", credentials=KEEPER, lists=True, page=1000, host=None,
-                 requester_pays=False, answers_pages=None):
+                 requester_pays=False, has_session=True, answers_pages=None):
         self.region, self.credentials, self.lists, self.page = region, credentials, lists, page
         self.host, self.requester_pays, self.answers_pages = host, requester_pays, answers_pages
+        self.signed = {"host", "x-amz-date"} | ({"x-amz-security-token"} if has_session else set())
         self.listings, self.refused = [], []
 
     def __call__(self, request):
@@ -53,11 +55,13 @@ class Bucket:
             if scope.split("/")[1] != self.region:
                 return 400, "AuthorizationHeaderMalformed", {"x_amz_bucket_region": self.region}
             right = signature("GET", request.path, headers, signed.split(";"), SECRET, headers["x-amz-date"], scope)
-            is_whole = {"host", "x-amz-date", "x-amz-security-token"} <= set(signed.split(";"))
-            if key != KEY or given != right or not is_whole or headers["x-amz-security-token"] != TOKEN:
+            is_whole = self.signed <= set(signed.split(";"))
+            if key != KEY or given != right or not is_whole or headers.get("x-amz-security-token", TOKEN) != TOKEN:
                 return 403, "SignatureDoesNotMatch", {}
             if self.requester_pays and "x-amz-request-payer" not in signed.split(";"):
                 return 403, "AccessDenied", {}
+        if self.credentials is GOOGLER and headers.get("authorization") != "Bearer ya29.token":
+            return 401, "AuthenticationRequired", {}
         if not self.lists and "list-type=" in request.path:
             return 403, "AccessDenied", {}
         return None

@@ -16,7 +16,7 @@ import sys
 BELOW = {
     "kernels": [],
     "lib/base": ["kernels"],
-    "lib/remote": ["lib/base", "kernels"],
+    "lib/remote": ["lib/json", "lib/tree", "lib/base", "kernels"],
     "lib/chart": ["lib/base", "kernels"],
     "lib/tree": ["lib/base", "kernels"],
     "lib/json": ["lib/tree", "lib/base", "kernels"],

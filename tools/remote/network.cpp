@@ -12,7 +12,7 @@ void reach_output(const std::string&) {}
 
 const tare::Files& files_of(const std::string& path) {
   if (!tare::is_url(path)) return tare::local_files();
-  static const tare::RemoteFiles remote(tare::read_s3_settings([](const char* name) {
+  static const tare::RemoteFiles remote(tare::read_store_settings([](const char* name) {
                                           const char* value = std::getenv(name);
                                           return std::string(value == nullptr ? "" : value);
                                         }),

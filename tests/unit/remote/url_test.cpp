@@ -8,8 +8,9 @@
 using namespace tare;
 
 TEST_CASE("a URL is told from a path by its scheme") {
-  for (const char* url : {"http://host/x", "HTTPS://host/x", "s3://bucket/key"}) CHECK(is_url(url));
-  for (const char* path : {"http:/host", "s3:", "s3://", "run/https://x", "./s3://bucket/key", "gs://bucket/x", ""}) {
+  for (const char* url : {"http://host/x", "HTTPS://host/x", "s3://bucket/key", "gs://bucket/x", "HF://a/b"})
+    CHECK(is_url(url));
+  for (const char* path : {"http:/host", "s3:", "s3://", "run/https://x", "./s3://bucket/key", "az://x/y", ""}) {
     CHECK_FALSE(is_url(path));
   }
 }
@@ -23,14 +24,14 @@ TEST_CASE("messages show no password and no signature of a URL") {
 }
 
 TEST_CASE("an S3 object has a bucket and a key") {
-  CHECK(parse_s3("s3://my-bucket/run/step 1/rank0.pt").bucket == "my-bucket");
-  CHECK(parse_s3("s3://my-bucket/run/step 1/rank0.pt").key == "run/step 1/rank0.pt");
+  CHECK(parse_bucket("s3://my-bucket/run/step 1/rank0.pt").bucket == "my-bucket");
+  CHECK(parse_bucket("s3://my-bucket/run/step 1/rank0.pt").key == "run/step 1/rank0.pt");
   for (const char* bucket : {"s3://my-bucket", "s3://my-bucket/"}) {
-    CHECK(parse_s3(bucket).bucket == "my-bucket");
-    CHECK(parse_s3(bucket).key.empty());
+    CHECK(parse_bucket(bucket).bucket == "my-bucket");
+    CHECK(parse_bucket(bucket).key.empty());
   }
-  for (const char* wrong : {"s3:///key", "s3://", "s3://buc ket/key", "s3://b@c/key", "http://a/b"}) {
-    CHECK_THROWS_AS(parse_s3(wrong), Error);
+  for (const char* wrong : {"s3:///key", "s3://", "s3://buc ket/key", "s3://b@c/key", "bucket/key"}) {
+    CHECK_THROWS_AS(parse_bucket(wrong), Error);
   }
 }
 

@@ -1,0 +1,41 @@
+#include "lib/remote/settings_text.hpp"
+
+#include <algorithm>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/base/source.hpp"
+
+namespace tare {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
+  return text.substr(0, text.find_last_not_of(blank) + 1);
+}
+
+std::string small_file(const std::string& path) {
+  try {
+    const FileSource source(path);
+    if (source.size() > limits::max_small_text_bytes) return {};
+    return std::string(as_text(source.read({0, source.size()})));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string ini_value(std::string_view text, std::string_view section, std::string_view key) {
+  bool is_inside = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with('[') && line.ends_with(']')) is_inside = trimmed(line.substr(1, line.size() - 2)) == section;
+    const std::size_t equals = line.find('=');
+    if (!is_inside || equals == line.npos || trimmed(line.substr(0, equals)) != key) continue;
+    return std::string(trimmed(line.substr(equals + 1)));
+  }
+  return {};
+}
+
+}  // namespace tare

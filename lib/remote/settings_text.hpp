@@ -1,0 +1,18 @@
+// Small texts that settings are kept in.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tare {
+
+/// Without blanks and line ends before and behind it.
+std::string_view trimmed(std::string_view text);
+
+/// Empty for a file that is not there: most machines have none.
+std::string small_file(const std::string& path);
+
+/// The value of `key` in `[section]` of an INI text, "" where there is none.
+std::string ini_value(std::string_view text, std::string_view section, std::string_view key);
+
+}  // namespace tare

@@ -1,0 +1,55 @@
+#include "lib/remote/stores.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "lib/remote/s3_listing.hpp"
+#include "lib/remote/url.hpp"
+
+namespace tare {
+namespace {
+
+HttpObject bucket_object(const S3Settings& settings, const std::string& path) {
+  HttpObject object;
+  object.name = path;
+  object.s3 = parse_bucket(path);
+  object.settings = settings;
+  object.bearer = settings.token;
+  object.url = s3_url(object.s3, settings);
+  object.hint = "it is not there, or these credentials (or none) may not read it";
+  return object;
+}
+
+bool is_bucket(const std::string& path) {
+  return parse_bucket(path).key.empty();
+}
+
+constexpr ObjectStore stores[] = {
+    {"s3://", [](const StoreSettings& settings, const std::string& path) { return bucket_object(settings.s3, path); },
+     is_bucket,
+     [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
+        const std::string& from) { return list_s3(client, settings.s3, folder, depth, from); }},
+    {"gs://",
+     [](const StoreSettings& settings, const std::string& path) { return bucket_object(settings.google, path); },
+     is_bucket,
+     [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
+        const std::string& from) { return list_s3(client, settings.google, folder, depth, from); }},
+    {"hf://", [](const StoreSettings& settings, const std::string& path) { return hub_object(settings.hub, path); },
+     [](const std::string& path) { return parse_hub(path).file.empty(); },
+     [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
+        const std::string& from) { return list_hub(client, settings.hub, folder, depth, from); }},
+};
+
+}  // namespace
+
+StoreSettings read_store_settings(const Environment& environment) {
+  return {read_s3_settings(environment), read_google_settings(environment), read_hub_settings(environment)};
+}
+
+const ObjectStore* store_of(std::string_view path) {
+  const auto* found = std::find_if(std::begin(stores), std::end(stores),
+                                   [&](const ObjectStore& store) { return has_scheme(path, store.scheme); });
+  return found == std::end(stores) ? nullptr : found;
+}
+
+}  // namespace tare

@@ -1,0 +1,38 @@
+// The kinds of object stores that have a scheme of their own, in one table.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/remote/http_client.hpp"
+#include "lib/remote/hub.hpp"
+#include "lib/remote/s3_settings.hpp"
+#include "lib/remote/store_folders.hpp"
+
+namespace tare {
+
+/// Who asks each of them, and where it is.
+struct StoreSettings {
+  S3Settings s3;
+  S3Settings google;  ///< Google's Cloud Storage speaks S3's protocol, too
+  HubSettings hub;
+};
+
+StoreSettings read_store_settings(const Environment& environment);
+
+struct ObjectStore {
+  std::string_view scheme;
+  /// What is asked for where `path` is wanted. Throws `invalid_argument` where it is none of this store's.
+  HttpObject (*object)(const StoreSettings& settings, const std::string& path);
+  /// Is that the whole of a bucket, or of a repository, which is no object?
+  bool (*is_root)(const std::string& path);
+  /// As ListsFolder.
+  std::optional<ListPage> (*list)(const HttpClient& client, const StoreSettings& settings, const std::string& folder,
+                                  ListDepth depth, const std::string& from);
+};
+
+/// Null for what has another scheme: a server of the web.
+const ObjectStore* store_of(std::string_view path);
+
+}  // namespace tare

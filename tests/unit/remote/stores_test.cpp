@@ -1,0 +1,73 @@
+#include "lib/remote/stores.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/files.hpp"
+#include "tests/catch.hpp"
+
+using namespace tare;
+
+namespace {
+
+Environment given(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::string() : found->second;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a store is told by its scheme, and each scheme is one of a URL") {
+  for (const char* path : {"s3://b/x", "gs://b/x", "hf://a/b/x", "GS://b/x"}) {
+    CHECK(store_of(path) != nullptr);
+    CHECK(is_url(path));
+  }
+  for (const char* path : {"https://b/x", "s3:/b/x", "az://b/x", "run/x"}) CHECK(store_of(path) == nullptr);
+}
+
+TEST_CASE("a path on the hub has a kind, a repository, a revision, and a file") {
+  const auto parsed = [](const char* path) {
+    const HubPath found = parse_hub(path);
+    return found.kind + " " + found.repository + " " + found.revision + " " + found.file;
+  };
+  CHECK(parsed("hf://me/my-model_1.0") == "models me/my-model_1.0 main ");
+  CHECK(parsed("hf://me/model/a b/c.pt") == "models me/model main a b/c.pt");
+  CHECK(parsed("hf://me/model@v1/c@2.pt") == "models me/model v1 c@2.pt");
+  CHECK(parsed("hf://datasets/me/runs@refs/pr/7/x/y") == "datasets me/runs refs/pr/7 x/y");
+  CHECK(parsed("hf://spaces/me/app@refs/convert/parquet") == "spaces me/app refs/convert/parquet ");
+  for (const char* wrong : {"hf://", "hf://me", "hf://me/", "hf://me/..", "hf://datasets/me", "hf://me/a?b/c",
+                            "hf://me/a@/c", "hf://a b/c"}) {
+    CHECK_THROWS_AS(parse_hub(wrong), Error);
+  }
+}
+
+TEST_CASE("a file on the hub is asked for where it is resolved, with the token for that host") {
+  const StoreSettings settings =
+      read_store_settings(given({{"HF_TOKEN", "hf_x"}, {"HF_ENDPOINT", "https://hub.lab/"}}));
+  const auto* store = store_of("hf://me/model");
+  CHECK(store->object(settings, "hf://me/model@refs/pr/7/a b.pt").url ==
+        "https://hub.lab/me/model/resolve/refs%2Fpr%2F7/a%20b.pt");
+  CHECK(store->object(settings, "hf://datasets/me/d/x").url == "https://hub.lab/datasets/me/d/resolve/main/x");
+  CHECK(store->object(settings, "hf://me/model/x").bearer == "hf_x");
+  CHECK(store->is_root("hf://me/model@v1"));
+  CHECK_FALSE(store->is_root("hf://me/model/x"));
+  CHECK(read_store_settings(given({})).hub.endpoint == "https://huggingface.co");
+}
+
+TEST_CASE("Google's store is asked with a token, or with the key of somebody who has none") {
+  const auto settings = [](std::map<std::string, std::string> variables) {
+    return read_google_settings(given(std::move(variables)));
+  };
+  const S3Settings key = settings({{"GS_ACCESS_KEY_ID", "GOOG1"}, {"GS_SECRET_ACCESS_KEY", "s"}});
+  CHECK(key.access_key == "GOOG1");
+  CHECK(key.endpoint == "https://storage.googleapis.com");
+  const S3Settings both = settings({{"GS_ACCESS_KEY_ID", "GOOG1"}, {"CLOUDSDK_AUTH_ACCESS_TOKEN", "ya29"}});
+  CHECK(both.token == "ya29");
+  CHECK(both.access_key.empty());
+  CHECK(settings({{"STORAGE_EMULATOR_HOST", "localhost:4443/"}}).endpoint == "http://localhost:4443");
+  StoreSettings all;
+  all.google = both;
+  const HttpObject object = store_of("gs://runs/x")->object(all, "gs://my.runs/a b/x.pt");
+  CHECK(object.url == "https://storage.googleapis.com/my.runs/a%20b/x.pt");
+  CHECK(object.bearer == "ya29");
+  CHECK(store_of("gs://runs")->is_root("gs://runs/"));
+}
