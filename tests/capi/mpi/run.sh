@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a program on so many ranks of MPI on this machine, whatever its cores, in at most 300 seconds.
+# Runs a program on so many ranks of MPI on this machine, whatever its cores, in at most 900 seconds.
 #
 #   run.sh MPIEXEC RANKS ok|prints|dying:COUNT PROGRAM...
 #
@@ -12,9 +12,9 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1
 
 status=0
-said=$(timeout 300 "$mpiexec" -n "$ranks" "$@" 2>&1) || status=$?
+said=$(timeout 900 "$mpiexec" -n "$ranks" "$@" 2>&1) || status=$?
 echo "$said"
-[ "$status" -ne 124 ] || { echo "not over after 300 seconds"; exit 1; }
+[ "$status" -ne 124 ] || { echo "not over after 900 seconds"; exit 1; }
 times() { grep -oF "$1" <<<"$said" | wc -l; }  # lines of ranks may run into one another
 case $expected in
   ok) [ "$status" -eq 0 ] && [ "$(times '[ok]')" -eq "$ranks" ] ;;
