@@ -1,6 +1,7 @@
 // [P5], [P7] in part: bad arguments get a status and leave everything as it was.
 #include <tare/tare.h>
 
+#include <array>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -220,7 +221,7 @@ TEST_CASE("an error is written up to its struct_size and no further") {
     tare_error error;
     unsigned char guard[8];
   } box;
-  for (const uint64_t size : {8, 15, 16, 17, 20, 64, 1040, 4096}) {
+  for (const uint64_t size : std::to_array<uint64_t>({8, 15, 16, 17, 20, 64, 1040, 4096})) {
     std::memset(&box, 0x7e, sizeof box);
     box.error.struct_size = size;
     CHECK(tare_scaler_create(&scaler, R"({"policy":"grün"})", &box.error) == TARE_E_INVALID_ARGUMENT);
