@@ -40,7 +40,7 @@ class Files {
   }
 };
 
-/// http://, https:// or s3://, in any case of letters: no path of the file system.
+/// http://, https://, s3://, gs:// or hf://, in any case of letters: no path of the file system.
 bool is_url(std::string_view path);
 
 /// The file system. Its sources are FileSources.
