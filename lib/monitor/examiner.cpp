@@ -48,6 +48,7 @@ void Examiner::examine(ObservedStep& step) {
   keep(step);
   note_streaks(step);
   if (step.signals.lost) step.signals.lost_trend = trend();
+  tell_collapse(step);
   tell_values(step);
   tell_gradients(step);
   tell_layers(step);
@@ -91,7 +92,10 @@ bool Examiner::is_settled(const ScalerSeen& scaler) {
 
 void Examiner::note_streaks(const ObservedStep& step) {
   if (step.scaler) low_scale_.add(format_ == Format::f16 && step.scaler->scale < limits_.low_scale, step.step);
-  if (!all_finite(step.gradients)) return;
+  const bool is_finite_all = all_finite(step.gradients);
+  overflowing_.add(!is_finite_all, step.step);
+  has_been_finite_ = has_been_finite_ || (is_finite_all && !step.gradients.empty());
+  if (!is_finite_all) return;
   if (step.signals.lost) lost_.add(*step.signals.lost >= limits_.underflow, step.step);
   for (const Gradient& gradient : step.gradients) {
     if (!counts(gradient.name)) continue;

@@ -67,6 +67,7 @@ class Examiner {
   /// Share of steps that were skipped in the window, if enough of it was seen.
   [[nodiscard]] std::optional<double> skipped_share() const;
 
+  void tell_collapse(ObservedStep& step) const;
   void tell_values(ObservedStep& step) const;
   void tell_gradients(ObservedStep& step) const;
   void tell_layers(ObservedStep& step) const;
@@ -78,7 +79,8 @@ class Examiner {
   std::int64_t last_skipped_ = -1;
   std::int64_t skipped_at_ = 0;  ///< step of the scaler
   bool is_settled_ = false;
-  Streak lost_, low_scale_;
+  Streak lost_, low_scale_, overflowing_;
+  bool has_been_finite_ = false;
   std::unordered_map<std::string, Layer> layers_;
 };
 

@@ -33,6 +33,9 @@ constexpr Saying beyond_range{"beyond-f16-range", warning,
                               "No scale keeps both ends of this layer: compute it in bfloat16"};
 constexpr Saying layer_frozen{"layer-frozen", warning,
                               "Look whether the layer is meant to train; \"ignore\" names those that are not"};
+constexpr Saying collapse{"collapse", Severity::error,
+                          "Stop the run and go back to a checkpoint from before it; look at the data and the learning "
+                          "rate at the step named"};
 constexpr Saying gradient_not_finite{"gradient-not-finite", note,
                                      "Normal now and then: the step is skipped and the scale falls"};
 constexpr Saying tensor_not_finite{"tensor-not-finite", warning,
@@ -97,6 +100,16 @@ bool vanishes(const Observed& tensor, double share) {
 }
 
 }  // namespace
+
+/// The first search for a scale overflows step upon step, too: it is told where the run was past that.
+void Examiner::tell_collapse(ObservedStep& step) const {
+  constexpr double longest_search = 64;
+  if (!holds(overflowing_) || !(has_been_finite_ || overflowing_.looks > longest_search)) return;
+  HealthFinding& finding = step.findings.emplace_back(
+      told(collapse, overflowing_.began,
+           fmt::format("the gradients were infinite or nan in {} looks in a row", overflowing_.looks)));
+  add_evidence(finding, "looks", overflowing_.looks);
+}
 
 void Examiner::tell_values(ObservedStep& step) const {
   Worst gradients;

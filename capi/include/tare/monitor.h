@@ -78,10 +78,10 @@ TARE_API int32_t tare_monitor_report(tare_text** out, const tare_monitor* monito
 
 /* JSON "tare.findings/1", as tare_health_doctor gives it: what was wrong at the last step that was looked at, the
  * gravest first; none where nothing was. "path" names the tensor, or the worst of several; "step" is where it began.
- * Codes: "gradient-underflow", "underflow-rising", "layer-underflow", "beyond-f16-range" (a layer that loses small
- * gradients while its greatest leave no room), "layer-frozen" (all gradients zero), "low-scale", "too-many-overflows",
- * "tensor-not-finite", "adam-underflow" (group "exp_avg_sq" in f16), "gradient-not-finite", "sink-failed". *out is
- * owned. */
+ * Codes: "collapse" (an error: gradients that are infinite or nan in so many looks in a row), "gradient-underflow",
+ * "underflow-rising", "layer-underflow", "beyond-f16-range" (a layer that loses small gradients while its greatest
+ * leave no room), "layer-frozen" (all gradients zero), "low-scale", "too-many-overflows", "tensor-not-finite",
+ * "adam-underflow" (group "exp_avg_sq" in f16), "gradient-not-finite", "sink-failed". *out is owned. */
 TARE_API int32_t tare_monitor_findings(tare_text** out, const tare_monitor* monitor, tare_error* error);
 
 #ifdef __cplusplus

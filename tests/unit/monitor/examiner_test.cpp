@@ -123,6 +123,23 @@ TEST_CASE("steps that overflow are told with the tensor, and count for nothing e
   CHECK(run.codes() == Codes{"gradient-underflow", "layer-underflow"});
 }
 
+TEST_CASE("gradients that stay infinite are an error, but for those of the first search for a scale") {
+  const double inf = std::numeric_limits<double>::infinity();
+  Run run;
+  run.look({gradient("a", 0)});
+  for (int i = 0; i < 9; ++i) run.look({gradient("a", 0, inf)});
+  CHECK(run.codes() == Codes{"gradient-not-finite"});
+  run.look({gradient("a", 0, inf)});
+  CHECK(run.codes() == Codes{"collapse", "gradient-not-finite"});
+  CHECK(run.finding("collapse").step == 10);
+  CHECK(run.finding("collapse").severity == Severity::error);
+  Run searching;
+  for (int i = 0; i < 64; ++i) searching.look({gradient("a", 0, inf)});
+  CHECK(searching.codes() == Codes{"gradient-not-finite"});
+  searching.look({gradient("a", 0, inf)});
+  CHECK(searching.codes() == Codes{"collapse", "gradient-not-finite"});
+}
+
 TEST_CASE("layers without any gradient are told, those that are ignored are not") {
   WarnLimits limits;
   limits.ignore = {"*.embed"};
