@@ -134,7 +134,8 @@ inline Json trace_of_scale(const Json& given) {
 /// Every trace of every rule. `folder` holds the JSON files.
 inline Tally run_all(const std::string& folder, Subject& subject) {
   Tally tally;
-  for (const std::string rule : {"transformer_engine", "te_current", "msamp", "flax_fp8", "keras_fp8"}) {
+  for (const std::string rule :
+       {"transformer_engine", "te_current", "msamp", "flax_fp8", "keras_fp8", "torchao_delayed", "torchao_dynamic"}) {
     std::ifstream file(folder + "/" + rule + ".json");
     const Json vectors = Json::parse(file);
     for (const Json& trace : vectors.at("traces")) Trace(rule, trace, subject, tally).run();

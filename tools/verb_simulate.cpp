@@ -106,7 +106,8 @@ const Fp8PolicySpec* fp8_policy_of(const Options& options) {
   const Fp8PolicySpec* policy = find_fp8_policy(options.policy);
   if (policy == nullptr && !options.amaxes.empty()) {
     throw Error(Status::invalid_argument, fmt::format("--amax: '{}' is no policy of FP8", escaped(options.policy)),
-                "`--policy transformer_engine`, te_current, fp8_static, msamp, flax_fp8, keras_fp8");
+                "`--policy transformer_engine`, te_current, fp8_static, msamp, flax_fp8, keras_fp8, torchao_delayed, "
+                "torchao_dynamic");
   }
   return policy;
 }

@@ -51,7 +51,7 @@ std::vector<float> HostSlots::history(std::uint32_t slot) const {
   const std::uint32_t* ring = slots_.ring + std::size_t{slot} * slots_.shape.ring_stride();
   std::vector<float> entries(slots_.shape.length);
   for (std::uint32_t i = 0; i < slots_.shape.length; ++i) {
-    const bool newest = i == 0 && in_progress();
+    const bool newest = i == 0 && slots_.shape.in_progress();
     entries[i] = float_from(newest ? amax_[slot] : ring[ring_index(slots_.shape, i, oldest_[slot])]);
   }
   return entries;
@@ -61,8 +61,8 @@ void HostSlots::set_history(std::uint32_t slot, std::span<const float> entries) 
   std::uint32_t* ring = slots_.ring + std::size_t{slot} * slots_.shape.ring_stride();
   std::uint32_t* groups = slots_.groups + std::size_t{slot} * slots_.shape.group_stride();
   std::fill_n(groups, slots_.shape.group_stride(), 0u);
-  if (in_progress()) amax_[slot] = bits_of(entries[0]);
-  for (std::uint32_t i = in_progress() ? 1 : 0; i < slots_.shape.length; ++i) {
+  if (slots_.shape.in_progress()) amax_[slot] = bits_of(entries[0]);
+  for (std::uint32_t i = slots_.shape.in_progress() ? 1 : 0; i < slots_.shape.length; ++i) {
     const std::uint32_t place = ring_index(slots_.shape, i, oldest_[slot]);
     const std::uint32_t bits = bits_of(entries[i]);
     ring[place] = bits;

@@ -31,8 +31,6 @@ class HostSlots {
   void step();
 
  private:
-  [[nodiscard]] bool in_progress() const { return slots_.shape.layout != Layout::flax; }
-
   std::vector<std::uint32_t> amax_;
   std::vector<std::uint32_t> ring_;
   std::vector<std::uint32_t> groups_;

@@ -5,12 +5,22 @@
 #include "kernels/fp8/flax.hpp"
 #include "kernels/fp8/fp8_lm.hpp"
 #include "kernels/fp8/msamp.hpp"
+#include "kernels/fp8/torchao.hpp"
 #include "kernels/fp8/transformer_engine.hpp"
 
 namespace tare::kernels::fp8 {
 
 /// `fixed`: a scale that never moves.
-enum class Rule : std::int32_t { transformer_engine, current, msamp, flax, fixed, fp8_lm };
+enum class Rule : std::int32_t {
+  transformer_engine,
+  current,
+  msamp,
+  flax,
+  fixed,
+  fp8_lm,
+  torchao_delayed,
+  torchao_dynamic
+};
 
 struct Params {
   Rule rule = Rule::transformer_engine;
@@ -19,6 +29,7 @@ struct Params {
   MsampParams msamp;
   FlaxParams flax;
   Fp8LmParams fp8_lm;
+  TorchaoParams torchao;
 };
 
 /// Whether the rule's scale is what values are divided by, with one rounding of the quotient.
@@ -28,7 +39,7 @@ TARE_HD constexpr bool divides(Rule rule) {
 
 /// Whether a step comes after the casts that it learns from. Others are told the amax first, step, and then cast.
 TARE_HD constexpr bool learns_from_casts(Rule rule) {
-  return rule != Rule::current && rule != Rule::flax;
+  return rule != Rule::current && rule != Rule::flax && rule != Rule::torchao_dynamic;
 }
 
 /// An amax as it is compared: TransformerEngine's kernels do not see a NaN.
@@ -48,6 +59,9 @@ TARE_HD inline float next_scale(const Params& params, float scale, float amax, f
       return next_scale(params.msamp, scale, amax, fp8_max);
     case Rule::flax:
       return next_scale(params.flax, scale, amax, fp8_max);
+    case Rule::torchao_delayed:
+    case Rule::torchao_dynamic:
+      return torchao_scale(params.torchao, amax, fp8_max);
     case Rule::fixed:
     case Rule::fp8_lm:  // its scale is mu
       break;

@@ -7,6 +7,7 @@
 //   TransformerEngine   in progress  oldest first     (L - 1 in the ring)
 //   MS-AMP              in progress  newest first     (L - 1 in the ring)
 //   flax, Keras         newest       oldest first     (L in the ring, nothing in progress)
+//   torchao             newest       newest first     (L in the ring, nothing in progress)
 #pragma once
 
 #include <cstdint>
@@ -18,23 +19,27 @@ namespace tare::kernels::fp8 {
 
 inline constexpr std::uint32_t group = 32;  ///< entries of the ring that share a maximum
 
-enum class Layout : std::int32_t { transformer_engine, msamp, flax };
+enum class Layout : std::int32_t { transformer_engine, msamp, flax, torchao };
 
 /// How the histories of a set of slots lie in memory; all slots of a set are of one length.
 struct WindowShape {
   Layout layout;
   std::uint32_t length;  ///< L, 1 at least
 
-  TARE_HD std::uint32_t ring() const { return layout == Layout::flax ? length : length - 1; }
+  /// Whether the framework's index 0 is the amax in progress.
+  TARE_HD bool in_progress() const { return layout == Layout::transformer_engine || layout == Layout::msamp; }
+  TARE_HD std::uint32_t ring() const { return in_progress() ? length - 1 : length; }
   /// Room for the ring and for the groups' maxima of one slot: whole groups of groups, zeros behind the end.
   TARE_HD std::uint32_t ring_stride() const { return (ring() + group - 1) / group * group; }
   TARE_HD std::uint32_t group_stride() const { return (ring_stride() / group + group - 1) / group * group; }
 };
 
-/// Where the framework's entry `index` (1 to L - 1; flax also 0) is in a ring whose oldest entry is at `oldest`.
+/// Where the framework's entry `index` (1 to L - 1; 0 where nothing is in progress) is in a ring whose oldest entry is
+/// at `oldest`.
 TARE_HD inline std::uint32_t ring_index(const WindowShape& shape, std::uint32_t index, std::uint32_t oldest) {
   const std::uint32_t ring = shape.ring();
   if (shape.layout == Layout::msamp) return (oldest + ring - index) % ring;
+  if (shape.layout == Layout::torchao) return (oldest + ring - 1 - index) % ring;
   if (shape.layout == Layout::flax && index == 0) return (oldest + ring - 1) % ring;
   return (oldest + index - 1) % ring;
 }

@@ -11,7 +11,7 @@ namespace tare {
 namespace {
 
 void take(Fp8Set& set, const std::string& key, const StateValue& value) {
-  if (key == "policy" || key == "device" || key == fp8_slots_key) return;
+  if (key == "policy" || key == "device" || key == fp8_slots_key || lists_scales(set, key, value)) return;
   if (assign(set, key, value)) return;
   refuse_config(fmt::format("policy \"{}\" has no \"{}\"", set.policy->name, key),
                 fmt::format("Allowed: policy, device, slots, format, {}", parameter_names(*set.policy)));
@@ -31,6 +31,9 @@ Fp8Config parse_fp8_config(const char* json) {
     assign(parsed.start, fp8_slots_key, slots == nullptr ? StateValue(std::int64_t{1}) : *slots);
     for (const auto& [key, value] : config) take(parsed.start, key, value);
     start_fresh(parsed.start);
+    for (const auto& [key, value] : config) {
+      if (lists_scales(parsed.start, key, value)) start_scales(parsed.start, key, value);
+    }
   } catch (const Error& error) {
     if (error.status != Status::mismatch) throw;
     refuse_config(error.what(), fmt::format("Keys of policy \"{}\": slots, format, {}", name, parameter_names(spec)));

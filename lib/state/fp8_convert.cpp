@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
 #include "lib/state/fp8_set.hpp"
 
 namespace tare {
@@ -14,16 +15,26 @@ namespace {
 using kernels::fp8::Layout;
 using kernels::fp8::Rule;
 
+/// Whether the framework's index 0 is the amax of the running step.
+bool has_running(const Fp8PolicySpec& spec) {
+  return kernels::fp8::WindowShape{spec.layout, 1}.in_progress();
+}
+
 /// How many of a history's entries are of finished steps.
 std::size_t finished(const Fp8PolicySpec& spec, std::size_t length) {
-  return spec.layout == Layout::flax ? length : length - 1;
+  return has_running(spec) ? length - 1 : length;
 }
 
 /// The framework's index of the finished entry that is `age` steps old, 0 being the newest: see kernels/fp8/window.hpp.
 std::size_t index_of_age(const Fp8PolicySpec& spec, std::size_t length, std::size_t age) {
   if (spec.layout == Layout::transformer_engine) return length - 1 - age;
   if (spec.layout == Layout::msamp) return 1 + age;
+  if (spec.layout == Layout::torchao) return age;
   return age == 0 ? 0 : length - age;
+}
+
+std::size_t length_of(const Fp8Set& set) {
+  return static_cast<std::size_t>(set.parameters.history_length);
 }
 
 bool has_history(const Fp8PolicySpec& spec) {
@@ -46,9 +57,14 @@ const Fp8PolicySpec& require_of_tensors(std::string_view policy) {
 
 class Fp8Converter {
  public:
-  Fp8Converter(const ScalerState& source, std::string_view policy)
-      : from_(start_fp8_from(source)), to_(without_slots(require_of_tensors(policy))) {
+  Fp8Converter(const ScalerState& source, std::string_view policy, const StateSection& given)
+      : from_(start_fp8_from(source)), to_(without_slots(require_of_tensors(policy))), given_(given) {
     require_of_tensors(from_.policy->name);
+    for (const auto& [key, value] : given) {
+      if (find_parameter(*to_.policy, key) != nullptr) continue;
+      throw Error(Status::invalid_argument, fmt::format("policy \"{}\" has no \"{}\"", to_.policy->name, escaped(key)),
+                  "Parameters: " + parameter_names(*to_.policy));
+    }
   }
 
   Conversion run() {
@@ -61,6 +77,7 @@ class Fp8Converter {
     set_scales();
     set_histories();
     set_counters();
+    set_initialised();
     list_lost();
     result_.state = to_state(to_);
     result_.resumed = result_.state;
@@ -77,20 +94,39 @@ class Fp8Converter {
     result_.values.push_back(std::move(value));
   }
 
-  /// The other framework's parameter that means the same; null where it has none.
+  /// The other framework's parameter that means the same; null where it has none. (Each has variants of its own.)
   static const Fp8ParameterSpec* twin_of(const Fp8ParameterSpec& parameter, const Fp8PolicySpec& other) {
-    const auto found = std::ranges::find(other.parameters, parameter.member, &Fp8ParameterSpec::member);
+    const auto found = std::ranges::find_if(other.parameters, [&](const Fp8ParameterSpec& one) {
+      return one.member == parameter.member && one.words.data() == parameter.words.data();
+    });
     return found == other.parameters.end() ? nullptr : &*found;
   }
 
   void set(const Fp8ParameterSpec& parameter) {
     const std::string key = fmt::format("params.{}", parameter.name);
     const Fp8ParameterSpec* twin = twin_of(parameter, *from_.policy);
-    if (twin == nullptr) {
-      return note(Outcome::defaulted, key, {}, fmt::format("the default of {}", to_.policy->framework));
+    const StateValue* given = given_.find(parameter.name);
+    if (given == nullptr && !parameter.role.empty()) given = given_.find(parameter.role);
+    if (given != nullptr) {
+      take(parameter.name, *given);
+      note(Outcome::given, key, twin == nullptr ? "" : fmt::format("params.{}", twin->name), "");
+    } else if (twin == nullptr) {
+      note(Outcome::defaulted, key, {}, fmt::format("the default of {}", to_.policy->framework));
+    } else {
+      std::visit([&](auto member) { to_.parameters.*member = from_.parameters.*member; }, parameter.member);
+      note(Outcome::carried, key, fmt::format("params.{}", twin->name), "");
     }
-    std::visit([&](auto member) { to_.parameters.*member = from_.parameters.*member; }, parameter.member);
-    note(Outcome::carried, key, fmt::format("params.{}", twin->name), "");
+    ConvertedValue& noted = result_.values.back();
+    noted.after = parameter_value(to_.parameters, parameter);
+    if (twin != nullptr) noted.before = parameter_value(from_.parameters, *twin);
+  }
+
+  void take(std::string_view name, const StateValue& value) {
+    try {
+      assign(to_, name, value);
+    } catch (const Error& error) {
+      throw Error(Status::invalid_argument, error.what(), error.hint);
+    }
   }
 
   void set_scales() {
@@ -118,23 +154,29 @@ class Fp8Converter {
     if (from.empty() && to.empty()) return;
     if (to.empty()) return note(Outcome::lost, from, from, "this rule looks back at no step");
     if (from.empty()) return note(Outcome::defaulted, to, {}, "there is no history: zeros");
-    const auto length = static_cast<std::size_t>(from_.parameters.history_length);
-    const std::size_t there = finished(*from_.policy, length);
-    const std::size_t room = finished(*to_.policy, length);
-    for (std::size_t slot = 0; slot < to_.count(); ++slot) move_history(slot, length, std::min(there, room));
+    const std::size_t there = finished(*from_.policy, length_of(from_));
+    const std::size_t room = finished(*to_.policy, length_of(to_));
+    for (std::size_t slot = 0; slot < to_.count(); ++slot) move_history(slot, std::min(there, room));
     note(from_.policy->layout == to_.policy->layout ? Outcome::carried : Outcome::converted, to, from,
          from_.policy->layout == to_.policy->layout ? "" : "the same amaxes, in the order of this framework");
-    if (there > room) note(Outcome::lost, from, from, "the oldest entry: this history has one of the running step");
+    if (there <= room) return;
+    const std::size_t left = there - room;
+    note(Outcome::lost, from, from,
+         length_of(from_) == length_of(to_)
+             ? "the oldest entry: this history has one of the running step"
+             : fmt::format("the {} oldest entries of each: this history has room for {}", left, room));
   }
 
-  void move_history(std::size_t slot, std::size_t length, std::size_t count) {
+  void move_history(std::size_t slot, std::size_t count) {
+    const std::size_t length = length_of(from_);
+    const std::size_t other = length_of(to_);
     const float* from = from_.history.data() + slot * length;
-    float* to = to_.history.data() + slot * length;
+    float* to = to_.history.data() + slot * other;
     for (std::size_t age = 0; age < count; ++age) {
-      to[index_of_age(*to_.policy, length, age)] = from[index_of_age(*from_.policy, length, age)];
+      to[index_of_age(*to_.policy, other, age)] = from[index_of_age(*from_.policy, length, age)];
     }
-    const float running = from_.policy->layout == Layout::flax ? from_.amax[slot] : from[0];
-    (to_.policy->layout == Layout::flax ? to_.amax[slot] : to[0]) = running;
+    const float running = has_running(*from_.policy) ? from[0] : from_.amax[slot];
+    (has_running(*to_.policy) ? to[0] : to_.amax[slot]) = running;
   }
 
   /// MS-AMP takes scales from the tensors themselves until its counter has reached the window.
@@ -146,7 +188,7 @@ class Fp8Converter {
       to_.counter = from_.counter;
       return note(Outcome::carried, to, from, "");
     }
-    const auto length = static_cast<std::size_t>(to_.parameters.history_length);
+    const std::size_t length = length_of(to_);
     for (std::size_t slot = 0; slot < to_.count(); ++slot) {
       const auto entries = std::span(to_.history).subspan(slot * length, length);
       to_.counter[slot] = std::ranges::count_if(entries, [](float amax) { return amax != 0; });
@@ -154,11 +196,26 @@ class Fp8Converter {
     note(Outcome::converted, to, field_key(*from_.policy, {Fp8Array::history}), "the steps that the history knows of");
   }
 
+  /// Of a process, not of a checkpoint.
+  void set_initialised() {
+    const std::string to = field_key(*to_.policy, {Fp8Array::initialised});
+    const std::string from = field_key(*from_.policy, {Fp8Array::initialised});
+    if (!to.empty() && !from.empty()) {
+      to_.counter = from_.counter;
+      note(Outcome::carried, to, from, "");
+    } else if (!to.empty()) {
+      note(Outcome::defaulted, to, {}, "0: the first amax becomes the newest entry, as in every process of torchao's");
+    } else if (!from.empty()) {
+      note(Outcome::implied, from, from, "this rule starts no history anew");
+    }
+  }
+
   void list_lost() {
     for (const Fp8ParameterSpec& parameter : from_.policy->parameters) {
       if (twin_of(parameter, *to_.policy) != nullptr) continue;
       const std::string key = fmt::format("params.{}", parameter.name);
       note(Outcome::lost, key, key, fmt::format("{} has none", to_.policy->framework));
+      result_.values.back().before = parameter_value(from_.parameters, parameter);
     }
     const std::string counter = field_key(*from_.policy, {Fp8Array::counter});
     if (!counter.empty() && field_key(*to_.policy, {Fp8Array::counter}).empty()) {
@@ -173,6 +230,12 @@ class Fp8Converter {
       result_.warnings.emplace_back(
           "the source looks at the newest amax alone, this rule at the greatest of its history");
     }
+    if (to_.policy->rule == Rule::torchao_delayed && from_.policy != to_.policy) {
+      result_.warnings.emplace_back(
+          "torchao's history never shifts: what is in it now counts for ever, the newest entry alone is replaced, by "
+          "the "
+          "first amax of the process that goes on");
+    }
     if (to_.policy->rule == Rule::fixed) {
       result_.warnings.emplace_back("frozen: what grows beyond these scales from now on is cut off");
     }
@@ -180,13 +243,14 @@ class Fp8Converter {
 
   Fp8Set from_;
   Fp8Set to_;
+  const StateSection& given_;
   Conversion result_;
 };
 
 }  // namespace
 
-Conversion convert_fp8(const ScalerState& source, std::string_view policy) {
-  return Fp8Converter(source, policy).run();
+Conversion convert_fp8(const ScalerState& source, std::string_view policy, const StateSection& given) {
+  return Fp8Converter(source, policy, given).run();
 }
 
 }  // namespace tare

@@ -21,6 +21,8 @@ constexpr std::array<std::string_view, 3> variants{"fused_bulk", "fused_single",
 constexpr std::array<std::string_view, 2> readings{"continuous", "stepped"};
 constexpr std::array<std::string_view, 2> counted_words{"at_largest", "above_largest"};
 constexpr std::array<std::string_view, 2> algorithms{"max", "most_recent"};
+constexpr std::array<std::string_view, 3> torchao_releases{"0.7", "0.6", "0.4"};
+constexpr std::array<std::string_view, 3> orig_dtypes{"bfloat16", "float32", "float16"};
 
 constexpr Spec history_spec(std::string_view name) {
   return {name, "history_length", &Own::history_length, 1, longest_history, {}, "entries of the amax history"};
@@ -39,6 +41,13 @@ constexpr std::array te_current_parameters{
 constexpr std::array fixed_parameters{start_spec};
 constexpr std::array msamp_parameters{history_spec("window_size"), margin_spec};
 constexpr std::array flax_parameters{history_spec("amax_history_length"), margin_spec};
+constexpr std::array torchao_delayed_parameters{
+    history_spec("history_len"),
+    Spec{"variant", "", &Own::variant, 0, 2, torchao_releases, "whose arithmetic: 0.7 to 0.9, 0.6, or 0.4 and 0.5"},
+    Spec{"orig_dtype", "", &Own::orig_dtype, 0, 2, orig_dtypes, "the model's: up to 0.6 float16 bounds its scales"},
+    Spec{"enable_amax_init", "", &Own::initialises, 0, 1, {}, "the first amax becomes the history's newest entry"}};
+constexpr std::array torchao_dynamic_parameters{
+    Spec{"round_scales_to_power_of_2", "", &Own::power_of_two, 0, 1, {}, "scales rounded down to powers of two"}};
 constexpr std::array fp8_lm_parameters{
     start_spec,
     Spec{"variant", "", &Own::variant, 0, 1, readings, "mu grows a little each step, or after growth_steps at once"},
@@ -57,6 +66,8 @@ constexpr std::array plain_fields{scale_field, seen_amax_field};
 constexpr std::array msamp_fields{scale_field, Fp8FieldSpec{"amax", "amax_history", Fp8Array::history, true},
                                   Fp8FieldSpec{"amax_counter", "", Fp8Array::counter, true}};
 constexpr std::array flax_fields{divisor_field, history_field, seen_amax_field};
+constexpr std::array torchao_delayed_fields{scale_field, history_field, seen_amax_field,
+                                            Fp8FieldSpec{"is_amax_initialized", "", Fp8Array::initialised, false}};
 constexpr std::array fp8_lm_fields{Fp8FieldSpec{"mu", "scale", Fp8Array::mu, true},
                                    Fp8FieldSpec{"amax", "", Fp8Array::amax, false},
                                    Fp8FieldSpec{"clean_steps", "growth_tracker", Fp8Array::counter, false},
@@ -77,6 +88,11 @@ constexpr std::array specs{
                   Layout::flax, 1024, flax_parameters, flax_fields},
     Fp8PolicySpec{"keras_fp8", "Keras 3.15.1, float8", "a divisor from the greatest amax of a history", Rule::flax,
                   Layout::flax, 1024, flax_parameters, flax_fields},
+    Fp8PolicySpec{"torchao_delayed", "torchao 0.9.0, delayed scaling",
+                  "a scale from the newest amax and a history that keeps the first", Rule::torchao_delayed,
+                  Layout::torchao, 16, torchao_delayed_parameters, torchao_delayed_fields},
+    Fp8PolicySpec{"torchao_dynamic", "torchao 0.18.0, dynamic scaling", "a scale from this amax alone, in double",
+                  Rule::torchao_dynamic, Layout::transformer_engine, 1, torchao_dynamic_parameters, plain_fields},
     Fp8PolicySpec{"fp8_lm", "FP8-LM (arXiv 2310.18313), automatic scaling",
                   "a factor that grows until values reach the largest", Rule::fp8_lm, Layout::transformer_engine, 1,
                   fp8_lm_parameters, fp8_lm_fields}};
@@ -143,6 +159,12 @@ kernels::fp8::Params kernel_params(const Fp8PolicySpec& spec, const Fp8Parameter
   params.current.epsilon = static_cast<float>(parameters.epsilon);
   params.msamp.margin = static_cast<float>(parameters.margin);
   params.flax.two_to_margin = two_to_margin;
+  const bool is_old_torchao = parameters.variant == 2;
+  params.torchao.in_float = spec.rule == Rule::torchao_delayed && is_old_torchao;
+  params.torchao.fits_float16 = spec.rule == Rule::torchao_delayed && parameters.variant != 0 &&
+                                orig_dtypes[static_cast<std::size_t>(parameters.orig_dtype)] == "float16";
+  params.torchao.power_of_two = parameters.power_of_two;
+  params.torchao.initialises = parameters.initialises;
   const bool is_stepped = parameters.variant == 1;
   const auto exponent = static_cast<double>(parameters.growth_exponent);
   params.fp8_lm.growth = std::exp2(is_stepped ? exponent : exponent / static_cast<double>(parameters.growth_steps));

@@ -20,7 +20,9 @@ struct Fp8Parameters {
   std::int64_t algorithm = 0;       ///< "max", "most_recent"
   double margin = 0;                ///< powers of two that stay free
   bool power_of_two = false;
-  double epsilon = 0;  ///< an amax counts as at least this
+  std::int64_t orig_dtype = 0;  ///< "bfloat16", "float32", "float16": of the model's values
+  bool initialises = true;      ///< whether the first amax goes to the newest end of the history
+  double epsilon = 0;           ///< an amax counts as at least this
   double initial_scale = 1;
   std::int64_t growth_steps = 1000;  ///< clean steps in which fp8_lm's mu doubles, or after which it grows
   std::int64_t growth_exponent = 1;  ///< powers of two of such a growth, where it is stepped
@@ -43,7 +45,7 @@ struct Fp8ParameterSpec {
 };
 
 /// What a field holds, one value a slot (a history: as many as it is long).
-enum class Fp8Array : std::uint8_t { scale, mu, history, counter, amax, seen, at_largest };
+enum class Fp8Array : std::uint8_t { scale, mu, history, counter, initialised, amax, seen, at_largest };
 
 struct Fp8FieldSpec {
   std::string_view name;  ///< the framework's

@@ -50,6 +50,12 @@ std::int64_t as_counter(const StateValue& value, std::string_view what) {
   if (count > 0xffffffff) refuse(fmt::format("{} has {}, beyond 32 bits", what, count));
   return count;
 }
+/// 0 or 1.
+std::int64_t as_flag(const StateValue& value, std::string_view what) {
+  const std::int64_t flag = integer_of(value, what);
+  if (flag != 0 && flag != 1) refuse(fmt::format("{} has {}, allowed: 0, 1", what, flag));
+  return flag;
+}
 /// A greatest magnitude has no sign.
 float as_amax(const StateValue& value, std::string_view what) {
   const float amax = as_float(value, what);
@@ -99,20 +105,6 @@ struct Put {
     into.*member = in_range(spec, integer_of(value, what), what) != 0;
   }
 };
-
-StateValue value_of(const Fp8Parameters& parameters, const Fp8ParameterSpec& spec) {
-  return std::visit(
-      [&](auto member) -> StateValue {
-        if constexpr (std::is_same_v<decltype(member), std::int64_t Fp8Parameters::*>) {
-          const std::int64_t value = parameters.*member;
-          if (!spec.words.empty()) return std::string(spec.words[static_cast<std::size_t>(value)]);
-          return value;
-        } else {
-          return parameters.*member;
-        }
-      },
-      spec.member);
-}
 
 void assign_slots(Fp8Set& set, const StateValue& value) {
   set.names.clear();
@@ -171,6 +163,8 @@ void take_field(Fp8Set& set, const Fp8FieldSpec& field, const StateValue& value)
       return take(set.history, value, what, as_amax);
     case Fp8Array::counter:
       return take(set.counter, value, what, as_counter);
+    case Fp8Array::initialised:
+      return take(set.counter, value, what, as_flag);
     case Fp8Array::amax:
       return take(set.amax, value, what, as_amax);
     case Fp8Array::seen:
@@ -190,6 +184,7 @@ StateValue value_of(const Fp8Set& set, const Fp8FieldSpec& field) {
     case Fp8Array::history:
       return StateArray{{count, static_cast<std::uint64_t>(set.parameters.history_length)}, set.history};
     case Fp8Array::counter:
+    case Fp8Array::initialised:
       return StateArray{{count}, set.counter};
     case Fp8Array::amax:
       return StateArray{{count}, set.amax};
@@ -267,6 +262,20 @@ bool assign(Fp8Set& set, std::string_view key, const StateValue& value) {
   return true;
 }
 
+StateValue parameter_value(const Fp8Parameters& parameters, const Fp8ParameterSpec& spec) {
+  return std::visit(
+      [&](auto member) -> StateValue {
+        if constexpr (std::is_same_v<decltype(member), std::int64_t Fp8Parameters::*>) {
+          const std::int64_t value = parameters.*member;
+          if (!spec.words.empty()) return std::string(spec.words[static_cast<std::size_t>(value)]);
+          return value;
+        } else {
+          return parameters.*member;
+        }
+      },
+      spec.member);
+}
+
 void start_fresh(Fp8Set& set) {
   const std::size_t count = set.count();
   const auto length = static_cast<std::size_t>(set.parameters.history_length);
@@ -283,11 +292,24 @@ void start_fresh(Fp8Set& set) {
   set.at_largest.assign(count, 0);
 }
 
+bool lists_scales(const Fp8Set& set, std::string_view key, const StateValue& value) {
+  const Fp8ParameterSpec* spec = find_parameter(*set.policy, key);
+  return spec != nullptr && spec->member == Fp8Member(&Fp8Parameters::initial_scale) &&
+         kind_of(value) == ValueKind::array;
+}
+
+void start_scales(Fp8Set& set, std::string_view key, const StateValue& value) {
+  const Fp8ParameterSpec& spec = *find_parameter(*set.policy, key);
+  take(set.mu, value, key,
+       [&](const StateValue& item, std::string_view what) { return in_range(spec, number_of(item, what), what); });
+  std::ranges::transform(set.mu, set.scale.begin(), [](double scale) { return static_cast<float>(scale); });
+}
+
 ScalerState to_state(const Fp8Set& set) {
   ScalerState state;
   state.policy = set.policy->name;
   for (const Fp8ParameterSpec& spec : set.policy->parameters)
-    state.params.set(spec.name, value_of(set.parameters, spec));
+    state.params.set(spec.name, parameter_value(set.parameters, spec));
   const auto count = static_cast<std::uint64_t>(set.count());
   if (set.names.empty()) {
     state.params.set(fp8_slots_key, static_cast<std::int64_t>(count));

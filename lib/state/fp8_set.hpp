@@ -23,7 +23,7 @@ struct Fp8Set {
   std::vector<float> scale;
   std::vector<double> mu;
   std::vector<float> history;
-  std::vector<std::int64_t> counter;
+  std::vector<std::int64_t> counter;  ///< or whether the slot is initialised: no policy has both
   std::vector<float> amax;
   std::vector<std::int64_t> seen;
   std::vector<std::int64_t> at_largest;
@@ -47,9 +47,19 @@ Fp8Set without_slots(const Fp8PolicySpec& policy);
 /// `mismatch` for a value of another kind or out of range.
 bool assign(Fp8Set& set, std::string_view key, const StateValue& value);
 
+/// What `set.parameters` of a set has there, as the state writes it.
+StateValue parameter_value(const Fp8Parameters& parameters, const Fp8ParameterSpec& spec);
+
 /// Gives arrays their size, with the values of a fresh set, once parameters, slots and formats are known. Throws
 /// `mismatch` where the list of formats is not as long as that of slots, or the histories are too many.
 void start_fresh(Fp8Set& set);
+
+/// Whether that is an initial scale for each slot.
+bool lists_scales(const Fp8Set& set, std::string_view key, const StateValue& value);
+
+/// Each slot starts at its own. Throws `mismatch` for another number of them, or one that is out of range. REQUIRES:
+/// lists_scales, and start_fresh was called.
+void start_scales(Fp8Set& set, std::string_view key, const StateValue& value);
 
 ScalerState to_state(const Fp8Set& set);
 

@@ -60,15 +60,15 @@ std::string config_of(const std::string& policy, const char* device) {
 TEST_CASE("every FP8 trace of every framework comes out the same on the GPU") {
   GpuSlots slots;
   const fp8_vectors::Tally tally = fp8_vectors::run_all(TARE_TEST_SOURCE "/vectors", slots);
-  CHECK(tally.traces == 415);
+  CHECK(tally.traces == 579);
   CHECK(tally.differences.empty());
 }
 
 TEST_CASE("every FP8 policy observes, casts, casts back and steps on the GPU as on the CPU") {
   std::mt19937_64 random(5);
   const GpuStream stream;
-  for (const std::string policy :
-       {"transformer_engine", "te_current", "fp8_static", "msamp", "flax_fp8", "keras_fp8", "fp8_lm"}) {
+  for (const std::string policy : {"transformer_engine", "te_current", "fp8_static", "msamp", "flax_fp8", "keras_fp8",
+                                   "torchao_delayed", "torchao_dynamic", "fp8_lm"}) {
     INFO(policy);
     const auto host = make_fp8_scaler(parse_fp8_config(config_of(policy, "cpu").c_str()));
     const auto device = make_fp8_scaler(parse_fp8_config(config_of(policy, "cuda:0").c_str()));

@@ -23,15 +23,17 @@ TEST_CASE("thousands of slots of every rule step as on the host, whatever the le
   std::mt19937 random(1);
   const auto count = static_cast<std::uint32_t>(sample() == 1 ? 3001 : 301);
   const GpuStream stream;
-  for (const fp8::Rule rule : {fp8::Rule::transformer_engine, fp8::Rule::current, fp8::Rule::msamp, fp8::Rule::flax}) {
+  for (const fp8::Rule rule : {fp8::Rule::transformer_engine, fp8::Rule::current, fp8::Rule::msamp, fp8::Rule::flax,
+                               fp8::Rule::torchao_delayed, fp8::Rule::torchao_dynamic}) {
     for (const std::uint32_t length : {1u, 16u, 1024u, 1100u}) {
-      if (rule == fp8::Rule::current && length != 1) continue;
+      if ((rule == fp8::Rule::current || rule == fp8::Rule::torchao_dynamic) && length != 1) continue;
       INFO("rule " << static_cast<int>(rule) << ", length " << length);
       fp8::Params params;
       params.rule = rule;
-      const fp8::Layout layout = rule == fp8::Rule::flax    ? fp8::Layout::flax
-                                 : rule == fp8::Rule::msamp ? fp8::Layout::msamp
-                                                            : fp8::Layout::transformer_engine;
+      const fp8::Layout layout = rule == fp8::Rule::flax              ? fp8::Layout::flax
+                                 : rule == fp8::Rule::msamp           ? fp8::Layout::msamp
+                                 : rule == fp8::Rule::torchao_delayed ? fp8::Layout::torchao
+                                                                      : fp8::Layout::transformer_engine;
       std::vector<float> fp8_max(count);
       for (std::uint32_t i = 0; i < count; ++i) fp8_max[i] = i % 2 == 0 ? 448.0f : 57344.0f;
       fp8::HostSlots host(params, {layout, length}, fp8_max);

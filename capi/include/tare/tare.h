@@ -374,14 +374,19 @@ TARE_API void tare_grads_destroy(tare_grads* grads);
  *   {"policy":"transformer_engine","slots":["fc1.input","fc1.weight"],"format":"e4m3","amax_history_len":1024,"margin":0}
  *
  * "policy" is one of tare_fp8_policies: transformer_engine ("variant": fused_bulk, fused_single, unfused), te_current,
- * fp8_static, msamp, flax_fp8, keras_fp8, fp8_lm. "slots": how many (1), or a name for each. "format": "e4m3",
+ * fp8_static, msamp, flax_fp8, keras_fp8, torchao_delayed ("variant": 0.7, 0.6, 0.4: the releases of torchao that round
+ * alike), torchao_dynamic, fp8_lm. "slots": how many (1), or a name for each. "format": "e4m3",
  * "e5m2" or "f16" (MS-AMP's scaled halves), for all or a list of one each. "device": "cpu", "cuda:0". Parameters bear
- * the framework's names. fp8_lm's mu grows a little each step ("variant":"continuous"), or by "growth_exponent" powers
- * of two after "growth_steps" clean steps in a row ("stepped"); "counted" says which values make a step crowded.
- * *out is owned. TARE_E_INVALID_ARGUMENT names the allowed keys or range.
+ * the framework's names; "initial_scale" may be a list, one for each slot. fp8_lm's mu grows a little each step
+ * ("variant":"continuous"), or by "growth_exponent" powers of two after "growth_steps" clean steps in a row
+ * ("stepped"); "counted" says which values make a step crowded. *out is owned. TARE_E_INVALID_ARGUMENT names the
+ * allowed keys or range.
  *
- * A step: transformer_engine, msamp, fp8_static and fp8_lm note what they quantize, and update behind it prepares the
- * next step. te_current, flax_fp8 and keras_fp8 are told first: observe, update, quantize. */
+ * A step: transformer_engine, msamp, torchao_delayed, fp8_static and fp8_lm note what they quantize, and update behind
+ * it prepares the next step. te_current, torchao_dynamic, flax_fp8 and keras_fp8 are told first: observe, update,
+ * quantize. So is torchao_delayed in the first step of a process, before its usual order: that update puts the amax at
+ * the newest end of the history, which no other step changes. (torchao notes the last cast's amax of a step, these
+ * slots the greatest.) */
 TARE_API int32_t tare_fp8_create(tare_fp8** out, const char* config_json, tare_error* error);
 
 /* Slots that go on where `state` stands: of tare_fp8_save, or of a file. `config_json` may be NULL; it says "device"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/fp8/torchao.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/dialect/parts_by_module.hpp"
 #include "lib/dialect/stored_weight.hpp"
@@ -66,10 +67,9 @@ constexpr Fp8Convention delayed_conventions[] = {
     {AgeOrder::first, ScaleMeaning::multiplier, ScaleUse::recomputed, delayed_rules},
 };
 
-/// Source: torchao/float8/float8_utils.py, amax_history_to_scale.
+/// As 0.7 to 0.9 have it.
 float next_scale(float, float amax, float fp8_max, float) {
-  constexpr float least_amax = 1e-12F;
-  return fp8_max / std::max(amax, least_amax);
+  return kernels::fp8::torchao_scale({}, amax, fp8_max);
 }
 
 constexpr auto weight_rules = std::to_array<Fp8Rule>({
@@ -98,7 +98,7 @@ constinit const Dialect torchao_delayed_state = {
     .framework = "torchao's delayed scaling",
     .find_in = find_buffers,
     .telling_word = buffer_mark,
-    .fp8 = {delayed_conventions, {}, next_scale},
+    .fp8 = {delayed_conventions, "torchao_delayed", next_scale},
 };
 
 constinit const Dialect torchao_weight = {

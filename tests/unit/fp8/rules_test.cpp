@@ -146,3 +146,28 @@ TEST_CASE("flax's and Keras's scaling: every trace and every computed scale") {
     }
   }
 }
+
+TEST_CASE("torchao's scaling: every trace of seven releases") {
+  std::size_t steps = 0;
+  for (const std::string name : {"torchao_delayed", "torchao_dynamic"}) {
+    const json all = vectors(name);
+    for (const json& trace : all.at("traces")) {
+      const json& given = trace.at("params");
+      INFO(name << ": " << trace.at("why") << " " << given.dump());
+      const bool is_delayed = name == "torchao_delayed";
+      const std::string variant = given.value("variant", "");
+      Params params;
+      params.rule = is_delayed ? Rule::torchao_delayed : Rule::torchao_dynamic;
+      params.torchao = {variant == "0.4", variant < "0.7" && given.value("orig_dtype", "") == "float16",
+                        given.value("round_scales_to_power_of_2", false), given.value("enable_amax_init", true)};
+      HostSlots slots(params,
+                      {is_delayed ? Layout::torchao : Layout::transformer_engine, given.value("history_len", 1u)},
+                      std::vector<float>(6, number(given.at("fp8_max"))));
+      json full = trace;
+      if (!is_delayed) full["start"]["scale"] = 1.0;
+      CHECK(differences(full, slots, "amax_history") == 0);
+      steps += trace.at("steps").size();
+    }
+  }
+  CHECK(steps > 2000);
+}

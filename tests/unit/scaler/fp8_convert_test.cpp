@@ -80,6 +80,53 @@ TEST_CASE("a history goes from TransformerEngine's order into flax's and MS-AMP'
   CHECK(convert_fp8(msamp.state, "transformer_engine").state == to_state(start_fp8_from(te)));
 }
 
+TEST_CASE("torchao's history is newest first, and what comes into it stays there") {
+  const ScalerState te = state_from_json(
+      R"({"policy":"transformer_engine","params":{"slots":["x"],"format":["e4m3"],"margin":2,"amax_history_len":4},)"
+      R"("fields":{"scale":[8],"amax_history":[[0.5,3,2,1]]}})",
+      "state");
+  const Conversion torchao = convert_fp8(te, "torchao_delayed");
+  CHECK(floats_of(torchao.state, "amax_history") == std::vector<float>{1, 2, 3, 0});
+  CHECK(floats_of(torchao.state, "amax") == std::vector<float>{0.5});
+  CHECK(floats_of(torchao.state, "scale") == std::vector<float>{8});
+  CHECK(get(torchao.state, "variant") == StateValue("0.7"));  // TransformerEngine's variants are others
+  CHECK(value_of(torchao, Outcome::lost, "params.margin") != nullptr);
+  CHECK(value_of(torchao, Outcome::defaulted, "fields.is_amax_initialized") != nullptr);
+  REQUIRE(torchao.warnings.size() == 1);
+  CHECK_THAT(torchao.warnings[0], Contains("never shifts"));
+  const auto running = going_on(torchao.state);
+  CHECK(step(*running, 0.5f) == 448.0f / 3);
+  CHECK(step(*running, 7.0f) == 64.0f);
+  CHECK(step(*running, 0.5f) == 448.0f / 3);
+  CHECK(floats_of(convert_fp8(torchao.state, "transformer_engine").state, "amax_history") ==
+        std::vector<float>{0.5, 3, 2, 1});
+}
+
+TEST_CASE("a history of another length keeps its newest entries") {
+  const ScalerState te =
+      state_from_json(R"({"policy":"transformer_engine","params":{"slots":2,"format":"e4m3","amax_history_len":6},)"
+                      R"("fields":{"scale":[8,4],"amax_history":[[0,5,4,3,2,1],[0,50,40,30,20,10]]}})",
+                      "state");
+  StateSection given;
+  given.set("history_length", std::int64_t{3});
+  const Conversion shorter = convert_fp8(te, "torchao_delayed", given);
+  CHECK(floats_of(shorter.state, "amax_history") == std::vector<float>{1, 2, 3, 10, 20, 30});
+  CHECK(value_of(shorter, Outcome::given, "params.history_len") != nullptr);
+  REQUIRE(value_of(shorter, Outcome::lost, "fields.amax_history") != nullptr);
+  CHECK_THAT(value_of(shorter, Outcome::lost, "fields.amax_history")->why, Contains("the 2 oldest entries"));
+  StateSection longer;
+  longer.set("window_size", std::int64_t{8});
+  CHECK(floats_of(convert_fp8(te, "msamp", longer).state, "amax") ==
+        std::vector<float>{0, 1, 2, 3, 4, 5, 0, 0, 0, 10, 20, 30, 40, 50, 0, 0});
+  for (const std::string wrong : {"window", "amax_compute_algo"}) {
+    StateSection unknown;
+    unknown.set(wrong, std::int64_t{3});
+    CHECK_THROWS_WITH(convert_fp8(te, "msamp", unknown), Contains(wrong));
+  }
+  longer.set("window_size", std::int64_t{0});
+  CHECK_THROWS_WITH(convert_fp8(te, "msamp", longer), Contains("window_size is 0.0"));
+}
+
 TEST_CASE("a state that changes its framework goes on with the scales that it would have had") {
   // flax's rule makes a scale before it sees the step's amax: its scales are the others' of the step before.
   const auto lag = [](const std::string& policy) { return policy == "flax_fp8" || policy == "keras_fp8" ? 1 : 0; };

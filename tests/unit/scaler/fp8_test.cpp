@@ -83,6 +83,45 @@ TEST_CASE("current scaling and flax's: told first, stepped, then cast; the cast 
   }
 }
 
+TEST_CASE("torchao's dynamic scaling is told first, and of nothing makes the scale of 1e-12") {
+  const auto slots = slots_of(R"({"policy":"torchao_dynamic","slots":2,"format":["e4m3","e5m2"]})");
+  const float* scale = slots->pointer(Fp8Shown::scale);
+  observe(*slots, {-7.0f});
+  slots->update(nullptr);
+  CHECK(scale[0] == 64.0f);
+  CHECK(quantised(*slots, {1.0f}) == std::vector<std::uint8_t>{0x68});
+  slots->update(nullptr);
+  CHECK(scale[0] == static_cast<float>(448 / 1e-12));
+  CHECK(scale[1] == static_cast<float>(57344 / 1e-12));
+}
+
+TEST_CASE("torchao's history keeps the first amax of the process, and what was loaded behind it") {
+  const std::string state = R"({"policy":"torchao_delayed","fields":{"scale":[1],"amax_history":[[3.5,14,7,28]]}})";
+  const auto slots = make_fp8_scaler(parse_fp8_config(nullptr, state_from_json(state, "state")));
+  const auto after = [&](float amax) {
+    observe(*slots, {amax});
+    slots->update(nullptr);
+    return *slots->pointer(Fp8Shown::scale);
+  };
+  CHECK(after(1.75f) == 16.0f);  // 28 is still looked at
+  CHECK(after(1.75f) == 32.0f);  // and from then on what a shift would have pushed out is not
+  CHECK(after(56.0f) == 8.0f);
+  CHECK(after(1.75f) == 32.0f);  // 56 went into a copy
+  const ScalerState saved = slots->save(nullptr);
+  CHECK(floats_of(saved, "amax_history") == std::vector<float>{1.75, 14, 7, 28});
+  CHECK(std::get<StateArray>(get(saved, "is_amax_initialized")).values ==
+        decltype(StateArray::values)(std::vector<std::int64_t>{1}));
+}
+
+TEST_CASE("static slots start at scales of their own, one each") {
+  const auto slots = slots_of(R"({"policy":"fp8_static","slots":["w","x"],"initial_scale":[0.5,64]})");
+  const float* scale = slots->pointer(Fp8Shown::scale);
+  slots->update(nullptr);
+  CHECK(scale[0] == 0.5f);
+  CHECK(scale[1] == 64.0f);
+  CHECK(slots->pointer(Fp8Shown::scale_inv)[1] == 1.0f / 64);
+}
+
 TEST_CASE("flax divides by its scale with one rounding, TransformerEngine multiplies") {
   // 3 / 49 = 0.0612244 rounds to 0x3d7ac688; 3 x float(1/49) to 0x3d7ac687: not the same eighth of a binade everywhere.
   std::mt19937 random(1);
@@ -305,6 +344,11 @@ TEST_CASE("bad configurations are refused by name") {
   CHECK_THAT(message(R"({"policy":"msamp","window_size":0})"), Contains("window_size is 0.0, allowed: 1 to 1048576"));
   CHECK_THAT(message(R"({"policy":"transformer_engine","variant":"fast"})"),
              Contains("\"fast\"") && Contains("fused_single"));
+  CHECK_THAT(message(R"({"policy":"fp8_static","slots":2,"initial_scale":[0.5]})"),
+             Contains("initial_scale has 1 values, 2 are meant"));
+  CHECK_THAT(message(R"({"policy":"fp8_static","slots":2,"initial_scale":[0.5,0]})"),
+             Contains("initial_scale is 0.0, allowed"));
+  CHECK_THAT(message(R"({"policy":"te_current","slots":2,"initial_scale":[1,2]})"), Contains("no \"initial_scale\""));
   CHECK_THAT(message(R"({"policy":"te_current","format":"e3m4"})"), Contains("\"e3m4\"") && Contains("e5m2"));
   CHECK_THAT(message(R"({"policy":"te_current","slots":3,"format":["e4m3","e5m2"]})"),
              Contains("2 are given for 3 slots"));
