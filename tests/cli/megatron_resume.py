@@ -45,16 +45,23 @@ CASES = [
 ]
 
 
-def checkpoint(folder, arguments, scaler, optimizer="optimizer"):
-    """As Megatron's torch format has it."""
-    path = folder / "mp_rank_00/model_optim_rng.pt"
-    path.parent.mkdir(parents=True, exist_ok=True)
+def optimizer_state(scaler, optimizer="optimizer"):
     inner = {optimizer: {"param_groups": []}}
     if scaler is not None:
         inner["grad_scaler"] = scaler
-    contents = {"args": argparse.Namespace(**arguments), "checkpoint_version": 3.0, "iteration": 7, "optimizer": inner}
+    return inner
+
+
+def written(path, arguments, optimizer):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    contents = {"args": argparse.Namespace(**arguments), "checkpoint_version": 3.0, "iteration": 7, "optimizer": optimizer}
     path.write_bytes(torch_file(contents))
     return path
+
+
+def checkpoint(folder, arguments, scaler, optimizer="optimizer"):
+    """As Megatron's torch format has it."""
+    return written(folder / "mp_rank_00/model_optim_rng.pt", arguments, optimizer_state(scaler, optimizer))
 
 
 def told(tare, path):
@@ -71,6 +78,14 @@ def try_loading(tare, folder):
         code, severity, words = wanted
         require([(one["code"], one["severity"]) for one in findings] == [(code, severity)], arguments, scaler, findings)
         require(all(word in findings[0]["message"] for word in words), arguments, scaler, findings[0]["message"])
+    mixed, on = [optimizer_state(one) for one in (STATE, None, {})], {"fp16": True, "loss_scale": None}
+    for chain, paths in ((mixed, ("optimizer[1]", "optimizer[2].grad_scaler")),
+                         (dict(enumerate(mixed)), ("optimizer.1", "optimizer.2.grad_scaler"))):
+        name = "model_optim_rng.pt" if isinstance(chain, list) else "common.pt"
+        findings = told(tare, written(folder / f"chain/{name}", on, chain))
+        require([(one["code"], one["path"]) for one in findings] == [(MISSING, paths[0]), (EMPTY, paths[1])], findings)
+    findings = told(tare, written(folder / "chain/common.pt", {"fp16": False, "bf16": True}, dict(enumerate(mixed[:1]))))
+    require([(one["code"], one["path"]) for one in findings] == [(PASSED_OVER, "optimizer.0.grad_scaler")], findings)
     old = told(tare, checkpoint(folder / "old", {"fp16": True}, STATE, "optimizer_state_dict"))
     require(len(old) == 1 and OLD in old[0]["message"], old)
 

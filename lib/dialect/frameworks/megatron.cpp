@@ -2,6 +2,7 @@
 // {}), and the pickled loss scaler of releases before 2.0.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -159,21 +160,21 @@ std::string who(bool is_known) {
   return is_known ? "this run" : "a run with --fp16 and without --loss-scale";
 }
 
-Finding missing(const Arguments& arguments) {
+Finding missing(const Arguments& arguments, const std::string& path) {
   if (arguments.loss_scale) {
     return {Severity::note, "grad-scaler-missing",
             fmt::format("no grad_scaler is saved: this run says \"{}\" and goes on at its --loss-scale {}",
                         says_missing, float_text(*arguments.loss_scale)),
-            "", "optimizer"};
+            "", path};
   }
   const bool is_known = arguments.is_dynamic();
   return {is_known ? Severity::warning : Severity::note, "grad-scaler-missing",
           fmt::format("no grad_scaler is saved: {} says \"{}\" and starts {}", who(is_known), says_missing,
                       start_anew(arguments)),
-          "", "optimizer"};
+          "", path};
 }
 
-Finding empty(const Arguments& arguments) {
+Finding empty(const Arguments& arguments, const std::string& path) {
   std::string message = "grad_scaler is {}, as a constant scaler saves it: ";
   if (arguments.loss_scale) {
     message +=
@@ -187,47 +188,77 @@ Finding empty(const Arguments& arguments) {
         says_skipped);
   }
   return {arguments.is_dynamic() ? Severity::warning : Severity::note, "grad-scaler-empty", std::move(message), "",
-          "optimizer.grad_scaler"};
+          path + ".grad_scaler"};
 }
 
 /// Of a scaler that is there and a run that has none, or a constant one.
-std::optional<Finding> skipped(const Arguments& arguments) {
+std::optional<Finding> skipped(const Arguments& arguments, const std::string& path) {
   if (arguments.may_be_dynamic()) return std::nullopt;
   const std::string why = arguments.loss_scale
                               ? fmt::format("stays at its --loss-scale {}", float_text(*arguments.loss_scale))
                               : fmt::format("says \"{}\"", says_skipped);
   return Finding{Severity::warning, "grad-scaler-skipped",
-                 fmt::format("this run does not load the scaler that is saved: it {}", why), "",
-                 "optimizer.grad_scaler"};
+                 fmt::format("this run does not load the scaler that is saved: it {}", why), "", path + ".grad_scaler"};
 }
 
 bool is_empty_map(const Tree& tree, NodeId node) {
   return tree.kind(node) == Kind::map && tree.items(node).empty();
 }
 
+struct Optimizer {
+  NodeId map;
+  std::string path;
+};
+
+constexpr std::size_t most_chained = 64;
+
+/// One, or those of a chain: a list in the torch format, numbers in the distributed one. Source: state_dict and
+/// sharded_state_dict of ChainedOptimizer, megatron/core/optimizer/optimizer.py.
+std::vector<Optimizer> optimizers_in(const Tree& tree, NodeId root) {
+  const NodeId found = root == nowhere ? nowhere : tree.find(root, "optimizer");
+  if (found == nowhere) return {};
+  const auto items = tree.items(found);
+  std::vector<Optimizer> all;
+  if (tree.kind(found) == Kind::list) {
+    for (std::size_t i = 0; i < std::min(items.size(), most_chained); ++i) {
+      all.push_back({items[i], fmt::format("optimizer[{}]", i)});
+    }
+  } else if (tree.kind(found) == Kind::map && !items.empty() && tree.kind(items[0]) == Kind::integer) {
+    for (std::size_t i = 0; i + 1 < std::min(items.size(), 2 * most_chained); i += 2) {
+      all.push_back({items[i + 1], fmt::format("optimizer.{}", tree.key_text(items[i]))});
+    }
+  } else {
+    all.push_back({found, "optimizer"});
+  }
+  std::erase_if(all,
+                [&](const Optimizer& one) { return tree.kind(one.map) != Kind::map || tree.items(one.map).empty(); });
+  return all;
+}
+
+void tell_loading(const Tree& tree, NodeId root, const Optimizer& optimizer, std::vector<Finding>& findings) {
+  const Arguments arguments = arguments_in(tree, root);
+  const NodeId scaler = tree.find(optimizer.map, "grad_scaler");
+  if (scaler == nowhere) {
+    const bool is_megatrons = tree.find(root, "args") != nowhere || tree.find(root, "checkpoint_version") != nowhere;
+    if (is_megatrons && arguments.may_be_fp16()) findings.push_back(missing(arguments, optimizer.path));
+  } else if (is_empty_map(tree, scaler)) {
+    findings.push_back(empty(arguments, optimizer.path));
+  } else if (auto told = skipped(arguments, optimizer.path)) {
+    findings.push_back(*std::move(told));
+  }
+  if (tree.find(optimizer.map, "optimizer") == nowhere && tree.find(optimizer.map, "optimizer_state_dict") != nowhere) {
+    findings.push_back({Severity::note, "optimizer-under-old-key",
+                        fmt::format("the optimizer is under an old key: a resume says \"{}\"", says_old), "",
+                        optimizer.path});
+  }
+}
+
 std::vector<Finding> tell_loading(const Tree& tree, std::string_view file) {
   const std::string_view name = file_name(file);
   if (name != "model_optim_rng.pt" && name != "common.pt") return {};
   const NodeId root = tree.fields(tree.root);
-  const NodeId found = root == nowhere ? nowhere : tree.find(root, "optimizer");
-  const NodeId optimizer = found == nowhere || tree.kind(found) != Kind::map ? nowhere : found;
-  if (optimizer == nowhere || tree.items(optimizer).empty()) return {};
-  const Arguments arguments = arguments_in(tree, root);
   std::vector<Finding> findings;
-  const NodeId scaler = tree.find(optimizer, "grad_scaler");
-  if (scaler == nowhere) {
-    const bool is_megatrons = tree.find(root, "args") != nowhere || tree.find(root, "checkpoint_version") != nowhere;
-    if (is_megatrons && arguments.may_be_fp16()) findings.push_back(missing(arguments));
-  } else if (is_empty_map(tree, scaler)) {
-    findings.push_back(empty(arguments));
-  } else if (auto told = skipped(arguments)) {
-    findings.push_back(*std::move(told));
-  }
-  if (tree.find(optimizer, "optimizer") == nowhere && tree.find(optimizer, "optimizer_state_dict") != nowhere) {
-    findings.push_back({Severity::note, "optimizer-under-old-key",
-                        fmt::format("the optimizer is under an old key: a resume says \"{}\"", says_old), "",
-                        "optimizer"});
-  }
+  for (const Optimizer& optimizer : optimizers_in(tree, root)) tell_loading(tree, root, optimizer, findings);
   return findings;
 }
 
