@@ -2,6 +2,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/codec/json.hpp"
+#include "lib/state/fp8_policy.hpp"
 #include "tools/render.hpp"
 
 using namespace tare;
@@ -29,16 +30,32 @@ std::string text_of(const StateValue& value) {
   return std::holds_alternative<std::monostate>(value) ? "none" : escaped(value_to_json(value));
 }
 
-std::string line(const Terminal& terminal, const ConvertedValue& value) {
+std::string head(const Terminal& terminal, const ConvertedValue& value) {
+  return fmt::format("  {}  {}", terminal.styled(style_of(value.outcome), fmt::format("{:<9}", name(value.outcome))),
+                     escaped(bare(value.key)));
+}
+
+std::string values(const ConvertedValue& value) {
   const bool is_lost = value.outcome == Outcome::lost || value.outcome == Outcome::implied;
-  std::string text =
-      fmt::format("  {}  {} = {}", terminal.styled(style_of(value.outcome), fmt::format("{:<9}", name(value.outcome))),
-                  escaped(bare(value.key)), text_of(is_lost ? value.before : value.after));
+  std::string text = fmt::format(" = {}", text_of(is_lost ? value.before : value.after));
   const bool has_source = !is_lost && !value.source_key.empty();
   const bool is_other = has_source && (value.before != value.after || bare(value.source_key) != bare(value.key));
   if (is_other) text += fmt::format("  from {} = {}", escaped(bare(value.source_key)), text_of(value.before));
-  if (!value.why.empty()) text += fmt::format("  ({})", escaped(value.why));
-  return text + "\n";
+  return text;
+}
+
+/// Of FP8 state, which has a value for each slot: where it is from.
+std::string source_of(const ConvertedValue& value) {
+  const bool is_other = !value.source_key.empty() && bare(value.source_key) != bare(value.key);
+  return is_other ? fmt::format("  from {}", escaped(bare(value.source_key))) : std::string();
+}
+
+bool has_values(const ConvertedValue& value) {
+  return !std::holds_alternative<std::monostate>(value.before) || !std::holds_alternative<std::monostate>(value.after);
+}
+
+std::string reason(const ConvertedValue& value) {
+  return value.why.empty() ? "\n" : fmt::format("  ({})\n", escaped(value.why));
 }
 
 std::string closing(const Terminal& terminal, const Conversion& conversion) {
@@ -58,7 +75,11 @@ std::string closing(const Terminal& terminal, const Conversion& conversion) {
 std::string render_migration(const Terminal& terminal, const Migration& migration) {
   const Conversion& conversion = migration.conversion;
   std::string text;
-  for (const ConvertedValue& value : conversion.values) text += line(terminal, value);
+  const bool is_fp8 = find_fp8_policy(conversion.state.policy) != nullptr;
+  for (const ConvertedValue& value : conversion.values) {
+    const bool is_each_slots = is_fp8 && !has_values(value);
+    text += head(terminal, value) + (is_each_slots ? source_of(value) : values(value)) + reason(value);
+  }
   for (const Configured& configured : migration.configured) {
     text += fmt::format("  {}  {} = {}: not stored there. {}\n", terminal.styled(Style::warning, "configure"),
                         configured.role ? name(*configured.role) : std::string_view(configured.name),
@@ -70,5 +91,5 @@ std::string render_migration(const Terminal& terminal, const Migration& migratio
   for (const std::string& warning : conversion.warnings) {
     text += fmt::format("{}: {}\n", terminal.styled(Style::warning, "warning"), escaped(warning));
   }
-  return text + closing(terminal, conversion);
+  return is_fp8 ? text : text + closing(terminal, conversion);
 }

@@ -26,6 +26,7 @@ constexpr const char* closing_words =
     "  tare migrate scaler.pt --into run/global_step4200 --dry-run\n"
     "  tare migrate iter_0004200 --into checkpoint-4200 --set window=500\n"
     "  tare migrate epoch=9.ckpt --rename lightning:2.2\n"
+    "  tare migrate model.pt --to flax_fp8 -o fp8.json       FP8 state: the scales and histories of its layers\n"
     "--into also fills a place where the run saved no scaler ({}, None, Lightning's missing key), or a broken one.\n"
     "Counters are set so that the next growth and the next back-off come at the same step as in SOURCE. Every value\n"
     "is accounted for: carried, converted (with the formula), assumed, defaulted, clamped or lost.\n"
@@ -118,7 +119,7 @@ int migrate(const Terminal& terminal, Options& options) {
   }
   reach_output(options.out);
   tell_journals(terminal, options.source);
-  const LoadedState source = migration_source(options.source, options.at, scope_for_reading);
+  const LoadedState source = migration_source(options.source, {options.at, options.framework}, scope_for_reading);
   tell_findings(terminal, source.findings);
   return options.into ? into_checkpoint(terminal, options, source.state) : new_file(terminal, options, source.state);
 }
@@ -133,9 +134,11 @@ Verb migrate_verb() {
       .options = joined(
           {{{"SOURCE", &options->source, "A checkpoint, as for inspect, or a state that tare saved (.json, .h5)",
              Presence::required},
-            {"--at", &options->at, "Which scaler of SOURCE, by the place that inspect prints"},
+            {"--at", &options->at,
+             "Which scaler of SOURCE, by the place that inspect prints; of FP8 state: which layers"},
             {"--to", &options->framework,
-             "The framework to write a new file for: torch, megatron, \"deepspeed fused\" ..."},
+             "The framework to write a new file for: torch, megatron, \"deepspeed fused\"; of FP8 state the policy of"
+             " slots: transformer_engine, flax_fp8 ..."},
             {"-o,--output", &options->out, "That file; .json and .h5 hold a state for tare itself"},
             {"--into", &options->into, "A checkpoint of any framework whose scaler takes the state over"},
             {"--rename", &options->release, "TRAINER:VERSION whose key the scaler of SOURCE gets: lightning:2.2"},

@@ -313,7 +313,8 @@ int32_t tare_checkpoint_migrate(tare_text** out, const char* source, const char*
     }
     if (options.framework && !options.output)
       throw Error(Status::invalid_argument, "\"to\" needs \"output\", the path of the new file");
-    const LoadedState state = migration_source(source, options.at, change.journals.scopes_for_reading());
+    const LoadedState state =
+        migration_source(source, {options.at, options.framework}, change.journals.scopes_for_reading());
     if (options.into) return into_checkpoint(state, source, options, change);
     return new_file(state, source, *options.output, *options.framework, options, change.dry_run);
   });

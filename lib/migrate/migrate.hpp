@@ -29,10 +29,16 @@ struct Migration {
   std::string flags = {};  ///< what to pass for those that the framework can be told; empty where there is none
 };
 
-/// The state that `path` holds: one of tare's own state files (JSON, HDF5), or the scaler of a checkpoint, that at `at`
-/// where there are several. Throws what open_finished (which looks for transactions by `scope_of`) and choosing throw,
-/// and `unsupported` for a state that no rule runs. Findings are those of a state file alone.
-LoadedState migration_source(const std::string& path, const std::optional<std::string>& at, const ScopeOf& scope_of);
+/// Which state of a source.
+struct SourceChoice {
+  std::optional<std::string> at;         ///< the scaler there; of FP8 state the layers that match, as --layer has them
+  std::optional<std::string> framework;  ///< where it goes: a policy of FP8 ("flax_fp8") takes FP8 state, others none
+};
+
+/// The state that `path` holds: one of tare's own state files (JSON, HDF5), or the scaler of a checkpoint, where there
+/// are several the one that is chosen. Throws what open_finished (which looks for transactions by `scope_of`) and
+/// choosing throw, and `unsupported` for a state that no rule runs. Findings are those of a state file alone.
+LoadedState migration_source(const std::string& path, const SourceChoice& choice, const ScopeOf& scope_of);
 
 struct IntoRequest {
   StateSection given;             ///< as ConversionTarget has it
@@ -56,8 +62,8 @@ struct NewFilePlan {
 };
 
 /// A file that holds the state alone, as `framework` ("torch", "deepspeed fused" ...) would write it, named `path`; by
-/// the endings .json and .h5 a state of tare's own under that framework's policy. Nothing is written. Throws as convert
-/// and template_for do.
+/// the endings .json and .h5 a state of tare's own under that framework's policy; of a policy of FP8 there are those
+/// alone. Nothing is written. Throws as convert, convert_fp8 and template_for do.
 NewFilePlan plan_new_file(const ScalerState& source, const std::string& framework, const std::string& path,
                           const StateSection& given);
 

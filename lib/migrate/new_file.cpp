@@ -1,9 +1,12 @@
+#include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/container/new_container.hpp"
 #include "lib/dialect/state_template.hpp"
 #include "lib/migrate/keeper.hpp"
 #include "lib/migrate/migrate.hpp"
+#include "lib/state/fp8_convert.hpp"
+#include "lib/state/fp8_policy.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
@@ -36,6 +39,15 @@ std::string stem_of(const std::string& path) {
 
 NewFilePlan plan_new_file(const ScalerState& source, const std::string& framework, const std::string& path,
                           const StateSection& given) {
+  if (find_fp8_policy(framework) != nullptr) {
+    if (!is_own_format(path)) {
+      throw Error(Status::refused, path + ": FP8 state stands among a model's weights, and is no file of its own",
+                  "-o STATE.json or .h5 writes it for tare; `tare fp8 inject` puts such a state into a model");
+    }
+    NewFilePlan plan{{convert_fp8(source, framework, given), {}}, {}};
+    plan.contents = own_contents(plan.migration.conversion.state, path);
+    return plan;
+  }
   if (is_own_format(path)) {
     NewFilePlan plan{{convert(source, target_of(framework, given)), {}}, {}};
     plan.contents = own_contents(plan.migration.conversion.state, path);

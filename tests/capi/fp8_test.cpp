@@ -218,8 +218,8 @@ TEST_CASE("FP8: the policies are listed with all that makes one, and each can be
   REQUIRE(tare_fp8_policies(&text, &error) == TARE_OK);
   const std::string all = tare_text_data(text);
   tare_text_destroy(text);
-  for (const char* policy :
-       {"transformer_engine", "te_current", "fp8_static", "msamp", "flax_fp8", "keras_fp8", "fp8_lm"}) {
+  for (const char* policy : {"transformer_engine", "te_current", "fp8_static", "msamp", "flax_fp8", "keras_fp8",
+                             "torchao_delayed", "torchao_dynamic", "fp8_lm"}) {
     INFO(policy);
     CHECK(all.find(std::string("\"policy\": \"") + policy + "\"") != std::string::npos);
     tare_fp8* fp8 = nullptr;
@@ -267,4 +267,29 @@ TEST_CASE("slots that are frozen keep the scales that they had, converted ones w
   tare_state_destroy(saved);
   CHECK(scale_after_step(fp8) == 1);
   tare_fp8_destroy(fp8);
+}
+
+TEST_CASE("FP8 state of a checkpoint's layers migrates into a state of tare's own, by another rule") {
+  const tare::test::Scratch scratch;
+  const std::string file = scratch.path("msamp.json");
+  tare_error error = TARE_ERROR_INIT;
+  tare_text* told = nullptr;
+  const std::string options = R"({"to":"msamp","at":"model.2","set":{"window_size":4},"output":")" + file + "\"}";
+  REQUIRE(tare_checkpoint_migrate(&told, TARE_TEST_DATA "/corpus/torchao/delayed_0_9/checkpoint.pt", options.c_str(),
+                                  &error) == TARE_OK);
+  CHECK(std::string(tare_text_data(told)).find("\"lost\"") != std::string::npos);
+  tare_text_destroy(told);
+  tare_state* state = nullptr;
+  REQUIRE(tare_state_read(&state, file.c_str(), &error) == TARE_OK);
+  double scales[3] = {};
+  double amaxes[12] = {};
+  uint64_t count = 3;
+  CHECK(tare_state_array(scales, &count, state, "scale", &error) == TARE_OK);
+  CHECK(scales[0] == 32);  // the power of two below 55.65
+  count = 12;
+  CHECK(tare_state_array(amaxes, &count, state, "fields.amax", &error) == TARE_OK);
+  CHECK(amaxes[0] == 0);
+  CHECK(amaxes[1] == static_cast<double>(1.499495029449463F));
+  CHECK(amaxes[2] == 0);
+  tare_state_destroy(state);
 }

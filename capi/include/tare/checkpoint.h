@@ -88,7 +88,8 @@ TARE_API int32_t tare_checkpoint_diff(tare_text** out, const char* a, const char
  *   {"rename":"lightning:2.2"}                    the key in `source` that another release of its trainer looks for
  * and besides "at" (which scaler of `source`), "set":{"window":500} (what `source` does not hold), "strict":true
  * (TARE_E_REFUSED where anything is lost, or the two rules part), "align", "force" (values that the framework could not
- * use; replaces the file that is there). The rest as for tare_checkpoint_edit. *out is owned. */
+ * use; replaces the file that is there). "to" a policy of FP8 ("flax_fp8") takes the FP8 state of `source`, of the
+ * layers that match "at", into a state of tare's own. The rest as for tare_checkpoint_edit. *out is owned. */
 TARE_API int32_t tare_checkpoint_migrate(tare_text** out, const char* source, const char* options_json,
                                          tare_error* error);
 
@@ -159,7 +160,8 @@ TARE_API int32_t tare_health_timeline(tare_text** out, const char* const* paths,
  * policy that reproduces the run. TARE_E_REFUSED where the trace tells of overflows alone, TARE_E_INVALID_ARGUMENT for
  * a parameter that the policy lacks. *out is owned.
  *
- * Of a policy of FP8 ("transformer_engine", "te_current", "fp8_static", "msamp", "flax_fp8", "keras_fp8") the answer is
+ * Of a policy of FP8 ("transformer_engine", "te_current", "fp8_static", "msamp", "flax_fp8", "keras_fp8",
+ * "torchao_delayed", "torchao_dynamic") the answer is
  * "tare.simulate-fp8/1": how often each recipe's casts would have saturated, and how many bits of range stayed unused.
  *   {"policy":"transformer_engine","history":[16,1024],"algo":["max","most_recent"],"margin":[0,1],"format":"e4m3",
  *    "amax":["fc1_input_amax"],"parameters":{"variant":"unfused"}}

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""FP8 state of every policy, as JSON and as HDF5, goes through every verb, loads, and runs on beside the slots that
+nobody edited; that of real checkpoints migrates to every other policy.
+
+    fp8_states.py --tare TARE --library LIBTARE --bindings FOLDER --corpus FOLDER
+"""
+import argparse
+import ctypes
+import json
+import math
+import pathlib
+import random
+import struct
+import sys
+import tempfile
+
+from command import Tare
+from corpus import require
+
+DONE, NO, REFUSED = 0, 1, 4
+STEPS = 1000
+NAMES = ["fc1.input", "fc1.weight", "fc2.input"]
+FORMATS = ["e4m3", "e4m3", "e5m2"]
+LENGTH = 16
+NO_TENSORS = "fp8_lm"  # its mu is no tensor's scale
+# Checkpoint -> its policy, and a state that --save makes of it.
+REAL = {"transformer_engine/te1.13_4layers/model.pt": "transformer_engine", "torchao/delayed_0_9/checkpoint.pt": "torchao_delayed",
+        "msamp/adamw/checkpoint.pt": "msamp",
+        "flax/fp8_to_bytes/state.msgpack": "flax_fp8", "keras/float8_jax/model.weights.h5": "keras_fp8"}
+DIVISORS = {"flax_fp8", "keras_fp8"}
+# The framework's index of the finished entries of a history of that length, newest first: scalers' own order.
+ORDER = {"transformer_engine": lambda n: range(n - 1, 0, -1), "msamp": lambda n: range(1, n), "torchao_delayed": range,
+         "flax_fp8": lambda n: [0, *range(n - 1, 0, -1)], "keras_fp8": lambda n: [0, *range(n - 1, 0, -1)]}
+
+
+class Slots:
+    """FP8 slots that run."""
+
+    def __init__(self, tare, config=None, state=None):
+        self.tare = tare
+        self.handle = (tare._made("fp8_create", json.dumps(config).encode()) if state is None
+                       else tare._made("fp8_create_from_state", state.handle, None))
+
+    def __del__(self):
+        self.tare._library.tare_fp8_destroy(self.handle)
+
+    def floats(self, call, *which):
+        pointer, size = ctypes.c_void_p(), ctypes.c_uint64(4 * len(NAMES))
+        wanted = [ctypes.byref(size)] if call == "fp8_accumulators" else []
+        self.tare._call(call, ctypes.byref(pointer), *wanted, self.handle, *which)
+        return (ctypes.c_float * (size.value // 4)).from_address(pointer.value)
+
+    def run(self, chance, steps=STEPS):
+        """-> the bits of all scales after each step, some of which see infinities and nothing at all."""
+        seen, scales = self.floats("fp8_accumulators"), self.floats("fp8_scale_pointer", 1)
+        bits = []
+        for _ in range(steps):
+            for slot in range(len(seen)):
+                seen[slot] = chance.choice([0.0, math.inf]) if chance.random() < 0.01 else 2.0 ** chance.uniform(-10, 10)
+            self.tare._call("fp8_update", self.handle, None)
+            bits.append(bytes(scales))
+        return b"".join(bits)
+
+    def save(self):
+        return self.tare.State(self.tare._made("fp8_save", self.handle, None))
+
+
+def policies(tare):
+    return {one["policy"]: one for one in json.loads(tare._text("fp8_policies"))["policies"]}
+
+
+def config_of(policy):
+    config = {"policy": policy["policy"], "slots": NAMES, "format": FORMATS}
+    lengths = [one["name"] for one in policy["parameters"] if one["role"] == "history_length"]
+    return {**config, **{name: LENGTH for name in lengths}}
+
+
+def runs_alike(tare, a, b):
+    return Slots(tare, state=a).run(random.Random(24)) == Slots(tare, state=b).run(random.Random(24))
+
+
+def scale_field(policy):
+    """The name of the field that holds the scales."""
+    return policy["fields"][0]["name"]
+
+
+def try_verbs(tare, command, folder, policy, ending):
+    """-> the path of the state."""
+    name = policy["policy"]
+    slots = Slots(tare, config_of(policy))
+    slots.run(random.Random(name), 300)
+    saved, path = slots.save(), folder / f"{name}.{ending}"
+    saved.write(str(path), '{"compression":"none"}' if ending == "h5" else None)
+    original = path.read_bytes()
+    shown = command("inspect", "--json", path).json()["scalers"]
+    require([(one["dialect"], one["kind"]) for one in shown] == [("tare", "fp8")], name, "is shown as", shown)
+    require([slot["tensor"] for slot in shown[0]["slots"]] == NAMES, name, shown[0]["slots"])
+    require(command("attest", path).code == DONE, command("attest", path))
+    again = folder / f"again-{name}.{ending}"
+    require(command("inspect", path, "--save", again).code == DONE, command("inspect", path, "--save", again))
+    require(runs_alike(tare, tare.State.read(str(again)), saved), name, "runs otherwise, saved again")
+
+    twin = folder / f"twin-{name}.{ending}"
+    twin.write_bytes(original)
+    answer = command("edit", twin, f"scale.{NAMES[1]}=2^4", "--yes")
+    require(answer.code == DONE, answer)
+    wanted = json.loads(saved.json())
+    stored = 1 / 16 if name in DIVISORS else 16.0
+    wanted["fields"][scale_field(policy)][1] = stored
+    edited = tare.State.read(str(twin))
+    require(json.loads(edited.json())["fields"] == wanted["fields"], name, "was edited to", edited.json())
+    by_hand = tare.State.from_json(json.dumps(wanted))
+    require(runs_alike(tare, edited, by_hand), name, "runs otherwise after the edit")
+    require(float(command("get", twin, f"scale.{NAMES[1]}").out) == 16, command("get", twin, f"scale.{NAMES[1]}"))
+    require(command("diff", path, twin).code == NO, command("diff", path, twin))
+    require(b"scale" in command("history", twin).out, command("history", twin))
+    answer = command("undo", twin, "--yes")
+    require(answer.code == DONE and twin.read_bytes() == original, answer)
+    require(runs_alike(tare, tare.State.read(str(twin)), saved), name, "runs otherwise after the undo")
+    require(command("diff", path, twin).code == DONE, command("diff", path, twin))
+    return path
+
+
+def by_age(policy, state):
+    """-> for each slot what values are multiplied by, and the finished entries of its history, newest first."""
+    fields = state["fields"]
+    scales = [1 / scale if policy["policy"] in DIVISORS else scale for scale in fields["scale"]]
+    history = next((fields[one["name"]] for one in policy["fields"] if one["role"] == "amax_history"), None)
+    if history is None:
+        return scales, None
+    return scales, [[row[i] for i in ORDER[policy["policy"]](len(row))] for row in history]
+
+
+def power_below(scale):
+    return 2.0 ** (math.frexp(scale)[1] - 1)
+
+
+def single(number):
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
+def check_migrated(name, before, target, after):
+    """Scales multiply by what they did, histories have the newest of their amaxes in the other order."""
+    scales, histories = by_age(name, before)
+    new_scales, new_histories = by_age(target, after)
+    if target["policy"] == "msamp":
+        scales = [power_below(scale) for scale in scales]
+    require(all(math.isclose(a, b, rel_tol=2**-22) for a, b in zip(new_scales, scales)), target["policy"], new_scales, scales)
+    require(len(new_scales) == len(scales), target["policy"], len(new_scales))
+    for new, old in zip(new_histories or [], histories or []):
+        kept = min(len(new), len(old))
+        require(new[:kept] == old[:kept] and not any(new[kept:]), target["policy"], "has", new[:8], "not", old[:8])
+
+
+def try_migration(tare, command, folder, all_policies, source, policy, ending):
+    """From a checkpoint or a state into every policy of FP8; every value is accounted for, and what comes out runs."""
+    before_path = folder / "before.json"
+    answer = command("inspect", source, "--save", before_path, "--force")
+    require(answer.code == DONE, answer)
+    before = json.loads(before_path.read_text())
+    for one in before.get("states", []):  # beside a loss scaler
+        if one["state"]["policy"] == policy["policy"]:
+            before = one["state"]
+    for name, target in all_policies.items():
+        path = folder / f"migrated.{ending}"
+        answer = command("migrate", source, "--to", name, "-o", path, "--force", "--json")
+        if NO_TENSORS in (name, policy["policy"]):
+            require(answer.code != DONE and "mu" in answer.reason, answer)
+            continue
+        require(answer.code == DONE, answer)
+        told = {value["key"] for value in answer.json()["values"]} | {value["source_key"] for value in answer.json()["values"]}
+        for one in [*policy["fields"], *target["fields"]]:
+            require(one["name"] == "amax" and one["role"] is None or f"fields.{one['name']}" in told, name, one["name"], "is not told of", told)
+        for one in [*policy["parameters"], *target["parameters"]]:
+            require(f"params.{one['name']}" in told, name, one["name"], "is not told of", told)
+        state = tare.State.read(str(path))
+        check_migrated(policy, before, target, json.loads(state.json()))
+        Slots(tare, state=state).save()
+
+
+def try_words(command, corpus, folder):
+    """What is printed, and what is refused."""
+    model, out = corpus / "transformer_engine/te1.13_4layers/model.pt", folder / "words.json"
+    answer = command("migrate", model, "--to", "torchao_delayed", "-o", out, "--set", "history_length=4")
+    text = answer.out.decode()
+    require(answer.code == DONE and "given      history_len = 4" in text and "lost       margin = 0.0" in text, answer)
+    require("never shifts" in text and "go on alike" not in text and "= none" not in text, text)
+    require(len(json.loads(out.read_text())["fields"]["amax_history"][0]) == 4, out.read_text()[:300])
+    for words, reason in ((["--to", "flax_fp8", "-o", folder / "scaler.pt"], "no file of its own"),
+                          (["--to", "msamp", "-o", out, "--force", "--set", "window=4"], "window_size"),
+                          (["--to", "msamp", "-o", out, "--force", "--strict"], "would be lost"),
+                          (["--to", "msamp", "-o", out, "--force", "--at", "nowhere.*"], "nowhere")):
+        answer = command("migrate", model, *words)
+        require(answer.code in (2, REFUSED) and reason in answer.reason, answer)
+    few = folder / "few.json"
+    require(command("migrate", model, "--to", "msamp", "-o", few, "--at", "layers.3").code == DONE, few)
+    require({name.split("/")[0] for name in json.loads(few.read_text())["params"]["slots"]} == {"layers.3"}, few.read_text())
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option in "--tare", "--library", "--bindings":
+        ask.add_argument(option, required=True)
+    ask.add_argument("--corpus", required=True, type=pathlib.Path)
+    options = ask.parse_args()
+    sys.path.insert(0, options.bindings)
+    sys.dont_write_bytecode = True
+    import tare
+
+    tare.open_library(options.library)
+    command, count = Tare(options.tare), 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, known = pathlib.Path(scratch), policies(tare)
+        for policy in known.values():
+            for ending in "json", "h5":
+                path = try_verbs(tare, command, folder, policy, ending)
+                try_migration(tare, command, folder, known, path, policy, ending)
+                count += 1
+        for name, policy in REAL.items():
+            try_migration(tare, command, folder, known, options.corpus / name, known[policy], "json")
+        try_words(command, options.corpus, folder)
+    print(f"{count} FP8 states of {len(known)} policies went through every verb and ran on")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
