@@ -31,7 +31,7 @@ void check(int code, const char* what) {
 
 /// "Open MPI v4.1.4", "MPICH Version: 4.0.2"
 std::string name_of_library() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  char text[std::max(MPI_MAX_LIBRARY_VERSION_STRING, 8192)] = {};  // 8192: MPICH's, which may answer in another's place
   int length = 0;
   MPI_Get_library_version(text, &length);
   std::string name(text);
