@@ -46,7 +46,8 @@ TARE_API int32_t tare_comm_from_callbacks(tare_comm** out, const tare_collective
  * at its own time: else TARE_E_REFUSED, which tells the module's MPI. A reduction that fails, or that others do not
  * come to in time, is TARE_E_BACKEND with MPI's error class, or 0, as detail, and so is each one after it: what is left
  * is to end the program (MPI_Abort). What an MPI does of itself about a rank that died, mpirun's ending of the others
- * say, it does. TARE_E_UNSUPPORTED where the module cannot be opened. *out is owned. */
+ * say, it does. TARE_E_UNSUPPORTED where the module cannot be opened, or this process runs another MPI than it was
+ * built for. *out is owned. */
 TARE_API int32_t tare_comm_from_mpi(tare_comm** out, const char* config_json, tare_error* error);
 
 /* May come before that of a scaler that has it, which keeps what it needs. */

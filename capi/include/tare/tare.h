@@ -386,7 +386,7 @@ TARE_API void tare_grads_destroy(tare_grads* grads);
  * it prepares the next step. te_current, torchao_dynamic, flax_fp8 and keras_fp8 are told first: observe, update,
  * quantize. So is torchao_delayed in the first step of a process, before its usual order: that update puts the amax at
  * the newest end of the history, which no other step changes. (torchao notes the last cast's amax of a step, these
- * slots the greatest.) */
+ * slots the greatest; without a cast torchao notes its old amax again, these slots 0.) */
 TARE_API int32_t tare_fp8_create(tare_fp8** out, const char* config_json, tare_error* error);
 
 /* Slots that go on where `state` stands: of tare_fp8_save, or of a file. `config_json` may be NULL; it says "device"
