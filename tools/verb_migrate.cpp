@@ -27,6 +27,7 @@ constexpr const char* closing_words =
     "  tare migrate iter_0004200 --into checkpoint-4200 --set window=500\n"
     "  tare migrate epoch=9.ckpt --rename lightning:2.2\n"
     "  tare migrate model.pt --to flax_fp8 -o fp8.json       FP8 state: the scales and histories of its layers\n"
+    "  tare migrate model.pt --into state.msgpack --module layers.0=_overwrite_with_gradient.Fp8DotGeneralOp_0\n"
     "--into also fills a place where the run saved no scaler ({}, None, Lightning's missing key), or a broken one.\n"
     "Counters are set so that the next growth and the next back-off come at the same step as in SOURCE. Every value\n"
     "is accounted for: carried, converted (with the formula), assumed, defaulted, clamped or lost.\n"
@@ -38,7 +39,8 @@ struct Options {
   std::optional<std::string> at;
   std::optional<std::string> framework, into, release;
   std::string out;
-  std::vector<std::string> given;
+  std::vector<std::string> given, modules;
+  bool fp8 = false;
   IntoRequest request;
   ChangeOptions change;  ///< of the checkpoint that is changed
   bool strict = false;
@@ -113,13 +115,15 @@ int migrate(const Terminal& terminal, Options& options) {
     const Assignment assignment = parse_assignment(text);
     options.request.given.set(assignment.key, given_value(assignment));
   }
+  for (const std::string& text : options.modules) options.request.modules.push_back(parse_module_name(text));
   if (!options.framework && !options.into) {
     throw Error(Status::invalid_argument, "nothing says where to",
                 "--to FRAMEWORK -o FILE, --into CHECKPOINT, or --rename TRAINER:VERSION");
   }
   reach_output(options.out);
   tell_journals(terminal, options.source);
-  const LoadedState source = migration_source(options.source, {options.at, options.framework}, scope_for_reading);
+  const LoadedState source =
+      migration_source(options.source, {options.at, options.framework, options.fp8}, scope_for_reading);
   tell_findings(terminal, source.findings);
   return options.into ? into_checkpoint(terminal, options, source.state) : new_file(terminal, options, source.state);
 }
@@ -142,7 +146,10 @@ Verb migrate_verb() {
             {"-o,--output", &options->out, "That file; .json and .h5 hold a state for tare itself"},
             {"--into", &options->into, "A checkpoint of any framework whose scaler takes the state over"},
             {"--rename", &options->release, "TRAINER:VERSION whose key the scaler of SOURCE gets: lightning:2.2"},
-            {"--into-at", &options->request.at, "Which scaler of that checkpoint"},
+            {"--into-at", &options->request.at, "Which scaler of that checkpoint; of FP8 state: which layers"},
+            {"--fp8", &options->fp8, "Into a checkpoint: FP8 state, where SOURCE holds a loss scaler, too"},
+            {"--module", &options->modules,
+             "FROM=TO: parts of modules' paths, as SOURCE and as the checkpoint has them, for FP8 state"},
             {"--set", &options->given,
              "KEY=VALUE for what SOURCE does not hold: a role or a native name, and a number or true, false"},
             {"--strict", &options->strict, "Refuse (exit 4) where anything is lost, or the two rules part"},

@@ -153,11 +153,23 @@ void tell_first(EditPlan& plan, const std::vector<Finding>& findings) {
   plan.findings.insert(plan.findings.begin(), findings.begin(), findings.end());
 }
 
+/// An object: what stands in the source's paths, and what is there in its place.
+std::vector<ModuleName> modules_of(const StateValue& value) {
+  std::vector<ModuleName> modules;
+  for (const auto& [from, to] : members_of(value, "modules")) {
+    const auto* text = std::get_if<std::string>(&to);
+    if (text == nullptr || from.empty())
+      throw Error(Status::invalid_argument, "\"modules\" has no text for each", R"({"layers":"params.layers"})");
+    modules.push_back({from, *text});
+  }
+  return modules;
+}
+
 /// The options of a migration, but for what every change has.
 struct MigrateOptions {
   std::optional<std::string> at, framework, into, output, release;
   IntoRequest request = {};
-  bool is_strict = false;
+  bool is_strict = false, fp8 = false;
 
   OptionPlaces places() {
     return {{"to", &framework},
@@ -167,6 +179,8 @@ struct MigrateOptions {
             {"at", &at},
             {"into_at", &request.at},
             {"set", [this](const StateValue& value) { request.given = members_of(value, "set"); }},
+            {"fp8", &fp8},
+            {"modules", [this](const StateValue& value) { request.modules = modules_of(value); }},
             {"strict", &is_strict},
             {"align", &request.align},
             {"force", &request.force}};
@@ -314,7 +328,7 @@ int32_t tare_checkpoint_migrate(tare_text** out, const char* source, const char*
     if (options.framework && !options.output)
       throw Error(Status::invalid_argument, "\"to\" needs \"output\", the path of the new file");
     const LoadedState state =
-        migration_source(source, {options.at, options.framework}, change.journals.scopes_for_reading());
+        migration_source(source, {options.at, options.framework, options.fp8}, change.journals.scopes_for_reading());
     if (options.into) return into_checkpoint(state, source, options, change);
     return new_file(state, source, *options.output, *options.framework, options, change.dry_run);
   });

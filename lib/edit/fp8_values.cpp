@@ -13,6 +13,7 @@
 #include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/tare_fp8.hpp"
+#include "lib/edit/fp8_changes.hpp"
 #include "lib/edit/new_value.hpp"
 
 namespace tare {
@@ -37,94 +38,7 @@ void require_useful(bool is_scale, double value) {
               "--force writes it all the same");
 }
 
-/// The fields that change, each with all its new elements.
-class Changes {
- public:
-  void set(const Field& field, const NewElement& element) {
-    const auto [known, is_new] = numbers_.try_emplace(&field, fields_.size());
-    if (is_new) fields_.push_back({field.name, field.value, NewElements()});
-    std::get<NewElements>(fields_[known->second].data).push_back(element);
-  }
-
-  std::vector<NewField> take() && {
-    for (NewField& field : fields_) write(field);
-    return std::move(fields_);
-  }
-
- private:
-  static void write(NewField& field) {
-    const auto& elements = std::get<NewElements>(field.data);
-    if (auto* array = std::get_if<PackedArray>(&field.after.data)) {
-      Bytes bytes = *array->bytes;
-      for (const NewElement& element : elements) {
-        const Bytes one = element_bytes(array->type, element.value, std::endian::little);
-        for_each_index(element, [&](std::uint64_t index) {
-          std::copy(one.begin(), one.end(), bytes.begin() + static_cast<std::ptrdiff_t>(index * one.size()));
-        });
-      }
-      array->bytes = std::make_shared<const Bytes>(std::move(bytes));
-      return;
-    }
-    const ElementType element = element_type_of(field.after);
-    Value* one = &field.after;
-    while (auto* list = std::get_if<ValueList>(&one->data)) one = &list->front();
-    const double value = elements.back().value;
-    one->data = element.size == 0
-                    ? Value{value, {}}.data
-                    : element_value(element, element_bytes(element, value, std::endian::little).data()).data;
-  }
-
-  std::vector<NewField> fields_;
-  std::map<const Field*, std::size_t> numbers_;
-};
-
-/// What the element of a scale's field is for `scale`: of a byte that stands for a power of two, the byte.
-double element_for(const Field& field, double scale) {
-  const ElementType type = scale_type(field);
-  const bool is_code = type.name != element_type_of(field.value).name && type.size != 0;
-  if (!is_code) return scale;
-  return std::to_integer<int>(element_bytes(type, scale, std::endian::little).front());
-}
-
-/// One scale in both of its forms.
-struct NewScale {
-  double multiplier = 1, stored = 1;
-};
-
-NewScale scale_from(const Fp8Slot& slot, double multiplier) {
-  return {multiplier, stored_scale(slot.meaning, multiplier)};
-}
-
-void set_scale(Changes& changes, const Fp8Slot& slot, const NewScale& scale) {
-  const auto& [multiplier, stored] = scale;
-  for (std::uint64_t i = 0; i < slot.scale_count(); ++i) {
-    changes.set(*slot.scale, {slot.scale_index(i), element_for(*slot.scale, stored)});
-    if (slot.scale_inv != nullptr) changes.set(*slot.scale_inv, {slot.scale_index(i), 1 / multiplier});
-  }
-}
-
-/// "4 times what they are"
-std::string effect_on_data(const Fp8Slot& slot, double multiplier) {
-  const Fp8Summary summary = summary_of(slot);
-  const std::string least = fmt::format("{:.6g}", summary.scale_min / multiplier);
-  const std::string most = fmt::format("{:.6g}", summary.scale_max / multiplier);
-  return least == most ? fmt::format("{} times what they are", least)
-                       : fmt::format("between {} and {} times what they are", least, most);
-}
-
-/// Stored numbers mean other values with another scale.
-void require_no_data(const FoundScaler& state, const Fp8Slot& slot, double multiplier) {
-  if (slot.use != ScaleUse::stored_data) return;
-  bool is_there = true;
-  for (std::uint64_t i = 0; i < slot.scale_count(); ++i) is_there = is_there && slot.multiplier(i) == multiplier;
-  if (is_there) return;
-  throw Error(Status::refused,
-              fmt::format("'{}': {} goes with tensors of the file, whose values would become {}", state.path,
-                          slot.scale->name, effect_on_data(slot, multiplier)),
-              "quantise the tensor anew to give it another scale; --force changes the scale, and with it the model");
-}
-
-void set_history(Changes& changes, const Fp8Slot& slot, double amax) {
+void set_history(Fp8Changes& changes, const Fp8Slot& slot, double amax) {
   if (slot.history_length() == 0) return;
   changes.set(*slot.history, {slot.history_index(0), amax, slot.history_length(), slot.history_stride()});
 }
@@ -172,7 +86,7 @@ struct GivenValue {
   const FoundScaler& state;
   double value;
   bool force;
-  Changes changes = {};
+  Fp8Changes changes = {};
 
   /// False where the key does not mean the slot.
   bool give(const Fp8Slot& slot, const Fp8Key& key) {
@@ -285,7 +199,7 @@ std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key
 
 std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length) {
   next_scale_of(state);
-  Changes changes;
+  Fp8Changes changes;
   for (const Fp8Slot& slot : fp8_slots(state)) {
     set_scale(changes, slot, {});
     if (length == 0) set_history(changes, slot, 0);
@@ -306,7 +220,7 @@ std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length) {
 std::vector<NewField> recomputed_fp8(const FoundScaler& state) {
   const NextScale next_scale = next_scale_of(state);
   const float margin = two_to_margin(state);
-  Changes changes;
+  Fp8Changes changes;
   for (const Fp8Slot& slot : fp8_slots(state)) {
     const float amax = chosen_amax(state, slot);
     if (!(amax > 0) || !std::isfinite(amax)) continue;
@@ -334,7 +248,7 @@ std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release)
     throw Error(Status::refused, fmt::format("'{}': has one matrix product, whose columns have one order", state.path),
                 "choose the layers that are GroupedLinear with --layer");
   }
-  Changes changes;
+  Fp8Changes changes;
   for (const Field& field : state.fields) {
     const auto* array = std::get_if<PackedArray>(&field.value.data);
     if (array == nullptr || array->shape.empty()) continue;

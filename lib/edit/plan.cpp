@@ -17,6 +17,7 @@
 #include "lib/edit/assign.hpp"
 #include "lib/edit/file_plan.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
+#include "lib/edit/fp8_incoming.hpp"
 #include "lib/edit/fp8_keys.hpp"
 #include "lib/edit/fp8_places.hpp"
 #include "lib/edit/fp8_values.hpp"
@@ -118,6 +119,8 @@ class Planner {
     plan_places(places_to_fill(checkpoint_, start_fp8_from(action.state), request_.layer));
   }
 
+  void plan(const TakeFp8& action) { plan_fp8(IncomingFp8(action.state)); }
+
   void plan(const StripFp8& action) {
     if (action.remove_keys) plan_places(places_to_remove(checkpoint_, request_.layer));
     if (work_.empty() || has_fp8()) plan_fp8(action);
@@ -180,6 +183,11 @@ class Planner {
   bool change(StateWork& state, const RecomputeFp8&) { return take(state, recomputed_fp8(state.after)); }
   bool change(StateWork& state, const ResizeFp8& action) {
     return take(state, resized_fp8(state.after, action.history));
+  }
+  /// Not where the state names none of the layer's tensors.
+  bool change(StateWork& state, const IncomingFp8& incoming) {
+    std::vector<NewField> fields = incoming.fields_of(state.after, request_.force);
+    return !fields.empty() && take(state, std::move(fields));
   }
   bool change(StateWork& state, const RegroupFp8& action) {
     require_document(state.after, "regrouped");

@@ -61,13 +61,17 @@ struct InjectFp8 {
   ScalerState state;
   std::optional<TeRelease> release = {};  ///< nothing: what the file has tells
 };
+/// A state of the layers' policy, in place of what they hold, tensor by tensor; layers that it does not name stay.
+struct TakeFp8 {
+  ScalerState state;
+};
 /// The columns of GroupedLinear in the order of a release.
 struct RegroupFp8 {
   TeRelease release;
 };
 
 using EditAction = std::variant<Assign, RenameRoot, StripFp8, ResetFp8, RecomputeFp8, RenameFp8, ResizeFp8, ReencodeFp8,
-                                InjectFp8, RegroupFp8>;
+                                InjectFp8, TakeFp8, RegroupFp8>;
 
 struct EditRequest {
   EditAction action = {};

@@ -4,8 +4,10 @@
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/edit/fill.hpp"
+#include "lib/migrate/fp8_into.hpp"
 #include "lib/migrate/keeper.hpp"
 #include "lib/migrate/migrate.hpp"
+#include "lib/state/fp8_policy.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
@@ -39,6 +41,10 @@ IntoPlan plan_filling(const ScalerState& source, const Checkpoint& into, const E
 }  // namespace
 
 IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const IntoRequest& request) {
+  if (find_fp8_policy(source.policy) != nullptr) return plan_fp8_migration(source, into, request);
+  if (!request.modules.empty()) {
+    throw Error(Status::invalid_argument, "a loss scaler is of no module", "--module is for FP8 state: --fp8");
+  }
   if (const auto place = place_to_fill(into, request.at)) return plan_filling(source, into, *place, request);
   if (std::none_of(into.scalers.begin(), into.scalers.end(), is_loss_scaler)) {
     throw Error(Status::refused, into.resolved + ": there is no loss scaler in it, and no empty place of one",

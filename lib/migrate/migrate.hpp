@@ -33,17 +33,29 @@ struct Migration {
 struct SourceChoice {
   std::optional<std::string> at;         ///< the scaler there; of FP8 state the layers that match, as --layer has them
   std::optional<std::string> framework;  ///< where it goes: a policy of FP8 ("flax_fp8") takes FP8 state, others none
+  /// Without a framework: FP8 state; else a loss scaler, and FP8 state where there is none.
+  bool fp8 = false;
 };
 
 /// The state that `path` holds: one of tare's own state files (JSON, HDF5), or the scaler of a checkpoint, where there
 /// are several the one that is chosen. Throws what open_finished (which looks for transactions by `scope_of`) and
-/// choosing throw, and `unsupported` for a state that no rule runs. Findings are those of a state file alone.
+/// choosing throw, `unsupported` for a state that no rule runs, and `invalid_argument` for a framework that is none,
+/// before anything is read. Findings are those of a state file alone.
 LoadedState migration_source(const std::string& path, const SourceChoice& choice, const ScopeOf& scope_of);
+
+/// Parts of modules' paths ("decoder.layers"), and what the other checkpoint has in their place.
+struct ModuleName {
+  std::string from, to;
+};
+
+/// Splits "FROM=TO" at its first '='. Throws `invalid_argument` where there is none, or nothing before it.
+ModuleName parse_module_name(const std::string& text);
 
 struct IntoRequest {
   StateSection given;             ///< as ConversionTarget has it
-  std::optional<std::string> at;  ///< which scaler of the checkpoint takes the state over, where there are several
-  bool align = false;             ///< as for an edit
+  std::optional<std::string> at;  ///< which scaler of the checkpoint takes the state over, or which layers FP8 state
+  std::vector<ModuleName> modules = {};  ///< of FP8 state: how the source's layers are called in the checkpoint
+  bool align = false;                    ///< as for an edit
   bool force = false;
 };
 
@@ -53,7 +65,9 @@ struct IntoPlan {
 };
 
 /// The edit that puts the state into every copy of a checkpoint's scaler; where there is none, into the place that its
-/// framework keeps one at, if that is empty or broken. Throws as plan_edit and plan_fill do.
+/// framework keeps one at, if that is empty or broken. FP8 state takes the place of that of layers of the same names
+/// (modules' paths, as `modules` puts them, and the tensors' roles); what these and the state do not have in common
+/// stays, or is lost, and is told. Throws as plan_edit and plan_fill do.
 IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const IntoRequest& request);
 
 struct NewFilePlan {

@@ -1,10 +1,16 @@
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "kernels/rule/policy.hpp"
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/choose.hpp"
-#include "lib/checkpoint/plain_states.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/dialect/policy.hpp"
+#include "lib/migrate/fp8_into.hpp"
 #include "lib/migrate/migrate.hpp"
 #include "lib/state/fp8_policy.hpp"
 
@@ -12,35 +18,79 @@ namespace tare {
 namespace {
 
 /// tare's own files are told by their content: a checkpoint may be JSON or HDF5 too.
-std::optional<LoadedState> own_state(const std::string& path, LoadedState (*read)(const std::string&)) {
+std::optional<std::vector<NamedState>> own_states(const std::string& path) {
   if (local_files().type(path) != FileType::file) return std::nullopt;
   try {
-    return read(path);
+    return read_states_file(path);
   } catch (const Error& error) {
     if (error.status == Status::corrupt || error.status == Status::io) return std::nullopt;
     throw;
   }
 }
 
-/// The one FP8 state of the layers that are meant.
-ScalerState fp8_state(const Checkpoint& checkpoint, const std::optional<std::string>& layers) {
-  chosen_fp8(checkpoint, {layers, true});  // refuses where there is none
-  std::vector<NamedState> states = plain_states(checkpoint, layers);
-  std::erase_if(states, [](const NamedState& named) { return find_fp8_policy(named.state.policy) == nullptr; });
-  if (states.size() == 1) return std::move(states.front().state);
-  std::string names;
-  for (const NamedState& named : states) names.append(names.empty() ? "" : "; ").append(named.path);
-  throw Error(Status::refused, checkpoint.resolved + ": its layers make several FP8 states: " + names,
-              "choose layers that are alike: --at GLOB");
+bool is_fp8(const Scaler& scaler) {
+  return scaler.state().dialect->kind == "fp8";
+}
+
+/// Whether FP8 state is meant by a choice that names no framework: `scalers` and `fp8` are how many of them are there.
+bool means_fp8(const SourceChoice& choice, std::size_t scalers, std::size_t fp8) {
+  if (choice.framework) return find_fp8_policy(*choice.framework) != nullptr;
+  return choice.fp8 || (scalers == 0 && fp8 > 0);
+}
+
+/// Frameworks by the names that states migrate to.
+void require_framework(const std::string& name) {
+  const std::size_t space = std::min(name.find(' '), name.size());
+  const std::string variant = name.substr(std::min(space + 1, name.size()));
+  if (find_fp8_policy(name) != nullptr || rule::find_policy(name.substr(0, space), variant) != nullptr) return;
+  std::set<std::string_view> known;
+  for (const Dialect* dialect : dialects()) {
+    if (dialect->name == name) return;
+    for (const StateTemplate& form : dialect->templates) known.insert(form.name);
+  }
+  if (known.contains(name)) return;
+  std::vector<std::string_view> fp8;
+  for (const Fp8PolicySpec& spec : fp8_policies()) {
+    if (spec.rule != kernels::fp8::Rule::fp8_lm) fp8.push_back(spec.name);  // its mu is no tensor's scale
+  }
+  throw Error(
+      Status::invalid_argument, fmt::format("'{}' is no framework that a state could migrate to", name),
+      fmt::format("loss scalers migrate to: {}; FP8 state to: {}", fmt::join(known, ", "), fmt::join(fp8, ", ")));
+}
+
+/// What a source of the other kind is told, which has no state of the kind that is meant.
+[[noreturn]] void refuse_kind(const std::string& path, bool wants_fp8) {
+  if (wants_fp8) {
+    throw Error(Status::refused, path + ": there is a loss scaler in it, and no FP8 state",
+                "a loss scaler migrates to torch, megatron ...");
+  }
+  throw Error(Status::refused, path + ": there is FP8 state in it, and no loss scaler",
+              "FP8 state migrates to a policy of FP8: --to transformer_engine, flax_fp8 ...; --into with --fp8");
+}
+
+/// Of a file of several scalers nothing: one of them is chosen as of any checkpoint.
+std::optional<LoadedState> own_state_of(const std::string& path, const SourceChoice& choice) {
+  const auto states = own_states(path);
+  if (!states) return std::nullopt;
+  const auto fp8 = static_cast<std::size_t>(std::ranges::count_if(
+      *states, [](const NamedState& named) { return find_fp8_policy(named.state.policy) != nullptr; }));
+  const bool wants_fp8 = means_fp8(choice, states->size() - fp8, fp8);
+  if (wants_fp8 ? fp8 == 0 : fp8 == states->size()) refuse_kind(path, wants_fp8);
+  if (wants_fp8) return read_fp8_state_file(path);
+  return states->size() == 1 ? std::optional(read_state_file(path)) : std::nullopt;
 }
 
 }  // namespace
 
 LoadedState migration_source(const std::string& path, const SourceChoice& choice, const ScopeOf& scope_of) {
-  const bool is_fp8 = choice.framework && find_fp8_policy(*choice.framework) != nullptr;
-  if (auto state = own_state(path, is_fp8 ? read_fp8_state_file : read_state_file)) return *std::move(state);
+  if (choice.framework) require_framework(*choice.framework);
+  if (auto state = own_state_of(path, choice)) return *std::move(state);
   const Checkpoint checkpoint = open_finished(path, {}, scope_of);
-  if (is_fp8) return {fp8_state(checkpoint, choice.at)};
+  const auto fp8 = static_cast<std::size_t>(std::ranges::count_if(checkpoint.scalers, is_fp8));
+  const std::size_t scalers = checkpoint.scalers.size() - fp8;
+  const bool wants_fp8 = means_fp8(choice, scalers, fp8);
+  if (fp8 + scalers > 0 && (wants_fp8 ? fp8 : scalers) == 0) refuse_kind(checkpoint.resolved, wants_fp8);
+  if (wants_fp8) return {fp8_state_in(checkpoint, choice.at, "--at")};
   return {to_state(chosen_scalers(checkpoint, {.at = choice.at, .ways = "--at PLACE"}).front()->state())};
 }
 

@@ -57,8 +57,12 @@ const Fp8PolicySpec& require_of_tensors(std::string_view policy) {
 
 class Fp8Converter {
  public:
-  Fp8Converter(const ScalerState& source, std::string_view policy, const StateSection& given)
-      : from_(start_fp8_from(source)), to_(without_slots(require_of_tensors(policy))), given_(given) {
+  Fp8Converter(const ScalerState& source, std::string_view policy, const StateSection& given,
+               const StateSection& existing)
+      : from_(start_fp8_from(source)),
+        to_(without_slots(require_of_tensors(policy))),
+        given_(given),
+        existing_(existing) {
     require_of_tensors(from_.policy->name);
     for (const auto& [key, value] : given) {
       if (find_parameter(*to_.policy, key) != nullptr) continue;
@@ -110,6 +114,9 @@ class Fp8Converter {
     if (given != nullptr) {
       take(parameter.name, *given);
       note(Outcome::given, key, twin == nullptr ? "" : fmt::format("params.{}", twin->name), "");
+    } else if (const StateValue* there = existing_.find(parameter.name)) {
+      take(parameter.name, *there);
+      note(Outcome::kept, key, twin == nullptr ? "" : fmt::format("params.{}", twin->name), "");
     } else if (twin == nullptr) {
       note(Outcome::defaulted, key, {}, fmt::format("the default of {}", to_.policy->framework));
     } else {
@@ -244,13 +251,15 @@ class Fp8Converter {
   Fp8Set from_;
   Fp8Set to_;
   const StateSection& given_;
+  const StateSection& existing_;
   Conversion result_;
 };
 
 }  // namespace
 
-Conversion convert_fp8(const ScalerState& source, std::string_view policy, const StateSection& given) {
-  return Fp8Converter(source, policy, given).run();
+Conversion convert_fp8(const ScalerState& source, std::string_view policy, const StateSection& given,
+                       const StateSection& existing) {
+  return Fp8Converter(source, policy, given, existing).run();
 }
 
 }  // namespace tare

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """FP8 state of every policy, as JSON and as HDF5, goes through every verb, loads, and runs on beside the slots that
-nobody edited; that of real checkpoints migrates to every other policy.
+nobody edited; that of real checkpoints migrates to every other policy,
+and states of every policy into real checkpoints.
 
     fp8_states.py --tare TARE --library LIBTARE --bindings FOLDER --corpus FOLDER
 """
@@ -40,12 +41,13 @@ class Slots:
         self.tare = tare
         self.handle = (tare._made("fp8_create", json.dumps(config).encode()) if state is None
                        else tare._made("fp8_create_from_state", state.handle, None))
+        self.count = len((config or json.loads(state.json())["params"])["slots"])
 
     def __del__(self):
         self.tare._library.tare_fp8_destroy(self.handle)
 
     def floats(self, call, *which):
-        pointer, size = ctypes.c_void_p(), ctypes.c_uint64(4 * len(NAMES))
+        pointer, size = ctypes.c_void_p(), ctypes.c_uint64(4 * self.count)
         wanted = [ctypes.byref(size)] if call == "fp8_accumulators" else []
         self.tare._call(call, ctypes.byref(pointer), *wanted, self.handle, *which)
         return (ctypes.c_float * (size.value // 4)).from_address(pointer.value)
@@ -69,8 +71,8 @@ def policies(tare):
     return {one["policy"]: one for one in json.loads(tare._text("fp8_policies"))["policies"]}
 
 
-def config_of(policy):
-    config = {"policy": policy["policy"], "slots": NAMES, "format": FORMATS}
+def config_of(policy, names=NAMES, formats=FORMATS):
+    config = {"policy": policy["policy"], "slots": names, "format": formats}
     lengths = [one["name"] for one in policy["parameters"] if one["role"] == "history_length"]
     return {**config, **{name: LENGTH for name in lengths}}
 
@@ -152,15 +154,18 @@ def check_migrated(name, before, target, after):
         require(new[:kept] == old[:kept] and not any(new[kept:]), target["policy"], "has", new[:8], "not", old[:8])
 
 
+def fp8_state_in(path, policy):
+    """Alone in it, or beside a loss scaler."""
+    whole = json.loads(path.read_text())
+    return next((one["state"] for one in whole.get("states", []) if one["state"]["policy"] == policy["policy"]), whole)
+
+
 def try_migration(tare, command, folder, all_policies, source, policy, ending):
     """From a checkpoint or a state into every policy of FP8; every value is accounted for, and what comes out runs."""
     before_path = folder / "before.json"
     answer = command("inspect", source, "--save", before_path, "--force")
     require(answer.code == DONE, answer)
-    before = json.loads(before_path.read_text())
-    for one in before.get("states", []):  # beside a loss scaler
-        if one["state"]["policy"] == policy["policy"]:
-            before = one["state"]
+    before = fp8_state_in(before_path, policy)
     for name, target in all_policies.items():
         path = folder / f"migrated.{ending}"
         answer = command("migrate", source, "--to", name, "-o", path, "--force", "--json")
@@ -176,6 +181,87 @@ def try_migration(tare, command, folder, all_policies, source, policy, ending):
         state = tare.State.read(str(path))
         check_migrated(policy, before, target, json.loads(state.json()))
         Slots(tare, state=state).save()
+
+
+def try_into(tare, command, folder, all_policies, checkpoint, policy):
+    """States of every policy go into the layers of a checkpoint, which then saves them; undo brings its bytes back."""
+    copy, saved = folder / f"into-{checkpoint.name}", folder / "saved.json"
+    copy.write_bytes(checkpoint.read_bytes())
+
+    def state_of_copy():
+        answer = command("inspect", copy, "--save", saved, "--force")
+        require(answer.code == DONE, answer)
+        return fp8_state_in(saved, policy)
+
+    there = state_of_copy()
+    names, formats = there["params"]["slots"], there["params"]["format"]
+    for name, source in all_policies.items():
+        if name == NO_TENSORS:
+            continue
+        slots = Slots(tare, config_of(source, names, formats))
+        slots.run(random.Random(name), 290)
+        state, path = slots.save(), folder / f"from-{name}.json"
+        state.write(str(path))
+        words = ["migrate", path, "--into", copy, "--yes"]
+        if policy["policy"] == "msamp" and checkpoint.suffix == ".pt":
+            answer = command(*words)
+            require(answer.code == REFUSED and "quantise the tensor anew" in answer.reason, answer)
+            words.append("--force")
+        answer = command(*words, "--json")
+        require(answer.code == DONE and answer.json()["written"], answer)
+        told = {(value["fate"], value["key"]) for value in answer.json()["values"]}
+        require(("carried", "params.slots") in told and ("kept", "params.format") in told, told)
+        lengths = [one["name"] for one in policy["parameters"] if one["role"] == "history_length"]
+        require(all(("kept", f"params.{one}") in told for one in lengths), told)
+        after = state_of_copy()
+        require(after["params"] == there["params"], name, policy["policy"], "changed", after["params"], there["params"])
+        check_migrated(source, json.loads(state.json()), policy, after)
+        if copy.read_bytes() == checkpoint.read_bytes():  # frozen scales that are there already
+            require(name == policy["policy"] == "fp8_static", name, "into", policy["policy"], "wrote nothing")
+            continue
+        answer = command("undo", copy, "--yes")
+        require(answer.code == DONE and copy.read_bytes() == checkpoint.read_bytes(), answer)
+
+
+def try_modules(tare, command, folder, checkpoint):
+    """Layers that are called otherwise, are chosen, or are in one of the two alone."""
+    copy, path = folder / "modules.pt", folder / "modules.json"
+    copy.write_bytes(checkpoint.read_bytes())
+    require(command("inspect", copy, "--save", path, "--force").code == DONE, path)
+    state = json.loads(path.read_text())
+    names = state["params"]["slots"]
+    for field in "scale", "amax_history":
+        state["fields"][field] = [[value * 2 for value in row] if field != "scale" else row * 2 for row in state["fields"][field]]
+    del state["roles"]
+
+    def written(names):
+        twin = json.loads(json.dumps(state))
+        twin["params"]["slots"] = names
+        path.write_text(json.dumps(twin))
+
+    written([name.replace("layers.", "blocks.h.") for name in names])
+    answer = command("migrate", path, "--into", copy, "--yes")
+    require(answer.code == REFUSED and "none of the state's tensors" in answer.reason and names[0] in answer.reason
+            and "--module" in answer.reason, answer)
+    answer = command("migrate", path, "--into", copy, "--module", "blocks.h=layers", "--dry-run")
+    require(answer.code == DONE and copy.read_bytes() == checkpoint.read_bytes(), answer)
+    answer = command("migrate", path, "--into", copy, "--module", "blocks.h=layers", "--into-at", "layers.3", "--yes")
+    require(answer.code == DONE and "lost       slots" in answer.out.decode(), answer)
+    for layer, factor in ("layers.3", 2), ("layers.0", 1):
+        for what in "scale.input", "scale.grad_output":
+            before, after = (float(command("get", one, "--layer", layer, what).out) for one in (checkpoint, copy))
+            require(after == before * factor, layer, what, "is", after, "and was", before)
+    require(command("undo", copy, "--yes").code == DONE, copy)
+    written([name if name.startswith("layers.1") else "gone." + name for name in names])
+    answer = command("migrate", path, "--into", copy, "--yes", "--json")
+    fates = [value["fate"] for value in answer.json()["values"] if value["key"] == "params.slots"]
+    require(answer.code == DONE and fates == ["carried", "kept", "lost"], answer)
+    require(command("undo", copy, "--yes").code == DONE, copy)
+    answer = command("migrate", path, "--into", copy, "--strict", "--yes")
+    require(answer.code == REFUSED and "would be lost" in answer.reason, answer)
+    for words in (["--set", "margin=1"], ["--module", "=x"], ["--module", "layers"]):
+        answer = command("migrate", path, "--into", copy, *words, "--yes")
+        require(answer.code == 2 and copy.read_bytes() == checkpoint.read_bytes(), answer)
 
 
 def try_words(command, corpus, folder):
@@ -194,6 +280,14 @@ def try_words(command, corpus, folder):
         require(answer.code in (2, REFUSED) and reason in answer.reason, answer)
     few = folder / "few.json"
     require(command("migrate", model, "--to", "msamp", "-o", few, "--at", "layers.3").code == DONE, few)
+    for words in (["--to", "NONSENSE"], ["--to", "torch NONSENSE"]):
+        answer = command("migrate", model, *words, "-o", out, "--force")
+        require(answer.code == 2 and "no framework" in answer.reason and "megatron" in answer.reason
+                and "flax_fp8" in answer.reason, answer)
+    answer = command("migrate", model, "--to", "torch", "-o", folder / "scaler.pt")
+    require(answer.code == REFUSED and "FP8 state in it, and no loss scaler" in answer.reason, answer)
+    answer = command("migrate", corpus / "torch/scaler-file-t2.15/scaler.pt", "--to", "flax_fp8", "-o", out, "--force")
+    require(answer.code == REFUSED and "no FP8 state" in answer.reason, answer)
     require({name.split("/")[0] for name in json.loads(few.read_text())["params"]["slots"]} == {"layers.3"}, few.read_text())
 
 
@@ -218,6 +312,12 @@ def main():
                 count += 1
         for name, policy in REAL.items():
             try_migration(tare, command, folder, known, options.corpus / name, known[policy], "json")
+            try_into(tare, command, folder, known, options.corpus / name, known[policy])
+        for ending in "json", "h5":
+            for policy in known.values():
+                if policy["policy"] != NO_TENSORS:
+                    try_into(tare, command, folder, known, folder / f"{policy['policy']}.{ending}", policy)
+        try_modules(tare, command, folder, options.corpus / "transformer_engine/te1.13_4layers/model.pt")
         try_words(command, options.corpus, folder)
     print(f"{count} FP8 states of {len(known)} policies went through every verb and ran on")
     return 0

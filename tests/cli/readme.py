@@ -25,6 +25,8 @@ SCENES = {
     "migrate scaler.pt": [
         ("scaler.pt", SCALER, ["edit scaler.pt scale=4096 growth_tracker=2"]),
         ("run/global_step4200", "deepspeed/zero2_2ranks/ckpt/global_step5", [])],
+    "migrate model.pt --into": [("model.pt", TE + "te1.13_4layers/model.pt", []),
+                                ("state.msgpack", "flax/fp8_to_bytes/state.msgpack", [])],
     "migrate epoch=9.ckpt": [("epoch=9.ckpt", "lightning/v2_1/epoch=0-step=9.ckpt", [])],
     "fp8 rename": [("model.pt", TE + "te1.13_4layers/model.pt",
                     ["fp8 rename model.pt --from layers.1 --to layers.1.core_attention.fused_attention"])],

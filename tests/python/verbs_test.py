@@ -205,6 +205,10 @@ class Verbs(unittest.TestCase):
                     lambda path: tare.migrate(source, into=path, set={"hysteresis": 3}))
         self.change("lightning/v2_6", lambda path: ["migrate", path, "--rename", "lightning:2.2"],
                     lambda path: tare.migrate(path, rename="lightning:2.2"))
+        module = "layers.0", "_overwrite_with_gradient.Fp8DotGeneralOp_0"
+        source = copy_of("transformer_engine/te1.13_4layers").target
+        self.change("flax/fp8_to_bytes", lambda path: ["migrate", source, "--into", path, "--module", "=".join(module), "--fp8"],
+                    lambda path: tare.migrate(source, into=path, modules=dict([module]), fp8=True))
 
     def test_a_path_is_text_bytes_or_a_path(self):
         target = copy_of("torch/train-t2.15").target

@@ -89,7 +89,9 @@ TARE_API int32_t tare_checkpoint_diff(tare_text** out, const char* a, const char
  * and besides "at" (which scaler of `source`), "set":{"window":500} (what `source` does not hold), "strict":true
  * (TARE_E_REFUSED where anything is lost, or the two rules part), "align", "force" (values that the framework could not
  * use; replaces the file that is there). "to" a policy of FP8 ("flax_fp8") takes the FP8 state of `source`, of the
- * layers that match "at", into a state of tare's own. The rest as for tare_checkpoint_edit. *out is owned. */
+ * layers that match "at", into a state of tare's own. "into" takes FP8 state where `source` has no loss scaler, or
+ * "fp8" is true: into the layers of the same names, as "modules":{"layers":"params.layers"} puts parts of their paths;
+ * "into_at" is a pattern of these layers then. The rest as for tare_checkpoint_edit. *out is owned. */
 TARE_API int32_t tare_checkpoint_migrate(tare_text** out, const char* source, const char* options_json,
                                          tare_error* error);
 

@@ -78,14 +78,19 @@ def diff(a: Path, b: Path) -> Answer:
 
 def migrate(source: Path, *, to: str | None = None, output: Path | None = None, into: Path | None = None,
             rename: str | None = None, at: str | None = None, into_at: str | None = None,
-            set: Mapping[str, Value] | None = None, strict: bool = False, align: bool = False, force: bool = False,
-            dry_run: bool = False, history: bool = True, hard_links: bool = False, content_addressed: bool = False,
-            trust_journal: bool = False, wait: float = 0) -> Answer:
+            set: Mapping[str, Value] | None = None, fp8: bool = False, modules: Mapping[str, str] | None = None,
+            strict: bool = False, align: bool = False, force: bool = False, dry_run: bool = False, history: bool = True,
+            hard_links: bool = False, content_addressed: bool = False, trust_journal: bool = False,
+            wait: float = 0) -> Answer:
     """Carries a scaler's state to another framework, and accounts for every value: into a new file (`to` a framework,
-    `output`), `into` a checkpoint, or under another key in `source` itself (`rename="lightning:2.2"`)."""
+    `output`), `into` a checkpoint, or under another key in `source` itself (`rename="lightning:2.2"`).
+
+    FP8 state goes into the layers of the same names, as `modules` puts parts of their paths; `fp8` takes it where
+    `source` has a loss scaler, too."""
     options = options_of(to=to, output=None if output is None else os.fsdecode(output),
                          into=None if into is None else os.fsdecode(into), rename=rename, at=at, into_at=into_at,
-                         set=None if set is None else dict(set), strict=strict, align=align, force=force,
+                         set=None if set is None else dict(set), fp8=fp8,
+                         modules=None if modules is None else dict(modules), strict=strict, align=align, force=force,
                          **_change(dry_run, history, hard_links, content_addressed, trust_journal, wait))
     return answer_of(_library.text("checkpoint_migrate", path_bytes(source), options))
 
