@@ -47,6 +47,15 @@ int32_t tare_monitor_create(tare_monitor** out, const char* config_json, tare_er
       out, error, [&] { return new tare_monitor{.monitor = monitor::Monitor(monitor::parse_config(config_json))}; });
 }
 
+int32_t tare_monitor_looks(int32_t* out, const tare_monitor* monitor, const char* group, const char* name,
+                           tare_error* error) {
+  return guard(error, [&] {
+    require(out, "out");
+    require(monitor, "monitor");
+    *out = monitor->monitor.looks_at(text_of(group, "group"), text_of(name, "name")) ? 1 : 0;
+  });
+}
+
 int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, const char* const* names,
                              const tare_tensor* tensors, uint64_t count, tare_error* error) {
   return guard(error, [&] {
@@ -66,8 +75,28 @@ int32_t tare_monitor_add_grads(tare_monitor* monitor, const tare_grads* grads, c
   });
 }
 
+int32_t tare_monitor_add_scaler(tare_monitor* monitor, double scale, int64_t steps, int64_t skipped, int64_t growths,
+                                int64_t backoffs, tare_error* error) {
+  return guard(error, [&] { live(monitor, "monitor").monitor.add_scaler({scale, steps, skipped, growths, backoffs}); });
+}
+
 int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_stream, tare_error* error) {
   return guard(error, [&] { live(monitor, "monitor").monitor.step(step); });
+}
+
+int32_t tare_monitor_save(tare_state** out, const tare_monitor* monitor, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(monitor, "monitor");
+    return new tare_state{.state = monitor->monitor.save()};
+  });
+}
+
+int32_t tare_monitor_load(tare_monitor* monitor, const tare_state* state, tare_error* error) {
+  return guard(error, [&] {
+    monitor::Monitor& watching = live(monitor, "monitor").monitor;
+    require(state, "state");
+    watching.load(state->state);
+  });
 }
 
 int32_t tare_monitor_report(tare_text** out, const tare_monitor* monitor, tare_error* error) {

@@ -85,6 +85,47 @@ Format format_of(const json::Json& value) {
   refuse("there is no such \"format\"", R"("f16" or "bf16": what the gradients were computed in.)");
 }
 
+std::vector<std::string> patterns_of(std::string_view key, const json::Json& value) {
+  const auto* items = value.as<json::Array>();
+  std::vector<std::string> patterns;
+  for (const json::Json& item : items == nullptr ? json::Array{} : *items) {
+    if (const auto* pattern = item.as<std::string>()) patterns.push_back(*pattern);
+  }
+  if (items != nullptr && patterns.size() == items->size()) return patterns;
+  refuse(fmt::format("\"{}\" is no list of patterns", key), R"(For example ["*embed*"].)");
+}
+
+GroupConfig group_of(const std::string& name, const json::Json& value, std::int64_t every) {
+  constexpr const char* form = R"(A group is {"every":100,"names":["*.weight"]}, either of them.)";
+  const auto* members = value.as<json::Object>();
+  if (members == nullptr) refuse(fmt::format("the group \"{}\" is no object", escaped(name)), form);
+  GroupConfig group;
+  group.name = name;
+  group.every = every;
+  for (const auto& [key, what] : *members) {
+    if (key == "every") {
+      const auto* steps = what.as<std::int64_t>();
+      group.every = steps == nullptr ? -1 : *steps;
+    } else if (key == "names") {
+      group.patterns = patterns_of(key, what);
+    } else {
+      refuse(fmt::format("the group \"{}\" has \"{}\"", escaped(name), escaped(key)), form);
+    }
+  }
+  if (group.every >= 0 && group.every % every == 0) return group;
+  refuse(fmt::format("\"every\" of the group \"{}\" is none of the steps that are looked at", escaped(name)),
+         fmt::format("0, which is never, or a multiple of the monitor's own \"every\", {}.", every));
+}
+
+/// REQUIRES: `every` is the monitor's.
+std::vector<GroupConfig> groups_of(const json::Json& value, std::int64_t every) {
+  const auto* members = value.as<json::Object>();
+  if (members == nullptr) refuse("\"groups\" is no object", R"(For example {"weights":{"every":100}}.)");
+  std::vector<GroupConfig> groups;
+  for (const auto& [name, group] : *members) groups.push_back(group_of(name, group, every));
+  return groups;
+}
+
 struct Limit {
   std::string_view name;
   double WarnLimits::*value;
@@ -98,10 +139,11 @@ constexpr auto limits = std::to_array<Limit>({
     {"confidence", &WarnLimits::confidence, 1},
     {"overflows", &WarnLimits::overflows, 1},
     {"low_scale", &WarnLimits::low_scale, any},
+    {"stuck", &WarnLimits::stuck, any},
     {"looks", &WarnLimits::looks, any},
 });
 constexpr const char* limit_names =
-    "Keys of \"warn\": underflow, rise, confidence, overflows, low_scale, looks, ignore";
+    "Keys of \"warn\": underflow, rise, confidence, overflows, low_scale, stuck, looks, ignore";
 
 double limit_of(const Limit& limit, const json::Json& value) {
   const auto* real = value.as<double>();
@@ -110,16 +152,6 @@ double limit_of(const Limit& limit, const json::Json& value) {
   if (number >= 0 && number <= limit.most) return number;
   refuse(fmt::format("\"{}\" is out of range", limit.name),
          limit.most == 1 ? "A number from 0 to 1." : "A number from 0 on.");
-}
-
-std::vector<std::string> patterns_of(const json::Json& value) {
-  const auto* items = value.as<json::Array>();
-  std::vector<std::string> patterns;
-  for (const json::Json& item : items == nullptr ? json::Array{} : *items) {
-    if (const auto* pattern = item.as<std::string>()) patterns.push_back(*pattern);
-  }
-  if (items != nullptr && patterns.size() == items->size()) return patterns;
-  refuse("\"ignore\" is no list of patterns", R"(For example ["*embed*"].)");
 }
 
 WarnLimits limits_of(const json::Json& value) {
@@ -131,7 +163,7 @@ WarnLimits limits_of(const json::Json& value) {
     if (limit != limits.end()) {
       set.*limit->value = limit_of(*limit, number);
     } else if (name == "ignore") {
-      set.ignore = patterns_of(number);
+      set.ignore = patterns_of(name, number);
     } else {
       refuse(fmt::format("there is no \"{}\" in \"warn\"", escaped(name)), limit_names);
     }
@@ -139,7 +171,7 @@ WarnLimits limits_of(const json::Json& value) {
   return set;
 }
 
-constexpr const char* key_names = "Keys: every, sinks, format, warn";
+constexpr const char* key_names = "Keys: every, groups, sinks, format, warn";
 
 }  // namespace
 
@@ -149,8 +181,11 @@ Config parse_config(const char* json) {
   const json::Json parsed = json::parse(json, where, Status::invalid_argument);
   const auto* members = parsed.as<json::Object>();
   if (members == nullptr) refuse("it is no JSON object", key_names);
+  const json::Json* groups = nullptr;
   for (const auto& member : *members) {
-    if (member.first == "every") {
+    if (member.first == "groups") {
+      groups = &member.second;
+    } else if (member.first == "every") {
       config.every = steps_of(member.second);
     } else if (member.first == "sinks") {
       config.sinks = sinks_of(member.second);
@@ -162,6 +197,7 @@ Config parse_config(const char* json) {
       refuse(fmt::format("there is no \"{}\"", escaped(member.first)), key_names);
     }
   }
+  if (groups != nullptr) config.groups = groups_of(*groups, config.every);
   return config;
 }
 

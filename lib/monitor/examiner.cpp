@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "lib/base/glob.hpp"
 
@@ -10,7 +11,6 @@ namespace {
 
 constexpr std::uint64_t window_steps = 1000;  // S1's rule goes by the first so many
 constexpr double search_steps = 64;  // without a skip: the first search for a scale is over, as the doctor has it
-constexpr std::size_t most_looks = 1000;
 constexpr std::size_t trend_points = 100;
 
 bool all_finite(const std::vector<Gradient>& gradients) {
@@ -28,7 +28,7 @@ double Examiner::difference(std::int64_t a, std::int64_t b) {
   return static_cast<double>(a) - static_cast<double>(b);
 }
 
-void Examiner::Streak::add(bool holds, std::int64_t step) {
+void Streak::add(bool holds, std::int64_t step) {
   if (holds && looks == 0) began = step;
   looks = holds ? looks + 1 : 0;
 }
@@ -47,12 +47,15 @@ void Examiner::examine(ObservedStep& step) {
   sum_up(step);
   keep(step);
   note_streaks(step);
+  note_stuck(step);
   if (step.signals.lost) step.signals.lost_trend = trend();
   tell_collapse(step);
+  tell_stuck(step);
   tell_values(step);
   tell_gradients(step);
   tell_layers(step);
   tell_scaler(step);
+  tell_oscillation(step);
   std::ranges::stable_sort(step.findings, std::greater{}, &HealthFinding::severity);
 }
 
@@ -72,34 +75,35 @@ void Examiner::sum_up(ObservedStep& step) const {
 }
 
 void Examiner::keep(const ObservedStep& step) {
-  while (!looks_.empty() && looks_.back().step >= step.step) looks_.pop_back();  // the run began again before it
-  Look& look = looks_.emplace_back(Look{step.step, step.signals.lost, {}});
+  std::vector<Look>& looks = memory_.looks;
+  while (!looks.empty() && looks.back().step >= step.step) looks.pop_back();  // the run began again before it
+  Look& look = looks.emplace_back(Look{step.step, step.signals.lost, {}});
   if (step.scaler && is_settled(*step.scaler)) look.scaler = step.scaler;
   const auto old = [&](const Look& one) { return distance(one.step, step.step) > window_steps; };
-  looks_.erase(looks_.begin(), std::ranges::find_if_not(looks_, old));
-  if (looks_.size() > most_looks) looks_.erase(looks_.begin());
+  looks.erase(looks.begin(), std::ranges::find_if_not(looks, old));
+  if (looks.size() > most_looks) looks.erase(looks.begin());
 }
 
 bool Examiner::is_settled(const ScalerSeen& scaler) {
-  if (is_settled_) return true;
-  if (scaler.skipped != last_skipped_) {
-    last_skipped_ = scaler.skipped;
-    skipped_at_ = scaler.steps;
+  if (memory_.is_settled) return true;
+  if (scaler.skipped != memory_.last_skipped) {
+    memory_.last_skipped = scaler.skipped;
+    memory_.skipped_at = scaler.steps;
   }
-  is_settled_ = difference(scaler.steps, skipped_at_) >= search_steps;
-  return is_settled_;
+  memory_.is_settled = difference(scaler.steps, memory_.skipped_at) >= search_steps;
+  return memory_.is_settled;
 }
 
 void Examiner::note_streaks(const ObservedStep& step) {
-  if (step.scaler) low_scale_.add(format_ == Format::f16 && step.scaler->scale < limits_.low_scale, step.step);
+  if (step.scaler) memory_.low_scale.add(format_ == Format::f16 && step.scaler->scale < limits_.low_scale, step.step);
   const bool is_finite_all = all_finite(step.gradients);
-  overflowing_.add(!is_finite_all, step.step);
-  has_been_finite_ = has_been_finite_ || (is_finite_all && !step.gradients.empty());
+  memory_.overflowing.add(!is_finite_all, step.step);
+  memory_.has_been_finite = memory_.has_been_finite || (is_finite_all && !step.gradients.empty());
   if (!is_finite_all) return;
-  if (step.signals.lost) lost_.add(*step.signals.lost >= limits_.underflow, step.step);
+  if (step.signals.lost) memory_.lost.add(*step.signals.lost >= limits_.underflow, step.step);
   for (const Gradient& gradient : step.gradients) {
     if (!counts(gradient.name)) continue;
-    Layer& layer = layers_[gradient.name];
+    LayerStreaks& layer = memory_.layers[gradient.name];
     const bool is_lost = gradient.lost && *gradient.lost >= limits_.underflow;
     layer.lost.add(is_lost, step.step);
     layer.torn.add(is_lost && gradient.headroom_bits < little_room, step.step);
@@ -107,9 +111,21 @@ void Examiner::note_streaks(const ObservedStep& step) {
   }
 }
 
+/// The scaler's own count of steps tells how many lie between two looks.
+void Examiner::note_stuck(const ObservedStep& step) {
+  if (!step.scaler) return;
+  const ScalerSeen& now = *step.scaler;
+  const ScalerSeen before = std::exchange(memory_.scaler, now).value_or(now);
+  const double steps = difference(now.steps, before.steps);
+  const bool stays = steps > 0 && difference(now.skipped, before.skipped) == steps && now.scale == before.scale &&
+                     now.backoffs == before.backoffs && now.growths == before.growths;
+  if (stays && memory_.stuck_steps == 0) memory_.stuck_since = step.step;
+  if (steps != 0) memory_.stuck_steps = stays ? memory_.stuck_steps + steps : 0;
+}
+
 Trend Examiner::trend() const {
   std::vector<TrendPoint> points;
-  for (const Look& look : looks_) {
+  for (const Look& look : memory_.looks) {
     if (look.lost) points.push_back({look.step, *look.lost});
   }
   const std::size_t stride = (points.size() + trend_points - 1) / trend_points;

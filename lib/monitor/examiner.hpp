@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "lib/monitor/memory.hpp"
 #include "lib/monitor/observed.hpp"
 #include "lib/monitor/range.hpp"
 
@@ -20,6 +21,7 @@ struct WarnLimits {
   double confidence = 0.99;         ///< that it rises
   double overflows = 0.02;          ///< share of steps that are skipped
   double low_scale = 8;             ///< the scale
+  double stuck = 10;                ///< steps in a row that are skipped at one scale
   double looks = 10;                ///< in a row that something has to hold
   std::vector<std::string> ignore;  ///< patterns of names whose gradients do not count
 };
@@ -36,25 +38,11 @@ class Examiner {
   /// was seen from that number on is forgotten.
   void examine(ObservedStep& step);
 
+  [[nodiscard]] const Memory& memory() const { return memory_; }
+  /// Goes on from what another examiner saw.
+  void remember(Memory memory) { memory_ = std::move(memory); }
+
  private:
-  /// How many looks in a row something held, and since which step.
-  struct Streak {
-    double looks = 0;
-    std::int64_t began = 0;
-
-    void add(bool holds, std::int64_t step);
-  };
-  struct Layer {
-    Streak lost;      ///< too much of it is zero
-    Streak all_zero;  ///< all of it is
-    Streak torn;      ///< too much is zero, and there is no room for a greater scale
-  };
-  struct Look {
-    std::int64_t step;
-    std::optional<double> lost;
-    std::optional<ScalerSeen> scaler;  ///< once its first search for a scale is over
-  };
-
   /// Of counters, which a state that was loaded may have put anywhere.
   static double difference(std::int64_t a, std::int64_t b);
   [[nodiscard]] bool counts(const std::string& name) const;
@@ -63,25 +51,24 @@ class Examiner {
   void keep(const ObservedStep& step);
   [[nodiscard]] bool is_settled(const ScalerSeen& scaler);
   void note_streaks(const ObservedStep& step);
+  void note_stuck(const ObservedStep& step);
   [[nodiscard]] Trend trend() const;
   /// Share of steps that were skipped in the window, if enough of it was seen.
   [[nodiscard]] std::optional<double> skipped_share() const;
+  /// The last ones in the window that saw one settled scaler go on: whose count of steps never fell.
+  [[nodiscard]] std::span<const Look> settled_looks() const;
 
   void tell_collapse(ObservedStep& step) const;
   void tell_values(ObservedStep& step) const;
   void tell_gradients(ObservedStep& step) const;
   void tell_layers(ObservedStep& step) const;
+  void tell_stuck(ObservedStep& step) const;
   void tell_scaler(ObservedStep& step) const;
+  void tell_oscillation(ObservedStep& step) const;
 
   WarnLimits limits_;
   Format format_;
-  std::vector<Look> looks_;  ///< of the last thousand steps
-  std::int64_t last_skipped_ = -1;
-  std::int64_t skipped_at_ = 0;  ///< step of the scaler
-  bool is_settled_ = false;
-  Streak lost_, low_scale_, overflowing_;
-  bool has_been_finite_ = false;
-  std::unordered_map<std::string, Layer> layers_;
+  Memory memory_;
 };
 
 }  // namespace tare::monitor

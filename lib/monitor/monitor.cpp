@@ -4,9 +4,11 @@
 #include <iterator>
 #include <utility>
 
+#include "lib/base/glob.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/finding_json.hpp"
 #include "lib/device/backend.hpp"
+#include "lib/monitor/saved.hpp"
 #include "lib/monitor/text.hpp"
 #include "lib/scaler/lists.hpp"
 
@@ -23,7 +25,19 @@ void append(std::vector<Item>& to, std::vector<Item>& more) {
 }  // namespace
 
 Monitor::Monitor(Config config)
-    : every_(config.every), examiner_(std::move(config.limits), config.format), writer_(make_sinks(config.sinks)) {}
+    : every_(config.every),
+      groups_(std::move(config.groups)),
+      examiner_(std::move(config.limits), config.format),
+      writer_(make_sinks(config.sinks)) {}
+
+bool Monitor::looks_at(const std::string& group, const std::string& name) const {
+  if (!looks()) return false;
+  const auto own = std::ranges::find(groups_, group, &GroupConfig::name);
+  if (own == groups_.end()) return true;
+  if (own->every == 0 || steps_ % own->every != 0) return false;
+  const auto matches = [&](const std::string& pattern) { return glob_matches(pattern, name); };
+  return own->patterns.empty() || std::ranges::any_of(own->patterns, matches);
+}
 
 void Monitor::observe(const std::string& group, std::span<const std::string> names,
                       std::span<const kernels::Tensor> tensors) {
@@ -32,6 +46,7 @@ void Monitor::observe(const std::string& group, std::span<const std::string> nam
   std::vector<Observed> more;
   more.reserve(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!looks_at(group, names[i])) continue;
     Observed& one = more.emplace_back();  // braced, GCC 12 loses a member when memory runs out half-way
     one.group = group;
     one.name = names[i];
@@ -56,7 +71,12 @@ void Monitor::add_gradients(const Grads& grads, std::span<const std::string> nam
     one.threshold = found.threshold;
   }
   append(under_way_.gradients, more);
-  under_way_.scaler = ScalerSeen{scaler.scale, scaler.counters.steps, scaler.counters.skipped};
+  const rule::Counters& counted = scaler.counters;
+  add_scaler({scaler.scale, counted.steps, counted.skipped, counted.growths, counted.backoffs});
+}
+
+void Monitor::add_scaler(const ScalerSeen& scaler) {
+  if (looks()) under_way_.scaler = scaler;
 }
 
 void Monitor::step(std::int64_t number) {
@@ -87,6 +107,18 @@ void Monitor::tell_failures(std::size_t count) {
     finding.file = sink->path();
     finding.evidence.emplace_back("sinks", static_cast<double>(count));
   }
+}
+
+ScalerState Monitor::save() const {
+  return to_state({steps_, examiner_.memory()});
+}
+
+void Monitor::load(const ScalerState& state) {
+  Saved saved = saved_from(state);
+  steps_ = saved.steps;
+  examiner_.remember(std::move(saved.memory));
+  under_way_ = {};
+  last_ = nullptr;
 }
 
 std::string Monitor::findings() const {

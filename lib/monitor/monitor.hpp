@@ -13,6 +13,7 @@
 #include "lib/monitor/observed.hpp"
 #include "lib/monitor/writer.hpp"
 #include "lib/scaler/scaler.hpp"
+#include "lib/state/scaler_state.hpp"
 
 namespace tare::monitor {
 
@@ -20,7 +21,10 @@ class Monitor {
  public:
   explicit Monitor(Config config);
 
-  /// Notes tensors of the step under way, at once, where it is one that is looked at; else they are not touched.
+  /// Is a tensor of that group and name looked at in the step under way?
+  [[nodiscard]] bool looks_at(const std::string& group, const std::string& name) const;
+
+  /// Notes tensors of the step under way, at once, where they are looked at; else they are not touched.
   /// `names` are as many as the tensors. Throws as require_usable does, and then nothing is noted.
   void observe(const std::string& group, std::span<const std::string> names, std::span<const kernels::Tensor> tensors);
 
@@ -28,8 +32,18 @@ class Monitor {
   /// as many as the list's tensors. Throws what the scaler throws, and then nothing is noted.
   void add_gradients(const Grads& grads, std::span<const std::string> names, kernels::Stream stream);
 
+  /// Notes how a scaler of somebody else's stands, in the place of the lists', likewise.
+  void add_scaler(const ScalerSeen& scaler);
+
   /// Ends the step under way, whose number this is: what was noted is examined, and goes to the sinks.
   void step(std::int64_t number);
+
+  /// What the steps that ended leave for those to come; what was noted of the step under way, and the last report, are
+  /// no part of it.
+  [[nodiscard]] ScalerState save() const;
+  /// Goes on where that was saved, with this monitor's own configuration. Throws as saved_from does, and then nothing
+  /// changes.
+  void load(const ScalerState& state);
 
   /// "tare.monitor/1": the last step that was looked at, and what is wrong with sinks. Waits for the writer.
   [[nodiscard]] std::string report() const;
@@ -38,9 +52,11 @@ class Monitor {
 
  private:
   void tell_failures(std::size_t count);
+  /// In the step under way, at anything.
   [[nodiscard]] bool looks() const { return steps_ % every_ == 0; }
 
   std::int64_t every_;
+  std::vector<GroupConfig> groups_;
   Examiner examiner_;
   std::int64_t steps_ = 0;  ///< that ended
   ObservedStep under_way_;

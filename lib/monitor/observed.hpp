@@ -37,6 +37,10 @@ struct ScalerSeen {
   double scale = 1;
   std::int64_t steps = 0;  ///< that it has made, those that were skipped among them
   std::int64_t skipped = 0;
+  std::int64_t growths = 0;
+  std::int64_t backoffs = 0;
+
+  friend bool operator==(const ScalerSeen&, const ScalerSeen&) = default;
 };
 
 /// What the gradients of a step, and of those before it, tell as a whole; nothing where they do not tell it.

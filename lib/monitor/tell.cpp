@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/base/text.hpp"
 #include "lib/monitor/examiner.hpp"
@@ -44,6 +45,12 @@ constexpr Saying too_many_overflows{"too-many-overflows", warning,
                                     "`tare simulate LOG --window 500,1000,2000` shows what other settings would skip"};
 constexpr Saying low_scale{"low-scale", warning,
                            "Divide the loss if it is a sum; a shorter window lets the scale come back sooner"};
+constexpr Saying stuck_at_floor{"stuck-at-floor", Severity::error,
+                                "No step is made: stop the run and go back to a checkpoint from before it; a lower "
+                                "floor helps only if the gradients are finite without a scale"};
+constexpr Saying oscillating{
+    "oscillating", note,
+    "Normal. A longer window or a ceiling saves the skipped steps: `tare simulate LOG --window 2000,4000`"};
 constexpr Saying adam_underflow{
     "adam-underflow", warning,
     "Keep the optimizer's state in float32, and its eps at 1e-7 or more where it is float16"};
@@ -104,11 +111,11 @@ bool vanishes(const Observed& tensor, double share) {
 /// The first search for a scale overflows step upon step, too: it is told where the run was past that.
 void Examiner::tell_collapse(ObservedStep& step) const {
   constexpr double longest_search = 64;
-  if (!holds(overflowing_) || !(has_been_finite_ || overflowing_.looks > longest_search)) return;
+  if (!holds(memory_.overflowing) || !(memory_.has_been_finite || memory_.overflowing.looks > longest_search)) return;
   HealthFinding& finding = step.findings.emplace_back(
-      told(collapse, overflowing_.began,
-           fmt::format("the gradients were infinite or nan in {} looks in a row", overflowing_.looks)));
-  add_evidence(finding, "looks", overflowing_.looks);
+      told(collapse, memory_.overflowing.began,
+           fmt::format("the gradients were infinite or nan in {} looks in a row", memory_.overflowing.looks)));
+  add_evidence(finding, "looks", memory_.overflowing.looks);
 }
 
 void Examiner::tell_values(ObservedStep& step) const {
@@ -132,20 +139,20 @@ void Examiner::tell_gradients(ObservedStep& step) const {
   const Signals& seen = step.signals;
   if (!seen.lost) return;
   const double headroom = seen.headroom_bits.value_or(0);
-  if (holds(lost_)) {
+  if (holds(memory_.lost)) {
     HealthFinding& finding = step.findings.emplace_back(told(
-        headroom < little_room ? underflow_without_room : underflow, lost_.began,
+        headroom < little_room ? underflow_without_room : underflow, memory_.lost.began,
         fmt::format("{} of the gradients became zero, and as many or about so in {} looks in a row; the greatest has "
                     "{:.1f} bits of headroom",
-                    percent(*seen.lost), lost_.looks, headroom)));
+                    percent(*seen.lost), memory_.lost.looks, headroom)));
     add_evidence(finding, "share", *seen.lost);
     add_evidence(finding, "headroom_bits", headroom);
   }
-  const auto span = static_cast<double>(looks_.back().step - looks_.front().step);
+  const auto span = static_cast<double>(memory_.looks.back().step - memory_.looks.front().step);
   const double rise = seen.lost_trend.slope * span;
   if (seen.lost_trend.confidence >= limits_.confidence && rise >= limits_.rise) {
     HealthFinding& finding = step.findings.emplace_back(
-        told(rising, looks_.front().step,
+        told(rising, memory_.looks.front().step,
              fmt::format("the share of gradients that become zero rose by {} in {} steps, to {}", percent(rise), span,
                          percent(*seen.lost))));
     add_evidence(finding, "share", *seen.lost);
@@ -159,8 +166,8 @@ void Examiner::tell_layers(ObservedStep& step) const {
   Worst torn;
   Worst frozen;
   for (const Gradient& gradient : step.gradients) {
-    const auto layer = layers_.find(gradient.name);
-    if (layer == layers_.end()) continue;
+    const auto layer = memory_.layers.find(gradient.name);
+    if (layer == memory_.layers.end()) continue;
     const double share = gradient.lost.value_or(0);
     if (holds(layer->second.lost)) lost.add(gradient.name, share, layer->second.lost.began);
     if (holds(layer->second.torn)) torn.add(gradient.name, share, layer->second.torn.began);
@@ -178,23 +185,69 @@ void Examiner::tell_layers(ObservedStep& step) const {
   if (frozen.count > 0) step.findings.push_back(told(layer_frozen, frozen, ": all of its gradients are zero"));
 }
 
+void Examiner::tell_stuck(ObservedStep& step) const {
+  if (!step.scaler || memory_.stuck_steps == 0 || memory_.stuck_steps < limits_.stuck) return;
+  HealthFinding& finding =
+      step.findings.emplace_back(told(stuck_at_floor, memory_.stuck_since,
+                                      fmt::format("the last {} steps were skipped at scale {}, which did not move",
+                                                  memory_.stuck_steps, float_text(step.scaler->scale))));
+  add_evidence(finding, "overflows", memory_.stuck_steps);
+  add_evidence(finding, "scale", step.scaler->scale);
+}
+
+std::span<const Look> Examiner::settled_looks() const {
+  const std::vector<Look>& looks = memory_.looks;
+  std::size_t first = looks.size();
+  const auto goes_on = [&](const Look& look) {
+    return look.scaler && (first == looks.size() || look.scaler->steps <= looks[first].scaler->steps);
+  };
+  while (first > 0 && goes_on(looks[first - 1])) --first;
+  return std::span(looks).subspan(first);
+}
+
 std::optional<double> Examiner::skipped_share() const {
   constexpr double enough_steps = 900;
-  const auto first = std::ranges::find_if(looks_, [](const Look& look) { return look.scaler.has_value(); });
-  if (first == looks_.end() || !looks_.back().scaler) return {};
-  const ScalerSeen& from = *first->scaler;
-  const ScalerSeen& to = *looks_.back().scaler;
+  const std::span<const Look> looks = settled_looks();
+  if (looks.empty()) return {};
+  const ScalerSeen& from = *looks.front().scaler;
+  const ScalerSeen& to = *looks.back().scaler;
   const double steps = difference(to.steps, from.steps);
   if (steps < enough_steps) return {};
   return difference(to.skipped, from.skipped) / steps;
 }
 
+/// As many growths as backoffs, and no third scale: each growth was too much.
+void Examiner::tell_oscillation(ObservedStep& step) const {
+  constexpr double enough_growths = 3;  // the doctor's
+  const std::span<const Look> looks = settled_looks();
+  if (looks.empty()) return;
+  const ScalerSeen& from = *looks.front().scaler;
+  const ScalerSeen& to = *looks.back().scaler;
+  const double growths = difference(to.growths, from.growths);
+  const double backoffs = difference(to.backoffs, from.backoffs);
+  if (growths < enough_growths || backoffs < enough_growths || std::fabs(growths - backoffs) > 1) return;
+  double low = from.scale;
+  double high = from.scale;
+  for (const Look& look : looks) {
+    low = std::min(low, look.scaler->scale);
+    high = std::max(high, look.scaler->scale);
+  }
+  const auto is_end = [&](const Look& look) { return look.scaler->scale == low || look.scaler->scale == high; };
+  if (!std::ranges::all_of(looks, is_end)) return;
+  HealthFinding& finding =
+      step.findings.emplace_back(told(oscillating, looks.front().step,
+                                      fmt::format("the scale grew {} times in {} steps and fell as often, back to {}",
+                                                  growths, difference(to.steps, from.steps), float_text(low))));
+  add_evidence(finding, "hits", backoffs);
+  add_evidence(finding, "scale", low);
+}
+
 void Examiner::tell_scaler(ObservedStep& step) const {
-  if (step.scaler && holds(low_scale_)) {
+  if (step.scaler && holds(memory_.low_scale)) {
     HealthFinding& finding =
-        step.findings.emplace_back(told(low_scale, low_scale_.began,
+        step.findings.emplace_back(told(low_scale, memory_.low_scale.began,
                                         fmt::format("the scale is {}, and was as low in {} looks in a row",
-                                                    float_text(step.scaler->scale), low_scale_.looks)));
+                                                    float_text(step.scaler->scale), memory_.low_scale.looks)));
     add_evidence(finding, "scale", step.scaler->scale);
   }
   const std::optional<double> share = skipped_share();

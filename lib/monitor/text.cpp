@@ -74,6 +74,7 @@ Json json_of(const HealthFinding& finding) {
 Json json_of(const ScalerSeen& scaler) {
   Members members;
   members.add("scale", scaler.scale).add("steps", scaler.steps).add("skipped", scaler.skipped);
+  members.add("growths", scaler.growths).add("backoffs", scaler.backoffs);
   return members.take();
 }
 

@@ -16,9 +16,10 @@ using namespace tare::test;
 TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole") {
   const Scratch folder;
   const std::string path = folder.path("a.jsonl");
-  const std::string config = R"({"every":1,"warn":{"looks":1,"ignore":["x*"]},"sinks":[{"jsonl":")" + path +
-                             R"("},{"tensorboard":")" + folder.path("runs") + R"("},{"openmetrics":")" +
-                             folder.path("a.prom") + R"("}]})";
+  const std::string config =
+      R"({"every":1,"groups":{"weights":{"names":["a*"]}},"warn":{"looks":1,"ignore":["x*"]},"sinks":[{"jsonl":")" +
+      path + R"("},{"tensorboard":")" + folder.path("runs") + R"("},{"openmetrics":")" + folder.path("a.prom") +
+      R"("}]})";
   float weight = INFINITY;
   const char* name = "a name that is long enough for an allocation";
   const tare_tensor tensor{&weight, 1, TARE_F32, 0};
@@ -38,6 +39,10 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
     tare_text_destroy(text);
     if (status == TARE_OK) status = tare_monitor_findings(&text, monitor, nullptr);
     tare_text_destroy(text);
+    tare_state* state = nullptr;
+    if (status == TARE_OK) status = tare_monitor_save(&state, monitor, nullptr);
+    if (status == TARE_OK) status = tare_monitor_load(monitor, state, nullptr);
+    tare_state_destroy(state);
     tare_monitor_destroy(monitor);
     return status;
   });

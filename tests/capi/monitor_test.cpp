@@ -130,6 +130,39 @@ TEST_CASE("of so many steps one is looked at, the first among them") {
   CHECK(monitor.report().at("steps") == 7);
 }
 
+TEST_CASE("a group has steps and names of its own") {
+  Monitor monitor(
+      R"({"groups":{"weights":{"every":4,"names":["*.w","a"]},"inputs":{"every":0},"outputs":{"names":["x*"]}},"every":2})");
+  float value = 1;
+  const tare_tensor tensors[] = {{&value, 1, TARE_F32, 0}, {&value, 1, TARE_F32, 0}, {&value, 1, TARE_F32, 0}};
+  const char* names[] = {"1.w", "1.b", "x"};
+  std::vector<std::string> seen;
+  for (int step = 0; step < 6; ++step) {
+    for (const char* group : {"weights", "inputs", "outputs", "loss"}) {
+      for (const char* name : names) {
+        int32_t looks = -1;
+        REQUIRE(tare_monitor_looks(&looks, monitor.handle, group, name, nullptr) == TARE_OK);
+        if (looks != 0) seen.push_back(std::to_string(step) + group + name);
+      }
+      REQUIRE(tare_monitor_observe(monitor.handle, group, names, tensors, 3, nullptr) == TARE_OK);
+    }
+    monitor.step(step);
+    std::vector<std::string> told;
+    const json report = monitor.report();
+    for (const json& one : report.at("tensors")) {
+      told.push_back(one.at("group").get<std::string>() + one.at("name").get<std::string>());
+    }
+    const std::vector<std::string> fewer{"outputsx", "loss1.w", "loss1.b", "lossx"};
+    std::vector<std::string> all = fewer;
+    all.insert(all.begin(), "weights1.w");
+    CHECK(told == (step < 2 || step > 3 ? all : fewer));
+  }
+  CHECK(seen == std::vector<std::string>{"0weights1.w", "0outputsx", "0loss1.w", "0loss1.b", "0lossx", "2outputsx",
+                                         "2loss1.w", "2loss1.b", "2lossx", "4weights1.w", "4outputsx", "4loss1.w",
+                                         "4loss1.b", "4lossx"});
+  CHECK(tare_monitor_looks(nullptr, monitor.handle, "a", "b", nullptr) == TARE_E_INVALID_ARGUMENT);
+}
+
 TEST_CASE("gradients come from the pass that unscales them, and are not looked at again") {
   Monitor monitor(R"({"every":2})");
   Gradients list(R"({"policy":"torch","initial_scale":8,"underflow_threshold":0.5})");
@@ -149,7 +182,7 @@ TEST_CASE("gradients come from the pass that unscales them, and are not looked a
   CHECK(first.at("max_abs") == 12);
   CHECK(first.at("norm") == std::sqrt(144 + 16 + 0.0625));
   CHECK(report.at("gradients").back().at("max_abs") == "inf");
-  CHECK(report.at("scaler") == json{{"scale", 8.0}, {"steps", 0}, {"skipped", 0}});
+  CHECK(report.at("scaler") == json{{"scale", 8.0}, {"steps", 0}, {"skipped", 0}, {"growths", 0}, {"backoffs", 0}});
   REQUIRE(tare_scaler_update(list.scaler, nullptr, nullptr) == TARE_OK);
   REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
   monitor.step(8);
@@ -158,7 +191,8 @@ TEST_CASE("gradients come from the pass that unscales them, and are not looked a
   REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
   monitor.step(9);
   CHECK(monitor.report().at("gradients").size() == 4);
-  CHECK(monitor.report().at("scaler") == json{{"scale", 4.0}, {"steps", 1}, {"skipped", 1}});
+  CHECK(monitor.report().at("scaler") ==
+        json{{"scale", 4.0}, {"steps", 1}, {"skipped", 1}, {"growths", 0}, {"backoffs", 1}});
 }
 
 TEST_CASE("gradients with other names than the list has tensors are refused, and nothing is noted") {
@@ -213,6 +247,85 @@ TEST_CASE("what is wrong is told in the words of the doctor") {
   CHECK(monitor.report().at("findings") == told);
   CHECK(monitor.report().at("signals").at("lost") == 0.25);
   CHECK(monitor.report().at("gradients").front().at("headroom_bits") == std::log2(65504.0 / 12));
+}
+
+TEST_CASE("a scaler of somebody else's is told in the place of the lists'") {
+  Monitor monitor(R"({"every":2})");
+  Gradients list(R"({"policy":"torch","initial_scale":8})");
+  const char* names[] = {"first", "second"};
+  REQUIRE(tare_grads_observe(list.handle, nullptr, nullptr) == TARE_OK);
+  REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
+  REQUIRE(tare_monitor_add_scaler(monitor.handle, 512, 40, 3, 2, 1, nullptr) == TARE_OK);
+  monitor.step(40);
+  const json seen{{"scale", 512.0}, {"steps", 40}, {"skipped", 3}, {"growths", 2}, {"backoffs", 1}};
+  CHECK(monitor.report().at("scaler") == seen);
+  REQUIRE(tare_monitor_add_scaler(monitor.handle, 1, 41, 4, 2, 2, nullptr) == TARE_OK);  // not looked at
+  monitor.step(41);
+  monitor.step(42);
+  CHECK(monitor.report().at("scaler").is_null());
+  CHECK(tare_monitor_add_scaler(nullptr, 1, 41, 4, 2, 2, nullptr) == TARE_E_INVALID_ARGUMENT);
+}
+
+TEST_CASE("a monitor's state lies beside its scaler's in one file, and a resumed run goes on with both") {
+  const Scratch folder;
+  for (const char* ending : {"run.json", "run.h5"}) {
+    const std::string path = folder.path(ending);
+    Gradients list(R"({"policy":"torch","initial_scale":4})");
+    list.second[0] = 1;
+    const char* names[] = {"first", "second"};
+    const char* config = R"({"every":2,"warn":{"looks":3,"ignore":["second"]}})";
+    const auto look = [&](Monitor& monitor, int step) {
+      REQUIRE(tare_grads_observe_and_update(list.handle, nullptr, nullptr) == TARE_OK);
+      REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
+      monitor.step(step);
+    };
+    {
+      Monitor monitor(config);
+      for (int step = 0; step < 3; ++step) look(monitor, step);
+      CHECK(monitor.report().at("findings").empty());
+      tare_states* states = nullptr;
+      tare_state* one = nullptr;
+      REQUIRE(tare_states_create(&states, nullptr) == TARE_OK);
+      REQUIRE(tare_scaler_save(&one, list.scaler, nullptr, nullptr) == TARE_OK);
+      REQUIRE(tare_states_add(states, "scaler", one, nullptr) == TARE_OK);
+      tare_state_destroy(one);
+      REQUIRE(tare_monitor_save(&one, monitor.handle, nullptr) == TARE_OK);
+      REQUIRE(tare_states_add(states, "monitor", one, nullptr) == TARE_OK);
+      tare_state_destroy(one);
+      REQUIRE(tare_states_write(states, path.c_str(), nullptr) == TARE_OK);
+      tare_states_destroy(states);
+    }
+    tare_text* text = nullptr;
+    REQUIRE(tare_checkpoint_inspect(&text, path.c_str(), nullptr, nullptr) == TARE_OK);
+    const json inspected = json::parse(tare_text_data(text));
+    tare_text_destroy(text);
+    REQUIRE(inspected.at("scalers").size() == 1);  // a monitor's state is no scaler's
+    CHECK(inspected.at("scalers").front().at("path") == "scaler");
+    tare_states* states = nullptr;
+    tare_state* one = nullptr;
+    REQUIRE(tare_states_read(&states, path.c_str(), nullptr) == TARE_OK);
+    REQUIRE(tare_states_get(&one, states, "monitor", nullptr) == TARE_OK);
+    Monitor resumed(config);
+    REQUIRE(tare_monitor_load(resumed.handle, one, nullptr) == TARE_OK);
+    tare_scaler* scaler = nullptr;
+    CHECK(tare_scaler_create_from_state(&scaler, one, nullptr, nullptr) == TARE_E_UNSUPPORTED);
+    CHECK(resumed.report().at("steps") == 3);
+    look(resumed, 3);  // every second step is looked at
+    CHECK_FALSE(resumed.report().contains("step"));
+    look(resumed, 4);
+    const json findings = resumed.report().at("findings");
+    REQUIRE(findings.size() == 3);
+    CHECK(findings[0].at("code") == "gradient-underflow");
+    CHECK(findings[0].at("step") == 0);
+    tare_state_destroy(one);
+    REQUIRE(tare_states_get(&one, states, "scaler", nullptr) == TARE_OK);
+    CHECK(tare_monitor_load(resumed.handle, one, nullptr) == TARE_E_MISMATCH);
+    CHECK(resumed.report().at("findings") == findings);
+    CHECK(tare_monitor_load(resumed.handle, nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
+    CHECK(tare_monitor_load(nullptr, one, nullptr) == TARE_E_INVALID_ARGUMENT);
+    tare_state_destroy(one);
+    tare_states_destroy(states);
+  }
 }
 
 TEST_CASE("where no value is finite there are no numbers of them") {
@@ -353,11 +466,32 @@ TEST_CASE("a forked child may destroy a monitor that writes") {
 TEST_CASE("what a monitor cannot take is refused, and nothing is noted") {
   tare_error error = TARE_ERROR_INIT;
   tare_monitor* none = nullptr;
-  for (const char* bad : {"[]", "{", R"({"every":0})", R"({"every":1.5})", R"({"evry":1})", R"({"sinks":{}})",
-                          R"({"sinks":["a"]})", R"({"sinks":[{"pigeon":"a"}]})", R"({"sinks":[{"jsonl":""}]})",
-                          R"({"sinks":[{"jsonl":"a\u0000b"}]})", R"({"format":"f8"})", R"({"warn":[]})",
-                          R"({"warn":{"underflow":-1}})", R"({"warn":{"underflow":1.01}})", R"({"warn":{"rise":"a"}})",
-                          R"({"warn":{"rize":0}})", R"({"warn":{"ignore":"a"}})", R"({"warn":{"ignore":[1]}})"}) {
+  for (const char* bad : {"[]",
+                          "{",
+                          R"({"every":0})",
+                          R"({"every":1.5})",
+                          R"({"evry":1})",
+                          R"({"sinks":{}})",
+                          R"({"sinks":["a"]})",
+                          R"({"sinks":[{"pigeon":"a"}]})",
+                          R"({"sinks":[{"jsonl":""}]})",
+                          R"({"sinks":[{"jsonl":"a\u0000b"}]})",
+                          R"({"format":"f8"})",
+                          R"({"warn":[]})",
+                          R"({"warn":{"underflow":-1}})",
+                          R"({"warn":{"underflow":1.01}})",
+                          R"({"warn":{"rise":"a"}})",
+                          R"({"warn":{"rize":0}})",
+                          R"({"groups":[]})",
+                          R"({"groups":{"a":1}})",
+                          R"({"groups":{"a":{"evry":10}}})",
+                          R"({"groups":{"a":{"every":15}}})",
+                          R"({"groups":{"a":{"every":-10}}})",
+                          R"({"groups":{"a":{"every":"10"}}})",
+                          R"({"groups":{"a":{"names":"w"}}})",
+                          R"({"groups":{"a":{"every":10}},"every":4})",
+                          R"({"warn":{"ignore":"a"}})",
+                          R"({"warn":{"ignore":[1]}})"}) {
     CHECK(tare_monitor_create(&none, bad, &error) == TARE_E_INVALID_ARGUMENT);
     CHECK(none == nullptr);
   }

@@ -58,6 +58,40 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(filled, [(-48.0, 1.0), (2.0, 1.0), (3.0, 1.0)])  # upper ends of octaves
         self.assertEqual((histogram.min, histogram.max, histogram.num), (-49.0, 3.0, 3.0))
 
+    def test_a_resumed_run_goes_on_with_what_was_seen(self):
+        scaler = tare.Scaler("torch", initial_scale=1024.0)
+        grads = scaler.grads([array.array("f", [1, 0, 0, 0])])
+        with tempfile.TemporaryDirectory() as folder:
+            for ending in ("monitor.json", "monitor.h5"):
+                path = os.path.join(folder, ending)
+                monitor = tare.Monitor(every=1, warn={"looks": 4})
+                for step in range(4):
+                    if step == 2:
+                        monitor.save().write(path)
+                        monitor = tare.Monitor(every=1, warn={"looks": 4})
+                        monitor.load(tare.State.read(path))
+                    self.assertEqual(monitor.findings(), [])
+                    grads.observe()
+                    monitor.add_grads(grads, ["w"])
+                    monitor.add_scaler(2.0, steps=step, skipped=step)
+                    monitor.step(step)
+                self.assertEqual([(finding.code, finding.step) for finding in monitor.findings()],
+                                 [("gradient-underflow", 0), ("layer-underflow", 0), ("low-scale", 0)])
+                self.assertEqual(monitor.report().scaler.skipped, 3)
+        with self.assertRaises(tare.Mismatch):
+            monitor.load(scaler.save())
+
+    def test_a_group_has_steps_and_names_of_its_own(self):
+        monitor = tare.Monitor(every=1, groups={"weights": {"every": 2, "names": ["*.w"]}})
+        told = []
+        for step in range(3):
+            self.assertEqual(monitor.looks("weights", "a.w"), step != 1)
+            self.assertFalse(monitor.looks("weights", "a.b"))
+            monitor.observe("weights", {name: array.array("f", [1]) for name in ("a.w", "a.b")})
+            monitor.step(step)
+            told.append([tensor.name for tensor in monitor.report().tensors])
+        self.assertEqual(told, [["a.w"], [], ["a.w"]])
+
     def test_names_are_as_many_as_the_list_s_tensors(self):
         grads = tare.Scaler("torch").grads([array.array("f", [1])])
         with self.assertRaises(tare.Mismatch):

@@ -15,6 +15,9 @@ typedef struct tare_monitor tare_monitor;
 
 /* `config_json` may be NULL:
  *   {"every":10,             of so many steps one is looked at, the first one among them
+ *    "groups":{"weights":{"every":100,        the tensors of a group (tare_monitor_observe): another number of steps,
+ *                                             a multiple of the other one, or 0: never
+ *                         "names":["*.w"]}},  and patterns: of names that match none nothing is looked at
  *    "sinks":[{"jsonl":"a.jsonl"},            a file that gets a line of "tare.monitor/1" for each
  *             {"tensorboard":"runs/a",        a folder for an event file of TensorBoard's
  *              "tags":"megatron"},            whose tag the scale bears: "loss-scale"; "deepspeed":
@@ -26,6 +29,7 @@ typedef struct tare_monitor tare_monitor;
  *            "confidence":0.99,  ... if it is as sure as this (Mann and Kendall's test; the slope is Theil and Sen's)
  *            "overflows":0.02,   share of the last 1,000 steps that are skipped, once the first search for a scale ends
  *            "low_scale":8,      scales below this
+ *            "stuck":10,         so many steps in a row that are skipped at a scale that does not move
  *            "looks":10,         so many looks in a row have to show it (the scale, zeros)
  *            "ignore":["*embed*"]}}   patterns of names whose gradients do not count
  * Files are written by a thread of the monitor's, which there is only with sinks. A file that cannot be written stops
@@ -36,10 +40,15 @@ TARE_API int32_t tare_monitor_create(tare_monitor** out, const char* config_json
 /* Waits until the sinks have what they are owed, and joins the thread. */
 TARE_API void tare_monitor_destroy(tare_monitor* monitor);
 
-/* Looks at tensors of the step that is under way, at once, if that is one of those that are looked at: `group` says
- * what they are ("weights", "inputs", "exp_avg_sq"), names[i] is that of tensors[i]. Of every dtype of tare_tensor, in
- * the host's memory: a GPU's, which nobody can look at without a wait, is TARE_E_INVALID_ARGUMENT, and nothing is
- * noted then. Names are copied; the data is read before this returns. */
+/* *out: 1 where a tensor of that group and name is looked at in the step that is under way, else 0: whether it is worth
+ * copying from a GPU. */
+TARE_API int32_t tare_monitor_looks(int32_t* out, const tare_monitor* monitor, const char* group, const char* name,
+                                    tare_error* error);
+
+/* Looks at tensors of the step that is under way, at once, if they are looked at in that: `group` says what they are
+ * ("weights", "inputs", "exp_avg_sq"), names[i] is that of tensors[i]. Of every dtype of tare_tensor, in the host's
+ * memory: a GPU's, which nobody can look at without a wait, is TARE_E_INVALID_ARGUMENT, and nothing is noted then.
+ * Names are copied; the data is read before this returns. */
 TARE_API int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, const char* const* names,
                                       const tare_tensor* tensors, uint64_t count, tare_error* error);
 
@@ -50,6 +59,11 @@ TARE_API int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, 
  * looked at. TARE_E_RULE: the scaler's rule raised on a GPU, and this is the first call that waits since. */
 TARE_API int32_t tare_monitor_add_grads(tare_monitor* monitor, const tare_grads* grads, const char* const* names,
                                         uint64_t count, tare_stream stream, tare_error* error);
+
+/* How a scaler that is not the library's stands: its scale, and how many steps it has made, skipped, grown and fallen
+ * at since it was made; in the place of what the lists' scaler tells. Notes nothing in steps that are not looked at. */
+TARE_API int32_t tare_monitor_add_scaler(tare_monitor* monitor, double scale, int64_t steps, int64_t skipped,
+                                         int64_t growths, int64_t backoffs, tare_error* error);
 
 /* Ends the step that is under way; `step` is its number in the run. What was seen of it is examined and handed over to
  * the sinks, for which nothing waits: of steps that come while 64 are waiting to be written, sinks miss the last, and
@@ -64,10 +78,10 @@ TARE_API int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_str
  * "norm" (those are null where no value is finite) and "exponents": in "bins"[i] the magnitudes from 2^("lowest" + i)
  * to below twice that, "below" and "above" the others; its "gradients", of lists that were added: "name", "dtype" and,
  * as in "tare.grads/1", of the values as the pass read them, "count", "zeros", "below", "max_abs", "norm"; and the
- * "scaler" of the last list: "scale", "steps" and "skipped" as they were when it was added, or null. Of each of the
- * gradients, and as a whole in "signals": "lost", the share that became zero for want of range (below), and
- * "headroom_bits", doublings of the greatest magnitude until the format's largest number; null where they tell
- * nothing, as in a step that overflowed. "signals" also has the trend of "lost", "lost_slope" (a step) and
+ * "scaler" of the last list: "scale", "steps", "skipped", "growths" and "backoffs" as they were when it was added, or
+ * null. Of each of the gradients, and as a whole in "signals": "lost", the share that became zero for want of range
+ * (below), and "headroom_bits", doublings of the greatest magnitude until the format's largest number; null where they
+ * tell nothing, as in a step that overflowed. "signals" also has the trend of "lost", "lost_slope" (a step) and
  * "lost_confidence" (that it rises). "findings": as below. Waits until the sinks have what they are owed. *out is
  * owned.
  *
@@ -78,11 +92,25 @@ TARE_API int32_t tare_monitor_report(tare_text** out, const tare_monitor* monito
 
 /* JSON "tare.findings/1", as tare_health_doctor gives it: what was wrong at the last step that was looked at, the
  * gravest first; none where nothing was. "path" names the tensor, or the worst of several; "step" is where it began.
- * Codes: "collapse" (an error: gradients that are infinite or nan in so many looks in a row), "gradient-underflow",
- * "underflow-rising", "layer-underflow", "beyond-f16-range" (a layer that loses small gradients while its greatest
- * leave no room), "layer-frozen" (all gradients zero), "low-scale", "too-many-overflows", "tensor-not-finite",
- * "adam-underflow" (group "exp_avg_sq" in f16), "gradient-not-finite", "sink-failed". *out is owned. */
+ * Codes: "collapse" (an error: gradients that are infinite or nan in so many looks in a row), "stuck-at-floor" (an
+ * error: steps are skipped and the scale does not move), "oscillating" (a note: whenever the scale grows, it falls
+ * back), "gradient-underflow", "underflow-rising", "layer-underflow", "beyond-f16-range" (a layer that loses small
+ * gradients while its greatest leave no room), "layer-frozen" (all gradients zero), "low-scale", "too-many-overflows",
+ * "tensor-not-finite", "adam-underflow" (group "exp_avg_sq" in f16), "gradient-not-finite", "sink-failed". *out is
+ * owned. */
 TARE_API int32_t tare_monitor_findings(tare_text** out, const tare_monitor* monitor, tare_error* error);
+
+/* What the steps that ended leave for those to come (trends, how long something has held, how many steps there were),
+ * as a state of policy "monitor", "params.version" 1: for tare_state_write, or for tare_states_add beside that of the
+ * scaler. The configuration, sinks, what was noted of the step that is under way and the last report are no part of it.
+ * *out is owned. */
+TARE_API int32_t tare_monitor_save(tare_state** out, const tare_monitor* monitor, tare_error* error);
+
+/* Goes on where that was saved, with this monitor's configuration: the next steps that are looked at are those that
+ * would have been, and are told with what was seen before. What was noted and told by this monitor is forgotten.
+ * TARE_E_MISMATCH: a state of another policy, or one that lacks a value or holds what no monitor saves;
+ * TARE_E_UNSUPPORTED: one of a newer version; nothing changes then. The state is copied. */
+TARE_API int32_t tare_monitor_load(tare_monitor* monitor, const tare_state* state, tare_error* error);
 
 #ifdef __cplusplus
 }

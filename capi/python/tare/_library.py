@@ -141,11 +141,15 @@ SIGNATURES: dict[str, tuple] = {
     "watch_status": (_out, c_void_p),
     "watch_metrics": (_out, c_void_p),
     "monitor_create": (_out, c_char_p),
+    "monitor_looks": (POINTER(c_int32), c_void_p, c_char_p, c_char_p),
     "monitor_observe": (c_void_p, c_char_p, POINTER(c_char_p), *_tensors),
     "monitor_add_grads": (c_void_p, c_void_p, POINTER(c_char_p), c_uint64, c_void_p),
+    "monitor_add_scaler": (c_void_p, c_double, c_int64, c_int64, c_int64, c_int64),
     "monitor_step": (c_void_p, c_int64, c_void_p),
     "monitor_report": (_out, c_void_p),
     "monitor_findings": (_out, c_void_p),
+    "monitor_save": (_out, c_void_p),
+    "monitor_load": (c_void_p, c_void_p),
 }
 
 

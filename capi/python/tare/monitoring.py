@@ -10,6 +10,7 @@ from . import _library
 from ._library import Handle
 from .answers import Answer, answer_of
 from .scaler import Grads
+from .state import State
 from .tensors import Tensors
 
 
@@ -21,14 +22,20 @@ class Monitor(Handle):
     """Looks at one step of `every`, the first one among them. `sinks`: {"jsonl": FILE}, {"tensorboard": FOLDER} or
     {"openmetrics": FILE} each; a file that cannot be written stops nothing and is told in `report`. `format`: what the
     gradients are computed in, "f16" or "bf16". `warn`: from where on things are told (tare/monitor.h has all):
-    {"underflow": 0.05, "looks": 10, "ignore": ["*embed*"]}."""
+    {"underflow": 0.05, "looks": 10, "ignore": ["*embed*"]}. `groups`: of tensors that are observed, which and how often:
+    {"weights": {"every": 100, "names": ["*.weight"]}, "inputs": {"every": 0}}."""
 
     _kind = "monitor"
 
     def __init__(self, *, every: int = 10, sinks: Iterable[Mapping[str, str]] = (), format: str = "f16",
-                 warn: Mapping[str, Any] | None = None):
-        config = {"every": every, "sinks": [dict(sink) for sink in sinks], "format": format, "warn": dict(warn or {})}
+                 warn: Mapping[str, Any] | None = None, groups: Mapping[str, Mapping[str, Any]] | None = None):
+        config = {"every": every, "sinks": [dict(sink) for sink in sinks], "format": format, "warn": dict(warn or {}),
+                  "groups": {name: dict(group) for name, group in (groups or {}).items()}}
         self._own(_library.made("monitor_create", json.dumps(config).encode()))
+
+    def looks(self, group: str, name: str) -> bool:
+        """Is a tensor of that group and name looked at in the step under way?"""
+        return bool(_library.number(ctypes.c_int32, "monitor_looks", self._handle, group.encode(), name.encode()))
 
     def observe(self, group: str, tensors: Mapping[str, Any]) -> None:
         """Looks at buffers in the host's memory, by name: `group` says what they are ("weights", "exp_avg_sq"). One of
@@ -39,6 +46,10 @@ class Monitor(Handle):
     def add_grads(self, grads: Grads, names: Sequence[str], stream: int | None = None) -> None:
         """What the last pass of `grads` found, tensor by tensor, without another look at them."""
         _library.call("monitor_add_grads", self._handle, grads._handle, _names(names), len(names), stream)
+
+    def add_scaler(self, scale: float, *, steps: int = 0, skipped: int = 0, growths: int = 0, backoffs: int = 0) -> None:
+        """How a scaler that is not the library's stands, in the place of the lists': what it has counted so far."""
+        _library.call("monitor_add_scaler", self._handle, scale, steps, skipped, growths, backoffs)
 
     def step(self, number: int, stream: int | None = None) -> None:
         """Ends the step under way, whose number in the run this is."""
@@ -51,6 +62,14 @@ class Monitor(Handle):
     def findings(self) -> list[Answer]:
         """What was wrong at that step, the gravest first, in the words of tare.doctor."""
         return answer_of(_library.text("monitor_findings", self._handle)).findings
+
+    def save(self) -> State:
+        """What a resumed run's monitor needs, to go on with its trends: `state.write("monitor.json")`."""
+        return State._of(_library.made("monitor_save", self._handle))
+
+    def load(self, state: State) -> None:
+        """Goes on where that was saved, with this monitor's own configuration."""
+        _library.call("monitor_load", self._handle, state._handle)
 
 
 __all__ = ["Monitor"]

@@ -18,6 +18,7 @@
 #include "lib/dialect/state_value.hpp"
 #include "lib/dialect/tare_fp8.hpp"
 #include "lib/state/fp8_policy.hpp"
+#include "lib/state/monitor_state.hpp"
 #include "lib/state/named_state.hpp"
 #include "lib/state/policy_value.hpp"
 
@@ -93,11 +94,12 @@ std::string text_under(const Tree& tree, NodeId map, std::string_view key) {
   return node == nowhere || tree.kind(node) != Kind::string ? std::string() : std::string(tree.text(node));
 }
 
-/// Of which a file that people wrote has no more than the policy and its fields.
+/// Of a scaler; of which a file that people wrote has no more than the policy and its fields.
 bool is_state(const Tree& tree, NodeId map) {
   const std::string schema = text_under(tree, map, "schema");
-  if (!schema.empty()) return schema == state_schema;
   const std::string policy = text_under(tree, map, policy_field);
+  if (policy == monitor_policy) return false;
+  if (!schema.empty()) return schema == state_schema;
   return tree.find(map, "fields") != nowhere && !policy.empty() && rule::find_policy(policy) != nullptr;
 }
 

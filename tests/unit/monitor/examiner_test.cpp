@@ -163,7 +163,7 @@ TEST_CASE("a low scale, and skipped steps behind the first search for a scale, a
   CHECK(run.codes() == Codes{"low-scale"});
   Run searching;
   for (int i = 0; i < 150; ++i) {
-    searching.look({gradient("a", 0)}, {1024, 10 * i, std::min(30, 10 * i)});
+    searching.look({gradient("a", 0)}, {1024, 10 * i, std::min(30, 10 * i), 0, std::min(30, 10 * i)});
     CHECK(searching.codes().empty());
   }
   Run skipping;
@@ -173,6 +173,69 @@ TEST_CASE("a low scale, and skipped steps behind the first search for a scale, a
   }
   CHECK(skipping.codes() == Codes{"too-many-overflows"});
   CHECK(evidence(skipping.finding("too-many-overflows"), "share") > 0.02);
+}
+
+TEST_CASE("steps that are skipped at a scale that does not move are an error") {
+  Run run;
+  run.look({gradient("a", 0)}, {1, 100, 0, 0, 0});
+  run.look({gradient("a", 0)}, {1, 105, 5, 0, 0});
+  CHECK(run.codes().empty());
+  run.look({gradient("a", 0)}, {1, 110, 10, 0, 0});
+  CHECK(run.codes() == Codes{"stuck-at-floor"});
+  const HealthFinding& stuck = run.finding("stuck-at-floor");
+  CHECK(stuck.severity == Severity::error);
+  CHECK(stuck.step == 10);
+  CHECK(evidence(stuck, "overflows") == 10);
+  CHECK(evidence(stuck, "scale") == 1);
+  run.look({gradient("a", 0)}, {1, 110, 10, 0, 0});  // no step was made since
+  CHECK(run.codes() == Codes{"stuck-at-floor"});
+  run.look({gradient("a", 0)}, {1, 120, 19, 0, 0});
+  CHECK(run.codes().empty());
+  Run falling;
+  for (int i = 0; i < 5; ++i) falling.look({gradient("a", 0)}, {65536.0 / (1 << i), 10 * i, 10 * i, 0, i});
+  CHECK(falling.codes().empty());
+  WarnLimits never;
+  never.stuck = 1000;
+  Run patient(never);
+  for (int i = 0; i < 5; ++i) patient.look({gradient("a", 0)}, {65536, 10 * i, 10 * i, 0, 0});
+  CHECK(patient.codes().empty());
+}
+
+TEST_CASE("a scale that falls back whenever it grows is a note, with the scale that it falls to") {
+  const auto seen = [](int i, int growths, int backoffs, double scale) {
+    return ScalerSeen{scale, 10 * i, backoffs, growths, backoffs};
+  };
+  Run run;
+  for (int i = 0; i < 20; ++i) {
+    run.look({gradient("a", 0)}, seen(i, std::max(0, i / 3 - 2), std::max(0, i / 3 - 2), i % 3 == 1 ? 2048 : 1024));
+    if (i < 12) CHECK(run.codes().empty());  // of fewer than three growths behind the search nothing is said
+  }
+  CHECK(run.codes() == Codes{"oscillating"});
+  CHECK(run.finding("oscillating").severity == Severity::note);
+  CHECK(evidence(run.finding("oscillating"), "scale") == 1024);
+  CHECK(evidence(run.finding("oscillating"), "hits") == 4);
+  CHECK(run.finding("oscillating").message == "the scale grew 4 times in 120 steps and fell as often, back to 1024.0");
+  Run climbing;  // three scales
+  for (int i = 0; i < 20; ++i) climbing.look({gradient("a", 0)}, seen(i, i / 3, i / 3, 1024.0 * (1 + i % 3)));
+  CHECK(climbing.codes().empty());
+  Run growing;
+  for (int i = 0; i < 40; ++i) growing.look({gradient("a", 0)}, seen(i, i, i / 4, 1024));
+  CHECK(growing.codes().empty());
+}
+
+TEST_CASE("a scaler whose counters begin anew is judged from there on") {
+  Run run;
+  for (int i = 0; i < 20; ++i) {
+    const int growths = std::max(0, i / 3 - 2);
+    run.look({gradient("a", 0)}, {1024, 10 * i, growths, growths, growths});
+  }
+  CHECK(run.codes() == Codes{"oscillating"});
+  for (int i = 0; i < 9; ++i) {
+    run.look({gradient("a", 0)}, {1024, 10 * i, i / 3, i / 3, i / 3});
+    CHECK(run.codes().empty());
+  }
+  run.look({gradient("a", 0)}, {1024, 100, 3, 3, 3});
+  CHECK(run.codes() == Codes{"oscillating"});
 }
 
 TEST_CASE("a run that goes back to an earlier step forgets what came behind it") {
