@@ -1,4 +1,5 @@
 """tare.torch.Monitor beside torch's own arithmetic, and in runs that lose their gradients or do not."""
+import io
 import math
 import unittest
 
@@ -101,6 +102,84 @@ class TorchMonitor(unittest.TestCase):
             state["exp_avg_sq"] = state["exp_avg_sq"].half()
         codes = [finding.code for finding in self.run_steps(monitor, 1)]
         self.assertEqual(codes, ["adam-underflow"])
+
+    def test_moves_of_the_scale_are_counted(self):
+        for kind in (torch.amp.GradScaler, tare.torch.GradScaler):
+            scaler = kind("cpu", init_scale=64.0, growth_interval=2)
+            optimizer = torch.optim.SGD(self.model.parameters(), lr=0.0)
+            monitor = tare.torch.Monitor(self.model, scaler, every=1)
+            for step in range(9):
+                self.model.zero_grad()
+                scaler.scale(self.model(torch.randint(0, 5, (16, 4))).square().mean()).backward()
+                if step in (0, 4):
+                    self.model.inner.bias.grad[3] = math.inf
+                monitor.gradients()
+                scaler.step(optimizer)
+                scaler.update()
+                monitor.step(step)
+            told = monitor.report().scaler
+            self.assertEqual((told.scale, told.steps, told.skipped, told.growths, told.backoffs), (64.0, 8, 2, 2, 2))
+            self.assertEqual(monitor.signals()["loss_scale"], 64.0)
+            self.assertEqual(monitor.signals()["skipped"], 2)
+            self.assertLess(monitor.signals()["underflow"], 1.0)
+
+    def test_a_resumed_run_is_told_what_one_is_told_that_was_never_stopped(self):
+        def watched():
+            scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+            scaler.scale(torch.ones(()))
+            return tare.torch.Monitor(self.model, scaler, every=2)
+
+        def told(cut):
+            torch.manual_seed(0)
+            self.model = Model()
+            monitor, found = watched(), []
+            for step in range(30):
+                if step == cut:
+                    file = io.BytesIO()
+                    torch.save(monitor.state_dict(), file)
+                    file.seek(0)
+                    monitor = watched()
+                    monitor.load_state_dict(torch.load(file, weights_only=True))
+                self.model.zero_grad()
+                loss = self.model(torch.randint(0, 5, (16, 4))).square().mean() * 2.0 ** -14
+                loss.backward()
+                half(self.model, 1.0)
+                monitor.gradients()
+                found += [(step, one.code, one.path, one.step) for one in monitor.step(step)]
+            return found, monitor.signals()
+
+        whole = told(None)
+        self.assertIn("gradient-underflow", [code for _, code, _, _ in whole[0]])
+        for cut in (1, 7, 18, 25):
+            self.assertEqual(told(cut), whole)
+
+    def test_a_scaler_that_is_followed_has_its_gradients_looked_at_before_it_unscales(self):
+        for kind in (torch.amp.GradScaler, tare.torch.GradScaler):
+            for unscales_first in (False, True):
+                scaler = kind("cpu", init_scale=64.0)
+                optimizer = torch.optim.SGD(self.model.parameters(), lr=0.0)
+                monitor = tare.torch.Monitor(self.model, scaler, every=1)
+                monitor.follow()
+                for step in range(2):
+                    self.model.zero_grad()
+                    scaler.scale(self.model(torch.randint(0, 5, (16, 4))).square().mean()).backward()
+                    largest = float(self.model.inner.weight.grad.abs().max())
+                    if unscales_first:
+                        scaler.unscale_(optimizer)
+                    scaler.step(optimizer)
+                    scaler.update()
+                    monitor.step(step)
+                    seen = [one for one in monitor.report().gradients if one.name == "inner.weight"]
+                    self.assertEqual([one.max_abs for one in seen], [largest])  # once, and still scaled
+                monitor.close()
+                self.assertNotIn("unscale_", vars(scaler))
+
+    def test_groups_choose_what_is_copied(self):
+        monitor = tare.torch.Monitor(self.model, every=1, weights=True,
+                                     groups={"weights": {"every": 2, "names": ["*.bias"]}})
+        for names in (["inner.bias", "outer.bias"], [], ["inner.bias", "outer.bias"]):
+            self.run_steps(monitor, 1)
+            self.assertEqual([one.name for one in monitor.report().tensors if one.group == "weights"], names)
 
 
 if __name__ == "__main__":

@@ -254,6 +254,7 @@ def _shape_of(gradients: list[torch.Tensor], dtypes: list[torch.dtype]) -> tuple
     return tuple(map(torch.Tensor.numel, gradients)), tuple(dtypes)
 
 
+from .torch_layerwise import LayerwiseScaler  # noqa: E402
 from .torch_monitor import Monitor  # noqa: E402
 
-__all__ = ["GradScaler", "Monitor", "ShardedGradScaler"]
+__all__ = ["GradScaler", "LayerwiseScaler", "Monitor", "ShardedGradScaler"]

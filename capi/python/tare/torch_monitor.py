@@ -1,6 +1,7 @@
 """tare.torch.Monitor: a model's gradients, weights and activations, watched while it trains."""
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ import torch
 from .answers import Answer
 from .monitoring import Monitor as _Monitor
 from .scaler import Grads, Scaler
+from .state import State
 from .tensors import _dense
 
 _FLOATS = {torch.float32, torch.float64, torch.float16, torch.bfloat16}
@@ -46,6 +48,34 @@ class _OnDevice:
         return torch.cuda.current_stream(self.device).cuda_stream if self.device.type == "cuda" else None
 
 
+class _Course:
+    """How often a GradScaler's scale grew and fell, of which torch keeps no count. Counted where the scale lies, so that
+    nothing waits."""
+
+    def __init__(self, scaler: torch.amp.GradScaler):
+        self.steps = 0
+        self._before: Any = scaler.get_scale()
+        self._growths: Any = 0
+        self._backoffs: Any = 0
+
+    def note(self, scaler: torch.amp.GradScaler) -> None:
+        """Behind an update."""
+        self.steps += 1
+        scale = scaler._scale
+        if scale is not None:
+            self._growths = self._growths + (scale > self._before).long()
+            self._backoffs = self._backoffs + (scale < self._before).long()
+            self._before = scale.detach().clone()
+
+    def counts(self) -> dict[str, int]:
+        backoffs = int(self._backoffs)  # each is a step that was skipped
+        return {"steps": self.steps, "skipped": backoffs, "growths": int(self._growths), "backoffs": backoffs}
+
+    def load(self, counts: Mapping[str, int], scaler: torch.amp.GradScaler) -> None:
+        self.steps, self._growths, self._backoffs = (counts[name] for name in ("steps", "growths", "backoffs"))
+        self._before = scaler.get_scale()
+
+
 class Monitor:
     """
         monitor = tare.torch.Monitor(model, scaler, log_dir="runs/a")
@@ -58,20 +88,28 @@ class Monitor:
     `scaler`: torch's GradScaler or tare's; None, or one that is not enabled: the gradients are in bfloat16 or float32,
     of which nothing becomes zero for want of range. `log_dir`: a folder of TensorBoard's; `sinks`, `every`, `warn`: as for
     tare.Monitor. `weights`, `activations` (what goes into modules without children, and comes out) and, of `optimizer`,
-    `moments` (exp_avg_sq): looked at too, in steps that are looked at; on a GPU they are copied to the host for that."""
+    `moments` (exp_avg_sq): looked at too, in steps that are looked at; on a GPU they are copied to the host for that.
+    `groups`, as for tare.Monitor, makes that fewer: {"weights": {"every": 100}, "inputs": {"names": ["*.up.*"]}}.
+
+    A run that is resumed goes on with `load_state_dict` of what `state_dict` gave, behind that of the scaler."""
 
     def __init__(self, model: torch.nn.Module, scaler: torch.amp.GradScaler | None = None, *, every: int = 10,
                  log_dir: str | os.PathLike | None = None, sinks: tuple[Mapping[str, str], ...] = (),
                  warn: Mapping[str, Any] | None = None, weights: bool = False, activations: bool = False,
-                 optimizer: torch.optim.Optimizer | None = None, moments: bool = False):
+                 optimizer: torch.optim.Optimizer | None = None, moments: bool = False,
+                 groups: Mapping[str, Mapping[str, Any]] | None = None):
         self._model, self._scaler, self._optimizer, self._every = model, scaler, optimizer, every
         self._weights, self._moments = weights, moments
         self._steps = 0
         self._devices: dict[torch.device, _OnDevice] = {}
         self._told: set[tuple[str, str]] = set()
+        self._followed: list[tuple[Any, str]] = []
+        self._has_gradients = False
         folder = [{"tensorboard": os.fspath(log_dir)}] if log_dir is not None else []
         is_scaled = scaler is not None and scaler.is_enabled()
-        self._monitor = _Monitor(every=every, sinks=[*folder, *sinks], format="f16" if is_scaled else "bf16", warn=warn)
+        self._course = _Course(scaler) if scaler is not None and is_scaled else None
+        self._monitor = _Monitor(every=every, sinks=[*folder, *sinks], format="f16" if is_scaled else "bf16", warn=warn,
+                                 groups=groups)
         self._hooks = [module.register_forward_hook(self._hook_of(name)) for name, module in model.named_modules()
                        if activations and not any(module.children())]
 
@@ -83,6 +121,7 @@ class Monitor:
     def gradients(self) -> None:
         """Looks at the gradients, still scaled: behind backward (the last, where several add up), before anything
         unscales or clips them. Gradients that are sparse or have gaps are left out."""
+        self._has_gradients = True
         if not self.looks:
             return
         scale = self._scaler.get_scale() if self._scaler is not None else 1.0
@@ -98,12 +137,26 @@ class Monitor:
             on = self._devices[device]
             self._monitor.add_grads(on.pass_over(list(gradients.values()), scale), list(gradients), on.stream())
             on.scaler.update(on.stream())
+        if self._course is not None and found:
+            self._monitor.add_scaler(scale, **self._course.counts())
+
+    def follow(self) -> None:
+        """From now on `gradients` is called by the scaler, before it first unscales or steps in a step of the monitor's:
+        for loops that are not yours."""
+        for name in ("unscale_", "step") if self._scaler is not None and not self._followed else ():
+            setattr(self._scaler, name, self._looking_first(getattr(self._scaler, name)))
+            self._followed.append((self._scaler, name))
+
+    @property
+    def is_followed(self) -> bool:
+        """Does the scaler call `gradients`?"""
+        return bool(self._followed)
 
     def observe(self, group: str, tensors: Mapping[str, Any]) -> None:
         """Looks at tensors of yours, if the step is one that is looked at."""
         if self.looks:
             self._monitor.observe(group, {name: tensor.detach().cpu() for name, tensor in tensors.items()
-                                          if _is_plain(tensor)})
+                                          if _is_plain(tensor) and self._monitor.looks(group, name)})
 
     def step(self, number: int | None = None, *, loss: torch.Tensor | None = None) -> list[Answer]:
         """Ends the step, whose number is counted from 0 unless it is given. Gives what is wrong since the last look and
@@ -113,6 +166,9 @@ class Monitor:
             self._observe_all(loss)
         self._monitor.step(self._steps if number is None else number)
         self._steps += 1
+        self._has_gradients = False
+        if self._course is not None and self._scaler is not None:
+            self._course.note(self._scaler)
         if not is_looked_at:
             return []
         findings = self._monitor.findings()
@@ -126,11 +182,44 @@ class Monitor:
     def report(self) -> Answer:
         return self._monitor.report()
 
+    def signals(self) -> dict[str, float]:
+        """What a log of the run wants, of the last look: "loss_scale", "skipped" (steps so far), and "underflow", the
+        percentage of the gradients that became zero for want of range. What is not known is not there."""
+        report = self._monitor.report()
+        told: dict[str, float] = {}
+        if self._course is not None and report.get("scaler") is not None:
+            told.update(loss_scale=report.scaler.scale, skipped=report.scaler.skipped)
+        if "signals" in report and report.signals.lost is not None:
+            told["underflow"] = 100 * report.signals.lost
+        return told
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain data, which torch.load takes with weights_only."""
+        return {"monitor": json.loads(self._monitor.save().to_json()), "told": sorted(map(list, self._told), key=str),
+                "course": self._course.counts() if self._course is not None else None}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._monitor.load(State(state["monitor"]))
+        self._steps = self._monitor.report().steps
+        self._told = {(code, path) for code, path in state["told"]}
+        if self._course is not None and self._scaler is not None and state["course"] is not None:
+            self._course.load(state["course"], self._scaler)
+
     def close(self) -> None:
-        """Takes its hooks off the model; what is waiting for the sinks is written when the monitor is collected."""
+        """Takes its hooks off the model and the scaler; what is waiting for the sinks is written when the monitor is collected."""
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
+        for scaler, name in self._followed:
+            delattr(scaler, name)
+        self._followed.clear()
+
+    def _looking_first(self, method: Any) -> Any:
+        def looking(*arguments: Any, **options: Any) -> Any:
+            if not self._has_gradients:
+                self.gradients()
+            return method(*arguments, **options)
+        return looking
 
     def _observe_all(self, loss: torch.Tensor | None) -> None:
         if loss is not None:
