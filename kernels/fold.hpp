@@ -1,18 +1,19 @@
 // How the results of pieces become those of tensors and lists, the same in every bit on every backend.
 //
-// Tensors are cut into pieces of most_piece_elements. Within a piece, position p of each block of 32 elements has a sum
-// of its own, in double; the 32 sums are added as a tree (16 and 16, 8 and 8 ...; for bf16 even and odd positions
-// first). The sums of a tensor's pieces, and of all pieces of a list, are added as fold_chains chains, piece i to chain
-// i % fold_chains, and the chains as a tree again. So sums are wide enough for any machine to work on at once, and
-// neither threads nor blocks nor vectors show in a bit.
+// Tensors are cut into pieces of piece_bytes, and pieces into runs of run_elements: 4 of f32, 8 of 16 bits, 16 of 8
+// bits. Within a run, position p of each block of 32 elements has a sum of its own; the 32 sums are added as a tree (16
+// and 16, 8 and 8 ...; for bf16 even and odd positions first). The sums of a piece's runs are added as a tree of
+// neighbours (1st and 2nd, 3rd and 4th, then those two ...). The sums of a tensor's pieces, and of all pieces of a
+// list, are added as fold_chains chains, piece i to chain i % fold_chains, and the chains as a tree again. So sums are
+// wide enough for any machine to work on at once, and neither threads nor blocks nor vectors show in a bit.
 //
-// For 8 and 16 bits, where additions in double would take longer than reading, the squares of a run of run_blocks
-// blocks are added in float first; the error of the sum stays below 2^-16 of it, for e4m3 2^-15. All squares of f16 and
-// fp8 are exact in float, and so are those of bf16 from bf16_low on and below bf16_large. Others go to the sum in
-// double at once; but where the run has come to bf16_low_run, low ones make no difference to it any more, and are left
-// out. Runs of e4m3 begin with 32 (run_start), which is taken off at their end: so the CPU, which multiplies elements
-// by a power of two, never has a sum that is a denormal float, slow on many machines. It is a multiple of the last
-// place of any sum of a run, and none of its bits is lost beside the least square.
+// Sums are in double. For 8 and 16 bits, where additions in double would take longer than reading, the squares of a run
+// are added in float first; the error of the sum stays below 2^-18 of it, for e4m3 2^-17. All squares of f16 and
+// fp8 are exact in float, and so are those of bf16 from bf16_low on and below bf16_large. Others are added in double at
+// once; but where the position's sum in float has come to bf16_low_run, low ones make no difference to it any more, and
+// are left out. Those of e4m3 begin with 32 (run_start), which is taken off at the end of the run: so the CPU, which
+// multiplies elements by a power of two, never has a sum that is a denormal float, slow on many machines. It is a
+// multiple of the last place of any sum of a run, and none of its bits is lost beside the least square.
 #pragma once
 
 #include <bit>
@@ -23,8 +24,10 @@
 
 namespace tare::kernels {
 
-inline constexpr std::uint32_t most_piece_elements = 32768;
-inline constexpr std::uint32_t run_blocks = 256;
+inline constexpr std::uint32_t piece_bytes = 32768;
+inline constexpr std::uint32_t run_blocks = 64;
+inline constexpr std::uint32_t run_elements = run_blocks * 32;
+inline constexpr std::uint32_t most_runs = piece_bytes / run_elements;  ///< of a piece
 inline constexpr float bf16_low = 0x1p-63f;
 inline constexpr float bf16_large = 0x1p60f;
 inline constexpr std::int16_t bf16_low_pattern = 0x2000;
@@ -42,12 +45,24 @@ struct Piece {
   Dtype dtype : 16;
 };
 
+/// How many elements of so many bytes a piece has at most.
+TARE_HD constexpr std::uint32_t piece_elements(std::size_t element_bytes) {
+  return piece_bytes / static_cast<std::uint32_t>(element_bytes);
+}
+
 /// What was found in one piece.
 struct PieceFound {
   double sum_of_squares;
   std::uint64_t max_bits;  ///< greatest magnitude, as the bits of a double: compared as integers
   std::uint32_t zeros;
   std::uint32_t below;  ///< zeros not among them
+};
+
+/// As PieceFound, without the sum.
+struct PieceCounts {
+  std::uint64_t max_bits;
+  std::uint32_t zeros;
+  std::uint32_t below;
 };
 
 /// The statistics of `count` elements whose chains have been added up in `statistics.sum_of_squares`.

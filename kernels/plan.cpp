@@ -79,7 +79,8 @@ const char* describe(Defect defect) {
 void Plan::assign(std::span<const Tensor> tensors) {
   std::size_t pieces = 0;
   for (const Tensor& tensor : tensors) {
-    pieces += static_cast<std::size_t>((tensor.count + grain_.piece_elements - 1) / grain_.piece_elements);
+    const std::uint64_t most = grain_.piece_bytes / element_size(tensor);
+    pieces += static_cast<std::size_t>((tensor.count + most - 1) / most);
   }
   tensors_.reserve(tensors.size());
   pieces_.reserve(pieces);
@@ -95,8 +96,9 @@ void Plan::assign(std::span<const Tensor> tensors) {
   std::uint64_t bytes_in_item = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     dtypes_ |= 1u << static_cast<int>(tensors[i].dtype);
-    for (std::uint64_t offset = 0; offset < tensors[i].count; offset += grain_.piece_elements) {
-      const std::uint64_t count = std::min<std::uint64_t>(grain_.piece_elements, tensors[i].count - offset);
+    const std::uint64_t most = grain_.piece_bytes / element_size(tensors[i]);
+    for (std::uint64_t offset = 0; offset < tensors[i].count; offset += most) {
+      const std::uint64_t count = std::min<std::uint64_t>(most, tensors[i].count - offset);
       if (bytes_in_item >= grain_.item_bytes && pieces_.size() - item_starts_.back() >= grain_.item_pieces) {
         item_starts_.push_back(pieces_.size());
         bytes_in_item = 0;

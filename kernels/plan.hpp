@@ -33,9 +33,9 @@ std::optional<DefectAt> find_output_defect(std::span<const Tensor> inputs, std::
 const char* describe(Defect defect);
 
 struct Grain {
-  std::uint16_t piece_elements;  ///< at most, in a piece
-  std::uint64_t item_bytes;      ///< an item ends with the piece that reaches this, and
-  std::size_t item_pieces = 1;   ///< this
+  std::uint32_t piece_bytes;    ///< at most, in a piece; 65535 elements
+  std::uint64_t item_bytes;     ///< an item ends with the piece that reaches this, and
+  std::size_t item_pieces = 1;  ///< this
 };
 
 /// The cut. Pieces stand in the order of tensors and offsets; an item is a run of pieces.

@@ -108,6 +108,29 @@ struct Block {
   }
 };
 
+/// A warp's next item, once each has had one by its number: asked for at once, there when it is needed.
+class NextItem {
+ public:
+  TARE_HD NextItem(std::uint32_t* cursor, const Block& block) : first_(block.blocks * block_warps) {
+#if defined(__CUDA_ARCH__)
+    taken_ = threadIdx.x % warp_lanes == 0 ? atomicAdd(cursor, 1u) : 0;
+#else
+    taken_ = (*cursor)++;
+#endif
+  }
+  TARE_HD std::uint32_t number() const {
+#if defined(__CUDA_ARCH__)
+    return first_ + __shfl_sync(0xffffffffu, taken_, 0);
+#else
+    return first_ + taken_;
+#endif
+  }
+
+ private:
+  std::uint32_t first_;
+  std::uint32_t taken_;
+};
+
 /// Reads what other blocks of the same launch wrote: past the first-level cache, which does not see it.
 template <class T>
 TARE_HD inline T load_shared_global(const T* at) {

@@ -8,7 +8,7 @@
 
 namespace tare::kernels {
 
-WorkList::WorkList() : plan_({.piece_elements = most_piece_elements, .item_bytes = 0}) {
+WorkList::WorkList() : plan_({.piece_bytes = piece_bytes, .item_bytes = 0}) {
   segments_.reserve(most_segments);
 }
 
@@ -43,14 +43,19 @@ void WorkList::order_pieces() {
 }
 
 void WorkList::cut_segments() {
+  const auto pieces_at_once = [&](const WorkPiece& piece, Dtype dtype) {
+    return piece.count > run_elements ? 1 : groups_of_warp(dtype);
+  };
   segments_.clear();
   items_ = 0;
-  for (std::uint32_t i = 0; i < pieces_.size();) {
+  for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
     const Dtype dtype = plan_.tensors()[pieces_[i].tensor].dtype;
-    Segment segment{items_, i, 0, static_cast<std::int32_t>(dtype)};
-    for (; i < pieces_.size() && plan_.tensors()[pieces_[i].tensor].dtype == dtype; ++i) ++segment.pieces;
-    segments_.push_back(segment);
-    items_ += (segment.pieces + pieces_at_once(dtype) - 1) / pieces_at_once(dtype);
+    const Segment next{items_, i, 0, pieces_at_once(pieces_[i], dtype), static_cast<std::int32_t>(dtype)};
+    if (segments_.empty() || segments_.back().dtype != next.dtype || segments_.back().at_once != next.at_once) {
+      segments_.push_back(next);
+    }
+    Segment& segment = segments_.back();
+    if (segment.pieces++ % segment.at_once == 0) ++items_;
   }
 }
 

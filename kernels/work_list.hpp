@@ -1,7 +1,8 @@
-// A list of tensors as work for the warps of a GPU. Tensors are cut into pieces (plan.hpp); a warp takes as many pieces
-// of one dtype at once as it has groups of lanes that can read 16 bytes each from a block of 32 elements: so tiny
-// tensors share a warp, and big ones are spread over all. Pieces are grouped by dtype and ordered longest first: pieces
-// side by side are of the same length, and the end of a launch is made of small ones. Pure host code.
+// A list of tensors as work for the warps of a GPU. Tensors are cut into pieces (plan.hpp). A warp has groups of lanes
+// that read 16 bytes each from a block of 32 elements: they share the runs of a piece, or, where pieces are a run at
+// most, each takes a piece of its own: so tiny tensors share a warp, and big ones are spread over all. Pieces are
+// grouped by dtype and ordered longest first: pieces side by side are of the same length, and the end of a launch is
+// made of small ones. Pure host code.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,12 @@ struct WorkPiece {
   std::uint32_t unused;
 };
 
-/// The pieces of one dtype. Items are numbered through all segments.
+/// Pieces of one dtype of which a warp takes as many at once. Items are numbered through all segments.
 struct Segment {
   std::uint32_t first_item;
   std::uint32_t first_piece;
   std::uint32_t pieces;
+  std::uint32_t at_once;  ///< 1: of more than a run each
   std::int32_t dtype;
 };
 
@@ -36,10 +38,10 @@ struct TensorPieces {
   std::uint64_t count;  ///< elements
 };
 
-inline constexpr int most_segments = 6;
+inline constexpr int most_segments = 12;
 
-/// How many pieces of a dtype a warp takes at once: 32 lanes of 16 bytes, 32 elements of each piece side by side.
-TARE_HD constexpr std::uint32_t pieces_at_once(Dtype dtype) {
+/// How many groups of lanes a warp has: 32 lanes of 16 bytes, 32 elements side by side for each group.
+TARE_HD constexpr std::uint32_t groups_of_warp(Dtype dtype) {
   return static_cast<std::uint32_t>(16 / size_of(dtype));
 }
 

@@ -15,7 +15,7 @@
 namespace tare::kernels::cpu {
 namespace {
 
-constexpr Grain grain = {.piece_elements = most_piece_elements, .item_bytes = 256 << 10, .item_pieces = together};
+constexpr Grain grain = {.piece_bytes = piece_bytes, .item_bytes = 256 << 10, .item_pieces = together};
 // Below this it takes longer to wake a thread than to do its work.
 constexpr std::uint64_t least_parallel_bytes = 512 << 10;
 // Tiny tensors may lie anywhere in memory: it is asked for so many at once.
@@ -158,7 +158,8 @@ class CpuList : public TensorList {
   static bool starts_with_whole_pieces(std::span<const Piece> pieces) {
     if (pieces.size() < together) return false;
     const Piece& last = pieces[together - 1];
-    return last.tensor == pieces.front().tensor && last.count == most_piece_elements;
+    return last.tensor == pieces.front().tensor &&
+           last.count == piece_elements(static_cast<std::size_t>(size_of(last.dtype)));
   }
 
   /// Those that are like the first.

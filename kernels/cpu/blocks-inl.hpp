@@ -40,7 +40,7 @@ struct TwoBlocks {
   static HWY_INLINE hn::Vec<Tag<T>> load(const T* at, std::size_t i) {
     static_assert(sizeof(T) == 1);
     const hn::Half<Tag<T>> half;
-    return hn::Combine(Tag<T>(), hn::LoadU(half, at + most_piece_elements + i), hn::LoadU(half, at + i));
+    return hn::Combine(Tag<T>(), hn::LoadU(half, at + piece_bytes + i), hn::LoadU(half, at + i));
   }
 };
 

@@ -35,7 +35,7 @@ using Counter = MaskCounter<DB>;
 template <class DB>
 class LaneCounter {
   using Unsigned = hwy::MakeUnsigned<hn::TFromD<DB>>;
-  static constexpr std::size_t most_vectors = together * most_piece_elements / hn::MaxLanes(DB());
+  static constexpr std::size_t most_vectors = together * piece_elements(sizeof(hn::TFromD<DB>)) / hn::MaxLanes(DB());
   static_assert(static_cast<Unsigned>(most_vectors) == most_vectors);
 
  public:

@@ -11,8 +11,8 @@ namespace tare::kernels::cpu::HWY_NAMESPACE {
 template <class E, template <class> class Below = Counter>
 class Observer {
  public:
-  HWY_INLINE Observer(const Recipe& recipe, std::uint32_t piece_elements)
-      : prefetcher_(piece_elements * sizeof(typename E::Bits)), counts_(recipe) {}
+  HWY_INLINE Observer(const Recipe& recipe, std::uint32_t elements)
+      : prefetcher_(elements * sizeof(typename E::Bits)), counts_(recipe) {}
 
   /// Takes blocks of one run (fold.hpp), not necessarily all of it.
   HWY_INLINE void take(const typename E::Storage* at, std::size_t blocks) {
@@ -28,7 +28,7 @@ class Observer {
 
   /// `count`: how many elements were taken, without zeros that filled up the last block.
   HWY_INLINE void finish(std::uint32_t count, Found& found) {
-    squares_.end_run();
+    if (count % run_elements != 0) squares_.end_run();
     counts_.finish(count, found);
     found.sum_of_squares = all_finite() ? squares_.sum() : __builtin_inf();
   }
@@ -116,18 +116,19 @@ void observe_piece(const void* in, void*, std::uint32_t count, const Recipe& rec
 /// faster than one. What is counted is found in the first. `then(from, counts)` is called for the blocks of each turn.
 template <class E, class Then>
 HWY_INLINE void in_turns(typename E::Storage* at, const Recipe& recipe, Found* found, const Then& then) {
+  constexpr std::size_t elements = piece_elements(sizeof(typename E::Bits));
   Counts<E> counts(recipe);
   Squares<E> squares[together];
-  for (std::size_t i = 0; i < most_piece_elements / block_elements; i += turn_blocks<E>) {
+  for (std::size_t i = 0; i < elements / block_elements; i += turn_blocks<E>) {
     for (std::size_t k = 0; k < together; ++k) {
-      auto* const from = at + k * most_piece_elements + i * block_elements;
+      auto* const from = at + k * elements + i * block_elements;
       squares[k].take(from, turn_blocks<E>, counts, NoPrefetcher());
       if ((i + turn_blocks<E>) % run_blocks == 0) squares[k].end_run();
       then(from, counts);
     }
   }
   for (std::size_t k = 0; k < together; ++k) found[k] = {squares[k].sum(), 0, 0, 0};
-  counts.finish(together * most_piece_elements, found[0]);
+  counts.finish(together * elements, found[0]);
 }
 
 template <class E>
@@ -143,14 +144,14 @@ HWY_INLINE void observe_by_twos(const std::uint8_t* at, const Recipe& recipe, Fo
   Counts<E, Below, TwoBlocks> counts(recipe);
   for (std::size_t k = 0; k < together; k += 2) {
     RunSquares<E, TwoBlocks> squares;
-    for (std::size_t i = 0; i < most_piece_elements; i += run_blocks * block_elements) {
-      squares.take(at + k * most_piece_elements + i, run_blocks, counts, TwoPrefetcher());
+    for (std::size_t i = 0; i < piece_bytes; i += run_elements) {
+      squares.take(at + k * piece_bytes + i, run_blocks, counts, TwoPrefetcher());
       squares.end_run();
     }
     for (std::size_t j = 0; j < 2; ++j)
       found[k + j] = {counts.all_finite() ? squares.sum(j) : __builtin_inf(), 0, 0, 0};
   }
-  counts.finish(together * most_piece_elements, found[0]);
+  counts.finish(together * piece_bytes, found[0]);
 }
 
 template <class E>

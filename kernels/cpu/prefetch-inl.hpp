@@ -53,11 +53,11 @@ class TwoPrefetcher {
   template <std::size_t Size>
   HWY_INLINE void advance(const void* block) const {
     each_.advance<Size>(block);
-    each_.advance<Size>(static_cast<const char*>(block) + most_piece_elements);
+    each_.advance<Size>(static_cast<const char*>(block) + piece_bytes);
   }
 
  private:
-  Prefetcher each_{most_piece_elements};
+  Prefetcher each_{piece_bytes};
 };
 
 /// For several streams at once, which the CPU follows by itself.

@@ -18,6 +18,25 @@ HWY_INLINE double added_as_tree(double (&sums)[Count]) {
   return sums[0];
 }
 
+/// What the runs of a piece have, one after another; neighbours are added first.
+class RunSums {
+ public:
+  HWY_INLINE void add(double sum) { sums_[count_++] = sum; }
+
+  HWY_INLINE double added() const {
+    double sums[most_runs] = {};  // what is missing adds nothing
+    for (std::size_t i = 0; i < count_; ++i) sums[i] = sums_[i];
+    for (std::size_t left = count_; left > 1; left = (left + 1) / 2) {
+      for (std::size_t i = 0; 2 * i < left; ++i) sums[i] = sums[2 * i] + (2 * i + 1 < left ? sums[2 * i + 1] : 0);
+    }
+    return sums[0];
+  }
+
+ private:
+  std::size_t count_ = 0;
+  double sums_[most_runs];
+};
+
 /// Sums stay in registers while blocks are taken only if they are nobody's members then.
 template <class V, std::size_t Count>
 HWY_INLINE void copy(const V (&from)[Count], V (&to)[Count]) {
@@ -37,10 +56,7 @@ class Squares {
   static constexpr std::size_t sum_count = block_elements / lane_count;
 
  public:
-  HWY_INLINE Squares() {
-#pragma GCC unroll unroll_count
-    for (auto& sum : sums_) sum = hn::Zero(D());
-  }
+  HWY_INLINE Squares() { clear(); }
 
   /// Takes blocks of one run and has them counted.
   template <class Counts, class Prefetcher>
@@ -52,15 +68,24 @@ class Squares {
       blocks -= part;
     }
   }
-  HWY_INLINE void end_run() {}
+  HWY_INLINE void end_run() {
+    HWY_ALIGN double sums[block_elements];
+#pragma GCC unroll unroll_count
+    for (std::size_t i = 0; i < sum_count; ++i) hn::Store(sums_[i], D(), sums + i * lane_count);
+    run_sums_.add(added_as_tree(sums));
+    clear();
+  }
 
   HWY_INLINE double sum() const {
-    double sums[block_elements];
-    for (std::size_t i = 0; i < sum_count; ++i) hn::StoreU(sums_[i], D(), sums + i * lane_count);
-    return added_as_tree(sums);
+    return run_sums_.added();
   }
 
  private:
+  HWY_INLINE void clear() {
+#pragma GCC unroll unroll_count
+    for (auto& sum : sums_) sum = hn::Zero(D());
+  }
+
   /// Counts first, while the blocks come into the cache: both at once would need too many registers.
   template <class Counts, class Prefetcher>
   HWY_INLINE void take_part(const typename E::Storage* at, std::size_t blocks, Counts& counts,
@@ -82,9 +107,10 @@ class Squares {
   }
 
   hn::Vec<D> sums_[sum_count];
+  RunSums run_sums_;
 };
 
-/// For 8 and 16 bits: sums of a run in float, and those of all runs in double.
+/// For 8 and 16 bits: sums of a run in float, but for the squares of bf16 that fold.hpp has in double.
 template <class E, class Blocks = OneBlock>
 class RunSquares {
   using Values = BlockValues<E, Blocks>;
@@ -128,28 +154,38 @@ class RunSquares {
       hn::StoreU(runs_[i], D(), lanes + i * lane_count);
       runs_[i] = start();
     }
+    HWY_ALIGN double sums[elements];
     for (std::size_t i = 0; i < elements; i += hn::MaxLanes(dd)) {
       auto run = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), lanes + i));
       if constexpr (first != 0) run = hn::Sub(run, hn::Set(dd, first));
-      hn::StoreU(hn::Add(run, hn::LoadU(dd, sums_ + i)), dd, sums_ + i);
+      if constexpr (E::id == BF16::id) {
+        run = hn::Add(run, hn::LoadU(dd, in_double_ + i));
+        hn::StoreU(hn::Zero(dd), dd, in_double_ + i);
+      }
+      hn::StoreU(run, dd, sums + i);
     }
+    for (std::size_t block = 0; block < elements / block_elements; ++block) end_run_of(block, sums);
     is_low_ = true;
   }
 
   /// `block`: of those that are taken at once.
   HWY_INLINE double sum(std::size_t block = 0) const {
-    double sums[elements];
-#pragma GCC unroll unroll_count
-    for (std::size_t i = 0; i < elements; ++i) sums[Values::place_of(i / lane_count, i % lane_count)] = sums_[i];
-    double of_block[block_elements];
-#pragma GCC unroll unroll_count
-    for (std::size_t i = 0; i < block_elements; ++i) of_block[i] = sums[block * block_elements + i];
-    return added_as_tree(of_block) / factor;
+    return run_sums_[block].added() / factor;
   }
 
  private:
   static HWY_INLINE V start() {
     return hn::Set(D(), static_cast<float>(first));
+  }
+
+  HWY_INLINE void end_run_of(std::size_t block, const double (&lanes)[elements]) {
+    HWY_ALIGN double sums[block_elements];
+#pragma GCC unroll unroll_count
+    for (std::size_t i = 0; i < elements; ++i) {
+      const std::size_t place = Values::place_of(i / lane_count, i % lane_count);
+      if (place / block_elements == block) sums[place % block_elements] = lanes[i];
+    }
+    run_sums_[block].add(added_as_tree(sums));
   }
 
   static HWY_INLINE void add_block(const Storage* at, V (&runs)[run_count]) {
@@ -223,7 +259,7 @@ class RunSquares {
     constexpr std::size_t doubles = hn::MaxLanes(dd);
     hn::Vec<decltype(dd)> sums[block_elements / doubles];
 #pragma GCC unroll unroll_count
-    for (std::size_t j = 0; j < block_elements / doubles; ++j) sums[j] = hn::LoadU(dd, sums_ + j * doubles);
+    for (std::size_t j = 0; j < block_elements / doubles; ++j) sums[j] = hn::LoadU(dd, in_double_ + j * doubles);
 #pragma GCC unroll 1
     for (; blocks > 0; --blocks, at += block_elements) {
 #pragma GCC unroll unroll_count
@@ -233,11 +269,12 @@ class RunSquares {
       }
     }
 #pragma GCC unroll unroll_count
-    for (std::size_t j = 0; j < block_elements / doubles; ++j) hn::StoreU(sums[j], dd, sums_ + j * doubles);
+    for (std::size_t j = 0; j < block_elements / doubles; ++j) hn::StoreU(sums[j], dd, in_double_ + j * doubles);
   }
 
   V runs_[run_count];
-  HWY_ALIGN double sums_[elements] = {};
+  HWY_ALIGN double in_double_[elements] = {};
+  RunSums run_sums_[elements / block_elements];
   bool is_low_ = true;  ///< whether some run has not come to bf16_low_run
 };
 

@@ -11,8 +11,11 @@ namespace tare::kernels::cuda {
 struct Tables {
   const WorkPiece* pieces = nullptr;
   const Binding* inputs = nullptr;
-  PieceFound* found = nullptr;
+  double* sums = nullptr;
+  PieceCounts* counts = nullptr;
+  BlockCounts* block_counts = nullptr;
   std::uint32_t* ticket = nullptr;
+  std::uint32_t* cursor = nullptr;
 };
 
 inline Binding binding_of(const Tensor& tensor) {
@@ -24,8 +27,11 @@ inline PassArguments arguments_for(const WorkList& work, const Tables& tables, d
   PassArguments pass = {};
   pass.pieces = tables.pieces;
   pass.inputs = tables.inputs;
-  pass.found = tables.found;
+  pass.sums = tables.sums;
+  pass.counts = tables.counts;
+  pass.block_counts = tables.block_counts;
   pass.ticket = tables.ticket;
+  pass.cursor = tables.cursor;
   std::ranges::copy(work.segments(), pass.segments);
   pass.segment_count = static_cast<std::int32_t>(work.segments().size());
   pass.items = work.items();
@@ -41,7 +47,9 @@ inline PassArguments arguments_for(const WorkList& work, const Tables& tables, d
 
 /// The dtype of all tensors of a list; 0 where there are several.
 inline Dtype only_dtype(const WorkList& work) {
-  return work.segments().size() == 1 ? static_cast<Dtype>(work.segments()[0].dtype) : Dtype{0};
+  if (work.segments().empty()) return Dtype{0};
+  const std::int32_t first = work.segments().front().dtype;  // segments are in the order of dtypes
+  return work.segments().back().dtype == first ? static_cast<Dtype>(first) : Dtype{0};
 }
 
 template <class Program>

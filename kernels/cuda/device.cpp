@@ -163,6 +163,12 @@ unsigned Device::blocks_for(Kernel kernel, std::uint64_t wanted) const {
   return static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, loaded->resident));
 }
 
+unsigned Device::most_blocks() const {
+  unsigned most = 1;
+  for (int i = 0; i < loaded_count_; ++i) most = std::max(most, loaded_[i].resident);
+  return most;
+}
+
 void Device::launch(Kernel kernel, unsigned blocks, unsigned thread_count, const void* argument,
                     cudaStream_t stream) const {
   void* arguments[] = {const_cast<void*>(argument)};

@@ -73,6 +73,8 @@ class Device {
   int ordinal() const { return ordinal_; }
   /// As many blocks as the device runs at once, or fewer where there is less to do; one at least.
   unsigned blocks_for(Kernel kernel, std::uint64_t wanted) const;
+  /// The most that blocks_for gives.
+  unsigned most_blocks() const;
   /// `argument`: the kernel's one parameter.
   void launch(Kernel kernel, unsigned blocks, unsigned threads, const void* argument, cudaStream_t stream) const;
   /// A stream of its own, that nobody captures and no other stream waits for: for what must be there when a call

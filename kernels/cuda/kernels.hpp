@@ -14,6 +14,8 @@ inline constexpr int block_threads = threads;
 /// A pass; takes PassArguments. For lists of that dtype alone, or (Dtype{0}) for any list.
 Kernel observe_kernel(Dtype only);
 Kernel unscale_kernel(Dtype only);
+/// As unscale_kernel, for passes that find nothing.
+Kernel rewrite_kernel(Dtype only);
 Kernel write_kernel();
 /// Each tensor's statistics, a warp a tensor; takes EachArguments.
 Kernel fold_kernel();
@@ -35,6 +37,7 @@ void for_each_kernel(const Visit& visit) {
   for (int dtype = 0; dtype <= 6; ++dtype) {
     visit(observe_kernel(static_cast<Dtype>(dtype)));
     visit(unscale_kernel(static_cast<Dtype>(dtype)));
+    visit(rewrite_kernel(static_cast<Dtype>(dtype)));
   }
   for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(),
                               quantise_kernel(), dequantise_kernel()})

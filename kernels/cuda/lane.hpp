@@ -1,7 +1,7 @@
-// What one lane does with its share of a piece. Pieces are read in vectors of 16 bytes at addresses that are multiples
-// of 16: a piece that starts in between is read from the vector that holds its first element on, and what lies outside
-// of it (before the head, behind the tail) is left alone, element by element. Some lanes share a piece: lane q
-// takes the vectors q, q + their number ..., several of them in flight before the first is looked at.
+// What one lane does with its share of a run. It is read in vectors of 16 bytes, as many side by side as lanes share
+// the run: a row. Rows are at multiples of their size: a run that starts in between is read from the row that holds its
+// first element on, and what lies outside of it (before the head, behind the tail) is left alone, element by element.
+// Lane q takes the vectors q, q + the number of lanes ..., several of them in flight before the first is looked at.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +91,17 @@ struct Pairs {
       }
     });
   }
+
+  TARE_HD std::uint32_t greatest() const {
+    std::uint32_t pair = words[0];
+    unrolled<count>([&](int i) { pair = larger_pair(pair, words[i]); });
+    return pair;
+  }
 };
+
+/// The least magnitude of 16 bits, or of Pairs, that is no finite number's.
+template <class E>
+inline constexpr std::uint32_t first_infinite = E::dtype == Dtype::bf16 ? 0x7f80u : 0x7c00u;
 
 /// The sums of a lane's positions before they go on in double, where the dtype has such (fold.hpp); those of e4m3, of
 /// which pairs are divided by 2^8, divided by 2^16.
@@ -108,14 +118,14 @@ struct Runs<E, true> {
   std::uint32_t max_pair = 0;
   std::uint32_t vector_max = 0;  ///< of the last vector that was taken as pairs
   std::uint32_t below_limit;     ///< 0: pairs cannot be compared with it
-  std::uint32_t is_settled = 0;  ///< bf16: no run is changed by what is low any more. A bool would be in memory
+  std::uint32_t is_settled = 0;  ///< bf16: no sum is changed by what is low any more. A bool would be in memory
 
   TARE_HD Runs() {
     for (float& run : runs) run = start;
   }
 };
 
-/// What a lane found: its positions' sums, and counts.
+/// What a lane finds in a run: its positions' sums, and what is counted.
 template <class E>
 class Observer : Runs<E> {
   using Bits = typename E::Bits;
@@ -133,30 +143,24 @@ class Observer : Runs<E> {
     }
   }
 
-  TARE_HD void full(const Vector& vector, std::uint32_t index) {
+  TARE_HD void full(const Vector& vector, std::uint32_t) {
     if constexpr (has_runs) {
-      if ((index + sum_count - 1) % run_elements < 32 + sum_count - 1) {
-        unrolled<sum_count>([&](int j) { begin_block(j, index + j); });
-        this->is_settled = 0;
-        take_counts();
-      }
       if (this->below_limit != 0 && take_pairs(Pairs<E>(vector))) return;
       this->vector_max = pair_of(0x7fffu);
     }
     unrolled<sum_count>([&](int j) { take(element_of<Bits>(vector, j), j); });
-    if constexpr (E::dtype == Dtype::bf16) this->is_settled = least_run() >= bf16_low_run ? 1 : 0;
+    if constexpr (E::dtype == Dtype::bf16) note_whether_settled();
   }
-  TARE_HD void one(Bits bits, int place, std::uint32_t index) {
+  TARE_HD void one(Bits bits, int place, std::uint32_t) {
     // Not sums[place]: an index that is not known when compiling would put the sums into memory.
     unrolled<sum_count>([&](int j) {
-      if (j != place) return;
-      if constexpr (has_runs) begin_block(j, index);
-      take(bits, j);
+      if (j == place) take(bits, j);
     });
   }
+
   TARE_HD void finish() {
     if constexpr (has_runs) {
-      unrolled<sum_count>([&](int j) { end_run(j); });
+      unrolled<sum_count>([&](int j) { add_float(j); });
       take_counts();
       const std::uint32_t greatest = larger_half(this->max_pair) >> Pairs<E>::shift;
       max = larger_bits(max, static_cast<Bits>(greatest));
@@ -166,7 +170,7 @@ class Observer : Runs<E> {
   /// Whether the last full vector is known to have neither an infinity nor a NaN in it.
   TARE_HD bool last_is_finite() const {
     static_assert(has_runs);
-    return !any_from(this->vector_max, E::dtype == Dtype::bf16 ? 0x7f80u : 0x7c00u);
+    return !any_from(this->vector_max, first_infinite<E>);
   }
 
   double sums[sum_count];
@@ -176,16 +180,13 @@ class Observer : Runs<E> {
 
  private:
   static constexpr bool has_runs = sizeof(Bits) <= 2;
-  static constexpr std::uint32_t run_elements = run_blocks * 32;
+  /// Most pairs that a counter sees in a run.
+  static constexpr std::uint32_t counted_pairs = 4 * run_blocks;
+  static_assert(counted_pairs <= PairCounter::most_pairs);
 
-  /// Position `j` goes on with the element `index`, which may be the first of a run.
-  TARE_HD void begin_block(int j, std::uint32_t index) {
-    if (index % run_elements < 32) end_run(j);
-  }
-  TARE_HD void end_run(int j) {
+  TARE_HD void add_float(int j) {
     const double run = static_cast<double>(this->runs[j]) - static_cast<double>(this->start);
     sums[j] += this->factor == 1.0f ? run : run * static_cast<double>(this->factor);
-    this->runs[j] = this->start;
   }
 
   TARE_HD void take_counts() {
@@ -196,20 +197,25 @@ class Observer : Runs<E> {
     });
   }
   TARE_HD static std::uint32_t larger_half(std::uint32_t pair) { return larger_pair(pair, pair >> 16) & 0xffffu; }
-  TARE_HD float least_run() const {
+  TARE_HD void note_whether_settled() {
     float least = this->runs[0];
     unrolled<sum_count>([&](int j) { least = this->runs[j] < least ? this->runs[j] : least; });
-    return least;
+    this->is_settled = least >= bf16_low_run ? 1 : 0;
   }
 
-  /// A whole vector whose elements all go on in their runs, as stays_in_run says; false, and nothing taken, where one
-  /// may not.
+  TARE_HD static bool has_low(const Pairs<E>& pairs) {
+    bool found = false;
+    unrolled<Pairs<E>::count>([&](int i) { found |= any_low(pairs.words[i], bf16_low_pattern); });
+    return found;
+  }
+
+  /// A whole vector whose elements are all added in float, as stays_in_run says; false, and nothing taken, where one
+  /// may not be.
   TARE_HD bool take_pairs(const Pairs<E>& pairs) {
-    std::uint32_t greatest = pairs.words[0];
-    unrolled<Pairs<E>::count>([&](int i) { greatest = larger_pair(greatest, pairs.words[i]); });
+    const std::uint32_t greatest = pairs.greatest();
     if constexpr (E::dtype == Dtype::bf16) {
-      const bool may_leave = this->is_settled == 0 && greatest != 0;
-      if (may_leave || any_from(greatest, static_cast<std::uint32_t>(bf16_large_pattern))) return false;
+      if (any_from(greatest, static_cast<std::uint32_t>(bf16_large_pattern))) return false;
+      if (this->is_settled == 0 && has_low(pairs)) return false;
     }
     this->vector_max = greatest;
     this->max_pair = larger_pair(this->max_pair, greatest);
@@ -223,6 +229,9 @@ class Observer : Runs<E> {
       add_square(this->runs[2 * i], lower);
       add_square(this->runs[2 * i + 1], upper);
     });
+    if constexpr (E::dtype == Dtype::bf16) {
+      if (this->is_settled == 0) note_whether_settled();
+    }
     return true;
   }
 
@@ -274,6 +283,23 @@ struct Factors {
   float limit = __builtin_inff();
 };
 
+/// Looks at nothing but what a Writer must know.
+template <class E>
+class Blind {
+  static constexpr bool has_pairs = sizeof(typename E::Bits) == 2;
+
+ public:
+  TARE_HD void full(const Vector& vector, std::uint32_t) {
+    if constexpr (has_pairs) greatest_ = Pairs<E>(vector).greatest();
+  }
+  TARE_HD void one(typename E::Bits, int, std::uint32_t) {}
+  /// Whether the last full vector has neither an infinity nor a NaN in it.
+  TARE_HD bool last_is_finite() const { return !any_from(greatest_, first_infinite<E>); }
+
+ private:
+  std::uint32_t greatest_ = 0;
+};
+
 /// Writes what is made of the elements, and shows the elements themselves to an observer.
 template <class E, class To, class Then>
 class Writer {
@@ -283,7 +309,7 @@ class Writer {
   static constexpr int count = Layout<E>::per_vector;
 
  public:
-  static constexpr int loads_in_flight = 4;
+  static constexpr int loads_in_flight = E::dtype == Dtype::f32 && To::dtype == Dtype::f32 ? 8 : 4;
 
   TARE_HD Writer(unsigned char* to, const Factors& factors, Then& then)
       : to_(to),
@@ -292,19 +318,14 @@ class Writer {
         clips_norm_(factors.coefficient != 1.0f),
         clips_values_(is_finite(factors.limit)),
         keeps_(E::dtype == To::dtype && sizeof(Bits) >= 4 && !scales_ && !clips_norm_ && !clips_values_),
-        only_scales_(is_finite(factors.inverse_scale) && !clips_norm_ && !clips_values_),
+        multiplies_finite_(!clips_values_ && is_finite(factors.inverse_scale) && is_finite(factors.coefficient) &&
+                           factors.coefficient != 0),
         then_(then) {}
 
   TARE_HD void full(const Vector& vector, std::uint32_t index) {
     then_.full(vector, index);
     alignas(16) Out out[count];
-    if constexpr (E::dtype == To::dtype && sizeof(Bits) == 2) {
-      if (only_scales_ && then_.last_is_finite()) {
-        scale_pairs(vector, out);
-        return store(out, to_ + static_cast<std::uint64_t>(index) * sizeof(Out));
-      }
-    }
-    unrolled<count>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
+    if (!multiplies(vector, out)) unrolled<count>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
     store(out, to_ + static_cast<std::uint64_t>(index) * sizeof(Out));
   }
   TARE_HD void one(Bits bits, int place, std::uint32_t index) {
@@ -314,16 +335,34 @@ class Writer {
   }
 
  private:
-  /// Products of finite numbers: none is NaN.
-  TARE_HD void scale_pairs(const Vector& vector, Out* out) const {
-    unrolled<count / 2>([&](int i) {
-      float lower;
-      float upper;
-      widen_pair<E>(vector.words[i], lower, upper);
-      const std::uint32_t pair = narrow_pair<E>(lower * factors_.inverse_scale, upper * factors_.inverse_scale);
-      out[2 * i] = static_cast<Out>(pair);
-      out[2 * i + 1] = static_cast<Out>(pair >> 16);
-    });
+  /// A whole vector at once; false where one of its elements may ask for more than products: NaN does.
+  TARE_HD bool multiplies(const Vector& vector, Out* out) const {
+    if constexpr (E::dtype != To::dtype) {
+      return false;
+    } else if constexpr (sizeof(Bits) == 2) {
+      if (!multiplies_finite_ || !then_.last_is_finite()) return false;
+      unrolled<count / 2>([&](int i) {
+        float lower;
+        float upper;
+        widen_pair<E>(vector.words[i], lower, upper);
+        const std::uint32_t pair = narrow_pair<E>(multiplied(lower), multiplied(upper));
+        out[2 * i] = static_cast<Out>(pair);
+        out[2 * i + 1] = static_cast<Out>(pair >> 16);
+      });
+      return true;
+    } else {
+      if (clips_values_) return false;
+      bool has_nan = false;
+      unrolled<count>([&](int j) {
+        const Math value = multiplied(E::value(element_of<Bits>(vector, j)));
+        has_nan |= value != value;
+        out[j] = E::bits(value);
+      });
+      return !has_nan;
+    }
+  }
+  TARE_HD Math multiplied(Math value) const {
+    return value * static_cast<Math>(factors_.inverse_scale) * static_cast<Math>(factors_.coefficient);
   }
 
   TARE_HD Out made(Bits bits) const {
@@ -370,16 +409,20 @@ class Writer {
   bool clips_norm_;
   bool clips_values_;
   bool keeps_;
-  bool only_scales_;
+  bool multiplies_finite_;  ///< nothing else is done, and no product of finite numbers is NaN
   Then& then_;
 };
 
 // ---- the walk
 
-/// Elements between the last multiple of 16 bytes and the stretch.
-template <class E>
+/// What lanes side by side read at once is at a multiple of this: what begins elsewhere would cost more transfers.
+template <int Lanes>
+inline constexpr std::uint32_t row_bytes = Lanes* vector_bytes < 128 ? Lanes* vector_bytes : 128;
+
+/// Elements between the beginning of the row and the stretch.
+template <class E, int Lanes = Layout<E>::lanes_per_block>
 TARE_HD inline std::uint32_t skew_of(const Stretch& stretch) {
-  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stretch.from) % vector_bytes /
+  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stretch.from) % row_bytes<Lanes> /
                                     sizeof(typename E::Bits));
 }
 
@@ -402,15 +445,16 @@ template <class E, int Lanes, class Visitor>
 TARE_HD inline void visit_lane(const Stretch& stretch, int q, Visitor& visitor) {
   constexpr std::uint32_t per_vector = Layout<E>::per_vector;
   constexpr int in_flight = Visitor::loads_in_flight;
-  const std::uint32_t skew = skew_of<E>(stretch);
+  const std::uint32_t skew = skew_of<E, Lanes>(stretch);
   const std::uint32_t vectors = (stretch.count + skew + per_vector - 1) / per_vector;
+  const std::uint32_t whole_begin = (skew + per_vector - 1) / per_vector;
   const std::uint32_t whole_end = (stretch.count + skew) / per_vector;  // of those that lie inside as a whole
   const auto first_of = [&](std::uint32_t v) { return static_cast<std::int64_t>(v) * per_vector - skew; };
   const unsigned char* base = stretch.from - skew * sizeof(typename E::Bits);
 
   std::uint32_t v = static_cast<std::uint32_t>(q);
-  if (v == 0 && skew != 0 && vectors != 0) {
-    visit_ragged<E>(stretch, first_of(0), visitor);
+  if (v < whole_begin && v < vectors) {
+    visit_ragged<E>(stretch, first_of(v), visitor);
     v += Lanes;
   }
   for (; v + (in_flight - 1) * Lanes < whole_end; v += in_flight * Lanes) {
@@ -426,6 +470,64 @@ TARE_HD inline void visit_lane(const Stretch& stretch, int q, Visitor& visitor) 
     visitor.full(load_vector(base + v * std::uint64_t{vector_bytes}), static_cast<std::uint32_t>(first_of(v)));
   }
   if (v < vectors) visit_ragged<E>(stretch, first_of(v), visitor);
+}
+
+// ---- whole runs of narrow rows
+
+/// Whether a piece is such that its lanes read it by visit_whole: two rows of 16 bits are as long as one of 32.
+template <class E>
+TARE_HD inline bool is_read_by_twos(const unsigned char* piece, std::uint32_t count) {
+  constexpr std::size_t size = sizeof(typename E::Bits);
+  return size == 2 && count == piece_elements(size) && reinterpret_cast<std::uintptr_t>(piece) % 128 == 0;
+}
+
+/// Blocks `first` and `first + 1` of a lane's run. Its group and the one beside it, whose run is beside its own, read
+/// two blocks of the one and two of the other, side by side each, and exchange what is not theirs.
+template <class E>
+TARE_HD inline void load_by_twos(const Stretch& run, int lane, std::uint32_t first, Vector& own, Vector& next) {
+  constexpr int lanes = Layout<E>::lanes_per_block;
+  constexpr std::uint32_t row = lanes * vector_bytes;
+  const unsigned char* at = run.from + first * row + lane % lanes * vector_bytes;
+#if defined(__CUDA_ARCH__)
+  constexpr std::uint32_t run_bytes = run_elements * sizeof(typename E::Bits);
+  const bool is_second = lane / lanes % 2 != 0;
+  if (is_second) at = at + row - run_bytes;
+  own = load_vector(at);
+  next = load_vector(at + run_bytes);
+#else
+  own = load_vector(at);
+  next = load_vector(at + row);
+#endif
+}
+template <class E>
+TARE_HD inline void exchange_by_twos([[maybe_unused]] int lane, [[maybe_unused]] Vector& own,
+                                     [[maybe_unused]] Vector& next) {
+#if defined(__CUDA_ARCH__)
+  constexpr int lanes = Layout<E>::lanes_per_block;
+  const bool is_second = lane / lanes % 2 != 0;
+  unrolled<4>([&](int i) {
+    const std::uint32_t sent = is_second ? own.words[i] : next.words[i];
+    const std::uint32_t got = __shfl_sync(0xffffffffu, sent, lane ^ lanes);
+    (is_second ? own.words[i] : next.words[i]) = got;
+  });
+#endif
+}
+
+/// As visit_lane, for the whole warp at once. REQUIRES: is_read_by_twos of the piece whose runs the groups have.
+template <class E, class Visitor>
+TARE_HD inline void visit_whole(const Stretch& run, int lane, Visitor& visitor) {
+  constexpr int in_flight = Visitor::loads_in_flight;
+  const auto index_of = [&](std::uint32_t block) {
+    return block * 32 + static_cast<std::uint32_t>(lane % Layout<E>::lanes_per_block * Layout<E>::per_vector);
+  };
+  for (std::uint32_t block = 0; block < run_blocks; block += in_flight) {
+    Vector loaded[in_flight];
+    unrolled<in_flight / 2>([&](int u) {
+      load_by_twos<E>(run, lane, block + static_cast<std::uint32_t>(2 * u), loaded[2 * u], loaded[2 * u + 1]);
+    });
+    unrolled<in_flight / 2>([&](int u) { exchange_by_twos<E>(lane, loaded[2 * u], loaded[2 * u + 1]); });
+    unrolled<in_flight>([&](int u) { visitor.full(loaded[u], index_of(block + static_cast<std::uint32_t>(u))); });
+  }
 }
 
 }  // namespace tare::kernels::cuda

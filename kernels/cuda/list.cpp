@@ -7,6 +7,7 @@ namespace tare::kernels::cuda {
 DeviceList::DeviceList(DeviceScaler& scaler) : scaler_(scaler), work_(scaler.device()) {
   const OnDevice here(device());
   core_.reserve(1);
+  block_counts_.reserve(scaler_.device().most_blocks());
   scaler_.know(core());
 }
 
@@ -20,7 +21,8 @@ void DeviceList::assign(std::span<const Tensor> tensors) {
   scaler_.order().wait(own);  // earlier passes read the tables
   work_.assign(tensors);
   try {
-    found_.reserve(work_.list().pieces().size());
+    sums_.reserve(work_.list().pieces().size());
+    counts_.reserve(work_.list().pieces().size());
     each_.reserve(tensors.size());
     const Core fresh = {};
     check(cudaMemcpyAsync(core_.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, own), "make a list ready");
@@ -32,10 +34,15 @@ void DeviceList::assign(std::span<const Tensor> tensors) {
 }
 
 PassArguments DeviceList::arguments(const PassRequest& request) const {
-  PassArguments pass = arguments_for(
-      work_.list(),
-      {.pieces = work_.pieces(), .inputs = work_.inputs(), .found = found_.data(), .ticket = &core_.data()->ticket},
-      request.threshold);
+  PassArguments pass = arguments_for(work_.list(),
+                                     {.pieces = work_.pieces(),
+                                      .inputs = work_.inputs(),
+                                      .sums = sums_.data(),
+                                      .counts = counts_.data(),
+                                      .block_counts = block_counts_.data(),
+                                      .ticket = &core_.data()->ticket,
+                                      .cursor = &core_.data()->cursor},
+                                     request.threshold);
   pass.end.list = core();
   pass.end.scaler = scaler_.core();
   pass.end.scaled = request.unscales ? 1 : 0;
@@ -66,7 +73,7 @@ void DeviceList::enqueue(const PassRequest& request, Capture capture, cudaStream
     case Pass::scale:
       pass.inverse_scale = &scaler_.core()->shown.scale;
       pass.folds = 0;
-      return launch(unscale_kernel(only_dtype(work_.list())), pass, stream);
+      return launch(rewrite_kernel(only_dtype(work_.list())), pass, stream);
     case Pass::write:
       break;
   }
@@ -80,7 +87,15 @@ void DeviceList::enqueue(const PassRequest& request, Capture capture, cudaStream
   pass.outputs = work_.outputs();
   pass.inverse_scale = inverse_scale;
   pass.limit = request.limit;
-  launch(write_kernel(), pass, stream);
+  launch(kernel_that_writes(request), pass, stream);
+}
+
+Kernel DeviceList::kernel_that_writes(const PassRequest& request) const {
+  const std::span<const Tensor> inputs = work_.list().tensors();
+  const std::span<const Tensor> outputs{request.outputs, inputs.size()};
+  if (!std::ranges::equal(inputs, outputs, {}, &Tensor::dtype, &Tensor::dtype)) return write_kernel();
+  const Dtype only = only_dtype(work_.list());
+  return request.clip_norm > 0 ? rewrite_kernel(only) : unscale_kernel(only);
 }
 
 void DeviceList::follow_reduced(cudaStream_t stream) {
@@ -104,7 +119,7 @@ ListCore DeviceList::read(Statistics* each, cudaStream_t stream) const {
     std::ranges::transform(work_.list().tensors(), each, [](const Tensor&) { return Statistics{}; });
     return copy;
   }
-  const EachArguments arguments{found_.data(), work_.tensor_pieces(), each_.data(), count};
+  const EachArguments arguments{sums_.data(), counts_.data(), work_.tensor_pieces(), each_.data(), count};
   const Device& device = scaler_.device();
   device.launch(fold_kernel(), device.blocks_for(fold_kernel(), (count + block_warps - 1) / block_warps), threads,
                 &arguments, stream);

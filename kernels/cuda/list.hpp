@@ -83,16 +83,20 @@ class DeviceList {
   struct Core {
     ListCore list;
     std::uint32_t ticket;
+    std::uint32_t cursor;
   };
 
   PassArguments arguments(const PassRequest& request) const;
   void enqueue(const PassRequest& request, Capture capture, cudaStream_t stream);
+  Kernel kernel_that_writes(const PassRequest& request) const;
   void launch(Kernel kernel, const PassArguments& pass, cudaStream_t stream);
 
   DeviceScaler& scaler_;
   DeviceWork work_;
   Room<Core> core_;
-  Room<PieceFound> found_;
+  Room<double> sums_;  // a piece's, here and below
+  Room<PieceCounts> counts_;
+  Room<BlockCounts> block_counts_;
   Room<Statistics> each_;
   mutable std::mutex reading_;  // each_
 };

@@ -8,7 +8,7 @@
 #include <cuda_fp16.h>
 #endif
 
-#include "kernels/dtype.hpp"
+#include "kernels/element.hpp"
 
 namespace tare::kernels::cuda {
 
@@ -44,6 +44,13 @@ TARE_HD inline std::uint32_t larger_pair(std::uint32_t a, std::uint32_t b) {
   const std::uint32_t y = lower_half(b);
   return (upper & 0xffff0000u) | (x < y ? y : x);
 #endif
+}
+
+/// Whether one of two halves is below `limit` and not 0; `limit` is above 0.
+TARE_HD inline bool any_low(std::uint32_t pair, std::uint32_t limit) {
+  const std::uint32_t x = lower_half(pair) - 1;  // 0 becomes the greatest
+  const std::uint32_t y = upper_half(pair) - 1;
+  return (x < y ? x : y) < limit - 1;
 }
 
 /// Whether one of two halves, neither above 0x7fff, is `limit` or above; `limit` is above 0 and at most 0x8000.
@@ -117,6 +124,23 @@ TARE_HD inline std::uint32_t narrow_pair(float lower, float upper) {
   return pair;
 #else
   return static_cast<std::uint32_t>(E::bits(lower)) | static_cast<std::uint32_t>(E::bits(upper)) << 16;
+#endif
+}
+
+/// Two floats as fp8, as saturated() has them, the first in the lower byte. REQUIRES: neither is NaN.
+template <class Format>
+TARE_HD inline std::uint16_t saturated_pair(float lower, float upper) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+  std::uint16_t pair;
+  if constexpr (Format::mantissa_bits == 3) {
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(upper), "f"(lower));
+  } else {
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(upper), "f"(lower));
+  }
+  return pair;
+#else
+  const std::uint32_t upper_bits = saturated<Format>(upper);
+  return static_cast<std::uint16_t>(upper_bits << 8 | saturated<Format>(lower));
 #endif
 }
 

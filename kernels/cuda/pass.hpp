@@ -2,10 +2,11 @@
 // what each piece had; the block that finishes last folds all that, decides what it means, and, if asked, runs the
 // rule: one launch for a whole step. The same code runs on the host (simt.hpp).
 //
-// Sums come out as the CPU's (fold.hpp). A position's sum stays in the register of the lane that always reads that
-// position; where a piece does not begin at a multiple of 16 bytes, positions are rotated against lanes, which the tree
-// does not mind: it adds the same pairs. Only bf16, whose tree starts with neighbours, is first shifted by one when the
-// rotation is odd.
+// Sums come out as the CPU's (fold.hpp). A run is read by one group of lanes, and a position's sum stays in the
+// register of the lane that always reads that position; where a piece does not begin at a multiple of 16 bytes,
+// positions are rotated against lanes, which the tree does not mind: it adds the same pairs. Only bf16, whose tree
+// starts with neighbours, is first shifted by one when the rotation is odd. Groups side by side take runs side by side:
+// their tree is that of the lanes.
 #pragma once
 
 #include "kernels/cuda/lane.hpp"
@@ -35,12 +36,22 @@ struct PassEnd {
   std::int32_t steps = 0;        ///< whether the scaler's update follows at once
 };
 
+/// What a block has seen.
+struct BlockCounts {
+  std::uint64_t max_bits;
+  std::uint64_t zeros;
+  std::uint64_t below;
+};
+
 struct PassArguments {
   const WorkPiece* pieces;
   const Binding* inputs;
   const Binding* outputs;
-  PieceFound* found;
-  std::uint32_t* ticket;  ///< 0 between launches
+  double* sums;               ///< one a piece
+  PieceCounts* counts;        ///< likewise
+  BlockCounts* block_counts;  ///< one a block
+  std::uint32_t* ticket;      ///< 0 between launches, as the cursor
+  std::uint32_t* cursor;      ///< how many items were taken after the first of each warp
   Segment segments[most_segments];
   std::int32_t segment_count;
   std::uint32_t items;
@@ -60,12 +71,13 @@ struct FoldShared {
   std::uint64_t max_bits[threads];
   std::uint64_t zeros[threads];
   std::uint64_t below[threads];
+  BlockCounts warps[block_warps];
   std::uint32_t ticket;
 };
 
 // ---- the findings of a piece
 
-/// Adds the sums of the lanes that share a piece; each of them then has it in sums[0]. Lanes of odd skew are those of
+/// Adds the sums of the lanes that share a run; each of them then has it in sums[0]. Lanes of odd skew are those of
 /// bf16 pieces that start at an odd place.
 template <class E, class OddAt>
 TARE_HD inline void add_sums(PerLane<Observer<E>>& found, const OddAt& odd_at) {
@@ -108,10 +120,11 @@ TARE_HD inline void add_sums(PerLane<Observer<E>>& found, const OddAt& odd_at) {
   });
 }
 
+/// `lanes`: that share a piece.
 template <class E>
-TARE_HD inline void add_counts(PerLane<Observer<E>>& found) {
+TARE_HD inline void add_counts(PerLane<Observer<E>>& found, int lanes) {
   const auto plus = [](std::uint32_t a, std::uint32_t b) { return a + b; };
-  for (int mask = Layout<E>::lanes_per_block / 2; mask > 0; mask /= 2) {
+  for (int mask = lanes / 2; mask > 0; mask /= 2) {
     combine_across(
         mask, [&](int i) -> std::uint32_t& { return found.value[i].zeros; }, plus);
     combine_across(
@@ -124,46 +137,84 @@ TARE_HD inline void add_counts(PerLane<Observer<E>>& found) {
 
 // ---- programs: what a pass does with an item
 
-/// A lane's part in an item.
+/// A lane's part in an item: a run, shared with other lanes.
 struct Share {
   Stretch stretch;
   const Binding* output;  ///< of its piece; null where the warp has more groups than pieces
-  std::uint32_t found;
-  int q;  ///< among the lanes of its piece
+  std::uint32_t found;    ///< the piece's
+  bool leads;             ///< of the lanes that share the piece
+  bool is_by_twos;        ///< is_read_by_twos, the same for all lanes
+  int lane;
 };
+
+template <class E, class Visitor>
+TARE_HD inline void visit_share(const Share& share, Visitor& visitor) {
+  constexpr int lanes = Layout<E>::lanes_per_block;
+  if constexpr (sizeof(typename E::Bits) == 2) {
+    if (share.is_by_twos) return visit_whole<E>(share.stretch, share.lane, visitor);
+  }
+  visit_lane<E, lanes>(share.stretch, share.lane % lanes, visitor);
+}
 
 template <class E>
 TARE_HD inline Share share_of(const PassArguments& pass, const Segment& segment, std::uint32_t item, int lane) {
   constexpr int lanes = Layout<E>::lanes_per_block;
-  const std::uint32_t number =
-      (item - segment.first_item) * pieces_at_once(E::dtype) + static_cast<std::uint32_t>(lane / lanes);
-  if (number >= segment.pieces) return {{nullptr, nullptr, 0}, nullptr, 0, lane % lanes};
+  const auto group = static_cast<std::uint32_t>(lane / lanes);
+  const bool is_shared = segment.at_once == 1;
+  const std::uint32_t number = (item - segment.first_item) * segment.at_once + (is_shared ? 0 : group);
+  if (number >= segment.pieces) return {{nullptr, nullptr, 0}, nullptr, 0, false, false, lane};
   const WorkPiece piece = pass.pieces[segment.first_piece + number];
-  unsigned char* data = pass.inputs[piece.tensor].data + piece.offset * sizeof(typename E::Bits);
+  const std::uint32_t run = is_shared ? group * run_elements : 0;
+  const std::uint64_t first = piece.offset + run;
   const Binding* output = pass.outputs == nullptr ? pass.inputs + piece.tensor : pass.outputs + piece.tensor;
-  unsigned char* to =
-      output->data + piece.offset * static_cast<std::uint64_t>(size_of(static_cast<Dtype>(output->dtype)));
-  return {{data, to, piece.count}, output, piece.found, lane % lanes};
+  const std::uint32_t left = piece.count > run ? piece.count - run : 0;
+  const unsigned char* data = pass.inputs[piece.tensor].data + piece.offset * sizeof(typename E::Bits);
+  const Stretch stretch = {
+      data + run * sizeof(typename E::Bits),
+      output->data + first * static_cast<std::uint64_t>(size_of(static_cast<Dtype>(output->dtype))),
+      left < run_elements ? left : run_elements};
+  const bool leads = is_shared ? lane == 0 : lane % lanes == 0;
+  return {stretch, output, piece.found, leads, is_shared && is_read_by_twos<E>(data, piece.count), lane};
 }
 
 struct Observe {
+  static constexpr bool finds = true;
+
   template <class E>
   TARE_HD static void visit(const Share& share, const Factors&, Observer<E>& observer) {
-    visit_lane<E, Layout<E>::lanes_per_block>(share.stretch, share.q, observer);
+    visit_share<E>(share, observer);
   }
 };
 
+/// Into outputs of the inputs' dtypes, in place or elsewhere.
 struct Unscale {
+  static constexpr bool finds = true;
+
   template <class E>
   TARE_HD static void visit(const Share& share, const Factors& factors, Observer<E>& observer) {
     if constexpr (sizeof(typename E::Bits) > 1) {  // fp8 is only read: checked before
       Writer<E, E, Observer<E>> writer(share.stretch.to, factors, observer);
-      visit_lane<E, Layout<E>::lanes_per_block>(share.stretch, share.q, writer);
+      visit_share<E>(share, writer);
     }
   }
 };
 
+/// As Unscale, where nobody wants findings.
+struct Rewrite {
+  static constexpr bool finds = false;
+
+  template <class E>
+  TARE_HD static void visit(const Share& share, const Factors& factors, Observer<E>&) {
+    Blind<E> blind;
+    Writer<E, E, Blind<E>> writer(share.stretch.to, factors, blind);
+    visit_share<E>(share, writer);
+  }
+};
+
+/// Into outputs of any dtypes.
 struct Write {
+  static constexpr bool finds = true;
+
   template <class E>
   TARE_HD static void visit(const Share& share, const Factors& factors, Observer<E>& observer) {
     if constexpr (sizeof(typename E::Bits) > 1) {
@@ -186,34 +237,50 @@ struct Write {
  private:
   template <class E, Dtype To>
   TARE_HD static void into(const Share& share, const Factors& factors, Observer<E>& observer) {
+    constexpr int lanes = Layout<E>::lanes_per_block;
     Writer<E, Element<To>, Observer<E>> writer(share.stretch.to, factors, observer);
-    visit_lane<E, Layout<E>::lanes_per_block>(share.stretch, share.q, writer);
+    visit_lane<E, lanes>(share.stretch, share.lane % lanes, writer);
   }
 };
 
+/// Adds what a piece had to what its lane has had.
+TARE_HD inline void note_counts(FoldShared& shared, int thread, const PieceCounts& found) {
+  shared.max_bits[thread] = larger(shared.max_bits[thread], found.max_bits);
+  shared.zeros[thread] += found.zeros;
+  shared.below[thread] += found.below;
+}
+
 template <class Program, class E>
 TARE_HD inline void run_item(const PassArguments& pass, const Segment& segment, std::uint32_t item,
-                             const Factors& factors) {
+                             const Factors& factors, int warp, FoldShared& shared) {
+  constexpr int lanes = Layout<E>::lanes_per_block;
+  const bool is_shared = segment.at_once == 1;
   PerLane<Observer<E>> found;
-  PerLane<std::uint32_t> slots;
+  PerLane<std::uint32_t> numbers;
   PerLane<std::uint32_t> skews;
   each_lane([&](int i) {
     const Share share = share_of<E>(pass, segment, item, lane_at(i));
-    const bool leads = share.output != nullptr && share.q == 0;
-    slots.value[i] = leads ? share.found : ~0u;
+    numbers.value[i] = share.leads ? share.found : ~0u;
     skews.value[i] = skew_of<E>(share.stretch);
     Observer<E> observer(pass.threshold_pattern[static_cast<int>(E::dtype)]);
     Program::template visit<E>(share, factors, observer);
     observer.finish();
     found.value[i] = observer;
   });
-  if (pass.folds == 0) return;
+  if (!Program::finds || pass.folds == 0) return;
   add_sums<E>(found, [&](int i) { return skews.value[i] % 2 != 0; });
-  add_counts<E>(found);
+  for (int mask = lanes; is_shared && mask < warp_lanes; mask *= 2) {
+    combine_across(
+        mask, [&](int i) -> double& { return found.value[i].sums[0]; }, [](double a, double b) { return a + b; });
+  }
+  add_counts<E>(found, is_shared ? warp_lanes : lanes);
   each_lane([&](int i) {
-    if (slots.value[i] == ~0u) return;
+    if (numbers.value[i] == ~0u) return;
     const Observer<E>& all = found.value[i];
-    pass.found[slots.value[i]] = {all.sums[0], bits_of(magnitude(E::dtype, all.max)), all.zeros, all.below};
+    const PieceCounts counts{bits_of(magnitude(E::dtype, all.max)), all.zeros, all.below};
+    pass.sums[numbers.value[i]] = all.sums[0];
+    pass.counts[numbers.value[i]] = counts;
+    note_counts(shared, warp * warp_lanes + lane_at(i), counts);
   });
 }
 
@@ -221,9 +288,9 @@ TARE_HD inline void run_item(const PassArguments& pass, const Segment& segment, 
 template <class Program, Dtype... Types>
 struct For {
   TARE_HD static void item(const PassArguments& pass, const Segment& segment, std::uint32_t item,
-                           const Factors& factors) {
+                           const Factors& factors, int warp, FoldShared& shared) {
     ((segment.dtype == static_cast<std::int32_t>(Types)
-          ? run_item<Program, Element<Types>>(pass, segment, item, factors)
+          ? run_item<Program, Element<Types>>(pass, segment, item, factors, warp, shared)
           : void()),
      ...);
   }
@@ -247,63 +314,113 @@ TARE_HD inline void conclude(const PassEnd& end, const Statistics& seen) {
   if (end.scaler->raised == rule::Raised::nothing) end.scaler->raised = raised;
 }
 
+/// What the threads of a block have had, added up; one thread takes it.
+template <class Take>
+TARE_HD inline void add_shared_counts(const Block& block, FoldShared& shared, const Take& take) {
+  const auto plus = [](std::uint64_t a, std::uint64_t b) { return a + b; };
+  block.each_warp([&](int warp) {
+    PerLane<BlockCounts> lanes;
+    each_lane([&](int i) {
+      const int t = warp * warp_lanes + lane_at(i);
+      lanes.value[i] = {shared.max_bits[t], shared.zeros[t], shared.below[t]};
+    });
+    for (int mask = warp_lanes / 2; mask > 0; mask /= 2) {
+      combine_across(
+          mask, [&](int i) -> std::uint64_t& { return lanes.value[i].max_bits; },
+          [](std::uint64_t a, std::uint64_t b) { return larger(a, b); });
+      combine_across(
+          mask, [&](int i) -> std::uint64_t& { return lanes.value[i].zeros; }, plus);
+      combine_across(
+          mask, [&](int i) -> std::uint64_t& { return lanes.value[i].below; }, plus);
+    }
+    each_lane([&](int i) {
+      if (lane_at(i) == 0) shared.warps[warp] = lanes.value[i];
+    });
+  });
+  block.each_warp([&](int warp) {
+    each_lane([&](int i) {
+      if (warp != 0 || lane_at(i) != 0) return;
+      BlockCounts all = shared.warps[0];
+      for (int other = 1; other < block_warps; ++other) {
+        all.max_bits = larger(all.max_bits, shared.warps[other].max_bits);
+        all.zeros += shared.warps[other].zeros;
+        all.below += shared.warps[other].below;
+      }
+      take(all);
+    });
+  });
+}
+
 /// A thread's chain: the pieces t, t + fold_chains ..., several of them on their way at once.
-TARE_HD inline void fold_chain(const PassArguments& pass, std::uint32_t t, FoldShared& shared) {
+TARE_HD inline double sum_of_chain(const PassArguments& pass, std::uint32_t t) {
   static_assert(fold_chains == threads);
-  constexpr std::uint32_t batch = 8;
+  constexpr std::uint32_t batch = 16;
   double sum = 0;
-  std::uint64_t max_bits = 0;
-  std::uint64_t zeros = 0;
-  std::uint64_t below = 0;
-  for (std::uint32_t first = t; first < pass.piece_count; first += batch * fold_chains) {
-    PieceFound found[batch];
+  for (std::uint64_t first = t; first < pass.piece_count; first += batch * fold_chains) {
+    double sums[batch];
     unrolled<batch>([&](int i) {
       const std::uint64_t number = first + static_cast<std::uint64_t>(i) * fold_chains;
-      const PieceFound* at = pass.found + number;
-      found[i] = {0, 0, 0, 0};
-      if (number >= pass.piece_count) return;
-      found[i] = {load_shared_global(&at->sum_of_squares), load_shared_global(&at->max_bits),
-                  load_shared_global(&at->zeros), load_shared_global(&at->below)};
+      sums[i] = number < pass.piece_count ? load_shared_global(pass.sums + number) : 0;
     });
-    unrolled<batch>([&](int i) {
-      sum += found[i].sum_of_squares;
-      max_bits = larger(max_bits, found[i].max_bits);
-      zeros += found[i].zeros;
-      below += found[i].below;
-    });
+    unrolled<batch>([&](int i) { sum += sums[i]; });
   }
-  shared.sums[t] = sum;
-  shared.max_bits[t] = max_bits;
-  shared.zeros[t] = zeros;
-  shared.below[t] = below;
+  return sum;
+}
+
+/// What the blocks t, t + threads ... have had.
+TARE_HD inline void take_block_counts(const PassArguments& pass, const Block& block, std::uint32_t t,
+                                      FoldShared& shared) {
+  shared.max_bits[t] = 0;
+  shared.zeros[t] = 0;
+  shared.below[t] = 0;
+  for (std::uint32_t number = t; number < block.blocks; number += threads) {
+    const BlockCounts* at = pass.block_counts + number;
+    shared.max_bits[t] = larger(shared.max_bits[t], load_shared_global(&at->max_bits));
+    shared.zeros[t] += load_shared_global(&at->zeros);
+    shared.below[t] += load_shared_global(&at->below);
+  }
+}
+
+/// The tree of the first warp's sums, into the first of them.
+TARE_HD inline void add_sums_of_warp(FoldShared& shared) {
+  PerLane<double> sums;
+  each_lane([&](int i) { sums.value[i] = shared.sums[lane_at(i)]; });
+  for (int mask = warp_lanes / 2; mask > 0; mask /= 2) {
+    combine_across(
+        mask, [&](int i) -> double& { return sums.value[i]; }, [](double a, double b) { return a + b; });
+  }
+  each_lane([&](int i) {
+    if (lane_at(i) == 0) shared.sums[0] = sums.value[i];
+  });
 }
 
 TARE_HD inline void fold_list(const PassArguments& pass, const Block& block, FoldShared& shared) {
   const auto thread = [](int warp, int i) { return static_cast<std::uint32_t>(warp * warp_lanes + lane_at(i)); };
-  block.each_warp([&](int warp) { each_lane([&](int i) { fold_chain(pass, thread(warp, i), shared); }); });
-  for (std::uint32_t half = fold_chains / 2; half > 0; half /= 2) {
+  block.each_warp([&](int warp) {
+    each_lane([&](int i) {
+      const std::uint32_t t = thread(warp, i);
+      shared.sums[t] = sum_of_chain(pass, t);
+      take_block_counts(pass, block, t, shared);
+    });
+  });
+  for (std::uint32_t half = fold_chains / 2; half >= warp_lanes; half /= 2) {
     block.each_warp([&](int warp) {
       each_lane([&](int i) {
         const std::uint32_t t = thread(warp, i);
-        if (t >= half) return;
-        shared.sums[t] += shared.sums[t + half];
-        shared.max_bits[t] = larger(shared.max_bits[t], shared.max_bits[t + half]);
-        shared.zeros[t] += shared.zeros[t + half];
-        shared.below[t] += shared.below[t + half];
+        if (t < half) shared.sums[t] += shared.sums[t + half];
       });
     });
   }
   block.each_warp([&](int warp) {
-    each_lane([&](int i) {
-      if (thread(warp, i) != 0) return;
-      Statistics seen;
-      seen.sum_of_squares = shared.sums[0];
-      seen.zeros = shared.zeros[0];
-      seen.below = shared.below[0];
-      finish_fold(seen, shared.max_bits[0], pass.elements);
-      conclude(pass.end, seen);
-      *pass.ticket = 0;
-    });
+    if (warp == 0) add_sums_of_warp(shared);
+  });
+  add_shared_counts(block, shared, [&](const BlockCounts& all) {
+    Statistics seen;
+    seen.sum_of_squares = shared.sums[0];
+    seen.zeros = all.zeros;
+    seen.below = all.below;
+    finish_fold(seen, all.max_bits, pass.elements);
+    conclude(pass.end, seen);
   });
 }
 
@@ -311,24 +428,39 @@ TARE_HD inline void fold_list(const PassArguments& pass, const Block& block, Fol
 template <class Items>
 TARE_HD inline void run_block(const PassArguments& pass, const Block& block, FoldShared& shared) {
   block.each_warp([&](int warp) {
+    each_lane([&](int i) {
+      const int t = warp * warp_lanes + lane_at(i);
+      shared.max_bits[t] = shared.zeros[t] = shared.below[t] = 0;
+    });
     Factors factors;
     if (pass.inverse_scale != nullptr) factors.inverse_scale = *pass.inverse_scale;
     if (pass.coefficient != nullptr) factors.coefficient = *pass.coefficient;
     factors.limit = pass.limit;
-    for (std::uint32_t item = block.index + static_cast<std::uint32_t>(warp) * block.blocks; item < pass.items;
-         item += block.blocks * block_warps) {
+    for (std::uint32_t item = block.index + static_cast<std::uint32_t>(warp) * block.blocks; item < pass.items;) {
+      const NextItem next(pass.cursor, block);
       int s = pass.segment_count - 1;
       while (s > 0 && item < pass.segments[s].first_item) --s;
-      Items::item(pass, pass.segments[s], item, factors);
+      Items::item(pass, pass.segments[s], item, factors, warp, shared);
+      item = next.number();
     }
   });
-  if (pass.folds != 0 && block.is_last(pass.ticket, shared.ticket)) fold_list(pass, block, shared);
+  if (pass.folds != 0) {
+    add_shared_counts(block, shared, [&](const BlockCounts& all) { pass.block_counts[block.index] = all; });
+  }
+  if (!block.is_last(pass.ticket, shared.ticket)) return;
+  if (pass.folds != 0) fold_list(pass, block, shared);
+  block.each_warp([&](int warp) {
+    each_lane([&](int i) {
+      if (warp == 0 && lane_at(i) == 0) *pass.ticket = *pass.cursor = 0;
+    });
+  });
 }
 
 // ---- each tensor of a list
 
 /// Warp `number` of all folds what tensor `number` had: the chains of a warp's lanes are eight each.
-TARE_HD inline void fold_tensor(const PieceFound* found, const TensorPieces& tensor, Statistics& into) {
+TARE_HD inline void fold_tensor(const double* piece_sums, const PieceCounts* counts, const TensorPieces& tensor,
+                                Statistics& into) {
   constexpr int chains = static_cast<int>(fold_chains) / warp_lanes;
   struct Chains {
     double sums[chains];
@@ -344,8 +476,8 @@ TARE_HD inline void fold_tensor(const PieceFound* found, const TensorPieces& ten
       unrolled<chains>([&](int c) {
         const std::uint32_t number = first + static_cast<std::uint32_t>(c * warp_lanes);
         if (number >= tensor.pieces) return;
-        const PieceFound piece = found[tensor.first + number];
-        own.sums[c] += piece.sum_of_squares;
+        const PieceCounts piece = counts[tensor.first + number];
+        own.sums[c] += piece_sums[tensor.first + number];
         own.max_bits = larger(own.max_bits, piece.max_bits);
         own.zeros += piece.zeros;
         own.below += piece.below;

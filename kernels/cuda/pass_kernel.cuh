@@ -12,6 +12,8 @@ template <class Items>
 inline constexpr int blocks_together = 2;
 template <class Program, Dtype Only>
 inline constexpr int blocks_together<For<Program, Only>> = 3;
+template <>
+inline constexpr int blocks_together<For<Unscale, Dtype::f32>> = 2;
 
 template <class Items>
 __global__ void __launch_bounds__(threads, blocks_together<Items>)

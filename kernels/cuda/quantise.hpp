@@ -35,11 +35,12 @@ class Quantiser {
  public:
   static constexpr int loads_in_flight = 8;
 
-  TARE_HD Quantiser(unsigned char* to, const fp8::Factor& by) : to_(to), by_(by) {}
+  TARE_HD Quantiser(unsigned char* to, const fp8::Factor& by)
+      : to_(to), by_(by), multiplies_finite_(!by.divides && is_finite(by.factor)) {}
 
   TARE_HD void full(const Vector& vector, std::uint32_t index) {
     alignas(8) Out out[per_vector];
-    unrolled<per_vector>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
+    if (!multiplies(vector, out)) unrolled<per_vector>([&](int j) { out[j] = made(element_of<Bits>(vector, j)); });
     if (to_ == nullptr) return;
     unsigned char* to = to_ + index;
     if (reinterpret_cast<std::uintptr_t>(to) % per_vector == 0) {
@@ -57,6 +58,43 @@ class Quantiser {
   std::uint32_t at_largest = 0;
 
  private:
+  /// A whole vector at once; false where there is an infinity or a NaN, or a value that reaches the largest, which are
+  /// counted one by one. That is asked of the greatest alone: products are in the order of their factors.
+  TARE_HD bool multiplies(const Vector& vector, Out* out) {
+    const Bits greatest = greatest_of(vector);
+    const float scaled = E::value(greatest) * by_.factor;
+    if (!multiplies_finite_ || greatest >= infinite || fp8::reaches(scaled, by_.largest)) return false;
+    max = larger<Bits>(max, greatest);
+    unrolled<per_vector / 2>([&](int i) {
+      float lower;
+      float upper;
+      if constexpr (sizeof(Bits) == 2) {
+        widen_pair<E>(vector.words[i], lower, upper);
+      } else {
+        lower = E::value(vector.words[2 * i]);
+        upper = E::value(vector.words[2 * i + 1]);
+      }
+      const std::uint16_t pair = saturated_pair<Format>(lower * by_.factor, upper * by_.factor);
+      out[2 * i] = static_cast<Out>(pair);
+      out[2 * i + 1] = static_cast<Out>(pair >> 8);
+    });
+    return true;
+  }
+
+  static constexpr Bits infinite = E::dtype == Dtype::f32    ? Bits(0x7f800000u)
+                                   : E::dtype == Dtype::bf16 ? Bits(0x7f80u)
+                                                             : Bits(0x7c00u);
+  TARE_HD static Bits greatest_of(const Vector& vector) {
+    if constexpr (sizeof(Bits) == 2) {
+      const std::uint32_t pair = Pairs<E>(vector).greatest();
+      return static_cast<Bits>(larger(lower_half(pair), upper_half(pair)));
+    } else {
+      Bits greatest = 0;
+      unrolled<per_vector>([&](int j) { greatest = larger<Bits>(greatest, vector.words[j] & E::magnitude); });
+      return greatest;
+    }
+  }
+
   TARE_HD Out made(Bits bits) {
     max = larger<Bits>(max, bits & E::magnitude);
     const float value = fp8::scaled(E::value(bits), by_);
@@ -66,6 +104,7 @@ class Quantiser {
 
   unsigned char* to_;
   fp8::Factor by_;
+  bool multiplies_finite_;
 };
 
 TARE_HD inline void raise_amax(std::uint32_t* amax, std::uint32_t bits) {

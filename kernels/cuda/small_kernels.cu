@@ -8,7 +8,7 @@ __global__ void fold_each_tensor(const __grid_constant__ EachArguments arguments
   const std::uint64_t warps = std::uint64_t{gridDim.x} * block_warps;
   for (std::uint64_t tensor = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / warp_lanes;
        tensor < arguments.count; tensor += warps) {
-    fold_tensor(arguments.found, arguments.tensors[tensor], arguments.each[tensor]);
+    fold_tensor(arguments.sums, arguments.counts, arguments.tensors[tensor], arguments.each[tensor]);
   }
 }
 

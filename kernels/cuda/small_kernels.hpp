@@ -6,7 +6,8 @@
 namespace tare::kernels::cuda {
 
 struct EachArguments {
-  const PieceFound* found;
+  const double* sums;
+  const PieceCounts* counts;
   const TensorPieces* tensors;
   Statistics* each;
   std::uint64_t count;  ///< of tensors

@@ -37,8 +37,7 @@ void Addresses::reserve(std::size_t count) {
 }
 
 bool Addresses::holds(std::span<const Tensor> tensors, Capture capture) const {
-  if (!known_ || capture != capture_ || (captured_ && capture == no_capture)) return false;
-  return std::ranges::equal(tensors, bound_, same_place);
+  return is_current(capture) && std::ranges::equal(tensors, bound_, same_place);
 }
 
 bool Addresses::had(std::size_t index, const Tensor& tensor) const {
@@ -103,6 +102,7 @@ bool DeviceWork::rebind(std::span<const Tensor> tensors) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!same_place(before[i], tensors[i])) require_reachable(tensors[i], device_, "tensor", i);
   }
+  has_moved_ = true;
   return list_.rebind(tensors);
 }
 

@@ -22,6 +22,10 @@ class Addresses {
   bool had(std::size_t index, const Tensor& tensor) const;
   /// Whether a graph binds, too: then only it knows what the table holds.
   bool is_captured() const { return captured_; }
+  /// Whether the table holds what was bound last, once all that is enqueued has run.
+  bool is_current(Capture capture) const {
+    return known_ && capture == capture_ && (!captured_ || capture != no_capture);
+  }
 
  private:
   bool holds(std::span<const Tensor> tensors, Capture capture) const;
@@ -54,7 +58,11 @@ class DeviceWork {
   bool is_captured() const { return inputs_.is_captured(); }
 
   /// Enqueue what makes the tables hold the list's addresses, and `outputs`, one for each tensor. Never wait.
-  void bind(Capture capture, cudaStream_t stream) { inputs_.bind(list_.tensors(), device_, capture, stream); }
+  void bind(Capture capture, cudaStream_t stream) {
+    if (!has_moved_ && inputs_.is_current(capture)) return;
+    inputs_.bind(list_.tensors(), device_, capture, stream);
+    has_moved_ = false;
+  }
   void bind_outputs(const Tensor* outputs, Capture capture, cudaStream_t stream);
 
  private:
@@ -62,6 +70,7 @@ class DeviceWork {
 
   const Device& device_;
   WorkList list_;
+  bool has_moved_ = false;  ///< since the inputs were bound: ten thousand addresses are not compared for nothing
   Room<WorkPiece> pieces_;
   Room<TensorPieces> tensor_pieces_;
   Addresses inputs_;

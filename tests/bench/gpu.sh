@@ -2,9 +2,12 @@
 # Times the GPU backend on this machine's card against a copy and against the peers that are installed, into one table.
 #
 #   tests/bench/gpu.sh [TABLE]          default: build/gpu/bench.txt; exit 77 where there is no GPU
+#
+# TARE_GPU_BUILD=DIR: what was built elsewhere, for machines with a card and without tare's dependencies.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 table=$(realpath -m "${1:-build/gpu/bench.txt}")
+build=$(realpath -m "${TARE_GPU_BUILD:-build/gpu}")
 
 if ! nvidia-smi -L >/dev/null 2>&1; then
   echo "NOT RUN: no GPU on this machine (nvidia-smi finds none)"
@@ -12,16 +15,18 @@ if ! nvidia-smi -L >/dev/null 2>&1; then
 fi
 export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}
 mkdir -p "$(dirname "$table")"
-cmake --preset release -B build/gpu -DTARE_CUDA=on -DCMAKE_CUDA_ARCHITECTURES=native >/dev/null
-cmake --build build/gpu --target bench_gpu tare_capi tare_cuda
+if [ -z "${TARE_GPU_BUILD:-}" ]; then
+  cmake --preset release -B "$build" -DTARE_CUDA=on -DCMAKE_CUDA_ARCHITECTURES=native >/dev/null
+  cmake --build "$build" --target bench_gpu tare_capi tare_cuda
+fi
 
 {
   date -u +%F
   nvidia-smi --query-gpu=name,driver_version,clocks.mem,clocks.sm,power.limit --format=csv
-  build/gpu/tests/gpu/bench_gpu
+  "$build/tests/gpu/bench_gpu"
   echo
   if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-    python3 tests/bench/gpu_peers.py build/gpu/lib/libtare.so
+    python3 tests/bench/gpu_peers.py "$build/lib/libtare.so"
   else
     echo "NOT RUN: the peers: no torch with CUDA here"
   fi

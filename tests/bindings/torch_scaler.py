@@ -154,10 +154,14 @@ def it_trains_the_same_weights(make):
     return history
 
 
+# torch has no bf16 kernel for CUDA ("not implemented for 'BFloat16'"), where tare unscales it: nothing to compare.
+NARROW = (torch.bfloat16, torch.float16) if device == "cpu" else (torch.float16,)
+
+
 def it_unscales_every_dtype(make):
     values = [1.0, -3.0, 1e-30, -0.0, float("inf"), float("nan"), 65504.0]
     results = []
-    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.complex64):
+    for dtype in (torch.float32, torch.float64, *NARROW, torch.complex64):
         for numbers in (values[:4], values):
             scaler = started(make, init_scale=700.5)
             optimizer = optimizer_of(torch.tensor(numbers, device=device).to(dtype))
@@ -168,7 +172,7 @@ def it_unscales_every_dtype(make):
 
 def it_unscales_gradients_of_several_dtypes_together(make):
     scaler = started(make)
-    optimizer = optimizer_of(two(), two().double(), two().bfloat16())
+    optimizer = optimizer_of(two(), two().double(), *[two().to(dtype) for dtype in NARROW if dtype != torch.float16])
     scaler.step(optimizer)
     return gradients_of(optimizer), weights_of(optimizer)
 
@@ -342,7 +346,7 @@ def it_goes_on_from_a_pickle_or_a_copy(make):
 
 def it_lets_fused_optimizers_unscale(make):
     results = []
-    for gradient in (two(), overflowed(), two().half(), overflowed().bfloat16()):
+    for gradient in (two(), overflowed(), two().half(), overflowed().to(NARROW[0])):
         for own in (None, 4.0):
             scaler = started(make, init_scale=700.5)
             optimizer = optimizer_of(gradient.clone(), fused=True)

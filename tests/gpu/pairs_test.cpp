@@ -8,8 +8,6 @@ using namespace tare::kernels::test;
 
 namespace {
 
-constexpr std::uint64_t run_elements = run_blocks * 32;
-
 Found seen_by_the_gpu(cuda::DeviceList& list, std::size_t tensors, cuda::Pass pass, double threshold,
                       cudaStream_t stream) {
   list.run({.pass = pass, .threshold = threshold}, stream);
@@ -47,7 +45,7 @@ std::uint64_t bf16_between(std::mt19937_64& random, int least, int most) {
 /// By the place in a tensor.
 template <class Element>
 Array bf16_array(std::size_t shift, const Element& element) {
-  Array array(Dtype::bf16, 5 * run_elements + 77, shift);
+  Array array(Dtype::bf16, 21 * run_elements + 77, shift);
   for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, element(i / run_elements, i % run_elements));
   return array;
 }

@@ -2,10 +2,13 @@
 # Everything that is tested on a GPU, on the one of this machine, into one report.
 #
 #   tests/gpu/run.sh [REPORT]          default: build/gpu/report.txt; exit 77 where there is no GPU
+#
+# TARE_GPU_BUILD=DIR: what was built elsewhere, for machines with a card and without tare's dependencies.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
 report=$(realpath -m "${1:-build/gpu/report.txt}")
+build=$(realpath -m "${TARE_GPU_BUILD:-build/gpu}")
 
 if ! nvidia-smi -L >/dev/null 2>&1; then
   echo "NOT RUN: no GPU on this machine (nvidia-smi finds none)"
@@ -33,27 +36,28 @@ check() {
 }
 
 build() {
-  cmake --preset release -B build/gpu -DTARE_CUDA=on -DCMAKE_CUDA_ARCHITECTURES=native &&
-    cmake --build build/gpu --target gpu_tests gpu_simulated unit_cuda unit_fp8 tare_capi tare_cuda
+  [ -z "${TARE_GPU_BUILD:-}" ] || return 0
+  cmake --preset release -B "$build" -DTARE_CUDA=on -DCMAKE_CUDA_ARCHITECTURES=native &&
+    cmake --build "$build" --target gpu_tests gpu_simulated unit_cuda unit_fp8 tare_capi tare_cuda
 }
 
 # A checker that cannot start on this machine (no access to the card's debugger) is no verdict on the code.
 sanitize() {
   command -v compute-sanitizer >/dev/null || return 77
-  compute-sanitizer --tool memcheck build/gpu/tests/gpu/gpu_tests "the device that is current*" || return 77
-  compute-sanitizer --tool "$1" --error-exitcode 1 build/gpu/tests/gpu/gpu_tests "$2"
+  compute-sanitizer --tool memcheck "$build/tests/gpu/gpu_tests" "the device that is current*" || return 77
+  compute-sanitizer --tool "$1" --error-exitcode 1 "$build/tests/gpu/gpu_tests" "$2"
 }
 
 torch_steps() {
   python3 -c 'import torch' 2>/dev/null || return 77
-  python3 tests/bindings/torch_scaler.py "$root/build/gpu/lib/libtare.so" "$root" cuda:0 10000
+  python3 tests/bindings/torch_scaler.py "$build/lib/libtare.so" "$root" cuda:0 10000
 }
 
 say "$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader) $(date -u +%F)"
 say "$(nvcc --version 2>/dev/null | tail -n 1), commit $(git rev-parse --short HEAD 2>/dev/null)"
 check "build" build
 [ "$failed" -eq 0 ] || exit 1
-tests=build/gpu/tests
+tests=$build/tests
 check "the kernels' code on the host" "$tests/unit_cuda"
 check "FP8 rules on the host" "$tests/unit_fp8"
 check "the backend over host memory" "$tests/gpu/simulated/gpu_simulated"

@@ -43,10 +43,10 @@ constexpr Plain plain[] = {
     {"prmt", Op::prmt, ""},       {"bfi", Op::bfi, ""},      {"cvta", Op::cvta, "to global local shared param"},
 };
 
-const std::map<std::string, Compare> compare = {{"eq", Compare::eq},   {"ne", Compare::ne},   {"lt", Compare::lt},
-                                                {"le", Compare::le},   {"gt", Compare::gt},   {"ge", Compare::ge},
-                                                {"equ", Compare::equ}, {"neu", Compare::neu}, {"ltu", Compare::ltu},
-                                                {"leu", Compare::leu}, {"gtu", Compare::gtu}, {"geu", Compare::geu}};
+const std::map<std::string, Compare> compare = {
+    {"eq", Compare::eq},   {"ne", Compare::ne},   {"lt", Compare::lt},   {"le", Compare::le},   {"gt", Compare::gt},
+    {"ge", Compare::ge},   {"equ", Compare::equ}, {"neu", Compare::neu}, {"ltu", Compare::ltu}, {"leu", Compare::leu},
+    {"gtu", Compare::gtu}, {"geu", Compare::geu}, {"num", Compare::num}, {"nan", Compare::nan}};
 
 Space space_in(const std::vector<std::string>& name) {
   const auto has = [&](const char* word) { return std::ranges::find(name, word) != name.end(); };

@@ -24,7 +24,7 @@ const std::vector<std::unique_ptr<Kernel>>& kernels() {
   static const auto all = [] {
     const std::string folder = environment_or("PTX_FOLDER", TARE_PTX);
     std::vector<std::unique_ptr<Kernel>> read;
-    for (const char* module : {"observe", "unscale", "write", "small_kernels", "fp8_kernels"}) {
+    for (const char* module : {"observe", "unscale", "rewrite", "write", "small_kernels", "fp8_kernels"}) {
       for (auto& kernel : read_module(folder + "/" + module + "." + environment_or("PTX_ARCH", "90") + ".ptx")) {
         read.push_back(std::move(kernel));
       }
@@ -72,6 +72,9 @@ Kernel observe_kernel(Dtype only) {
 }
 Kernel unscale_kernel(Dtype only) {
   return find_pass("UnscaleE", only, "JLNS_5DtypeE1ELS5_2");
+}
+Kernel rewrite_kernel(Dtype only) {
+  return find_pass("RewriteE", only, "JLNS_5DtypeE1ELS5_2");
 }
 Kernel write_kernel() {
   return find_pass("WriteE", Dtype{0}, "JLNS");

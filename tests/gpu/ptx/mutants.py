@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 TEST = "many small tensors of one dtype*"
-MODULES = ("observe", "unscale", "write")
+MODULES = ("observe", "unscale", "rewrite", "write")
 ARCH = "90"
 DTYPES = {"E1EEE": "f32", "E3EEE": "f16", "E4EEE": "bf16"}  # what a kernel for one dtype has in its name; others: f64
 SEEDS = 16  # other turns of blocks and warps, until one shows it

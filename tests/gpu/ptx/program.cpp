@@ -16,6 +16,7 @@ class Compiler {
     for (const auto& [name, bytes] : entry.parameters) add_symbol(name, Space::param, 8, bytes);
     for (const char* special : special_registers) add_register(special, {'u', 32});
     write(entry, "", "");
+    kernel_.local = (kernel_.local + 15) / 16 * 16;  // lane after lane, each of them aligned
     Instruction end;
     end.op = Op::ret;
     kernel_.code.push_back(end);

@@ -71,7 +71,7 @@ enum class Op {
   membar,
   shfl
 };
-enum class Compare { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu };
+enum class Compare { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
 enum class Space { generic, global, shared, local, param };
 enum class Rounding { none, nearest, to_zero, down };
 

@@ -31,10 +31,19 @@ class Reader {
 
   std::vector<Function> functions() {
     std::vector<Function> all;
+    std::vector<Statement> shared;  // of the whole file: those who use it are written into the kernel
     while (skip_space()) {
       const std::string line = text_.substr(at_, text_.find('\n', at_) - at_);
       if (begins(line, ".version") || begins(line, ".target") || begins(line, ".address_size")) {
         at_ += line.size();
+        continue;
+      }
+      if (begins(line, ".shared")) {
+        const int at = line_;
+        std::string declared;
+        while (text_.at(at_) != ';') declared += step();
+        step();
+        shared.push_back({declared, at});
         continue;
       }
       const bool is_entry = line.find(".entry") != std::string::npos;
@@ -42,6 +51,7 @@ class Reader {
       Function function = head(is_entry);
       if (text_[at_++] == ';') continue;  // a declaration
       body(function);
+      if (is_entry) function.body.insert(function.body.begin(), shared.begin(), shared.end());
       all.push_back(std::move(function));
     }
     return all;

@@ -111,6 +111,10 @@ bool holds(Compare compare, T a, T b) {
       return unordered || a > b;
     case Compare::geu:
       return unordered || a >= b;
+    case Compare::num:
+      return !unordered;
+    case Compare::nan:
+      return unordered;
   }
   return false;
 }

@@ -41,7 +41,7 @@ constexpr SimulatedKernel pass_of{run_pass<Items>, sizeof(PassArguments)};
 constexpr SimulatedKernel fold{[](const void* argument, unsigned, unsigned) {
                                  const auto& all = *static_cast<const EachArguments*>(argument);
                                  for (std::uint64_t i = 0; i < all.count; ++i)
-                                   fold_tensor(all.found, all.tensors[i], all.each[i]);
+                                   fold_tensor(all.sums, all.counts, all.tensors[i], all.each[i]);
                                },
                                sizeof(EachArguments)};
 
@@ -84,6 +84,9 @@ Kernel observe_kernel(Dtype only) {
 }
 Kernel unscale_kernel(Dtype only) {
   return only == Dtype::f32 ? &pass_of<For<Unscale, Dtype::f32>> : &pass_of<ForWritable<Unscale>>;
+}
+Kernel rewrite_kernel(Dtype only) {
+  return only == Dtype::f16 ? &pass_of<For<Rewrite, Dtype::f16>> : &pass_of<ForWritable<Rewrite>>;
 }
 Kernel write_kernel() {
   return &pass_of<ForWritable<Write>>;

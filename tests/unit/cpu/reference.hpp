@@ -114,10 +114,46 @@ inline double chained(const std::vector<double>& pieces) {
   return sums[0];
 }
 
-/// The statistics of an array, or of all that together, with sums in the documented order: pieces of 32,768 elements,
-/// 32 accumulators each (for bf16 those of even positions first), added as a tree, then the pieces. For 8 and 16
-/// bits 8,192 elements at a time are added up in float before, for e4m3 to 32, which is then taken off; for bf16, those
-/// from 2^-63 on and below 2^60; lower ones are left out where the sum in float is 2^-96 or more.
+/// Neighbours first, then what they gave, and so on.
+inline double with_neighbours(std::vector<double> sums) {
+  while (sums.size() > 1) {
+    if (sums.size() % 2 != 0) sums.push_back(0);
+    for (std::size_t i = 0; i < sums.size() / 2; ++i) sums[i] = sums[2 * i] + sums[2 * i + 1];
+    sums.resize(sums.size() / 2);
+  }
+  return sums.front();
+}
+
+/// The squares of a run of up to 2,048 elements: 32 accumulators (for bf16 those of even positions first), added as a
+/// tree. Those of 8 and 16 bits are floats, for e4m3 to 32, which is then taken off; for bf16 only for what is from
+/// 2^-63 on and below 2^60; lower ones are left out where the sum in float is 2^-96 or more.
+inline double sum_of_run(const Array& array, std::uint64_t begin, std::uint64_t end) {
+  double sums[32] = {};
+  float floats[32];
+  const bool is_bf16 = array.dtype() == Dtype::bf16;
+  const float start = array.dtype() == Dtype::f8_e4m3fn ? 32 : 0;
+  std::fill_n(floats, 32, start);
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const double value = std::fabs(decode(array.dtype(), array.get(i)));
+    const std::uint64_t place = (i - begin) % 32;
+    const std::uint64_t position = is_bf16 ? place % 2 * 16 + place / 2 : place;
+    if (is_bf16 && value < 0x1p-63 && floats[position] >= 0x1p-96f) continue;
+    const bool is_usual = value >= 0x1p-63 && value < 0x1p60;
+    if (array.size() <= 2 && (is_usual || !is_bf16)) {
+      floats[position] += static_cast<float>(value * value);
+    } else {
+      sums[position] += value * value;
+    }
+  }
+  for (int i = 0; i < 32; ++i) sums[i] += static_cast<double>(floats[i]) - static_cast<double>(start);
+  for (int half = 16; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0];
+}
+
+/// The statistics of an array, or of all that together, with sums in the documented order: runs of 2,048 elements,
+/// neighbours first in pieces of 32 KiB, then the pieces.
 class Reference {
  public:
   explicit Reference(double threshold) : threshold_(threshold) {}
@@ -125,48 +161,32 @@ class Reference {
   Statistics statistics() const;
 
  private:
+  void count(double value);
+
   double threshold_;
   Statistics result_;
   std::vector<double> pieces_;
 };
 
-inline void end_runs(float start, float (&runs)[32], double (&sums)[32]) {
-  for (int i = 0; i < 32; ++i) sums[i] += static_cast<double>(runs[i]) - static_cast<double>(start);
-  std::fill_n(runs, 32, start);
+inline void Reference::count(double value) {
+  if (std::isnan(value) || value > result_.max_abs) {
+    result_.max_abs = std::isnan(result_.max_abs) ? result_.max_abs : value;
+  }
+  if (value == 0) ++result_.zeros;
+  if (value != 0 && value < threshold_) ++result_.below;
 }
 
 inline void Reference::add(const Array& array) {
   result_.count += array.count();
-  for (std::uint64_t begin = 0; begin < array.count(); begin += 32768) {
-    double sums[32] = {};
-    float runs[32];
-    const float start = array.dtype() == Dtype::f8_e4m3fn ? 32 : 0;
-    std::fill_n(runs, 32, start);
-    const std::uint64_t end = std::min<std::uint64_t>(begin + 32768, array.count());
-    for (std::uint64_t i = begin; i < end; ++i) {
-      if ((i - begin) % 8192 == 0) end_runs(start, runs, sums);
-      const double value = std::fabs(decode(array.dtype(), array.get(i)));
-      if (std::isnan(value) || value > result_.max_abs) {
-        result_.max_abs = std::isnan(result_.max_abs) ? result_.max_abs : value;
-      }
-      if (value == 0) ++result_.zeros;
-      if (value != 0 && value < threshold_) ++result_.below;
-      const std::uint64_t place = (i - begin) % 32;
-      const bool is_bf16 = array.dtype() == Dtype::bf16;
-      const std::uint64_t position = is_bf16 ? place % 2 * 16 + place / 2 : place;
-      if (is_bf16 && value < 0x1p-63 && runs[position] >= 0x1p-96f) continue;
-      const bool is_usual = value >= 0x1p-63 && value < 0x1p60;
-      if (array.size() <= 2 && (is_usual || !is_bf16)) {
-        runs[position] += static_cast<float>(value * value);
-      } else {
-        sums[position] += value * value;
-      }
+  for (std::uint64_t i = 0; i < array.count(); ++i) count(std::fabs(decode(array.dtype(), array.get(i))));
+  const std::uint64_t most = 32768 / array.size();
+  for (std::uint64_t begin = 0; begin < array.count(); begin += most) {
+    const std::uint64_t end = std::min<std::uint64_t>(begin + most, array.count());
+    std::vector<double> runs;
+    for (std::uint64_t run = begin; run < end; run += 2048) {
+      runs.push_back(sum_of_run(array, run, std::min<std::uint64_t>(run + 2048, end)));
     }
-    end_runs(start, runs, sums);
-    for (int half = 16; half > 0; half /= 2) {
-      for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
-    }
-    pieces_.push_back(sums[0]);
+    pieces_.push_back(with_neighbours(std::move(runs)));
   }
 }
 

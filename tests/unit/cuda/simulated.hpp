@@ -17,7 +17,9 @@ class SimulatedList : public TensorList {
 
   void assign(const Tensor* tensors, std::size_t count, Stream) override {
     work_.assign({tensors, count});
-    found_.assign(work_.pieces().size(), {-1, ~std::uint64_t{0}, ~0u, ~0u});  // what nobody may read
+    sums_.assign(work_.pieces().size(), -1);  // what nobody may read, here and below
+    counts_.assign(work_.pieces().size(), {~std::uint64_t{0}, ~0u, ~0u});
+    block_counts_.assign(blocks_, {~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}});
     bind(inputs_, tensors, count);
   }
   bool rebind(const Tensor* tensors, std::size_t count, Stream) override {
@@ -62,9 +64,15 @@ class SimulatedList : public TensorList {
   }
 
   cuda::PassArguments arguments(const Findings& findings) {
-    cuda::PassArguments pass = cuda::arguments_for(
-        work_, {.pieces = work_.pieces().data(), .inputs = inputs_.data(), .found = found_.data(), .ticket = &ticket_},
-        findings.threshold);
+    cuda::PassArguments pass = cuda::arguments_for(work_,
+                                                   {.pieces = work_.pieces().data(),
+                                                    .inputs = inputs_.data(),
+                                                    .sums = sums_.data(),
+                                                    .counts = counts_.data(),
+                                                    .block_counts = block_counts_.data(),
+                                                    .ticket = &ticket_,
+         .cursor = &cursor_},
+                                                   findings.threshold);
     pass.end.found_inf = findings.found_inf;
     pass.end.total = findings.total;
     return pass;
@@ -81,7 +89,7 @@ class SimulatedList : public TensorList {
     }
     if (findings.each == nullptr) return;
     for (std::size_t i = 0; i < work_.tensors().size(); ++i) {
-      cuda::fold_tensor(found_.data(), work_.tensor_pieces()[i], findings.each[i]);
+      cuda::fold_tensor(sums_.data(), counts_.data(), work_.tensor_pieces()[i], findings.each[i]);
     }
   }
 
@@ -90,8 +98,11 @@ class SimulatedList : public TensorList {
   WorkList work_;
   std::vector<cuda::Binding> inputs_;
   std::vector<cuda::Binding> outputs_;
-  std::vector<PieceFound> found_;
+  std::vector<double> sums_;
+  std::vector<PieceCounts> counts_;
+  std::vector<cuda::BlockCounts> block_counts_;
   std::uint32_t ticket_ = 0;
+  std::uint32_t cursor_ = 0;
 };
 
 }  // namespace tare::kernels::test

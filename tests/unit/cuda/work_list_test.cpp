@@ -40,11 +40,12 @@ TEST_CASE("every element of a random list is in exactly one piece, and every pie
     for (const WorkPiece& piece : work.pieces()) {
       REQUIRE(piece.found < numbers.size());
       ++numbers[piece.found];
-      CHECK(piece.count <= most_piece_elements);
-      CHECK(piece.offset % most_piece_elements == 0);
+      const auto most = 32768 / static_cast<std::uint64_t>(size_of(tensors[piece.tensor].dtype));
+      CHECK(piece.count <= most);
+      CHECK(piece.offset % most == 0);
       covered[piece.tensor][piece.offset] = piece.count;
       const TensorPieces& run = work.tensor_pieces()[piece.tensor];
-      CHECK(piece.found == run.first + piece.offset / most_piece_elements);
+      CHECK(piece.found == run.first + piece.offset / most);
     }
     CHECK(std::ranges::count(numbers, 1) == static_cast<std::ptrdiff_t>(numbers.size()));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -59,7 +60,7 @@ TEST_CASE("every element of a random list is in exactly one piece, and every pie
   }
 }
 
-TEST_CASE("segments hold one dtype each, longest pieces first, and as many items as warps need") {
+TEST_CASE("segments hold one dtype each, longest pieces first, and a warp an item: pieces of several runs alone") {
   std::mt19937_64 random(2);
   const std::vector<Tensor> tensors = random_tensors(random, 500);
   WorkList work;
@@ -72,23 +73,24 @@ TEST_CASE("segments hold one dtype each, longest pieces first, and as many items
     for (std::uint32_t i = 0; i < segment.pieces; ++i, ++piece) {
       CHECK(static_cast<std::int32_t>(tensors[work.pieces()[piece].tensor].dtype) == segment.dtype);
       if (i > 0) CHECK(work.pieces()[piece].count <= work.pieces()[piece - 1].count);
+      const std::uint32_t groups = static_cast<std::uint32_t>(16 / size_of(static_cast<Dtype>(segment.dtype)));
+      CHECK(segment.at_once == (work.pieces()[piece].count > 2048 ? 1 : groups));
     }
-    const std::uint32_t at_once = pieces_at_once(static_cast<Dtype>(segment.dtype));
-    item += (segment.pieces + at_once - 1) / at_once;
+    item += (segment.pieces + segment.at_once - 1) / segment.at_once;
   }
   CHECK(piece == work.pieces().size());
   CHECK(item == work.items());
 }
 
-TEST_CASE("ten thousand tiny tensors are the work of 1,250 warps, and one of 1.5 billion elements of 5,860") {
+TEST_CASE("ten thousand tiny tensors are the work of 1,250 warps, and one of 1.5 billion elements of 93,755") {
   WorkList work;
   const std::vector<Tensor> tiny(10000, of(4, Dtype::f16));
   work.assign(tiny);
   CHECK(work.items() == 1250);
   const Tensor large = of(1536066816, Dtype::bf16);
   work.assign({&large, 1});
-  CHECK(work.pieces().size() == 46878);
-  CHECK(work.items() == 5860);
+  CHECK(work.pieces().size() == 93755);
+  CHECK(work.items() == 93755);
 }
 
 TEST_CASE("other addresses of the same shape leave the work as it is") {
