@@ -91,11 +91,29 @@ struct Block {
 #endif
   }
 
-  /// True in one block alone: the last of all to come here. It sees what all others wrote to global memory before.
+  /// A step of the first warp, or of its first thread alone: what it writes to shared memory is its own.
+  template <class Step>
+  TARE_HD void in_first_warp(const Step& step) const {
+#if defined(__CUDA_ARCH__)
+    if (threadIdx.x < warp_lanes) step();
+#else
+    step();
+#endif
+  }
+  template <class Step>
+  TARE_HD void in_one_thread(const Step& step) const {
+#if defined(__CUDA_ARCH__)
+    if (threadIdx.x == 0) step();
+#else
+    step();
+#endif
+  }
+
+  /// True in one block alone: the last of all to come here. It sees what all others wrote to global memory before, the
+  /// first thread at any time, the others before the last each_warp.
   TARE_HD bool is_last(std::uint32_t* ticket, std::uint32_t& shared) const {
 #if defined(__CUDA_ARCH__)
     __threadfence();
-    __syncthreads();
     if (threadIdx.x == 0) shared = atomicAdd(ticket, 1u);
     __syncthreads();
     const bool last = shared + 1 == blocks;

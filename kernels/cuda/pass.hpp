@@ -314,41 +314,37 @@ TARE_HD inline void conclude(const PassEnd& end, const Statistics& seen) {
   if (end.scaler->raised == rule::Raised::nothing) end.scaler->raised = raised;
 }
 
-/// What the threads of a block have had, added up; one thread takes it.
-template <class Take>
-TARE_HD inline void add_shared_counts(const Block& block, FoldShared& shared, const Take& take) {
+/// Adds up what a warp's lanes have had.
+TARE_HD inline void note_warp_counts(FoldShared& shared, int warp) {
   const auto plus = [](std::uint64_t a, std::uint64_t b) { return a + b; };
-  block.each_warp([&](int warp) {
-    PerLane<BlockCounts> lanes;
-    each_lane([&](int i) {
-      const int t = warp * warp_lanes + lane_at(i);
-      lanes.value[i] = {shared.max_bits[t], shared.zeros[t], shared.below[t]};
-    });
-    for (int mask = warp_lanes / 2; mask > 0; mask /= 2) {
-      combine_across(
-          mask, [&](int i) -> std::uint64_t& { return lanes.value[i].max_bits; },
-          [](std::uint64_t a, std::uint64_t b) { return larger(a, b); });
-      combine_across(
-          mask, [&](int i) -> std::uint64_t& { return lanes.value[i].zeros; }, plus);
-      combine_across(
-          mask, [&](int i) -> std::uint64_t& { return lanes.value[i].below; }, plus);
-    }
-    each_lane([&](int i) {
-      if (lane_at(i) == 0) shared.warps[warp] = lanes.value[i];
-    });
+  PerLane<BlockCounts> lanes;
+  each_lane([&](int i) {
+    const int t = warp * warp_lanes + lane_at(i);
+    lanes.value[i] = {shared.max_bits[t], shared.zeros[t], shared.below[t]};
   });
-  block.each_warp([&](int warp) {
-    each_lane([&](int i) {
-      if (warp != 0 || lane_at(i) != 0) return;
-      BlockCounts all = shared.warps[0];
-      for (int other = 1; other < block_warps; ++other) {
-        all.max_bits = larger(all.max_bits, shared.warps[other].max_bits);
-        all.zeros += shared.warps[other].zeros;
-        all.below += shared.warps[other].below;
-      }
-      take(all);
-    });
+  for (int mask = warp_lanes / 2; mask > 0; mask /= 2) {
+    combine_across(
+        mask, [&](int i) -> std::uint64_t& { return lanes.value[i].max_bits; },
+        [](std::uint64_t a, std::uint64_t b) { return larger(a, b); });
+    combine_across(
+        mask, [&](int i) -> std::uint64_t& { return lanes.value[i].zeros; }, plus);
+    combine_across(
+        mask, [&](int i) -> std::uint64_t& { return lanes.value[i].below; }, plus);
+  }
+  each_lane([&](int i) {
+    if (lane_at(i) == 0) shared.warps[warp] = lanes.value[i];
   });
+}
+
+/// What its warps have had.
+TARE_HD inline BlockCounts counts_of_block(const FoldShared& shared) {
+  BlockCounts all = shared.warps[0];
+  for (int warp = 1; warp < block_warps; ++warp) {
+    all.max_bits = larger(all.max_bits, shared.warps[warp].max_bits);
+    all.zeros += shared.warps[warp].zeros;
+    all.below += shared.warps[warp].below;
+  }
+  return all;
 }
 
 /// A thread's chain: the pieces t, t + fold_chains ..., several of them on their way at once.
@@ -381,17 +377,15 @@ TARE_HD inline void take_block_counts(const PassArguments& pass, const Block& bl
   }
 }
 
-/// The tree of the first warp's sums, into the first of them.
-TARE_HD inline void add_sums_of_warp(FoldShared& shared) {
+/// The tree of what is left of the sums, two for each lane of a warp; the first lane has it.
+TARE_HD inline PerLane<double> sums_of_warp(const FoldShared& shared) {
   PerLane<double> sums;
-  each_lane([&](int i) { sums.value[i] = shared.sums[lane_at(i)]; });
+  each_lane([&](int i) { sums.value[i] = shared.sums[lane_at(i)] + shared.sums[lane_at(i) + warp_lanes]; });
   for (int mask = warp_lanes / 2; mask > 0; mask /= 2) {
     combine_across(
         mask, [&](int i) -> double& { return sums.value[i]; }, [](double a, double b) { return a + b; });
   }
-  each_lane([&](int i) {
-    if (lane_at(i) == 0) shared.sums[0] = sums.value[i];
-  });
+  return sums;
 }
 
 TARE_HD inline void fold_list(const PassArguments& pass, const Block& block, FoldShared& shared) {
@@ -402,8 +396,9 @@ TARE_HD inline void fold_list(const PassArguments& pass, const Block& block, Fol
       shared.sums[t] = sum_of_chain(pass, t);
       take_block_counts(pass, block, t, shared);
     });
+    note_warp_counts(shared, warp);
   });
-  for (std::uint32_t half = fold_chains / 2; half >= warp_lanes; half /= 2) {
+  for (std::uint32_t half = fold_chains / 2; half > warp_lanes; half /= 2) {
     block.each_warp([&](int warp) {
       each_lane([&](int i) {
         const std::uint32_t t = thread(warp, i);
@@ -411,16 +406,18 @@ TARE_HD inline void fold_list(const PassArguments& pass, const Block& block, Fol
       });
     });
   }
-  block.each_warp([&](int warp) {
-    if (warp == 0) add_sums_of_warp(shared);
-  });
-  add_shared_counts(block, shared, [&](const BlockCounts& all) {
-    Statistics seen;
-    seen.sum_of_squares = shared.sums[0];
-    seen.zeros = all.zeros;
-    seen.below = all.below;
-    finish_fold(seen, all.max_bits, pass.elements);
-    conclude(pass.end, seen);
+  block.in_first_warp([&] {
+    const PerLane<double> sums = sums_of_warp(shared);
+    each_lane([&](int i) {
+      if (lane_at(i) != 0) return;
+      const BlockCounts all = counts_of_block(shared);
+      Statistics seen;
+      seen.sum_of_squares = sums.value[i];
+      seen.zeros = all.zeros;
+      seen.below = all.below;
+      finish_fold(seen, all.max_bits, pass.elements);
+      conclude(pass.end, seen);
+    });
   });
 }
 
@@ -443,17 +440,12 @@ TARE_HD inline void run_block(const PassArguments& pass, const Block& block, Fol
       Items::item(pass, pass.segments[s], item, factors, warp, shared);
       item = next.number();
     }
+    if (pass.folds != 0) note_warp_counts(shared, warp);
   });
-  if (pass.folds != 0) {
-    add_shared_counts(block, shared, [&](const BlockCounts& all) { pass.block_counts[block.index] = all; });
-  }
+  if (pass.folds != 0) block.in_one_thread([&] { pass.block_counts[block.index] = counts_of_block(shared); });
   if (!block.is_last(pass.ticket, shared.ticket)) return;
   if (pass.folds != 0) fold_list(pass, block, shared);
-  block.each_warp([&](int warp) {
-    each_lane([&](int i) {
-      if (warp == 0 && lane_at(i) == 0) *pass.ticket = *pass.cursor = 0;
-    });
-  });
+  block.in_one_thread([&] { *pass.ticket = *pass.cursor = 0; });
 }
 
 // ---- each tensor of a list

@@ -366,7 +366,7 @@ class Asking(torch.optim.SGD):
     _step_supports_amp_scaling = True
 
     def step(self, closure=None, *, grad_scaler=None):
-        found = grad_scaler._check_inf_per_device(self)[torch.device(device, *[0] * (device != "cpu"))]
+        found = grad_scaler._check_inf_per_device(self)[torch.device(device)]
         return plain([found, grad_scaler._get_scale_async(), grad_scaler._per_optimizer_states[id(self)]["stage"]])
 
 

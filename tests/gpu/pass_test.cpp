@@ -45,7 +45,7 @@ void check_small_tensors(Dtype dtype) {
   cuda::DeviceList list(scaler);
   const float inverse = rule::inverse_of(1024);
   std::vector<Array> arrays;
-  for (int i = 0; i < 2100; ++i) arrays.emplace_back(dtype, random() % 50, random() % 17);
+  for (int i = 0; i < 4400; ++i) arrays.emplace_back(dtype, random() % 50, random() % 17);
   for (Array& array : arrays) fill(array, random, false);
   std::vector<Array> outputs(arrays.begin(), arrays.end());
   const GpuArrays values(arrays);

@@ -50,6 +50,7 @@ sanitize() {
 
 torch_steps() {
   python3 -c 'import torch' 2>/dev/null || return 77
+  python3 tests/bindings/torch_scaler.py "$build/lib/libtare.so" "$root" cuda:0 10000 package || return
   python3 tests/bindings/torch_scaler.py "$build/lib/libtare.so" "$root" cuda:0 10000
 }
 
