@@ -14,6 +14,7 @@
 #include "lib/dialect/frameworks/transformer_engine_empty.hpp"
 #include "lib/dialect/half_moments.hpp"
 #include "lib/dialect/quantised_optimizer.hpp"
+#include "lib/dialect/zero_moments.hpp"
 
 namespace tare {
 namespace {
@@ -59,6 +60,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   reading.trainers = trainers_of(container->tree(), {relative}, scalers);
   if (auto told = told_of_quantised_optimizer(container->tree())) reading.findings.push_back(std::move(*told));
   if (auto told = told_of_half_moments(container->tree())) reading.findings.push_back(std::move(*told));
+  if (auto told = told_of_zero_moments(container->tree())) reading.findings.push_back(std::move(*told));
   if (auto told = told_of_empty_fp8(container->tree())) reading.findings.push_back(std::move(*told));
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
                                       [](const Finding& finding) { return finding.code == "state-not-read"; });
@@ -102,6 +104,7 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   reading.trainers = trainers_of(container.tree(), {relative}, scalers);
   if (auto told = told_of_quantised_optimizer(container.tree())) reading.findings.push_back(std::move(*told));
   if (auto told = told_of_half_moments(container.tree())) reading.findings.push_back(std::move(*told));
+  if (auto told = told_of_zero_moments(container.tree())) reading.findings.push_back(std::move(*told));
   if (auto told = told_of_empty_fp8(container.tree())) reading.findings.push_back(std::move(*told));
   tell_of_missing(*directory, opened.all_files, format.framework, reading.findings);
   std::move(opened.findings.begin(), opened.findings.end(), std::back_inserter(reading.findings));

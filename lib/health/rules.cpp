@@ -128,6 +128,8 @@ constexpr auto table = std::to_array<Rule>({
      "astray"},
     {"adam-half", warning, LooksAt::state, "Adam's second moments are float16, and its eps is 0 there",
      "Keep the optimizer's state in float32 or bfloat16, or set its eps to 1e-7 or more before the run goes on"},
+    {"moments-zero", warning, LooksAt::state, "Adam's second moments hold nothing but 0 after a step",
+     "Look at the scale that the gradients came with, and keep the optimizer's state in float32 or bfloat16"},
     {"grad-scaler-missing", warning, LooksAt::state, "Megatron saved no scaler, and a resume starts anew",
      "`tare migrate --into CHECKPOINT` puts one in"},
     {"grad-scaler-empty", warning, LooksAt::state, "Megatron saved an empty scaler",

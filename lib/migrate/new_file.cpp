@@ -16,13 +16,6 @@ bool is_own_format(const std::string& path) {
   return path.ends_with(".json") || is_hdf5_name(path);
 }
 
-Bytes own_contents(const ScalerState& state, const std::string& path) {
-  if (!path.ends_with(".json")) return state_to_hdf5(state, Compression::zstd);
-  const std::string text = state_to_json(state);
-  const ByteView bytes = as_bytes(text);
-  return {bytes.begin(), bytes.end()};
-}
-
 /// "megatron" names a policy by its usual variant, "deepspeed fused" the variant too.
 ConversionTarget target_of(const std::string& framework, const StateSection& given) {
   const std::size_t space = framework.find(' ');
@@ -45,12 +38,12 @@ NewFilePlan plan_new_file(const ScalerState& source, const std::string& framewor
                   "-o STATE.json or .h5 writes it for tare; `tare fp8 inject` puts such a state into a model");
     }
     NewFilePlan plan{{convert_fp8(source, framework, given), {}}, {}};
-    plan.contents = own_contents(plan.migration.conversion.state, path);
+    plan.contents = state_file_bytes(plan.migration.conversion.state, path, {});
     return plan;
   }
   if (is_own_format(path)) {
     NewFilePlan plan{{convert(source, target_of(framework, given)), {}}, {}};
-    plan.contents = own_contents(plan.migration.conversion.state, path);
+    plan.contents = state_file_bytes(plan.migration.conversion.state, path, {});
     return plan;
   }
   const StateTemplate& form = template_for(framework, path);

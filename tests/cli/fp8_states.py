@@ -264,7 +264,7 @@ def try_modules(tare, command, folder, checkpoint):
         require(answer.code == 2 and copy.read_bytes() == checkpoint.read_bytes(), answer)
 
 
-def try_words(command, corpus, folder):
+def try_words(tare, command, corpus, folder):
     """What is printed, and what is refused."""
     model, out = corpus / "transformer_engine/te1.13_4layers/model.pt", folder / "words.json"
     answer = command("migrate", model, "--to", "torchao_delayed", "-o", out, "--set", "history_length=4")
@@ -278,6 +278,11 @@ def try_words(command, corpus, folder):
                           (["--to", "msamp", "-o", out, "--force", "--at", "nowhere.*"], "nowhere")):
         answer = command("migrate", model, *words)
         require(answer.code in (2, REFUSED) and reason in answer.reason, answer)
+    packed, again = folder / "packed.h5", folder / "again.h5"
+    answer = command("migrate", model, "--to", "flax_fp8", "-o", packed, "--set", "history_length=8192")
+    require(answer.code == DONE, answer)
+    tare.State.read(str(packed)).write(str(again))  # as any other file of tare's: any reader of HDF5 unpacks it
+    require(packed.read_bytes() == again.read_bytes(), "a migrated state is packed otherwise than a saved one")
     few = folder / "few.json"
     require(command("migrate", model, "--to", "msamp", "-o", few, "--at", "layers.3").code == DONE, few)
     for words in (["--to", "NONSENSE"], ["--to", "torch NONSENSE"]):
@@ -318,7 +323,7 @@ def main():
                 if policy["policy"] != NO_TENSORS:
                     try_into(tare, command, folder, known, folder / f"{policy['policy']}.{ending}", policy)
         try_modules(tare, command, folder, options.corpus / "transformer_engine/te1.13_4layers/model.pt")
-        try_words(command, options.corpus, folder)
+        try_words(tare, command, options.corpus, folder)
     print(f"{count} FP8 states of {len(known)} policies went through every verb and ran on")
     return 0
 

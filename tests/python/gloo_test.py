@@ -2,6 +2,7 @@
 torch's own ShardedGradScaler."""
 import math
 import os
+import pathlib
 import random
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import tare
 import tare.torch
 
 STEPS = 400
+EXAMPLE = str(pathlib.Path(__file__).parents[2] / "capi/examples/torchrun.py")
 
 
 def gradients_of(step, ranks):
@@ -125,6 +127,18 @@ class GlooTest(unittest.TestCase):
     def test_our_sharded_scaler_is_torch_s(self):
         for ranks in (2, 4):
             self.on_ranks("sharded_scaler", ranks)
+
+    def test_the_example_trains_alike_on_any_number_of_processes(self):
+        environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+        told = []
+        for ranks in (1, 2, 4):
+            done = subprocess.run([sys.executable, "-B", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
+                                   str(ranks), EXAMPLE, "100"], env=environment, capture_output=True, text=True, timeout=600)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, f"^{ranks} processes: 100 steps, [1-9][0-9]* skipped, scale [0-9.e+]+, loss ")
+            steps, loss = done.stdout.split(": ", 1)[1].split(", loss ")
+            told.append((steps, [round(float(number), 2) for number in loss.split(" to ")]))
+        self.assertEqual(told, told[:1] * 3)
 
 
 if __name__ == "__main__":

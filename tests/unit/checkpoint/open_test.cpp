@@ -202,6 +202,25 @@ TEST_CASE(
   CHECK(warnings(corpus + "msamp/adamw/checkpoint.pt") == 0);
 }
 
+TEST_CASE("second moments of an optimizer that are all 0 after its steps are told of, and none of healthy ones") {
+  const auto told = [](const std::string& path) {
+    const Checkpoint checkpoint = open_checkpoint(path, {});
+    const Finding* finding = find(checkpoint, "moments-zero");
+    return finding == nullptr ? std::string() : finding->message.substr(0, finding->message.find(':'));
+  };
+  const std::string optimizers = TARE_TEST_SOURCE "/data/optimizers/";
+  CHECK(
+      told(optimizers + "adam_zero.pt") ==
+      "second moments (exp_avg_sq, float16) hold nothing but 0 after 20 steps, in all 2 that were looked at (those of "
+      "at most 4096 elements)");
+  CHECK(told(optimizers + "adam_fp16.pt").starts_with("second moments (exp_avg_sq, float16) hold nothing but 0"));
+  for (const char* path :
+       {"torch/train-t2.15/checkpoint.pth", "msamp/adamw/checkpoint.pt", "lightning/v2_6/last.ckpt"}) {
+    INFO(path);
+    CHECK(told(std::string(TARE_TEST_DATA) + "/corpus/" + path).empty());
+  }
+}
+
 TEST_CASE("a static graph's scaler is read from a file a variable, whichever of them is given") {
   const std::string folder = std::string(TARE_TEST_DATA) + "/corpus/paddle/static_amp_save_vars/persistables";
   for (const char* file : {"", "/loss_scaling_0", "/num_good_steps_0"}) {
