@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes Debian's packages (tare, libtare0, libtare-dev and, where nvcc is found, libtare-cuda), asks lintian about them, and
-# tries what is in them in a folder of its own.
+# Makes Debian's packages (tare, libtare0, libtare-dev and, where nvcc is found, libtare-cuda, where there is MPI, libtare-mpi),
+# asks lintian about them, and tries what is in them in a folder of its own.
 #
 #   tools/deb.sh FOLDER [BUILD]      into FOLDER; BUILD: a build folder to use, so that less is compiled anew
 #
@@ -14,7 +14,7 @@ folder=$(realpath "$1") build=$(realpath -m "${2:-build/deb}")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
 cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBEXECDIR=libexec \
-  -DTARE_DEBIAN=ON -DTARE_MPI=off "${options[@]}" >/dev/null
+  -DTARE_DEBIAN=ON "${options[@]}" >/dev/null
 cmake --build "$build"
 python3 tools/notices.py "$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")" "$build/debian/notices"
 rm -f "$build"/*.deb
@@ -28,6 +28,10 @@ for package in "$build"/*.deb; do dpkg-deb --extract "$package" "$work"; done
 lib=$(dirname "$(find "$work" -name libtare.so.0)")
 cc tests/capi/header.c -I "$work/usr/include" -L "$lib" -ltare -Wl,-rpath,"$lib" -o "$work/consumer"
 [ "$("$work/consumer")" = ok ]
+if [ -e "$lib/libtare_mpi.so" ]; then
+  mpicc -std=c99 capi/examples/mpi.c -I "$work/usr/include" -L "$lib" -ltare -lm -Wl,-rpath,"$lib" -o "$work/ranks"
+  tests/capi/mpi/run.sh mpirun 2 prints "$work/ranks"
+fi
 man -l "$work"/usr/share/man/man1/tare-edit.1* >/dev/null 2>&1 || [ -e "$work/usr/share/man/man1/tare-edit.1.gz" ]
 if command -v lintian >/dev/null; then lintian --fail-on error,warning "$build"/*.deb; else echo "lintian is not there: not asked" >&2; fi
 for package in "$build"/*.deb; do echo "$(basename "$package"): $(stat -c %s "$package") bytes"; done

@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
 folder=$(realpath "$1") build=$(realpath -m "${2:-build/wheel}")
-work=$(mktemp -d)
+work=$(mktemp -d) source=$PWD
 trap 'rm -rf "$work"' EXIT
 
 python3 -m venv "$work/tools" 2>"$work/log" || { echo "no python3-venv: not run" >&2; exit 77; }
@@ -20,8 +20,9 @@ export PATH=$work/tools/bin:$PATH
 
 "$work/tools/bin/pip" wheel -q --no-deps --no-build-isolation --config-settings=build-dir="$build" -w "$work/made" capi/python
 # libhdf5 comes along, under a name that nothing else of the process has; the libraries of TLS that it is linked to do not:
-# they are the system's to keep up to date, and where they are not, states in HDF5 are refused. The tag says which glibc.
-auditwheel repair --exclude libcurl.so.4 --exclude libcrypto.so.3 -w "$folder" "$work"/made/*.whl >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+# the system's to keep up to date, and where they are not, states in HDF5 are refused. The module for MPI, built where there is
+# one, takes the process's own: ranks of two copies would not meet. The tag says which glibc.
+auditwheel repair --exclude libcurl.so.4 --exclude libcrypto.so.3 --exclude libmpi.so.40 --exclude libmpich.so.12 -w "$folder" "$work"/made/*.whl >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 
 wheel=$(ls -t "$folder"/libtare-*.whl | head -n 1)
 python3 -m venv "$work/fresh"
@@ -41,4 +42,28 @@ assert tare.inspect("scaler.pt").scalers[0].roles.scale == 1024.0
 tare.edit("scaler.pt", scale=512)
 assert tare.undo("scaler.pt").did == "undone"
 END
+if [ -e fresh/lib/python3*/site-packages/tare/lib/libtare_mpi.so ] && command -v mpirun >/dev/null; then
+  cat >ranks.py <<'END'
+import array
+import ctypes
+import os
+
+import tare
+
+module = os.path.join(os.path.dirname(tare.__file__), "lib/libtare_mpi.so")
+mpi = ctypes.CDLL(module, mode=ctypes.RTLD_GLOBAL)  # the MPI that it was built for, as mpi4py would open it
+mpi.MPI_Init(None, None)
+rank = next(int(os.environ[name]) for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK") if name in os.environ)
+scaler = tare.Scaler("torch", initial_scale=1024.0)
+scaler.set_comm(tare.Comm.of_mpi())
+scaler.unscale([array.array("f", [float("inf") if rank == 1 else 1.0])])
+scaler.update()
+assert scaler.scale == 512.0, scaler.scale
+scaler.set_comm(None)
+mpi.MPI_Finalize()
+END
+  "$source/tests/capi/mpi/run.sh" mpirun 2 prints fresh/bin/python ranks.py
+else
+  echo "no module for MPI in it, or no mpirun: ranks were not tried"
+fi
 echo "$(basename "$wheel"): $(stat -c %s "$wheel") bytes"

@@ -1,4 +1,5 @@
-# Debian's packages by CPack: tare, libtare0, libtare-dev and, where there is CUDA, libtare-cuda. tools/deb.sh makes them.
+# Debian's packages by CPack: tare, libtare0, libtare-dev and, where there is CUDA, libtare-cuda, where there is MPI,
+# libtare-mpi. tools/deb.sh makes them.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "tare contributors <tare@example.org>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "loss scalers of mixed-precision training")
@@ -14,6 +15,9 @@ set(CPACK_DEBIAN_PACKAGE_VERSION ${PROJECT_VERSION}-1)
 set(CPACK_COMPONENTS_ALL command library development)
 if(TARGET tare_cuda)
   list(APPEND CPACK_COMPONENTS_ALL cuda)
+endif()
+if(TARGET tare_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
 endif()
 
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME tare)
@@ -41,6 +45,12 @@ set(CPACK_DEBIAN_CUDA_PACKAGE_SECTION contrib/libs)
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "libtare0 (= ${CPACK_DEBIAN_PACKAGE_VERSION})")
 set(CPACK_COMPONENT_CUDA_DESCRIPTION "The module with which libtare runs its scalers on NVIDIA GPUs. It needs
 NVIDIA's driver, which Debian has in non-free.")
+
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME libtare-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "libtare0 (= ${CPACK_DEBIAN_PACKAGE_VERSION})")
+set(CPACK_COMPONENT_MPI_DESCRIPTION "The module with which libtare's scalers are those of many ranks: found-inf,
+norms, statistics and FP8 amaxes are reduced over a communicator of MPI.")
 
 # What Debian wants of every package besides: copyright, changelog, packed manual pages.
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_BINARY_DIR}/debian/stage.cmake)
