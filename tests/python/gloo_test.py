@@ -21,7 +21,7 @@ import tare
 import tare.torch
 
 STEPS = 400
-EXAMPLE = str(pathlib.Path(__file__).parents[2] / "capi/examples/torchrun.py")
+EXAMPLE = str(pathlib.Path(__file__).parents[2] / "capi/examples/torchrun/train.py")
 
 
 def gradients_of(step, ranks):

@@ -4,7 +4,7 @@ the gradients alone, unscales it and steps its share of the weights, as ZeRO's f
 overflow would step while others skip, and clip by a norm of its own, if the scaler knew of its own share alone; with a
 comm the scale, the skipped steps and the clipped norm are those of the whole model.
 
-    torchrun --nproc-per-node 4 torchrun.py [STEPS]
+    torchrun --nproc-per-node 4 train.py [STEPS]
 
 Any number of processes trains alike: the batch is the same, shared among them. Gradients are rounded to float16, as a
 backward pass in float16 rounds them. Needs torch, and libtare where the loader finds it.
