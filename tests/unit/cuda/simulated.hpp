@@ -71,7 +71,7 @@ class SimulatedList : public TensorList {
                                                     .counts = counts_.data(),
                                                     .block_counts = block_counts_.data(),
                                                     .ticket = &ticket_,
-         .cursor = &cursor_},
+                                                    .cursor = &cursor_},
                                                    findings.threshold);
     pass.end.found_inf = findings.found_inf;
     pass.end.total = findings.total;
