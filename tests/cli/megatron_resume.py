@@ -6,9 +6,12 @@ scaler where the checkpoint keeps none.
 """
 import argparse
 import pathlib
+import re
 import shutil
+import struct
 import sys
 import tempfile
+import zlib
 
 from command import Tare
 from corpus import require
@@ -22,6 +25,7 @@ SKIPPED = ("***WARNING*** fould the grad scaler in the checkpoint but it is None
            "scaler ...")
 OLD = "***WARNING*** loading optimizer from an old checkpoint ..."
 STATE = {"scale": 65536.0, "growth_tracker": 3, "hysteresis_tracker": 2}
+DISTRIBUTED = "megatron/dist_1rank/ckpt/iter_0000005"
 MISSING, EMPTY, PASSED_OVER = "grad-scaler-missing", "grad-scaler-empty", "grad-scaler-skipped"
 
 # (arguments, what grad_scaler is) -> (code, severity, words); None: nothing is told
@@ -126,6 +130,45 @@ def try_corpus(tare, corpus):
         require(codes == wanted, case.name, codes)
 
 
+def common_state(checkpoint, old, new):
+    """Puts other bytes, as many, into the common state that stands in a distributed checkpoint; its checksum goes along."""
+    path = checkpoint / "__0_0.distcp"
+    whole = bytearray(path.read_bytes())
+    at = whole.index(b"grad_scaler")
+    local, central = whole.rindex(b"PK\x03\x04", 0, at), whole.index(b"PK\x01\x02", at)
+    begin = local + 30 + sum(struct.unpack_from("<HH", whole, local + 26))
+    end = begin + struct.unpack_from("<I", whole, central + 24)[0]
+    before = bytes(whole[begin:end])
+    require(len(old) == len(new) and before.count(old) == 1, before.count(old), "times", old)
+    after = before.replace(old, new)
+    whole[begin:end] = after
+    whole[end:central + 46] = whole[end:central + 46].replace(*(struct.pack("<I", zlib.crc32(one)) for one in (before, after)))
+    whole[local:begin] = whole[local:begin].replace(*(struct.pack("<I", zlib.crc32(one)) for one in (before, after)))
+    path.write_bytes(whole)
+
+
+def try_distributed(tare, corpus, scratch):
+    """A folder without common.pt, whose common state is an item among others."""
+    data = (corpus / DISTRIBUTED / "__0_0.distcp").read_bytes()
+    flags = re.findall(rb"[fb][fp]16q.[\x88\x89]", data, re.S)  # the name, its memo, True or False
+    require(len(flags) == 2, flags)
+    for what, changes, told in (
+            ("as it is", [], None),
+            ("without", [(b"grad_scaler", b"grad_scalex")], (MISSING, "warning", [NOT_LOADED, "this run"])),
+            ("bf16", [(flag, flag[:-1] + bytes([flag[-1] ^ 1])) for flag in flags], (PASSED_OVER, "warning", [SKIPPED]))):
+        copy = scratch / "distributed"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(corpus / DISTRIBUTED, copy)
+        for old, new in changes:
+            common_state(copy, old, new)
+        findings = [one for one in tare("inspect", "--json", copy).json()["findings"] if one["code"] in (MISSING, EMPTY, PASSED_OVER)]
+        require(len(findings) == (told is not None), what, findings)
+        for one in findings:
+            code, severity, words = told
+            require((one["code"], one["severity"]) == (code, severity) and all(word in one["message"] for word in words), what, one)
+            require(one["path"].startswith("common_state/shard_0_1[0].optimizer"), what, one)
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
@@ -137,6 +180,7 @@ def main():
         try_loading(tare, folder)
         try_filling(tare, folder, options.corpus)
         try_powers(tare, folder)
+        try_distributed(tare, options.corpus, folder)
     try_corpus(tare, options.corpus)
     print(f"{len(CASES)} ways to keep Megatron's scaler: what a resume says is said")
     return 0

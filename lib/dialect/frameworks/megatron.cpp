@@ -98,6 +98,9 @@ constexpr auto empty_at = std::to_array<EmptyAt>({
 // ---- what a resume says. Source: load_state_dict of megatron/core/optimizer/optimizer.py and distrib_optimizer.py;
 // which scaler there is: megatron/core/optimizer/__init__.py.
 
+/// Items that hold what common.pt holds elsewhere.
+constexpr std::string_view common_items = "common_state/";
+
 constexpr std::string_view says_missing = "***WARNING*** found an old checkpoint, will not load grad scaler ...";
 constexpr std::string_view says_skipped =
     "***WARNING*** fould the grad scaler in the checkpoint but it is None in the class. Skipping loading grad scaler "
@@ -253,12 +256,43 @@ void tell_loading(const Tree& tree, NodeId root, const Optimizer& optimizer, std
   }
 }
 
-std::vector<Finding> tell_loading(const Tree& tree, std::string_view file) {
+/// What all ranks load: the whole of a file, or, where there is no common.pt, an item of its own, a list of one.
+struct CommonState {
+  NodeId map;
+  std::string path;  ///< with a dot behind it; empty: the root
+};
+
+/// The distributed optimizer's scalers are items of their own, one for each data-parallel group.
+bool keeps_scalers_by_group(const Tree& tree, NodeId root) {
+  const NodeId optimizer = tree.find(root, "optimizer");
+  return optimizer != nowhere && tree.kind(optimizer) == Kind::map && tree.find(optimizer, "distributed") != nowhere;
+}
+
+std::vector<CommonState> common_states(const Tree& tree, std::string_view file) {
   const std::string_view name = file_name(file);
-  if (name != "model_optim_rng.pt" && name != "common.pt") return {};
   const NodeId root = tree.fields(tree.root);
+  if (name == "model_optim_rng.pt" || name == "common.pt") return {{root, {}}};
+  if (!name.ends_with(".metadata") || root == nowhere || tree.kind(root) != Kind::map) return {};
+  if (keeps_scalers_by_group(tree, root)) return {};
+  std::vector<CommonState> states;
+  const auto pairs = tree.items(root);
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    const std::string key = tree.key_text(pairs[i]);
+    if (!key.starts_with(common_items) || tree.kind(pairs[i + 1]) != Kind::list) continue;
+    const auto values = tree.items(pairs[i + 1]);
+    if (values.size() == 1) states.push_back({tree.fields(values[0]), key + "[0]."});
+  }
+  return states;
+}
+
+std::vector<Finding> tell_loading(const Tree& tree, std::string_view file) {
   std::vector<Finding> findings;
-  for (const Optimizer& optimizer : optimizers_in(tree, root)) tell_loading(tree, root, optimizer, findings);
+  for (const CommonState& state : common_states(tree, file)) {
+    for (Optimizer& optimizer : optimizers_in(tree, state.map)) {
+      optimizer.path.insert(0, state.path);
+      tell_loading(tree, state.map, optimizer, findings);
+    }
+  }
   return findings;
 }
 
@@ -343,14 +377,14 @@ constexpr auto pairs = std::to_array<FilePair>({
 
 // megatron/core/dist_checkpointing: serialization.py takes the common state from common.pt where there is one, else
 // from the items; beside a common.pt the ranks' random states alone tell.
-constexpr auto items = std::to_array<std::string_view>({"common_state/", "rng_state/"});
+constexpr auto items = std::to_array<std::string_view>({common_items, "rng_state/"});
 constexpr auto other_items = std::to_array<std::string_view>({"rng_state/", "rerun_state_machine_state/"});
 constexpr DistributedFolder distributed{.items = items,
                                         .other_items = other_items,
                                         .note = "metadata.json",
                                         .common_key = "common_backend",
                                         .common_file = "common.pt",
-                                        .common_items = "common_state/",
+                                        .common_items = common_items,
                                         .group_word = "dp_group_idx_"};
 
 }  // namespace
