@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
 
 namespace tare {
 namespace {
@@ -72,6 +74,13 @@ void set_scale(Fp8Changes& changes, const Fp8Slot& slot, const NewScale& scale) 
     changes.set(*slot.scale, {slot.scale_index(i), element_for(*slot.scale, stored)});
     if (slot.scale_inv != nullptr) changes.set(*slot.scale_inv, {slot.scale_index(i), 1 / multiplier});
   }
+}
+
+void require_scale(double multiplier) {
+  if (multiplier > 0 && multiplier <= std::numeric_limits<float>::max()) return;
+  throw Error(Status::refused,
+              fmt::format("{} is no scale: a positive number of float32's range", float_text(multiplier)),
+              "--force writes it all the same");
 }
 
 void require_no_data(const FoundScaler& state, const Fp8Slot& slot, double multiplier) {

@@ -31,6 +31,9 @@ NewScale scale_from(const Fp8Slot& slot, double multiplier);
 /// Its reciprocal goes along where there is one.
 void set_scale(Fp8Changes& changes, const Fp8Slot& slot, const NewScale& scale);
 
+/// Throws `refused` for what no value can be scaled with.
+void require_scale(double multiplier);
+
 /// Stored numbers mean other values with another scale. Throws `refused` where that multiplier is one.
 void require_no_data(const FoundScaler& state, const Fp8Slot& slot, double multiplier);
 

@@ -46,7 +46,7 @@ IncomingFp8::IncomingFp8(const ScalerState& state) : set_(start_fp8_from(state))
 }
 
 std::vector<NewField> IncomingFp8::fields_of(const FoundScaler& layer, bool force) const {
-  if (is_tare_fp8(layer)) return own_fields(layer);
+  if (is_tare_fp8(layer)) return own_fields(layer, force);
   const auto length = static_cast<std::size_t>(set_.parameters.history_length);
   Fp8Changes changes;
   std::vector<NewField> counters;
@@ -57,6 +57,7 @@ std::vector<NewField> IncomingFp8::fields_of(const FoundScaler& layer, bool forc
     const std::size_t i = known->second;
     const double stored = set_.scale[i];
     const double multiplier = stored_scale(slot.meaning, stored);
+    if (!force) require_scale(multiplier);
     if (!force) require_no_data(layer, slot, multiplier);
     set_scale(changes, slot, {multiplier, stored});
     if (slot.history != nullptr && !set_.history.empty()) {
@@ -74,8 +75,12 @@ std::vector<NewField> IncomingFp8::fields_of(const FoundScaler& layer, bool forc
 }
 
 /// Its fields are the policy's, a row a slot.
-std::vector<NewField> IncomingFp8::own_fields(const FoundScaler& state) const {
+std::vector<NewField> IncomingFp8::own_fields(const FoundScaler& state, bool force) const {
   const std::vector<Fp8Slot> slots = fp8_slots(state);
+  for (const Fp8Slot& slot : slots) {
+    const auto known = slots_.find(slot.role);
+    if (known != slots_.end() && !force) require_scale(stored_scale(slot.meaning, set_.scale[known->second]));
+  }
   Fp8Changes changes;
   for (const auto& [name, value] : state_.fields) {
     const Field* field = state.find(std::string_view(fmt::format("fields.{}", name)));

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <map>
 
 #include "lib/base/error.hpp"
 #include "lib/base/glob.hpp"
@@ -29,12 +27,9 @@ double number_of_tensor(const StateValue& given) {
               "write a number (65536, 2^16, 0x1p16, 0.5)");
 }
 
-void require_useful(bool is_scale, double value) {
-  const bool is_useful = is_scale ? value > 0 && value <= std::numeric_limits<float>::max() : value >= 0;
-  if (is_useful && std::isfinite(value)) return;
-  throw Error(Status::refused,
-              fmt::format("{} is no {}", float_text(value),
-                          is_scale ? "scale: a positive number of float32's range" : "amax: a number from 0 on"),
+void require_amax(double value) {
+  if (value >= 0 && std::isfinite(value)) return;
+  throw Error(Status::refused, fmt::format("{} is no amax: a number from 0 on", float_text(value)),
               "--force writes it all the same");
 }
 
@@ -101,7 +96,7 @@ struct GivenValue {
     } else if (is_named(slot.scale_inv)) {
       give_scale(slot, scale_from(slot, stored_scale(ScaleMeaning::divisor, value)));
     } else if (slot.history != nullptr && (fits || is_named(slot.history))) {
-      if (!force) require_useful(false, value);
+      if (!force) require_amax(value);
       set_history(changes, slot, value);
     } else {
       return false;
@@ -110,7 +105,7 @@ struct GivenValue {
   }
 
   void give_scale(const Fp8Slot& slot, const NewScale& scale) {
-    if (!force) require_useful(true, scale.multiplier);
+    if (!force) require_scale(scale.multiplier);
     if (!force) require_no_data(state, slot, scale.multiplier);
     set_scale(changes, slot, scale);
   }

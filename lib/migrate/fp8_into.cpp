@@ -29,6 +29,15 @@ std::string few(const Names& names) {
   return names.size() == 1 ? first : fmt::format("{} and {} others", first, names.size() - 1);
 }
 
+/// Of two that became one the second would be lost unseen.
+void require_each_once(Names names) {
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice == names.end()) return;
+  throw Error(Status::refused, fmt::format("two tensors of the state become '{}'", *twice),
+              "give --module more of the paths, so that they stay apart");
+}
+
 /// The source's slots under the names of the checkpoint's layers.
 ScalerState renamed_source(const ScalerState& source, const std::vector<ModuleName>& modules) {
   Fp8Set set = start_fp8_from(source);
@@ -42,6 +51,7 @@ ScalerState renamed_source(const ScalerState& source, const std::vector<ModuleNa
     for (const ModuleName& module : modules) layer = renamed(std::move(layer), module.from, module.to);
     name = layer + name.substr(slash);
   }
+  require_each_once(set.names);
   return to_state(set);
 }
 

@@ -47,8 +47,11 @@ IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const
   }
   if (const auto place = place_to_fill(into, request.at)) return plan_filling(source, into, *place, request);
   if (std::none_of(into.scalers.begin(), into.scalers.end(), is_loss_scaler)) {
+    const bool has_fp8 = !into.scalers.empty();
     throw Error(Status::refused, into.resolved + ": there is no loss scaler in it, and no empty place of one",
-                "save it once with its scaler on and migrate into that, or write a file: --to FRAMEWORK -o FILE");
+                has_fp8
+                    ? "it holds FP8 state: --fp8 takes that of SOURCE over"
+                    : "save it once with its scaler on and migrate into that, or write a file: --to FRAMEWORK -o FILE");
   }
   const FoundScaler& scaler =
       chosen_scalers(into, {.at = request.at, .align = request.align, .ways = "--into-at PLACE"}).front()->state();

@@ -223,8 +223,9 @@ def try_into(tare, command, folder, all_policies, checkpoint, policy):
         require(answer.code == DONE and copy.read_bytes() == checkpoint.read_bytes(), answer)
 
 
-def try_modules(tare, command, folder, checkpoint):
+def try_modules(command, corpus, folder):
     """Layers that are called otherwise, are chosen, or are in one of the two alone."""
+    checkpoint = corpus / "transformer_engine/te1.13_4layers/model.pt"
     copy, path = folder / "modules.pt", folder / "modules.json"
     copy.write_bytes(checkpoint.read_bytes())
     require(command("inspect", copy, "--save", path, "--force").code == DONE, path)
@@ -252,6 +253,15 @@ def try_modules(tare, command, folder, checkpoint):
             before, after = (float(command("get", one, "--layer", layer, what).out) for one in (checkpoint, copy))
             require(after == before * factor, layer, what, "is", after, "and was", before)
     require(command("undo", copy, "--yes").code == DONE, copy)
+    answer = command("migrate", path, "--into", copy, "--module", "blocks.h.0=layers.1", "--module", "blocks.h.1=layers.1", "--yes")
+    require(answer.code == REFUSED and "two tensors of the state become 'layers.1/" in answer.reason, answer)
+    state["fields"]["scale"][0], kept = 0.0, state["fields"]["scale"][0]
+    written(names)
+    answer = command("migrate", path, "--into", copy, "--yes")
+    require(answer.code == REFUSED and "0.0 is no scale" in answer.reason and copy.read_bytes() == checkpoint.read_bytes(), answer)
+    answer = command("migrate", path, "--into", copy, "--yes", "--force")
+    require(answer.code == DONE and command("undo", copy, "--yes").code == DONE, answer)
+    state["fields"]["scale"][0] = kept
     written([name if name.startswith("layers.1") else "gone." + name for name in names])
     answer = command("migrate", path, "--into", copy, "--yes", "--json")
     fates = [value["fate"] for value in answer.json()["values"] if value["key"] == "params.slots"]
@@ -259,6 +269,11 @@ def try_modules(tare, command, folder, checkpoint):
     require(command("undo", copy, "--yes").code == DONE, copy)
     answer = command("migrate", path, "--into", copy, "--strict", "--yes")
     require(answer.code == REFUSED and "would be lost" in answer.reason, answer)
+    scaler = corpus / "torch/scaler-file-t2.15/scaler.pt"
+    answer = command("migrate", scaler, "--into", copy, "--yes")
+    require(answer.code == REFUSED and "--fp8" in answer.reason, answer)
+    answer = command("migrate", scaler, "--into", copy, "--fp8", "--yes")
+    require(answer.code == REFUSED and "no FP8 state" in answer.reason, answer)
     for words in (["--set", "margin=1"], ["--module", "=x"], ["--module", "layers"]):
         answer = command("migrate", path, "--into", copy, *words, "--yes")
         require(answer.code == 2 and copy.read_bytes() == checkpoint.read_bytes(), answer)
@@ -322,7 +337,7 @@ def main():
             for policy in known.values():
                 if policy["policy"] != NO_TENSORS:
                     try_into(tare, command, folder, known, folder / f"{policy['policy']}.{ending}", policy)
-        try_modules(tare, command, folder, options.corpus / "transformer_engine/te1.13_4layers/model.pt")
+        try_modules(command, options.corpus, folder)
         try_words(tare, command, options.corpus, folder)
     print(f"{count} FP8 states of {len(known)} policies went through every verb and ran on")
     return 0
