@@ -22,6 +22,7 @@ constexpr const char* closing_words =
     "  \"already at minimum\", \"Minimum loss scale reached\", \"OVERFLOW! Skipping step\"\n"
     "                                            tare doctor train.log RUN; tare timeline RUN\n"
     "  is the run still well?                    tare watch RUN\n"
+    "  which checkpoints are there?              tare ls RUNS\n"
     "  which window, which hysteresis?           tare simulate train.log --window 500,1000,2000\n"
     "  FP8 state will not load                   tare inspect model.pt; tare fp8 --help\n"
     "  \"weights_only\" refuses a file            tare attest FILE\n"
@@ -65,7 +66,7 @@ int main(int argc, char** argv) {
           "tare: inspect, edit, diagnose and undo loss-scaler state inside checkpoints, in place and without Python",
       .verbs = {inspect_verb(), get_verb(), edit_verb(), fp8_verb(), undo_verb(), history_verb(), diff_verb(),
                 migrate_verb(), attest_verb(), trace_verb(), doctor_verb(), simulate_verb(), timeline_verb(),
-                watch_verb()},
+                watch_verb(), ls_verb()},
       .closing_words = closing_words,
   };
   command.verbs.push_back(completion_verb(command));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lib/base/files.hpp"
 
@@ -12,7 +13,10 @@ void keep_arguments(char** arguments);
 /// Where a verb that reads `path` needs a network: in `tare` runs the whole command in `tare-remote` instead, and comes
 /// back only to throw `io` where that cannot be started. In `tare-remote`: nothing.
 void reach(const std::string& path);
-/// The same where a state goes to `path` and is HDF5 by its name.
+/// The same for each of `paths`; what they stand for where they are in an object store and have wildcards: `*` and `?`
+/// are a shell's in the file system. Throws as paths_matching.
+std::vector<std::string> reached(const std::vector<std::string>& paths);
+/// As reach(), where a state goes to `path` and is HDF5 by its name.
 void reach_output(const std::string& path);
 
 /// The storage that `path` is in. Borrowed, for the life of the process.

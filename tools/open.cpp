@@ -42,6 +42,16 @@ void require_local(const std::string& path) {
               "download the checkpoint, edit that, and upload the files that the edit names");
 }
 
+const Files& one_storage_of(const std::vector<std::string>& paths) {
+  const Files& first = files_of(paths.front());
+  for (const std::string& path : paths) {
+    if (path == standard_input_path || &files_of(path) == &first) continue;
+    throw Error(Status::invalid_argument, "a run is read from one kind of storage at a time",
+                "copy the logs of the other one here first");
+  }
+  return first;
+}
+
 Opened open_for_reading(const Terminal& terminal, const std::string& path, const OpenOptions& options) {
   if (is_url(path) || path == standard_input_path) {
     Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));

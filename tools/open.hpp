@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/transaction/recover.hpp"
@@ -15,6 +16,9 @@ struct Opened {
 
 /// Where the checkpoint cannot be read, a pending transaction, which may be why, is told on stderr first.
 Opened open_for_reading(const Terminal& terminal, const std::string& path, const tare::OpenOptions& options);
+
+/// The storage that all of `paths` are in; "-" is in any. Throws `invalid_argument` where they are in several.
+const tare::Files& one_storage_of(const std::vector<std::string>& paths);
 
 /// Throws `refused` for a URL: verbs that write need the file system.
 void require_local(const std::string& path);

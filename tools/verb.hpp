@@ -34,6 +34,7 @@ Verb trace_verb();
 Verb doctor_verb();
 Verb simulate_verb();
 Verb timeline_verb();
+Verb ls_verb();
 Verb watch_verb();
 
 /// Of `command` as a whole, which outlives them.

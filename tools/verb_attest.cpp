@@ -7,6 +7,7 @@
 #include "lib/codec/state_file.hpp"
 #include "lib/report/report.hpp"
 #include "tools/network.hpp"
+#include "tools/network_options.hpp"
 #include "tools/open.hpp"
 #include "tools/outcome.hpp"
 #include "tools/output_file.hpp"
@@ -45,9 +46,10 @@ struct Options {
   bool force = false;
 };
 
-void require_this_machine(const std::string& path) {
-  if (!is_url(path) && path != standard_input_path) return;
-  throw Error(Status::refused, path + ": attest reads files of this machine", "download the checkpoint first");
+void require_named(const std::string& path) {
+  if (path != standard_input_path) return;
+  throw Error(Status::refused, "attest reads files, more than once, and no pipe",
+              "give the file's name; ./- for one called -");
 }
 
 struct Attested {
@@ -62,19 +64,19 @@ Attested attested(const Terminal& terminal, const Options& options, TorchRelease
     Opened opened = open_for_reading(terminal, path, {});
     if (opened.pending) terminal.say(render_pending(*opened.pending));
     tell_foreign_records(terminal, opened.checkpoint);
-    Attestation attestation = attest(opened.checkpoint, release, scope);
+    Attestation attestation = attest(opened.checkpoint, release, scope, files_of(path));
     return {std::move(opened.checkpoint), std::move(attestation)};
   } catch (const Error& error) {
     if (!options.plain.empty()) throw;
-    Checkpoint checkpoint = unopened(path, error);
-    Attestation attestation = attest(checkpoint, release, scope);
+    Checkpoint checkpoint = unopened(path, error, files_of(path));
+    Attestation attestation = attest(checkpoint, release, scope, files_of(path));
     if (attestation.is_plain()) throw;
     return {std::move(checkpoint), std::move(attestation)};
   }
 }
 
 int attest_path(const Terminal& terminal, const Options& options, TorchRelease release, const std::string& path) {
-  require_this_machine(path);
+  require_named(path);
   const auto [checkpoint, attestation] = attested(terminal, options, release, path);
   std::vector<NamedState> states;
   if (!options.plain.empty()) states = plain_states(checkpoint, options.at);
@@ -85,13 +87,14 @@ int attest_path(const Terminal& terminal, const Options& options, TorchRelease r
 }
 
 int attest_all(const Terminal& terminal, const Options& options) {
+  const std::vector<std::string> paths = reached(options.paths);
   const TorchRelease release = options.torch.empty() ? newest_torch_release() : require_torch_release(options.torch);
-  if (!options.plain.empty() && options.paths.size() > 1) {
+  if (!options.plain.empty() && paths.size() > 1) {
     throw Error(Status::invalid_argument, "--write-plain takes the state of one PATH", "attest them one by one");
   }
   reach_output(options.plain);
   if (!options.plain.empty()) require_replaceable(terminal, options.plain, options.force);
-  return outcome_of_each(terminal, options.paths,
+  return outcome_of_each(terminal, paths,
                          [&](const std::string& path) { return attest_path(terminal, options, release, path); });
 }
 
@@ -102,18 +105,19 @@ Verb attest_verb() {
   return {
       .name = "attest",
       .purpose = "Show what a checkpoint can do to whoever loads it",
-      .options =
-          {
-              {"PATH", &options->paths, "As for inspect", Presence::required},
-              {"--torch", &options->torch, "The torch release whose weights_only counts (default: the newest known)"},
-              {"--write-plain", &options->plain,
-               "Also write the scalers' and the FP8 state to a .json file (.h5: where HDF5 can be loaded)"},
-              {"--at", &options->at,
-               "Which scaler to write, by its path; of FP8 state, which layers (* and ? are wildcards)"},
-              {"--force", &options->force, "Replace the file of --write-plain"},
-              {"--all", &options->all, "Of a run folder every checkpoint, and not that alone which it leads to"},
-              {"--json", &options->json, "Answer in JSON (schema tare.attest/1): a document a PATH"},
-          },
+      .options = joined(
+          {{
+               {"PATH", &options->paths, "As for inspect", Presence::required},
+               {"--torch", &options->torch, "The torch release whose weights_only counts (default: the newest known)"},
+               {"--write-plain", &options->plain,
+                "Also write the scalers' and the FP8 state to a .json file (.h5: where HDF5 can be loaded)"},
+               {"--at", &options->at,
+                "Which scaler to write, by its path; of FP8 state, which layers (* and ? are wildcards)"},
+               {"--force", &options->force, "Replace the file of --write-plain"},
+               {"--all", &options->all, "Of a run folder every checkpoint, and not that alone which it leads to"},
+               {"--json", &options->json, "Answer in JSON (schema tare.attest/1): a document a PATH"},
+           },
+           network_options()}),
       .closing_words = closing_words,
       .run = [options](const Terminal& t) { return attest_all(t, *options); },
   };

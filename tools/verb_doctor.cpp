@@ -25,11 +25,11 @@ struct Options {
   bool rules = false;
 };
 
-DoctorOptions doctor_options(const Terminal& terminal, const Options& options) {
+DoctorOptions doctor_options(const Terminal& terminal, const Options& options, const Files& files) {
   DoctorOptions given;
   for (const std::string& assignment : options.thresholds) set_threshold(given.thresholds, assignment);
   given.trace.tag = options.tag;
-  given.trace.files = &files_of(options.paths.front());
+  given.trace.files = &files;
   given.open = [&terminal](const std::string& path) {
     Opened opened = open_for_reading(terminal, path, {});
     if (opened.pending) terminal.say(render_pending(*opened.pending));
@@ -50,8 +50,8 @@ int doctor(const Terminal& terminal, const Options& options) {
     return exit_done;
   }
   if (options.paths.empty()) throw Error(Status::invalid_argument, "PATH is required", "tare doctor run/");
-  for (const std::string& path : options.paths) reach(path);
-  const Diagnosis diagnosis = diagnose(options.paths, doctor_options(terminal, options));
+  const std::vector<std::string> paths = reached(options.paths);
+  const Diagnosis diagnosis = diagnose(paths, doctor_options(terminal, options, one_storage_of(paths)));
   terminal.answer(options.sarif  ? findings_sarif(diagnosis, TARE_VERSION)
                   : options.json ? findings_json(diagnosis)
                                  : render_diagnosis(terminal, diagnosis));

@@ -51,14 +51,14 @@ int inspect_path(const Terminal& terminal, const Options& options, const std::st
 }
 
 int inspect(const Terminal& terminal, const Options& options) {
-  for (const std::string& path : options.paths) reach(path);
+  const std::vector<std::string> paths = reached(options.paths);
   reach_output(options.save);
-  if (!options.save.empty() && options.paths.size() > 1) {
+  if (!options.save.empty() && paths.size() > 1) {
     throw Error(Status::invalid_argument, "--save takes the state of one PATH", "inspect them one by one");
   }
   if (!options.save.empty()) require_replaceable(terminal, options.save, options.force);
   bool has_answered = false;
-  return outcome_of_each(terminal, options.paths,
+  return outcome_of_each(terminal, paths,
                          [&](const std::string& path) { return inspect_path(terminal, options, path, has_answered); });
 }
 

@@ -14,6 +14,7 @@
 #include "lib/report/health.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
+#include "tools/open.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render_health.hpp"
 #include "tools/verb.hpp"
@@ -61,14 +62,14 @@ void write_pictures(const Options& options, const chart::Curve& curve) {
 }
 
 int timeline(const Terminal& terminal, const Options& options) {
-  for (const std::string& path : options.paths) reach(path);
+  const std::vector<std::string> paths = reached(options.paths);
   for (const std::string* path : {&options.svg, &options.html, &options.png}) {
     if (!path->empty()) require_replaceable(terminal, *path, options.force);
   }
   TraceOptions reading;
   reading.tag = options.tag;
-  reading.files = &files_of(options.paths.front());
-  const Timeline found = timeline_of(read_trace(options.paths, reading), options.paths);
+  reading.files = &one_storage_of(paths);
+  const Timeline found = timeline_of(read_trace(paths, reading), paths);
   write_pictures(options, found.curve);
   const std::size_t columns = options.width > 0 ? options.width : terminal_columns();
   terminal.answer(options.json ? timeline_json(found)

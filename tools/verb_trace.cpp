@@ -7,6 +7,7 @@
 #include "lib/report/trace.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
+#include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/verb.hpp"
 
@@ -34,16 +35,10 @@ class PipedLog final : public ByteStream {
 };
 
 int trace(const Terminal& terminal, const Options& options) {
-  for (const std::string& path : options.paths) reach(path);
-  TraceOptions how{.tag = options.tag, .files = &files_of(options.paths.front())};
+  const std::vector<std::string> paths = reached(options.paths);
+  TraceOptions how{.tag = options.tag, .files = &one_storage_of(paths)};
   how.standard_input = [] { return std::make_unique<PipedLog>(); };
-  for (const std::string& path : options.paths) {
-    if (path != "-" && &files_of(path) != how.files) {
-      throw Error(Status::invalid_argument, "a trace is read from one kind of storage at a time",
-                  "copy the logs of the other one here first");
-    }
-  }
-  const Trace found = read_trace(options.paths, how);
+  const Trace found = read_trace(paths, how);
   const auto answer = [&](std::string_view text) { terminal.answer(text); };
   if (options.json) {
     write_trace_json(found, answer);

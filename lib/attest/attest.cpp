@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -18,9 +19,11 @@
 #include "lib/attest/other_nature.hpp"
 #include "lib/attest/text_document.hpp"
 #include "lib/attest/whole_items.hpp"
+#include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/parallel.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/reading.hpp"
@@ -77,7 +80,10 @@ bool is_left_in_file(const Tree& tree, NodeId node) {
 
 class Attester {
  public:
-  Attester(const Checkpoint& checkpoint, TorchRelease release) : checkpoint_(checkpoint) { found_.release = release; }
+  Attester(const Checkpoint& checkpoint, TorchRelease release, const Files& files)
+      : checkpoint_(checkpoint), files_(files) {
+    found_.release = release;
+  }
 
   Attestation run(AttestScope scope) && {
     if (files_.type(checkpoint_.target) != FileType::folder) {
@@ -85,10 +91,11 @@ class Attester {
       for (const std::size_t i : whole_files(checkpoint_)) {
         judge_named(checkpoint_.files[i].path, checkpoint_.files[i].location);
       }
-    } else if (scope == AttestScope::everything || resolved_inside().empty()) {
-      judge_folder("");
     } else {
-      judge_resolved(resolved_inside());
+      require_list();
+      const std::string inside = scope == AttestScope::everything ? "" : resolved_inside();
+      inside.empty() ? judge_folder("") : judge_resolved(inside);
+      require_list();  // folders in it were listed meanwhile
     }
     tell_of_checkpoint();
     std::ranges::sort(found_.globals, [](const AttestedGlobal& a, const AttestedGlobal& b) {
@@ -111,6 +118,15 @@ class Attester {
   [[nodiscard]] std::string resolved_inside() const {
     const std::string folder = root() + "/";
     return checkpoint_.resolved.starts_with(folder) ? checkpoint_.resolved.substr(folder.size()) : "";
+  }
+
+  /// What nobody lists may hold anything.
+  void require_list() const {
+    if (lists_all(files_, root())) return;
+    throw Error(Status::refused,
+                fmt::format("{}: the server does not list all of this folder, and what is not seen may be no data",
+                            checkpoint_.target),
+                "attest its files one by one, or a copy of the folder");
   }
 
   /// Of a run: the checkpoint that it leads to, and the files on the way there. Other folders are told.
@@ -141,8 +157,28 @@ class Attester {
     std::ranges::stable_sort(paths, {}, [&](const std::string& path) {
       return std::pair(format_of_whole(file_name(path)) == nullptr, depth(path));
     });
-    for (const std::string& path : paths) judge_named(path, location(path));
+    for (std::size_t first = 0; first < paths.size(); first += most_at_once(files_)) {
+      const std::span batch = std::span(paths).subspan(first);
+      judge_batch(batch.first(std::min(batch.size(), most_at_once(files_))));
+    }
     for (const NoFile& other : tree.others) leave(place_of(prefix + other.path, 0), other.why);
+  }
+
+  /// Opened at the same time, where each takes a round trip; judged one after the other.
+  void judge_batch(std::span<const std::string> paths) {
+    std::vector<std::shared_ptr<const Source>> opened(paths.size());
+    const auto open = [&](std::size_t i) {
+      try {
+        opened[i] = files_.open(location(paths[i]));
+      } catch (const Error&) {
+        return;  // told where it is judged
+      }
+    };
+    for_each_parallel(paths.size(), open, {}, most_at_once(files_));
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      next_ = std::move(opened[i]);
+      judge_named(paths[i], location(paths[i]));
+    }
   }
 
   void judge_named(const std::string& path, const std::string& where) {
@@ -218,7 +254,7 @@ class Attester {
   }
 
   void judge_single(const std::string& path, const std::string& where) {
-    const auto source = files_.open(where);
+    const auto source = next_ != nullptr ? std::exchange(next_, nullptr) : files_.open(where);
     source->count_in(budget_);
     const AttestedPlace place = place_of(path, source->size());
     if (is_raw(path)) return tell_if(other_nature(*source, raw_format), place);
@@ -486,7 +522,8 @@ class Attester {
   }
 
   const Checkpoint& checkpoint_;
-  const Files& files_ = local_files();
+  const Files& files_;
+  std::shared_ptr<const Source> next_;  ///< of the file that is judged next, where it is open
   std::shared_ptr<Budget> budget_ = Budget::of_files(checkpoint_.target);
   Attestation found_;
   std::set<std::string> accounted_;                  ///< paths of parts
@@ -503,16 +540,16 @@ bool Attestation::is_plain() const {
   return unread.empty() && std::ranges::all_of(globals, is_allowed);
 }
 
-Checkpoint unopened(const std::string& path, const Error& why) {
-  const FileType type = local_files().type(path);
+Checkpoint unopened(const std::string& path, const Error& why, const Files& files) {
+  const FileType type = files.type(path);
   if (why.status == Status::io || (type != FileType::file && type != FileType::folder)) throw Error(why);
   Checkpoint checkpoint;
   checkpoint.target = checkpoint.resolved = path;
   return checkpoint;
 }
 
-Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope) {
-  return Attester(checkpoint, release).run(scope);
+Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope, const Files& files) {
+  return Attester(checkpoint, release, files).run(scope);
 }
 
 }  // namespace tare

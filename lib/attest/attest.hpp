@@ -8,6 +8,7 @@
 #include "lib/attest/extra_state.hpp"
 #include "lib/attest/verdict.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/files.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 
 namespace tare {
@@ -71,10 +72,12 @@ struct Attestation {
 /// What cannot be opened as a checkpoint, for `why`, can be loaded all the same, up to where that fails: a checkpoint
 /// of nothing but its path, to be attested by its bytes. Throws `why` where there is no file and no folder, or it
 /// cannot be read.
-Checkpoint unopened(const std::string& path, const Error& why);
+Checkpoint unopened(const std::string& path, const Error& why, const Files& files = local_files());
 
-/// Opens all files anew. REQUIRES: a checkpoint of the file system. Tensors of bytes are read where they hold an extra
-/// state, or are small; nothing is run. Throws `io` where a folder cannot be listed; what cannot be read is told.
-Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope = AttestScope::checkpoint);
+/// Opens all files anew. `files`: those that the checkpoint was opened with. Tensors of bytes are read where they hold
+/// an extra state, or are small; nothing is run. Throws `io` where a folder cannot be listed, and `refused` where one
+/// that is far away tells some of its files alone; what cannot be read is told.
+Attestation attest(const Checkpoint& checkpoint, TorchRelease release, AttestScope scope = AttestScope::checkpoint,
+                   const Files& files = local_files());
 
 }  // namespace tare

@@ -9,4 +9,9 @@ std::size_t most_at_once(const Files& files) {
   return distant == nullptr ? of_a_disk : distant->most_at_once();
 }
 
+bool lists_all(const Files& files, const std::string& folder) {
+  const auto* distant = dynamic_cast<const DistantFiles*>(&files);
+  return distant == nullptr || distant->lists_all(folder);
+}
+
 }  // namespace tare

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "lib/base/files.hpp"
 
@@ -11,10 +12,15 @@ class DistantFiles : public Files {
  public:
   /// So many calls and reads may be under way at the same time, from 1 on.
   [[nodiscard]] virtual std::size_t most_at_once() const = 0;
+  /// Does list() tell all that is in `folder`? Of a server that lists nothing it tells what was found by its name.
+  [[nodiscard]] virtual bool lists_all(const std::string& /*folder*/) const { return true; }
 };
 
 /// How many calls and reads at the same time are worth it: of files that may not be shared 1, of DistantFiles what they
 /// say, of all others what a disk takes.
 std::size_t most_at_once(const Files& files);
+
+/// Does list() tell all that is in `folder`? As DistantFiles say; of all others it does.
+bool lists_all(const Files& files, const std::string& folder);
 
 }  // namespace tare

@@ -51,7 +51,7 @@ std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
 /// A connection for the time of one request.
 class HttpClient::Lease {
  public:
-  explicit Lease(const HttpClient& client) : client_(client) {
+  explicit Lease(const HttpClient& client) : client_(client), turn_(client.turns_) {
     const std::lock_guard lock(client_.mutex_);
     if (client_.idle_.empty()) {
       connection_ = std::make_unique<HttpConnection>();
@@ -69,7 +69,16 @@ class HttpClient::Lease {
   const HttpConnection& operator*() const { return *connection_; }
 
  private:
+  struct Turn {
+    explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
+    ~Turn() { turns_.release(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    std::counting_semaphore<>& turns_;
+  };
+
   const HttpClient& client_;
+  Turn turn_;
   std::unique_ptr<HttpConnection> connection_;
 };
 
@@ -77,7 +86,8 @@ std::string s3_url(const S3Object& object, const S3Settings& settings) {
   return fmt::format("{}/{}", s3_host(object, settings), escaped_key(object.key));
 }
 
-HttpClient::HttpClient(const RemoteLimits& limits) : budget_(limits) {}
+HttpClient::HttpClient(const RemoteLimits& limits)
+    : budget_(limits), turns_(static_cast<std::ptrdiff_t>(limits.at_once)) {}
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct HttpRange {
   std::string version;      ///< its ETag or date, to see whether it changes; may be empty
 };
 
-/// May be used by several threads at once. Connections are kept and used again.
+/// May be used by several threads at once, as many of which ask at the same time as the limits say. Connections are kept
+/// and used again.
 class HttpClient {
  public:
   explicit HttpClient(const RemoteLimits& limits = {});
@@ -51,6 +53,7 @@ class HttpClient {
   void move_to_known_region(HttpObject& object) const;
 
   mutable RemoteBudget budget_;
+  mutable std::counting_semaphore<> turns_;  ///< of requests under way
   mutable HostPlaces hosts_;
   mutable std::map<std::string, std::string> regions_;  ///< of buckets that were found elsewhere; under the mutex
   mutable std::mutex mutex_;

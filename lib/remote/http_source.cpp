@@ -8,17 +8,24 @@
 #include "lib/base/error.hpp"
 
 namespace tare {
+namespace {
 
-HttpSource::HttpSource(std::shared_ptr<const HttpClient> client, HttpObject object)
-    : client_(std::move(client)), object_(std::move(object)) {
-  HttpRange first = client_->get(object_, {0, block_bytes});
-  size_ = first.total;
-  version_ = std::move(first.version);
-  if (first.bytes.size() != std::min(size_, block_bytes)) {
-    throw Error(Status::io, fmt::format("{}: the server sends {} bytes and says that it has {}", object_.name,
-                                        first.bytes.size(), size_));
+constexpr std::uint64_t block_bytes = std::uint64_t{64} << 10;
+
+}  // namespace
+
+ObjectStart start_of(const HttpClient& client, HttpObject object) {
+  HttpRange first = client.get(object, {0, block_bytes});
+  if (first.bytes.size() != std::min(first.total, block_bytes)) {
+    throw Error(Status::io, fmt::format("{}: the server sends {} bytes and says that it has {}", object.name,
+                                        first.bytes.size(), first.total));
   }
-  blocks_.emplace(0, std::move(first.bytes));
+  return {std::move(object), std::move(first.bytes), first.total, std::move(first.version)};
+}
+
+HttpSource::HttpSource(std::shared_ptr<const HttpClient> client, const ObjectStart& start)
+    : client_(std::move(client)), object_(start.object), size_(start.size), version_(start.version) {
+  blocks_.emplace(0, start.block);
 }
 
 void HttpSource::read(std::uint64_t offset, std::span<std::byte> to) const {

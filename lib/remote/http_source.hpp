@@ -11,10 +11,20 @@
 
 namespace tare {
 
+/// What the first request tells of an object.
+struct ObjectStart {
+  HttpObject object;
+  Bytes block;  ///< its first bytes
+  std::uint64_t size = 0;
+  std::string version;
+};
+
+/// Asks for the first block. Throws what HttpClient::get throws.
+ObjectStart start_of(const HttpClient& client, HttpObject object);
+
 class HttpSource final : public Source {
  public:
-  /// Asks for the first block. Throws what HttpClient::get throws.
-  HttpSource(std::shared_ptr<const HttpClient> client, HttpObject object);
+  HttpSource(std::shared_ptr<const HttpClient> client, const ObjectStart& start);
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] const std::string& name() const override { return object_.name; }
@@ -23,7 +33,6 @@ class HttpSource final : public Source {
   using Source::read;
 
  private:
-  static constexpr std::uint64_t block_bytes = std::uint64_t{64} << 10;
   static constexpr std::size_t most_blocks = 64;
 
   void fetch_missing(std::uint64_t first, std::uint64_t end) const;
@@ -33,7 +42,7 @@ class HttpSource final : public Source {
   mutable std::mutex mutex_;
   mutable HttpObject object_;
   mutable std::map<std::uint64_t, Bytes> blocks_;  ///< by number
-  std::uint64_t size_ = 0;
+  std::uint64_t size_;
   std::string version_;
 };
 

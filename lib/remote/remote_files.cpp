@@ -31,6 +31,9 @@ constexpr auto other_files = std::to_array<std::string_view>({
 });
 constexpr auto folders = std::to_array<std::string_view>({"mp_rank_00", "mp_rank_00_000", "mp_rank_00_000_000"});
 
+/// Of first blocks that are kept for whoever opens an object again: a thousand ranks' small files.
+constexpr std::uint64_t most_known_bytes = std::uint64_t{64} << 20;
+
 /// What nobody keeps. A server that has it answers to any name, with a page of its own or for ever.
 constexpr std::string_view name_of_nothing = "tare-asks-for-what-is-not-there";
 
@@ -75,23 +78,30 @@ std::shared_ptr<const Source> RemoteFiles::open(const std::string& path) const {
     throw Error(Status::not_found, fmt::format("{}: no such object", shown_url(path)),
                 "see whether the address is right, and whether these credentials may list what is there");
   }
+  return std::make_shared<const HttpSource>(client_, *start(path));
+}
+
+std::shared_ptr<const ObjectStart> RemoteFiles::start(const std::string& path) const {
   {
     const std::lock_guard lock(mutex_);
     const auto known = known_.find(path);
     if (known != known_.end() && known->second != nullptr) return known->second;
   }
-  return std::make_shared<const HttpSource>(client_, object(path));
+  auto found = std::make_shared<const ObjectStart>(start_of(*client_, object(path)));
+  const std::lock_guard lock(mutex_);
+  const bool has_room = known_bytes_ + found->block.size() <= most_known_bytes;
+  if (has_room && known_.insert_or_assign(path, found).second) known_bytes_ += found->block.size();
+  return found;
 }
 
-std::shared_ptr<const Source> RemoteFiles::find(const std::string& path) const {
+bool RemoteFiles::has(const std::string& path) const {
   {
     const std::lock_guard lock(mutex_);
     const auto known = known_.find(path);
-    if (known != known_.end()) return known->second;
+    if (known != known_.end()) return known->second != nullptr;
   }
-  std::shared_ptr<const Source> found;
   try {
-    found = std::make_shared<const HttpSource>(client_, object(path));
+    return start(path) != nullptr;
   } catch (const Error& error) {
     // Stores answer 401 or 403 for what is not there to who may not list the bucket.
     const bool may_be_absent =
@@ -99,18 +109,20 @@ std::shared_ptr<const Source> RemoteFiles::find(const std::string& path) const {
     if (!may_be_absent) throw;
   }
   const std::lock_guard lock(mutex_);
-  return known_.try_emplace(path, std::move(found)).first->second;
+  known_.try_emplace(path, nullptr);
+  return false;
 }
 
 bool RemoteFiles::is_folder(const std::string& path) const {
-  const auto has = [&](std::string_view name) { return find(fmt::format("{}/{}", path, name)) != nullptr; };
-  return std::any_of(index_names.begin(), index_names.end(), has) ||
-         std::any_of(other_files.begin(), other_files.end(), has) ||
-         std::any_of(
-             series.begin(), series.end(),
-             [&](const Series& row) { return has(fmt::format("{}{:0{}}{}", row.before, 0, row.digits, row.after)); }) ||
+  const auto has_name = [&](std::string_view name) { return has(fmt::format("{}/{}", path, name)); };
+  return std::any_of(index_names.begin(), index_names.end(), has_name) ||
+         std::any_of(other_files.begin(), other_files.end(), has_name) ||
+         std::any_of(series.begin(), series.end(),
+                     [&](const Series& row) {
+                       return has_name(fmt::format("{}{:0{}}{}", row.before, 0, row.digits, row.after));
+                     }) ||
          std::any_of(folders.begin(), folders.end(),
-                     [&](std::string_view folder) { return has(fmt::format("{}/model_optim_rng.pt", folder)); });
+                     [&](std::string_view folder) { return has_name(fmt::format("{}/model_optim_rng.pt", folder)); });
 }
 
 FileType RemoteFiles::type(const std::string& path) const {
@@ -118,7 +130,7 @@ FileType RemoteFiles::type(const std::string& path) const {
   while (folder.ends_with('/')) folder.pop_back();
   if (const auto known = folders_.type(folder)) return *known;
   const bool may_be_file = !path.ends_with('/') && !is_root(path);
-  if (may_be_file && find(path) != nullptr) return FileType::file;
+  if (may_be_file && has(path)) return FileType::file;
   const bool has_query =
       store_of(path) == nullptr && path.find('?') != path.npos;  // a signature is good for one object
   if (has_query) return FileType::absent;
@@ -127,7 +139,7 @@ FileType RemoteFiles::type(const std::string& path) const {
 }
 
 void RemoteFiles::require_choosy(const std::string& folder) const {
-  if (find(fmt::format("{}/{}", folder, name_of_nothing)) == nullptr) return;
+  if (!has(fmt::format("{}/{}", folder, name_of_nothing))) return;
   throw Error(Status::unsupported,
               fmt::format("{}: the server has every name that it is asked for, so that nobody can tell what is there",
                           shown_url(folder)),
@@ -143,7 +155,7 @@ std::vector<FileEntry> RemoteFiles::list_by_names(const std::string& folder) con
   require_choosy(folder);
   std::vector<FileEntry> entries;
   const auto add = [&](std::string name) {
-    if (find(folder + "/" + name) == nullptr) return false;
+    if (!has(folder + "/" + name)) return false;
     entries.push_back({std::move(name), FileType::file});
     return true;
   };

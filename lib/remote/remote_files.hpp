@@ -2,6 +2,7 @@
 // a folder is what has one of the names that frameworks begin with, and its files are those that such names lead to.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 #include "lib/base/distant_files.hpp"
 #include "lib/remote/http_client.hpp"
+#include "lib/remote/http_source.hpp"
 #include "lib/remote/remote_limits.hpp"
 #include "lib/remote/store_folders.hpp"
 #include "lib/remote/stores.hpp"
@@ -23,10 +25,13 @@ class RemoteFiles final : public DistantFiles {
   [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override;
   [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override;
   [[nodiscard]] std::size_t most_at_once() const override { return client_->limits().at_once; }
+  [[nodiscard]] bool lists_all(const std::string& folder) const override { return folders_.lists_all(folder); }
 
  private:
-  /// Null where the server has no such object, or does not say.
-  std::shared_ptr<const Source> find(const std::string& path) const;
+  /// Asked for once, as long as there is room for what it tells.
+  [[nodiscard]] std::shared_ptr<const ObjectStart> start(const std::string& path) const;
+  /// Has the server such an object? No, where it does not say.
+  bool has(const std::string& path) const;
   [[nodiscard]] HttpObject object(const std::string& path) const;
   /// Throws `unsupported` for a server that has whatever it is asked for.
   void require_choosy(const std::string& folder) const;
@@ -37,7 +42,8 @@ class RemoteFiles final : public DistantFiles {
   std::shared_ptr<const HttpClient> client_;
   StoreFolders folders_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, std::shared_ptr<const Source>> known_;
+  mutable std::map<std::string, std::shared_ptr<const ObjectStart>> known_;  ///< null: not there
+  mutable std::uint64_t known_bytes_ = 0;
 };
 
 }  // namespace tare

@@ -26,6 +26,10 @@ bool is_reachable(std::string_view key) {
   }
 }
 
+bool is_at_or_below(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
 }  // namespace
 
 FileType StoreFolders::Listed::type(const std::string& key) const {
@@ -51,9 +55,8 @@ std::vector<FileEntry> StoreFolders::Listed::entries(const std::string& prefix) 
 
 /// Is `folder`, or one that it lies in, one that the store would not list? Under the mutex.
 bool StoreFolders::is_in_unlisted(const std::string& folder) const {
-  return std::any_of(unlisted_.begin(), unlisted_.end(), [&](const std::string& unlisted) {
-    return folder.starts_with(unlisted) && (folder.size() == unlisted.size() || folder[unlisted.size()] == '/');
-  });
+  return std::any_of(unlisted_.begin(), unlisted_.end(),
+                     [&](const std::string& unlisted) { return is_at_or_below(folder, unlisted); });
 }
 
 /// The listing that tells what is at `path`; under the mutex.
@@ -92,6 +95,16 @@ std::optional<std::vector<FileEntry>> StoreFolders::list(const std::string& fold
   return std::nullopt;
 }
 
+bool StoreFolders::lists_all(const std::string& folder) const {
+  if (!list(folder)) return false;
+  const std::lock_guard lock(mutex_);
+  return std::none_of(listed_.begin(), listed_.end(), [&](const auto& entry) {
+    const auto& [path, listed] = entry;
+    const bool is_about_it = is_at_or_below(path, folder) || is_at_or_below(folder, path);
+    return is_about_it && (listed.has_unreachable || !listed.is_whole);
+  });
+}
+
 std::optional<StoreFolders::Listed> StoreFolders::read(const std::string& folder, ListDepth depth,
                                                        std::size_t most_pages) const {
   Listed listed{depth, {}, {}};
@@ -101,11 +114,20 @@ std::optional<StoreFolders::Listed> StoreFolders::read(const std::string& folder
     if (!page) return std::nullopt;
     listed.is_there = listed.is_there || !page->objects.empty() || !page->folders.empty();
     for (ListedObject& object : page->objects) {
-      if (is_reachable(object.key)) listed.objects.emplace(std::move(object.key), object.size);
+      const bool is_marker = object.size == 0 && (object.key.empty() || object.key.ends_with('/'));
+      if (is_reachable(object.key)) {
+        listed.objects.emplace(std::move(object.key), object.size);
+      } else if (!is_marker) {
+        listed.has_unreachable = true;
+      }
     }
     for (std::string& name : page->folders) {
       name.erase(name.find_last_not_of('/') + 1);
-      if (is_reachable(name)) listed.folders.insert(std::move(name));
+      if (is_reachable(name)) {
+        listed.folders.insert(std::move(name));
+      } else {
+        listed.has_unreachable = true;
+      }
     }
     from = std::move(page->next);
     listed.is_whole = from.empty();

@@ -35,6 +35,9 @@ class StoreFolders {
   /// What is in `folder`, which is listed unless it is known: with all below it where that takes a few pages. Nothing
   /// where the store does not list.
   std::optional<std::vector<FileEntry>> list(const std::string& folder) const;
+  /// Does list() tell all objects in `folder`, as far as it and the folders in it were listed? Not where an object has
+  /// a name that no path leads to.
+  bool lists_all(const std::string& folder) const;
 
  private:
   struct Listed {
@@ -43,6 +46,7 @@ class StoreFolders {
     std::set<std::string> folders;                 ///< of a level
     bool is_there = false;
     bool is_whole = false;
+    bool has_unreachable = false;  ///< objects that are left out
 
     [[nodiscard]] FileType type(const std::string& key) const;
     [[nodiscard]] std::vector<FileEntry> entries(const std::string& prefix) const;

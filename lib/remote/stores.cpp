@@ -24,18 +24,30 @@ bool is_bucket(const std::string& path) {
   return parse_bucket(path).key.empty();
 }
 
+/// So many parts behind the scheme, as far as they are there.
+std::size_t bytes_of_parts(std::string_view path, std::size_t parts) {
+  std::size_t end = path.find("://") + 2;
+  for (; parts > 0 && end != path.npos; --parts) end = path.find('/', end + 1);
+  return std::min(end, path.size());
+}
+
+std::size_t bytes_of_bucket(std::string_view path) {
+  return bytes_of_parts(path, 1);
+}
+
 constexpr ObjectStore stores[] = {
     {"s3://", [](const StoreSettings& settings, const std::string& path) { return bucket_object(settings.s3, path); },
-     is_bucket,
+     is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_s3(client, settings.s3, folder, depth, from); }},
     {"gs://",
      [](const StoreSettings& settings, const std::string& path) { return bucket_object(settings.google, path); },
-     is_bucket,
+     is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_s3(client, settings.google, folder, depth, from); }},
     {"hf://", [](const StoreSettings& settings, const std::string& path) { return hub_object(settings.hub, path); },
      [](const std::string& path) { return parse_hub(path).file.empty(); },
+     [](std::string_view path) { return path.size() - parse_hub(path).file.size(); },
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_hub(client, settings.hub, folder, depth, from); }},
 };

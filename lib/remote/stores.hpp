@@ -27,6 +27,8 @@ struct ObjectStore {
   HttpObject (*object)(const StoreSettings& settings, const std::string& path);
   /// Is that the whole of a bucket, or of a repository, which is no object?
   bool (*is_root)(const std::string& path);
+  /// How much of `path` names that whole: what follows are names in it.
+  std::size_t (*root_bytes)(std::string_view path);
   /// As ListsFolder.
   std::optional<ListPage> (*list)(const HttpClient& client, const StoreSettings& settings, const std::string& folder,
                                   ListDepth depth, const std::string& from);

@@ -8,8 +8,10 @@
 #include <optional>
 
 #include "lib/base/budget.hpp"
+#include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/base/parallel.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/names.hpp"
@@ -49,16 +51,6 @@ std::optional<std::int64_t> number_at(std::string_view name, std::size_t at) {
   return error == std::errc() && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
-std::optional<std::int64_t> step_in_name(std::string_view name) {
-  for (const std::string_view word : step_words) {
-    const std::size_t at = name.rfind(word);
-    if (at == name.npos) continue;
-    if (const auto number = number_at(name, at + word.size())) return number;
-  }
-  if (!name.empty() && std::all_of(name.begin(), name.end(), is_digit)) return number_at(name, 0);
-  return {};
-}
-
 bool is_numbered(std::string_view name) {
   return std::any_of(name.begin(), name.end(), is_digit);
 }
@@ -92,8 +84,9 @@ void read_counters(const CheckpointFile& file, const Files& files, Save& save) {
 /// The counters stand beside the scaler, or in another file: DeepSpeed's in that of the model.
 void read_counters(const Checkpoint& checkpoint, const Files& files, Save& save) {
   constexpr std::size_t files_most = 8;
-  const std::size_t scalers = checkpoint.scalers.front().copies.front().file;
-  std::vector<std::size_t> order{scalers};
+  const std::size_t scalers = checkpoint.scalers.empty() ? 0 : checkpoint.scalers.front().copies.front().file;
+  std::vector<std::size_t> order;
+  if (!checkpoint.files.empty()) order.push_back(scalers);
   for (std::size_t i = 0; i < checkpoint.files.size() && order.size() < files_most; ++i) {
     if (i != scalers) order.push_back(i);
   }
@@ -112,9 +105,18 @@ bool is_numbered_by_saves(const std::string& path, const Files& files) {
   return files.type(path + "/random_states_0.pkl") == FileType::file;
 }
 
+/// What its files count; else what its name tells.
+void count(const Checkpoint& checkpoint, const std::string& path, const Files& files, Save& save) {
+  read_counters(checkpoint, files, save);
+  if (save.checkpoint.step || is_numbered_by_saves(path, files)) return;
+  save.checkpoint.step = step_in_name(file_name(path));
+}
+
 class Saves {
  public:
-  Saves(const Files& files, const ReadSave& read) : files_(files), read_(read) {}
+  /// `at_once`: so many are read at the same time.
+  Saves(const Files& files, const ReadSave& read, std::size_t at_once)
+      : files_(files), read_(read), at_once_(at_once) {}
 
   void take(const std::string& path) {
     if (files_.type(path) == FileType::folder) {
@@ -122,17 +124,20 @@ class Saves {
       visit(path, 0);
       if (found.size() > before) return;
     }
-    add(path);
+    if (auto save = read_(path)) found.push_back(*std::move(save));
   }
 
   std::vector<Save> found;
 
  private:
-  bool add(const std::string& path) {
-    auto save = read_(path);
-    if (!save) return false;
-    found.push_back(std::move(*save));
-    return true;
+  /// Of those of `entries` that may be checkpoints what they hold.
+  std::vector<std::optional<Save>> read(const std::string& prefix, std::span<const FileEntry> entries) const {
+    std::vector<std::optional<Save>> saves(entries.size());
+    const auto read_one = [&](std::size_t i) {
+      if (may_be_checkpoint(entries[i])) saves[i] = read_(prefix + entries[i].name);
+    };
+    for_each_parallel(entries.size(), read_one, {}, at_once_);
+    return saves;
   }
 
   void visit(const std::string& folder, int depth) {
@@ -145,23 +150,51 @@ class Saves {
     std::sort(entries.begin(), entries.end(),
               [](const FileEntry& a, const FileEntry& b) { return natural_less(a.name, b.name); });
     const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
-    for (const FileEntry& entry : entries) {
-      if (found.size() == most_checkpoints) return;
-      if (may_be_checkpoint(entry) && add(prefix + entry.name)) continue;
-      const bool is_inside = entry.type == FileType::folder && !entry.name.starts_with('.') && !rank_name(entry.name);
-      if (is_inside && depth < deepest) visit(prefix + entry.name, depth + 1);
+    for (std::span<const FileEntry> left(entries); !left.empty();) {
+      const auto batch = left.first(std::min(left.size(), at_once_ == 1 ? 1 : batches * at_once_));
+      left = left.subspan(batch.size());
+      std::vector<std::optional<Save>> saves = read(prefix, batch);
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (found.size() == most_checkpoints) return;
+        take_entry(prefix, batch[i], std::move(saves[i]), depth);
+      }
     }
   }
 
+  void take_entry(const std::string& prefix, const FileEntry& entry, std::optional<Save> save, int depth) {
+    if (save) return found.push_back(*std::move(save));
+    const bool is_inside = entry.type == FileType::folder && !entry.name.starts_with('.') && !rank_name(entry.name);
+    if (is_inside && depth < deepest) visit(prefix + entry.name, depth + 1);
+  }
+
+  static constexpr std::size_t batches = 8;  ///< of a batch's reads the last ones wait for the slowest
+
   const Files& files_;
   const ReadSave& read_;
+  std::size_t at_once_;
 };
 
 }  // namespace
 
+std::optional<std::int64_t> step_in_name(std::string_view name) {
+  for (const std::string_view word : step_words) {
+    const std::size_t at = name.rfind(word);
+    if (at == name.npos) continue;
+    if (const auto number = number_at(name, at + word.size())) return number;
+  }
+  if (!name.empty() && std::all_of(name.begin(), name.end(), is_digit)) return number_at(name, 0);
+  return {};
+}
+
 bool is_no_checkpoint(std::string_view name) {
   if (name.find("tfevents") != name.npos) return true;
   return std::find(other_endings.begin(), other_endings.end(), extension(name)) != other_endings.end();
+}
+
+std::optional<std::int64_t> step_of(const Checkpoint& checkpoint, const std::string& path, const Files& files) {
+  Save save;
+  count(checkpoint, path, files, save);
+  return save.checkpoint.step;
 }
 
 std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget) {
@@ -182,24 +215,18 @@ std::optional<Save> read_save(const std::string& path, const Files& files, const
                                             number->as_double());
       }
     }
-    read_counters(checkpoint, files, save);
-    if (!save.checkpoint.step && !is_numbered_by_saves(path, files)) {
-      save.checkpoint.step = step_in_name(file_name(path));
-    }
+    count(checkpoint, path, files, save);
     return save;
   } catch (const Error&) {
     return {};
   }
 }
 
-Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options) {
-  const auto budget = Budget::of_files("the checkpoints of the run");
-  return read_run_checkpoints(paths, options,
-                              [&](const std::string& path) { return read_save(path, *options.files, budget); });
-}
+namespace {
 
-Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read) {
-  Saves saves(*options.files, read);
+Trace read_saves(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read,
+                 std::size_t at_once) {
+  Saves saves(*options.files, read, at_once);
   for (const std::string& path : paths) {
     if (path != "-") saves.take(path);
   }
@@ -227,6 +254,22 @@ Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOption
     before = &save;
   }
   return run.finish();
+}
+
+}  // namespace
+
+Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options) {
+  constexpr std::size_t files_of_one = 8;  // which are read at the same time, too
+  const std::size_t at_once = std::max<std::size_t>(1, most_at_once(*options.files) / files_of_one);
+  const auto budget = Budget::of_files("the checkpoints of the run");
+  const auto read = [&](const std::string& path) {
+    return read_save(path, *options.files, Budget::of_files(path, budget));
+  };
+  return read_saves(paths, options, read, at_once);
+}
+
+Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read) {
+  return read_saves(paths, options, read, 1);
 }
 
 }  // namespace tare

@@ -5,7 +5,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "lib/checkpoint/checkpoint.hpp"
 #include "lib/trace/trace.hpp"
 
 namespace tare {
@@ -19,6 +21,12 @@ struct Save {
 
 /// Whether a file of that name is a log, a table or the like, whatever number is in its name.
 bool is_no_checkpoint(std::string_view name);
+
+/// The step that a file's or folder's name tells: of "global_step4200", "epoch=9-step=300.ckpt", "1200".
+std::optional<std::int64_t> step_in_name(std::string_view name);
+
+/// The step that a checkpoint counts in its files, or else its name tells. `files`: those that it was opened with.
+std::optional<std::int64_t> step_of(const Checkpoint& checkpoint, const std::string& path, const Files& files);
 
 /// Nothing where there is no loss scaler, or nothing that can be read. `budget`: of all that it is read with.
 std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget);

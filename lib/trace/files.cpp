@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 
+#include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/parallel.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/container/safetensors/safetensors.hpp"
@@ -225,19 +227,24 @@ std::vector<RunPath> paths_of_run(std::span<const std::string> paths, const Trac
 }
 
 std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const TraceOptions& options) {
-  std::map<std::string, RunFiles> groups;
-  for (const auto& [path, is_given] : paths_of_run(paths, options)) {
+  const std::vector<RunPath> named = paths_of_run(paths, options);
+  std::vector<RunFile> looked_at(named.size());
+  const auto look = [&](std::size_t i) {
     try {
-      auto input = std::make_shared<Input>(path, options);
-      RunFile file = run_file(*input, options);
-      if (file.kind == RunFileKind::none) continue;
-      if (path == "-") file.input = std::move(input);
-      RunFiles& group = groups[group_of(file)];
-      group.kind = file.kind;
-      group.files.push_back(std::move(file));
+      auto input = std::make_shared<Input>(named[i].path, options);
+      looked_at[i] = run_file(*input, options);
+      if (named[i].path == "-") looked_at[i].input = std::move(input);
     } catch (const Error&) {  // others of the folder may be read
-      if (is_given) throw;
+      if (named[i].is_given) throw;
     }
+  };
+  for_each_parallel(named.size(), look, {}, most_at_once(*options.files));
+  std::map<std::string, RunFiles> groups;
+  for (RunFile& file : looked_at) {
+    if (file.kind == RunFileKind::none) continue;
+    RunFiles& group = groups[group_of(file)];
+    group.kind = file.kind;
+    group.files.push_back(std::move(file));
   }
   std::vector<RunFiles> found;
   for (auto& [name, group] : groups) {

@@ -50,14 +50,7 @@ class Checks(RemoteChecks):
         return answers
 
     def corpus_as_on_disk(self):
-        cases = []
-        for truth in sorted(self.corpus.rglob("truth.json")):
-            case = truth.parent
-            target = case / json.loads(truth.read_text()).get("target", ".")
-            # A bucket has neither links nor pipes.
-            if all(not path.is_symlink() and (path.is_file() or path.is_dir()) for path in case.rglob("*")):
-                cases.append(os.path.relpath(target, self.corpus))
-        self.expect(len(cases) > 100, f"only {len(cases)} cases")
+        cases = self.cases()
         if self.options.endpoint:
             variables = {k: v for k, v in os.environ.items() if k.startswith("AWS_")}
             variables["AWS_ENDPOINT_URL"] = self.options.endpoint
@@ -66,6 +59,100 @@ class Checks(RemoteChecks):
         with ThreadPoolExecutor() as pool:
             for case, (local, remote) in zip(cases, pool.map(lambda c: self.both(self.corpus, c, variables), cases)):
                 self.expect(local == remote, f"{case}: {difference(local, remote)}")
+
+    def cases(self):
+        """Targets in the corpus that a bucket can hold: it has neither links nor pipes."""
+        cases = []
+        for truth in sorted(self.corpus.rglob("truth.json")):
+            case = truth.parent
+            target = case / json.loads(truth.read_text()).get("target", ".")
+            if all(not path.is_symlink() and (path.is_file() or path.is_dir()) for path in case.rglob("*")):
+                cases.append(os.path.relpath(target, self.corpus))
+        self.expect(len(cases) > 100, f"only {len(cases)} cases")
+        return cases
+
+    def attested_as_on_disk(self):
+        cases = self.cases()
+        _, _, variables = self.bucket()
+        with ThreadPoolExecutor() as pool:
+            told = pool.map(lambda c: self.both(self.corpus, c, variables, "attest", "--json"), cases)
+            for case, (local, remote) in zip(cases, told):
+                self.expect(local == remote, f"attest {case}: {difference(local, remote)}")
+
+    def attests_all_or_nothing(self):
+        """What lies hidden in a folder counts; where not all of it is seen, nothing is said to be data."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            shutil.copytree(self.corpus / RANKS / "global_step2", folder / "run")
+            _, _, variables = self.bucket(folder)
+            local, remote = self.both(folder, "run", variables, "attest", "--json")
+            self.expect(local == remote, f"attest: {difference(local, remote)}")
+            for name, data in ((".hidden/x.pkl", b"cos\nsystem\n(S'true'\ntR."), ("run.py", b"print()")):
+                odd = folder / "run" / name
+                odd.parent.mkdir(exist_ok=True)
+                odd.write_bytes(data)
+                local, remote = self.both(folder, "run", variables, "attest", "--json")
+                self.expect(local == remote and remote[0] == 1 and odd.name in json.dumps(remote[1]),
+                            f"attest, {name}: {difference(local, remote)}")
+            server, _, variables = self.bucket(folder, lists=False)
+            done = self.run("attest", "s3://bucket/run", **variables)
+            self.expect(done.returncode == 4 and "does not list all" in done.stderr, f"attest, no list: {done}")
+            name = "mp_rank_00_model_states.pt"
+            local, remote = self.both(folder, f"run/{name}", variables, "attest", "--json")
+            self.expect(local == remote, f"attest of a file, no list: {difference(local, remote)}")
+            for odd in ("run/../x.pt", "run//x.pt"):
+                _, _, variables = self.bucket(folder, answers_pages=lambda n, odd=odd: listing(f"run/{name}", odd))
+                done = self.run("attest", "s3://bucket/run", **variables)
+                self.expect(done.returncode == 4 and "does not list all" in done.stderr, f"attest, {odd}: {done}")
+
+    def a_run_at_once(self):
+        """Of a run's many checkpoints each file is asked for once, and many at the same time."""
+        steps, ranks = 50, 7
+        with tempfile.TemporaryDirectory() as folder:
+            source = self.corpus / RANKS / "global_step2"
+            for step in range(1, steps + 1):
+                save = pathlib.Path(folder) / f"run/global_step{step}"
+                save.mkdir(parents=True)
+                shutil.copy(source / "mp_rank_00_model_states.pt", save)
+                for rank in range(ranks):
+                    shutil.copy(source / "zero_pp_rank_0_mp_rank_00_optim_states.pt",
+                                save / f"zero_pp_rank_{rank}_mp_rank_00_optim_states.pt")
+            for verb in ("timeline", "doctor"):
+                for connections, least in (("64", 17), ("5", 2)):
+                    server, _, variables = self.bucket(folder, latency=0.05)
+                    local, remote = self.both(pathlib.Path(folder), "run", variables, verb, "--json", "--connections",
+                                              connections)
+                    self.expect(local == remote, f"{verb}: {difference(local, remote)}")
+                    self.expect(least <= server.most_at_once <= int(connections),
+                                f"{verb}, {connections} at once: {server.most_at_once} were")
+                    self.expect(len(server.requests) <= steps * (ranks + 1) + 2, f"{verb}: {len(server.requests)} requests")
+
+    def lists_checkpoints(self):
+        """What `ls` and names with wildcards tell of a bucket is what they tell of a disk."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for run, case in (("a", "transformers/run_collapse"), ("c", "torch/dcp-plain-1rank-t2.15"), ("b", "deepspeed/zero2_4ranks_tags/ckpt")):
+                shutil.copytree(self.corpus / case, folder / "runs" / run)
+            server, bucket, variables = self.bucket(folder)
+            local, remote = (self.run("ls", "--json", root + "/runs", **variables) for root in (str(folder), "s3://bucket"))
+            told = [done.stdout.replace(root, "ROOT") for done, root in ((local, str(folder)), (remote, "s3://bucket"))]
+            self.expect(told[0] == told[1] and len(told[0].splitlines()) > 5, f"ls: {told} {remote.stderr}")
+            self.expect(len(bucket.listings) == 1, f"ls: {bucket.listings}")
+            asked = [path for path, _ in server.requests]
+            self.expect(len(asked) == len(set(asked)), f"ls: {sorted(asked)}")
+            for pattern in ("runs/a/run/checkpoint-*", "runs/*/*step*"):
+                paths = sorted(folder.glob(pattern), key=lambda path: [int(n) for n in re.findall(r"\d+", path.name)])
+                for verb in ("inspect", "attest"):
+                    local = self.run(verb, "--json", *map(str, paths), **variables)
+                    remote = self.run(verb, "--json", f"s3://bucket/{pattern}", **variables)
+                    told = [local.stdout.replace(str(folder), "ROOT"), remote.stdout.replace("s3://bucket", "ROOT")]
+                    self.expect(len(paths) > 1 and told[0] == told[1] and local.returncode == remote.returncode,
+                                f"{verb} {pattern}: {paths} {remote.stderr}")
+            for verb in ("doctor", "timeline", "trace"):
+                done = self.run(verb, str(folder / "runs/a"), "s3://bucket/runs/a", **variables)
+                self.expect(done.returncode == 2 and "one kind of storage" in done.stderr, f"{verb} of both: {done}")
+            done = self.run("inspect", "s3://bucket/runs/nothing*", **variables)
+            self.expect(done.returncode == 3 and "nothing is called so" in done.stderr, f"nothing*: {done}")
 
     def sees_what_is_missing(self):
         """A rank in the middle is told, as it is on the disk, and nobody is asked for it."""
@@ -260,8 +347,10 @@ def main():
     ask.add_argument("--corpus", required=True)
     ask.add_argument("--endpoint")
     checks = Checks(ask.parse_args())
-    of_stand_in = (checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.odd_names, checks.credentials, checks.google, checks.hub, checks.whole_bucket,
-                   checks.who_may_not_list, checks.hostile_lists)
+    of_stand_in = (checks.attested_as_on_disk, checks.attests_all_or_nothing, checks.a_run_at_once,
+                   checks.lists_checkpoints,
+                   checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.odd_names, checks.credentials,
+                   checks.google, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")

@@ -31,6 +31,7 @@ def of_checkpoint(tare, unedited, path, scratch):
     yield from told(tare("inspect", path, "--json", "--globals"))
     yield from told(tare("attest", path, "--json"))
     yield from told(tare("doctor", path, "--json"))
+    yield from map(json.loads, tare("ls", path, "--json").out.splitlines())
     yield from told(tare("simulate", path, "--json", "--policy", "transformer_engine", "--history", "2,16", "--algo", "max"))
     yield from told(tare("edit", path, "scale=2048", "--all", "--json", "--dry-run"))
     made = tare("edit", path, "scale=2048", "--all", "--json", "--yes")

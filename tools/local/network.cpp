@@ -43,6 +43,11 @@ void reach(const std::string& path) {
     hand_over("reads URLs", "install all of tare and what tare-remote needs, or download the checkpoint");
 }
 
+std::vector<std::string> reached(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) reach(path);
+  return paths;
+}
+
 void reach_output(const std::string& path) {
   if (!is_hdf5_name(path)) return;
   hand_over("writes states in HDF5", "install all of tare and what tare-remote needs, or keep the state as .json");

@@ -1,9 +1,12 @@
 // `tare-remote`: the same command, with a network.
 #include "tools/network.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "lib/checkpoint/paths_matching.hpp"
 #include "lib/remote/remote_files.hpp"
+#include "lib/remote/stores.hpp"
 #include "tools/network_options.hpp"
 
 void keep_arguments(char**) {}
@@ -18,4 +21,15 @@ const tare::Files& files_of(const std::string& path) {
                                         }),
                                         network_limits());
   return remote;
+}
+
+std::vector<std::string> reached(const std::vector<std::string>& paths) {
+  std::vector<std::string> meant;
+  for (const std::string& path : paths) {
+    const tare::ObjectStore* store = tare::store_of(path);
+    const std::size_t root = store == nullptr ? path.size() : store->root_bytes(path);
+    const auto found = tare::paths_matching(files_of(path), path, std::min(root, path.size()));
+    meant.insert(meant.end(), found.begin(), found.end());
+  }
+  return meant;
 }

@@ -39,6 +39,10 @@ class TorchRecords final : public StorageTable {
     if (entry("constants.pkl") != nullptr) {
       refuse(Status::refused, "is a TorchScript archive (it holds constants.pkl), not a checkpoint of torch.save");
     }
+  }
+
+  /// What small records say of all others. They stand behind the pickle: whoever has read that has them as well.
+  void read_settings() {
     read_byteorder();
     read_version();
   }
@@ -163,6 +167,7 @@ class TorchZip final : public Container {
         true_crc_(crc32(*text_)),
         pickle_(read_pickle(text_, records_.archive().label(object_), 0, {}, records_.archive().source().budget())),
         tensors_(std::make_shared<PickleTensors>(pickle_.tree, &records_)) {
+    records_.read_settings();
     pickle_.tree.install(tensors_);
     findings_ = records_.archive().findings();
     append(records_.findings);

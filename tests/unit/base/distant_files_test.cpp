@@ -19,6 +19,7 @@ class Unshared final : public Nothing<Files> {
 
 class Distant final : public Nothing<DistantFiles> {
   [[nodiscard]] std::size_t most_at_once() const override { return 200; }
+  [[nodiscard]] bool lists_all(const std::string& folder) const override { return folder == "listed"; }
 };
 
 }  // namespace
@@ -27,4 +28,10 @@ TEST_CASE("distant files say how many calls at once they take, and those that ar
   CHECK(most_at_once(Distant()) == 200);
   CHECK(most_at_once(Unshared()) == 1);
   CHECK(most_at_once(local_files()) == 16);
+}
+
+TEST_CASE("distant files say whether they list all of a folder, and others do") {
+  CHECK(lists_all(Distant(), "listed"));
+  CHECK_FALSE(lists_all(Distant(), "guessed"));
+  CHECK(lists_all(Unshared(), "any"));
 }

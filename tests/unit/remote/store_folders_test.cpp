@@ -127,3 +127,17 @@ TEST_CASE("a listing without end is cut where a checkpoint has too many files") 
   });
   CHECK(folders.list("s3://b/run").value().size() > limits::max_files);
 }
+
+TEST_CASE("a listing with a name that no path leads to does not tell all, and one with markers of folders does") {
+  Store odd{{"run/a.pt", "run/step1/b.pt", "run/step1/../c.pt"}};
+  CHECK_FALSE(odd.folders().lists_all("s3://b/run"));
+  CHECK_FALSE(odd.folders().lists_all("s3://b/run/step1"));
+  Store plain{{"run/a.pt", "run/step1/b.pt", "other//c.pt"}};
+  CHECK(plain.folders().lists_all("s3://b/run"));
+  const StoreFolders marked([](const std::string&, ListDepth, const std::string&) {
+    return ListPage{{{"", 0}, {"step1/", 0}, {"step1/a.pt", 1}}, {}, ""};
+  });
+  CHECK(marked.lists_all("s3://b/run"));
+  const StoreFolders silent([](const std::string&, ListDepth, const std::string&) { return std::nullopt; });
+  CHECK_FALSE(silent.lists_all("s3://b/run"));
+}

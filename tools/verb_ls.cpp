@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lib/base/distant_files.hpp"
+#include "lib/edit/open_settled.hpp"
+#include "lib/report/listed.hpp"
+#include "tools/journals.hpp"
+#include "tools/network.hpp"
+#include "tools/network_options.hpp"
+#include "tools/outcome.hpp"
+#include "tools/render.hpp"
+#include "tools/render_listed.hpp"
+#include "tools/verb.hpp"
+
+using namespace tare;
+
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  std::size_t jobs = 0;
+  bool json = false;
+};
+
+/// Each checkpoint reads its files at the same time, too.
+std::size_t usual_jobs(const Files& files) {
+  constexpr std::size_t files_of_one = 8;
+  return std::max<std::size_t>(1, most_at_once(files) / files_of_one);
+}
+
+/// As an edit leaves it; what an interrupted one means is said once for each.
+Checkpoint opened(const Terminal& terminal, std::mutex& turn, const std::string& path) {
+  const OpenOptions options{.files = &files_of(path)};
+  if (is_url(path)) return open_checkpoint(path, options);
+  SettledCheckpoint read = open_settled(path, options, scope_for_reading);
+  if (read.pending) {
+    const std::lock_guard lock(turn);
+    terminal.say(render_pending(*read.pending));
+  }
+  return std::move(read.checkpoint);
+}
+
+bool has_error(const ListedCheckpoint& checkpoint) {
+  return std::ranges::any_of(checkpoint.findings,
+                             [](const Finding& finding) { return finding.severity == Severity::error; });
+}
+
+int list_path(const Terminal& terminal, const Options& options, const std::string& path) {
+  const Files& files = files_of(path);
+  std::mutex turn;
+  const auto found =
+      list_checkpoints(path, {.files = &files,
+                              .at_once = options.jobs > 0 ? options.jobs : usual_jobs(files),
+                              .open = [&](const std::string& one) { return opened(terminal, turn, one); }});
+  if (options.json) {
+    for (const ListedCheckpoint& checkpoint : found) terminal.answer(listed_line(checkpoint));
+  } else {
+    terminal.answer(render_listed(terminal, found));
+  }
+  return std::ranges::any_of(found, has_error) ? exit_no : exit_done;
+}
+
+int list(const Terminal& terminal, const Options& options) {
+  return outcome_of_each(terminal, reached(options.paths),
+                         [&](const std::string& path) { return list_path(terminal, options, path); });
+}
+
+}  // namespace
+
+Verb ls_verb() {
+  auto options = std::make_shared<Options>();
+  return {
+      .name = "ls",
+      .purpose = "List the checkpoints below a folder: framework, step, scale, what is wrong",
+      .options = joined(
+          {{{"PATH", &options->paths, "Folders of checkpoints, run folders, folders of runs", Presence::required},
+            {"--jobs", &options->jobs, "How many checkpoints are read at the same time (default: 2; of URLs 8)"},
+            {"--json", &options->json, "Answer in lines of JSON (schema tare.ls/1), one a checkpoint"}},
+           network_options()}),
+      .closing_words =
+          "A folder that `tare inspect` reads as one checkpoint is one; of a run each save is listed. Exit 1: of one "
+          "of\n"
+          "them an error is told, or it cannot be read.\n"
+          "Examples:\n"
+          "  tare ls run\n"
+          "  tare ls s3://bucket/runs --json | jq -r 'select(.scale == 0) | .path'",
+      .run = [options](const Terminal& t) { return list(t, *options); },
+  };
+}
