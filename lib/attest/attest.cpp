@@ -137,7 +137,9 @@ class Attester {
       const std::string next = inside.substr(0, end);
       const std::string prefix = folder.empty() ? "" : folder + "/";
       judge_files(prefix, files_in(files_, location(folder)));
-      for (const auto& [name, type] : files_.list(location(folder))) {
+      std::vector<FileEntry> entries = files_.list(location(folder));
+      std::ranges::sort(entries, natural_less, &FileEntry::name);
+      for (const auto& [name, type] : entries) {
         if (type != FileType::folder || prefix + name == next) continue;
         leave(place_of(prefix + name, 0), "is another folder of the run, of which nothing was read");
       }
