@@ -6,7 +6,7 @@
 namespace tare {
 
 bool is_url(std::string_view path) {
-  constexpr auto schemes = std::to_array<std::string_view>({"http://", "https://", "s3://", "gs://", "hf://"});
+  constexpr auto schemes = std::to_array<std::string_view>({"http://", "https://", "s3://", "gs://", "az://", "hf://"});
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return std::any_of(schemes.begin(), schemes.end(), [&](std::string_view scheme) {
     return path.size() > scheme.size() &&

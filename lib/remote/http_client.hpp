@@ -25,8 +25,8 @@ struct HttpRange {
   std::string version;      ///< its ETag or date, to see whether it changes; may be empty
 };
 
-/// May be used by several threads at once, as many of which ask at the same time as the limits say. Connections are kept
-/// and used again.
+/// May be used by several threads at once, as many of which ask at the same time as the limits say. Connections are
+/// kept and used again.
 class HttpClient {
  public:
   explicit HttpClient(const RemoteLimits& limits = {});

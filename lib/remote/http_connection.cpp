@@ -78,7 +78,15 @@ struct FreeList {
 
 using HeaderLines = std::unique_ptr<curl_slist, FreeList>;
 
-/// libcurl signs what is asked as S3 wants it. The lines are to be kept until it has done so.
+/// The lines are to be kept until the request is sent.
+HeaderLines say(CURL* curl, const std::vector<std::string>& lines) {
+  HeaderLines headers;
+  for (const std::string& line : lines) headers.reset(curl_slist_append(headers.release(), line.c_str()));
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+  return headers;
+}
+
+/// libcurl signs what is asked as S3 wants it.
 HeaderLines sign(CURL* curl, const S3Settings& settings) {
   curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", settings.region).c_str());
   curl_easy_setopt(curl, CURLOPT_USERNAME, settings.access_key.c_str());
@@ -88,16 +96,7 @@ HeaderLines sign(CURL* curl, const S3Settings& settings) {
   if (!settings.session_token.empty()) {
     lines.push_back(fmt::format("x-amz-security-token: {}", settings.session_token));
   }
-  HeaderLines headers;
-  for (const std::string& line : lines) headers.reset(curl_slist_append(headers.release(), line.c_str()));
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
-  return headers;
-}
-
-HeaderLines show_token(CURL* curl, const std::string& token) {
-  HeaderLines headers(curl_slist_append(nullptr, fmt::format("Authorization: Bearer {}", token).c_str()));
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
-  return headers;
+  return say(curl, lines);
 }
 
 /// Before a connection is made.
@@ -160,7 +159,9 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
   if (!object.settings.access_key.empty()) {
     headers = sign(curl, object.settings);
   } else if (!object.bearer.empty() && route.is_at_home()) {
-    headers = show_token(curl, object.bearer);
+    headers = say(curl, {fmt::format("Authorization: Bearer {}", object.bearer)});
+  } else if (object.header_lines && route.is_at_home()) {
+    headers = say(curl, object.header_lines(request.range));
   }
   const CURLcode result = curl_easy_perform(curl);
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);

@@ -1,12 +1,19 @@
 // What is asked for.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "lib/base/bytes.hpp"
 #include "lib/remote/s3_settings.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
+
+/// The header lines of a request for a range of an object, or for all of it.
+using HeaderLinesOf = std::function<std::vector<std::string>(const std::optional<Span>& range)>;
 
 /// One object: where it is, and how a request for it is signed.
 struct HttpObject {
@@ -15,6 +22,7 @@ struct HttpObject {
   S3Object s3;          ///< what `url` leads to, if it is in S3; else of no bucket
   S3Settings settings;  ///< for S3
   std::string bearer;   ///< a token that goes to the host of `url`, and to no other that it leads to; may be empty
+  HeaderLinesOf header_lines;  ///< likewise, what is made anew for each request: another signature; may be empty
   const char* hint = "give credentials in ~/.netrc or in the URL";  ///< what to do where reading it is forbidden
   std::string query;  ///< of a request to S3, as it is signed: with '?', sorted and escaped; empty where there is none
 };

@@ -1,147 +1,108 @@
 #include "lib/remote/list_page.hpp"
 
-#include <expat.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <exception>
-#include <initializer_list>
-#include <memory>
-#include <new>
-#include <type_traits>
 #include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/remote/url.hpp"
+#include "lib/remote/xml_walk.hpp"
 
 namespace tare {
 namespace {
 
-constexpr std::size_t deepest = 8;  ///< S3's own have four levels
+bool read_size(const std::string& text, std::uint64_t& size) {
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, size);
+  return read.ec == std::errc() && read.ptr == end;
+}
 
-struct FreeParser {
-  void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
-};
-using Parser = std::unique_ptr<std::remove_pointer_t<XML_Parser>, FreeParser>;
+/// What is read of S3's, element by element.
+struct S3Page {
+  ListPage page;
+  bool is_listing = false, is_cut = false, is_escaped = false;
 
-/// What is read, element by element.
-class Reading {
- public:
-  explicit Reading(XML_Parser parser) : parser_(parser) {}
-
-  void begin(const char* element) {
-    if (path_.size() == deepest) return stop();
-    path_.emplace_back(element);
-    text_.clear();
-    if (is_at({"ListBucketResult"})) is_listing_ = true;
-    if (is_at({"ListBucketResult", "Contents"})) page_.objects.emplace_back();
+  void begin(XmlPath path) {
+    if (is_at(path, {"ListBucketResult"})) is_listing = true;
+    if (is_at(path, {"ListBucketResult", "Contents"})) page.objects.emplace_back();
   }
 
-  void end() {
-    if (is_at({"ListBucketResult", "Contents", "Key"})) page_.objects.back().key = text_;
-    if (is_at({"ListBucketResult", "Contents", "Size"})) page_.objects.back().size = size();
-    if (is_at({"ListBucketResult", "CommonPrefixes", "Prefix"})) page_.folders.push_back(text_);
-    if (is_at({"ListBucketResult", "NextContinuationToken"})) page_.next = text_;
-    if (is_at({"ListBucketResult", "IsTruncated"})) is_cut_ = text_ == "true";
-    if (is_at({"ListBucketResult", "EncodingType"})) is_escaped_ = text_ == "url";
-    path_.pop_back();
-    text_.clear();
+  bool end(XmlPath path, const std::string& text) {
+    if (is_at(path, {"ListBucketResult", "Contents", "Key"})) page.objects.back().key = text;
+    if (is_at(path, {"ListBucketResult", "CommonPrefixes", "Prefix"})) page.folders.push_back(text);
+    if (is_at(path, {"ListBucketResult", "NextContinuationToken"})) page.next = text;
+    if (is_at(path, {"ListBucketResult", "IsTruncated"})) is_cut = text == "true";
+    if (is_at(path, {"ListBucketResult", "EncodingType"})) is_escaped = text == "url";
+    return !is_at(path, {"ListBucketResult", "Contents", "Size"}) || read_size(text, page.objects.back().size);
   }
 
-  void add(std::string_view text) { text_ += text; }
-
-  /// Nobody who lists objects needs a document type, whose entities can grow without end.
-  void stop() { XML_StopParser(parser_, XML_FALSE); }
-
-  /// What a call throws waits until expat, which is C, is through.
-  template <class Call>
-  void guard(const Call& call) {
-    try {
-      call();
-    } catch (...) {
-      thrown_ = std::current_exception();
-      stop();
-    }
-  }
-  void rethrow() const {
-    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
-  }
-
-  [[nodiscard]] bool is_listing() const { return is_listing_; }
   /// Is there more, and nothing that it could be asked for with? The list of an older protocol is so.
-  [[nodiscard]] bool is_endless() const { return is_cut_ && page_.next.empty(); }
+  [[nodiscard]] bool is_endless() const { return is_cut && page.next.empty(); }
 
   ListPage take() {
-    if (!is_cut_) page_.next.clear();
-    if (!is_escaped_) return std::move(page_);
-    for (ListedObject& object : page_.objects) object.key = unescaped_value(object.key);
-    for (std::string& folder : page_.folders) folder = unescaped_value(folder);
-    return std::move(page_);
+    if (!is_cut) page.next.clear();
+    if (!is_escaped) return std::move(page);
+    for (ListedObject& object : page.objects) object.key = unescaped_value(object.key);
+    for (std::string& folder : page.folders) folder = unescaped_value(folder);
+    return std::move(page);
   }
-
- private:
-  [[nodiscard]] bool is_at(std::initializer_list<std::string_view> path) const {
-    return std::equal(path_.begin(), path_.end(), path.begin(), path.end());
-  }
-
-  std::uint64_t size() {
-    std::uint64_t value = 0;
-    const char* const end = text_.data() + text_.size();
-    const auto read = std::from_chars(text_.data(), end, value);
-    if (read.ec != std::errc() || read.ptr != end) stop();
-    return value;
-  }
-
-  XML_Parser parser_;
-  std::vector<std::string> path_;
-  std::string text_;
-  ListPage page_;
-  std::exception_ptr thrown_;
-  bool is_listing_ = false, is_cut_ = false, is_escaped_ = false;
 };
 
-Reading& reading(void* data) {
-  return *static_cast<Reading*>(data);
-}
+/// The same of Azure's.
+struct AzurePage {
+  ListPage page;
+  bool is_listing = false;
+  bool is_folder = false;  ///< the blob that is read stands for a folder
 
-void on_begin(void* data, const char* element, const char**) {
-  reading(data).guard([&] { reading(data).begin(element); });
-}
-void on_end(void* data, const char*) {
-  reading(data).guard([&] { reading(data).end(); });
-}
-void on_text(void* data, const char* text, int size) {
-  reading(data).guard([&] { reading(data).add({text, static_cast<std::size_t>(size)}); });
-}
-void on_document_type(void* data, const char*, const char*, const char*, int) {
-  reading(data).stop();
+  void begin(XmlPath path) {
+    if (is_at(path, {"EnumerationResults"})) is_listing = true;
+    if (!is_at(path, {"EnumerationResults", "Blobs", "Blob"})) return;
+    page.objects.emplace_back();
+    is_folder = false;
+  }
+
+  bool end(XmlPath path, const std::string& text, bool is_escaped) {
+    const std::string name = is_escaped ? unescaped_key(text) : text;
+    if (is_at(path, {"EnumerationResults", "Blobs", "Blob", "Name"})) page.objects.back().key = name;
+    if (is_at(path, {"EnumerationResults", "Blobs", "BlobPrefix", "Name"})) page.folders.push_back(name);
+    if (is_at(path, {"EnumerationResults", "NextMarker"})) page.next = text;
+    if (is_at(path, {"EnumerationResults", "Blobs", "Blob", "Properties", "ResourceType"}))
+      is_folder = text == "directory";
+    if (is_folder && is_at(path, {"EnumerationResults", "Blobs", "Blob"})) page.objects.pop_back();
+    return !is_at(path, {"EnumerationResults", "Blobs", "Blob", "Properties", "Content-Length"}) ||
+           read_size(text, page.objects.back().size);
+  }
+};
+
+void require_whole(const std::string& name, const std::string& problem) {
+  if (!problem.empty()) throw Error(Status::io, fmt::format("{}: the server's listing breaks off {}", name, problem));
 }
 
 }  // namespace
 
 std::optional<ListPage> parse_s3_page(const std::string& name, ByteView xml) {
-  const Parser parser(XML_ParserCreate("UTF-8"));
-  if (parser == nullptr) throw std::bad_alloc();
-  Reading read(parser.get());
-  XML_SetUserData(parser.get(), &read);
-  XML_SetElementHandler(parser.get(), on_begin, on_end);
-  XML_SetCharacterDataHandler(parser.get(), on_text);
-  XML_SetStartDoctypeDeclHandler(parser.get(), on_document_type);
-  const std::string_view text = as_text(xml);
-  const auto result = XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), XML_TRUE);
-  read.rethrow();
-  if (!read.is_listing()) return std::nullopt;
-  if (result != XML_STATUS_OK) {
-    throw Error(Status::io,
-                fmt::format("{}: the server's listing breaks off in line {}: {}", name,
-                            XML_GetCurrentLineNumber(parser.get()), XML_ErrorString(XML_GetErrorCode(parser.get()))));
-  }
+  S3Page read;
+  const std::string problem =
+      walk_xml(xml, {[&](XmlPath path) { read.begin(path); },
+                     [&](XmlPath path, const std::string& text, bool) { return read.end(path, text); }});
+  if (!read.is_listing) return std::nullopt;
+  require_whole(name, problem);
   if (read.is_endless()) {
     throw Error(Status::io, fmt::format("{}: the server's listing ends where more is said to follow", name),
                 "give the path of one file, or download the checkpoint");
   }
   return read.take();
+}
+
+std::optional<ListPage> parse_azure_page(const std::string& name, ByteView xml) {
+  AzurePage read;
+  const std::string problem = walk_xml(
+      xml, {[&](XmlPath path) { read.begin(path); },
+            [&](XmlPath path, const std::string& text, bool is_escaped) { return read.end(path, text, is_escaped); }});
+  if (!read.is_listing) return std::nullopt;
+  require_whole(name, problem);
+  return std::move(read.page);
 }
 
 }  // namespace tare

@@ -25,5 +25,7 @@ struct ListPage {
 /// Of S3's ListObjectsV2, its keys unescaped where it says that they are escaped. Nothing for an answer that is no
 /// listing; throws `io`, which names `name`, for one that is broken.
 std::optional<ListPage> parse_s3_page(const std::string& name, ByteView xml);
+/// The same of Azure's List Blobs. Blobs that stand for a folder are left out.
+std::optional<ListPage> parse_azure_page(const std::string& name, ByteView xml);
 
 }  // namespace tare

@@ -50,12 +50,17 @@ constexpr ObjectStore stores[] = {
      [](std::string_view path) { return path.size() - parse_hub(path).file.size(); },
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_hub(client, settings.hub, folder, depth, from); }},
+    {"az://", [](const StoreSettings& settings, const std::string& path) { return azure_object(settings.azure, path); },
+     is_bucket, bytes_of_bucket,
+     [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
+        const std::string& from) { return list_azure(client, settings.azure, folder, depth, from); }},
 };
 
 }  // namespace
 
 StoreSettings read_store_settings(const Environment& environment) {
-  return {read_s3_settings(environment), read_google_settings(environment), read_hub_settings(environment)};
+  return {read_s3_settings(environment), read_google_settings(environment), read_hub_settings(environment),
+          read_azure_settings(environment)};
 }
 
 const ObjectStore* store_of(std::string_view path) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/remote/azure.hpp"
 #include "lib/remote/http_client.hpp"
 #include "lib/remote/hub.hpp"
 #include "lib/remote/s3_settings.hpp"
@@ -17,6 +18,7 @@ struct StoreSettings {
   S3Settings s3;
   S3Settings google;  ///< Google's Cloud Storage speaks S3's protocol, too
   HubSettings hub;
+  AzureSettings azure;
 };
 
 StoreSettings read_store_settings(const Environment& environment);

@@ -100,7 +100,9 @@ std::string escaped_value(std::string_view value) {
   return escaped(value, "-._~");
 }
 
-std::string unescaped_value(std::string_view text) {
+namespace {
+
+std::string unescaped(std::string_view text, char plus) {
   std::string plain;
   while (!text.empty()) {
     unsigned char byte = 0;
@@ -109,11 +111,21 @@ std::string unescaped_value(std::string_view text) {
       plain += static_cast<char>(byte);
       text.remove_prefix(3);
     } else {
-      plain += text[0] == '+' ? ' ' : text[0];
+      plain += text[0] == '+' ? plus : text[0];
       text.remove_prefix(1);
     }
   }
   return plain;
+}
+
+}  // namespace
+
+std::string unescaped_value(std::string_view text) {
+  return unescaped(text, ' ');
+}
+
+std::string unescaped_key(std::string_view text) {
+  return unescaped(text, '+');
 }
 
 }  // namespace tare

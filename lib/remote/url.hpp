@@ -34,5 +34,7 @@ std::string escaped_key(std::string_view key);
 std::string escaped_value(std::string_view value);
 /// What escaped_value, or a form, made of a text: %XX, and '+' for a blank. What is no escape stays.
 std::string unescaped_value(std::string_view text);
+/// What escaped_key made of a text: '+' is one.
+std::string unescaped_key(std::string_view text);
 
 }  // namespace tare

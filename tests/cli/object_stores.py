@@ -17,6 +17,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+from azure_container import ACCOUNT, HOLDERS, KEY, Container
 from http_servers import RemoteChecks, Server
 from hub import TOKEN, Hub
 from s3_bucket import ANYBODY, GOOGLER, KEEPER, Bucket
@@ -256,6 +257,80 @@ class Checks(RemoteChecks):
         done = self.run("inspect", f"gs://bucket/{RANKS}", STORAGE_EMULATOR_HOST=server.url)
         self.expect(done.returncode == 3 and "401" in done.stderr, f"gs, without a token: {done}")
 
+    def azure(self):
+        """Azure's Blob Storage, with a key, a signature, a token or nothing; by pages, where folders are entries, too."""
+        for holder, own in HOLDERS.items():
+            for page in (5000, 3):
+                container = Container(holder=holder, page=page, has_folders=page == 3)
+                variables = {"AZURE_STORAGE_ACCOUNT": ACCOUNT, **own,
+                             "AZURE_STORAGE_SERVICE_ENDPOINT": Server(self.corpus, container).url}
+                for case in (RANKS, "torch/scaler-file-t2.15/scaler.pt", "megatron/dist_1rank/ckpt", "torch/name-utf8"):
+                    for verb in ("inspect", "attest"):
+                        local, remote = self.both(self.corpus, case, variables, verb, "--json", root="az://box/")
+                        self.expect(local == remote, f"az, {holder}, {verb} {case}: {difference(local, remote)}")
+                self.expect(not container.refused, f"az, {holder}: {container.refused}")
+        url = Server(self.corpus, Container()).url
+        string = f"DefaultEndpointsProtocol=https;AccountName={ACCOUNT};AccountKey={KEY};BlobEndpoint={url}/"
+        done = self.run("inspect", f"az://box/{RANKS}", AZURE_STORAGE_CONNECTION_STRING=string)
+        self.expect(done.returncode == 0, f"az, a connection string: {done}")
+        for what, variables in (("another account", {"AZURE_STORAGE_ACCOUNT": "other"}),
+                                ("a wrong key", {"AZURE_STORAGE_KEY": "c2VjcmV0"}), ("none", {"AZURE_STORAGE_KEY": ""}),
+                                ("a signature alone", HOLDERS["sas"])):
+            variables = {"AZURE_STORAGE_ACCOUNT": ACCOUNT, "AZURE_STORAGE_SERVICE_ENDPOINT": url, **variables}
+            if what == "another account":
+                variables["AZURE_STORAGE_CONNECTION_STRING"] = string
+            done = self.run("inspect", f"az://box/{RANKS}", **variables)
+            is_silent = not re.search("c2VjcmV0|s3cr3t|" + re.escape(KEY), done.stdout + done.stderr)
+            self.expect(done.returncode == 3 and "403" in done.stderr and is_silent, f"az, {what}: {done}")
+        done = self.run("inspect", f"az://box/{RANKS}")
+        self.expect(done.returncode == 2 and "AZURE_STORAGE_ACCOUNT" in done.stderr, f"az, no account: {done}")
+        done = self.run("inspect", f"az://box/{RANKS}", AZURE_STORAGE_ACCOUNT=ACCOUNT, AZURE_STORAGE_KEY="?")
+        self.expect(done.returncode == 2 and "base64" in done.stderr, f"az, no key: {done}")
+
+    def azure_leads_on(self):
+        """Where the store sends whoever asks, no signature and no token goes."""
+        asked = []
+        def elsewhere(request):
+            asked.append((request.path, {name.lower() for name in request.headers}))
+            request.answer(404)
+            return True
+        other = Server(self.corpus, elsewhere).url.replace("127.0.0.1", "localhost")
+        def leading(request):
+            request.answer(302, Location=other + "/x")
+            return True
+        for holder, own in HOLDERS.items():
+            variables = {"AZURE_STORAGE_ACCOUNT": ACCOUNT, **own,
+                         "AZURE_STORAGE_SERVICE_ENDPOINT": Server(self.corpus, leading).url}
+            self.run("inspect", "az://box/x.pt", "--allow-private-redirect", **variables)
+        told = [path for path, names in asked if path != "/x" or names & {"authorization", "x-ms-date"}]
+        self.expect(len(asked) >= len(HOLDERS) and not told, f"az, elsewhere: {asked}")
+
+    def azure_lists(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder) / "my runs/é+&<x>%2F"
+            run.mkdir(parents=True)
+            for name in ("scaler a+b.pt", "scaler %41&.pt", "scaler <é>.pt", "scaler\n+ .pt", "~scaler?.pt"):
+                shutil.copy(self.corpus / "torch/scaler-file-t2.15/scaler.pt", run / name)
+            variables = {"AZURE_STORAGE_ACCOUNT": ACCOUNT, "AZURE_STORAGE_KEY": KEY,
+                         "AZURE_STORAGE_SERVICE_ENDPOINT": Server(folder, Container()).url}
+            local, remote = self.both(pathlib.Path(folder), run.relative_to(folder).as_posix(), variables, root="az://box/")
+            self.expect(local == remote and len(remote[1]["files"]) == 5, f"az, odd names: {difference(local, remote)}")
+        blob = "<Blob><Name>{}</Name><Properties><Content-Length>1</Content-Length></Properties></Blob>".format
+        for what, body, word in (
+                ("another folder's keys", f"<Blobs>{blob('other/a.pt')}</Blobs><NextMarker/>", "is not in it"),
+                ("half of it", f"<Blobs>{blob('run/a.pt')}", "breaks off"),
+                ("no end", f"<Blobs>{blob('run/a.pt')}</Blobs><NextMarker>x</NextMarker>", "--max-requests"),
+                ("sizes that are none", f"<Blobs>{blob('run/a.pt').replace('>1<', '>-1<')}</Blobs><NextMarker/>", "breaks off"),
+                ("a name without a blob", "<Blobs><Name>run/a.pt</Name></Blobs><NextMarker/>", "no such object")):
+            end = "" if what == "half of it" else "</EnumerationResults>"
+            pages = f"<EnumerationResults>{body}{end}".encode()
+            variables["AZURE_STORAGE_SERVICE_ENDPOINT"] = Server(self.corpus, Container(answers_pages=lambda n: pages)).url
+            done = self.run("inspect", "az://box/run", "--max-requests", "60", **variables)
+            self.expect(done.returncode == 3 and word in done.stderr, f"az, a list with {what}: {done}")
+        variables["AZURE_STORAGE_SERVICE_ENDPOINT"] = Server(self.corpus, Container(lists=False)).url
+        local, remote = self.both(self.corpus, RANKS, variables, root="az://box/")
+        self.expect(local == remote, f"az, without lists: {difference(local, remote)}")
+
     def hub(self):
         """Repositories of a hub, by their tree, page by page; files where it sends who asks for them."""
         for page in (1000, 2):
@@ -350,7 +425,7 @@ def main():
     of_stand_in = (checks.attested_as_on_disk, checks.attests_all_or_nothing, checks.a_run_at_once,
                    checks.lists_checkpoints,
                    checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.odd_names, checks.credentials,
-                   checks.google, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
+                   checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")

@@ -79,7 +79,7 @@ OWNERS = [
     ("zlib.h", ["lib/base/*", "lib/codec/hdf5_module/*", "lib/chart/png.cpp", "lib/container/*", "lib/hdf5/*"]),
     ("libdeflate.h", ["lib/base/*"]),
     ("curl/*", ["lib/remote/*"]),
-    ("expat.h", ["lib/remote/list_page.cpp"]),
+    ("expat.h", ["lib/remote/xml_walk.cpp"]),
     ("lzma.h", ["lib/container/compressed.cpp"]),
     ("zstd*.h", ["lib/codec/hdf5_module/*", "lib/hdf5/*", "lib/container/zstd_frame.cpp", "lib/container/unpacking_stream.cpp"]),
     ("protozero/*", ["lib/container/*"]),

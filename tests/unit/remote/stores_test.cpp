@@ -17,11 +17,11 @@ Environment given(std::map<std::string, std::string> variables) {
 }  // namespace
 
 TEST_CASE("a store is told by its scheme, and each scheme is one of a URL") {
-  for (const char* path : {"s3://b/x", "gs://b/x", "hf://a/b/x", "GS://b/x"}) {
+  for (const char* path : {"s3://b/x", "gs://b/x", "az://b/x", "hf://a/b/x", "GS://b/x"}) {
     CHECK(store_of(path) != nullptr);
     CHECK(is_url(path));
   }
-  for (const char* path : {"https://b/x", "s3:/b/x", "az://b/x", "run/x"}) CHECK(store_of(path) == nullptr);
+  for (const char* path : {"https://b/x", "s3:/b/x", "abfs://b/x", "run/x"}) CHECK(store_of(path) == nullptr);
 }
 
 TEST_CASE("a path on the hub has a kind, a repository, a revision, and a file") {

@@ -8,9 +8,10 @@
 using namespace tare;
 
 TEST_CASE("a URL is told from a path by its scheme") {
-  for (const char* url : {"http://host/x", "HTTPS://host/x", "s3://bucket/key", "gs://bucket/x", "HF://a/b"})
+  for (const char* url :
+       {"http://host/x", "HTTPS://host/x", "s3://bucket/key", "gs://bucket/x", "az://box/x", "HF://a/b"})
     CHECK(is_url(url));
-  for (const char* path : {"http:/host", "s3:", "s3://", "run/https://x", "./s3://bucket/key", "az://x/y", ""}) {
+  for (const char* path : {"http:/host", "s3:", "s3://", "run/https://x", "./s3://bucket/key", "abfs://x/y", ""}) {
     CHECK_FALSE(is_url(path));
   }
 }

@@ -1,0 +1,206 @@
+#include "lib/remote/azure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/bytes.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/hmac.hpp"
+#include "lib/base/text.hpp"
+#include "lib/remote/settings_text.hpp"
+#include "lib/remote/url.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::string_view version = "2020-10-02";
+constexpr std::uint64_t most_page_bytes = std::uint64_t{32} << 20;  // 5,000 names of 1,024 characters
+constexpr long ok = 200;
+/// Of those who may read blobs and not list them.
+constexpr auto not_listing = std::to_array<long>({401, 403, 404, 409});
+constexpr const char* hint = "it is not there, or this key, signature or token (or none) may not read it";
+
+/// "Name=value;..." of a connection string; values have '=' in them.
+std::string part_of(std::string_view connection, std::string_view name) {
+  while (!connection.empty()) {
+    const std::string_view part = connection.substr(0, connection.find(';'));
+    connection.remove_prefix(std::min(part.size() + 1, connection.size()));
+    const std::size_t equals = part.find('=');
+    if (equals != part.npos && trimmed(part.substr(0, equals)) == name) {
+      return std::string(trimmed(part.substr(equals + 1)));
+    }
+  }
+  return {};
+}
+
+AzureSettings of_connection(std::string_view connection) {
+  AzureSettings settings{part_of(connection, "AccountName"), part_of(connection, "AccountKey"),
+                         part_of(connection, "SharedAccessSignature"), "", part_of(connection, "BlobEndpoint")};
+  const std::string suffix = part_of(connection, "EndpointSuffix");
+  if (settings.endpoint.empty() && !settings.account.empty() && !suffix.empty()) {
+    settings.endpoint = fmt::format("https://{}.blob.{}", settings.account, suffix);
+  }
+  return settings;
+}
+
+Bytes from_base64(std::string_view text) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  Bytes bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text.substr(0, text.find('='))) {
+    const std::size_t digit = digits.find(c);
+    if (digit == digits.npos) {
+      throw Error(Status::invalid_argument, "AZURE_STORAGE_KEY: not in base64", "take it as Azure shows it");
+    }
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push_back(static_cast<std::byte>(bits >> count & 0xff));
+  }
+  return bytes;
+}
+
+std::string signature(const std::string& key, const std::string& text) {
+  HmacSha256 hmac(from_base64(key));
+  hmac.add(as_bytes(text));
+  const Sha256Digest digest = hmac.finish();
+  return base64(as_text(digest));
+}
+
+/// "name=value&..." as Azure signs it: a line each, sorted, unescaped.
+std::string canonical_query(std::string_view query) {
+  std::vector<std::string> lines;
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(part.size() + 1, query.size()));
+    const std::size_t equals = std::min(part.find('='), part.size());
+    lines.push_back(fmt::format("\n{}:{}", part.substr(0, equals),
+                                unescaped_value(part.substr(std::min(equals + 1, part.size())))));
+  }
+  std::sort(lines.begin(), lines.end());
+  return fmt::format("{}", fmt::join(lines, ""));
+}
+
+std::string path_of_url(const std::string& url) {
+  const std::size_t host = url.find("://") + 3;
+  return url.substr(std::min(url.find('/', host), url.size()));
+}
+
+/// As HTTP has it: "Fri, 26 Jun 2015 23:39:12 GMT".
+std::string date_now() {
+  constexpr auto days = std::to_array<std::string_view>({"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"});
+  constexpr auto months = std::to_array<std::string_view>(
+      {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"});
+  const std::time_t now = std::time(nullptr);
+  std::tm at{};
+  ::gmtime_r(&now, &at);
+  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT", days.at(static_cast<std::size_t>(at.tm_wday)), at.tm_mday,
+                     months.at(static_cast<std::size_t>(at.tm_mon)), at.tm_year + 1900, at.tm_hour, at.tm_min,
+                     at.tm_sec);
+}
+
+/// The header lines of each request, as they are signed anew.
+HeaderLinesOf header_lines(const AzureSettings& settings, const std::string& url_path, const std::string& query) {
+  return [settings, url_path, query](const std::optional<Span>& range) {
+    std::vector<std::string> lines{fmt::format("x-ms-version: {}", version)};
+    if (!settings.key.empty()) {
+      const std::string date = date_now();
+      const std::string wanted = range ? fmt::format("bytes={}-{}", range->offset, range->end() - 1) : "";
+      const std::string text = azure_text_to_sign(settings, url_path, query, wanted, date);
+      lines.push_back("x-ms-date: " + date);
+      lines.push_back(fmt::format("Authorization: SharedKey {}:{}", settings.account, signature(settings.key, text)));
+    } else if (settings.sas.empty() && !settings.token.empty()) {
+      lines.push_back("Authorization: Bearer " + settings.token);
+    }
+    return lines;
+  };
+}
+
+HttpObject asked_for(const AzureSettings& settings, const std::string& name, const S3Object& blob,
+                     const std::string& query) {
+  if (settings.account.empty() && settings.endpoint.empty()) {
+    throw Error(Status::invalid_argument, name + ": nobody says in which account of Azure's that is",
+                "set AZURE_STORAGE_ACCOUNT, or AZURE_STORAGE_CONNECTION_STRING");
+  }
+  HttpObject object;
+  object.name = name;
+  object.hint = hint;
+  object.url = fmt::format("{}/{}", settings.endpoint, blob.bucket);
+  if (!blob.key.empty()) object.url += fmt::format("/{}", escaped_key(blob.key));
+  object.header_lines = header_lines(settings, path_of_url(object.url), query);
+  const std::string sas = settings.key.empty() ? settings.sas : "";
+  if (!query.empty() || !sas.empty()) {
+    object.url += fmt::format("?{}{}{}", query, query.empty() || sas.empty() ? "" : "&", sas);
+  }
+  return object;
+}
+
+void take_off(std::string& key, const std::string& prefix, const std::string& name) {
+  if (!key.starts_with(prefix)) {
+    throw Error(Status::io, fmt::format("{}: the server lists \"{}\", which is not in it", name, key));
+  }
+  key.erase(0, prefix.size());
+}
+
+}  // namespace
+
+AzureSettings read_azure_settings(const Environment& environment) {
+  AzureSettings settings = of_connection(environment("AZURE_STORAGE_CONNECTION_STRING"));
+  const std::string account = environment("AZURE_STORAGE_ACCOUNT");
+  if (!account.empty() && account != settings.account) settings = {.account = account};
+  const auto prefer = [&](const char* name, std::string& value) {
+    if (std::string given = environment(name); !given.empty()) value = std::move(given);
+  };
+  prefer("AZURE_STORAGE_KEY", settings.key);
+  prefer("AZURE_STORAGE_SAS_TOKEN", settings.sas);
+  prefer("AZURE_STORAGE_ACCESS_TOKEN", settings.token);
+  prefer("AZURE_STORAGE_SERVICE_ENDPOINT", settings.endpoint);
+  if (settings.sas.starts_with('?')) settings.sas.erase(0, 1);
+  if (settings.endpoint.empty() && !settings.account.empty()) {
+    settings.endpoint = fmt::format("https://{}.blob.core.windows.net", settings.account);
+  }
+  while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
+  return settings;
+}
+
+HttpObject azure_object(const AzureSettings& settings, const std::string& path) {
+  return asked_for(settings, path, parse_bucket(path), "");
+}
+
+std::string azure_text_to_sign(const AzureSettings& settings, const std::string& url_path, const std::string& query,
+                               const std::string& range, const std::string& date) {
+  // Of a GET without a body all standard headers but the range are empty lines.
+  return fmt::format("GET\n\n\n\n\n\n\n\n\n\n\n{}\nx-ms-date:{}\nx-ms-version:{}\n/{}{}{}", range, date, version,
+                     settings.account, url_path, canonical_query(query));
+}
+
+std::optional<ListPage> list_azure(const HttpClient& client, const AzureSettings& settings, const std::string& folder,
+                                   ListDepth depth, const std::string& from) {
+  S3Object container = parse_bucket(folder);
+  const std::string prefix = container.key.empty() ? "" : container.key + "/";
+  container.key.clear();
+  std::string query = "comp=list";
+  if (depth == ListDepth::level) query += "&delimiter=%2F";
+  if (!from.empty()) query += "&marker=" + escaped_value(from);
+  query += fmt::format("&prefix={}&restype=container", escaped_value(prefix));
+  HttpObject asked = asked_for(settings, folder, container, query);
+  const HttpAnswer answer = client.get_whole(asked, most_page_bytes);
+  if (std::find(not_listing.begin(), not_listing.end(), answer.status) != not_listing.end()) return std::nullopt;
+  if (answer.status != ok) {
+    throw Error(Status::io, fmt::format("{}: the server answers {} where it is to list", folder, answer.status));
+  }
+  auto page = parse_azure_page(folder, answer.body);
+  if (!page) return std::nullopt;
+  for (ListedObject& object : page->objects) take_off(object.key, prefix, folder);
+  for (std::string& name : page->folders) take_off(name, prefix, folder);
+  return page;
+}
+
+}  // namespace tare
