@@ -155,6 +155,7 @@ class Opener {
     if (checkpoint_.files.empty() && !first_error_) try_files(prefix, listing.weights);
     if (checkpoint_.files.empty()) throw_nothing_read(listing);
     try_expected();
+    tell_of_no_list();
     if (listing.unfinished != nullptr) {
       tell({Severity::error, "incomplete-checkpoint",
             fmt::format("{} without {}: the save never finished, and {} loads nothing of them",
@@ -188,6 +189,23 @@ class Opener {
     }
     is_expected_only_ = true;
     try_files("", absent_rank_files(paths, sizes_));
+  }
+
+  /// Files that nobody names are not seen. Of ranks that is grave where no file says how many there are.
+  void tell_of_no_list() {
+    if (lists_all(*options_.files, checkpoint_.resolved)) return;
+    const auto is_of_rank = [](const CheckpointFile& file) { return rank_group(file.path).has_value(); };
+    const bool has_ranks = std::any_of(checkpoint_.files.begin(), checkpoint_.files.end(), is_of_rank);
+    const bool has_sizes = std::any_of(sizes_.begin(), sizes_.end(), [](const auto& of) {
+      return of.second.partitions || of.second.data || of.second.model;
+    });
+    const bool may_lack_ranks = has_ranks && !has_sizes;
+    tell({may_lack_ranks ? Severity::warning : Severity::note, "not-listed",
+          fmt::format("the server does not list all of this folder: {} files were found by the names that frameworks "
+                      "give{}",
+                      checkpoint_.files.size(),
+                      may_lack_ranks ? ", and none of them says how many ranks there are" : ""),
+          "", ""});
   }
 
   struct Absent {};
