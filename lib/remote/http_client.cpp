@@ -194,6 +194,20 @@ HttpAnswer HttpClient::get_whole(HttpObject& object, std::uint64_t most_bytes) c
   throw Error(Status::io, fmt::format("{}: the server answers with more than {} bytes", object.name, most_bytes));
 }
 
+std::optional<HttpAnswer> HttpClient::ask_nearby(const HttpObject& object, const HttpRequest& request) const {
+  constexpr auto soon = std::chrono::milliseconds(1000);
+  const Lease connection(*this);
+  Route route(hosts_, object.name, object.url, budget_.limits().private_redirects);
+  HttpAnswer answer;
+  const std::string problem =
+      (*connection).ask(object, request, std::min(soon, budget_.take(object.name)), route, answer);
+  route.require_allowed();
+  if (!problem.empty()) return std::nullopt;
+  if (!answer.is_cut) return answer;
+  throw Error(Status::io,
+              fmt::format("{}: the server answers with more than {} bytes", object.name, request.most_bytes));
+}
+
 std::string HttpClient::follow(const HttpConnection& connection, const HttpObject& object, const HttpRequest& request,
                                HttpAnswer& answer) const {
   Route route(hosts_, object.name, object.url, budget_.limits().private_redirects);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <semaphore>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ class HttpClient {
   HttpRange get(HttpObject& object, Span range) const;
   /// All of a short answer, whatever its status; throws `io` where there is none, or it is longer than `most_bytes`.
   HttpAnswer get_whole(HttpObject& object, std::uint64_t most_bytes) const;
+  /// Asks a service of this machine's own network once, which answers within a second, or is not there: nothing.
+  /// Follows no redirect, and throws `io` for more bytes than are wanted.
+  std::optional<HttpAnswer> ask_nearby(const HttpObject& object, const HttpRequest& request) const;
 
  private:
   class Lease;

@@ -136,6 +136,7 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
     const std::string wanted = fmt::format("{}-{}", request.range->offset, request.range->end() - 1);
     curl_easy_setopt(curl, CURLOPT_RANGE, wanted.c_str());
   }
+  if (std::string_view(request.method) != "GET") curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);  // each step is judged by Route

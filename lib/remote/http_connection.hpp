@@ -15,8 +15,9 @@ namespace tare {
 
 /// How much of an object is wanted.
 struct HttpRequest {
-  std::optional<Span> range;     ///< all of it where there is none
-  std::uint64_t most_bytes = 0;  ///< what is longer is not read further
+  std::optional<Span> range = {};  ///< all of it where there is none
+  std::uint64_t most_bytes = 0;    ///< what is longer is not read further
+  const char* method = "GET";
 };
 
 /// What comes back: the headers of the last answer, and the body.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -62,11 +63,16 @@ RemoteFiles::RemoteFiles(StoreSettings settings, const RemoteLimits& limits)
       folders_([this](const std::string& folder, ListDepth depth, const std::string& from) -> std::optional<ListPage> {
         const ObjectStore* store = store_of(folder);
         if (store == nullptr) return std::nullopt;
-        return store->list(*client_, settings_, folder, depth, from);
+        return store->list(*client_, this->settings(*store), folder, depth, from);
       }) {}
 
+const StoreSettings& RemoteFiles::settings(const ObjectStore& store) const {
+  if (store.prepare != nullptr) std::call_once(is_prepared_, store.prepare, *client_, std::ref(settings_));
+  return settings_;
+}
+
 HttpObject RemoteFiles::object(const std::string& path) const {
-  if (const ObjectStore* store = store_of(path); store != nullptr) return store->object(settings_, path);
+  if (const ObjectStore* store = store_of(path); store != nullptr) return store->object(settings(*store), path);
   HttpObject object;
   object.name = shown_url(path);
   object.url = path;

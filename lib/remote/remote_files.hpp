@@ -33,12 +33,15 @@ class RemoteFiles final : public DistantFiles {
   /// Has the server such an object? No, where it does not say.
   bool has(const std::string& path) const;
   [[nodiscard]] HttpObject object(const std::string& path) const;
+  /// Prepared for that store.
+  const StoreSettings& settings(const ObjectStore& store) const;
   /// Throws `unsupported` for a server that has whatever it is asked for.
   void require_choosy(const std::string& folder) const;
   [[nodiscard]] bool is_folder(const std::string& path) const;
   [[nodiscard]] std::vector<FileEntry> list_by_names(const std::string& folder) const;
 
-  StoreSettings settings_;
+  mutable StoreSettings settings_;
+  mutable std::once_flag is_prepared_;  ///< of the one store that is
   std::shared_ptr<const HttpClient> client_;
   StoreFolders folders_;
   mutable std::mutex mutex_;

@@ -36,21 +36,27 @@ std::size_t bytes_of_bucket(std::string_view path) {
 }
 
 constexpr ObjectStore stores[] = {
-    {"s3://", [](const StoreSettings& settings, const std::string& path) { return bucket_object(settings.s3, path); },
-     is_bucket, bytes_of_bucket,
+    {"s3://",
+     [](const HttpClient& client, StoreSettings& settings) {
+       if (settings.s3.access_key.empty()) find_aws_keys(settings.s3_keys, client, settings.s3);
+     },
+     [](const StoreSettings& settings, const std::string& path) { return bucket_object(settings.s3, path); }, is_bucket,
+     bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_s3(client, settings.s3, folder, depth, from); }},
-    {"gs://",
+    {"gs://", nullptr,
      [](const StoreSettings& settings, const std::string& path) { return bucket_object(settings.google, path); },
      is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_s3(client, settings.google, folder, depth, from); }},
-    {"hf://", [](const StoreSettings& settings, const std::string& path) { return hub_object(settings.hub, path); },
+    {"hf://", nullptr,
+     [](const StoreSettings& settings, const std::string& path) { return hub_object(settings.hub, path); },
      [](const std::string& path) { return parse_hub(path).file.empty(); },
      [](std::string_view path) { return path.size() - parse_hub(path).file.size(); },
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_hub(client, settings.hub, folder, depth, from); }},
-    {"az://", [](const StoreSettings& settings, const std::string& path) { return azure_object(settings.azure, path); },
+    {"az://", nullptr,
+     [](const StoreSettings& settings, const std::string& path) { return azure_object(settings.azure, path); },
      is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_azure(client, settings.azure, folder, depth, from); }},
@@ -59,8 +65,8 @@ constexpr ObjectStore stores[] = {
 }  // namespace
 
 StoreSettings read_store_settings(const Environment& environment) {
-  return {read_s3_settings(environment), read_google_settings(environment), read_hub_settings(environment),
-          read_azure_settings(environment)};
+  return {read_s3_settings(environment), read_aws_key_sources(environment), read_google_settings(environment),
+          read_hub_settings(environment), read_azure_settings(environment)};
 }
 
 const ObjectStore* store_of(std::string_view path) {

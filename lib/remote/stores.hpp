@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/remote/aws_keys.hpp"
 #include "lib/remote/azure.hpp"
 #include "lib/remote/http_client.hpp"
 #include "lib/remote/hub.hpp"
@@ -16,7 +17,8 @@ namespace tare {
 /// Who asks each of them, and where it is.
 struct StoreSettings {
   S3Settings s3;
-  S3Settings google;  ///< Google's Cloud Storage speaks S3's protocol, too
+  AwsKeySources s3_keys;  ///< where `s3` has none
+  S3Settings google;      ///< Google's Cloud Storage speaks S3's protocol, too
   HubSettings hub;
   AzureSettings azure;
 };
@@ -25,6 +27,8 @@ StoreSettings read_store_settings(const Environment& environment);
 
 struct ObjectStore {
   std::string_view scheme;
+  /// Finds out what takes requests, before the first of a command; null where nothing does.
+  void (*prepare)(const HttpClient& client, StoreSettings& settings);
   /// What is asked for where `path` is wanted. Throws `invalid_argument` where it is none of this store's.
   HttpObject (*object)(const StoreSettings& settings, const std::string& path);
   /// Is that the whole of a bucket, or of a repository, which is no object?

@@ -48,6 +48,10 @@ class Server:
                     return
                 self.serve(self.path)
 
+            def do_PUT(self):
+                outer.requests.append((self.path, None))
+                outer.behaviour(self, "PUT")
+
             def wait(self):
                 with counting:
                     outer.waiting += 1

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+from aws_keys import PROCESS_KEYS, SIGN_ON, cached_token, container, machine, portal
 from azure_container import ACCOUNT, HOLDERS, KEY, Container
 from http_servers import RemoteChecks, Server
 from hub import TOKEN, Hub
@@ -239,6 +240,52 @@ class Checks(RemoteChecks):
         done = self.run("inspect", "s3://bucket/nothing/here", **variables)
         self.expect(done.returncode == 3 and "no such object" in done.stderr, f"no such folder: {done}")
 
+    def keys_for_a_while(self):
+        """Keys that somebody gives: to the machine, to the container, to who signed on, by a program."""
+        config, cache = pathlib.Path(self.home.name, ".aws/config"), pathlib.Path(self.home.name, ".aws/sso/cache/ab.json")
+        cache.parent.mkdir(parents=True)
+        program = pathlib.Path(self.home.name, "give keys")
+        program.write_text(f"#!/bin/sh\ntest \"$1\" = 'for tare' && echo '{json.dumps(PROCESS_KEYS)}'\n")
+        program.chmod(0o700)
+        config_of = {"program": f"[default]\ncredential_process = \"{program}\" 'for tare'\n", "sign-on": SIGN_ON}
+        cases = {"machine": (machine(), lambda url: {"AWS_EC2_METADATA_SERVICE_ENDPOINT": url}),
+                 "container": (container(), lambda url: {"AWS_CONTAINER_CREDENTIALS_FULL_URI": url + "/keys",
+                                                         "AWS_CONTAINER_AUTHORIZATION_TOKEN": "c0ntainer"}),
+                 "sign-on": (portal(), lambda url: {"AWS_ENDPOINT_URL_SSO": url}), "program": (None, lambda url: {})}
+        for what, (service, own) in cases.items():
+            config.write_text(config_of.get(what, ""))
+            cache.write_text(cached_token("2036-01-01T00:00:00Z"))
+            server, bucket, variables = self.bucket()
+            variables = {k: v for k, v in variables.items() if k not in KEEPER} | own(service.url if service else "")
+            local, remote = self.both(self.corpus, RANKS, variables)
+            self.expect(local == remote and not bucket.refused, f"keys of a {what}: {difference(local, remote)}")
+            self.expect(not service or len(service.asked) == (3 if what == "machine" else 1), f"{what}: {service and service.asked}")
+            anonymous = Server(self.corpus, Bucket(credentials=ANYBODY)).url
+            done = self.run("inspect", f"s3://bucket/{RANKS}", **variables | KEEPER | {"AWS_ENDPOINT_URL": server.url})
+            self.expect(done.returncode == 0 and (not service or len(service.asked) <= 3), f"{what}, with keys: {done}")
+            if service:
+                service.answers = {key: (None, b"") for key in service.answers}
+                done = self.run("inspect", f"s3://bucket/{RANKS}", **variables | {"AWS_ENDPOINT_URL": anonymous})
+                self.expect(done.returncode == (0 if what == "machine" else 3), f"{what}, which gives none: {done}")
+                self.expect(not re.search("t0ken|c0ntainer|m3ta", done.stderr), f"{what}: {done}")
+        config.write_text(SIGN_ON)
+        for what, text in (("old", cached_token("2020-01-01T00:00:00Z")), ("none", "{}"), ("broken", '{"accessToken": "t0ken')):
+            cache.write_text(text)
+            done = self.run("inspect", f"s3://bucket/{RANKS}", **variables | {"AWS_ENDPOINT_URL": anonymous})
+            self.expect(done.returncode == 3 and "aws sso login" in done.stderr and "t0ken" not in done.stderr, f"{what}: {done}")
+        for what, text in (("fails", "false"), ("is not there", "/nothing/here"), ("prints no keys", "echo s3cr3t"),
+                           ("never stops printing", "head -c 1000000 /dev/zero")):
+            config.write_text(f"[default]\ncredential_process = {text}\n")
+            done = self.run("inspect", f"s3://bucket/{RANKS}", **variables)
+            self.expect(done.returncode == 3 and "s3cr3t" not in done.stderr and "tare: " in done.stderr, f"{what}: {done}")
+        config.unlink()
+        far = self.run("inspect", "s3://bucket/x", AWS_CONTAINER_CREDENTIALS_FULL_URI="http://example.com/keys",
+                       AWS_CONTAINER_AUTHORIZATION_TOKEN="c0ntainer")
+        self.expect(far.returncode == 4 and "c0ntainer" not in far.stderr, f"a container far away: {far}")
+        far = self.run("inspect", Server(self.corpus).url + "/torch/scaler-file-t2.15/scaler.pt",
+                       AWS_CONTAINER_CREDENTIALS_FULL_URI="http://example.com/keys")
+        self.expect(far.returncode == 0, f"a container far away, and no bucket: {far}")
+
     def google(self):
         """Google's Cloud Storage, which speaks S3's protocol, with a token or with an HMAC key."""
         for what, settings, variables in (
@@ -432,7 +479,7 @@ def main():
     of_stand_in = (checks.attested_as_on_disk, checks.attests_all_or_nothing, checks.a_run_at_once,
                    checks.lists_checkpoints,
                    checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.odd_names, checks.credentials,
-                   checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
+                   checks.keys_for_a_while, checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")

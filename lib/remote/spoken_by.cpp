@@ -1,0 +1,96 @@
+#include "lib/remote/spoken_by.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "lib/base/error.hpp"
+
+namespace tare {
+namespace {
+
+class SpawnActions {
+ public:
+  SpawnActions() { posix_spawn_file_actions_init(&actions_); }
+  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+  posix_spawn_file_actions_t* operator&() { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+/// All that comes out of the pipe is read, and as much kept.
+Bytes read_all(int pipe, std::uint64_t most_bytes) {
+  Bytes found;
+  std::array<std::byte, 4096> piece{};
+  for (;;) {
+    const ssize_t count = ::read(pipe, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return found;
+    if (found.size() <= most_bytes) found.insert(found.end(), piece.begin(), piece.begin() + count);
+  }
+}
+
+int status_of(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace
+
+std::vector<std::string> words_of_command(std::string_view command) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool is_in_word = false;
+  for (const char c : command) {
+    const bool is_blank = c == ' ' || c == '\t';
+    if (quote == 0 && is_blank) {
+      is_in_word = false;
+      continue;
+    }
+    if (!is_in_word) words.emplace_back();
+    is_in_word = true;
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+Bytes spoken_by(std::vector<std::string> words, std::uint64_t most_bytes) {
+  if (words.empty()) throw Error(Status::io, "no program is named");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw Error(Status::io, std::strerror(errno));
+  SpawnActions actions;
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, words.front().c_str(), &actions, nullptr, arguments.data(), environ);
+  ::close(pipe[1]);
+  const Bytes said = failed == 0 ? read_all(pipe[0], most_bytes) : Bytes();
+  ::close(pipe[0]);
+  if (failed != 0) throw Error(Status::io, fmt::format("{}: {}", words.front(), std::strerror(failed)));
+  const int status = status_of(child);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw Error(Status::io, words.front() + ": it fails");
+  if (said.size() > most_bytes) throw Error(Status::io, words.front() + ": it prints too much");
+  return said;
+}
+
+}  // namespace tare
