@@ -75,6 +75,13 @@ TARE_HD inline T larger(T a, T b) {
   return a < b ? b : a;
 }
 
+/// What a thread has written to global memory is there, for all blocks, before what it does next.
+TARE_HD inline void publish() {
+#if defined(__CUDA_ARCH__)
+  __threadfence();
+#endif
+}
+
 /// A block at work. On the host the warps of a step run one after another.
 struct Block {
   std::uint32_t index;
@@ -109,12 +116,14 @@ struct Block {
 #endif
   }
 
-  /// True in one block alone: the last of all to come here. It sees what all others wrote to global memory before, the
-  /// first thread at any time, the others before the last each_warp.
+  /// True in one block alone: the last of all to come here. It sees what the first threads of all others wrote to
+  /// global memory before, and what other threads published in an each_warp before.
   TARE_HD bool is_last(std::uint32_t* ticket, std::uint32_t& shared) const {
 #if defined(__CUDA_ARCH__)
-    __threadfence();
-    if (threadIdx.x == 0) shared = atomicAdd(ticket, 1u);
+    if (threadIdx.x == 0) {
+      publish();
+      shared = atomicAdd(ticket, 1u);
+    }
     __syncthreads();
     const bool last = shared + 1 == blocks;
     if (last) __threadfence();

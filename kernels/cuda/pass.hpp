@@ -441,6 +441,7 @@ TARE_HD inline void run_block(const PassArguments& pass, const Block& block, Fol
       item = next.number();
     }
     if (pass.folds != 0) note_warp_counts(shared, warp);
+    publish();
   });
   if (pass.folds != 0) block.in_one_thread([&] { pass.block_counts[block.index] = counts_of_block(shared); });
   if (!block.is_last(pass.ticket, shared.ticket)) return;
