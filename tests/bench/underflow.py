@@ -142,20 +142,25 @@ def main():
     given = options.parse_args()
     torch.set_num_threads(1)
     rows = []
-    for kind, hard in (("fp16", 0), ("fp16", given.hard), ("bf16", given.hard), ("layerwise", given.hard)):
-        name = f"{kind}, {hard} hard batches"
-        told = []
-        for seed in range(given.seeds):
-            told.append(run(kind, seed, given.steps, hard, rows if given.csv and seed == 0 else None))
-            print(f"{name}, seed {seed}: {told[-1] or 'no warning'}", flush=True)
-        warned = [min(one.values()) for one in told if one]
-        print(f"== {name}: {len(warned)} of {len(told)} runs warned of"
+    told = {(kind, hard): [] for kind, hard in (("fp16", 0), ("fp16", given.hard), ("bf16", given.hard),
+                                                ("layerwise", given.hard))}
+    for seed in range(given.seeds):
+        for (kind, hard), runs in told.items():
+            runs.append(run(kind, seed, given.steps, hard, rows if given.csv and seed == 0 else None))
+            print(f"{kind}, {hard} hard batches, seed {seed}: {runs[-1] or 'no warning'}", flush=True)
+        if given.csv and seed == 0:
+            write(given.csv, rows)
+    for (kind, hard), runs in told.items():
+        warned = [min(one.values()) for one in runs if one]
+        print(f"== {kind}, {hard} hard batches: {len(warned)} of {len(runs)} runs warned of"
               + (f", at step {min(warned)} to {max(warned)}" if warned else ""), flush=True)
-    if given.csv:
-        with open(given.csv, "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["kind", "hard", "step", "scale", "lost", "headroom_bits", "loss"])
-            writer.writerows(rows)
+
+
+def write(path, rows):
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["kind", "hard", "step", "scale", "lost", "headroom_bits", "loss"])
+        writer.writerows(rows)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,11 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
     tare_monitor* monitor = nullptr;
     tare_text* text = nullptr;
     int32_t status = tare_monitor_create(&monitor, config.c_str(), nullptr);
+    int32_t looks = 0;
+    if (status == TARE_OK) status = tare_monitor_looks(&looks, monitor, "weights", name, nullptr);
     if (status == TARE_OK) status = tare_monitor_observe(monitor, "weights", &name, &tensor, 1, nullptr);
     if (status == TARE_OK) status = tare_monitor_add_grads(monitor, grads, &name, 1, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_monitor_add_scaler(monitor, 512, 1, 0, 0, 0, nullptr);
     if (status == TARE_OK) status = tare_monitor_step(monitor, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_report(&text, monitor, nullptr);
     tare_text_destroy(text);

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -461,6 +462,44 @@ TEST_CASE("a forked child may destroy a monitor that writes") {
   CHECK((WIFEXITED(how) && WEXITSTATUS(how) == 0));
   monitor.step(2);
   CHECK(lines_of(monitor, path).size() == 2);
+}
+
+TEST_CASE("const calls on one monitor, and calls on different ones, run at the same time") {
+  const Scratch folder;
+  Monitor shared(config(1, folder.path("shared.jsonl")));
+  float weight = 3;
+  REQUIRE(shared.observe("w", {&weight, 1, TARE_F32, 0}) == TARE_OK);
+  shared.step(1);
+  std::vector<int32_t> wrong(6, 0);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    const std::string own_config = config(1, folder.path(std::to_string(i) + ".jsonl"));
+    threads.emplace_back([&shared, &wrong, own_config, i] {
+      tare_monitor* own = nullptr;
+      wrong[i] += tare_monitor_create(&own, own_config.c_str(), nullptr);
+      for (int step = 0; step < 50; ++step) {
+        const float value = static_cast<float>(step);
+        const char* name = "w";
+        const tare_tensor tensor{const_cast<float*>(&value), 1, TARE_F32, 0};
+        tare_text* text = nullptr;
+        tare_state* state = nullptr;
+        int32_t looks = 0;
+        wrong[i] += tare_monitor_observe(own, "weights", &name, &tensor, 1, nullptr);
+        wrong[i] += tare_monitor_add_scaler(own, 8, step, 0, 0, 0, nullptr);
+        wrong[i] += tare_monitor_step(own, step, nullptr, nullptr);
+        wrong[i] += tare_monitor_save(&state, shared.handle, nullptr);
+        wrong[i] += tare_monitor_load(own, state, nullptr);
+        tare_state_destroy(state);
+        wrong[i] += tare_monitor_looks(&looks, shared.handle, "weights", "w", nullptr) + (looks == 1 ? 0 : 1);
+        wrong[i] += tare_monitor_report(&text, shared.handle, nullptr);
+        wrong[i] += json::parse(tare_text_data(text)).at("step") == 1 ? 0 : 1;
+        tare_text_destroy(text);
+      }
+      tare_monitor_destroy(own);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const int32_t status : wrong) CHECK(status == 0);
 }
 
 TEST_CASE("what a monitor cannot take is refused, and nothing is noted") {

@@ -1,5 +1,5 @@
-// Any text as a monitor's configuration, and any numbers as what it sees: refused clearly, or told as JSON. Its files
-// are left out.
+// Any text as a monitor's configuration, and any bytes as what it sees and as the state that it goes on from: refused
+// clearly, or told as JSON. Its files are left out.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/codec/json.hpp"
 #include "lib/codec/json_text.hpp"
 #include "lib/monitor/monitor.hpp"
 
@@ -25,6 +26,14 @@ monitor::Config config_of(const std::string& text) {
   }
 }
 
+void load(monitor::Monitor& watching, const std::string& text) {
+  try {
+    watching.load(state_from_json(text, "the state"));
+  } catch (const Error&) {
+    return;  // likewise
+  }
+}
+
 }  // namespace
 
 /// The configuration up to a NUL, then halves.
@@ -35,6 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::uint16_t> halves(numbers.size() / 2 + 1);
   std::memcpy(halves.data(), numbers.data(), numbers.size());
   monitor::Monitor watching(config_of(config));
+  load(watching, numbers);
   const std::string name = is_utf8(numbers) ? numbers : "w";
   const auto scaler = make_scaler(parse_config(R"({"policy":"torch","underflow_threshold":1e-6})"));
   for (std::size_t i = 0; i < halves.size() && i < 64; ++i) {
@@ -45,6 +55,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     watching.observe("exp_avg_sq", {&name, 1}, {&tensor, 1});
     watching.step(static_cast<std::int16_t>(halves[i]));
   }
+  const ScalerState saved = watching.save();
+  watching.load(saved);
+  if (state_to_json(watching.save()) != state_to_json(saved)) __builtin_trap();
   json::parse(watching.report(), "the report", Status::internal);
   json::parse(watching.findings(), "the findings", Status::internal);
   return 0;

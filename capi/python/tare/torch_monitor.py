@@ -105,6 +105,7 @@ class Monitor:
         self._told: set[tuple[str, str]] = set()
         self._followed: list[tuple[Any, str]] = []
         self._has_gradients = False
+        self._signals: dict[str, float] | None = None  # of the last look, once they were asked for
         folder = [{"tensorboard": os.fspath(log_dir)}] if log_dir is not None else []
         is_scaled = scaler is not None and scaler.is_enabled()
         self._course = _Course(scaler) if scaler is not None and is_scaled else None
@@ -171,6 +172,7 @@ class Monitor:
             self._course.note(self._scaler)
         if not is_looked_at:
             return []
+        self._signals = None
         findings = self._monitor.findings()
         before, self._told = self._told, {(finding.code, finding.path) for finding in findings}
         return [finding for finding in findings if (finding.code, finding.path) not in before]
@@ -185,13 +187,16 @@ class Monitor:
     def signals(self) -> dict[str, float]:
         """What a log of the run wants, of the last look: "loss_scale", "skipped" (steps so far), and "underflow", the
         percentage of the gradients that became zero for want of range. What is not known is not there."""
+        if self._signals is not None:
+            return dict(self._signals)
         report = self._monitor.report()
         told: dict[str, float] = {}
         if self._course is not None and report.get("scaler") is not None:
             told.update(loss_scale=report.scaler.scale, skipped=report.scaler.skipped)
         if "signals" in report and report.signals.lost is not None:
             told["underflow"] = 100 * report.signals.lost
-        return told
+        self._signals = told
+        return dict(told)
 
     def state_dict(self) -> dict[str, Any]:
         """Plain data, which torch.load takes with weights_only."""
@@ -202,6 +207,7 @@ class Monitor:
         self._monitor.load(State(state["monitor"]))
         self._steps = self._monitor.report().steps
         self._told = {(code, path) for code, path in state["told"]}
+        self._signals = None
         if self._course is not None and self._scaler is not None and state["course"] is not None:
             self._course.load(state["course"], self._scaler)
 
