@@ -139,11 +139,12 @@ constexpr auto limits = std::to_array<Limit>({
     {"confidence", &WarnLimits::confidence, 1},
     {"overflows", &WarnLimits::overflows, 1},
     {"low_scale", &WarnLimits::low_scale, any},
+    {"falling", &WarnLimits::falling, any},
     {"stuck", &WarnLimits::stuck, any},
     {"looks", &WarnLimits::looks, any},
 });
 constexpr const char* limit_names =
-    "Keys of \"warn\": underflow, rise, confidence, overflows, low_scale, stuck, looks, ignore";
+    "Keys of \"warn\": underflow, rise, confidence, overflows, low_scale, falling, stuck, looks, ignore";
 
 double limit_of(const Limit& limit, const json::Json& value) {
   const auto* real = value.as<double>();

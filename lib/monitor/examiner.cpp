@@ -55,6 +55,7 @@ void Examiner::examine(ObservedStep& step) {
   tell_gradients(step);
   tell_layers(step);
   tell_scaler(step);
+  tell_fall(step);
   tell_oscillation(step);
   std::ranges::stable_sort(step.findings, std::greater{}, &HealthFinding::severity);
 }

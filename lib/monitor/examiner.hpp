@@ -21,6 +21,7 @@ struct WarnLimits {
   double confidence = 0.99;         ///< that it rises
   double overflows = 0.02;          ///< share of steps that are skipped
   double low_scale = 8;             ///< the scale
+  double falling = 4;               ///< halvings of the scale, less its doublings, over the last looks
   double stuck = 10;                ///< steps in a row that are skipped at one scale
   double looks = 10;                ///< in a row that something has to hold
   std::vector<std::string> ignore;  ///< patterns of names whose gradients do not count
@@ -64,6 +65,7 @@ class Examiner {
   void tell_layers(ObservedStep& step) const;
   void tell_stuck(ObservedStep& step) const;
   void tell_scaler(ObservedStep& step) const;
+  void tell_fall(ObservedStep& step) const;
   void tell_oscillation(ObservedStep& step) const;
 
   WarnLimits limits_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "lib/base/text.hpp"
 #include "lib/monitor/examiner.hpp"
@@ -48,6 +49,9 @@ constexpr Saying low_scale{"low-scale", warning,
 constexpr Saying stuck_at_floor{"stuck-at-floor", Severity::error,
                                 "No step is made: stop the run and go back to a checkpoint from before it; a lower "
                                 "floor helps only if the gradients are finite without a scale"};
+constexpr Saying falling{"falling", warning,
+                         "Watch it, and keep the checkpoint from before it: the gradients have grown, and the loss may "
+                         "follow; look at the data of the step named"};
 constexpr Saying oscillating{
     "oscillating", note,
     "Normal. A longer window or a ceiling saves the skipped steps: `tare simulate LOG --window 2000,4000`"};
@@ -214,6 +218,25 @@ std::optional<double> Examiner::skipped_share() const {
   const double steps = difference(to.steps, from.steps);
   if (steps < enough_steps) return {};
   return difference(to.skipped, from.skipped) / steps;
+}
+
+/// Told as it happens, long before the zeros that a low scale makes are as many as count.
+void Examiner::tell_fall(ObservedStep& step) const {
+  const std::span<const Look> looks = settled_looks();
+  if (looks.empty() || format_ != Format::f16) return;
+  const auto scale = [](const Look& look) { return look.scaler->scale; };
+  const auto top = std::ranges::max_element(looks, std::less_equal{}, scale);  // the last of several
+  const double now = scale(looks.back());
+  if (!(now > 0) || !is_finite(scale(*top)) || std::log2(scale(*top) / now) < limits_.falling || now == scale(*top)) {
+    return;
+  }
+  HealthFinding& finding = step.findings.emplace_back(
+      told(falling, top->step,
+           fmt::format("the scale fell from {} to {} within {} steps and has not come back", float_text(scale(*top)),
+                       float_text(now), difference(looks.back().step, top->step))));
+  add_evidence(finding, "from", scale(*top));
+  add_evidence(finding, "to", now);
+  add_evidence(finding, "octaves", std::log2(scale(*top) / now));
 }
 
 /// As many growths as backoffs, and no third scale: each growth was too much.

@@ -29,6 +29,7 @@ typedef struct tare_monitor tare_monitor;
  *            "confidence":0.99,  ... if it is as sure as this (Mann and Kendall's test; the slope is Theil and Sen's)
  *            "overflows":0.02,   share of the last 1,000 steps that are skipped, once the first search for a scale ends
  *            "low_scale":8,      scales below this
+ *            "falling":4,        so many halvings of the scale, less its doublings, over the last 1,000 steps, likewise
  *            "stuck":10,         so many steps in a row that are skipped at a scale that does not move
  *            "looks":10,         so many looks in a row have to show it (the scale, zeros)
  *            "ignore":["*embed*"]}}   patterns of names whose gradients do not count
@@ -94,10 +95,10 @@ TARE_API int32_t tare_monitor_report(tare_text** out, const tare_monitor* monito
  * gravest first; none where nothing was. "path" names the tensor, or the worst of several; "step" is where it began.
  * Codes: "collapse" (an error: gradients that are infinite or nan in so many looks in a row), "stuck-at-floor" (an
  * error: steps are skipped and the scale does not move), "oscillating" (a note: whenever the scale grows, it falls
- * back), "gradient-underflow", "underflow-rising", "layer-underflow", "beyond-f16-range" (a layer that loses small
- * gradients while its greatest leave no room), "layer-frozen" (all gradients zero), "low-scale", "too-many-overflows",
- * "tensor-not-finite", "adam-underflow" (group "exp_avg_sq" in f16), "gradient-not-finite", "sink-failed". *out is
- * owned. */
+ * back), "falling" (the scale, and it has not come back), "gradient-underflow", "underflow-rising", "layer-underflow",
+ * "beyond-f16-range" (a layer that loses small gradients while its greatest leave no room), "layer-frozen" (all
+ * gradients zero), "low-scale", "too-many-overflows", "tensor-not-finite", "adam-underflow" (group "exp_avg_sq" in
+ * f16), "gradient-not-finite", "sink-failed". *out is owned. */
 TARE_API int32_t tare_monitor_findings(tare_text** out, const tare_monitor* monitor, tare_error* error);
 
 /* What the steps that ended leave for those to come (trends, how long something has held, how many steps there were),

@@ -223,6 +223,34 @@ TEST_CASE("a scale that falls back whenever it grows is a note, with the scale t
   CHECK(growing.codes().empty());
 }
 
+TEST_CASE("a scale that falls is told at once, from where, and no longer once it has come back") {
+  Run run;
+  for (int i = 0; i < 12; ++i) run.look({gradient("a", 0)}, {65536, 10 * i, 0, 0, 0});
+  run.look({gradient("a", 0)}, {8192, 120, 3, 0, 3});
+  CHECK(run.codes().empty());
+  run.look({gradient("a", 0)}, {2048, 130, 5, 0, 5});
+  CHECK(run.codes() == Codes{"falling"});
+  const HealthFinding& fall = run.finding("falling");
+  CHECK(fall.step == 110);
+  CHECK(fall.severity == Severity::warning);
+  CHECK(evidence(fall, "from") == 65536);
+  CHECK(evidence(fall, "to") == 2048);
+  CHECK(evidence(fall, "octaves") == 5);
+  CHECK(fall.message == "the scale fell from 65536.0 to 2048.0 within 20 steps and has not come back");
+  run.look({gradient("a", 0)}, {8192, 140, 5, 2, 5});
+  CHECK(run.codes().empty());
+  Run searching;  // a start from far above
+  for (int i = 0; i < 30; ++i)
+    searching.look({gradient("a", 0)}, {i < 3 ? 0x1p30 : 1024, 10 * i, std::min(20, 10 * i), 0, 20});
+  CHECK(searching.codes().empty());
+  Run brain({}, Format::bf16);
+  for (int i = 0; i < 30; ++i) brain.look({gradient("a", 0)}, {i < 20 ? 65536.0 : 1, 10 * i, i < 20 ? 0 : 16, 0, 16});
+  CHECK(brain.codes().empty());
+  Run vanished;
+  for (int i = 0; i < 30; ++i) vanished.look({gradient("a", 0)}, {i < 20 ? 65536.0 : 0, 10 * i, 0, 0, 0});
+  CHECK(vanished.codes() == Codes{"low-scale"});
+}
+
 TEST_CASE("a scaler whose counters begin anew is judged from there on") {
   Run run;
   for (int i = 0; i < 20; ++i) {
