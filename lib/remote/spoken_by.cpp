@@ -8,7 +8,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "lib/base/error.hpp"
 
@@ -46,6 +48,23 @@ int status_of(pid_t child) {
   return status;
 }
 
+/// Never found in or from the current folder, which may be an unpacked checkpoint: not by an entry of PATH that is
+/// empty or relative, either.
+std::string path_of_program(const std::string& name) {
+  if (name.starts_with('/')) return name;
+  if (name.find('/') != std::string::npos) {
+    throw Error(Status::refused, name + ": a program is not looked for from the current folder",
+                "Write its whole path.");
+  }
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string found = folder + "/" + name;
+    if (folder.starts_with('/') && ::access(found.c_str(), X_OK) == 0) return found;
+  }
+  throw Error(Status::io, name + ": no folder of PATH has that program", "Write its whole path.");
+}
+
 }  // namespace
 
 std::vector<std::string> words_of_command(std::string_view command) {
@@ -73,6 +92,7 @@ std::vector<std::string> words_of_command(std::string_view command) {
 
 Bytes spoken_by(std::vector<std::string> words, std::uint64_t most_bytes) {
   if (words.empty()) throw Error(Status::io, "no program is named");
+  const std::string program = path_of_program(words.front());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -82,7 +102,7 @@ Bytes spoken_by(std::vector<std::string> words, std::uint64_t most_bytes) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, words.front().c_str(), &actions, nullptr, arguments.data(), environ);
+  const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
   ::close(pipe[1]);
   const Bytes said = failed == 0 ? read_all(pipe[0], most_bytes) : Bytes();
   ::close(pipe[0]);

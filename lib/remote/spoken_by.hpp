@@ -13,8 +13,9 @@ namespace tare {
 /// The words of a command: parted by blanks, or held together by quotes of either kind. No shell has a say.
 std::vector<std::string> words_of_command(std::string_view command);
 
-/// All that the program prints before it ends; it shares our stderr and nothing else. Throws `io` where it cannot be
-/// started, fails, or prints more than that.
+/// All that the program prints before it ends; it shares our stderr and nothing else. It is named by its whole path, or
+/// found in PATH's whole ones. Throws `io` where it cannot be started, fails, or prints more than that, `refused` where
+/// a relative path names it.
 Bytes spoken_by(std::vector<std::string> words, std::uint64_t most_bytes);
 
 }  // namespace tare
