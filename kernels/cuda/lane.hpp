@@ -19,7 +19,7 @@ struct alignas(16) Vector {
   std::uint32_t words[4];
 };
 
-/// A piece as a lane sees it.
+/// A run, or all of a piece, as a lane sees it.
 struct Stretch {
   const unsigned char* from;
   unsigned char* to;  ///< null where nothing is written
