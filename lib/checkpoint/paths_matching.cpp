@@ -28,7 +28,7 @@ std::vector<std::string> matching_in(const Files& files, const std::string& fold
     if (!is_hidden && glob_matches(part, name)) found.push_back(folder + "/" + name);
   }
   std::ranges::sort(found, natural_less);
-  found.erase(std::ranges::unique(found).begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
