@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,22 +10,11 @@
 #include <cstring>
 #include <sstream>
 
+#include "lib/base/child.hpp"
 #include "lib/base/error.hpp"
 
 namespace tare {
 namespace {
-
-class SpawnActions {
- public:
-  SpawnActions() { posix_spawn_file_actions_init(&actions_); }
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-  posix_spawn_file_actions_t* operator&() { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
 
 /// All that comes out of the pipe is read, and as much kept.
 Bytes read_all(int pipe, std::uint64_t most_bytes) {
@@ -39,13 +26,6 @@ Bytes read_all(int pipe, std::uint64_t most_bytes) {
     if (count <= 0) return found;
     if (found.size() <= most_bytes) found.insert(found.end(), piece.begin(), piece.begin() + count);
   }
-}
-
-int status_of(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
 }
 
 /// Never found in or from the current folder, which may be an unpacked checkpoint: not by an entry of PATH that is

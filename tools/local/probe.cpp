@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,21 +9,11 @@
 #include <cstring>
 #include <vector>
 
+#include "lib/base/child.hpp"
+
 namespace {
 
 constexpr std::size_t most_words = 500;
-
-class SpawnActions {
- public:
-  SpawnActions() { posix_spawn_file_actions_init(&actions_); }
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-  posix_spawn_file_actions_t* operator&() { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
 
 /// The first line that comes out of the pipe, all of which is read.
 std::string first_line_of(int pipe) {
@@ -41,19 +29,12 @@ std::string first_line_of(int pipe) {
   return words.substr(0, most_words);
 }
 
-int status_of(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
 }  // namespace
 
 std::string why_not_runnable(const std::string& program) {
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return std::strerror(errno);
-  SpawnActions actions;
+  tare::SpawnActions actions;
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe[1], STDERR_FILENO);
@@ -72,7 +53,7 @@ std::string why_not_runnable(const std::string& program) {
   const std::string said = failed == 0 ? first_line_of(pipe[0]) : "";
   ::close(pipe[0]);
   if (failed != 0) return program + ": " + std::strerror(failed);
-  const int status = status_of(child);
+  const int status = tare::status_of(child);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   if (!said.empty()) return said;
   return WIFEXITED(status) ? fmt::format("{}: it leaves with {} at once", program, WEXITSTATUS(status))
