@@ -38,7 +38,8 @@ struct TensorPieces {
   std::uint64_t count;  ///< elements
 };
 
-inline constexpr int most_segments = 12;  ///< two of each dtype
+inline constexpr int dtypes = 6;
+inline constexpr int most_segments = 2 * dtypes;
 
 /// How many groups of lanes a warp has: 32 lanes of 16 bytes, 32 elements side by side for each group.
 TARE_HD constexpr std::uint32_t groups_of_warp(Dtype dtype) {

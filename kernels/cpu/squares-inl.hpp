@@ -18,31 +18,31 @@ HWY_INLINE double added_as_tree(double (&sums)[Count]) {
   return sums[0];
 }
 
-/// What the runs of a piece have, one after another; neighbours are added first.
-class RunSums {
- public:
-  HWY_INLINE void add(double sum) { sums_[count_++] = sum; }
-
-  HWY_INLINE double added() const {
-    double sums[most_runs] = {};  // what is missing adds nothing
-    for (std::size_t i = 0; i < count_; ++i) sums[i] = sums_[i];
-    for (std::size_t left = count_; left > 1; left = (left + 1) / 2) {
-      for (std::size_t i = 0; 2 * i < left; ++i) sums[i] = sums[2 * i] + (2 * i + 1 < left ? sums[2 * i + 1] : 0);
-    }
-    return sums[0];
-  }
-
- private:
-  std::size_t count_ = 0;
-  double sums_[most_runs];
-};
-
 /// Sums stay in registers while blocks are taken only if they are nobody's members then.
 template <class V, std::size_t Count>
 HWY_INLINE void copy(const V (&from)[Count], V (&to)[Count]) {
 #pragma GCC unroll unroll_count
   for (std::size_t i = 0; i < Count; ++i) to[i] = from[i];
 }
+
+/// What the runs of a piece have, one after another; neighbours are added first.
+class RunSums {
+ public:
+  HWY_INLINE void add(double sum) { sums_[count_++] = sum; }
+
+  HWY_INLINE double added() const {
+    double sums[most_runs];
+    copy(sums_, sums);
+    for (std::size_t left = most_runs / 2; left > 0; left /= 2) {
+      for (std::size_t i = 0; i < left; ++i) sums[i] = sums[2 * i] + sums[2 * i + 1];
+    }
+    return sums[0];
+  }
+
+ private:
+  std::size_t count_ = 0;
+  double sums_[most_runs] = {};  // what is missing adds nothing
+};
 
 /// Blocks of a piece before it is another one's turn.
 template <class E>

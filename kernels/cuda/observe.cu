@@ -3,16 +3,7 @@
 namespace tare::kernels::cuda {
 
 Kernel observe_kernel(Dtype only) {
-  switch (only) {
-    case Dtype::f32:
-      return kernel_of<For<Observe, Dtype::f32>>();
-    case Dtype::f16:
-      return kernel_of<For<Observe, Dtype::f16>>();
-    case Dtype::bf16:
-      return kernel_of<For<Observe, Dtype::bf16>>();
-    default:
-      return kernel_of<ForAll<Observe>>();
-  }
+  return kernel_for<Observe, ForAll<Observe>>(only);
 }
 
 }  // namespace tare::kernels::cuda

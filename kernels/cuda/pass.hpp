@@ -57,9 +57,9 @@ struct PassArguments {
   std::uint32_t items;
   std::uint32_t piece_count;
   std::uint64_t elements;
-  std::uint64_t threshold_pattern[most_segments + 1];  ///< by dtype
-  const float* inverse_scale;                          ///< null: 1
-  const float* coefficient;                            ///< null: 1
+  std::uint64_t threshold_pattern[dtypes + 1];  ///< by dtype
+  const float* inverse_scale;                   ///< null: 1
+  const float* coefficient;                     ///< null: 1
   float limit;
   std::int32_t folds;  ///< whether anybody wants findings
   PassEnd end;

@@ -27,4 +27,19 @@ Kernel kernel_of() {
   return reinterpret_cast<Kernel>(&pass_kernel<Items>);
 }
 
+/// Of those that a program has for one dtype alone; Several for all others.
+template <class Program, class Several>
+Kernel kernel_for(Dtype only) {
+  switch (only) {
+    case Dtype::f32:
+      return kernel_of<For<Program, Dtype::f32>>();
+    case Dtype::f16:
+      return kernel_of<For<Program, Dtype::f16>>();
+    case Dtype::bf16:
+      return kernel_of<For<Program, Dtype::bf16>>();
+    default:
+      return kernel_of<Several>();
+  }
+}
+
 }  // namespace tare::kernels::cuda

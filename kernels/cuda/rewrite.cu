@@ -3,16 +3,7 @@
 namespace tare::kernels::cuda {
 
 Kernel rewrite_kernel(Dtype only) {
-  switch (only) {
-    case Dtype::f32:
-      return kernel_of<For<Rewrite, Dtype::f32>>();
-    case Dtype::f16:
-      return kernel_of<For<Rewrite, Dtype::f16>>();
-    case Dtype::bf16:
-      return kernel_of<For<Rewrite, Dtype::bf16>>();
-    default:
-      return kernel_of<ForWritable<Rewrite>>();
-  }
+  return kernel_for<Rewrite, ForWritable<Rewrite>>(only);
 }
 
 }  // namespace tare::kernels::cuda

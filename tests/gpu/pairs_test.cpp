@@ -119,3 +119,16 @@ TEST_CASE("one infinity or NaN in a vector of finite elements is unscaled to the
     }
   }
 }
+
+TEST_CASE("whole pieces of 16 bits, which two groups read together, have each group's own elements") {
+  std::mt19937_64 random(11);
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+    INFO(name_of(dtype));
+    std::vector<Array> arrays;
+    arrays.emplace_back(dtype, piece_bytes + 5);  // two pieces and a rest, the first of a list: where a row begins
+    fill(arrays.back(), random, false);
+    const GpuArrays values(arrays);
+    REQUIRE(reinterpret_cast<std::uintptr_t>(values.tensors()[0].data) % 128 == 0);
+    check(std::move(arrays), 1e-3);
+  }
+}
