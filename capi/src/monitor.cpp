@@ -58,10 +58,15 @@ int32_t tare_monitor_looks(int32_t* out, const tare_monitor* monitor, const char
 
 int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, const char* const* names,
                              const tare_tensor* tensors, uint64_t count, tare_error* error) {
+  return tare_monitor_observe_scaled(monitor, group, names, tensors, count, 1, error);
+}
+
+int32_t tare_monitor_observe_scaled(tare_monitor* monitor, const char* group, const char* const* names,
+                                    const tare_tensor* tensors, uint64_t count, double scale, tare_error* error) {
   return guard(error, [&] {
     monitor::Monitor& watching = live(monitor, "monitor").monitor;
     const auto list = tensors_of(tensors, count);
-    watching.observe(text_of(group, "group"), names_of(names, list.size()), list);
+    watching.observe(text_of(group, "group"), names_of(names, list.size()), list, scale);
   });
 }
 
@@ -103,6 +108,14 @@ int32_t tare_monitor_report(tare_text** out, const tare_monitor* monitor, tare_e
   return guard_making(out, error, [&] {
     require(monitor, "monitor");
     return new_text(monitor->monitor.report());
+  });
+}
+
+int32_t tare_monitor_at_scale(tare_text** out, const tare_monitor* monitor, double scale, const char* format,
+                              tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(monitor, "monitor");
+    return new_text(monitor->monitor.at_scale(scale, text_of(format, "format")));
   });
 }
 

@@ -135,6 +135,7 @@ struct Limit {
 constexpr double any = std::numeric_limits<double>::max();
 constexpr auto limits = std::to_array<Limit>({
     {"underflow", &WarnLimits::underflow, 1},
+    {"zeros", &WarnLimits::zeros, 1},
     {"rise", &WarnLimits::rise, 1},
     {"confidence", &WarnLimits::confidence, 1},
     {"overflows", &WarnLimits::overflows, 1},
@@ -144,7 +145,7 @@ constexpr auto limits = std::to_array<Limit>({
     {"looks", &WarnLimits::looks, any},
 });
 constexpr const char* limit_names =
-    "Keys of \"warn\": underflow, rise, confidence, overflows, low_scale, falling, stuck, looks, ignore";
+    "Keys of \"warn\": underflow, zeros, rise, confidence, overflows, low_scale, falling, stuck, looks, ignore";
 
 double limit_of(const Limit& limit, const json::Json& value) {
   const auto* real = value.as<double>();

@@ -60,6 +60,8 @@ EventSummary summary_of(const ObservedStep& step, const EventTags& tags) {
   }
   if (step.signals.lost) summary.add_scalar("gradients/lost", *step.signals.lost);
   if (step.signals.headroom_bits) summary.add_scalar("gradients/headroom_bits", *step.signals.headroom_bits);
+  if (step.signals.layers_lost) summary.add_scalar("gradients/layers_lost", *step.signals.layers_lost);
+  if (step.signals.layers_zero) summary.add_scalar("gradients/layers_zero", *step.signals.layers_zero);
   for (const Gradient& gradient : step.gradients) add_gradient(summary, gradient);
   for (const Observed& tensor : step.tensors) add_tensor(summary, tensor);
   return summary;

@@ -45,8 +45,13 @@ void Examiner::examine(ObservedStep& step) {
     gradient.headroom_bits = headroom_bits(gradient.seen.max_abs, format_);
   }
   sum_up(step);
+  count_layers(step);
   keep(step);
   note_streaks(step);
+  for (Gradient& gradient : step.gradients) {
+    const auto layer = memory_.layers.find(gradient.name);
+    if (layer != memory_.layers.end()) gradient.all_zero = layer->second.all_zero;
+  }
   note_stuck(step);
   if (step.signals.lost) step.signals.lost_trend = trend();
   tell_collapse(step);
@@ -73,6 +78,23 @@ void Examiner::sum_up(ObservedStep& step) const {
     lost += *gradient.lost * static_cast<double>(gradient.seen.count);
   }
   if (values > 0) step.signals.lost = lost / values;
+}
+
+/// Likewise.
+void Examiner::count_layers(ObservedStep& step) const {
+  if (!all_finite(step.gradients)) return;
+  double lost = 0;
+  double zero = 0;
+  for (const Gradient& gradient : step.gradients) {
+    if (!counts(gradient.name) || gradient.seen.count == 0) continue;
+    ++step.signals.layers;
+    const double zeros = static_cast<double>(gradient.seen.zeros) / static_cast<double>(gradient.seen.count);
+    if (gradient.lost >= limits_.underflow) ++lost;
+    if (zeros >= limits_.zeros) ++zero;
+  }
+  if (step.signals.layers == 0) return;
+  step.signals.layers_lost = lost / static_cast<double>(step.signals.layers);
+  step.signals.layers_zero = zero / static_cast<double>(step.signals.layers);
 }
 
 void Examiner::keep(const ObservedStep& step) {

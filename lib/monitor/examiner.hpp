@@ -17,6 +17,7 @@ namespace tare::monitor {
 /// From where on something is told.
 struct WarnLimits {
   double underflow = 0.05;          ///< share of gradients that are lost
+  double zeros = 0.5;               ///< share of a layer's gradients that are zero, of whatever cause
   double rise = 0.01;               ///< of that share, over the last looks
   double confidence = 0.99;         ///< that it rises
   double overflows = 0.02;          ///< share of steps that are skipped
@@ -49,6 +50,7 @@ class Examiner {
   [[nodiscard]] bool counts(const std::string& name) const;
   [[nodiscard]] bool holds(const Streak& streak) const { return streak.looks >= limits_.looks; }
   void sum_up(ObservedStep& step) const;
+  void count_layers(ObservedStep& step) const;
   void keep(const ObservedStep& step);
   [[nodiscard]] bool is_settled(const ScalerSeen& scaler);
   void note_streaks(const ObservedStep& step);

@@ -11,15 +11,6 @@
 
 namespace tare::monitor {
 
-/// How many looks in a row something held, and since which step.
-struct Streak {
-  double looks = 0;
-  std::int64_t began = 0;
-
-  void add(bool holds, std::int64_t step);
-  friend bool operator==(const Streak&, const Streak&) = default;
-};
-
 struct LayerStreaks {
   Streak lost;      ///< too much of it is zero
   Streak all_zero;  ///< all of it is

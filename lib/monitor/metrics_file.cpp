@@ -30,6 +30,10 @@ void MetricsFile::write(const ObservedStep& step) {
   metrics.gauge("tare_monitor_gradients_lost", "Share of the gradients that became zero.", step.signals.lost);
   metrics.gauge("tare_monitor_headroom_bits", "Doublings that the greatest gradient can take.",
                 step.signals.headroom_bits);
+  metrics.gauge("tare_monitor_layers_lost", "Share of the layers whose gradients became zero to a share that is told.",
+                step.signals.layers_lost);
+  metrics.gauge("tare_monitor_layers_zero", "Share of the layers that have many zeros, of whatever cause.",
+                step.signals.layers_zero);
   if (!step.gradients.empty()) add_layers(metrics, step.gradients);
   metrics.findings(step.findings);
   const std::string text = metrics.take();

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
+#include "lib/base/error.hpp"
 #include "lib/base/glob.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/finding_json.hpp"
 #include "lib/device/backend.hpp"
+#include "lib/monitor/at_scale.hpp"
 #include "lib/monitor/saved.hpp"
 #include "lib/monitor/text.hpp"
 #include "lib/scaler/lists.hpp"
@@ -20,6 +23,11 @@ namespace {
 template <class Item>
 void append(std::vector<Item>& to, std::vector<Item>& more) {
   to.insert(to.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
+}
+
+void require_scale(double scale) {
+  if (is_finite(scale) && scale > 0) return;
+  throw Error(Status::invalid_argument, "scale is " + float_text(scale), "Give one that is finite and above 0.");
 }
 
 }  // namespace
@@ -40,7 +48,8 @@ bool Monitor::looks_at(const std::string& group, const std::string& name) const 
 }
 
 void Monitor::observe(const std::string& group, std::span<const std::string> names,
-                      std::span<const kernels::Tensor> tensors) {
+                      std::span<const kernels::Tensor> tensors, double scale) {
+  require_scale(scale);
   require_usable(cpu_backend(), tensors, kernels::Use::read);
   if (!looks()) return;
   std::vector<Observed> more;
@@ -51,7 +60,7 @@ void Monitor::observe(const std::string& group, std::span<const std::string> nam
     one.group = group;
     one.name = names[i];
     one.dtype = tensors[i].dtype;
-    one.summary = summary_of(tensors[i]);
+    one.summary = summary_of(tensors[i], scale);
   }
   append(under_way_.tensors, more);
 }
@@ -119,6 +128,14 @@ void Monitor::load(const ScalerState& state) {
   examiner_.remember(std::move(saved.memory));
   under_way_ = {};
   last_ = nullptr;
+}
+
+std::string Monitor::at_scale(double scale, const std::string& format) const {
+  require_scale(scale);
+  const std::optional<Dtype> narrow = find_narrow_format(format);
+  if (narrow) return at_scale_text(last_.get(), scale, *narrow);
+  throw Error(Status::invalid_argument, "there is no format \"" + escaped(format) + "\" to round to",
+              "Give f16, bf16, f8e5m2 or f8e4m3fn.");
 }
 
 std::string Monitor::findings() const {

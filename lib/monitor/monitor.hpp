@@ -25,8 +25,10 @@ class Monitor {
   [[nodiscard]] bool looks_at(const std::string& group, const std::string& name) const;
 
   /// Notes tensors of the step under way, at once, where they are looked at; else they are not touched.
-  /// `names` are as many as the tensors. Throws as require_usable does, and then nothing is noted.
-  void observe(const std::string& group, std::span<const std::string> names, std::span<const kernels::Tensor> tensors);
+  /// `names` are as many as the tensors. Their values bear `scale`, and are told without it. Throws as require_usable
+  /// does, and `invalid_argument` for a scale that is not above 0 or not finite; then nothing is noted.
+  void observe(const std::string& group, std::span<const std::string> names, std::span<const kernels::Tensor> tensors,
+               double scale = 1);
 
   /// Notes what the last pass of a list found, likewise. Does not touch the gradients; waits for the pass. `names` are
   /// as many as the list's tensors. Throws what the scaler throws, and then nothing is noted.
@@ -47,6 +49,9 @@ class Monitor {
 
   /// "tare.monitor/1": the last step that was looked at, and what is wrong with sinks. Waits for the writer.
   [[nodiscard]] std::string report() const;
+  /// "tare.at-scale/1": what would become of the tensors of the last step that was looked at. Throws `invalid_argument`
+  /// for such a scale, and for a format that is none of find_narrow_format.
+  [[nodiscard]] std::string at_scale(double scale, const std::string& format) const;
   /// "tare.findings/1": what was wrong at the last step that was looked at.
   [[nodiscard]] std::string findings() const;
 

@@ -22,6 +22,15 @@ struct Observed {
   Summary summary;
 };
 
+/// How many looks in a row something held, and since which step.
+struct Streak {
+  double looks = 0;
+  std::int64_t began = 0;
+
+  void add(bool holds, std::int64_t step);
+  friend bool operator==(const Streak&, const Streak&) = default;
+};
+
 /// A tensor's gradients, as a list's pass over them found them: still scaled.
 struct Gradient {
   std::string name;
@@ -30,6 +39,7 @@ struct Gradient {
   double threshold = 0;                 ///< of seen.below
   std::optional<double> lost;           ///< share of values
   std::optional<double> headroom_bits;  ///< doublings that the greatest magnitude can take
+  Streak all_zero;                      ///< all of them were, up to now; of none that is ignored
 };
 
 /// How the scaler of the gradients stood when they were added.
@@ -47,6 +57,9 @@ struct ScalerSeen {
 struct Signals {
   std::optional<double> lost;           ///< share of all values but those of tensors that are ignored
   std::optional<double> headroom_bits;  ///< of the tensor that has the least
+  std::uint64_t layers = 0;             ///< tensors of gradients, but for those that are ignored
+  std::optional<double> layers_lost;    ///< share of them that lost as much as is told
+  std::optional<double> layers_zero;    ///< share of them with that many zeros, of whatever cause
   Trend lost_trend;                     ///< over the last looks
 };
 

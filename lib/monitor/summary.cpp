@@ -15,12 +15,14 @@ double widened(typename Format::Bits bits) {
   return static_cast<double>(widen<Format>(bits));
 }
 
-void note_magnitude(Summary& summary, double magnitude, double normal) {
-  if (magnitude == 0) {
+/// `stored`: as it lies there.
+void note_magnitude(Summary& summary, double stored, double magnitude, double normal) {
+  if (stored == 0) {
     ++summary.zeros;
     return;
   }
-  if (magnitude < normal) ++summary.subnormals;
+  if (stored < normal) ++summary.subnormals;
+  summary.min_abs = std::min(summary.min_abs, magnitude);
   // The exponent's field; a subnormal double's is 0, and far below the lowest bin.
   const int bin = static_cast<int>(bits_of(magnitude) >> 52) - 1023 - ExponentHistogram::lowest;
   ExponentHistogram& exponents = summary.exponents;
@@ -57,19 +59,20 @@ void add_sums(Summary& into, std::span<const double> values) {
 
 /// `value_of` reads one element; `normal` is the smallest normal number of the dtype.
 template <class Bits, class ValueOf>
-Summary summary_as(const kernels::Tensor& tensor, const ValueOf& value_of, double normal) {
+Summary summary_as(const kernels::Tensor& tensor, double scale, const ValueOf& value_of, double normal) {
   constexpr std::uint64_t block_values = 512;
   const auto* bits = static_cast<const Bits*>(tensor.data);
   std::array<double, block_values> finite;
   Summary summary;
+  summary.scale = scale;
   for (std::uint64_t from = 0; from < tensor.count; from += block_values) {
     const std::uint64_t to = std::min(tensor.count, from + block_values);
     std::size_t kept = 0;
     for (std::uint64_t i = from; i < to; ++i) {
       const double value = value_of(bits[i]);
       if (is_finite(value)) {
-        note_magnitude(summary, std::fabs(value), normal);
-        finite[kept++] = value;
+        finite[kept] = value / scale;
+        note_magnitude(summary, std::fabs(value), std::fabs(finite[kept++]), normal);
       } else {
         ++(is_nan(value) ? summary.nans : summary.infinities);
       }
@@ -91,22 +94,22 @@ double Summary::norm() const {
   return std::sqrt(squares_about_mean + mean * mean * static_cast<double>(finite()));
 }
 
-Summary summary_of(const kernels::Tensor& tensor) {
+Summary summary_of(const kernels::Tensor& tensor, double scale) {
   switch (tensor.dtype) {
     case Dtype::f32:
       return summary_as<float>(
-          tensor, [](float value) { return static_cast<double>(value); }, 0x1p-126);
+          tensor, scale, [](float value) { return static_cast<double>(value); }, 0x1p-126);
     case Dtype::f64:
       return summary_as<double>(
-          tensor, [](double value) { return value; }, 0x1p-1022);
+          tensor, scale, [](double value) { return value; }, 0x1p-1022);
     case Dtype::f16:
-      return summary_as<F16::Bits>(tensor, widened<F16>, 0x1p-14);
+      return summary_as<F16::Bits>(tensor, scale, widened<F16>, 0x1p-14);
     case Dtype::bf16:
-      return summary_as<Bf16::Bits>(tensor, widened<Bf16>, 0x1p-126);
+      return summary_as<Bf16::Bits>(tensor, scale, widened<Bf16>, 0x1p-126);
     case Dtype::f8_e4m3fn:
-      return summary_as<F8E4m3fn::Bits>(tensor, widened<F8E4m3fn>, 0x1p-6);
+      return summary_as<F8E4m3fn::Bits>(tensor, scale, widened<F8E4m3fn>, 0x1p-6);
     case Dtype::f8_e5m2:
-      return summary_as<F8E5m2::Bits>(tensor, widened<F8E5m2>, 0x1p-14);
+      return summary_as<F8E5m2::Bits>(tensor, scale, widened<F8E5m2>, 0x1p-14);
   }
   return {};
 }

@@ -21,7 +21,8 @@ struct ExponentHistogram {
   bool operator==(const ExponentHistogram&) const = default;
 };
 
-/// `Summary{}` is that of no values. All but the counts of nan and infinity is of the finite values alone.
+/// `Summary{}` is that of no values. All but the counts of nan and infinity is of the finite values alone, and all but
+/// `subnormals` of the values without the loss scale that they bear.
 struct Summary {
   std::uint64_t count = 0;  ///< of all values
   std::uint64_t nans = 0;
@@ -31,9 +32,11 @@ struct Summary {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
   double max_abs = 0;
+  double min_abs = std::numeric_limits<double>::infinity();  ///< the least that is not zero
   double mean = 0;
   double mean_abs = 0;
   double squares_about_mean = 0;  ///< the sum of (x - mean)^2
+  double scale = 1;               ///< that the values bear, as they lie there
   ExponentHistogram exponents;
 
   [[nodiscard]] std::uint64_t finite() const { return count - nans - infinities; }
@@ -42,7 +45,7 @@ struct Summary {
   [[nodiscard]] double norm() const;
 };
 
-/// REQUIRES: a dtype that is known, memory of the host.
-Summary summary_of(const kernels::Tensor& tensor);
+/// REQUIRES: a dtype that is known, memory of the host; a scale that is finite and above 0.
+Summary summary_of(const kernels::Tensor& tensor, double scale = 1);
 
 }  // namespace tare::monitor

@@ -22,9 +22,10 @@ struct Saying {
 
 constexpr Saying underflow{"gradient-underflow", warning,
                            "The scale has room to grow: a larger initial scale, or a shorter window, lets it"};
-constexpr Saying underflow_without_room{
-    "gradient-underflow", warning,
-    "A greater scale would overflow: scale layer by layer (policy \"layerwise\"), or train in bfloat16"};
+constexpr Saying underflow_without_room{"gradient-underflow", warning,
+                                        "A greater scale would overflow: scale layer by layer (policy \"layerwise\"), "
+                                        "or train in bfloat16, or in float32 with "
+                                        "TF32 products, neither of which needs a scale"};
 constexpr Saying rising{"underflow-rising", warning,
                         "Watch it: a shorter window lets the scale follow gradients that become smaller"};
 constexpr Saying layer_underflow{
@@ -32,7 +33,8 @@ constexpr Saying layer_underflow{
     "Scale layer by layer (policy \"layerwise\") if other layers leave no room; \"ignore\" "
     "names layers whose gradients are zero by themselves"};
 constexpr Saying beyond_range{"beyond-f16-range", warning,
-                              "No scale keeps both ends of this layer: compute it in bfloat16"};
+                              "No scale keeps both ends of this layer: compute it in bfloat16, or in float32 (TF32 "
+                              "where the card has it)"};
 constexpr Saying layer_frozen{"layer-frozen", warning,
                               "Look whether the layer is meant to train; \"ignore\" names those that are not"};
 constexpr Saying collapse{"collapse", Severity::error,
@@ -42,10 +44,15 @@ constexpr Saying gradient_not_finite{"gradient-not-finite", note,
                                      "Normal now and then: the step is skipped and the scale falls"};
 constexpr Saying tensor_not_finite{"tensor-not-finite", warning,
                                    "No loss scale mends it: look at the step's data, and at the layer in front"};
+constexpr Saying activation_infinite{"tensor-not-finite", warning,
+                                     "No loss scale mends it: clamp these values to 65504, float16's largest, before "
+                                     "they go on, or compute this layer in "
+                                     "bfloat16 or TF32, which reach as far as float32"};
 constexpr Saying too_many_overflows{"too-many-overflows", warning,
                                     "`tare simulate LOG --window 500,1000,2000` shows what other settings would skip"};
 constexpr Saying low_scale{"low-scale", warning,
-                           "Divide the loss if it is a sum; a shorter window lets the scale come back sooner"};
+                           "Divide the loss if it is a sum; a shorter window lets the scale come back sooner; bfloat16 "
+                           "and TF32 need no scale"};
 constexpr Saying stuck_at_floor{"stuck-at-floor", Severity::error,
                                 "No step is made: stop the run and go back to a checkpoint from before it; a lower "
                                 "floor helps only if the gradients are finite without a scale"};
@@ -110,6 +117,20 @@ bool vanishes(const Observed& tensor, double share) {
          static_cast<double>(seen.zeros) >= share * static_cast<double>(seen.count);
 }
 
+/// Activations that went beyond float16 and nothing else.
+bool is_clamped_well(const Observed& tensor) {
+  return (tensor.group == "inputs" || tensor.group == "outputs") && tensor.dtype == Dtype::f16 &&
+         tensor.summary.nans == 0;
+}
+
+/// Of the layers that count, the share of which it is told.
+void add_layers(HealthFinding& finding, const Worst& worst, const Signals& signals) {
+  if (signals.layers == 0) return;
+  const double share = static_cast<double>(worst.count) / static_cast<double>(signals.layers);
+  finding.message += fmt::format(" ({} of the layers)", percent(share));
+  add_evidence(finding, "layers", share);
+}
+
 }  // namespace
 
 /// The first search for a scale overflows step upon step, too: it is told where the run was past that.
@@ -129,11 +150,15 @@ void Examiner::tell_values(ObservedStep& step) const {
   }
   Worst tensors;
   Worst moments;
+  const Saying* not_finite = &tensor_not_finite;
   for (const Observed& tensor : step.tensors) {
-    if (tensor.summary.finite() != tensor.summary.count) tensors.add(tensor.group + "/" + tensor.name, 0, step.step);
+    if (tensor.summary.finite() != tensor.summary.count) {
+      if (tensors.count == 0 && is_clamped_well(tensor)) not_finite = &activation_infinite;
+      tensors.add(tensor.group + "/" + tensor.name, 0, step.step);
+    }
     if (vanishes(tensor, limits_.underflow)) moments.add(tensor.name, 0, step.step);
   }
-  if (tensors.count > 0) step.findings.push_back(told(tensor_not_finite, tensors, " holds infinities or nan"));
+  if (tensors.count > 0) step.findings.push_back(told(*not_finite, tensors, " holds infinities or nan"));
   if (moments.count > 0)
     step.findings.push_back(told(adam_underflow, moments, ": second moments in float16 became zero"));
   if (gradients.count > 0) step.findings.push_back(told(gradient_not_finite, gradients, ": infinities or nan"));
@@ -178,15 +203,21 @@ void Examiner::tell_layers(ObservedStep& step) const {
     if (holds(layer->second.all_zero)) frozen.add(gradient.name, 0, layer->second.all_zero.began);
   }
   if (torn.count > 0) {
-    step.findings.push_back(
-        told(beyond_range, torn, fmt::format(": {} became zero, and the greatest have no room", percent(torn.value))));
+    add_layers(
+        step.findings.emplace_back(told(
+            beyond_range, torn, fmt::format(": {} became zero, and the greatest have no room", percent(torn.value)))),
+        torn, step.signals);
   }
   if (lost.count > 0) {
     HealthFinding& finding = step.findings.emplace_back(
         told(layer_underflow, lost, fmt::format(": {} of its gradients became zero", percent(lost.value))));
     add_evidence(finding, "share", lost.value);
+    add_layers(finding, lost, step.signals);
   }
-  if (frozen.count > 0) step.findings.push_back(told(layer_frozen, frozen, ": all of its gradients are zero"));
+  if (frozen.count > 0) {
+    add_layers(step.findings.emplace_back(told(layer_frozen, frozen, ": all of its gradients are zero")), frozen,
+               step.signals);
+  }
 }
 
 void Examiner::tell_stuck(ObservedStep& step) const {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/codec/finding_json.hpp"
+#include "lib/monitor/at_scale.hpp"
 
 namespace tare::monitor {
 namespace {
@@ -44,9 +45,10 @@ Json json_of(const Observed& tensor) {
   members.add("subnormals", json_of(summary.subnormals));
   members.add("min", of_finite(summary.min)).add("max", of_finite(summary.max));
   members.add("max_abs", of_finite(summary.max_abs));
+  members.add("min_abs", summary.zeros == summary.finite() ? Json{} : Json{summary.min_abs});
   members.add("mean", of_finite(summary.mean)).add("mean_abs", of_finite(summary.mean_abs));
   members.add("std", of_finite(summary.deviation())).add("norm", of_finite(summary.norm()));
-  members.add("exponents", json_of(summary.exponents));
+  members.add("scale", summary.scale).add("exponents", json_of(summary.exponents));
   return members.take();
 }
 
@@ -57,12 +59,17 @@ Json json_of(const Gradient& gradient) {
   members.add("count", json_of(seen.count)).add("zeros", json_of(seen.zeros)).add("below", json_of(seen.below));
   members.add("max_abs", seen.max_abs).add("norm", std::sqrt(seen.sum_of_squares));
   members.add("lost", json_of(gradient.lost)).add("headroom_bits", json_of(gradient.headroom_bits));
+  const Streak& zero = gradient.all_zero;
+  members.add("zero_looks", static_cast<std::int64_t>(zero.looks));
+  members.add("zero_since", zero.looks == 0 ? Json{} : Json{zero.began});
   return members.take();
 }
 
 Json json_of(const Signals& signals) {
   Members members;
   members.add("lost", json_of(signals.lost)).add("headroom_bits", json_of(signals.headroom_bits));
+  members.add("layers", json_of(signals.layers)).add("layers_lost", json_of(signals.layers_lost));
+  members.add("layers_zero", json_of(signals.layers_zero));
   members.add("lost_slope", signals.lost_trend.slope).add("lost_confidence", signals.lost_trend.confidence);
   return members.take();
 }
@@ -76,6 +83,10 @@ Json json_of(const ScalerSeen& scaler) {
   members.add("scale", scaler.scale).add("steps", scaler.steps).add("skipped", scaler.skipped);
   members.add("growths", scaler.growths).add("backoffs", scaler.backoffs);
   return members.take();
+}
+
+Json json_of(const Bounds& bounds) {
+  return json::Array{json_of(bounds.least), json_of(bounds.most)};
 }
 
 template <class Item>
@@ -100,6 +111,23 @@ std::string line_of(const ObservedStep& step) {
   members.add("schema", "tare.monitor/1");
   add_step(members, step);
   return json::line_of(members.take());
+}
+
+std::string at_scale_text(const ObservedStep* last, double scale, Dtype format) {
+  Members members;
+  members.add("schema", "tare.at-scale/1").add("step", last != nullptr ? Json{last->step} : Json{});
+  members.add("scale", scale).add("format", name_of(format));
+  json::Array tensors;
+  for (const Observed& tensor : last != nullptr ? last->tensors : std::vector<Observed>{}) {
+    const AtScale seen = at_scale(tensor.summary, scale, format);
+    Members one;
+    one.add("group", tensor.group).add("name", tensor.name).add("count", json_of(tensor.summary.count));
+    one.add("zeros", json_of(tensor.summary.zeros)).add("becomes_zero", json_of(seen.zero));
+    one.add("becomes_subnormal", json_of(seen.subnormal)).add("becomes_infinite", json_of(seen.beyond));
+    tensors.push_back(one.take());
+  }
+  members.add("tensors", std::move(tensors));
+  return json::text_of(members.take());
 }
 
 std::string report_of(std::int64_t steps, const ObservedStep* last, const Writer& writer) {

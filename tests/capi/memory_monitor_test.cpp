@@ -35,12 +35,15 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
     int32_t looks = 0;
     if (status == TARE_OK) status = tare_monitor_looks(&looks, monitor, "weights", name, nullptr);
     if (status == TARE_OK) status = tare_monitor_observe(monitor, "weights", &name, &tensor, 1, nullptr);
+    if (status == TARE_OK) status = tare_monitor_observe_scaled(monitor, "x", &name, &tensor, 1, 8, nullptr);
     if (status == TARE_OK) status = tare_monitor_add_grads(monitor, grads, &name, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_add_scaler(monitor, 512, 1, 0, 0, 0, nullptr);
     if (status == TARE_OK) status = tare_monitor_step(monitor, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_report(&text, monitor, nullptr);
     tare_text_destroy(text);
     if (status == TARE_OK) status = tare_monitor_findings(&text, monitor, nullptr);
+    tare_text_destroy(text);
+    if (status == TARE_OK) status = tare_monitor_at_scale(&text, monitor, 8, "f16", nullptr);
     tare_text_destroy(text);
     tare_state* state = nullptr;
     if (status == TARE_OK) status = tare_monitor_save(&state, monitor, nullptr);
@@ -54,7 +57,7 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
   std::ifstream file(path);
   int lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
-    CHECK(nlohmann::json::parse(line).at("tensors").size() == 1);
+    CHECK(nlohmann::json::parse(line).at("tensors").size() == 2);
     CHECK(nlohmann::json::parse(line).at("gradients").size() == 1);
     CHECK(nlohmann::json::parse(line).at("findings").size() == 2);
   }

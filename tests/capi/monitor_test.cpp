@@ -1,88 +1,21 @@
 // tare_monitor: what it tells of tensors, when it looks, and what it refuses.
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <tare/tare.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
+#include "tests/capi/monitored.hpp"
 #include "tests/capi/scratch.hpp"
 #include "tests/catch.hpp"
 
 using nlohmann::json;
-using tare::test::Scratch;
-
-namespace {
-
-struct Monitor {
-  explicit Monitor(const std::string& config) {
-    REQUIRE(tare_monitor_create(&handle, config.c_str(), &error) == TARE_OK);
-  }
-  ~Monitor() { tare_monitor_destroy(handle); }
-  Monitor(const Monitor&) = delete;
-  Monitor& operator=(const Monitor&) = delete;
-
-  int32_t observe(const char* name, tare_tensor tensor) {
-    return tare_monitor_observe(handle, "weights", &name, &tensor, 1, &error);
-  }
-  void step(int64_t number) { REQUIRE(tare_monitor_step(handle, number, nullptr, &error) == TARE_OK); }
-  json report() {
-    tare_text* text = nullptr;
-    REQUIRE(tare_monitor_report(&text, handle, &error) == TARE_OK);
-    json told = json::parse(tare_text_data(text));
-    tare_text_destroy(text);
-    return told;
-  }
-
-  tare_monitor* handle = nullptr;
-  tare_error error = TARE_ERROR_INIT;
-};
-
-/// Two tensors and their scaler.
-struct Gradients {
-  explicit Gradients(const char* config) {
-    REQUIRE(tare_scaler_create(&scaler, config, nullptr) == TARE_OK);
-    const tare_tensor tensors[] = {{first, 4, TARE_F32, 0}, {second, 2, TARE_F32, 0}};
-    REQUIRE(tare_grads_create(&handle, scaler, tensors, 2, nullptr) == TARE_OK);
-  }
-  ~Gradients() {
-    tare_grads_destroy(handle);
-    tare_scaler_destroy(scaler);
-  }
-  Gradients(const Gradients&) = delete;
-  Gradients& operator=(const Gradients&) = delete;
-
-  float first[4] = {-12, 4, 0, 0.25F};
-  float second[2] = {INFINITY, 1};
-  tare_scaler* scaler = nullptr;
-  tare_grads* handle = nullptr;
-};
-
-std::string config(int every, const std::string& path) {
-  return json{{"every", every}, {"sinks", {{{"jsonl", path}}}}}.dump();
-}
-
-/// What is in the file once the monitor's thread has written it.
-std::vector<json> lines_of(Monitor& monitor, const std::string& path) {
-  monitor.report();
-  std::ifstream file(path);
-  std::vector<json> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(json::parse(line));
-  return lines;
-}
-
-}  // namespace
+using namespace tare::test;
 
 TEST_CASE("a monitor tells of each tensor of the last step, and of every step in its file") {
   const Scratch folder;
@@ -329,6 +262,89 @@ TEST_CASE("a monitor's state lies beside its scaler's in one file, and a resumed
   }
 }
 
+TEST_CASE("what a loss scale or a format would do to gradients is computed from what was seen of them") {
+  Monitor monitor(R"({"every":1})");
+  const auto at = [&](double scale, const char* format) {
+    tare_text* text = nullptr;
+    REQUIRE(tare_monitor_at_scale(&text, monitor.handle, scale, format, &monitor.error) == TARE_OK);
+    json told = json::parse(tare_text_data(text));
+    tare_text_destroy(text);
+    return told;
+  };
+  const json before = at(1, "f16");
+  CHECK(before.at("step").is_null());
+  CHECK(before.at("tensors").empty());
+  float scaled[] = {0, 0x1p-10F, -0x1.8p-4F, 0x1p10F, INFINITY, 0x1p-50F};  // at 2^16
+  const char* name = "w";
+  const tare_tensor tensor{scaled, 6, TARE_F32, 0};
+  REQUIRE(tare_monitor_observe_scaled(monitor.handle, "gradients", &name, &tensor, 1, 65536, nullptr) == TARE_OK);
+  monitor.step(3);
+  const json report = monitor.report();
+  const json& seen = report.at("tensors").front();
+  CHECK(seen.at("scale") == 65536);
+  CHECK(seen.at("max_abs") == 0x1p-6);
+  CHECK(seen.at("min_abs") == 0x1p-66);
+  CHECK(seen.at("exponents").at("below") == 1);
+  CHECK(seen.at("exponents").at("bins").at(48 - 26) == 1);
+  const auto bounds = [](int least, int most) { return json{least, most}; };
+  const json one = at(1, "f16");
+  CHECK(one.at("schema") == "tare.at-scale/1");
+  CHECK(one.at("step") == 3);
+  CHECK(one.at("scale") == 1);
+  CHECK(one.at("format") == "f16");
+  REQUIRE(one.at("tensors").size() == 1);
+  const json& told = one.at("tensors").front();
+  CHECK(told.at("group") == "gradients");
+  CHECK(told.at("name") == "w");
+  CHECK(told.at("count") == 6);
+  CHECK(told.at("zeros") == 1);
+  CHECK(told.at("becomes_zero") == bounds(2, 2));       // 2^-66 and 2^-26
+  CHECK(told.at("becomes_subnormal") == bounds(1, 1));  // 1.5 * 2^-20
+  CHECK(told.at("becomes_infinite") == bounds(0, 0));
+  CHECK(at(0x1p22, "f16").at("tensors").front().at("becomes_infinite") == bounds(1, 1));
+  CHECK(at(1, "bf16").at("tensors").front().at("becomes_zero") == bounds(0, 0));
+  CHECK(at(1, "f8e5m2").at("tensors").front().at("becomes_zero") == bounds(3, 3));
+  tare_text* text = nullptr;
+  for (const double bad : {0.0, -1.0, double{INFINITY}, double{NAN}}) {
+    CHECK(tare_monitor_at_scale(&text, monitor.handle, bad, "f16", nullptr) == TARE_E_INVALID_ARGUMENT);
+    CHECK(tare_monitor_observe_scaled(monitor.handle, "gradients", &name, &tensor, 1, bad, nullptr) ==
+          TARE_E_INVALID_ARGUMENT);
+  }
+  CHECK(tare_monitor_at_scale(&text, monitor.handle, 1, "f32", &monitor.error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(std::string(monitor.error.message).find("there is no format \"f32\"") != std::string::npos);
+  CHECK(tare_monitor_at_scale(&text, monitor.handle, 1, nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_at_scale(&text, nullptr, 1, "f16", nullptr) == TARE_E_INVALID_ARGUMENT);
+  CHECK(text == nullptr);
+  monitor.step(4);
+  CHECK(monitor.report().at("tensors").empty());
+}
+
+TEST_CASE("layers that lose gradients are counted, and each parameter's looks without any") {
+  const Scratch folder;
+  const std::string path = folder.path("a.prom");
+  Monitor monitor(json{{"every", 1}, {"warn", {{"zeros", 0.25}}}, {"sinks", {{{"openmetrics", path}}}}}.dump());
+  Gradients list(R"({"policy":"torch","initial_scale":1024})");
+  list.second[0] = list.second[1] = 0;
+  const char* names[] = {"first", "second"};
+  for (int step = 5; step < 8; ++step) {
+    REQUIRE(tare_grads_observe(list.handle, nullptr, nullptr) == TARE_OK);
+    REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
+    monitor.step(step);
+  }
+  const json report = monitor.report();
+  CHECK(report.at("signals").at("layers") == 2);
+  CHECK(report.at("signals").at("layers_lost") == 0.5);  // first: one of four
+  CHECK(report.at("signals").at("layers_zero") == 1.0);
+  CHECK(report.at("gradients").at(0).at("zero_looks") == 0);
+  CHECK(report.at("gradients").at(0).at("zero_since").is_null());
+  CHECK(report.at("gradients").at(1).at("zero_looks") == 3);
+  CHECK(report.at("gradients").at(1).at("zero_since") == 5);
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  CHECK(text.find("\ntare_monitor_layers_lost{run=\"" + path + "\"} 0.5\n") != std::string::npos);
+  CHECK(text.find("\ntare_monitor_layers_zero{run=\"" + path + "\"} 1\n") != std::string::npos);
+}
+
 TEST_CASE("where no value is finite there are no numbers of them") {
   Monitor monitor("{}");
   double nan = NAN;
@@ -336,132 +352,8 @@ TEST_CASE("where no value is finite there are no numbers of them") {
   monitor.step(0);
   const json tensor = monitor.report().at("tensors").front();
   CHECK(tensor.at("nans") == 1);
-  for (const char* key : {"min", "max", "max_abs", "mean", "mean_abs", "std", "norm"}) CHECK(tensor.at(key).is_null());
-}
-
-TEST_CASE("a sink that cannot be written is told and stops nothing") {
-  const Scratch folder;
-  const std::string path = folder.path("missing/a.jsonl");
-  Monitor monitor(config(1, path));
-  CHECK(monitor.report().at("sinks").front().at("failure").is_null());
-  monitor.step(1);
-  monitor.step(2);
-  const json report = monitor.report();
-  CHECK(report.at("steps") == 2);
-  CHECK(report.at("sinks").front().at("jsonl") == path);
-  CHECK(report.at("sinks").front().at("failure") == path + ": No such file or directory");
-}
-
-TEST_CASE("a sink that fails is told once among the findings, and the others go on") {
-  const Scratch folder;
-  Monitor monitor(
-      json{{"every", 1}, {"sinks", {{{"jsonl", "/dev/full"}}, {{"jsonl", folder.path("a.jsonl")}}}}}.dump());
-  monitor.step(1);
-  monitor.report();  // it is written, or not
-  const auto codes = [&] {
-    std::vector<std::string> told;
-    const json report = monitor.report();
-    for (const json& finding : report.at("findings")) told.push_back(finding.at("code"));
-    return told;
-  };
-  CHECK(codes().empty());
-  monitor.step(2);
-  CHECK(codes() == std::vector<std::string>{"sink-failed"});
-  const json finding = monitor.report().at("findings").front();
-  CHECK(finding.at("file") == "/dev/full");
-  CHECK(finding.at("message") == "nothing more is written: /dev/full: No space left on device");
-  monitor.step(3);
-  CHECK(codes().empty());
-  CHECK(lines_of(monitor, folder.path("a.jsonl")).size() == 3);
-}
-
-TEST_CASE("what stands in a file that becomes too long is cut back to whole lines") {
-  const Scratch folder;
-  const std::string path = folder.path("a.jsonl");
-  Monitor monitor(config(1, path));
-  monitor.step(1);
-  REQUIRE(lines_of(monitor, path).size() == 1);
-  const auto size = std::filesystem::file_size(path);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit little{static_cast<rlim_t>(size + size / 2), before.rlim_max};
-  signal(SIGXFSZ, SIG_IGN);
-  setrlimit(RLIMIT_FSIZE, &little);
-  monitor.step(2);
-  const json report = monitor.report();
-  setrlimit(RLIMIT_FSIZE, &before);
-  signal(SIGXFSZ, SIG_DFL);
-  CHECK(report.at("sinks").front().at("failure") == path + ": File too large");
-  CHECK(std::filesystem::file_size(path) == size);
-}
-
-TEST_CASE("an event file tells the scale of each step under the framework's tag") {
-  const Scratch folder;
-  for (const char* tags : {"megatron", "deepspeed"}) {
-    const std::string runs = folder.path(std::string("runs/") + tags);
-    {
-      Monitor monitor(json{{"every", 1}, {"sinks", {{{"tensorboard", runs}, {"tags", tags}}}}}.dump());
-      Gradients list(R"({"policy":"torch","initial_scale":8})");
-      const char* names[] = {"first", "second"};
-      for (const int step : {10, 20, 15}) {
-        REQUIRE(tare_grads_observe_and_update(list.handle, nullptr, nullptr) == TARE_OK);
-        REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
-        REQUIRE(monitor.observe("w", {list.first, 4, TARE_F32, 0}) == TARE_OK);
-        monitor.step(step);
-      }
-    }
-    tare_text* text = nullptr;
-    const char* paths[] = {runs.c_str()};
-    REQUIRE(tare_trace_read(&text, paths, 1, nullptr, nullptr) == TARE_OK);
-    const json trace = json::parse(tare_text_data(text));
-    tare_text_destroy(text);
-    CHECK(trace.at("warnings").empty());
-    CHECK(trace.at("segments").size() == 2);  // the run went back
-    std::vector<std::pair<int, double>> scales;
-    for (const json& step : trace.at("steps")) scales.emplace_back(step.at("step"), step.at("after"));
-    CHECK(scales == std::vector<std::pair<int, double>>{{10, 4}, {20, 2}, {15, 1}});
-  }
-}
-
-TEST_CASE("the last step's numbers lie in a file for Prometheus, whole") {
-  const Scratch folder;
-  const std::string path = folder.path("a.prom");
-  Monitor monitor(json{{"every", 1}, {"warn", {{"looks", 1}}}, {"sinks", {{{"openmetrics", path}}}}}.dump());
-  Gradients list(R"({"policy":"torch","initial_scale":4})");
-  list.second[0] = 1;
-  const char* names[] = {"first", "a \"b\"\n"};
-  REQUIRE(tare_grads_observe(list.handle, nullptr, nullptr) == TARE_OK);
-  REQUIRE(tare_monitor_add_grads(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
-  monitor.step(17);
-  monitor.report();
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::string run = "{run=\"" + path + "\"";
-  CHECK(text.find("\ntare_monitor_step" + run + "} 17\n") != std::string::npos);
-  CHECK(text.find("\ntare_monitor_scale" + run + "} 4\n") != std::string::npos);
-  CHECK(text.find("\ntare_monitor_gradients_lost" + run + "} 0.16666666666666666\n") != std::string::npos);
-  CHECK(text.find("\ntare_monitor_layer_lost" + run + ",layer=\"a \\\"b\\\"\\n\"} 0\n") != std::string::npos);
-  CHECK(text.find("\ntare_finding" + run + ",code=\"low-scale\",severity=\"warning\"} 1\n") != std::string::npos);
-  CHECK(text.ends_with("# EOF\n"));
-  CHECK(folder.names() == std::set<std::string>{"a.prom"});
-}
-
-TEST_CASE("a forked child may destroy a monitor that writes") {
-  const Scratch folder;
-  const std::string path = folder.path("a.jsonl");
-  Monitor monitor(config(1, path));
-  monitor.step(1);
-  monitor.report();
-  const pid_t child = fork();
-  if (child == 0) {
-    tare_monitor_destroy(monitor.handle);
-    _exit(0);
-  }
-  int how = 0;
-  REQUIRE(waitpid(child, &how, 0) == child);
-  CHECK((WIFEXITED(how) && WEXITSTATUS(how) == 0));
-  monitor.step(2);
-  CHECK(lines_of(monitor, path).size() == 2);
+  for (const char* key : {"min", "max", "max_abs", "mean", "mean_abs", "std", "norm", "min_abs"})
+    CHECK(tensor.at(key).is_null());
 }
 
 TEST_CASE("const calls on one monitor, and calls on different ones, run at the same time") {
@@ -491,6 +383,10 @@ TEST_CASE("const calls on one monitor, and calls on different ones, run at the s
         wrong[i] += tare_monitor_load(own, state, nullptr);
         tare_state_destroy(state);
         wrong[i] += tare_monitor_looks(&looks, shared.handle, "weights", "w", nullptr) + (looks == 1 ? 0 : 1);
+        wrong[i] += tare_monitor_observe_scaled(own, "gradients", &name, &tensor, 1, 8, nullptr);
+        wrong[i] += tare_monitor_at_scale(&text, shared.handle, 8, "bf16", nullptr);
+        wrong[i] += json::parse(tare_text_data(text)).at("tensors").size() == 1 ? 0 : 1;
+        tare_text_destroy(text);
         wrong[i] += tare_monitor_report(&text, shared.handle, nullptr);
         wrong[i] += json::parse(tare_text_data(text)).at("step") == 1 ? 0 : 1;
         tare_text_destroy(text);
@@ -521,6 +417,7 @@ TEST_CASE("what a monitor cannot take is refused, and nothing is noted") {
                           R"({"warn":{"underflow":1.01}})",
                           R"({"warn":{"rise":"a"}})",
                           R"({"warn":{"rize":0}})",
+                          R"({"warn":{"zeros":1.5}})",
                           R"({"groups":[]})",
                           R"({"groups":{"a":1}})",
                           R"({"groups":{"a":{"evry":10}}})",

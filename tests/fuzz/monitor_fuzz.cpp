@@ -1,6 +1,8 @@
 // Any text as a monitor's configuration, and any bytes as what it sees and as the state that it goes on from: refused
 // clearly, or told as JSON. Its files are left out.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -53,12 +55,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     gradients->observe_and_update(nullptr);
     watching.add_gradients(*gradients, {&name, 1}, nullptr);
     watching.observe("exp_avg_sq", {&name, 1}, {&tensor, 1});
+    watching.observe("gradients", {&name, 1}, {&tensor, 1}, std::ldexp(1.0, halves[i] % 2000 - 1000));
     watching.step(static_cast<std::int16_t>(halves[i]));
   }
+  const Dtype format = std::array{Dtype::f16, Dtype::bf16, Dtype::f8_e5m2, Dtype::f8_e4m3fn}[halves[0] % 4];
   const ScalerState saved = watching.save();
   watching.load(saved);
   if (state_to_json(watching.save()) != state_to_json(saved)) __builtin_trap();
   json::parse(watching.report(), "the report", Status::internal);
+  json::parse(watching.at_scale(std::ldexp(1.0, halves[0] % 2000 - 1000), name_of(format)), "the tensors",
+              Status::internal);
   json::parse(watching.findings(), "the findings", Status::internal);
   return 0;
 }

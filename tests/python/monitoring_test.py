@@ -92,6 +92,23 @@ class Monitoring(unittest.TestCase):
             told.append([tensor.name for tensor in monitor.report().tensors])
         self.assertEqual(told, [["a.w"], [], ["a.w"]])
 
+    def test_what_another_scale_or_format_would_do_is_computed(self):
+        monitor = tare.Monitor(every=1)
+        values = [1.5 * 2.0 ** exponent for exponent in range(-40, 10)]
+        monitor.observe("gradients", {"w": array.array("d", [8 * value for value in values])}, scale=8.0)
+        monitor.step(0)
+        for scale in (1.0, 1024.0, 2.0 ** 20):
+            for name, least, most in (("f16", 2.0 ** -25, 65520), ("f8e5m2", 2.0 ** -17, 61440),
+                                      ("bf16", 2.0 ** -134, 2.0 ** 128 - 2.0 ** 119)):
+                told = monitor.at_scale(scale, name).tensors[0]
+                zero = sum(value * scale <= least for value in values)
+                infinite = sum(value * scale >= most for value in values)
+                for count, (surely, at_most) in ((zero, told.becomes_zero), (infinite, told.becomes_infinite)):
+                    self.assertIn(count, (surely, at_most))
+                    self.assertLessEqual(at_most - surely, 1)  # a bin's
+        with self.assertRaises(tare.InvalidArgument):
+            monitor.at_scale(0.0)
+
     def test_names_are_as_many_as_the_list_s_tensors(self):
         grads = tare.Scaler("torch").grads([array.array("f", [1])])
         with self.assertRaises(tare.Mismatch):

@@ -81,6 +81,26 @@ class TorchMonitor(unittest.TestCase):
         self.assertEqual([finding.step for finding in told if finding.code == "gradient-underflow"], [0])
         self.assertEqual(len(told), len({(finding.code, finding.path) for finding in told}))  # each once
 
+    def test_gradients_have_histograms_without_their_scale(self):
+        scaler = torch.amp.GradScaler("cpu", init_scale=64.0)
+        scaler.scale(torch.ones(()))
+        monitor = tare.torch.Monitor(self.model, scaler, every=1, histograms=True)
+        self.run_steps(monitor, 1, scale=64.0)
+        seen = {one.name: one for one in monitor.report().tensors if one.group == "gradients"}
+        named = dict(self.model.named_parameters())
+        self.assertEqual(set(seen), set(named))
+        for scale in (2.0 ** -14, 1.0, 2.0 ** 24):
+            told = {one.name: one for one in monitor.at_scale(scale).tensors if one.group == "gradients"}
+            for name, parameter in named.items():
+                bare = parameter.grad.double() / 64
+                self.assertEqual(seen[name].max_abs, float(bare.abs().max()))
+                there = (bare * scale).half()
+                zero = int(((there == 0) & (bare != 0)).sum())
+                infinite = int(there.isinf().sum())
+                self.assertTrue(told[name].becomes_zero[0] <= zero <= told[name].becomes_zero[1])
+                self.assertTrue(told[name].becomes_infinite[0] <= infinite <= told[name].becomes_infinite[1])
+        self.assertEqual(monitor.signals()["underflow_layers"], 0.0)
+
     def test_bfloat16_is_not_warned_of(self):
         monitor = tare.torch.Monitor(self.model, every=1)
         self.assertEqual(self.run_steps(monitor, 15, shrink=2.0 ** -14), [])

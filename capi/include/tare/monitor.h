@@ -25,7 +25,9 @@ typedef struct tare_monitor tare_monitor;
  *             {"openmetrics":"scaler.prom"}], a file of the last one's numbers, whole at any time, for Prometheus
  *    "format":"f16",         what gradients are computed in, or "bf16", whose range loses nothing
  *    "warn":{"underflow":0.05,   of gradients, or of a tensor's: from this share of zeros on it is told
- *            "rise":0.01,        from this rise of that share on, over the last 1,000 steps ...
+ *            "zeros":0.5,        of a tensor's gradients: from this share of zeros on, of whatever cause, it is one of
+ *                                the "layers_zero" of the report
+ *            "rise":0.01,        from this rise of the former share on, over the last 1,000 steps ...
  *            "confidence":0.99,  ... if it is as sure as this (Mann and Kendall's test; the slope is Theil and Sen's)
  *            "overflows":0.02,   share of the last 1,000 steps that are skipped, once the first search for a scale ends
  *            "low_scale":8,      scales below this
@@ -53,6 +55,13 @@ TARE_API int32_t tare_monitor_looks(int32_t* out, const tare_monitor* monitor, c
 TARE_API int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, const char* const* names,
                                       const tare_tensor* tensors, uint64_t count, tare_error* error);
 
+/* The same of values that bear a loss scale: all but the counts, and "subnormals", is told of the values divided by it.
+ * So gradients, before anything unscales them, have the histogram that tare_monitor_at_scale asks. A scale that is not
+ * finite, or not above 0, is TARE_E_INVALID_ARGUMENT, and nothing is noted. */
+TARE_API int32_t tare_monitor_observe_scaled(tare_monitor* monitor, const char* group, const char* const* names,
+                                             const tare_tensor* tensors, uint64_t count, double scale,
+                                             tare_error* error);
+
 /* Notes what the list's last pass (tare_grads_unscale, _observe, _write) found, if the step that is under way is one
  * that is looked at: without a pass of its own, and without touching the gradients. Several lists of a step add up;
  * each is added behind its pass and before the next one. names[i] is that of the list's i-th tensor, `count` how many
@@ -76,20 +85,34 @@ TARE_API int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_str
  * steps that they missed; once a step was looked at, its number, "step", and its "tensors": "group", "name", "dtype",
  * "count", "nans", "infinities" and, of the finite values alone, "zeros", "subnormals" (not zero, and below the
  * dtype's smallest normal number), "min", "max", "max_abs", "mean", "mean_abs", "std" (of the whole population),
- * "norm" (those are null where no value is finite) and "exponents": in "bins"[i] the magnitudes from 2^("lowest" + i)
- * to below twice that, "below" and "above" the others; its "gradients", of lists that were added: "name", "dtype" and,
- * as in "tare.grads/1", of the values as the pass read them, "count", "zeros", "below", "max_abs", "norm"; and the
- * "scaler" of the last list: "scale", "steps", "skipped", "growths" and "backoffs" as they were when it was added, or
- * null. Of each of the gradients, and as a whole in "signals": "lost", the share that became zero for want of range
- * (below), and "headroom_bits", doublings of the greatest magnitude until the format's largest number; null where they
- * tell nothing, as in a step that overflowed. "signals" also has the trend of "lost", "lost_slope" (a step) and
- * "lost_confidence" (that it rises). "findings": as below. Waits until the sinks have what they are owed. *out is
- * owned.
+ * "norm" (those are null where no value is finite), "min_abs" (the least magnitude that is not zero, or null), the
+ * "scale" that was divided out and "exponents": in "bins"[i] the magnitudes from 2^("lowest" + i) to below twice that,
+ * "below" and "above" the others; its "gradients", of lists that were added: "name", "dtype" and, as in
+ * "tare.grads/1", of the values as the pass read them, "count", "zeros", "below", "max_abs", "norm"; how many looks in
+ * a row all of them were zero, "zero_looks", and the step of the first, "zero_since", or null (of names that are
+ * ignored no such count is kept); and the "scaler" of the last list: "scale", "steps", "skipped", "growths" and
+ * "backoffs" as they were when it was added, or null. Of each of the gradients, and as a whole in "signals": "lost",
+ * the share that became zero for want of range (below), and "headroom_bits", doublings of the greatest magnitude until
+ * the format's largest number; null where they tell nothing, as in a step that overflowed. "signals" also has the trend
+ * of "lost", "lost_slope" (a step) and "lost_confidence" (that it rises), and how many tensors of gradients, "layers",
+ * the step had that are not ignored, with the share of them that lost as much as is told ("layers_lost") and that had
+ * as many zeros as "zeros" says, of whatever cause ("layers_zero"); null where there are none, as in a step that
+ * overflowed. "findings": as below. Waits until the sinks have what they are owed. *out is owned.
  *
  * What is lost: zeros, and values "below" the scaler's "underflow_threshold" if that is 2^-24 or less. A threshold
  * above that, such as 2^-20, tells zeros of range from those that a layer has by itself (embeddings, dead units): if n
  * values are not zero and b of those are below it, no more than b n / (n - b) zeros count. */
 TARE_API int32_t tare_monitor_report(tare_text** out, const tare_monitor* monitor, tare_error* error);
+
+/* JSON "tare.at-scale/1": what the values of each tensor of the last step that was looked at would become if they were
+ * multiplied by `scale` and rounded to `format`, "f16", "bf16", "f8e5m2" or "f8e4m3fn". "step" (null before the first),
+ * "scale", "format" and "tensors": "group", "name", "count", the "zeros" that are there already, and of the other
+ * finite values [how many for sure, how many at most] would be: "becomes_zero", "becomes_subnormal" (below the format's
+ * smallest normal number, and not zero), "becomes_infinite" (or nan, in f8e4m3fn). The bounds are as far apart as the
+ * values of one bin, and none where all values lie on one side. An unknown format, a scale that is not finite or not
+ * above 0: TARE_E_INVALID_ARGUMENT. *out is owned. */
+TARE_API int32_t tare_monitor_at_scale(tare_text** out, const tare_monitor* monitor, double scale, const char* format,
+                                       tare_error* error);
 
 /* JSON "tare.findings/1", as tare_health_doctor gives it: what was wrong at the last step that was looked at, the
  * gravest first; none where nothing was. "path" names the tensor, or the worst of several; "step" is where it began.
@@ -97,8 +120,9 @@ TARE_API int32_t tare_monitor_report(tare_text** out, const tare_monitor* monito
  * error: steps are skipped and the scale does not move), "oscillating" (a note: whenever the scale grows, it falls
  * back), "falling" (the scale, and it has not come back), "gradient-underflow", "underflow-rising", "layer-underflow",
  * "beyond-f16-range" (a layer that loses small gradients while its greatest leave no room), "layer-frozen" (all
- * gradients zero), "low-scale", "too-many-overflows", "tensor-not-finite", "adam-underflow" (group "exp_avg_sq" in
- * f16), "gradient-not-finite", "sink-failed". *out is owned. */
+ * gradients zero; of these three the evidence has the share of the "layers" of which it is so), "low-scale",
+ * "too-many-overflows", "tensor-not-finite", "adam-underflow" (group "exp_avg_sq" in f16), "gradient-not-finite",
+ * "sink-failed". *out is owned. */
 TARE_API int32_t tare_monitor_findings(tare_text** out, const tare_monitor* monitor, tare_error* error);
 
 /* What the steps that ended leave for those to come (trends, how long something has held, how many steps there were),

@@ -143,6 +143,8 @@ SIGNATURES: dict[str, tuple] = {
     "monitor_create": (_out, c_char_p),
     "monitor_looks": (POINTER(c_int32), c_void_p, c_char_p, c_char_p),
     "monitor_observe": (c_void_p, c_char_p, POINTER(c_char_p), *_tensors),
+    "monitor_observe_scaled": (c_void_p, c_char_p, POINTER(c_char_p), *_tensors, c_double),
+    "monitor_at_scale": (_out, c_void_p, c_double, c_char_p),
     "monitor_add_grads": (c_void_p, c_void_p, POINTER(c_char_p), c_uint64, c_void_p),
     "monitor_add_scaler": (c_void_p, c_double, c_int64, c_int64, c_int64, c_int64),
     "monitor_step": (c_void_p, c_int64, c_void_p),

@@ -37,11 +37,12 @@ class Monitor(Handle):
         """Is a tensor of that group and name looked at in the step under way?"""
         return bool(_library.number(ctypes.c_int32, "monitor_looks", self._handle, group.encode(), name.encode()))
 
-    def observe(self, group: str, tensors: Mapping[str, Any]) -> None:
+    def observe(self, group: str, tensors: Mapping[str, Any], *, scale: float = 1.0) -> None:
         """Looks at buffers in the host's memory, by name: `group` says what they are ("weights", "exp_avg_sq"). One of
-        a single number, such as a loss, is told as that."""
+        a single number, such as a loss, is told as that. A loss scale that the values bear is divided out."""
         given = Tensors(list(tensors.values()), writes=False)
-        _library.call("monitor_observe", self._handle, group.encode(), _names(list(tensors)), given.array, given.count)
+        _library.call("monitor_observe_scaled", self._handle, group.encode(), _names(list(tensors)), given.array,
+                      given.count, scale)
 
     def add_grads(self, grads: Grads, names: Sequence[str], stream: int | None = None) -> None:
         """What the last pass of `grads` found, tensor by tensor, without another look at them."""
@@ -58,6 +59,11 @@ class Monitor(Handle):
     def report(self) -> Answer:
         """All of the last step that was looked at ("tare.monitor/1"). Waits until the sinks have it."""
         return answer_of(_library.text("monitor_report", self._handle))
+
+    def at_scale(self, scale: float, format: str = "f16") -> Answer:
+        """What the tensors of the last look would become at that scale, rounded to "f16", "bf16", "f8e5m2" or
+        "f8e4m3fn" ("tare.at-scale/1"): of each, how many values would be zero, subnormal, infinite: [surely, at most]."""
+        return answer_of(_library.text("monitor_at_scale", self._handle, scale, format.encode()))
 
     def findings(self) -> list[Answer]:
         """What was wrong at that step, the gravest first, in the words of tare.doctor."""

@@ -89,6 +89,8 @@ class Monitor:
     of which nothing becomes zero for want of range. `log_dir`: a folder of TensorBoard's; `sinks`, `every`, `warn`: as for
     tare.Monitor. `weights`, `activations` (what goes into modules without children, and comes out) and, of `optimizer`,
     `moments` (exp_avg_sq): looked at too, in steps that are looked at; on a GPU they are copied to the host for that.
+    So are the gradients with `histograms`, without their scale, as group "gradients": `at_scale` then tells what another
+    scale, or format, would do to them.
     `groups`, as for tare.Monitor, makes that fewer: {"weights": {"every": 100}, "inputs": {"names": ["*.up.*"]}}.
 
     A run that is resumed goes on with `load_state_dict` of what `state_dict` gave, behind that of the scaler."""
@@ -97,9 +99,9 @@ class Monitor:
                  log_dir: str | os.PathLike | None = None, sinks: tuple[Mapping[str, str], ...] = (),
                  warn: Mapping[str, Any] | None = None, weights: bool = False, activations: bool = False,
                  optimizer: torch.optim.Optimizer | None = None, moments: bool = False,
-                 groups: Mapping[str, Mapping[str, Any]] | None = None):
+                 histograms: bool = False, groups: Mapping[str, Mapping[str, Any]] | None = None):
         self._model, self._scaler, self._optimizer, self._every = model, scaler, optimizer, every
-        self._weights, self._moments = weights, moments
+        self._weights, self._moments, self._histograms = weights, moments, histograms
         self._steps = 0
         self._devices: dict[torch.device, _OnDevice] = {}
         self._told: set[tuple[str, str]] = set()
@@ -140,6 +142,9 @@ class Monitor:
             on.scaler.update(on.stream())
         if self._course is not None and found:
             self._monitor.add_scaler(scale, **self._course.counts())
+        if self._histograms and 0 < scale < math.inf:
+            for gradients in found.values():
+                self._observe("gradients", gradients, scale)
 
     def follow(self) -> None:
         """From now on `gradients` is called by the scaler, before it first unscales or steps in a step of the monitor's:
@@ -155,9 +160,12 @@ class Monitor:
 
     def observe(self, group: str, tensors: Mapping[str, Any]) -> None:
         """Looks at tensors of yours, if the step is one that is looked at."""
+        self._observe(group, tensors, 1.0)
+
+    def _observe(self, group: str, tensors: Mapping[str, Any], scale: float) -> None:
         if self.looks:
             self._monitor.observe(group, {name: tensor.detach().cpu() for name, tensor in tensors.items()
-                                          if _is_plain(tensor) and self._monitor.looks(group, name)})
+                                          if _is_plain(tensor) and self._monitor.looks(group, name)}, scale=scale)
 
     def step(self, number: int | None = None, *, loss: torch.Tensor | None = None) -> list[Answer]:
         """Ends the step, whose number is counted from 0 unless it is given. Gives what is wrong since the last look and
@@ -184,9 +192,15 @@ class Monitor:
     def report(self) -> Answer:
         return self._monitor.report()
 
+    def at_scale(self, scale: float, format: str = "f16") -> Answer:
+        """What the tensors of the last look, with `histograms` the gradients too, would become at that loss scale in
+        "f16", "bf16", "f8e5m2" or "f8e4m3fn"."""
+        return self._monitor.at_scale(scale, format)
+
     def signals(self) -> dict[str, float]:
-        """What a log of the run wants, of the last look: "loss_scale", "skipped" (steps so far), and "underflow", the
-        percentage of the gradients that became zero for want of range. What is not known is not there."""
+        """What a log of the run wants, of the last look: "loss_scale", "skipped" (steps so far), "underflow", the
+        percentage of the gradients that became zero for want of range, and "underflow_layers", the percentage of the
+        layers that lost more than the monitor's limit. What is not known is not there."""
         if self._signals is not None:
             return dict(self._signals)
         report = self._monitor.report()
@@ -195,6 +209,8 @@ class Monitor:
             told.update(loss_scale=report.scaler.scale, skipped=report.scaler.skipped)
         if "signals" in report and report.signals.lost is not None:
             told["underflow"] = 100 * report.signals.lost
+        if "signals" in report and report.signals.layers_lost is not None:
+            told["underflow_layers"] = 100 * report.signals.layers_lost
         self._signals = told
         return dict(told)
 

@@ -87,8 +87,51 @@ TEST_CASE("where the scale has no room the advice is another") {
   Run run;
   for (int i = 0; i < 10; ++i) run.look({gradient("a", 0.2, 40'000), gradient("b", 0.0, 40'000)});
   CHECK(run.codes() == Codes{"gradient-underflow", "beyond-f16-range", "layer-underflow"});
-  CHECK(run.finding("gradient-underflow").advice.find("bfloat16") != std::string::npos);
+  for (const char* code : {"gradient-underflow", "beyond-f16-range"}) {
+    for (const char* way_out : {"bfloat16", "TF32"}) {
+      CHECK(run.finding(code).advice.find(way_out) != std::string::npos);
+    }
+  }
   CHECK(run.finding("beyond-f16-range").path == "a");
+}
+
+TEST_CASE("the share of layers that lose gradients, and of those with many zeros, is told") {
+  WarnLimits limits;
+  limits.ignore = {"*.embed"};
+  limits.zeros = 0.3;
+  Run run(limits);
+  const auto look = [&] {
+    run.look(
+        {gradient("a", 0.06), gradient("b", 0.3), gradient("c", 0.04), gradient("d", 1, 0), gradient("e.embed", 1)});
+  };
+  look();
+  CHECK(run.last.signals.layers == 4);
+  CHECK(run.last.signals.layers_lost == 0.5);
+  CHECK(run.last.signals.layers_zero == 0.5);  // b and d
+  for (int i = 0; i < 9; ++i) look();
+  CHECK(evidence(run.finding("layer-underflow"), "layers") == 0.5);
+  CHECK(run.finding("layer-underflow").message ==
+        "b: 30 % of its gradients became zero, and 1 more (50 % of the layers)");
+  CHECK(run.finding("layer-frozen").message == "d: all of its gradients are zero (25 % of the layers)");
+  run.look({gradient("a", 0, std::numeric_limits<double>::infinity()), gradient("d", 1, 0)});
+  CHECK(run.last.signals.layers == 0);
+  CHECK_FALSE(run.last.signals.layers_lost.has_value());
+  CHECK_FALSE(run.last.signals.layers_zero.has_value());
+}
+
+TEST_CASE("each parameter's gradients bear how many looks they were all zero, and since when") {
+  Run run;
+  run.look({gradient("a", 0.5), gradient("b", 0)});
+  CHECK(run.last.gradients[0].all_zero == Streak{0, 0});
+  for (int i = 0; i < 3; ++i) run.look({gradient("a", 1, 0), gradient("b", 0)});
+  CHECK(run.last.gradients[0].all_zero == Streak{3, 10});
+  CHECK(run.last.gradients[1].all_zero.looks == 0);
+  run.look({gradient("a", 1, 0), gradient("b", 0, std::numeric_limits<double>::infinity())});
+  CHECK(run.last.gradients[0].all_zero == Streak{3, 10});  // an overflow tells nothing of it
+  run.look({gradient("a", 0.9), gradient("b", 0)});
+  CHECK(run.last.gradients[0].all_zero.looks == 0);
+  run.look({gradient("a", 1, 0), gradient("b", 0)});
+  CHECK(run.last.gradients[0].all_zero == Streak{1, 60});
 }
 
 TEST_CASE("a share that rises is told long before it is large") {
@@ -306,4 +349,25 @@ TEST_CASE("weights that are not finite and second moments that vanish are told")
   run.examiner.examine(run.last);
   CHECK(run.codes() == Codes{"tensor-not-finite", "adam-underflow"});
   CHECK(run.finding("tensor-not-finite").path == "weights/w");
+}
+
+TEST_CASE("activations that went beyond float16 may be clamped; a nan, weights and wider ones may not") {
+  const auto advice_on = [](const char* group, Dtype dtype, std::uint64_t infinities, std::uint64_t nans) {
+    Run run;
+    Observed& one = run.last.tensors.emplace_back();
+    one.group = group;
+    one.name = "layer";
+    one.dtype = dtype;
+    one.summary.count = 100;
+    one.summary.infinities = infinities;
+    one.summary.nans = nans;
+    run.examiner.examine(run.last);
+    return run.finding("tensor-not-finite").advice;
+  };
+  for (const char* group : {"inputs", "outputs"}) {
+    CHECK(advice_on(group, Dtype::f16, 3, 0).find("clamp these values to 65504") != std::string::npos);
+    CHECK(advice_on(group, Dtype::f16, 3, 1).find("clamp") == std::string::npos);
+    CHECK(advice_on(group, Dtype::f32, 3, 0).find("clamp") == std::string::npos);
+  }
+  CHECK(advice_on("weights", Dtype::f16, 3, 0).find("clamp") == std::string::npos);
 }
