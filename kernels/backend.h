@@ -63,10 +63,19 @@ typedef struct tare_backend_findings {
   int32_t* found_inf; /* 0 or 1 */
 } tare_backend_findings;
 
-/* Makes of `seen` and `found_inf` those of all ranks, and gives a status; nothing is noted of what it fails for. */
+enum {
+  TARE_BACKEND_RECORD = 1, /* a kernels::RankRecord */
+  TARE_BACKEND_SLOTS = 2,  /* a kernels::fp8::Slots, in host memory, whose arrays are a GPU's: amaxes and counts */
+  TARE_BACKEND_WORDS = 3   /* four words, of each the greatest */
+};
+
+/* How ranks are joined; a function gives a status, and nothing is noted of what it fails for. */
 typedef struct tare_backend_reduction {
   void* context;
+  /* The CPU's: makes of `seen` and `found_inf` those of all ranks. */
   int32_t (*join)(void* context, const tare_backend_findings* findings, tare_backend_error* error);
+  /* A GPU's: enqueues that of all ranks in the place of `data`, one of the above in the GPU's memory. */
+  int32_t (*enqueue)(void* context, int32_t what, void* data, void* stream, tare_backend_error* error);
 } tare_backend_reduction;
 
 enum { TARE_BACKEND_NOTE = 1, TARE_BACKEND_QUANTISE = 2, TARE_BACKEND_DEQUANTISE = 3 };
@@ -90,7 +99,8 @@ typedef struct tare_backend_table {
   /* Waits for the stream and copies the kernels::ScalerCore. What its rule raised and nobody was told of is there once.
    */
   int32_t (*scaler_read)(const tare_backend_scaler* scaler, void* core, void* stream, tare_backend_error* error);
-  /* Findings are joined so from now on; null: no longer. Copied. A GPU refuses it. */
+  /* Findings are joined so from now on; null: no longer. Copied. Where ranks part on a GPU, the kernels::ScalerCore
+   * that is read next says so once. */
   int32_t (*scaler_join)(tare_backend_scaler* scaler, const tare_backend_reduction* reduction,
                          tare_backend_error* error);
 
@@ -120,6 +130,11 @@ typedef struct tare_backend_table {
   /* A kernels::fp8::Slots with the arrays that it computes with, which stay where they are. */
   const void* (*slots_arrays)(const tare_backend_slots* slots);
   int32_t (*slots_step)(tare_backend_slots* slots, void* stream, tare_backend_error* error);
+  /* Steps go by what all ranks saw from now on; null: no longer. Copied. With `words`, four in host memory, these
+   * become the greatest of all ranks' instead, and nothing else changes: waits. A null function: the caller joins ranks
+   * before each step. */
+  int32_t (*slots_join)(tare_backend_slots* slots, const tare_backend_reduction* reduction, uint64_t* words,
+                        tare_backend_error* error);
   /* Wait. Of the same rule and shape, for as many slots. */
   int32_t (*slots_read)(const tare_backend_slots* slots, const void* into, void* stream, tare_backend_error* error);
   int32_t (*slots_write)(tare_backend_slots* slots, const void* from, void* stream, tare_backend_error* error);

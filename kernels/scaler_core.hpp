@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/rank_record.hpp"
 #include "kernels/rule/running.hpp"
 #include "kernels/statistics.hpp"
 
@@ -27,6 +28,7 @@ struct ScalerCore {
   Statistics accumulated;                       ///< since the last update
   Statistics last_step;                         ///< what the last update had
   rule::Raised raised = rule::Raised::nothing;  ///< the first that nobody has been told of
+  Parting parting;                              ///< likewise, of a GPU; the CPU tells at once
 };
 
 /// What a prepared list shows of its own last pass.
@@ -83,6 +85,12 @@ TARE_HD inline void add_layer(ScalerCore& core, const rule::LayerStatistics& lay
   core.layer = layer;
   core.layer_reported = 1;
   core.checked = 1;
+}
+
+/// What this rank tells of a pass or a report. `call`: as record_of has it.
+TARE_HD inline RankRecord record_of(std::int32_t call, const ScalerCore& core, const Statistics& seen, bool found_inf) {
+  const rule::RunningState& running = core.running;
+  return record_of(call, running.counters.steps, rule::scale_of(running.policy.id, running.state), seen, found_inf);
 }
 
 /// One step of the rule with what was accumulated, which is then cleared; tells why the rule raised.

@@ -1,9 +1,12 @@
 #include <tare/comm.h>
 
+#include <cstddef>
+
 #include "capi/src/guard.hpp"
 #include "capi/src/handles.hpp"
 #include "lib/collective/communicator.hpp"
 #include "lib/collective/mpi_communicator.hpp"
+#include "lib/collective/nccl_communicator.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -14,12 +17,14 @@ static_assert(TARE_SUM_F64 == static_cast<int>(Operation::sum_f64));
 namespace {
 
 Collectives collectives_of(const tare_collectives& given) {
-  if (given.struct_size < sizeof(tare_collectives)) {
+  constexpr std::size_t first_size = offsetof(tare_collectives, device_memory);
+  if (given.struct_size < first_size) {
     throw Error(Status::invalid_argument, "collectives: struct_size is " + std::to_string(given.struct_size),
                 "Set it to sizeof(tare_collectives).");
   }
   if (given.all_reduce == nullptr) throw Error(Status::invalid_argument, "collectives: all_reduce is NULL");
-  return {given.context, given.all_reduce};
+  if (given.struct_size < sizeof(tare_collectives)) return {given.context, given.all_reduce};
+  return {given.context, given.all_reduce, given.device_memory != 0};
 }
 
 }  // namespace
@@ -34,6 +39,13 @@ int32_t tare_comm_from_callbacks(tare_comm** out, const tare_collectives* collec
 int32_t tare_comm_from_mpi(tare_comm** out, const char* config_json, tare_error* error) {
   return guard_making(out, error,
                       [&] { return new tare_comm{.communicator = communicator_of(parse_mpi_config(config_json))}; });
+}
+
+int32_t tare_comm_from_nccl(tare_comm** out, void* nccl_comm, tare_error* error) {
+  return guard_making(out, error, [&] {
+    require(nccl_comm, "nccl_comm");
+    return new tare_comm{.communicator = communicator_of_nccl(nccl_comm)};
+  });
 }
 
 void tare_comm_destroy(tare_comm* comm) {

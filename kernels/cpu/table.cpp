@@ -195,6 +195,7 @@ constexpr tare_backend_table functions{
     .slots_end = slots_end,
     .slots_arrays = slots_arrays,
     .slots_step = slots_step,
+    .slots_join = nullptr,
     .slots_read = slots_read,
     .slots_write = slots_write,
     .casts_make = casts_make,

@@ -27,6 +27,12 @@ Arguments arguments_of(const DeviceWork& work, const std::uint32_t* slots) {
   return all;
 }
 
+void join_ranks(const tare_backend_reduction& reduction, std::int32_t what, void* data, cudaStream_t stream) {
+  tare_backend_error error;
+  if (reduction.enqueue(reduction.context, what, data, stream, &error) == done) return;
+  throw Refusal(error.status, error.detail, error.message, error.hint);
+}
+
 }  // namespace
 
 DeviceSlots::DeviceSlots(int device, const fp8::Slots& like) : device_(device), order_(device_), slots_(like) {
@@ -54,8 +60,20 @@ void DeviceSlots::step(cudaStream_t stream) {
   const OnDevice here(device_.ordinal());
   const std::uint64_t blocks = (std::uint64_t{slots_.count} + fp8::slots_of_block - 1) / fp8::slots_of_block;
   order_.take_turn(stream, [&](Capture) {
+    if (reduction_.enqueue != nullptr) join_ranks(reduction_, TARE_BACKEND_SLOTS, &slots_, stream);
     device_.launch(slots_kernel(), device_.blocks_for(slots_kernel(), blocks), threads, &slots_, stream);
   });
+}
+
+void DeviceSlots::join_words(const tare_backend_reduction& reduction, std::uint64_t* words) {
+  constexpr std::size_t bytes = 4 * sizeof *words;
+  const OnDevice here(device_.ordinal());
+  const cudaStream_t own = device_.own_stream();
+  words_.reserve(4);
+  check(cudaMemcpyAsync(words_.data(), words, bytes, cudaMemcpyHostToDevice, own), "join ranks");
+  join_ranks(reduction, TARE_BACKEND_WORDS, words_.data(), own);
+  check(cudaMemcpyAsync(words, words_.data(), bytes, cudaMemcpyDeviceToHost, own), "join ranks");
+  device_.finish_own();
 }
 
 void DeviceSlots::read(const fp8::Slots& into, cudaStream_t stream) const {

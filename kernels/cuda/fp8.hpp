@@ -26,6 +26,10 @@ class DeviceSlots {
   Order& order() { return order_; }
   /// One step of all of them: one launch.
   void step(cudaStream_t stream);
+  /// Steps go by what all ranks saw from now on; one without a function: by what was seen here.
+  void join_by(const tare_backend_reduction& reduction) { reduction_ = reduction; }
+  /// Makes of four words in host memory the greatest of all ranks'. Waits.
+  void join_words(const tare_backend_reduction& reduction, std::uint64_t* words);
   /// Waits; not in a capture. `into`: arrays in host memory, for as many slots of the same rule and shape. Several
   /// threads may read at once.
   void read(const fp8::Slots& into, cudaStream_t stream) const;
@@ -48,6 +52,8 @@ class DeviceSlots {
   Room<double> mu_;
   Room<std::uint64_t> seen_;
   Room<std::uint64_t> at_largest_;
+  Room<std::uint64_t> words_;
+  tare_backend_reduction reduction_{};
   fp8::Slots slots_;
 };
 

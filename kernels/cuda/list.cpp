@@ -44,6 +44,7 @@ PassArguments DeviceList::arguments(const PassRequest& request) const {
                                       .cursor = &core_.data()->cursor},
                                      request.threshold);
   pass.end.list = core();
+  if (scaler_.joins_ranks()) return pass;  // what is the scaler's comes behind the other ranks
   pass.end.scaler = scaler_.core();
   pass.end.scaled = request.unscales ? 1 : 0;
   pass.end.steps = request.steps && request.clip_norm <= 0 ? 1 : 0;
@@ -53,6 +54,19 @@ PassArguments DeviceList::arguments(const PassRequest& request) const {
 void DeviceList::launch(Kernel kernel, const PassArguments& pass, cudaStream_t stream) {
   const Device& device = scaler_.device();
   device.launch(kernel, device.blocks_for(kernel, pass.items), threads, &pass, stream);
+}
+
+void DeviceList::look(Kernel kernel, const PassArguments& pass, const PassRequest& request, cudaStream_t stream) {
+  launch(kernel, pass, stream);
+  if (!scaler_.joins_ranks()) return;
+  CommandArguments found;
+  found.list_count = 1;
+  found.lists[0] = core();
+  found.ranks.what = static_cast<std::int32_t>(request.pass);
+  found.ranks.scaled = request.unscales ? 1 : 0;
+  found.ranks.steps = request.steps && request.clip_norm <= 0 ? 1 : 0;
+  found.ranks.clip_norm = pass.end.clip_norm;
+  scaler_.join_ranks(found, stream);
 }
 
 void DeviceList::run(const PassRequest& request, cudaStream_t stream) {
@@ -66,10 +80,10 @@ void DeviceList::enqueue(const PassRequest& request, Capture capture, cudaStream
   const float* inverse_scale = request.unscales ? &scaler_.core()->shown.inverse_scale : nullptr;
   switch (request.pass) {
     case Pass::observe:
-      return launch(observe_kernel(only_dtype(work_.list())), pass, stream);
+      return look(observe_kernel(only_dtype(work_.list())), pass, request, stream);
     case Pass::unscale:
       pass.inverse_scale = inverse_scale;
-      return launch(unscale_kernel(only_dtype(work_.list())), pass, stream);
+      return look(unscale_kernel(only_dtype(work_.list())), pass, request, stream);
     case Pass::scale:
       pass.inverse_scale = &scaler_.core()->shown.scale;
       pass.folds = 0;
@@ -80,14 +94,15 @@ void DeviceList::enqueue(const PassRequest& request, Capture capture, cudaStream
   work_.bind_outputs(request.outputs, capture, stream);
   if (request.clip_norm > 0) {
     pass.end.clip_norm = request.clip_norm;
-    launch(observe_kernel(only_dtype(work_.list())), pass, stream);
+    look(observe_kernel(only_dtype(work_.list())), pass, request, stream);
     pass.folds = 0;
     pass.coefficient = &core()->coefficient;
   }
   pass.outputs = work_.outputs();
   pass.inverse_scale = inverse_scale;
   pass.limit = request.limit;
-  launch(kernel_that_writes(request), pass, stream);
+  if (request.clip_norm > 0) return launch(kernel_that_writes(request), pass, stream);
+  look(kernel_that_writes(request), pass, request, stream);
 }
 
 Kernel DeviceList::kernel_that_writes(const PassRequest& request) const {

@@ -29,7 +29,14 @@ class DeviceScaler {
   void obey(CommandArguments asked, cudaStream_t stream);
   /// After a caller's reduction of found-inf: noop, and what the lists show, say the same.
   void follow_reduced(cudaStream_t stream);
-  /// Waits; not in a capture. What the rule raised is there once. Several threads may read at once.
+  /// How findings become those of all ranks; one without a function: they stay this rank's.
+  void join_by(const tare_backend_reduction& reduction);
+  bool joins_ranks() const { return reduction_.enqueue != nullptr; }
+  /// Within a turn, behind what was found: two launches around the reduction. `asked`: a list or a report, and
+  /// asked.ranks but for the record.
+  void join_ranks(CommandArguments asked, cudaStream_t stream);
+  /// Waits; not in a capture. What the rule raised, or ranks parted in, is there once. Several threads may read at
+  /// once.
   ScalerCore read(cudaStream_t stream) const;
 
   Order& order() { return order_; }
@@ -43,6 +50,8 @@ class DeviceScaler {
   Device device_;
   Order order_;
   Room<ScalerCore> core_;
+  Room<RankRecord> record_;
+  tare_backend_reduction reduction_{};
   std::vector<ListCore*> lists_;
 };
 
@@ -90,6 +99,8 @@ class DeviceList {
   void enqueue(const PassRequest& request, Capture capture, cudaStream_t stream);
   Kernel kernel_that_writes(const PassRequest& request) const;
   void launch(Kernel kernel, const PassArguments& pass, cudaStream_t stream);
+  /// A launch whose findings count.
+  void look(Kernel kernel, const PassArguments& pass, const PassRequest& request, cudaStream_t stream);
 
   DeviceScaler& scaler_;
   DeviceWork work_;

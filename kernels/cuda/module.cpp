@@ -89,12 +89,13 @@ std::int32_t scaler_read(const tare_backend_scaler* scaler, void* core, void* st
   return at_edge(error, [&] { *static_cast<ScalerCore*>(core) = scaler->scaler.read(stream_of(stream)); });
 }
 
-std::int32_t scaler_join(tare_backend_scaler*, const tare_backend_reduction* reduction, tare_backend_error* error) {
-  return at_edge(error, [&] {
-    if (reduction == nullptr) return;
-    throw Refusal(unsupported, 0, "a scaler on a GPU takes no comm in this release",
-                  "Reduce tare_scaler_accumulators, and call tare_scaler_report_reduced.");
-  });
+tare_backend_reduction reduction_at(const tare_backend_reduction* reduction) {
+  return reduction != nullptr ? *reduction : tare_backend_reduction{};
+}
+
+std::int32_t scaler_join(tare_backend_scaler* scaler, const tare_backend_reduction* reduction,
+                         tare_backend_error* error) {
+  return at_edge(error, [&] { scaler->scaler.join_by(reduction_at(reduction)); });
 }
 
 std::int32_t list_make(tare_backend_list** out, tare_backend_scaler* scaler, tare_backend_error* error) {
@@ -168,6 +169,14 @@ std::int32_t slots_step(tare_backend_slots* slots, void* stream, tare_backend_er
   return at_edge(error, [&] { slots->slots.step(stream_of(stream)); });
 }
 
+std::int32_t slots_join(tare_backend_slots* slots, const tare_backend_reduction* reduction, std::uint64_t* words,
+                        tare_backend_error* error) {
+  return at_edge(error, [&] {
+    if (words != nullptr) return slots->slots.join_words(reduction_at(reduction), words);
+    slots->slots.join_by(reduction_at(reduction));
+  });
+}
+
 std::int32_t slots_read(const tare_backend_slots* slots, const void* into, void* stream, tare_backend_error* error) {
   return at_edge(error, [&] { slots->slots.read(arrays_at(into), stream_of(stream)); });
 }
@@ -236,6 +245,7 @@ constexpr tare_backend_table table{
     .slots_end = slots_end,
     .slots_arrays = slots_arrays,
     .slots_step = slots_step,
+    .slots_join = slots_join,
     .slots_read = slots_read,
     .slots_write = slots_write,
     .casts_make = casts_make,

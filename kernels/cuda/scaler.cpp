@@ -32,7 +32,28 @@ DeviceScaler::~DeviceScaler() = default;
 void DeviceScaler::obey(CommandArguments asked, cudaStream_t stream) {
   const OnDevice here(device_.ordinal());
   if (asked.command == Command::step_elsewhere) require_reachable(asked.elsewhere, device_.ordinal());
-  order_.take_turn(stream, [&](Capture) { launch(asked, stream); });
+  order_.take_turn(stream, [&](Capture) {
+    if (asked.command == Command::report && joins_ranks()) return join_ranks(asked, stream);
+    launch(asked, stream);
+  });
+}
+
+void DeviceScaler::join_by(const tare_backend_reduction& reduction) {
+  const OnDevice here(device_.ordinal());
+  record_.reserve(1);
+  reduction_ = reduction;
+}
+
+void DeviceScaler::join_ranks(CommandArguments asked, cudaStream_t stream) {
+  asked.ranks.record = record_.data();
+  asked.command = Command::tell_ranks;
+  launch(asked, stream);
+  tare_backend_error error;
+  if (reduction_.enqueue(reduction_.context, TARE_BACKEND_RECORD, record_.data(), stream, &error) != done) {
+    throw Refusal(error.status, error.detail, error.message, error.hint);
+  }
+  asked.command = Command::hear_ranks;
+  launch(asked, stream);
 }
 
 void DeviceScaler::launch(CommandArguments& asked, cudaStream_t stream) const {
@@ -66,7 +87,7 @@ ScalerCore DeviceScaler::read(cudaStream_t stream) const {
   ScalerCore copy;
   check(cudaMemcpyAsync(&copy, core(), sizeof copy, cudaMemcpyDeviceToHost, stream), "read a scaler");
   check(cudaStreamSynchronize(stream), "wait for the stream");
-  if (copy.raised == rule::Raised::nothing) return copy;
+  if (copy.raised == rule::Raised::nothing && copy.parting.is == 0) return copy;
   CommandArguments told;
   told.command = Command::forget_raised;
   launch(told, stream);

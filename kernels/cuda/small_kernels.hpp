@@ -35,7 +35,18 @@ enum class Command : std::int32_t {
   follow_reduced = 6,
   step_elsewhere = 7,
   forget_raised = 8,
-  take_reduced = 9
+  take_reduced = 9,
+  tell_ranks = 10,  ///< leaves a record of what this rank found
+  hear_ranks = 11   ///< goes by the record of all ranks
+};
+
+/// What is joined with other ranks: a report, or what the last pass of a list found.
+struct RankCall {
+  RankRecord* record = nullptr;
+  std::int32_t what = 0;  ///< a TARE_BACKEND_OBSERVE ..., 0 a report
+  std::int32_t scaled = 0;
+  std::int32_t steps = 0;
+  double clip_norm = 0;
 };
 
 /// As many lists as follow a scaler in one command.
@@ -51,7 +62,35 @@ struct CommandArguments {
   TorchPlaces elsewhere;
   std::int32_t list_count = 0;
   ListCore* lists[most_followers] = {};
+  RankCall ranks;
 };
+
+TARE_HD inline RankRecord own_record(const CommandArguments& asked) {
+  const bool is_pass = asked.list_count > 0;
+  const Statistics seen = is_pass ? asked.lists[0]->seen : Statistics{};
+  const bool found_inf = is_pass ? !is_finite(seen.max_abs) : asked.overflow != 0;
+  return record_of(asked.ranks.what, *asked.core, seen, found_inf);
+}
+
+/// What a pass does at its end where it is alone, or a report. Where ranks part, the list's noop keeps its step from
+/// being made, and nothing else is noted.
+TARE_HD inline rule::Raised hear_ranks(const CommandArguments& asked) {
+  ScalerCore& core = *asked.core;
+  const RankRecord& all = *asked.ranks.record;
+  ListCore* const list = asked.list_count > 0 ? asked.lists[0] : nullptr;
+  const Parting parting = parting_in(own_record(asked), all);
+  if (parting.is != 0) {
+    if (core.parting.is == 0) core.parting = parting;
+    if (list != nullptr) list->shown.noop = 1;
+    return rule::Raised::nothing;
+  }
+  const Statistics seen = statistics_in(all);
+  if (list != nullptr) {
+    note_findings(*list, seen, asked.ranks.scaled != 0 ? core.shown.inverse_scale : 1.0f, asked.ranks.clip_norm);
+  }
+  add_findings(core, seen, all.found_inf != 0);
+  return asked.ranks.steps != 0 ? step(core) : rule::Raised::nothing;
+}
 
 TARE_HD inline void obey(const CommandArguments& asked) {
   ScalerCore& core = *asked.core;
@@ -84,6 +123,13 @@ TARE_HD inline void obey(const CommandArguments& asked) {
       break;
     case Command::forget_raised:
       core.raised = rule::Raised::nothing;
+      core.parting = {};
+      break;
+    case Command::tell_ranks:
+      *asked.ranks.record = own_record(asked);
+      break;
+    case Command::hear_ranks:
+      raised = hear_ranks(asked);
       break;
   }
   if (core.raised == rule::Raised::nothing) core.raised = raised;

@@ -11,17 +11,23 @@ class CallersCommunicator : public Communicator {
  public:
   explicit CallersCommunicator(const Collectives& collectives) : collectives_(collectives) {}
 
-  void maximum(std::span<std::uint64_t> words, kernels::Stream stream) override {
-    all_reduce(words.data(), words.size(), Operation::max_u64, stream);
+  void require_device(int device) const override {
+    if (device < 0 || collectives_.takes_device_memory) return;
+    throw Error(Status::unsupported, "the comm's callbacks do not say that they take memory of a GPU",
+                "Set device_memory in tare_collectives where they do, or use tare_comm_from_nccl.");
   }
-  void sum(std::span<double> numbers, kernels::Stream stream) override {
-    all_reduce(numbers.data(), numbers.size(), Operation::sum_f64, stream);
+  bool takes(Operation operation) const override {
+    return operation == Operation::max_u64 || operation == Operation::sum_f64;
+  }
+  void reduce(std::span<const RankNumbers> parts, kernels::Stream stream) override {
+    for (const RankNumbers& part : parts) reduce_one(part, stream);
   }
 
  private:
-  void all_reduce(void* data, std::size_t count, Operation operation, kernels::Stream stream) const {
-    const std::int32_t failure = collectives_.all_reduce(
-        collectives_.context, data, count, static_cast<std::int32_t>(operation), static_cast<CUstream_st*>(stream));
+  void reduce_one(const RankNumbers& part, kernels::Stream stream) const {
+    const std::int32_t failure =
+        collectives_.all_reduce(collectives_.context, part.data, part.count, static_cast<std::int32_t>(part.operation),
+                                static_cast<CUstream_st*>(stream));
     if (failure == 0) return;
     throw Error(Status::backend, "all_reduce of the comm's callbacks returned " + std::to_string(failure),
                 "Another rank may be gone: end this one, or make a comm of those that are left.", failure);

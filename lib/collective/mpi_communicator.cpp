@@ -30,11 +30,16 @@ class MpiCommunicator : public Communicator {
     group_.reset(group);
   }
 
-  void maximum(std::span<std::uint64_t> words, kernels::Stream) override {
-    all_reduce(words.data(), words.size(), Operation::max_u64);
+  void require_device(int device) const override {
+    if (device < 0) return;
+    throw Error(Status::unsupported, "the comm is one of MPI's, and this computes on cuda:" + std::to_string(device),
+                "Use tare_comm_from_nccl, or tare_comm_from_callbacks with device_memory.");
   }
-  void sum(std::span<double> numbers, kernels::Stream) override {
-    all_reduce(numbers.data(), numbers.size(), Operation::sum_f64);
+  bool takes(Operation operation) const override {
+    return operation == Operation::max_u64 || operation == Operation::sum_f64;
+  }
+  void reduce(std::span<const RankNumbers> parts, kernels::Stream) override {
+    for (const RankNumbers& part : parts) all_reduce(part.data, part.count, part.operation);
   }
 
  private:

@@ -6,6 +6,8 @@
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/codec/json.hpp"
+#include "lib/device/backend.hpp"
+#include "lib/scaler/errors_at_edge.hpp"
 
 namespace tare {
 namespace {
@@ -18,28 +20,56 @@ std::uint64_t digest_of(const Fp8Set& set) {
   return crc32(as_bytes(text));
 }
 
-void require_alike(Communicator& communicator, const Fp8Set& set) {
+std::array<std::uint64_t, 4> words_of(const Fp8Set& set) {
   const std::uint64_t count = set.count();
   const std::uint64_t digest = digest_of(set);
-  std::array<std::uint64_t, 4> words{count, ~count, digest, ~digest};  // the greatest of each, and so the least as well
-  communicator.maximum(words, nullptr);
-  if (words[0] != ~words[1]) {
-    throw Error(Status::mismatch,
-                "the ranks of the comm have from " + std::to_string(~words[1]) + " to " + std::to_string(words[0]) +
-                    " slots, " + std::to_string(count) + " here",
-                "All ranks make the same slots.");
-  }
-  if (words[2] != ~words[3]) {
-    throw Error(Status::mismatch, "the slots of the comm's ranks differ in policy, parameters, names or formats",
-                "All ranks make the same slots.");
-  }
+  return {count, ~count, digest, ~digest};
 }
 
 }  // namespace
 
 Fp8Reduction::Fp8Reduction(std::shared_ptr<Communicator> communicator, const Fp8Set& set)
-    : communicator_(std::move(communicator)), amaxes_(set.count()), counts_(2 * set.mu.size()) {
-  require_alike(*communicator_, set);
+    : communicator_(std::move(communicator)), own_(words_of(set)), amaxes_(set.count()), counts_(2 * set.mu.size()) {}
+
+void Fp8Reduction::compare(const std::array<std::uint64_t, 4>& all) const {
+  if (all[0] != ~all[1]) {
+    throw Error(Status::mismatch,
+                "the ranks of the comm have from " + std::to_string(~all[1]) + " to " + std::to_string(all[0]) +
+                    " slots, " + std::to_string(own_[0]) + " here",
+                "All ranks make the same slots.");
+  }
+  if (all[2] != ~all[3]) {
+    throw Error(Status::mismatch, "the slots of the comm's ranks differ in policy, parameters, names or formats",
+                "All ranks make the same slots.");
+  }
+}
+
+void Fp8Reduction::require_alike() {
+  std::array<std::uint64_t, 4> words = own_;
+  communicator_->maximum(words, nullptr);
+  compare(words);
+}
+
+void Fp8Reduction::require_alike(const tare_backend_table& backend, tare_backend_slots* slots) {
+  const auto enqueue_part = [](void* context, std::int32_t what, void* data, void* stream, tare_backend_error* error) {
+    return errors_at_edge(error, [&] { static_cast<Fp8Reduction*>(context)->enqueue(what, data, stream); });
+  };
+  const tare_backend_reduction hook{this, nullptr, enqueue_part};
+  std::array<std::uint64_t, 4> words = own_;
+  call(backend.slots_join, slots, &hook, words.data());
+  compare(words);
+  call(backend.slots_join, slots, &hook, nullptr);
+}
+
+void Fp8Reduction::enqueue(std::int32_t what, void* data, kernels::Stream stream) {
+  if (what == TARE_BACKEND_WORDS) {
+    return communicator_->maximum({static_cast<std::uint64_t*>(data), own_.size()}, stream);
+  }
+  const auto& slots = *static_cast<const kernels::fp8::Slots*>(data);
+  const RankNumbers parts[] = {{slots.amax, slots.count, Operation::max_u32},
+                               {slots.seen, slots.count, Operation::sum_u64},
+                               {slots.at_largest, slots.count, Operation::sum_u64}};
+  communicator_->reduce(std::span(parts).first(slots.mu != nullptr ? 3 : 1), stream);
 }
 
 void Fp8Reduction::join(const kernels::fp8::Slots& slots) {

@@ -75,6 +75,7 @@ void require_same_counts(std::span<const Tensor> inputs, std::span<const Tensor>
 Fp8Scaler::Fp8Scaler(Fp8Config&& config)
     : set_(std::move(config.start)),
       each_its_own_(set_.count()),
+      device_(config.cuda_device),
       backend_(config.cuda_device >= 0 ? cuda_backend() : cpu_backend()),
       slots_(made_by(backend_, backend_.slots_make, config.cuda_device, &host_slots_of(set_)->arrays())),
       casts_(most_casts) {
@@ -110,15 +111,30 @@ void Fp8Scaler::run(std::int32_t what, std::span<const Tensor> inputs, const Ten
 }
 
 void Fp8Scaler::set_communicator(std::shared_ptr<Communicator> communicator) {
-  if (communicator && &backend_ != &cpu_backend()) {
-    throw Error(Status::unsupported, "slots on a GPU take no comm in this release",
-                "Reduce tare_fp8_accumulators with MAX before each update.");
+  std::unique_ptr<Fp8Reduction> reduction;
+  if (communicator) {
+    require_fitting(*communicator);
+    reduction = std::make_unique<Fp8Reduction>(std::move(communicator), set_);
   }
-  reduction_ = communicator ? std::make_unique<Fp8Reduction>(std::move(communicator), set_) : nullptr;
+  if (backend_.slots_join == nullptr) {
+    if (reduction) reduction->require_alike();
+  } else if (reduction) {
+    reduction->require_alike(backend_, slots_.get());
+  } else {
+    call(backend_.slots_join, slots_.get(), nullptr, nullptr);
+  }
+  reduction_ = std::move(reduction);
+}
+
+void Fp8Scaler::require_fitting(const Communicator& communicator) const {
+  communicator.require_device(device_);
+  if (device_ < 0 || communicator.takes(Operation::max_u32)) return;
+  throw Error(Status::unsupported, "slots on a GPU take a comm of NCCL's alone",
+              "Use tare_comm_from_nccl, or reduce tare_fp8_accumulators with MAX before each update.");
 }
 
 void Fp8Scaler::update(kernels::Stream stream) {
-  if (reduction_) reduction_->join(arrays());
+  if (reduction_ && backend_.slots_join == nullptr) reduction_->join(arrays());
   call(backend_.slots_step, slots_.get(), stream);
 }
 

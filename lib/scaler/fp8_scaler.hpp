@@ -44,7 +44,7 @@ class Fp8Scaler {
   /// A step of every slot, by what all ranks saw where there is a communicator.
   void update(kernels::Stream stream);
   /// Steps are calls of all ranks of the communicator from now on, and so is this; null: no longer. Throws
-  /// `unsupported` on a GPU, `mismatch` where ranks have other slots.
+  /// `unsupported` where the communicator is for another place, `mismatch` where ranks have other slots.
   void set_communicator(std::shared_ptr<Communicator> communicator);
 
   /// `slots` as above. Throws as those do.
@@ -59,6 +59,7 @@ class Fp8Scaler {
  private:
   friend class Fp8Casts;
 
+  void require_fitting(const Communicator& communicator) const;
   /// Where it computes.
   [[nodiscard]] const kernels::fp8::Slots& arrays() const;
   void run(std::int32_t what, std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs, SlotsOf slots,
@@ -73,6 +74,7 @@ class Fp8Scaler {
 
   Fp8Set set_;  // its arrays as they were made or loaded
   std::vector<std::uint32_t> each_its_own_;
+  int device_;  // of CUDA; below 0: the CPU
   std::unique_ptr<Fp8Reduction> reduction_;
   const tare_backend_table& backend_;
   BackendHandle<tare_backend_slots> slots_;

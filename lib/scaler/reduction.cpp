@@ -2,101 +2,47 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 
-#include "kernels/backend_edge.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/json.hpp"
+#include "lib/scaler/errors_at_edge.hpp"
 
 namespace tare {
 namespace {
 
-/// In what ranks must agree. Of each word the greatest is formed, and of its complement: so all see the least as well.
-struct Agreement {
-  const char* what;
-  std::uint64_t (*word)(const tare_backend_findings& findings);
-  std::string (*told)(std::uint64_t word);
-};
+using kernels::Agreement;
+using kernels::RankRecord;
 
-const rule::RunningState& running_in(const tare_backend_findings& findings) {
-  return static_cast<const kernels::ScalerCore*>(findings.core)->running;
-}
-
-std::uint64_t call_of(const tare_backend_findings& findings) {
-  return static_cast<std::uint64_t>(findings.what);
-}
 std::string told_call(std::uint64_t word) {
   constexpr std::array calls{"report_overflow", "observe", "unscale", "write"};  // by TARE_BACKEND_OBSERVE ...
   return word < calls.size() ? calls[word] : std::to_string(word);
 }
-
-std::uint64_t step_of(const tare_backend_findings& findings) {
-  return static_cast<std::uint64_t>(running_in(findings).counters.steps);
-}
 std::string told_step(std::uint64_t word) {
   return std::to_string(word);
-}
-
-std::uint64_t scale_in(const tare_backend_findings& findings) {
-  const rule::RunningState& running = running_in(findings);
-  return bits_of(rule::scale_of(running.policy.id, running.state));
 }
 std::string told_scale(std::uint64_t word) {
   return float_text(double_from(word));
 }
 
-constexpr std::array agreements{Agreement{"call", call_of, told_call}, Agreement{"step", step_of, told_step},
-                                Agreement{"scale", scale_in, told_scale}};
+struct Told {
+  const char* what;
+  std::string (*word)(std::uint64_t word);
+};
+constexpr std::array told{Told{"call", told_call}, Told{"step", told_step}, Told{"scale", told_scale}};  // by Agreement
+static_assert(told.size() == kernels::agreements);
 
-/// What goes into the one MAX: these two, then a word and its complement for each agreement. Bits of magnitudes order
-/// as the magnitudes do, nan above infinity.
-enum Place : std::size_t { max_abs, found_inf, first_agreement };
-using Words = std::array<std::uint64_t, first_agreement + 2 * agreements.size()>;
-
-Words words_of(const tare_backend_findings& findings, const kernels::Statistics& seen) {
-  Words words{};
-  words[max_abs] = bits_of(seen.max_abs);
-  words[found_inf] = *findings.found_inf != 0 ? 1 : 0;
-  for (std::size_t i = 0; i < agreements.size(); ++i) {
-    const std::uint64_t word = agreements[i].word(findings);
-    words[first_agreement + 2 * i] = word;
-    words[first_agreement + 2 * i + 1] = ~word;
-  }
-  return words;
+/// As the one reduction and, of gradients that all look at, as one of the greatest.
+std::span<std::uint64_t, kernels::record_words> words_of(RankRecord& record) {
+  return std::span<std::uint64_t, kernels::record_words>(&record.max_abs, kernels::record_words);
 }
+static_assert(offsetof(RankRecord, sums) == kernels::record_words * sizeof(std::uint64_t));
+static_assert(sizeof(RankRecord) == (kernels::record_words + kernels::record_numbers) * sizeof(std::uint64_t));
 
-void require_agreement(const Words& words, const tare_backend_findings& findings) {
-  for (std::size_t i = 0; i < agreements.size(); ++i) {
-    const std::uint64_t greatest = words[first_agreement + 2 * i];
-    const std::uint64_t least = ~words[first_agreement + 2 * i + 1];
-    if (least == greatest) continue;
-    const Agreement& agreement = agreements[i];
-    throw Error(Status::mismatch,
-                "the ranks of the comm are not at the same " + std::string(agreement.what) + ": from " +
-                    agreement.told(least) + " to " + agreement.told(greatest) + ", and " +
-                    agreement.told(agreement.word(findings)) + " here",
-                "All ranks make the same calls in the same order, and start from the same state.");
-  }
-}
-
-/// What is added up over ranks. Counts are exact up to 2^53.
-using Sums = std::array<double, 4>;
-
-Sums sums_of(const kernels::Statistics& seen) {
-  return {seen.sum_of_squares, static_cast<double>(seen.count), static_cast<double>(seen.zeros),
-          static_cast<double>(seen.below)};
-}
-
-kernels::Statistics joined(double greatest, const Sums& sums) {
-  const auto count = [](double number) { return static_cast<std::uint64_t>(number); };
-  // A nan stays the one that a single process has.
-  return {greatest, is_nan(greatest) ? greatest : sums[0], count(sums[1]), count(sums[2]), count(sums[3])};
-}
-
-/// None of them is negative: the greatest bits are those of the greatest number.
-void reduce_replicated(Communicator& communicator, Sums& sums) {
-  std::array<std::uint64_t, std::tuple_size_v<Sums>> bits{};
+void reduce_replicated(Communicator& communicator, std::span<double> sums) {
+  std::array<std::uint64_t, kernels::record_numbers> bits{};
   std::ranges::transform(sums, bits.begin(), [](double number) { return bits_of(number); });
   communicator.maximum(bits, nullptr);
   std::ranges::transform(bits, sums.begin(), [](std::uint64_t word) { return double_from(word); });
@@ -119,32 +65,48 @@ Gradients parse_reduction_options(const char* json) {
   return gradients;
 }
 
+void require_together(const kernels::Parting& parting) {
+  if (parting.is == 0) return;
+  const Told& tell = told.at(static_cast<std::size_t>(parting.in));
+  throw Error(Status::mismatch,
+              "the ranks of the comm are not at the same " + std::string(tell.what) + ": from " +
+                  tell.word(parting.least) + " to " + tell.word(parting.greatest) + ", and " + tell.word(parting.here) +
+                  " here",
+              "All ranks make the same calls in the same order, and start from the same state.");
+}
+
 void Reduction::join(const tare_backend_findings& findings) {
   auto& seen = *static_cast<kernels::Statistics*>(findings.seen);
-  Words words = words_of(findings, seen);
-  communicator_->maximum(words, nullptr);
-  require_agreement(words, findings);
-  Sums sums = sums_of(seen);
+  const auto& core = *static_cast<const kernels::ScalerCore*>(findings.core);
+  const RankRecord own = kernels::record_of(findings.what, core, seen, *findings.found_inf != 0);
+  RankRecord all = own;
+  communicator_->maximum(words_of(all), nullptr);
+  require_together(kernels::parting_in(own, all));
   if (gradients_ == Gradients::sharded) {
-    communicator_->sum(sums, nullptr);
+    communicator_->sum(all.sums, nullptr);
   } else {
-    reduce_replicated(*communicator_, sums);
+    reduce_replicated(*communicator_, all.sums);
   }
-  seen = joined(double_from(words[max_abs]), sums);
-  *findings.found_inf = words[found_inf] != 0 ? 1 : 0;
+  seen = kernels::statistics_in(all);
+  *findings.found_inf = all.found_inf != 0 ? 1 : 0;
+}
+
+void Reduction::enqueue(RankRecord* record, kernels::Stream stream) {
+  const RankNumbers sharded[] = {{&record->max_abs, kernels::record_words, Operation::max_u64},
+                                 {record->sums, kernels::record_numbers, Operation::sum_f64}};
+  const RankNumbers replicated[] = {{record, kernels::record_words + kernels::record_numbers, Operation::max_u64}};
+  communicator_->reduce(gradients_ == Gradients::sharded ? std::span<const RankNumbers>(sharded) : replicated, stream);
 }
 
 tare_backend_reduction Reduction::hook() {
   const auto join_ranks = [](void* context, const tare_backend_findings* findings, tare_backend_error* error) {
-    return kernels::at_edge(error, [&] {
-      try {
-        static_cast<Reduction*>(context)->join(*findings);
-      } catch (const Error& failure) {
-        throw kernels::Refusal(static_cast<std::int32_t>(failure.status), failure.detail, failure.what(), failure.hint);
-      }
-    });
+    return errors_at_edge(error, [&] { static_cast<Reduction*>(context)->join(*findings); });
   };
-  return {this, join_ranks};
+  const auto enqueue_record = [](void* context, std::int32_t, void* data, void* stream, tare_backend_error* error) {
+    return errors_at_edge(error,
+                          [&] { static_cast<Reduction*>(context)->enqueue(static_cast<RankRecord*>(data), stream); });
+  };
+  return {this, join_ranks, enqueue_record};
 }
 
 }  // namespace tare

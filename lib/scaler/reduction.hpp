@@ -15,6 +15,9 @@ enum class Gradients {
   replicated,  ///< those that every rank looks at: they are counted once
 };
 
+/// Throws `mismatch` where ranks were not in the same call, of the same scale and step.
+void require_together(const kernels::Parting& parting);
+
 /// A JSON object {"gradients":"sharded"}; null or empty: that. Throws `invalid_argument`.
 Gradients parse_reduction_options(const char* json);
 
@@ -27,8 +30,10 @@ class Reduction {
   [[nodiscard]] tare_backend_reduction hook();
 
  private:
-  /// Throws `mismatch` where ranks are not in the same call, of the same scale and step; all of them do.
+  /// Throws what require_together does; all ranks do.
   void join(const tare_backend_findings& findings);
+  /// In memory of a GPU.
+  void enqueue(kernels::RankRecord* record, kernels::Stream stream);
 
   std::shared_ptr<Communicator> communicator_;
   Gradients gradients_;

@@ -59,6 +59,7 @@ const void* pointer_to(const kernels::ShownValues& shown, Shown which) {
 
 LossScaler::LossScaler(const ScalerConfig& config)
     : backend_(config.cuda_device >= 0 ? cuda_backend() : cpu_backend()),
+      device_(config.cuda_device),
       policy_(config.start.policy),
       threshold_(config.underflow_threshold),
       scaler_(made_by(backend_, backend_.scaler_make,
@@ -83,6 +84,7 @@ Accumulators LossScaler::accumulators() const {
 kernels::ScalerCore LossScaler::snapshot(kernels::Stream stream) const {
   kernels::ScalerCore copy;
   call(backend_.scaler_read, scaler_.get(), &copy, stream);
+  require_together(copy.parting);
   if (copy.raised != rule::Raised::nothing) raise(copy.running.policy, copy.raised);
   return copy;
 }
@@ -155,6 +157,7 @@ void LossScaler::set_communicator(std::shared_ptr<Communicator> communicator, Gr
     throw Error(Status::wrong_kind, "policy \"layerwise\" goes by a layer's statistics, which a comm does not reduce",
                 "Report the statistics of the whole layer on every rank.");
   }
+  if (communicator) communicator->require_device(device_);
   if (snapshot(nullptr).checked != 0) {
     throw Error(Status::refused, "the scaler has looked at gradients since its last update, without these ranks",
                 "Give the comm before the step's first call, or after its update.");

@@ -41,7 +41,7 @@ class LossScaler {
   [[nodiscard]] rule::PolicyId policy() const { return policy_.id; }
   /// All that it is, where it computes: perhaps memory of a device.
   [[nodiscard]] kernels::ScalerCore& memory() const;
-  /// A copy of that. Waits; throws what the rule raised since the last time.
+  /// A copy of that. Waits; throws what the rule raised, or ranks parted in, since the last time.
   [[nodiscard]] kernels::ScalerCore snapshot(kernels::Stream stream) const;
   /// Waits.
   [[nodiscard]] double scale(kernels::Stream stream) const;
@@ -59,8 +59,8 @@ class LossScaler {
   /// says now.
   void report_reduced(kernels::Stream stream);
   /// What passes and overflow reports find is joined with what the other ranks of the communicator find, which have to
-  /// make the same calls; null: no longer. Throws `unsupported` on a GPU, `wrong_kind` for policy layerwise, `refused`
-  /// between a pass and its update.
+  /// make the same calls; null: no longer. Throws `unsupported` where the communicator is for another place,
+  /// `wrong_kind` for policy layerwise, `refused` between a pass and its update.
   void set_communicator(std::shared_ptr<Communicator> communicator, Gradients gradients);
   /// What the next update of a layer goes by; a second one takes the first's place. Throws `wrong_kind` for a policy
   /// other than layerwise.
@@ -92,6 +92,7 @@ class LossScaler {
   tare_backend_list* list_of(std::span<const kernels::Tensor> tensors);
 
   const tare_backend_table& backend_;
+  int device_;           // of CUDA; below 0: the CPU
   rule::Policy policy_;  // as where it computes
   double threshold_;
   std::unique_ptr<Reduction> reduction_;  // which the backend calls

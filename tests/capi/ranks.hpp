@@ -57,7 +57,8 @@ class Meeting {
     const tare_collectives collectives{sizeof collectives, this,
                                        [](void* context, void* data, uint64_t count, int32_t operation, tare_stream) {
                                          return static_cast<Meeting*>(context)->all_reduce(data, count, operation);
-                                       }};
+                                       },
+                                       0};
     tare_comm* made = nullptr;
     tare_comm_from_callbacks(&made, &collectives, nullptr);
     return made;

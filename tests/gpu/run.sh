@@ -38,7 +38,7 @@ check() {
 build() {
   [ -z "${TARE_GPU_BUILD:-}" ] || return 0
   cmake --preset release -B "$build" -DTARE_CUDA=on -DCMAKE_CUDA_ARCHITECTURES=native &&
-    cmake --build "$build" --target gpu_tests gpu_simulated unit_cuda unit_fp8 tare_capi tare_cuda
+    cmake --build "$build" --target gpu_tests gpu_nccl_one_rank gpu_simulated unit_cuda unit_fp8 tare_capi tare_cuda
 }
 
 # A checker that cannot start on this machine (no access to the card's debugger) is no verdict on the code.
@@ -64,6 +64,7 @@ check "FP8 rules on the host" "$tests/unit_fp8"
 check "the backend over host memory" "$tests/gpu/simulated/gpu_simulated"
 check "on the GPU: vectors, patterns, random lists, graphs, streams, waits" "$tests/gpu/gpu_tests" --durations yes
 check "on the GPU: an error left behind by another kernel" "$tests/gpu/gpu_tests" "[.breaks_the_device]"
+check "on the GPU: NCCL's own communicator, one rank" "$tests/gpu/gpu_nccl_one_rank"
 check "compute-sanitizer memcheck" sanitize memcheck "every f16*,a list takes other*,a random list is quantised*,thousands*"
 check "compute-sanitizer racecheck" sanitize racecheck "a list takes other*,a random list is quantised*"
 check "10,000 steps beside torch's GradScaler" torch_steps

@@ -29,6 +29,9 @@ typedef struct tare_collectives {
    * or a number of yours for a failure (a rank that is gone, a time that is over), after which `data` may be anything.
    */
   int32_t (*all_reduce)(void* context, void* data, uint64_t count, int32_t operation, tare_stream stream);
+  /* 1: `data` may be memory of a GPU, in a scaler's calls there; the function then only enqueues, on that stream, which
+   * may be captured. 0: scalers on the CPU alone. */
+  uint64_t device_memory;
 } tare_collectives;
 
 /* `collectives` is copied. *out is owned. */
@@ -50,6 +53,22 @@ TARE_API int32_t tare_comm_from_callbacks(tare_comm** out, const tare_collective
  * built for. *out is owned. */
 TARE_API int32_t tare_comm_from_mpi(tare_comm** out, const char* config_json, tare_error* error);
 
+/* The ranks of NCCL's communicator `nccl_comm`, an ncclComm_t: for scalers and slots on its GPU. It is borrowed until
+ * the comm and all that have it are gone, and so is the NCCL that made it: what this process has loaded as
+ * libnccl.so.2, of version 2.9 or a later 2 (no other copy is looked for: it would not know the communicator).
+ *
+ * A scaler's pass is then the pass, two small launches, and between them one group of two ncclAllReduce on the stream
+ * of the call, 8 ncclUint64 with ncclMax and 4 ncclDouble with ncclSum; slots' update one of ncclUint32 with ncclMax,
+ * of fp8_lm with two of ncclUint64. The host waits for nothing, and graphs take it as it is. Not between ncclGroupStart
+ * and ncclGroupEnd of yours. NCCL runs what is on one communicator in one order: that of the calls, the same on all
+ * ranks.
+ *
+ * Where ranks part, a scaler's calls return before anybody knows: the list's noop is 1, nothing else is noted, and the
+ * next call that waits (tare_scaler_scale, _save, ...) is TARE_E_MISMATCH, once. An error that NCCL told of the
+ * communicator before, or tells now, is TARE_E_BACKEND with its ncclResult_t as detail. A rank that is gone leaves the
+ * stream waiting until ncclCommAbort ends it. TARE_E_UNSUPPORTED where there is no such NCCL. *out is owned. */
+TARE_API int32_t tare_comm_from_nccl(tare_comm** out, void* nccl_comm, tare_error* error);
+
 /* May come before that of a scaler that has it, which keeps what it needs. */
 TARE_API void tare_comm_destroy(tare_comm* comm);
 
@@ -66,14 +85,14 @@ TARE_API void tare_comm_destroy(tare_comm* comm);
  *
  * Order: all ranks make the same of those calls in the same order, from the same state; their lists may differ, and may
  * be empty. A call takes two all_reduces, of 8 words and then of 4 numbers. Where ranks are not in the same kind of
- * call, step or scale, it is TARE_E_MISMATCH on every one of them. A function that fails is TARE_E_BACKEND, with what
- * it returned as detail. Both leave the scaler as it was; values that the pass was to write are written. A rank that
- * makes no call leaves the others waiting as long as their engine waits, and so does one that is refused for its
- * arguments.
+ * call, step or scale, it is TARE_E_MISMATCH on every one of them (on a GPU of the next call that waits). A function
+ * that fails is TARE_E_BACKEND, with what it returned as detail. Both leave the scaler as it was; values that the pass
+ * was to write are written. A rank that makes no call leaves the others waiting as long as their engine waits, and so
+ * does one that is refused for its arguments.
  *
  * Threads: as the scaler [P1]; handles that share a comm need it one after another, in the same order on every rank.
- * TARE_E_UNSUPPORTED: a scaler on a GPU. TARE_E_WRONG_KIND: policy "layerwise". TARE_E_REFUSED: something was looked at
- * since the last update. */
+ * TARE_E_UNSUPPORTED: a scaler on a GPU with a comm for the CPU, or the other way round. TARE_E_WRONG_KIND: policy
+ * "layerwise". TARE_E_REFUSED: something was looked at since the last update. */
 TARE_API int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm, const char* options_json,
                                       tare_error* error);
 
@@ -85,7 +104,8 @@ TARE_API int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm
  * With a comm this is a call of all ranks itself, an all_reduce of 4 words: TARE_E_MISMATCH on every one of them where
  * they have not as many slots of the same policy, parameters, names and formats; states are not compared, and ranks
  * that start from different histories are alike once these are over. Failures, order and threads: as above; an update
- * that fails leaves the slots as they were. TARE_E_UNSUPPORTED: slots on a GPU. */
+ * that fails leaves the slots as they were. TARE_E_UNSUPPORTED: slots on a GPU with another comm than NCCL's, or on the
+ * CPU with that. */
 TARE_API int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_error* error);
 
 #ifdef __cplusplus

@@ -39,7 +39,8 @@ ALL_REDUCE = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_uint64, c_int32, c_
 
 
 class CollectivesStruct(ctypes.Structure):
-    _fields_ = [("struct_size", c_uint64), ("context", c_void_p), ("all_reduce", ALL_REDUCE)]
+    _fields_ = [("struct_size", c_uint64), ("context", c_void_p), ("all_reduce", ALL_REDUCE),
+                ("device_memory", c_uint64)]
 
 
 _out = POINTER(c_void_p)
@@ -70,6 +71,7 @@ SIGNATURES: dict[str, tuple] = {
     "scaler_set_comm": (c_void_p, c_void_p, c_char_p),
     "comm_from_callbacks": (_out, POINTER(CollectivesStruct)),
     "comm_from_mpi": (_out, c_char_p),
+    "comm_from_nccl": (_out, c_void_p),
     "scaler_statistics": (_out, c_void_p, c_void_p),
     "scaler_save": (_out, c_void_p, c_void_p),
     "scaler_load": (c_void_p, c_void_p, c_void_p),

@@ -32,7 +32,7 @@ class Comm(Handle):
                 return 1
             return 0
 
-        self._collectives = CollectivesStruct(ctypes.sizeof(CollectivesStruct), None, ALL_REDUCE(reduce))
+        self._collectives = CollectivesStruct(ctypes.sizeof(CollectivesStruct), None, ALL_REDUCE(reduce), 0)
         self._own(_library.made("comm_from_callbacks", ctypes.byref(self._collectives)))
 
     @classmethod
@@ -48,6 +48,14 @@ class Comm(Handle):
             distributed.all_reduce(torch.frombuffer(numbers, dtype=dtype), op=how, group=group)
 
         return cls(all_reduce)
+
+    @classmethod
+    def of_nccl(cls, communicator: int) -> Comm:
+        """A communicator of NCCL's (the address of its ncclComm_t; torch's `ProcessGroupNCCL._comm_ptr()`), for scalers and
+        slots on its GPU. It must outlive them."""
+        comm = cls.__new__(cls)
+        comm._own(_library.made("comm_from_nccl", communicator))
+        return comm
 
     @classmethod
     def of_mpi(cls, communicator: Any = None, timeout_seconds: float | None = None) -> Comm:

@@ -20,8 +20,13 @@ function(tare_simulated_gpu name)
                                                   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   target_link_libraries(${name}_module PRIVATE ${name}_runtime tare_kernels tare_rule)
 
-  add_executable(${name} ${here}/simulated/faults_test.cpp ${tests} ${backend})
-  target_link_libraries(${name} PRIVATE tare_catch_main ${name}_runtime tare_fp8 Threads::Threads tare_cpu tare_scaler
+  add_library(${name}_nccl SHARED ${here}/simulated/stand_in_nccl.cpp)
+  set_target_properties(${name}_nccl PROPERTIES CXX_VISIBILITY_PRESET default
+                                                LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  target_link_libraries(${name}_nccl PUBLIC ${name}_runtime)
+
+  add_executable(${name} ${here}/simulated/faults_test.cpp ${here}/simulated/nccl_test.cpp ${tests} ${backend})
+  target_link_libraries(${name} PRIVATE tare_catch_main ${name}_nccl ${name}_runtime tare_fp8 Threads::Threads tare_cpu tare_scaler
                                         nlohmann_json::nlohmann_json)
   target_compile_definitions(${name} PRIVATE TARE_SIMULATED TARE_TEST_SOURCE="${PROJECT_SOURCE_DIR}/tests")
   add_dependencies(${name} ${name}_module)

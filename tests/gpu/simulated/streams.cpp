@@ -1,5 +1,6 @@
 #include "tests/gpu/simulated/streams.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +15,18 @@
 namespace tare::kernels::test {
 namespace {
 
-using Graph = std::vector<Work>;
+/// Work, or a gate.
+struct Task {
+  Work work;
+  std::function<Gate()> make_gate;
+};
+using Graph = std::vector<Task>;
+
+struct Standing {
+  std::uint64_t number;
+  Work work;
+  Gate gate;
+};
 constexpr auto all = std::numeric_limits<std::uint64_t>::max();
 
 struct Capture {
@@ -30,7 +42,8 @@ struct Stream {
   unsigned long long id;
   bool is_legacy;
   bool blocks;  // is in order with the legacy stream
-  std::deque<std::pair<std::uint64_t, Work>> todo;
+  std::deque<Standing> todo;
+  bool runs;
   std::unique_ptr<Capture> capture;
 };
 
@@ -49,7 +62,7 @@ class Streams {
   Streams() { make(false).is_legacy = true; }
 
   Stream& make(bool blocks) {
-    all_.push_back(std::make_unique<Stream>(Stream{all_.size() + 1, false, blocks, {}, nullptr}));
+    all_.push_back(std::make_unique<Stream>(Stream{all_.size() + 1, false, blocks, {}, false, nullptr}));
     return *all_.back();
   }
   cudaStream_t handle_of(Stream& stream) {
@@ -79,17 +92,58 @@ Streams& streams() {
   return made;
 }
 
-/// Runs what stands in a stream up to a number. Work on the legacy stream waits for what was enqueued before it on
-/// streams that block, and the other way round.
+[[noreturn]] void not_simulated(const char* what) {
+  std::fprintf(stderr, "not simulated: %s\n", what);
+  std::abort();
+}
+
+void finish_up_to(Stream& stream, std::uint64_t number);
+
+bool is_ready(const Stream& stream) {
+  return !stream.runs && !stream.todo.empty() && (!stream.todo.front().gate || stream.todo.front().gate());
+}
+
+/// Work on the legacy stream waits for what was enqueued before it on streams that block, and the other way round.
+void run_next(Stream& stream) {
+  const Standing next = std::move(stream.todo.front());
+  stream.todo.pop_front();
+  stream.runs = true;
+  for (const auto& other : streams().all()) {
+    const bool in_order = (stream.is_legacy && other->blocks) || (stream.blocks && other->is_legacy);
+    if (in_order) finish_up_to(*other, next.number);
+  }
+  if (next.work) next.work();
+  stream.runs = false;
+}
+
+bool others_go_on(const Stream& than) {
+  bool any = false;
+  for (const auto& other : streams().all()) {
+    for (; other.get() != &than && is_ready(*other); any = true) run_next(*other);
+  }
+  return any;
+}
+
+/// Other threads may bring what a gate waits for.
+void wait_for_other_threads() {
+  using Clock = std::chrono::steady_clock;
+  static Clock::time_point last_progress;
+  static std::uint64_t enqueued_then = 0;
+  if (std::exchange(enqueued_then, enqueued) != enqueued) last_progress = Clock::now();
+  if (Clock::now() - last_progress > std::chrono::seconds(20)) not_simulated("streams that wait for ever");
+  runtime_lock().unlock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  runtime_lock().lock();
+}
+
+/// Runs what stands in a stream up to a number.
 void finish_up_to(Stream& stream, std::uint64_t number) {
-  while (!stream.todo.empty() && stream.todo.front().first <= number) {
-    auto [own_number, work] = std::move(stream.todo.front());
-    stream.todo.pop_front();
-    for (const auto& other : streams().all()) {
-      const bool in_order = (stream.is_legacy && other->blocks) || (stream.blocks && other->is_legacy);
-      if (in_order) finish_up_to(*other, own_number);
+  while (!stream.runs && !stream.todo.empty() && stream.todo.front().number <= number) {
+    if (is_ready(stream)) {
+      run_next(stream);
+    } else if (!others_go_on(stream) && !is_ready(stream)) {
+      wait_for_other_threads();
     }
-    work();
   }
 }
 
@@ -100,19 +154,7 @@ bool blocking_stream_is_captured() {
   return false;
 }
 
-[[noreturn]] void not_simulated(const char* what) {
-  std::fprintf(stderr, "not simulated: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
-
-std::recursive_mutex& runtime_lock() {
-  static std::recursive_mutex lock;
-  return lock;
-}
-
-cudaError_t enqueue(cudaStream_t handle, Work work) {
+cudaError_t stand(cudaStream_t handle, Task task) {
   Stream* stream = streams().find(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (stream->is_legacy && blocking_stream_is_captured()) {
@@ -122,12 +164,28 @@ cudaError_t enqueue(cudaStream_t handle, Work work) {
     return cudaErrorStreamCaptureImplicit;
   }
   if (stream->capture == nullptr) {
-    stream->todo.emplace_back(++enqueued, std::move(work));
+    stream->todo.push_back({++enqueued, std::move(task.work), task.make_gate ? task.make_gate() : Gate()});
     return cudaSuccess;
   }
   if (stream->capture->lost) return cudaErrorStreamCaptureInvalidated;
-  stream->capture->graph.push_back(std::move(work));
+  stream->capture->graph.push_back(std::move(task));
   return cudaSuccess;
+}
+
+}  // namespace
+
+std::recursive_mutex& runtime_lock() {
+  static std::recursive_mutex lock;
+  return lock;
+}
+
+cudaError_t enqueue(cudaStream_t stream, Work work) {
+  return stand(stream, {std::move(work), nullptr});
+}
+
+cudaError_t enqueue_gate(cudaStream_t stream, std::function<Gate()> make) {
+  const std::lock_guard guard(runtime_lock());
+  return stand(stream, {nullptr, std::move(make)});
 }
 
 void finish(cudaStream_t stream) {
@@ -277,8 +335,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* replay, cudaGraph_t graph, uns
 cudaError_t cudaGraphLaunch(cudaGraphExec_t replay, cudaStream_t stream) {
   const std::lock_guard guard(runtime_lock());
   if (is_captured(stream)) not_simulated("a graph in a capture");
-  for (const Work& work : *reinterpret_cast<Graph*>(replay)) {
-    if (const cudaError_t refused = enqueue(stream, work); refused != cudaSuccess) return refused;
+  for (const Task& task : *reinterpret_cast<Graph*>(replay)) {
+    if (const cudaError_t refused = stand(stream, task); refused != cudaSuccess) return refused;
   }
   return cudaSuccess;
 }

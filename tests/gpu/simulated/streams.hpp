@@ -16,6 +16,10 @@ std::recursive_mutex& runtime_lock();
 
 /// Puts work at a stream's end, or into the graph that it is captured into.
 cudaError_t enqueue(cudaStream_t stream, Work work);
+/// What a stream does not go past before it is true, asked again whenever other streams have gone on.
+using Gate = std::function<bool()>;
+/// Puts a gate at a stream's end, or into a graph: a new one each time that it is to be passed.
+cudaError_t enqueue_gate(cudaStream_t stream, std::function<Gate()> make);
 /// Runs all that stands in a stream, and what that waits for.
 void finish(cudaStream_t stream);
 void finish_all();
