@@ -77,6 +77,7 @@ void Monitor::add_gradients(const Grads& grads, std::span<const std::string> nam
     one.name = names[i];
     one.dtype = tensors[i].dtype;
     one.seen = found.tensors[i];
+    if (!found.finite.empty()) one.finite = found.finite[i];
     one.threshold = found.threshold;
   }
   append(under_way_.gradients, more);

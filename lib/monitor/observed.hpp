@@ -11,6 +11,7 @@
 #include "lib/base/health_finding.hpp"
 #include "lib/monitor/summary.hpp"
 #include "lib/monitor/trend.hpp"
+#include "lib/scaler/finite_values.hpp"
 
 namespace tare::monitor {
 
@@ -36,6 +37,7 @@ struct Gradient {
   std::string name;
   Dtype dtype = Dtype::f32;
   kernels::Statistics seen;
+  std::optional<FiniteValues> finite;   ///< where the scaler has them counted
   double threshold = 0;                 ///< of seen.below
   std::optional<double> lost;           ///< share of values
   std::optional<double> headroom_bits;  ///< doublings that the greatest magnitude can take

@@ -123,6 +123,12 @@ bool is_clamped_well(const Observed& tensor) {
          tensor.summary.nans == 0;
 }
 
+std::string what_is_not_finite(const Gradient& gradient) {
+  if (!gradient.finite) return ": infinities or nan";
+  return fmt::format(": {} infinities and {} nan among {} values", gradient.finite->infinities, gradient.finite->nans,
+                     gradient.seen.count);
+}
+
 /// Of the layers that count, the share of which it is told.
 void add_layers(HealthFinding& finding, const Worst& worst, const Signals& signals) {
   if (signals.layers == 0) return;
@@ -145,8 +151,11 @@ void Examiner::tell_collapse(ObservedStep& step) const {
 
 void Examiner::tell_values(ObservedStep& step) const {
   Worst gradients;
+  const Gradient* first = nullptr;
   for (const Gradient& gradient : step.gradients) {
-    if (!is_finite(gradient.seen.max_abs)) gradients.add(gradient.name, 0, step.step);
+    if (is_finite(gradient.seen.max_abs)) continue;
+    if (first == nullptr) first = &gradient;
+    gradients.add(gradient.name, 0, step.step);
   }
   Worst tensors;
   Worst moments;
@@ -161,7 +170,14 @@ void Examiner::tell_values(ObservedStep& step) const {
   if (tensors.count > 0) step.findings.push_back(told(*not_finite, tensors, " holds infinities or nan"));
   if (moments.count > 0)
     step.findings.push_back(told(adam_underflow, moments, ": second moments in float16 became zero"));
-  if (gradients.count > 0) step.findings.push_back(told(gradient_not_finite, gradients, ": infinities or nan"));
+  if (first != nullptr) {
+    HealthFinding& finding =
+        step.findings.emplace_back(told(gradient_not_finite, gradients, what_is_not_finite(*first)));
+    if (first->finite) {
+      add_evidence(finding, "nans", static_cast<double>(first->finite->nans));
+      add_evidence(finding, "infinities", static_cast<double>(first->finite->infinities));
+    }
+  }
 }
 
 void Examiner::tell_gradients(ObservedStep& step) const {

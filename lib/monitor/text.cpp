@@ -58,6 +58,11 @@ Json json_of(const Gradient& gradient) {
   members.add("name", gradient.name).add("dtype", name_of(gradient.dtype));
   members.add("count", json_of(seen.count)).add("zeros", json_of(seen.zeros)).add("below", json_of(seen.below));
   members.add("max_abs", seen.max_abs).add("norm", std::sqrt(seen.sum_of_squares));
+  if (gradient.finite) {
+    members.add("nans", json_of(gradient.finite->nans)).add("infinities", json_of(gradient.finite->infinities));
+    members.add("finite_max_abs", gradient.finite->max_abs);
+    members.add("finite_norm", std::sqrt(gradient.finite->sum_of_squares));
+  }
   members.add("lost", json_of(gradient.lost)).add("headroom_bits", json_of(gradient.headroom_bits));
   const Streak& zero = gradient.all_zero;
   members.add("zero_looks", static_cast<std::int64_t>(zero.looks));

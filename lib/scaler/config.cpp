@@ -18,7 +18,7 @@ namespace tare {
 namespace {
 
 constexpr std::int64_t most_threads = 1024;
-constexpr std::string_view own_keys = "policy, device, threads, underflow_threshold";
+constexpr std::string_view own_keys = "policy, device, threads, underflow_threshold, finite_statistics";
 
 std::string variant_in(const StateSection& config, const rule::PolicySpec& usual) {
   const std::string_view key = rule::variant_key_of(usual.name);
@@ -81,6 +81,8 @@ class Parser {
     if (!fault.empty()) refuse_config(fault);
     const rule::Bounds& bounds = into_.start.policy.bounds;
     if (bounds.floor > bounds.ceiling) refuse_config("floor is above ceiling");
+    if (into_.finite_statistics && into_.cuda_device >= 0)
+      refuse_config("finite_statistics are counted on the CPU alone", "Leave them out on a GPU.");
     const rule::Bounds off;
     const bool is_bounded = bounds.floor != off.floor || bounds.ceiling != off.ceiling;
     if (is_bounded && into_.start.policy.id == rule::PolicyId::megatron_none)
@@ -107,6 +109,10 @@ class Parser {
       into_.threads = static_cast<unsigned>(threads);
     } else if (key == "underflow_threshold") {
       into_.underflow_threshold = bound_of(value, key);
+    } else if (key == "finite_statistics") {
+      const auto* given = std::get_if<bool>(&value);
+      if (given == nullptr) refuse_config("finite_statistics is neither true nor false");
+      into_.finite_statistics = *given;
     } else if (key == floor_key) {
       bounds.floor = bound_of(value, key);
     } else if (key == ceiling_key) {

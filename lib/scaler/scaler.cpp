@@ -62,6 +62,7 @@ LossScaler::LossScaler(const ScalerConfig& config)
       device_(config.cuda_device),
       policy_(config.start.policy),
       threshold_(config.underflow_threshold),
+      counts_finite_(config.finite_statistics),
       scaler_(made_by(backend_, backend_.scaler_make,
                       config.cuda_device >= 0 ? config.cuda_device : static_cast<std::int32_t>(config.threads),
                       &config.start)),
@@ -115,10 +116,16 @@ tare_backend_pass LossScaler::pass_of(std::int32_t what) const {
   return pass;
 }
 
-void LossScaler::run(tare_backend_list* list, const tare_backend_pass& pass, kernels::Stream stream) const {
+rule::Raised LossScaler::pass_over(tare_backend_list* list, const tare_backend_pass& pass,
+                                   kernels::Stream stream) const {
   std::int32_t raised = 0;
   call(backend_.list_pass, list, &pass, &raised, stream);
-  if (raised != 0) raise(policy_, static_cast<rule::Raised>(raised));
+  return static_cast<rule::Raised>(raised);
+}
+
+void LossScaler::run(tare_backend_list* list, const tare_backend_pass& pass, kernels::Stream stream) const {
+  const rule::Raised raised = pass_over(list, pass, stream);
+  if (raised != rule::Raised::nothing) raise(policy_, raised);
 }
 
 void LossScaler::unscale(std::span<const kernels::Tensor> tensors, kernels::Stream stream) {

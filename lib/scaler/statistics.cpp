@@ -11,7 +11,7 @@ json::Json json_of(std::uint64_t count) {
   return static_cast<std::int64_t>(count);
 }
 
-json::Json json_of(const kernels::Statistics& seen) {
+json::Members members_of(const kernels::Statistics& seen) {
   json::Members members;
   members.add("count", json_of(seen.count));
   members.add("zeros", json_of(seen.zeros));
@@ -19,6 +19,20 @@ json::Json json_of(const kernels::Statistics& seen) {
   members.add("max_abs", seen.max_abs);
   members.add("sum_of_squares", seen.sum_of_squares);
   members.add("norm", std::sqrt(seen.sum_of_squares));
+  return members;
+}
+
+json::Json json_of(const kernels::Statistics& seen) {
+  return members_of(seen).take();
+}
+
+/// `finite` may be null.
+json::Json json_of(const kernels::Statistics& seen, const FiniteValues* finite) {
+  json::Members members = members_of(seen);
+  if (finite != nullptr) {
+    members.add("nans", json_of(finite->nans)).add("infinities", json_of(finite->infinities));
+    members.add("finite_max_abs", finite->max_abs).add("finite_norm", std::sqrt(finite->sum_of_squares));
+  }
   return members.take();
 }
 
@@ -42,13 +56,17 @@ std::string statistics_json(const ScalerReport& report) {
 std::string statistics_json(const GradsReport& report) {
   constexpr std::size_t usual_bytes = 256;  // of a tensor's text
   const auto each_tensor = [&](const std::function<void(const json::Json&)>& add) {
-    for (const kernels::Statistics& tensor : report.tensors) add(json_of(tensor));
+    for (std::size_t i = 0; i < report.tensors.size(); ++i) {
+      add(json_of(report.tensors[i], report.finite.empty() ? nullptr : &report.finite[i]));
+    }
   };
+  FiniteValues finite;
+  for (const FiniteValues& more : report.finite) merge(finite, more);
   json::Members members;
   members.add("schema", "tare.grads/1");
   members.add("found_inf", report.found_inf);
   members.add("underflow_threshold", report.threshold);
-  members.add("total", json_of(report.total));
+  members.add("total", json_of(report.total, report.finite.empty() ? nullptr : &finite));
   return json::gathered(
       [&](const json::TextSink& sink) {
         json::write_text(members.take(), {"tensors", each_tensor}, {}, sink);

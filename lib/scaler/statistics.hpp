@@ -6,6 +6,7 @@
 
 #include "kernels/launch.hpp"
 #include "kernels/rule/policy.hpp"
+#include "lib/scaler/finite_values.hpp"
 
 namespace tare {
 
@@ -27,6 +28,7 @@ struct GradsReport {
   double threshold;
   kernels::Statistics total;
   std::vector<kernels::Statistics> tensors;  ///< in the list's order
+  std::vector<FiniteValues> finite;          ///< of each of them; none where they are not counted
 };
 
 /// "tare.grads/1"

@@ -1,9 +1,12 @@
 // Prepared lists: unscale, clip, cast, each with a found-inf of its own.
 #include <tare/tare.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "tests/catch.hpp"
 
@@ -135,6 +138,71 @@ TEST_CASE_METHOD(Fixture, "a list tells what its last pass found, in total and b
   CHECK(infinite.at("total").at("max_abs") == "inf");
   tare_grads_destroy(watched);
   tare_scaler_destroy(with_threshold);
+}
+
+TEST_CASE("what is finite in a tensor is told beside its infinities and nan, which are counted") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  tare_error error = TARE_ERROR_INIT;
+  tare_scaler* scaler = nullptr;
+  const char* config = R"({"policy":"torch","initial_scale":4,"finite_statistics":true})";
+  REQUIRE(tare_scaler_create(&scaler, config, &error) == TARE_OK);
+  const std::vector<float> torn = {3, nan, -4, inf, -inf, 0};
+  float first[6];
+  float second[2] = {1, 2};
+  std::uint16_t third[3] = {0x7c00, 0x4000, 0xfe00};  // inf, 2, nan
+  const tare_tensor list[] = {{first, 6, TARE_F32, 0}, {second, 2, TARE_F32, 0}, {third, 3, TARE_F16, 0}};
+  tare_grads* grads = nullptr;
+  REQUIRE(tare_grads_create(&grads, scaler, list, 3, &error) == TARE_OK);
+  const auto check = [&] {
+    tare_text* text = nullptr;
+    REQUIRE(tare_grads_statistics(&text, grads, nullptr, &error) == TARE_OK);
+    const auto told = nlohmann::json::parse(tare_text_data(text));
+    tare_text_destroy(text);
+    const auto is = [](const nlohmann::json& one, int nans, int infinities, double max_abs, double norm) {
+      CHECK(one.at("nans") == nans);
+      CHECK(one.at("infinities") == infinities);
+      CHECK(one.at("finite_max_abs") == max_abs);
+      CHECK(one.at("finite_norm") == norm);
+    };
+    is(told.at("tensors")[0], 1, 2, 4, 5);
+    is(told.at("tensors")[1], 0, 0, 2, std::sqrt(5.0));
+    is(told.at("tensors")[2], 1, 1, 2, 2);
+    is(told.at("total"), 2, 3, 4, std::sqrt(34.0));
+    CHECK(told.at("tensors")[0].at("max_abs") == "nan");  // as ever
+  };
+  const auto refill = [&] {
+    std::copy(torn.begin(), torn.end(), first);
+    second[0] = 1;
+    second[1] = 2;
+    third[0] = 0x7c00;
+    third[1] = 0x4000;
+  };
+  refill();
+  REQUIRE(tare_grads_observe(grads, nullptr, &error) == TARE_OK);
+  first[0] = nan;  // what the pass did not see
+  check();
+  refill();
+  REQUIRE(tare_grads_unscale_and_update(grads, nullptr, &error) == TARE_OK);
+  CHECK(first[0] == 0.75F);
+  check();
+  refill();
+  REQUIRE(tare_grads_write(grads, list, 3, R"({"clip_value":0.5})", nullptr, &error) == TARE_OK);
+  CHECK(first[3] == 0.5F);
+  check();
+  refill();
+  float elsewhere[6];
+  const tare_tensor out[] = {{elsewhere, 6, TARE_F32, 0}, list[1], list[2]};
+  REQUIRE(tare_grads_write(grads, out, 3, nullptr, nullptr, &error) == TARE_OK);
+  check();
+  tare_grads_destroy(grads);
+  tare_scaler_destroy(scaler);
+  tare_scaler* refused = nullptr;
+  for (const char* bad : {R"({"policy":"torch","finite_statistics":1})",
+                          R"({"policy":"torch","device":"cuda:0","finite_statistics":true})"}) {
+    CHECK(tare_scaler_create(&refused, bad, &error) == TARE_E_INVALID_ARGUMENT);
+    CHECK_THAT(error.message, Catch::Contains("finite_statistics"));
+  }
 }
 
 TEST_CASE_METHOD(Fixture, "a list's pass and the update in one call are the two calls") {

@@ -112,6 +112,11 @@ class TorchMonitor(unittest.TestCase):
         monitor.gradients()
         self.assertEqual([(finding.code, finding.path) for finding in monitor.step()],
                          [("gradient-not-finite", "inner.bias")])
+        told = {one.name: one for one in monitor.report().gradients}["inner.bias"]
+        rest = self.model.inner.bias.grad[self.model.inner.bias.grad.isfinite()]
+        self.assertEqual((told.nans, told.infinities), (0, 1))
+        self.assertEqual(told.finite_max_abs, float(rest.abs().max()))
+        self.assertIn("1 infinities and 0 nan among 8 values", monitor.findings()[0].message)
 
     def test_second_moments_are_looked_at(self):
         optimizer = torch.optim.Adam(self.model.parameters())

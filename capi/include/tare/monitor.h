@@ -88,7 +88,8 @@ TARE_API int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_str
  * "norm" (those are null where no value is finite), "min_abs" (the least magnitude that is not zero, or null), the
  * "scale" that was divided out and "exponents": in "bins"[i] the magnitudes from 2^("lowest" + i) to below twice that,
  * "below" and "above" the others; its "gradients", of lists that were added: "name", "dtype" and, as in
- * "tare.grads/1", of the values as the pass read them, "count", "zeros", "below", "max_abs", "norm"; how many looks in
+ * "tare.grads/1", of the values as the pass read them, "count", "zeros", "below", "max_abs", "norm", with the
+ * scaler's "finite_statistics" "nans", "infinities", "finite_max_abs", "finite_norm"; how many looks in
  * a row all of them were zero, "zero_looks", and the step of the first, "zero_since", or null (of names that are
  * ignored no such count is kept); and the "scaler" of the last list: "scale", "steps", "skipped", "growths" and
  * "backoffs" as they were when it was added, or null. Of each of the gradients, and as a whole in "signals": "lost",

@@ -69,7 +69,7 @@ def config_of(policy: str, parameters: dict[str, Any]) -> bytes:
 class Scaler(Handle):
     """A loss scaler with the arithmetic of one framework: `Scaler("torch", initial_scale=65536)`. `policy` is one of
     tare.policies(); parameters bear the framework's names or tare's words, besides "device" ("cpu", "cuda:0"),
-    "threads", "floor", "ceiling" and "underflow_threshold".
+    "threads", "floor", "ceiling", "underflow_threshold" and "finite_statistics".
 
     Buffers are what tare.tensors takes, one or a list. `stream`: the address of a CUDA stream; None is the legacy
     default stream, and the CPU ignores it."""

@@ -29,7 +29,8 @@ class _OnDevice:
 
     def __init__(self, device: torch.device):
         self.device = device
-        self.scaler = Scaler("torch", device=str(device), underflow_threshold=_NEAR_THE_BOTTOM)
+        self.scaler = Scaler("torch", device=str(device), underflow_threshold=_NEAR_THE_BOTTOM,
+                             finite_statistics=device.type == "cpu")
         self.shape: tuple = ()
         self.grads: Grads | None = None
 
