@@ -9,6 +9,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/state/policy_value.hpp"
+#include "lib/state/window_level.hpp"
 
 namespace tare {
 namespace {
@@ -31,11 +32,25 @@ void tell_floor(SimulatedSetting& setting, const rule::PolicySpec& spec, double 
   setting.told.emplace_back(floor_key, floor);
 }
 
+/// A window of a policy with levels that the list lacks: its framework would start at the first level without a word.
+void require_level_of(const SimulatedSetting& setting, const rule::PolicySpec& spec) {
+  const rule::ParameterSpec* window = parameter_for(spec, "scale_window");
+  const std::optional<WindowLevel> level = window_level(setting.start);
+  if (window == nullptr || !level) return;
+  for (const auto& [name, value] : setting.told) {
+    if (name != window->name || std::ranges::count(level->windows, static_cast<std::int64_t>(value)) != 0) continue;
+    throw Error(Status::invalid_argument,
+                fmt::format("{}: window {} is not in the list of windows: {}", full_name(spec), value, level->list()),
+                "max_scale_window and min_scale_window make another list");
+  }
+}
+
 void start(SimulatedSetting& setting, const rule::PolicySpec& spec, std::optional<double> scale) {
   rule::prepare(setting.start.policy);
   const std::string fault = rule::find_fault(spec, setting.start.policy.params);
   if (!fault.empty()) throw Error(Status::invalid_argument, fmt::format("{}: {}", full_name(spec), fault));
   setting.start.state = rule::initial_state(setting.start.policy);
+  require_level_of(setting, spec);
   if (!scale) return;
   const auto placed = rule::with_scale(setting.start.policy, setting.start.state, *scale);
   if (placed.raised != rule::Raised::nothing) {

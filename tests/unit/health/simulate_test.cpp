@@ -8,6 +8,7 @@
 #include "lib/health/explain.hpp"
 #include "lib/health/simulate.hpp"
 #include "lib/state/policy_state.hpp"
+#include "lib/state/window_level.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/health/made_runs.hpp"
 
@@ -304,6 +305,23 @@ Explained explained_of(int runs, Told told) {
 }
 
 }  // namespace
+
+TEST_CASE("an adaptive window is simulated at its level, and one that the list lacks is refused with the list") {
+  const Sweep sweep{.policy = "mindformers_adaptive", .windows = {200, 20}};
+  const std::vector<SimulatedSetting> settings = settings_of(sweep, 1024);
+  REQUIRE(settings.size() == 2);
+  CHECK(window_level(settings[0].start)->window == 200);
+  CHECK(window_level(settings[0].start)->index == 5);
+  CHECK(window_level(settings[1].start)->index == 0);
+  for (const double window : {123.0, 1.0}) {
+    CHECK_THROWS_WITH(settings_of({.policy = "mindformers_adaptive", .windows = {200, window}}, 1024),
+                      Catch::Contains("not in the list of windows: 20, 30, 40, 50, 100, 200, 500, 1000"));
+  }
+  Sweep other = sweep;
+  other.windows = {60};
+  other.parameters.set("min_scale_window", std::int64_t{40});
+  CHECK_THROWS_WITH(settings_of(other, 1024), Catch::Contains("windows: 30, 50, 100, 200, 500, 1000"));
+}
 
 TEST_CASE("of 200 made runs whose every step is told the policy and its parameters are found in 95 of 100") {
   const Explained count = explained_of(200, Told::each_step);
