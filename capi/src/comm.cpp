@@ -24,7 +24,7 @@ Collectives collectives_of(const tare_collectives& given) {
   }
   if (given.all_reduce == nullptr) throw Error(Status::invalid_argument, "collectives: all_reduce is NULL");
   if (given.struct_size < sizeof(tare_collectives)) return {given.context, given.all_reduce};
-  return {given.context, given.all_reduce, given.device_memory != 0};
+  return {given.context, given.all_reduce, given.device_memory != 0, given.all_to_all, given.all_gather};
 }
 
 }  // namespace
@@ -66,5 +66,13 @@ int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_error* erro
     require(fp8, "fp8");
     if (comm != nullptr) require(comm, "comm");
     fp8->slots->set_communicator(comm != nullptr ? comm->communicator : nullptr);
+  });
+}
+
+int32_t tare_fp8_all_reduce(tare_fp8* fp8, const tare_tensor* gradients, const uint32_t* slots, uint64_t count,
+                            const char* options_json, tare_error* error) {
+  return guard(error, [&] {
+    require(fp8, "fp8");
+    fp8->slots->all_reduce(tensors_of(gradients, count), slots, parse_all_reduce_options(options_json));
   });
 }

@@ -19,6 +19,19 @@ class CallersCommunicator : public Communicator {
   bool takes(Operation operation) const override {
     return operation == Operation::max_u64 || operation == Operation::sum_f64;
   }
+  void require_exchange() const override {
+    if (collectives_.all_to_all != nullptr && collectives_.all_gather != nullptr) return;
+    throw Error(Status::unsupported,
+                std::string("the comm's callbacks have no ") +
+                    (collectives_.all_to_all == nullptr ? "all_to_all" : "all_gather"),
+                "Set both in tare_collectives, or use tare_comm_from_mpi.");
+  }
+  void all_to_all(const void* from, void* to, std::uint64_t bytes, kernels::Stream stream) override {
+    exchange(collectives_.all_to_all, "all_to_all", from, to, bytes, stream);
+  }
+  void all_gather(const void* from, void* to, std::uint64_t bytes, kernels::Stream stream) override {
+    exchange(collectives_.all_gather, "all_gather", from, to, bytes, stream);
+  }
   void reduce(std::span<const RankNumbers> parts, kernels::Stream stream) override {
     for (const RankNumbers& part : parts) reduce_one(part, stream);
   }
@@ -28,8 +41,15 @@ class CallersCommunicator : public Communicator {
     const std::int32_t failure =
         collectives_.all_reduce(collectives_.context, part.data, part.count, static_cast<std::int32_t>(part.operation),
                                 static_cast<CUstream_st*>(stream));
+    check(failure, "all_reduce");
+  }
+  void exchange(Collectives::Exchange function, const char* name, const void* from, void* to, std::uint64_t bytes,
+                kernels::Stream stream) const {
+    check(function(collectives_.context, from, to, bytes, static_cast<CUstream_st*>(stream)), name);
+  }
+  static void check(std::int32_t failure, const char* function) {
     if (failure == 0) return;
-    throw Error(Status::backend, "all_reduce of the comm's callbacks returned " + std::to_string(failure),
+    throw Error(Status::backend, std::string(function) + " of the comm's callbacks returned " + std::to_string(failure),
                 "Another rank may be gone: end this one, or make a comm of those that are left.", failure);
   }
 

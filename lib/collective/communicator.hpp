@@ -32,6 +32,12 @@ class Communicator {
   virtual bool takes(Operation operation) const = 0;
   /// In one go where the engine can. Throws `backend` where the engine fails; on a GPU it is only enqueued.
   virtual void reduce(std::span<const RankNumbers> parts, kernels::Stream stream) = 0;
+  /// Throws `unsupported` where the engine has none of the next two.
+  virtual void require_exchange() const = 0;
+  /// `bytes` for each rank, in their order, from each rank.
+  virtual void all_to_all(const void* from, void* to, std::uint64_t bytes, kernels::Stream stream) = 0;
+  /// `bytes` of each rank, in their order.
+  virtual void all_gather(const void* from, void* to, std::uint64_t bytes, kernels::Stream stream) = 0;
 
   void maximum(std::span<std::uint64_t> words, kernels::Stream stream) {
     reduce_one({words.data(), words.size(), Operation::max_u64}, stream);
@@ -50,6 +56,10 @@ struct Collectives {
   std::int32_t (*all_reduce)(void* context, void* data, std::uint64_t count, std::int32_t operation,
                              CUstream_st* stream) = nullptr;
   bool takes_device_memory = false;
+  using Exchange = std::int32_t (*)(void* context, const void* from, void* to, std::uint64_t bytes,
+                                    CUstream_st* stream);
+  Exchange all_to_all = nullptr;  ///< or null, as the next
+  Exchange all_gather = nullptr;
 };
 
 /// REQUIRES: `all_reduce` is there.

@@ -38,6 +38,13 @@ class MpiCommunicator : public Communicator {
   bool takes(Operation operation) const override {
     return operation == Operation::max_u64 || operation == Operation::sum_f64;
   }
+  void require_exchange() const override {}
+  void all_to_all(const void* from, void* to, std::uint64_t bytes, kernels::Stream) override {
+    call(mpi().exchange, group_.get(), std::int32_t{TARE_MPI_ALL_TO_ALL}, from, to, bytes);
+  }
+  void all_gather(const void* from, void* to, std::uint64_t bytes, kernels::Stream) override {
+    call(mpi().exchange, group_.get(), std::int32_t{TARE_MPI_ALL_GATHER}, from, to, bytes);
+  }
   void reduce(std::span<const RankNumbers> parts, kernels::Stream) override {
     for (const RankNumbers& part : parts) all_reduce(part.data, part.count, part.operation);
   }

@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+enum { TARE_MPI_ALL_TO_ALL = 1, TARE_MPI_ALL_GATHER = 2 };
+
 typedef struct tare_mpi_group tare_mpi_group;
 
 typedef struct tare_mpi_table {
@@ -24,6 +26,9 @@ typedef struct tare_mpi_table {
   /* `operation` is a tare::Operation. */
   int32_t (*all_reduce)(tare_mpi_group* group, void* data, uint64_t count, int32_t operation,
                         tare_backend_error* error);
+  /* `bytes` for each rank, or of this one; `to` has as many for each. */
+  int32_t (*exchange)(tare_mpi_group* group, int32_t what, const void* from, void* to, uint64_t bytes,
+                      tare_backend_error* error);
 } tare_mpi_table;
 
 /* The only symbol that the module exports. */

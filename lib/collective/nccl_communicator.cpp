@@ -53,6 +53,9 @@ class NcclCommunicator : public Communicator {
                 "Both must be on the same GPU.");
   }
   bool takes(Operation) const override { return true; }
+  void require_exchange() const override { refuse_exchange(); }
+  void all_to_all(const void*, void*, std::uint64_t, kernels::Stream) override { refuse_exchange(); }
+  void all_gather(const void*, void*, std::uint64_t, kernels::Stream) override { refuse_exchange(); }
 
   void reduce(std::span<const RankNumbers> parts, kernels::Stream stream) override {
     check(state(), "go on with");
@@ -70,6 +73,10 @@ class NcclCommunicator : public Communicator {
   }
 
  private:
+  [[noreturn]] static void refuse_exchange() {
+    throw Error(Status::unsupported, "a comm of NCCL's exchanges no bytes in this release",
+                "Gradients are summed in FP8 on the CPU, by MPI or callbacks.");
+  }
   /// What became of all that was asked of the communicator before.
   int state() const {
     int failure = success;

@@ -25,6 +25,7 @@ class Fp8Reduction {
   /// A call of all ranks: the greatest amaxes, and for fp8_lm the sums of its counts. `slots` are in host memory; they
   /// stay as they were where the engine fails. Allocates nothing.
   void join(const kernels::fp8::Slots& slots);
+  [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
 
  private:
   /// Throws where the greatest of all ranks' words are not this rank's.

@@ -123,7 +123,27 @@ void Fp8Scaler::set_communicator(std::shared_ptr<Communicator> communicator) {
   } else {
     call(backend_.slots_join, slots_.get(), nullptr, nullptr);
   }
+  all_reduce_ = reduction ? std::make_unique<Fp8AllReduce>(reduction->communicator()) : nullptr;
   reduction_ = std::move(reduction);
+}
+
+void Fp8Scaler::all_reduce(std::span<const Tensor> gradients, const std::uint32_t* slots, Combined combined) {
+  const SlotsOf slots_of = checked(slots, gradients.size());
+  require_wide(backend_, gradients, "gradient");
+  if (device_ >= 0) {
+    throw Error(Status::unsupported, "gradients on a GPU are not summed in FP8 in this release",
+                "Keep the slots and the gradients on the CPU.");
+  }
+  if (!all_reduce_) {
+    throw Error(Status::refused, "the slots have no comm: there is nobody to sum gradients with",
+                "Call tare_fp8_set_comm first, on all ranks.");
+  }
+  for (const std::uint32_t slot : slots_of) {
+    if (is_fp8(set_.formats[slot])) continue;
+    throw Error(Status::unsupported, "slot " + std::to_string(slot) + " is of f16, and gradients are summed in fp8",
+                "Give the gradients slots of e4m3 or e5m2.");
+  }
+  all_reduce_->run(arrays(), set_.formats, gradients, slots_of, combined);
 }
 
 void Fp8Scaler::require_fitting(const Communicator& communicator) const {

@@ -8,6 +8,7 @@
 
 #include "kernels/fp8/host_slots.hpp"
 #include "kernels/launch.hpp"
+#include "lib/scaler/fp8_all_reduce.hpp"
 #include "lib/scaler/fp8_config.hpp"
 #include "lib/scaler/fp8_reduction.hpp"
 #include "lib/scaler/scaler.hpp"
@@ -47,6 +48,10 @@ class Fp8Scaler {
   /// `unsupported` where the communicator is for another place, `mismatch` where ranks have other slots.
   void set_communicator(std::shared_ptr<Communicator> communicator);
 
+  /// A call of all ranks: gradients, f32, f16 or bf16, become the mean or the sum of those of all ranks. Throws what
+  /// Fp8AllReduce does, `refused` without a communicator, `unsupported` on a GPU and for slots of format f16.
+  void all_reduce(std::span<const kernels::Tensor> gradients, const std::uint32_t* slots, Combined combined);
+
   /// `slots` as above. Throws as those do.
   std::unique_ptr<Fp8Casts> make_casts(std::span<const kernels::Tensor> inputs, const std::uint32_t* slots);
 
@@ -76,6 +81,7 @@ class Fp8Scaler {
   std::vector<std::uint32_t> each_its_own_;
   int device_;  // of CUDA; below 0: the CPU
   std::unique_ptr<Fp8Reduction> reduction_;
+  std::unique_ptr<Fp8AllReduce> all_reduce_;  // of the reduction's communicator
   const tare_backend_table& backend_;
   BackendHandle<tare_backend_slots> slots_;
   RecentLists<tare_backend_casts> casts_;

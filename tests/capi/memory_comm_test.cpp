@@ -14,8 +14,12 @@ TEST_CASE("a comm without memory is status 3, and a step with it allocates nothi
   tare_scaler* scaler = nullptr;
   REQUIRE(tare_scaler_create(&scaler, R"({"policy":"torch"})", nullptr) == TARE_OK);
   fail_everywhere("comm_from_callbacks", [] {
-    const tare_collectives collectives{sizeof collectives, nullptr,
-                                       [](void*, void*, uint64_t, int32_t, tare_stream) { return int32_t{0}; }, 0};
+    const tare_collectives collectives{sizeof collectives,
+                                       nullptr,
+                                       [](void*, void*, uint64_t, int32_t, tare_stream) { return int32_t{0}; },
+                                       0,
+                                       nullptr,
+                                       nullptr};
     tare_comm* made = nullptr;
     const int32_t status = tare_comm_from_callbacks(&made, &collectives, nullptr);
     tare_comm_destroy(made);

@@ -54,11 +54,14 @@ class Meeting {
   }
 
   tare_comm* comm() {
-    const tare_collectives collectives{sizeof collectives, this,
+    const tare_collectives collectives{sizeof collectives,
+                                       this,
                                        [](void* context, void* data, uint64_t count, int32_t operation, tare_stream) {
                                          return static_cast<Meeting*>(context)->all_reduce(data, count, operation);
                                        },
-                                       0};
+                                       0,
+                                       nullptr,
+                                       nullptr};
     tare_comm* made = nullptr;
     tare_comm_from_callbacks(&made, &collectives, nullptr);
     return made;

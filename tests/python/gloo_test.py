@@ -72,6 +72,26 @@ def fp8_of_all(rank, ranks):
         assert together.save().to_json() == alone.save().to_json(), step
 
 
+def fp8_means(rank, ranks):
+    """Of gradients that every process knows: near their mean, and the same bytes on all."""
+    slots = tare.Fp8("fp8_lm", slots=2)
+    slots.set_comm(tare.Comm.of_torch())
+    for step in range(20):
+        torch.manual_seed(step)
+        given = [[torch.randn(1001), torch.randn(64).bfloat16()] for _ in range(ranks)]
+        own = given[rank]
+        means = [sum(of_rank[i].float() for of_rank in given) / ranks for i in range(2)]
+        slots.all_reduce(own)
+        slots.update()
+        if step < 8:
+            continue  # mu has still to halve
+        for mean, got in zip(means, own):
+            assert (got.float() - mean).norm() < 0.1 * mean.norm(), step
+        all_bytes = [None] * ranks
+        distributed.all_gather_object(all_bytes, [got.float().tolist() for got in own])
+        assert all_bytes == all_bytes[:1] * ranks, step
+
+
 def sharded_scaler(rank, ranks):
     """The same training with torch's class and with ours, two optimizers, of which one alone may overflow."""
     from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler as Torchs
@@ -123,6 +143,10 @@ class GlooTest(unittest.TestCase):
     def test_fp8_slots_of_two_and_four_processes_are_as_those_of_one(self):
         for ranks in (2, 4):
             self.on_ranks("fp8_of_all", ranks)
+
+    def test_gradients_in_fp8_are_near_their_mean_and_alike_on_two_and_four_processes(self):
+        for ranks in (2, 4):
+            self.on_ranks("fp8_means", ranks)
 
     def test_our_sharded_scaler_is_torch_s(self):
         for ranks in (2, 4):

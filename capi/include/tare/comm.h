@@ -32,6 +32,12 @@ typedef struct tare_collectives {
   /* 1: `data` may be memory of a GPU, in a scaler's calls there; the function then only enqueues, on that stream, which
    * may be captured. 0: scalers on the CPU alone. */
   uint64_t device_memory;
+  /* What tare_fp8_all_reduce needs besides, else NULL. `from` has `bytes` for each rank, in their order, and `to` gets
+   * as many from each; of all_gather `from` has `bytes` for all. Ranks have the same order in both. As all_reduce
+   * otherwise.
+   */
+  int32_t (*all_to_all)(void* context, const void* from, void* to, uint64_t bytes, tare_stream stream);
+  int32_t (*all_gather)(void* context, const void* from, void* to, uint64_t bytes, tare_stream stream);
 } tare_collectives;
 
 /* `collectives` is copied. *out is owned. */
@@ -107,6 +113,30 @@ TARE_API int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm
  * that fails leaves the slots as they were. TARE_E_UNSUPPORTED: slots on a GPU with another comm than NCCL's, or on the
  * CPU with that. */
 TARE_API int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_error* error);
+
+/* Makes of gradients (f32, f16, bf16; in place; any number of tensors) the mean over all ranks of the slots' comm, in
+ * fp8: FP8-LM's all-reduce (arXiv 2310.18313, 2.1). Half the bytes of bf16 go over the wire. `slots`: which slot each
+ * is of, NULL: the i-th of slot i; a slot gives the format, and may have many tensors.
+ *
+ *   factor = largest of the format / amax * mu    amax: the greatest of all ranks, each tensor's own. mu: the slot's of
+ *                                                 policy "fp8_lm", which halves where sums saturate and else grows;
+ *                                                 1 / sqrt(ranks) of every other policy, as MS-AMP has it
+ *   each value is made fp8; all-to-all: every rank gets its share of all ranks' bytes; sums in f32, in the order of the
+ *   ranks, are made fp8 once; all-gather; what is written is sum / (factor * ranks)
+ *
+ * Two roundings a value, then, whatever the number of ranks, and the same bits on every rank. Sums at the largest, or
+ * beyond, count in slots of "fp8_lm" with the values that were summed: tare_fp8_update, of all ranks, moves mu by them,
+ * and tare_fp8_save keeps it. Other policies note nothing. A tensor that is not finite on any rank is NaN on all, and
+ * noted nowhere.
+ *
+ * `options_json` may be NULL: {"operation":"mean"} or "sum". A call of all ranks, with the same list: TARE_E_MISMATCH
+ * on every one of them where counts, dtypes, formats or mu differ, and nothing has changed. Six collectives, and two
+ * more for each 64 MiB of fp8 beyond the first. After a failure of the engine (TARE_E_BACKEND) gradients may be
+ * anything; slots are as they were. TARE_E_REFUSED: no comm. TARE_E_UNSUPPORTED: a comm without all_to_all and
+ * all_gather, a GPU, format f16.
+ */
+TARE_API int32_t tare_fp8_all_reduce(tare_fp8* fp8, const tare_tensor* gradients, const uint32_t* slots, uint64_t count,
+                                     const char* options_json, tare_error* error);
 
 #ifdef __cplusplus
 }

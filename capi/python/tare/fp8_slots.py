@@ -63,6 +63,14 @@ class Fp8(Handle):
         _library.call("fp8_set_comm", self._handle, None if comm is None else comm._handle)
         self._comm = comm  # lives as long as who calls it
 
+    def all_reduce(self, gradients: Any, slots: Sequence[int] | None = None, operation: str = "mean") -> None:
+        """A call of all ranks of the comm: gradients (f32, f16, bf16; in place) become their mean, or their "sum", over the
+        ranks, in fp8 on the way (FP8-LM's all-reduce; tare/comm.h has the arithmetic). Slots of policy "fp8_lm" note what
+        saturates, and their update moves mu."""
+        given = Tensors(gradients)
+        options = json.dumps({"operation": operation}).encode()
+        _library.call("fp8_all_reduce", self._handle, given.array, _numbers(slots, given.count), given.count, options)
+
     def quantize(self, out: Any, tensors: Any, slots: Sequence[int] | None = None, stream: int | None = None) -> None:
         """Writes each tensor, scaled by its slot, into its place in `out`, which is fp8."""
         self._cast("fp8_quantize", out, tensors, slots, stream)

@@ -11,6 +11,7 @@
 #include "kernels/backend_edge.hpp"
 #include "lib/base/text.hpp"
 #include "lib/collective/communicator.hpp"
+#include "lib/collective/mpi_table.h"
 
 namespace tare::mpi {
 namespace {
@@ -107,6 +108,7 @@ Group::Group(MPI_Comm communicator, double timeout_seconds)
     : timeout_seconds_(timeout_seconds), buffer_(std::make_unique<std::vector<std::byte>>()) {
   check(MPI_Comm_dup(communicator, &ranks_), "make a communicator");
   MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN);
+  check(MPI_Comm_size(ranks_, &count_), "make a communicator");
 }
 
 Group::~Group() {
@@ -117,12 +119,42 @@ Group::~Group() {
   }
 }
 
-void Group::all_reduce(void* data, std::uint64_t count, std::int32_t operation) {
+void Group::require_whole(std::uint64_t count) const {
   require_mpi();
   if (broken_) throw Refusal(kernels::backend_failed, 0, "an earlier all-reduce of this comm failed", gone_hint);
-  if (count > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-    throw Refusal(kernels::unsupported, 0, "MPI reduces at most 2147483647 numbers, not " + std::to_string(count));
+  if (count <= static_cast<std::uint64_t>(std::numeric_limits<int>::max())) return;
+  throw Refusal(kernels::unsupported, 0, "MPI takes at most 2147483647 numbers, not " + std::to_string(count));
+}
+
+void Group::exchange(std::int32_t what, const void* from, void* to, std::uint64_t bytes) {
+  require_whole(bytes);
+  const int count = static_cast<int>(bytes);
+  broken_ = true;
+  if (!std::isinf(timeout_seconds_)) {
+    exchange_in_time(what, from, to, count);
+  } else if (what == TARE_MPI_ALL_TO_ALL) {
+    check(MPI_Alltoall(from, count, MPI_BYTE, to, count, MPI_BYTE, ranks_), "exchange");
+  } else {
+    check(MPI_Allgather(from, count, MPI_BYTE, to, count, MPI_BYTE, ranks_), "exchange");
   }
+  broken_ = false;
+}
+
+void Group::exchange_in_time(std::int32_t what, const void* from, void* to, int bytes) {
+  const std::size_t all = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(count_);
+  const std::size_t given = what == TARE_MPI_ALL_TO_ALL ? all : static_cast<std::size_t>(bytes);
+  buffer_->resize(given + all);
+  std::memcpy(buffer_->data(), from, given);
+  std::byte* const got = buffer_->data() + given;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto start = what == TARE_MPI_ALL_TO_ALL ? MPI_Ialltoall : MPI_Iallgather;
+  check(start(buffer_->data(), bytes, MPI_BYTE, got, bytes, MPI_BYTE, ranks_, &request), "exchange");
+  wait(request);
+  std::memcpy(to, got, all);
+}
+
+void Group::all_reduce(void* data, std::uint64_t count, std::int32_t operation) {
+  require_whole(count);
   const auto [type, how] = kind_of(operation);
   broken_ = true;
   if (std::isinf(timeout_seconds_)) {

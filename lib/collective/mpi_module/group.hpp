@@ -20,14 +20,19 @@ class Group {
 
   /// `operation`: a tare::Operation. After a reduction that failed all others do.
   void all_reduce(void* data, std::uint64_t count, std::int32_t operation);
+  /// `what`: a TARE_MPI_ALL_TO_ALL ...
+  void exchange(std::int32_t what, const void* from, void* to, std::uint64_t bytes);
 
  private:
   void reduce_in_time(void* data, int count, MPI_Datatype type, MPI_Op how);
+  void exchange_in_time(std::int32_t what, const void* from, void* to, int bytes);
+  void require_whole(std::uint64_t count) const;
   void wait(MPI_Request& request) const;
 
   MPI_Comm ranks_ = MPI_COMM_NULL;
   double timeout_seconds_;
   bool broken_ = false;
+  int count_ = 1;                                   // of ranks
   std::unique_ptr<std::vector<std::byte>> buffer_;  // what MPI may still write into when we no longer wait
 };
 

@@ -29,7 +29,12 @@ std::int32_t all_reduce(tare_mpi_group* group, void* data, std::uint64_t count, 
   return at_edge(error, [&] { group->group.all_reduce(data, count, operation); });
 }
 
-constexpr tare_mpi_table table{sizeof(tare_mpi_table), TARE_RELEASE, join, leave, all_reduce};
+std::int32_t exchange(tare_mpi_group* group, std::int32_t what, const void* from, void* to, std::uint64_t bytes,
+                      tare_backend_error* error) {
+  return at_edge(error, [&] { group->group.exchange(what, from, to, bytes); });
+}
+
+constexpr tare_mpi_table table{sizeof(tare_mpi_table), TARE_RELEASE, join, leave, all_reduce, exchange};
 
 }  // namespace
 }  // namespace tare::mpi

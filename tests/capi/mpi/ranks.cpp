@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tests/capi/fp8_ranks.hpp"
+#include "tests/capi/fp8_sums.hpp"
 #include "tests/capi/trained.hpp"
 
 using namespace tare::test;
@@ -48,9 +49,7 @@ class Comm {
   void give_to(const Trained& one) const {
     require(tare_scaler_set_comm(one.scaler, comm_, nullptr, nullptr) == TARE_OK, "set_comm");
   }
-  void give_to(const SlotsOfRank& slots) const {
-    require(tare_fp8_set_comm(slots.get(), comm_, nullptr) == TARE_OK, "fp8_set_comm");
-  }
+  void give_to(tare_fp8* slots) const { require(tare_fp8_set_comm(slots, comm_, nullptr) == TARE_OK, "fp8_set_comm"); }
 
  private:
   tare_comm* comm_ = nullptr;
@@ -96,7 +95,7 @@ void fp8() {
     SlotsOfRank alone(policy);
     SlotsOfRank together(policy);
     const Comm comm;
-    comm.give_to(together);
+    comm.give_to(together.get());
     RandomValues random;
     for (int step = 0; step < 1500; ++step) {
       const std::vector<RankValues> values = random.next(all);
@@ -106,6 +105,21 @@ void fp8() {
       require(together.update() == TARE_OK, "update");
       if (step % 10 != 0 && step > 100) continue;
       require(together.told() == alone.told(), std::string(policy) + ", step " + std::to_string(step));
+    }
+  }
+}
+
+/// Gradients in fp8, beside what the formats say of those of all.
+void sums() {
+  for (const char* config : {static_cast<const char*>(nullptr), R"({"timeout_seconds":60})"}) {
+    for (const char* policy : {"fp8_lm", "fp8_static"}) {
+      SumSlots slots(policy);
+      const Comm comm(config);
+      comm.give_to(slots.get());
+      for (std::size_t step = 0; step < 60; ++step) {
+        require(slots.step(step, static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks)),
+                std::string(policy) + ", step " + std::to_string(step));
+      }
     }
   }
 }
@@ -227,11 +241,17 @@ void outside() {
   if (after.find("has ended in this process") == std::string::npos) std::exit(1);
 }
 
-constexpr std::pair<const char*, void (*)()> modes[] = {{"alike", alike},     {"other_policies", other_policies},
-                                                        {"halves", halves},   {"other_scale", other_scale},
-                                                        {"skips", skips},     {"killed", killed},
-                                                        {"threads", threads}, {"refusals", refusals},
-                                                        {"fp8", fp8},         {"other_mpi", other_mpi}};
+constexpr std::pair<const char*, void (*)()> modes[] = {{"alike", alike},
+                                                        {"other_policies", other_policies},
+                                                        {"halves", halves},
+                                                        {"other_scale", other_scale},
+                                                        {"skips", skips},
+                                                        {"killed", killed},
+                                                        {"threads", threads},
+                                                        {"refusals", refusals},
+                                                        {"fp8", fp8},
+                                                        {"sums", sums},
+                                                        {"other_mpi", other_mpi}};
 
 }  // namespace
 

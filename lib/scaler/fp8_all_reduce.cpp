@@ -1,0 +1,208 @@
+#include "lib/scaler/fp8_all_reduce.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "kernels/fp8/cast.hpp"
+#include "lib/base/crc32.hpp"
+#include "lib/base/error.hpp"
+#include "lib/codec/json.hpp"
+
+namespace tare {
+namespace {
+
+using kernels::Tensor;
+using kernels::fp8::Factor;
+using kernels::fp8::Slots;
+
+/// What is under way at once, so that buffers do not grow with the model.
+constexpr std::uint64_t bucket_bytes = std::uint64_t{1} << 26;
+constexpr std::uint64_t block = 4096;  // elements that are added up at once
+
+constexpr double least_factor = 0x1p-126;
+constexpr double most_factor = 0x1p126;
+
+double mu_of(const Slots& slots, std::uint32_t slot, std::uint64_t ranks) {
+  return slots.mu != nullptr ? slots.mu[slot] : 1 / std::sqrt(static_cast<double>(ranks));
+}
+
+Tensor part_of(const Tensor& tensor, std::uint64_t first, std::uint64_t count) {
+  return {static_cast<unsigned char*>(tensor.data) + first * size_of(tensor.dtype), count, tensor.dtype, 0};
+}
+
+Tensor bytes_at(std::uint8_t* at, std::uint64_t count, Dtype format) {
+  return {at, count, format, 0};
+}
+
+/// In the digest of what ranks must have alike.
+struct Described {
+  std::uint64_t count;
+  std::uint64_t mu;
+  std::uint32_t dtype;
+  std::uint32_t format;
+};
+
+}  // namespace
+
+Combined parse_all_reduce_options(const char* json) {
+  Combined combined = Combined::mean;
+  if (json == nullptr || *json == '\0') return combined;
+  for (const auto& [key, value] : members_of_json(json, "the options")) {
+    const auto* text = std::get_if<std::string>(&value);
+    const bool is_sum = text != nullptr && *text == "sum";
+    if (key != "operation" || (!is_sum && (text == nullptr || *text != "mean"))) {
+      throw Error(Status::invalid_argument, "the options have no \"" + key + "\" of that value",
+                  "Options: operation (\"mean\" or \"sum\")");
+    }
+    combined = is_sum ? Combined::sum : Combined::mean;
+  }
+  return combined;
+}
+
+void Fp8AllReduce::run(const Slots& slots, std::span<const Dtype> formats, std::span<const Tensor> gradients,
+                       std::span<const std::uint32_t> slots_of, Combined combined) {
+  formats_ = formats;
+  gradients_ = gradients;
+  slots_of_ = slots_of;
+  communicator_->require_exchange();
+  know_ranks();
+  require_alike(slots);
+  share_factors(slots, combined);
+  seen_.assign(gradients.size(), 0);
+  at_largest_.assign(gradients.size(), 0);
+  std::uint64_t total = 0;
+  for (const Tensor& gradient : gradients) total += gradient.count;
+  for (std::uint64_t begin = 0; begin < total; begin += bucket_bytes) {
+    exchange(begin, std::min(bucket_bytes, total - begin));
+  }
+  note(slots);
+}
+
+/// How many there are, and which this one is: each sends every rank that one's number.
+void Fp8AllReduce::know_ranks() {
+  if (ranks_ != 0) return;
+  double ranks = 1;
+  communicator_->sum({&ranks, 1}, nullptr);
+  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+  std::vector<std::uint64_t> own(numbers.size());
+  communicator_->all_to_all(numbers.data(), own.data(), sizeof own[0], nullptr);
+  rank_ = own[0];
+  ranks_ = numbers.size();
+}
+
+void Fp8AllReduce::require_alike(const Slots& slots) {
+  std::vector<Described> all;
+  all.reserve(gradients_.size());
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    const std::uint32_t slot = slots_of_[i];
+    all.push_back({gradients_[i].count, bits_of(mu_of(slots, slot, ranks_)),
+                   static_cast<std::uint32_t>(gradients_[i].dtype), static_cast<std::uint32_t>(formats_[slot])});
+  }
+  const std::uint64_t count = all.size();
+  const std::uint64_t digest = crc32(std::as_bytes(std::span<const Described>(all)));
+  std::array<std::uint64_t, 4> words{count, ~count, digest, ~digest};  // the greatest of each, and so the least as well
+  communicator_->maximum(words, nullptr);
+  if (words[0] != ~words[1]) {
+    throw Error(Status::mismatch,
+                "the ranks of the comm give from " + std::to_string(~words[1]) + " to " + std::to_string(words[0]) +
+                    " gradients, " + std::to_string(count) + " here",
+                "All ranks give the same list.");
+  }
+  if (words[2] != ~words[3]) {
+    throw Error(Status::mismatch, "the gradients of the comm's ranks differ in counts, dtypes, formats or mu",
+                "All ranks give the same list, with slots that were updated alike.");
+  }
+}
+
+void Fp8AllReduce::share_factors(const Slots& slots, Combined combined) {
+  amaxes_.resize(gradients_.size());
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    amaxes_[i] = kernels::fp8::observe(gradients_[i], {1, false, __builtin_inff()}).amax;
+  }
+  communicator_->maximum(amaxes_, nullptr);
+  shared_.clear();
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    const std::uint32_t slot = slots_of_[i];
+    const float amax = float_from(static_cast<std::uint32_t>(amaxes_[i]));
+    const double wanted = slots.fp8_max[slot] / static_cast<double>(amax) * mu_of(slots, slot, ranks_);
+    const auto up = static_cast<float>(amax > 0 ? std::clamp(wanted, least_factor, most_factor) : 1.0);
+    const double values = combined == Combined::mean ? static_cast<double>(ranks_) : 1.0;
+    shared_.push_back({is_finite(amax) ? up : 1.0f, static_cast<float>(1 / (static_cast<double>(up) * values)),
+                       kernels::fp8::counted_from(slots.params.fp8_lm, slots.fp8_max[slot]), formats_[slot],
+                       is_finite(amax)});
+  }
+}
+
+template <class Visit>
+void Fp8AllReduce::each_stretch(std::uint64_t begin, std::uint64_t end, const Visit& visit) const {
+  std::uint64_t first = 0;  // of the tensor
+  for (std::size_t i = 0; i < gradients_.size() && first < end; ++i) {
+    const std::uint64_t last = first + gradients_[i].count;
+    const std::uint64_t from = std::max(first, begin);
+    const std::uint64_t to = std::min(last, end);
+    if (from < to) visit(Stretch{i, from - first, to - from, from - begin});
+    first = last;
+  }
+}
+
+void Fp8AllReduce::exchange(std::uint64_t begin, std::uint64_t size) {
+  const std::uint64_t share = (size + ranks_ - 1) / ranks_;
+  own_.assign(share * ranks_, 0);
+  shares_.resize(share * ranks_);
+  summed_.assign(share, 0);
+  each_stretch(begin, begin + size, [&](const Stretch& stretch) {
+    const Shared& by = shared_[stretch.tensor];
+    if (!by.is_finite) return;
+    kernels::fp8::quantise(part_of(gradients_[stretch.tensor], stretch.first, stretch.count),
+                           bytes_at(own_.data() + stretch.at, stretch.count, by.format), {by.up, false, by.largest});
+  });
+  communicator_->all_to_all(own_.data(), shares_.data(), share, nullptr);
+  const std::uint64_t mine = std::min(rank_ * share, size);
+  each_stretch(begin + mine, begin + std::min(mine + share, size),
+               [&](const Stretch& stretch) { add_up(stretch, share); });
+  communicator_->all_gather(summed_.data(), own_.data(), share, nullptr);
+  each_stretch(begin, begin + size, [&](const Stretch& stretch) {
+    const Shared& by = shared_[stretch.tensor];
+    constexpr std::uint8_t nan = 0x7f;  // of both formats
+    if (!by.is_finite) std::memset(own_.data() + stretch.at, nan, stretch.count);
+    kernels::fp8::dequantise(bytes_at(own_.data() + stretch.at, stretch.count, by.format),
+                             part_of(gradients_[stretch.tensor], stretch.first, stretch.count), by.down);
+  });
+}
+
+void Fp8AllReduce::add_up(const Stretch& stretch, std::uint64_t share) {
+  const Shared& by = shared_[stretch.tensor];
+  if (!by.is_finite) return;
+  float sums[block];
+  float values[block];
+  for (std::uint64_t done = 0; done < stretch.count; done += block) {
+    const std::uint64_t count = std::min(block, stretch.count - done);
+    const std::uint64_t at = stretch.at + done;
+    std::fill_n(sums, count, 0.0f);
+    for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
+      kernels::fp8::dequantise(bytes_at(shares_.data() + rank * share + at, count, by.format),
+                               {values, count, Dtype::f32, 0}, 1.0f);
+      for (std::uint64_t i = 0; i < count; ++i) sums[i] += values[i];
+    }
+    const kernels::fp8::Noted noted = kernels::fp8::quantise(
+        {sums, count, Dtype::f32, 0}, bytes_at(summed_.data() + at, count, by.format), {1.0f, false, by.largest});
+    seen_[stretch.tensor] += count;
+    at_largest_[stretch.tensor] += noted.at_largest;
+  }
+}
+
+void Fp8AllReduce::note(const Slots& slots) const {
+  if (slots.mu == nullptr) return;
+  for (std::size_t i = 0; i < gradients_.size(); ++i) {
+    const std::uint32_t slot = slots_of_[i];
+    slots.amax[slot] = std::max(slots.amax[slot], static_cast<std::uint32_t>(amaxes_[i]));
+    slots.seen[slot] += seen_[i];
+    slots.at_largest[slot] += at_largest_[i];
+  }
+}
+
+}  // namespace tare
