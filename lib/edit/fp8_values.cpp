@@ -232,7 +232,13 @@ std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length)
   if (resize == HistoryResize::rows) fields = resized_rows(state, length);
   if (resize == HistoryResize::entry_age) fields = resized_by_age(state, length);
   if (!fields.empty()) return fields;
-  throw Error(Status::refused, fmt::format("'{}': has no history that can be made longer or shorter", state.path),
+  const std::string what = fmt::format("'{}': has no history that can be made longer or shorter", state.path);
+  if (is_tare_fp8(state)) {
+    throw Error(Status::refused, what,
+                fmt::format("`tare migrate STATE --to {} --set history_length={} -o NEW` makes a state of it that has",
+                            state.dialect->fp8.policy, length));
+  }
+  throw Error(Status::refused, what,
               "TransformerEngine's and flax's are resized; others' length is that of a configuration");
 }
 

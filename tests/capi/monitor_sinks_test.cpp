@@ -78,6 +78,65 @@ TEST_CASE("what stands in a file that becomes too long is cut back to whole line
   CHECK(std::filesystem::file_size(path) == size);
 }
 
+TEST_CASE("files that are taken away while a run goes on begin anew, whole") {
+  const Scratch folder;
+  const std::string lines = folder.path("a.jsonl");
+  const std::string metrics = folder.path("a.prom");
+  const std::string runs = folder.path("runs");
+  Monitor monitor(
+      json{{"every", 1}, {"sinks", {{{"jsonl", lines}}, {{"openmetrics", metrics}}, {{"tensorboard", runs}}}}}.dump());
+  monitor.step(1);
+  monitor.report();
+  std::filesystem::rename(lines, folder.path("a.jsonl.1"));  // as logrotate does
+  std::filesystem::remove(metrics);
+  const auto board = std::filesystem::directory_iterator(runs)->path();
+  std::filesystem::rename(board, folder.path("old"));
+  monitor.step(2);
+  monitor.step(3);
+  const std::vector<json> told = lines_of(monitor, lines);
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].at("step") == 2);
+  CHECK(lines_of(monitor, folder.path("a.jsonl.1")).size() == 1);
+  std::ifstream file(metrics);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  CHECK((text.find("tare_monitor_step") != std::string::npos && text.ends_with("# EOF\n")));
+  std::ifstream again(board);
+  const std::string events{std::istreambuf_iterator<char>(again), {}};
+  CHECK(events.find("brain.Event:2") == 12 + 9 + 2);  // behind the frame's head, the time and the field's own head
+  const json report = monitor.report();
+  for (const json& sink : report.at("sinks")) CHECK(sink.at("failure").is_null());
+}
+
+TEST_CASE("where nothing may be written a sink says so, and writes again with a new monitor") {
+  const Scratch folder;
+  const std::string locked = folder.path("locked");
+  std::filesystem::create_directory(locked);
+  std::filesystem::permissions(locked, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  const std::string config =
+      json{
+          {"every", 1},
+          {"sinks",
+           {{{"jsonl", locked + "/a.jsonl"}}, {{"openmetrics", locked + "/a.prom"}}, {{"tensorboard", locked + "/b"}}}}}
+          .dump();
+  const auto failures = [&] {
+    Monitor monitor(config);
+    monitor.step(1);
+    std::set<std::string> told;
+    const json report = monitor.report();
+    for (const json& sink : report.at("sinks")) {
+      told.insert(sink.at("failure").is_null() ? "" : sink.at("failure").get<std::string>());
+    }
+    return told;
+  };
+  if (geteuid() != 0) {  // root may write everywhere
+    const std::set<std::string> told = failures();
+    CHECK(told.size() == 3);
+    for (const std::string& one : told) CHECK(one.find("Permission denied") != std::string::npos);
+  }
+  std::filesystem::permissions(locked, std::filesystem::perms::owner_all);
+  CHECK(failures() == std::set<std::string>{""});
+}
+
 TEST_CASE("an event file tells the scale of each step under the framework's tag") {
   const Scratch folder;
   for (const char* tags : {"megatron", "deepspeed"}) {

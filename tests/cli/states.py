@@ -195,6 +195,12 @@ def try_fp8(tare, command, folder, corpus, ending):
         answer = command(*words, "--yes")
         require(answer.code in (2, REFUSED) and path.read_bytes() == original, "not refused:", answer)
 
+    answer = command("fp8", "resize", path, "--history", "8", "--yes")
+    shorter = folder / f"shorter.{ending}"
+    done = command("migrate", path, "--to", "transformer_engine", "--set", "history_length=8", "-o", shorter)
+    require("migrate STATE --to transformer_engine --set history_length=8 -o NEW" in answer.reason and done.code == DONE, answer, done)
+    require({slot["history_length"] for slot in slots_in(command, shorter).values()} == {8}, "is as long as before")
+
     empty = folder / "empty.pt"
     empty.write_bytes(model.read_bytes())
     require(command("fp8", "strip", empty, "--yes").code == DONE, "strip")
