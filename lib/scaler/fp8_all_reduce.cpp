@@ -37,6 +37,23 @@ Tensor bytes_at(std::uint8_t* at, std::uint64_t count, Dtype format) {
   return {at, count, format, 0};
 }
 
+/// What each byte of a format becomes, times a factor.
+template <class Value>
+std::array<Value, 256> each_byte(Dtype format, Dtype to, float factor) {
+  std::array<std::uint8_t, 256> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
+  std::array<Value, 256> values{};
+  kernels::fp8::dequantise(bytes_at(bytes.data(), bytes.size(), format), {values.data(), values.size(), to, 0}, factor);
+  return values;
+}
+
+template <class Value>
+void write_values(const std::uint8_t* bytes, Dtype format, const Tensor& to, float factor) {
+  const std::array<Value, 256> values = each_byte<Value>(format, to.dtype, factor);
+  auto* const place = static_cast<unsigned char*>(to.data);
+  for (std::uint64_t i = 0; i < to.count; ++i) std::memcpy(place + i * sizeof(Value), &values[bytes[i]], sizeof(Value));
+}
+
 /// In the digest of what ranks must have alike.
 struct Described {
   std::uint64_t count;
@@ -169,24 +186,24 @@ void Fp8AllReduce::exchange(std::uint64_t begin, std::uint64_t size) {
     const Shared& by = shared_[stretch.tensor];
     constexpr std::uint8_t nan = 0x7f;  // of both formats
     if (!by.is_finite) std::memset(own_.data() + stretch.at, nan, stretch.count);
-    kernels::fp8::dequantise(bytes_at(own_.data() + stretch.at, stretch.count, by.format),
-                             part_of(gradients_[stretch.tensor], stretch.first, stretch.count), by.down);
+    const Tensor to = part_of(gradients_[stretch.tensor], stretch.first, stretch.count);
+    if (to.dtype == Dtype::f32) return write_values<float>(own_.data() + stretch.at, by.format, to, by.down);
+    write_values<std::uint16_t>(own_.data() + stretch.at, by.format, to, by.down);
   });
 }
 
 void Fp8AllReduce::add_up(const Stretch& stretch, std::uint64_t share) {
   const Shared& by = shared_[stretch.tensor];
   if (!by.is_finite) return;
+  const std::array<float, 256> values = each_byte<float>(by.format, Dtype::f32, 1.0f);
   float sums[block];
-  float values[block];
   for (std::uint64_t done = 0; done < stretch.count; done += block) {
     const std::uint64_t count = std::min(block, stretch.count - done);
     const std::uint64_t at = stretch.at + done;
     std::fill_n(sums, count, 0.0f);
     for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
-      kernels::fp8::dequantise(bytes_at(shares_.data() + rank * share + at, count, by.format),
-                               {values, count, Dtype::f32, 0}, 1.0f);
-      for (std::uint64_t i = 0; i < count; ++i) sums[i] += values[i];
+      const std::uint8_t* const bytes = shares_.data() + rank * share + at;
+      for (std::uint64_t i = 0; i < count; ++i) sums[i] += values[bytes[i]];
     }
     const kernels::fp8::Noted noted = kernels::fp8::quantise(
         {sums, count, Dtype::f32, 0}, bytes_at(summed_.data() + at, count, by.format), {1.0f, false, by.largest});
