@@ -70,7 +70,7 @@ class OneRank {
 class Trained {
  public:
   Trained() {
-    must(cudaMalloc(&values_, elements * sizeof(float)));
+    must(cudaMalloc(reinterpret_cast<void**>(&values_), elements * sizeof(float)));
     must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     must(tare_scaler_create(&scaler_, R"({"policy":"torch","growth_interval":7,"device":"cuda:0"})", &error_), error_);
     const tare_tensor tensor{values_, elements, TARE_F32, 0};
