@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/element.hpp"
 #include "kernels/rank_record.hpp"
 #include "kernels/rule/running.hpp"
 #include "kernels/statistics.hpp"
@@ -140,10 +141,12 @@ TARE_HD inline void take_over(ScalerCore& core, const rule::RunningState& runnin
   core.last_step = {};
 }
 
-/// As torch's clip_grad_norm_ computes it; nan stays nan.
+/// As torch's clip_grad_norm_ computes it; nan stays nan, the host's on every device.
 TARE_HD inline float clip_coefficient(double clip_norm, double norm) {
   constexpr double torch_epsilon = 1e-6;
+  if (is_nan(norm)) return cuda::narrowed(norm);
   const double coefficient = clip_norm / (norm + torch_epsilon);
+  if (is_nan(coefficient)) return cuda::new_nan(0.0f);
   return static_cast<float>(coefficient > 1.0 ? 1.0 : coefficient);
 }
 
@@ -156,9 +159,11 @@ TARE_HD inline void note_findings(ListCore& list, const Statistics& seen, float 
   list.shown.noop = found_inf ? 1 : 0;
   list.coefficient = 1;
   if (clip_norm > 0) {
-    list.coefficient = clip_coefficient(clip_norm, sqrt(seen.sum_of_squares) * static_cast<double>(unscaling));
+    const double sum = seen.sum_of_squares;
+    const double norm = is_nan(sum) ? sum : cuda::product(sqrt(sum), cuda::widened(unscaling));
+    list.coefficient = clip_coefficient(clip_norm, norm);
   }
-  list.shown.multiplier = unscaling * list.coefficient;
+  list.shown.multiplier = cuda::product(unscaling, list.coefficient);
 }
 
 }  // namespace tare::kernels

@@ -125,9 +125,9 @@ TEST_CASE("random lists are unscaled, clipped and cast into outputs to the CPU's
   cuda::DeviceScaler scaler(0, torch_at(3));
   cuda::DeviceList list(scaler);
   for (const double clip_norm : {0.0, 0.5}) {
-    for (const float limit : {2e-4f, INFINITY}) {
-      INFO("clip_norm " << clip_norm << ", limit " << limit);
-      std::vector<Array> arrays = random_arrays(random, 300, 100000, 4000000 / share(), writable, false);
+    for (const auto& [limit, has_nan] : {std::pair{2e-4f, false}, {INFINITY, false}, {INFINITY, true}}) {
+      INFO("clip_norm " << clip_norm << ", limit " << limit << (has_nan ? ", with infinities and nan" : ""));
+      std::vector<Array> arrays = random_arrays(random, 300, 100000, 4000000 / share(), writable, has_nan);
       std::vector<Array> outputs;
       for (const Array& array : arrays) outputs.emplace_back(all[random() % writable], array.count(), random() % 17);
       const GpuArrays values(arrays);
