@@ -268,6 +268,18 @@ Bits float_from_float(const Instruction& in, Bits value) {
   refuse("a conversion of floats");
 }
 
+/// NaN becomes 0, what lies beyond the integer its nearest.
+template <class Integer, class Float>
+Bits clamped(Float number) {
+  constexpr Float half = static_cast<Float>(Integer{1} << (std::numeric_limits<Integer>::digits - 1));
+  if (number != number) return 0;
+  if (number >= 2 * half) return static_cast<Bits>(std::numeric_limits<Integer>::max());
+  if (number <= static_cast<Float>(std::numeric_limits<Integer>::min())) {
+    return static_cast<Bits>(std::numeric_limits<Integer>::min());
+  }
+  return static_cast<Bits>(static_cast<Integer>(number));
+}
+
 Bits converted(const Instruction& in, Bits value) {
   const Type to = in.type;
   const Type from = in.from;
@@ -282,16 +294,10 @@ Bits converted(const Instruction& in, Bits value) {
       return to.bits == 32 ? bits_of(static_cast<float>(number)) : bits_of(static_cast<double>(number));
     return to.bits == 32 ? bits_of(static_cast<float>(value)) : bits_of(static_cast<double>(value));
   }
-  if (in.rounding != Rounding::to_zero || from.bits != 32 || !to.is_signed() || to.bits != 32) {
-    refuse("a conversion to an integer");
-  }
-  const float number = f32(value);
-  if (number != number) return 0;
-  constexpr auto least = std::numeric_limits<std::int32_t>::min();
-  constexpr auto most = std::numeric_limits<std::int32_t>::max();
-  return static_cast<std::uint32_t>(number >= 0x1p31f    ? most
-                                    : number <= -0x1p31f ? least
-                                                         : static_cast<std::int32_t>(number));
+  if (in.rounding != Rounding::to_zero) refuse("a conversion to an integer");
+  if (from.bits == 32 && to.bits == 32 && to.is_signed()) return clamped<std::int32_t>(f32(value)) & 0xffffffffu;
+  if (from.bits == 64 && to.bits == 64 && !to.is_signed()) return clamped<std::uint64_t>(f64(value));
+  refuse("a conversion to an integer");
 }
 
 }  // namespace
