@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What tare.torch.Monitor costs a training step on the CPU.
+"""What tare.torch.Monitor costs a training step, on the CPU or on a GPU.
 
-    monitor.py [--rounds 30] [--width 256] [--depth 4]
+    monitor.py [--rounds 30] [--width 256] [--depth 4] [--device cpu]
 
 A transformer is trained with tare.torch.GradScaler, unwatched and watched in several ways, by turns: a round is ten steps of
 each, so that one of every ten is looked at. Told is the processor time of a step, all threads of the process included, as
-the median over the rounds: unlike the time on the clock it is not that of others on the machine. Needs torch.
+the median over the rounds: unlike the time on the clock it is not that of others on the machine. On a GPU it is the time
+on the clock until all that was asked for is done: a monitor that made the host wait would show. Needs torch.
 """
 import argparse
 import pathlib
@@ -29,17 +30,18 @@ class Watched:
 
     def __init__(self, given, **options):
         torch.manual_seed(0)
-        self.model = underflow.Transformer(given.width, given.depth)
+        self.device = torch.device(given.device)
+        self.model = underflow.Transformer(given.width, given.depth).to(self.device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-4)
-        self.scaler = tare.torch.GradScaler("cpu", init_scale=2.0 ** 10)
-        self.scaler.scale(torch.ones(()))
+        self.scaler = tare.torch.GradScaler(given.device, init_scale=2.0 ** 10)
+        self.scaler.scale(torch.ones((), device=self.device))
         if options.pop("moments", False):
             options.update(moments=True, optimizer=self.optimizer)
         self.monitor = tare.torch.Monitor(self.model, self.scaler, **options) if options else None
         self.times = []
 
     def round(self, batches):
-        before = time.process_time()
+        before = self.now()
         for inputs, targets in batches:
             self.optimizer.zero_grad()
             loss = torch.nn.functional.cross_entropy(self.model(inputs).flatten(0, 1), targets.flatten())
@@ -50,7 +52,13 @@ class Watched:
             self.scaler.update()
             if self.monitor is not None:
                 self.monitor.step(loss=loss)
-        self.times.append((time.process_time() - before) / len(batches))
+        self.times.append((self.now() - before) / len(batches))
+
+    def now(self):
+        if self.device.type == "cpu":
+            return time.process_time()
+        torch.cuda.synchronize(self.device)
+        return time.perf_counter()
 
 
 def main():
@@ -58,6 +66,7 @@ def main():
     options.add_argument("--rounds", type=int, default=30)
     options.add_argument("--width", type=int, default=256)
     options.add_argument("--depth", type=int, default=4)
+    options.add_argument("--device", default="cpu")
     given = options.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -75,11 +84,12 @@ def main():
         }
         generator = torch.Generator().manual_seed(0)
         for _ in range(given.rounds):
-            batches = [underflow.batch(generator, 32) for _ in range(STEPS)]
+            batches = [[side.to(given.device) for side in underflow.batch(generator, 32)] for _ in range(STEPS)]
             for row in rows.values():
                 row.round(batches)
     values = sum(parameter.numel() for parameter in rows["unwatched"].model.parameters())
-    print(f"{values:,} parameters, {given.rounds} rounds of {STEPS} steps; ms of processor time a step, and more than unwatched")
+    print(f"{values:,} parameters, {given.rounds} rounds of {STEPS} steps; ms of "
+          f"{'processor time' if given.device == 'cpu' else 'time'} a step, and more than unwatched")
     without = rows["unwatched"].times
     for name, row in rows.items():
         more = statistics.median(one / other - 1 for one, other in zip(row.times, without))

@@ -46,7 +46,7 @@ class Transformer(torch.nn.Module):
         self.norm, self.head = torch.nn.LayerNorm(width), torch.nn.Linear(width, VOCABULARY)
 
     def forward(self, tokens):
-        mask = torch.full((LENGTH, LENGTH), -math.inf).triu(1)
+        mask = torch.full((LENGTH, LENGTH), -math.inf, device=tokens.device).triu(1)
         x = self.tokens(tokens) + self.places
         for block in self.blocks:
             x = block(x, mask)
