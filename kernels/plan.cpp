@@ -31,6 +31,11 @@ std::optional<Defect> defect_of(const Tensor& tensor, Use use) {
   return std::nullopt;
 }
 
+std::uint64_t most_elements(const Grain& grain, const Tensor& tensor) {
+  const std::uint64_t size = element_size(tensor);
+  return std::min<std::uint64_t>(grain.piece_bytes / size, piece_elements(size));
+}
+
 bool same_shape(const Tensor& a, const Tensor& b) {
   return a.count == b.count && a.dtype == b.dtype;
 }
@@ -79,7 +84,7 @@ const char* describe(Defect defect) {
 void Plan::assign(std::span<const Tensor> tensors) {
   std::size_t pieces = 0;
   for (const Tensor& tensor : tensors) {
-    const std::uint64_t most = grain_.piece_bytes / element_size(tensor);
+    const std::uint64_t most = most_elements(grain_, tensor);
     pieces += static_cast<std::size_t>((tensor.count + most - 1) / most);
   }
   tensors_.reserve(tensors.size());
@@ -96,7 +101,7 @@ void Plan::assign(std::span<const Tensor> tensors) {
   std::uint64_t bytes_in_item = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     dtypes_ |= 1u << static_cast<int>(tensors[i].dtype);
-    const std::uint64_t most = grain_.piece_bytes / element_size(tensors[i]);
+    const std::uint64_t most = most_elements(grain_, tensors[i]);
     for (std::uint64_t offset = 0; offset < tensors[i].count; offset += most) {
       const std::uint64_t count = std::min<std::uint64_t>(most, tensors[i].count - offset);
       if (bytes_in_item >= grain_.item_bytes && pieces_.size() - item_starts_.back() >= grain_.item_pieces) {

@@ -33,7 +33,7 @@ std::optional<DefectAt> find_output_defect(std::span<const Tensor> inputs, std::
 const char* describe(Defect defect);
 
 struct Grain {
-  std::uint32_t piece_bytes;    ///< at most, in a piece; 65535 elements
+  std::uint32_t piece_bytes;    ///< at most, in a piece; and piece_elements
   std::uint64_t item_bytes;     ///< an item ends with the piece that reaches this, and
   std::size_t item_pieces = 1;  ///< this
 };

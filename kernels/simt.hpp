@@ -75,6 +75,11 @@ TARE_HD inline T larger(T a, T b) {
   return a < b ? b : a;
 }
 
+template <class T>
+TARE_HD inline T smaller(T a, T b) {
+  return a < b ? a : b;
+}
+
 /// What a thread has written to global memory is there, for all blocks, before what it does next.
 TARE_HD inline void publish() {
 #if defined(__CUDA_ARCH__)
@@ -135,28 +140,45 @@ struct Block {
   }
 };
 
-/// A warp's next item, once each has had one by its number: asked for at once, there when it is needed.
+/// A block's next item, once each has had one by its number: asked for at once, there when it is needed.
 class NextItem {
  public:
-  TARE_HD NextItem(std::uint32_t* cursor, const Block& block) : first_(block.blocks * block_warps) {
+  TARE_HD NextItem(std::uint32_t* cursor, const Block& block) : first_(block.blocks) {
 #if defined(__CUDA_ARCH__)
-    taken_ = threadIdx.x % warp_lanes == 0 ? atomicAdd(cursor, 1u) : 0;
+    taken_ = threadIdx.x == 0 ? atomicAdd(cursor, 1u) : 0;
 #else
     taken_ = (*cursor)++;
 #endif
   }
-  TARE_HD std::uint32_t number() const {
+  /// In a step of all warps: it is there for the next.
+  TARE_HD void leave(std::uint32_t& shared) const {
 #if defined(__CUDA_ARCH__)
-    return first_ + __shfl_sync(0xffffffffu, taken_, 0);
-#else
-    return first_ + taken_;
+    if (threadIdx.x != 0) return;
 #endif
+    shared = first_ + taken_;
   }
 
  private:
   std::uint32_t first_;
   std::uint32_t taken_;
 };
+
+/// Does `step(item, warp, turn)` with all warps of a block, and then `rest(item, turn)`, item after item until none is
+/// left. Turns are 0 and 1: what was left in shared memory in one is there until the end of the next one's step.
+template <class Step, class Rest>
+TARE_HD inline void each_item(const Block& block, std::uint32_t items, std::uint32_t* cursor, std::uint32_t (&next)[2],
+                              const Step& step, const Rest& rest) {
+  int turn = 0;
+  for (std::uint32_t item = block.index; item < items; turn ^= 1) {
+    const NextItem following(cursor, block);
+    block.each_warp([&](int warp) {
+      step(item, warp, turn);
+      following.leave(next[turn]);
+    });
+    rest(item, turn);
+    item = next[turn];
+  }
+}
 
 /// Reads what other blocks of the same launch wrote: past the first-level cache, which does not see it.
 template <class T>

@@ -1,6 +1,7 @@
 #include "kernels/work_list.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <stdexcept>
 
@@ -8,7 +9,7 @@
 
 namespace tare::kernels {
 
-WorkList::WorkList() : plan_({.piece_bytes = piece_bytes, .item_bytes = 0}) {
+WorkList::WorkList() : plan_({.piece_bytes = most_piece_bytes, .item_bytes = 0}) {
   segments_.reserve(most_segments);
 }
 
@@ -43,19 +44,22 @@ void WorkList::order_pieces() {
 }
 
 void WorkList::cut_segments() {
-  const auto pieces_at_once = [&](const WorkPiece& piece, Dtype dtype) {
-    return piece.count > run_elements ? 1 : groups_of_warp(dtype);
+  const auto sharers_of = [](const WorkPiece& piece, Dtype dtype) {
+    if (piece.count > share_of_warp(dtype)) return groups_of_warp(dtype) * cuda::block_warps;
+    return piece.count > run_elements(static_cast<std::size_t>(size_of(dtype))) ? groups_of_warp(dtype) : 1;
   };
   segments_.clear();
   items_ = 0;
   for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
     const Dtype dtype = plan_.tensors()[pieces_[i].tensor].dtype;
-    const Segment next{items_, i, 0, pieces_at_once(pieces_[i], dtype), static_cast<std::int32_t>(dtype)};
-    if (segments_.empty() || segments_.back().dtype != next.dtype || segments_.back().at_once != next.at_once) {
+    const auto sharers_log2 = static_cast<std::uint32_t>(std::countr_zero(sharers_of(pieces_[i], dtype)));
+    const Segment next{items_, i, 0, sharers_log2, static_cast<std::int32_t>(dtype)};
+    if (segments_.empty() || segments_.back().dtype != next.dtype ||
+        segments_.back().sharers_log2 != next.sharers_log2) {
       segments_.push_back(next);
     }
     Segment& segment = segments_.back();
-    if (segment.pieces++ % segment.at_once == 0) ++items_;
+    if (segment.pieces++ % pieces_of_item(dtype, sharers_log2) == 0) ++items_;
   }
 }
 

@@ -1,8 +1,8 @@
-// A list of tensors as work for the warps of a GPU. Tensors are cut into pieces (plan.hpp). A warp has groups of lanes
-// that read 16 bytes each from a block of 32 elements: they share the runs of a piece, or, where pieces are a run at
-// most, each takes a piece of its own: so tiny tensors share a warp, and big ones are spread over all. Pieces are
-// grouped by dtype and ordered longest first: pieces side by side are of the same length, and the end of a launch is
-// made of small ones. Pure host code.
+// A list of tensors as work for the blocks of a GPU. Tensors are cut into pieces (plan.hpp). A warp has groups of lanes
+// that read 16 bytes each from a block of 32 elements. All groups of a block share the runs of a large piece; one of
+// fewer runs than a warp has groups is a warp's, and one of a single run a group's: so a block reads memory that lies
+// side by side, and tiny tensors share a warp. Pieces are grouped by dtype and ordered longest first: pieces side by
+// side are of the same length, and the end of a launch is made of small ones. Pure host code.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/plan.hpp"
+#include "kernels/simt.hpp"
 
 namespace tare::kernels {
 
@@ -22,12 +23,13 @@ struct WorkPiece {
   std::uint32_t unused;
 };
 
-/// Pieces of one dtype of which a warp takes as many at once. Items are numbered through all segments.
+/// Pieces of one dtype that as many groups of lanes share. Items, each what a block takes at once, are numbered through
+/// all segments.
 struct Segment {
   std::uint32_t first_item;
   std::uint32_t first_piece;
   std::uint32_t pieces;
-  std::uint32_t at_once;  ///< 1: of more than a run each
+  std::uint32_t sharers_log2;  ///< of groups: 0, those of a warp, or those of a block
   std::int32_t dtype;
 };
 
@@ -39,11 +41,20 @@ struct TensorPieces {
 };
 
 inline constexpr int dtypes = 6;
-inline constexpr int most_segments = 2 * dtypes;
+inline constexpr int most_segments = 3 * dtypes;
 
 /// How many groups of lanes a warp has: 32 lanes of 16 bytes, 32 elements side by side for each group.
 TARE_HD constexpr std::uint32_t groups_of_warp(Dtype dtype) {
   return static_cast<std::uint32_t>(16 / size_of(dtype));
+}
+
+/// How many elements of a piece that a block shares are one warp's.
+TARE_HD constexpr std::uint32_t share_of_warp(Dtype dtype) {
+  return groups_of_warp(dtype) * run_elements(static_cast<std::size_t>(size_of(dtype)));
+}
+/// How many pieces an item has; 1 where all groups of a block share one.
+TARE_HD constexpr std::uint32_t pieces_of_item(Dtype dtype, std::uint32_t sharers_log2) {
+  return groups_of_warp(dtype) * cuda::block_warps >> sharers_log2;
 }
 
 class WorkList {

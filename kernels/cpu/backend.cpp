@@ -15,7 +15,7 @@
 namespace tare::kernels::cpu {
 namespace {
 
-constexpr Grain grain = {.piece_bytes = piece_bytes, .item_bytes = 256 << 10, .item_pieces = together};
+constexpr Grain grain = {.piece_bytes = most_piece_bytes, .item_bytes = 256 << 10, .item_pieces = together};
 // Below this it takes longer to wake a thread than to do its work.
 constexpr std::uint64_t least_parallel_bytes = 512 << 10;
 // Tiny tensors may lie anywhere in memory: it is asked for so many at once.

@@ -9,6 +9,10 @@ namespace tare::kernels::cpu::HWY_NAMESPACE {
 
 inline constexpr std::size_t block_elements = 32;
 
+/// Blocks of a run (fold.hpp).
+template <class E>
+inline constexpr std::size_t blocks_of_run = run_blocks(sizeof(typename E::Bits));
+
 // All of a block, but for single elements, where that makes much code for nothing.
 #if HWY_TARGET == HWY_SCALAR
 inline constexpr int unroll_count = 4;
@@ -40,7 +44,7 @@ struct TwoBlocks {
   static HWY_INLINE hn::Vec<Tag<T>> load(const T* at, std::size_t i) {
     static_assert(sizeof(T) == 1);
     const hn::Half<Tag<T>> half;
-    return hn::Combine(Tag<T>(), hn::LoadU(half, at + piece_bytes + i), hn::LoadU(half, at + i));
+    return hn::Combine(Tag<T>(), hn::LoadU(half, at + piece_elements(1) + i), hn::LoadU(half, at + i));
   }
 };
 

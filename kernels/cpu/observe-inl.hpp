@@ -28,7 +28,7 @@ class Observer {
 
   /// `count`: how many elements were taken, without zeros that filled up the last block.
   HWY_INLINE void finish(std::uint32_t count, Found& found) {
-    if (count % run_elements != 0) squares_.end_run();
+    if (count % (blocks_of_run<E> * block_elements) != 0) squares_.end_run();
     counts_.finish(count, found);
     found.sum_of_squares = all_finite() ? squares_.sum() : __builtin_inf();
   }
@@ -84,9 +84,9 @@ HWY_NOINLINE void observe_blocks(const typename E::Storage* at, std::uint32_t co
                                  Found& found) {
   Observer<E, Below> observer(recipe, count);
   for (std::size_t left = count / block_elements; left > 0;) {
-    const std::size_t blocks = left < run_blocks ? left : run_blocks;
+    const std::size_t blocks = left < blocks_of_run<E> ? left : blocks_of_run<E>;
     observer.take(at, blocks);
-    if (blocks == run_blocks) observer.end_run();
+    if (blocks == blocks_of_run<E>) observer.end_run();
     at += blocks * block_elements;
     left -= blocks;
   }
@@ -123,7 +123,7 @@ HWY_INLINE void in_turns(typename E::Storage* at, const Recipe& recipe, Found* f
     for (std::size_t k = 0; k < together; ++k) {
       auto* const from = at + k * elements + i * block_elements;
       squares[k].take(from, turn_blocks<E>, counts, NoPrefetcher());
-      if ((i + turn_blocks<E>) % run_blocks == 0) squares[k].end_run();
+      if ((i + turn_blocks<E>) % blocks_of_run<E> == 0) squares[k].end_run();
       then(from, counts);
     }
   }
@@ -144,14 +144,14 @@ HWY_INLINE void observe_by_twos(const std::uint8_t* at, const Recipe& recipe, Fo
   Counts<E, Below, TwoBlocks> counts(recipe);
   for (std::size_t k = 0; k < together; k += 2) {
     RunSquares<E, TwoBlocks> squares;
-    for (std::size_t i = 0; i < piece_bytes; i += run_elements) {
-      squares.take(at + k * piece_bytes + i, run_blocks, counts, TwoPrefetcher());
+    for (std::size_t i = 0; i < piece_elements(1); i += run_elements(1)) {
+      squares.take(at + k * piece_elements(1) + i, blocks_of_run<E>, counts, TwoPrefetcher());
       squares.end_run();
     }
     for (std::size_t j = 0; j < 2; ++j)
       found[k + j] = {counts.all_finite() ? squares.sum(j) : __builtin_inf(), 0, 0, 0};
   }
-  counts.finish(together * piece_bytes, found[0]);
+  counts.finish(together * piece_elements(1), found[0]);
 }
 
 template <class E>

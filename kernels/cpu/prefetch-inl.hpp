@@ -53,11 +53,11 @@ class TwoPrefetcher {
   template <std::size_t Size>
   HWY_INLINE void advance(const void* block) const {
     each_.advance<Size>(block);
-    each_.advance<Size>(static_cast<const char*>(block) + piece_bytes);
+    each_.advance<Size>(static_cast<const char*>(block) + piece_elements(1));
   }
 
  private:
-  Prefetcher each_{piece_bytes};
+  Prefetcher each_{piece_elements(1)};
 };
 
 /// For several streams at once, which the CPU follows by itself.

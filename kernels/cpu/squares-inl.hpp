@@ -26,14 +26,17 @@ HWY_INLINE void copy(const V (&from)[Count], V (&to)[Count]) {
 }
 
 /// What the runs of a piece have, one after another; neighbours are added first.
+template <class E>
 class RunSums {
+  static constexpr std::size_t most = runs_of_piece(sizeof(typename E::Bits));
+
  public:
   HWY_INLINE void add(double sum) { sums_[count_++] = sum; }
 
   HWY_INLINE double added() const {
-    double sums[most_runs];
+    double sums[most];
     copy(sums_, sums);
-    for (std::size_t left = most_runs / 2; left > 0; left /= 2) {
+    for (std::size_t left = most / 2; left > 0; left /= 2) {
       for (std::size_t i = 0; i < left; ++i) sums[i] = sums[2 * i] + sums[2 * i + 1];
     }
     return sums[0];
@@ -41,7 +44,7 @@ class RunSums {
 
  private:
   std::size_t count_ = 0;
-  double sums_[most_runs] = {};  // what is missing adds nothing
+  double sums_[most] = {};  // what is missing adds nothing
 };
 
 /// Blocks of a piece before it is another one's turn.
@@ -107,7 +110,7 @@ class Squares {
   }
 
   hn::Vec<D> sums_[sum_count];
-  RunSums run_sums_;
+  RunSums<E> run_sums_;
 };
 
 /// For 8 and 16 bits: sums of a run in float, but for the squares of bf16 that fold.hpp has in double.
@@ -274,7 +277,7 @@ class RunSquares {
 
   V runs_[run_count];
   HWY_ALIGN double in_double_[elements] = {};
-  RunSums run_sums_[elements / block_elements];
+  RunSums<E> run_sums_[elements / block_elements];
   bool is_low_ = true;  ///< whether some run has not come to bf16_low_run
 };
 

@@ -154,19 +154,19 @@ HWY_INLINE void write_blocks(const Change& change, const typename From::Storage*
 }
 
 /// Blocks that are observed and then written: few enough to stay in the first cache.
-inline constexpr std::size_t part_blocks = 32;
-static_assert(run_blocks % part_blocks == 0);
+inline constexpr std::size_t part_blocks = 16;
 
 template <class From, class To, class Change>
 HWY_INLINE void observe_and_write(const typename From::Storage* from, typename To::Storage* to, std::uint32_t count,
                                   const Recipe& recipe, const Change change, bool bypass_cache, Found& found) {
+  static_assert(blocks_of_run<From> % part_blocks == 0);
   Observer<From> observer(recipe, count);
   const std::size_t whole = count / block_elements;
   for (std::size_t done = 0; done < whole;) {
     const std::size_t blocks = whole - done < part_blocks ? whole - done : part_blocks;
     observer.take_apart(from, blocks);
     done += blocks;
-    if (done % run_blocks == 0) observer.end_run();
+    if (done % blocks_of_run<From> == 0) observer.end_run();
     write_blocks<From, To>(change, from, to, blocks, recipe.factors_are_finite && observer.all_finite(), bypass_cache);
     from += blocks * block_elements;
     to += blocks * block_elements;

@@ -1,5 +1,4 @@
-// Lists of fp8 tensors multiplied by the inverse scale of their slots, into f32, f16 or bf16: one launch, a warp a
-// piece.
+// Lists of fp8 tensors multiplied by the inverse scale of their slots, into f32, f16 or bf16: one launch.
 #pragma once
 
 #include "kernels/cuda/quantise.hpp"
@@ -14,7 +13,8 @@ struct DequantiseArguments {
   const float* factor;              ///< one a slot
   Segment segments[most_segments];  ///< e4m3 and e5m2
   std::int32_t segment_count;
-  std::uint32_t piece_count;
+  std::uint32_t items;
+  Turns* turns;
 };
 
 template <class E, class Format, class To>
@@ -78,8 +78,8 @@ TARE_HD inline void dequantise_from(const DequantiseArguments& all, const WorkPi
 }
 
 /// All that one block does.
-TARE_HD inline void dequantise_block(const DequantiseArguments& all, const Block& block) {
-  each_piece(all, block, [&](Dtype dtype, const WorkPiece& piece) {
+TARE_HD inline void dequantise_block(const DequantiseArguments& all, const Block& block, CastShared& shared) {
+  each_share_of_block(all, block, shared, [&](Dtype dtype, const WorkPiece& piece) {
     if (dtype == Dtype::f8_e4m3fn) dequantise_from<Element<Dtype::f8_e4m3fn>, F8E4m3fn>(all, piece);
     if (dtype == Dtype::f8_e5m2) dequantise_from<Element<Dtype::f8_e5m2>, F8E5m2>(all, piece);
   });

@@ -16,14 +16,15 @@ T* reserved(Room<T>& room, std::size_t count) {
 
 /// The tables that every cast takes.
 template <class Arguments>
-Arguments arguments_of(const DeviceWork& work, const std::uint32_t* slots) {
+Arguments arguments_of(const DeviceWork& work, const std::uint32_t* slots, Turns* turns) {
   Arguments all = {};
   all.pieces = work.pieces();
   all.inputs = work.inputs();
   all.slots = slots;
   std::ranges::copy(work.list().segments(), all.segments);
   all.segment_count = static_cast<std::int32_t>(work.list().segments().size());
-  all.piece_count = static_cast<std::uint32_t>(work.list().pieces().size());
+  all.items = work.list().items();
+  all.turns = turns;
   return all;
 }
 
@@ -112,6 +113,8 @@ void CastList::assign(std::span<const Tensor> inputs, const std::uint32_t* slots
   try {
     slots_of_.assign(slots, slots + inputs.size());
     device_slots_of_.reserve(inputs.size());
+    turns_.reserve(1);
+    check(cudaMemsetAsync(turns_.data(), 0, sizeof(Turns), own), "make a list ready");
     check(cudaMemcpyAsync(device_slots_of_.data(), slots, inputs.size() * sizeof *slots, cudaMemcpyHostToDevice, own),
           "upload a list");
     device().finish_own();
@@ -128,7 +131,7 @@ bool CastList::rebind(std::span<const Tensor> inputs, const std::uint32_t* slots
 
 void CastList::cast(const Binding* outputs, bool notes, cudaStream_t stream) {
   const fp8::Slots& slots = slots_.slots();
-  auto all = arguments_of<QuantiseArguments>(work_, device_slots_of_.data());
+  auto all = arguments_of<QuantiseArguments>(work_, device_slots_of_.data(), turns_.data());
   all.outputs = outputs;
   all.factor = slots.scale;
   all.largest = slots.fp8_max;
@@ -139,7 +142,7 @@ void CastList::cast(const Binding* outputs, bool notes, cudaStream_t stream) {
     all.seen = slots.seen;
     all.at_largest = slots.at_largest;
   }
-  device().launch(quantise_kernel(), device().blocks_for(quantise_kernel(), all.piece_count), threads, &all, stream);
+  device().launch(quantise_kernel(), device().blocks_for(quantise_kernel(), all.items), threads, &all, stream);
 }
 
 void CastList::observe(cudaStream_t stream) {
@@ -164,11 +167,11 @@ void CastList::dequantise(const Tensor* outputs, cudaStream_t stream) {
   slots_.order().take_turn(stream, [&](Capture capture) {
     work_.bind(capture, stream);
     work_.bind_outputs(outputs, capture, stream);
-    auto all = arguments_of<DequantiseArguments>(work_, device_slots_of_.data());
+    auto all = arguments_of<DequantiseArguments>(work_, device_slots_of_.data(), turns_.data());
     all.outputs = work_.outputs();
     all.factor = fp8::divides(slots_.slots().params.rule) ? slots_.slots().scale : slots_.slots().inverse;
     const Kernel kernel = dequantise_kernel();
-    device().launch(kernel, device().blocks_for(kernel, all.piece_count), threads, &all, stream);
+    device().launch(kernel, device().blocks_for(kernel, all.items), threads, &all, stream);
   });
 }
 

@@ -85,6 +85,7 @@ class CastList {
   DeviceWork work_;
   std::vector<std::uint32_t> slots_of_;  // as on the device
   Room<std::uint32_t> device_slots_of_;
+  Room<Turns> turns_;
 };
 
 }  // namespace tare::kernels::cuda

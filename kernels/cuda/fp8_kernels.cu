@@ -13,11 +13,13 @@ __global__ void __launch_bounds__(threads) step_all_slots(const __grid_constant_
 }
 
 __global__ void __launch_bounds__(threads, 3) quantise(const __grid_constant__ QuantiseArguments arguments) {
-  quantise_block(arguments, {blockIdx.x, gridDim.x});
+  __shared__ CastShared shared;
+  quantise_block(arguments, {blockIdx.x, gridDim.x}, shared);
 }
 
 __global__ void __launch_bounds__(threads) dequantise(const __grid_constant__ DequantiseArguments arguments) {
-  dequantise_block(arguments, {blockIdx.x, gridDim.x});
+  __shared__ CastShared shared;
+  dequantise_block(arguments, {blockIdx.x, gridDim.x}, shared);
 }
 
 }  // namespace

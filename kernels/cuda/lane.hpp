@@ -181,7 +181,7 @@ class Observer : Runs<E> {
  private:
   static constexpr bool has_runs = sizeof(Bits) <= 2;
   /// Most pairs that a counter sees in a run.
-  static constexpr std::uint32_t counted_pairs = 4 * run_blocks;
+  static constexpr std::uint32_t counted_pairs = 4 * run_blocks(sizeof(Bits));
   static_assert(counted_pairs <= PairCounter::most_pairs);
 
   TARE_HD void add_float(int j) {
@@ -489,7 +489,7 @@ TARE_HD inline void load_by_twos(const Stretch& run, int lane, std::uint32_t fir
   constexpr std::uint32_t row = lanes * vector_bytes;
   const unsigned char* at = run.from + first * row + lane % lanes * vector_bytes;
 #if defined(__CUDA_ARCH__)
-  constexpr std::uint32_t run_bytes = run_elements * sizeof(typename E::Bits);
+  constexpr std::uint32_t run_bytes = run_elements(2) * 2;
   const bool is_second = lane / lanes % 2 != 0;
   if (is_second) at = at + row - run_bytes;
   own = load_vector(at);
@@ -520,7 +520,7 @@ TARE_HD inline void visit_whole(const Stretch& run, int lane, Visitor& visitor) 
   const auto index_of = [&](std::uint32_t block) {
     return block * 32 + static_cast<std::uint32_t>(lane % Layout<E>::lanes_per_block * Layout<E>::per_vector);
   };
-  for (std::uint32_t block = 0; block < run_blocks; block += in_flight) {
+  for (std::uint32_t block = 0; block < run_blocks(sizeof(typename E::Bits)); block += in_flight) {
     Vector loaded[in_flight];
     unrolled<in_flight / 2>([&](int u) {
       load_by_twos<E>(run, lane, block + static_cast<std::uint32_t>(2 * u), loaded[2 * u], loaded[2 * u + 1]);

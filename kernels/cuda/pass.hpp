@@ -1,4 +1,4 @@
-// A pass over a list as blocks of a GPU do it: every warp takes items (work_list.hpp) until none is left and writes
+// A pass over a list as blocks of a GPU do it: every block takes items (work_list.hpp) until none is left and writes
 // what each piece had; the block that finishes last folds all that, decides what it means, and, if asked, runs the
 // rule: one launch for a whole step. The same code runs on the host (simt.hpp).
 //
@@ -51,7 +51,7 @@ struct PassArguments {
   PieceCounts* counts;        ///< likewise
   BlockCounts* block_counts;  ///< one a block
   std::uint32_t* ticket;      ///< 0 between launches, as the cursor
-  std::uint32_t* cursor;      ///< how many items were taken after the first of each warp
+  std::uint32_t* cursor;      ///< how many items were taken after the first of each block
   Segment segments[most_segments];
   std::int32_t segment_count;
   std::uint32_t items;
@@ -67,6 +67,9 @@ struct PassArguments {
 
 /// What the threads of a block share.
 struct FoldShared {
+  PieceFound parts[2][block_warps];  ///< of the piece that the block shares: what each warp had, by turns
+  std::uint32_t piece[2];            ///< its number
+  std::uint32_t next[2];
   double sums[threads];
   std::uint64_t max_bits[threads];
   std::uint64_t zeros[threads];
@@ -140,9 +143,9 @@ TARE_HD inline void add_counts(PerLane<Observer<E>>& found, int lanes) {
 /// A lane's part in an item: a run, shared with other lanes.
 struct Share {
   Stretch stretch;
-  const Binding* output;  ///< of its piece; null where the warp has more groups than pieces
+  const Binding* output;  ///< of its piece; null where the item has fewer pieces
   std::uint32_t found;    ///< the piece's
-  bool leads;             ///< of the lanes that share the piece
+  bool leads;             ///< of a warp's lanes that share the piece
   bool is_by_twos;        ///< is_read_by_twos, the same for all lanes
   int lane;
 };
@@ -157,14 +160,17 @@ TARE_HD inline void visit_share(const Share& share, Visitor& visitor) {
 }
 
 template <class E>
-TARE_HD inline Share share_of(const PassArguments& pass, const Segment& segment, std::uint32_t item, int lane) {
+TARE_HD inline Share share_of(const PassArguments& pass, const Segment& segment, std::uint32_t item, int warp,
+                              int lane) {
   constexpr int lanes = Layout<E>::lanes_per_block;
-  const auto group = static_cast<std::uint32_t>(lane / lanes);
-  const bool is_shared = segment.at_once == 1;
-  const std::uint32_t number = (item - segment.first_item) * segment.at_once + (is_shared ? 0 : group);
+  constexpr std::uint32_t most = run_elements(sizeof(typename E::Bits));
+  const std::uint32_t group = static_cast<std::uint32_t>(warp) * groups_of_warp(E::dtype) +
+                              static_cast<std::uint32_t>(lane / lanes);  // of the block's
+  const std::uint32_t number =
+      (item - segment.first_item) * pieces_of_item(E::dtype, segment.sharers_log2) + (group >> segment.sharers_log2);
   if (number >= segment.pieces) return {{nullptr, nullptr, 0}, nullptr, 0, false, false, lane};
   const WorkPiece piece = pass.pieces[segment.first_piece + number];
-  const std::uint32_t run = is_shared ? group * run_elements : 0;
+  const std::uint32_t run = (group & ((1u << segment.sharers_log2) - 1)) * most;
   const std::uint64_t first = piece.offset + run;
   const Binding* output = pass.outputs == nullptr ? pass.inputs + piece.tensor : pass.outputs + piece.tensor;
   const std::uint32_t left = piece.count > run ? piece.count - run : 0;
@@ -172,9 +178,9 @@ TARE_HD inline Share share_of(const PassArguments& pass, const Segment& segment,
   const Stretch stretch = {
       data + run * sizeof(typename E::Bits),
       output->data + first * static_cast<std::uint64_t>(size_of(static_cast<Dtype>(output->dtype))),
-      left < run_elements ? left : run_elements};
-  const bool leads = is_shared ? lane == 0 : lane % lanes == 0;
-  return {stretch, output, piece.found, leads, is_shared && is_read_by_twos<E>(data, piece.count), lane};
+      left < most ? left : most};
+  const bool leads = segment.sharers_log2 > 0 ? lane == 0 : lane % lanes == 0;
+  return {stretch, output, piece.found, leads, is_read_by_twos<E>(data, piece.count), lane};
 }
 
 struct Observe {
@@ -243,23 +249,29 @@ struct Write {
   }
 };
 
+TARE_HD inline void put_found(const PassArguments& pass, std::uint32_t number, const PieceFound& found) {
+  pass.sums[number] = found.sum_of_squares;
+  pass.counts[number] = {found.max_bits, found.zeros, found.below};
+}
+
 /// Adds what a piece had to what its lane has had.
-TARE_HD inline void note_counts(FoldShared& shared, int thread, const PieceCounts& found) {
+TARE_HD inline void note_counts(FoldShared& shared, int thread, const PieceFound& found) {
   shared.max_bits[thread] = larger(shared.max_bits[thread], found.max_bits);
   shared.zeros[thread] += found.zeros;
   shared.below[thread] += found.below;
 }
 
+/// A warp's share of an item.
 template <class Program, class E>
 TARE_HD inline void run_item(const PassArguments& pass, const Segment& segment, std::uint32_t item,
-                             const Factors& factors, int warp, FoldShared& shared) {
+                             const Factors& factors, int warp, int turn, FoldShared& shared) {
   constexpr int lanes = Layout<E>::lanes_per_block;
-  const bool is_shared = segment.at_once == 1;
+  const bool is_shared = segment.sharers_log2 > 0;
   PerLane<Observer<E>> found;
   PerLane<std::uint32_t> numbers;
   PerLane<std::uint32_t> skews;
   each_lane([&](int i) {
-    const Share share = share_of<E>(pass, segment, item, lane_at(i));
+    const Share share = share_of<E>(pass, segment, item, warp, lane_at(i));
     numbers.value[i] = share.leads ? share.found : ~0u;
     skews.value[i] = skew_of<E>(share.stretch);
     Observer<E> observer(pass.threshold_pattern[static_cast<int>(E::dtype)]);
@@ -277,10 +289,33 @@ TARE_HD inline void run_item(const PassArguments& pass, const Segment& segment, 
   each_lane([&](int i) {
     if (numbers.value[i] == ~0u) return;
     const Observer<E>& all = found.value[i];
-    const PieceCounts counts{bits_of(magnitude(E::dtype, all.max)), all.zeros, all.below};
-    pass.sums[numbers.value[i]] = all.sums[0];
-    pass.counts[numbers.value[i]] = counts;
-    note_counts(shared, warp * warp_lanes + lane_at(i), counts);
+    const PieceFound part{all.sums[0], bits_of(magnitude(E::dtype, all.max)), all.zeros, all.below};
+    note_counts(shared, warp * warp_lanes + lane_at(i), part);
+    if (pieces_of_item(E::dtype, segment.sharers_log2) > 1) return put_found(pass, numbers.value[i], part);
+    shared.parts[turn][warp] = part;
+    if (warp == 0) shared.piece[turn] = numbers.value[i];
+  });
+}
+
+/// Puts together what the warps of a block had of the piece that they share: neighbours first, as runs are.
+TARE_HD inline void join_parts(const PassArguments& pass, std::uint32_t number,
+                               const PieceFound (&parts)[block_warps]) {
+  const auto plus = [](auto a, auto b) { return a + b; };
+  PerLane<PieceFound> all;
+  each_lane([&](int i) { all.value[i] = parts[lane_at(i) % block_warps]; });
+  for (int mask = 1; mask < block_warps; mask *= 2) {
+    combine_across(
+        mask, [&](int i) -> double& { return all.value[i].sum_of_squares; }, plus);
+    combine_across(
+        mask, [&](int i) -> std::uint64_t& { return all.value[i].max_bits; },
+        [](std::uint64_t a, std::uint64_t b) { return larger(a, b); });
+    combine_across(
+        mask, [&](int i) -> std::uint32_t& { return all.value[i].zeros; }, plus);
+    combine_across(
+        mask, [&](int i) -> std::uint32_t& { return all.value[i].below; }, plus);
+  }
+  each_lane([&](int i) {
+    if (lane_at(i) == 0) put_found(pass, number, all.value[i]);
   });
 }
 
@@ -288,13 +323,27 @@ TARE_HD inline void run_item(const PassArguments& pass, const Segment& segment, 
 template <class Program, Dtype... Types>
 struct For {
   TARE_HD static void item(const PassArguments& pass, const Segment& segment, std::uint32_t item,
-                           const Factors& factors, int warp, FoldShared& shared) {
+                           const Factors& factors, int warp, int turn, FoldShared& shared) {
     ((segment.dtype == static_cast<std::int32_t>(Types)
-          ? run_item<Program, Element<Types>>(pass, segment, item, factors, warp, shared)
+          ? run_item<Program, Element<Types>>(pass, segment, item, factors, warp, turn, shared)
           : void()),
      ...);
   }
+  /// The rest of an item, once all warps have had their shares.
+  TARE_HD static void join(const PassArguments& pass, const Segment& segment, const Block& block, int turn,
+                           const FoldShared& shared) {
+    if (!Program::finds || pass.folds == 0) return;
+    if (pieces_of_item(static_cast<Dtype>(segment.dtype), segment.sharers_log2) > 1) return;
+    block.in_first_warp([&] { join_parts(pass, shared.piece[turn], shared.parts[turn]); });
+  }
 };
+
+template <class Arguments>
+TARE_HD inline const Segment& segment_of(const Arguments& all, std::uint32_t item) {
+  int s = all.segment_count - 1;
+  while (s > 0 && item < all.segments[s].first_item) --s;
+  return all.segments[s];
+}
 
 // ---- the end of a pass
 
@@ -424,22 +473,23 @@ TARE_HD inline void fold_list(const PassArguments& pass, const Block& block, Fol
 /// All that one block does.
 template <class Items>
 TARE_HD inline void run_block(const PassArguments& pass, const Block& block, FoldShared& shared) {
+  Factors factors;
+  if (pass.inverse_scale != nullptr) factors.inverse_scale = *pass.inverse_scale;
+  if (pass.coefficient != nullptr) factors.coefficient = *pass.coefficient;
+  factors.limit = pass.limit;
   block.each_warp([&](int warp) {
     each_lane([&](int i) {
       const int t = warp * warp_lanes + lane_at(i);
       shared.max_bits[t] = shared.zeros[t] = shared.below[t] = 0;
     });
-    Factors factors;
-    if (pass.inverse_scale != nullptr) factors.inverse_scale = *pass.inverse_scale;
-    if (pass.coefficient != nullptr) factors.coefficient = *pass.coefficient;
-    factors.limit = pass.limit;
-    for (std::uint32_t item = block.index + static_cast<std::uint32_t>(warp) * block.blocks; item < pass.items;) {
-      const NextItem next(pass.cursor, block);
-      int s = pass.segment_count - 1;
-      while (s > 0 && item < pass.segments[s].first_item) --s;
-      Items::item(pass, pass.segments[s], item, factors, warp, shared);
-      item = next.number();
-    }
+  });
+  each_item(
+      block, pass.items, pass.cursor, shared.next,
+      [&](std::uint32_t item, int warp, int turn) {
+        Items::item(pass, segment_of(pass, item), item, factors, warp, turn, shared);
+      },
+      [&](std::uint32_t item, int turn) { Items::join(pass, segment_of(pass, item), block, turn, shared); });
+  block.each_warp([&](int warp) {
     if (pass.folds != 0) note_warp_counts(shared, warp);
     publish();
   });

@@ -1,5 +1,5 @@
 // Lists of tensors quantised to fp8, each with the scale of its slot, or only looked at; the slot's amax is raised in
-// the same pass: three bytes an element of bf16, in one launch for any number of tensors. A warp takes a piece.
+// the same pass: three bytes an element of bf16, in one launch for any number of tensors.
 #pragma once
 
 #include "kernels/cuda/arguments.hpp"
@@ -7,6 +7,18 @@
 #include "kernels/fp8/slots.hpp"
 
 namespace tare::kernels::cuda {
+
+/// Which block takes what: all 0 between launches.
+struct Turns {
+  std::uint32_t ticket;
+  std::uint32_t cursor;
+};
+
+/// What the threads of a block share.
+struct CastShared {
+  std::uint32_t next[2];
+  std::uint32_t ticket;
+};
 
 struct QuantiseArguments {
   const WorkPiece* pieces;
@@ -20,7 +32,8 @@ struct QuantiseArguments {
   std::uint64_t* at_largest;        ///< one a slot: those that reach the largest; null as `seen` is
   Segment segments[most_segments];  ///< f32, f16 and bf16
   std::int32_t segment_count;
-  std::uint32_t piece_count;
+  std::uint32_t items;
+  Turns* turns;
   std::int32_t divides;  ///< values are divided by the factor instead
   std::uint32_t above;   ///< Fp8LmParams::above
 };
@@ -154,17 +167,36 @@ TARE_HD inline void quantise_piece(const QuantiseArguments& all, const WorkPiece
   });
 }
 
-/// Shows the pieces of a list that a block takes, a warp each, to `take`.
+/// Shows a warp's share of an item to `take`: the pieces that are its own, or its part of the one that a block shares.
 template <class Arguments, class Take>
-TARE_HD inline void each_piece(const Arguments& all, const Block& block, const Take& take) {
-  block.each_warp([&](int warp) {
-    for (std::uint32_t number = block.index + static_cast<std::uint32_t>(warp) * block.blocks; number < all.piece_count;
-         number += block.blocks * block_warps) {
-      int s = all.segment_count - 1;
-      while (s > 0 && number < all.segments[s].first_piece) --s;
-      take(static_cast<Dtype>(all.segments[s].dtype), all.pieces[number]);
-    }
-  });
+TARE_HD inline void each_share(const Arguments& all, std::uint32_t item, int warp, const Take& take) {
+  const Segment& segment = segment_of(all, item);
+  const auto dtype = static_cast<Dtype>(segment.dtype);
+  const std::uint32_t pieces = pieces_of_item(dtype, segment.sharers_log2);
+  const std::uint32_t first = (item - segment.first_item) * pieces;
+  if (pieces == 1) {
+    WorkPiece part = all.pieces[segment.first_piece + first];
+    const std::uint32_t before = static_cast<std::uint32_t>(warp) * share_of_warp(dtype);
+    if (before >= part.count) return;
+    part.offset += before;
+    part.count = smaller(part.count - before, share_of_warp(dtype));
+    return take(dtype, part);
+  }
+  const std::uint32_t end = smaller(first + pieces, segment.pieces);
+  for (std::uint32_t i = first + static_cast<std::uint32_t>(warp); i < end; i += block_warps) {
+    take(dtype, all.pieces[segment.first_piece + i]);
+  }
+}
+
+/// Likewise for all items that a block takes.
+template <class Arguments, class Take>
+TARE_HD inline void each_share_of_block(const Arguments& all, const Block& block, CastShared& shared,
+                                        const Take& take) {
+  each_item(
+      block, all.items, &all.turns->cursor, shared.next,
+      [&](std::uint32_t item, int warp, int) { each_share(all, item, warp, take); }, [](std::uint32_t, int) {});
+  if (!block.is_last(&all.turns->ticket, shared.ticket)) return;
+  block.in_one_thread([&] { *all.turns = {}; });
 }
 
 template <class E>
@@ -179,8 +211,8 @@ TARE_HD inline void quantise_from(const QuantiseArguments& all, const WorkPiece&
 }
 
 /// All that one block does.
-TARE_HD inline void quantise_block(const QuantiseArguments& all, const Block& block) {
-  each_piece(all, block, [&](Dtype dtype, const WorkPiece& piece) {
+TARE_HD inline void quantise_block(const QuantiseArguments& all, const Block& block, CastShared& shared) {
+  each_share_of_block(all, block, shared, [&](Dtype dtype, const WorkPiece& piece) {
     switch (dtype) {
       case Dtype::f32:
         quantise_from<Element<Dtype::f32>>(all, piece);

@@ -45,8 +45,9 @@ std::uint64_t bf16_between(std::mt19937_64& random, int least, int most) {
 /// By the place in a tensor.
 template <class Element>
 Array bf16_array(std::size_t shift, const Element& element) {
-  Array array(Dtype::bf16, 21 * run_elements + 77, shift);
-  for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, element(i / run_elements, i % run_elements));
+  constexpr std::uint64_t run = run_elements(2);
+  Array array(Dtype::bf16, 85 * run + 77, shift);
+  for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, element(i / run, i % run));
   return array;
 }
 
@@ -125,7 +126,8 @@ TEST_CASE("whole pieces of 16 bits, which two groups read together, have each gr
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
     INFO(name_of(dtype));
     std::vector<Array> arrays;
-    arrays.emplace_back(dtype, piece_bytes + 5);  // two pieces and a rest, the first of a list: where a row begins
+    arrays.emplace_back(dtype,
+                        2 * piece_elements(2) + 5);  // two pieces and a rest, the first of a list: where a row begins
     fill(arrays.back(), random, false);
     const GpuArrays values(arrays);
     REQUIRE(reinterpret_cast<std::uintptr_t>(values.tensors()[0].data) % 128 == 0);

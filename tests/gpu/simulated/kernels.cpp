@@ -65,14 +65,18 @@ constexpr SimulatedKernel step{[](const void* argument, unsigned, unsigned) {
 
 constexpr SimulatedKernel quantising{[](const void* argument, unsigned blocks, unsigned) {
                                        each_block(blocks, [&](const Block& block) {
-                                         quantise_block(*static_cast<const QuantiseArguments*>(argument), block);
+                                         CastShared shared;
+                                         quantise_block(*static_cast<const QuantiseArguments*>(argument), block,
+                                                        shared);
                                        });
                                      },
                                      sizeof(QuantiseArguments)};
 
 constexpr SimulatedKernel dequantising{[](const void* argument, unsigned blocks, unsigned) {
                                          each_block(blocks, [&](const Block& block) {
-                                           dequantise_block(*static_cast<const DequantiseArguments*>(argument), block);
+                                           CastShared shared;
+                                           dequantise_block(*static_cast<const DequantiseArguments*>(argument), block,
+                                                            shared);
                                          });
                                        },
                                        sizeof(DequantiseArguments)};

@@ -15,7 +15,8 @@ constexpr Statistics stale = {1, 2, 3, 4, 5};  // what an earlier pass may have 
 constexpr Dtype all[] = {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::f8_e4m3fn, Dtype::f8_e5m2};
 
 std::vector<Array> random_arrays(std::mt19937_64& random, std::size_t dtypes, bool specials) {
-  const std::uint64_t sizes[] = {0, 1, 2, 3, 4, 31, 32, 33, 63, 64, 65, 1000, 2047, 8192, 32767, 32768, 32769, 150001};
+  const std::uint64_t sizes[] = {0,   1,   2,   3,    4,    31,   32,    33,    63,    64,    65,
+                                 511, 512, 513, 1000, 2047, 8192, 32767, 32768, 32769, 150001};
   std::vector<Array> arrays;
   for (int i = 0; i < 40; ++i) {
     const Dtype dtype = all[random() % dtypes];
@@ -410,7 +411,7 @@ TEST_CASE("8 and 16 bits of every magnitude are added up as documented, with the
                                      {Dtype::bf16, 0x1p-63},
                                      {Dtype::bf16, 0x1p-47}}) {
     const std::uint64_t patterns = pattern_of_threshold(dtype, below);
-    for (const std::uint64_t count : {9u, 32u, 33u, 2047u, 2048u, 2081u, 32768u, 131072u, 200003u}) {
+    for (const std::uint64_t count : {9u, 32u, 33u, 511u, 512u, 2047u, 2048u, 2081u, 32768u, 131072u, 200003u}) {
       Array array(dtype, count, random() % 17);
       double in_one_chain = 0;
       for (std::uint64_t i = 0; i < count; ++i) {

@@ -124,7 +124,7 @@ inline double with_neighbours(std::vector<double> sums) {
   return sums.front();
 }
 
-/// The squares of a run of up to 2,048 elements: 32 accumulators (for bf16 those of even positions first), added as a
+/// The squares of a run: 32 accumulators (for bf16 those of even positions first), added as a
 /// tree. Those of 8 and 16 bits are floats, for e4m3 to 32, which is then taken off; for bf16 only for what is from
 /// 2^-63 on and below 2^60; lower ones are left out where the sum in float is 2^-96 or more.
 inline double sum_of_run(const Array& array, std::uint64_t begin, std::uint64_t end) {
@@ -152,8 +152,8 @@ inline double sum_of_run(const Array& array, std::uint64_t begin, std::uint64_t 
   return sums[0];
 }
 
-/// The statistics of an array, or of all that together, with sums in the documented order: runs of 2,048 elements,
-/// neighbours first in pieces of 32 KiB, then the pieces.
+/// The statistics of an array, or of all that together, with sums in the documented order: runs of 512 elements,
+/// neighbours first in pieces of 64 KiB, then the pieces; of 8 bits runs of 2,048 in pieces of 32 KiB.
 class Reference {
  public:
   explicit Reference(double threshold) : threshold_(threshold) {}
@@ -179,12 +179,13 @@ inline void Reference::count(double value) {
 inline void Reference::add(const Array& array) {
   result_.count += array.count();
   for (std::uint64_t i = 0; i < array.count(); ++i) count(std::fabs(decode(array.dtype(), array.get(i))));
-  const std::uint64_t most = 32768 / array.size();
+  const std::uint64_t most = array.size() == 1 ? 32768 : 65536 / array.size();
+  const std::uint64_t run_length = array.size() == 1 ? 2048 : 512;
   for (std::uint64_t begin = 0; begin < array.count(); begin += most) {
     const std::uint64_t end = std::min<std::uint64_t>(begin + most, array.count());
     std::vector<double> runs;
-    for (std::uint64_t run = begin; run < end; run += 2048) {
-      runs.push_back(sum_of_run(array, run, std::min<std::uint64_t>(run + 2048, end)));
+    for (std::uint64_t run = begin; run < end; run += run_length) {
+      runs.push_back(sum_of_run(array, run, std::min<std::uint64_t>(run + run_length, end)));
     }
     pieces_.push_back(with_neighbours(std::move(runs)));
   }

@@ -15,8 +15,8 @@ constexpr Dtype writable[] = {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16};
 
 /// Of all sizes around the vectors, blocks and pieces, at every address that an element allows.
 std::vector<Array> random_arrays(std::mt19937_64& random, std::span<const Dtype> dtypes, bool specials) {
-  const std::uint64_t sizes[] = {0,  1,  2,  3,  7,   8,    15,   16,    17,    31,    32,
-                                 33, 63, 64, 65, 127, 1000, 4099, 32767, 32768, 32769, 70001};
+  const std::uint64_t sizes[] = {0,   1,   2,   3,   7,    8,    15,   16,   17,   31,    32,    33,    63,    64,   65,
+                                 127, 511, 512, 513, 1000, 2048, 2049, 4096, 4099, 16385, 32767, 32768, 32769, 70001};
   std::vector<Array> arrays;
   for (const std::uint64_t size : sizes) {
     for (int i = 0; i < 4; ++i) {

@@ -41,11 +41,18 @@ void run(std::mt19937_64& random, const std::vector<Tensor>& inputs, const std::
   all.amax = amax.data();
   std::ranges::copy(work.segments(), all.segments);
   all.segment_count = static_cast<std::int32_t>(work.segments().size());
-  all.piece_count = static_cast<std::uint32_t>(work.pieces().size());
+  all.items = work.items();
+  cuda::Turns turns = {};
+  all.turns = &turns;
   std::vector<std::uint32_t> order(7);
   std::iota(order.begin(), order.end(), 0u);
   std::shuffle(order.begin(), order.end(), random);
-  for (const std::uint32_t block : order) cuda::quantise_block(all, {block, 7});
+  for (const std::uint32_t block : order) {
+    cuda::CastShared shared;
+    cuda::quantise_block(all, {block, 7}, shared);
+  }
+  CHECK(turns.ticket == 0);
+  CHECK(turns.cursor == 0);
 }
 
 }  // namespace

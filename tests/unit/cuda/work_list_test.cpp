@@ -40,7 +40,8 @@ TEST_CASE("every element of a random list is in exactly one piece, and every pie
     for (const WorkPiece& piece : work.pieces()) {
       REQUIRE(piece.found < numbers.size());
       ++numbers[piece.found];
-      const auto most = 32768 / static_cast<std::uint64_t>(size_of(tensors[piece.tensor].dtype));
+      const auto size = static_cast<std::uint64_t>(size_of(tensors[piece.tensor].dtype));
+      const std::uint64_t most = size == 1 ? 32768 : 65536 / size;
       CHECK(piece.count <= most);
       CHECK(piece.offset % most == 0);
       covered[piece.tensor][piece.offset] = piece.count;
@@ -60,7 +61,7 @@ TEST_CASE("every element of a random list is in exactly one piece, and every pie
   }
 }
 
-TEST_CASE("segments hold one dtype each, longest pieces first, and a warp an item: pieces of several runs alone") {
+TEST_CASE("segments hold one dtype each, longest pieces first: a piece is a block's, a warp's or a group's of lanes") {
   std::mt19937_64 random(2);
   const std::vector<Tensor> tensors = random_tensors(random, 500);
   WorkList work;
@@ -74,23 +75,26 @@ TEST_CASE("segments hold one dtype each, longest pieces first, and a warp an ite
       CHECK(static_cast<std::int32_t>(tensors[work.pieces()[piece].tensor].dtype) == segment.dtype);
       if (i > 0) CHECK(work.pieces()[piece].count <= work.pieces()[piece - 1].count);
       const std::uint32_t groups = static_cast<std::uint32_t>(16 / size_of(static_cast<Dtype>(segment.dtype)));
-      CHECK(segment.at_once == (work.pieces()[piece].count > 2048 ? 1 : groups));
+      const std::uint32_t run = groups == 16 ? 2048 : 512;
+      const std::uint32_t runs = (work.pieces()[piece].count + run - 1) / run;
+      CHECK(1u << segment.sharers_log2 == (runs > groups ? 8 * groups : runs > 1 ? groups : 1));
     }
-    item += (segment.pieces + segment.at_once - 1) / segment.at_once;
+    const std::uint32_t at_once = pieces_of_item(static_cast<Dtype>(segment.dtype), segment.sharers_log2);
+    item += (segment.pieces + at_once - 1) / at_once;
   }
   CHECK(piece == work.pieces().size());
   CHECK(item == work.items());
 }
 
-TEST_CASE("ten thousand tiny tensors are the work of 1,250 warps, and one of 1.5 billion elements of 93,755") {
+TEST_CASE("ten thousand tiny tensors are 157 items, and one of 1.5 billion elements 46,878") {
   WorkList work;
   const std::vector<Tensor> tiny(10000, of(4, Dtype::f16));
   work.assign(tiny);
-  CHECK(work.items() == 1250);
+  CHECK(work.items() == 157);
   const Tensor large = of(1536066816, Dtype::bf16);
   work.assign({&large, 1});
-  CHECK(work.pieces().size() == 93755);
-  CHECK(work.items() == 93755);
+  CHECK(work.pieces().size() == 46878);
+  CHECK(work.items() == 46878);
 }
 
 TEST_CASE("other addresses of the same shape leave the work as it is") {
