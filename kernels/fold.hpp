@@ -1,12 +1,12 @@
 // How the results of pieces become those of tensors and lists, the same in every bit on every backend.
 //
-// Tensors are cut into pieces of 64 KiB, and pieces into runs of 512 elements: 16 of f64, 32 of f32, 64 of 16 bits;
-// those of 8 bits into pieces of 32 KiB and 16 runs of 2,048. Within a run, position p of each block of 32 elements has
-// a sum of its own; the 32 sums are added as a tree (16 and 16, 8 and 8 ...; for bf16 even and odd positions first).
-// The sums of a piece's runs are added as a tree of neighbours (1st and 2nd, 3rd and 4th, then those two ...). The sums
-// of a tensor's pieces, and of all pieces of a list, are added as fold_chains chains, piece i to chain i % fold_chains,
-// and the chains as a tree again. So sums are wide enough for any machine to work on at once, and neither threads nor
-// blocks nor vectors show in a bit.
+// Tensors are cut into pieces of 64 KiB, and pieces into runs of 512 elements: 16 of f64, 32 of f32. Those of 16 and 8
+// bits, whose sums take longer to put together, into pieces of 32 KiB and runs of 2,048: 8 and 16. Within a run,
+// position p of each block of 32 elements has a sum of its own; the 32 sums are added as a tree (16 and 16, 8 and 8
+// ...; for bf16 even and odd positions first). The sums of a piece's runs are added as a tree of neighbours (1st and
+// 2nd, 3rd and 4th, then those two ...). The sums of a tensor's pieces, and of all pieces of a list, are added as
+// fold_chains chains, piece i to chain i % fold_chains, and the chains as a tree again. So sums are wide enough for any
+// machine to work on at once, and neither threads nor blocks nor vectors show in a bit.
 //
 // Sums are in double. For 8 and 16 bits, where additions in double would take longer than reading, the squares of a run
 // are added in float first; the error of the sum stays below 2^-18 of it, for e4m3 2^-17. All squares of f16 and
@@ -45,10 +45,10 @@ struct Piece {
 
 // How elements of so many bytes are cut: how many a piece has at most, in how many runs, and a run in blocks of 32.
 TARE_HD constexpr std::uint32_t piece_elements(std::size_t element_bytes) {
-  return element_bytes == 1 ? 32768 : most_piece_bytes / static_cast<std::uint32_t>(element_bytes);
+  return (element_bytes <= 2 ? most_piece_bytes / 2 : most_piece_bytes) / static_cast<std::uint32_t>(element_bytes);
 }
 TARE_HD constexpr std::uint32_t run_blocks(std::size_t element_bytes) {
-  return element_bytes == 1 ? 64 : 16;
+  return element_bytes <= 2 ? 64 : 16;
 }
 TARE_HD constexpr std::uint32_t run_elements(std::size_t element_bytes) {
   return run_blocks(element_bytes) * 32;

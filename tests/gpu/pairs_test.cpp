@@ -46,7 +46,7 @@ std::uint64_t bf16_between(std::mt19937_64& random, int least, int most) {
 template <class Element>
 Array bf16_array(std::size_t shift, const Element& element) {
   constexpr std::uint64_t run = run_elements(2);
-  Array array(Dtype::bf16, 85 * run + 77, shift);
+  Array array(Dtype::bf16, 21 * run + 77, shift);
   for (std::uint64_t i = 0; i < array.count(); ++i) array.set(i, element(i / run, i % run));
   return array;
 }

@@ -153,7 +153,7 @@ inline double sum_of_run(const Array& array, std::uint64_t begin, std::uint64_t 
 }
 
 /// The statistics of an array, or of all that together, with sums in the documented order: runs of 512 elements,
-/// neighbours first in pieces of 64 KiB, then the pieces; of 8 bits runs of 2,048 in pieces of 32 KiB.
+/// neighbours first in pieces of 64 KiB, then the pieces; of 16 and 8 bits runs of 2,048 in pieces of 32 KiB.
 class Reference {
  public:
   explicit Reference(double threshold) : threshold_(threshold) {}
@@ -179,8 +179,8 @@ inline void Reference::count(double value) {
 inline void Reference::add(const Array& array) {
   result_.count += array.count();
   for (std::uint64_t i = 0; i < array.count(); ++i) count(std::fabs(decode(array.dtype(), array.get(i))));
-  const std::uint64_t most = array.size() == 1 ? 32768 : 65536 / array.size();
-  const std::uint64_t run_length = array.size() == 1 ? 2048 : 512;
+  const std::uint64_t most = (array.size() <= 2 ? 32768 : 65536) / array.size();
+  const std::uint64_t run_length = array.size() <= 2 ? 2048 : 512;
   for (std::uint64_t begin = 0; begin < array.count(); begin += most) {
     const std::uint64_t end = std::min<std::uint64_t>(begin + most, array.count());
     std::vector<double> runs;

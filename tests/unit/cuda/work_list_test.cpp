@@ -41,7 +41,7 @@ TEST_CASE("every element of a random list is in exactly one piece, and every pie
       REQUIRE(piece.found < numbers.size());
       ++numbers[piece.found];
       const auto size = static_cast<std::uint64_t>(size_of(tensors[piece.tensor].dtype));
-      const std::uint64_t most = size == 1 ? 32768 : 65536 / size;
+      const std::uint64_t most = (size <= 2 ? 32768 : 65536) / size;
       CHECK(piece.count <= most);
       CHECK(piece.offset % most == 0);
       covered[piece.tensor][piece.offset] = piece.count;
@@ -75,7 +75,7 @@ TEST_CASE("segments hold one dtype each, longest pieces first: a piece is a bloc
       CHECK(static_cast<std::int32_t>(tensors[work.pieces()[piece].tensor].dtype) == segment.dtype);
       if (i > 0) CHECK(work.pieces()[piece].count <= work.pieces()[piece - 1].count);
       const std::uint32_t groups = static_cast<std::uint32_t>(16 / size_of(static_cast<Dtype>(segment.dtype)));
-      const std::uint32_t run = groups == 16 ? 2048 : 512;
+      const std::uint32_t run = groups >= 8 ? 2048 : 512;
       const std::uint32_t runs = (work.pieces()[piece].count + run - 1) / run;
       CHECK(1u << segment.sharers_log2 == (runs > groups ? 8 * groups : runs > 1 ? groups : 1));
     }
@@ -86,15 +86,15 @@ TEST_CASE("segments hold one dtype each, longest pieces first: a piece is a bloc
   CHECK(item == work.items());
 }
 
-TEST_CASE("ten thousand tiny tensors are 157 items, and one of 1.5 billion elements 46,878") {
+TEST_CASE("ten thousand tiny tensors are 157 items, and one of 1.5 billion elements 11,721") {
   WorkList work;
   const std::vector<Tensor> tiny(10000, of(4, Dtype::f16));
   work.assign(tiny);
   CHECK(work.items() == 157);
   const Tensor large = of(1536066816, Dtype::bf16);
   work.assign({&large, 1});
-  CHECK(work.pieces().size() == 46878);
-  CHECK(work.items() == 46878);
+  CHECK(work.pieces().size() == 93755);
+  CHECK(work.items() == 11721);
 }
 
 TEST_CASE("other addresses of the same shape leave the work as it is") {
