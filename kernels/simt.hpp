@@ -103,6 +103,16 @@ struct Block {
 #endif
   }
 
+  /// As each_warp, of what no other warp looks at: none waits.
+  template <class Step>
+  TARE_HD void each_warp_alone(const Step& step) const {
+#if defined(__CUDA_ARCH__)
+    step(static_cast<int>(threadIdx.x / warp_lanes));
+#else
+    for (int warp = 0; warp < block_warps; ++warp) step(warp);
+#endif
+  }
+
   /// A step of the first warp, or of its first thread alone: what it writes to shared memory is its own.
   template <class Step>
   TARE_HD void in_first_warp(const Step& step) const {

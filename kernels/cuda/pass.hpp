@@ -477,7 +477,7 @@ TARE_HD inline void run_block(const PassArguments& pass, const Block& block, Fol
   if (pass.inverse_scale != nullptr) factors.inverse_scale = *pass.inverse_scale;
   if (pass.coefficient != nullptr) factors.coefficient = *pass.coefficient;
   factors.limit = pass.limit;
-  block.each_warp([&](int warp) {
+  block.each_warp_alone([&](int warp) {
     each_lane([&](int i) {
       const int t = warp * warp_lanes + lane_at(i);
       shared.max_bits[t] = shared.zeros[t] = shared.below[t] = 0;
