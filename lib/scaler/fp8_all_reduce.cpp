@@ -30,7 +30,8 @@ double mu_of(const Slots& slots, std::uint32_t slot, std::uint64_t ranks) {
 }
 
 Tensor part_of(const Tensor& tensor, std::uint64_t first, std::uint64_t count) {
-  return {static_cast<unsigned char*>(tensor.data) + first * size_of(tensor.dtype), count, tensor.dtype, 0};
+  return {static_cast<unsigned char*>(tensor.data) + first * static_cast<std::uint64_t>(size_of(tensor.dtype)), count,
+          tensor.dtype, 0};
 }
 
 Tensor bytes_at(std::uint8_t* at, std::uint64_t count, Dtype format) {
