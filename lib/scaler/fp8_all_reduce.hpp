@@ -1,12 +1,13 @@
 // Gradients of many ranks become their mean, or their sum, in FP8: FP8-LM ("FP8-LM: Training FP8 Large Language
 // Models", arXiv 2310.18313, 2.1), with MS-AMP's fixed factor in the place of mu where the slots have none.
 //
-//   of each tensor   amax: the greatest of all ranks; factor: the largest of the format / amax * mu, the same on all
-//   ranks;
+// clang-format off
+//   of each tensor   amax: the greatest of all ranks; factor: the largest of the format / amax * mu, the same on all;
 //                    mu: the slot's of policy fp8_lm, else 1 / sqrt(ranks)
 //   of each value    fp8 of value * factor
-//   all-to-all       each rank gets the same share of what all have; its sum, in f32, in the order of the ranks; fp8 of
-//   that all-gather       every rank gets all sums; value = sum / factor, by the number of ranks for a mean
+//   all-to-all       each rank gets the same share of what all have; its sum, in f32, in the ranks' order; fp8 of that
+//   all-gather       every rank gets all sums; value = sum / factor, by the number of ranks for a mean
+// clang-format on
 //
 // So a value is rounded twice, whatever the number of ranks. What reaches the largest in the sums counts for fp8_lm's
 // mu. A tensor that is not finite on any rank is NaN on all of them, and counts for nothing.

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/capi/exchange.hpp"
+#include "tests/capi/fp8_ranks.hpp"
 #include "tests/capi/fp8_sums.hpp"
 #include "tests/capi/ranks.hpp"
 #include "tests/catch.hpp"
@@ -29,17 +30,6 @@ struct SumGroup {
   Exchange exchange;
   std::vector<std::unique_ptr<SumSlots>> all;
 };
-
-std::string state_of(const tare_fp8* fp8) {
-  tare_state* state = nullptr;
-  tare_text* text = nullptr;
-  tare_fp8_save(&state, fp8, nullptr, nullptr);
-  tare_state_to_json(&text, state, nullptr);
-  std::string copy = tare_text_data(text);
-  tare_text_destroy(text);
-  tare_state_destroy(state);
-  return copy;
-}
 
 }  // namespace
 

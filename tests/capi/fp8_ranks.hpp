@@ -18,6 +18,18 @@ using SlotValues = std::array<float, values_of_slot>;
 /// Of each slot.
 using RankValues = std::array<SlotValues, 3>;
 
+/// All that slots are.
+inline std::string state_of(const tare_fp8* slots) {
+  tare_state* state = nullptr;
+  tare_text* text = nullptr;
+  tare_fp8_save(&state, slots, nullptr, nullptr);
+  tare_state_to_json(&text, state, nullptr);
+  std::string copy = tare_text_data(text);
+  tare_text_destroy(text);
+  tare_state_destroy(state);
+  return copy;
+}
+
 class SlotsOfRank {
  public:
   explicit SlotsOfRank(const std::string& policy) {
@@ -39,17 +51,7 @@ class SlotsOfRank {
   }
   int32_t update(tare_error* error = nullptr) { return tare_fp8_update(handle_, nullptr, error); }
 
-  /// All that they are.
-  [[nodiscard]] std::string told() const {
-    tare_state* state = nullptr;
-    tare_text* text = nullptr;
-    tare_fp8_save(&state, handle_, nullptr, nullptr);
-    tare_state_to_json(&text, state, nullptr);
-    std::string copy = tare_text_data(text);
-    tare_text_destroy(text);
-    tare_state_destroy(state);
-    return copy;
-  }
+  [[nodiscard]] std::string told() const { return state_of(handle_); }
 
  private:
   tare_fp8* handle_ = nullptr;

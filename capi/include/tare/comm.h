@@ -46,7 +46,8 @@ TARE_API int32_t tare_comm_from_callbacks(tare_comm** out, const tare_collective
 /* The ranks of an MPI communicator, by the module libtare_mpi.so, which is built where CMake finds MPI (TARE_MPI), for
  * that MPI. `config_json` may be NULL:
  *   {"communicator":0,       MPI_Comm_c2f(it), an integer; MPI_COMM_WORLD without it
- *    "timeout_seconds":60}   how long a call waits for the other ranks; without it as long as MPI does: often for ever
+ *    "timeout_seconds":60}   how long a call waits for the other ranks; without it as long as MPI does: often for ever.
+ *                          In its time a rank gives up its core while it waits, which MPICH does not by itself
  * A call of all its ranks: what is made is a duplicate (MPI_Comm_dup), which reports errors and does not end the
  * program for them. The duplicate is freed with the last of the comm and those that have it, which all ranks do in the
  * same order, before MPI_Finalize; one that is left then stays as it is.
