@@ -84,6 +84,7 @@ typedef struct tare_backend_scaler tare_backend_scaler;
 typedef struct tare_backend_list tare_backend_list;
 typedef struct tare_backend_slots tare_backend_slots;
 typedef struct tare_backend_casts tare_backend_casts;
+typedef struct tare_backend_looks tare_backend_looks;
 
 typedef struct tare_backend_table {
   uint64_t struct_size;
@@ -154,6 +155,19 @@ typedef struct tare_backend_table {
   /* casts_assign and casts_run of a list that is not kept; null where a list has to be made ready first. */
   int32_t (*slots_cast)(tare_backend_slots* slots, int32_t what, const void* tensors, const uint32_t* slots_of,
                         uint64_t count, const void* outputs, tare_backend_error* error);
+
+  /* Tensors looked at, with what was found read later. Null on the CPU, which summarises at once. */
+  int32_t (*looks_make)(tare_backend_looks** out, int32_t place, tare_backend_error* error);
+  /* Waits for the looks that were not read. */
+  void (*looks_end)(tare_backend_looks* looks);
+  /* `tensors`: kernels::Tensor, whose values bear `scale`; borrowed until the look is done. Not in a capture. Waits
+   * where there is not yet the memory for it. */
+  int32_t (*looks_add)(tare_backend_looks* looks, const void* tensors, uint64_t count, double scale, void* stream,
+                       tare_backend_error* error);
+  /* *done: whether what was added since the last read has been looked at. */
+  int32_t (*looks_ask)(const tare_backend_looks* looks, int32_t* done, tare_backend_error* error);
+  /* Waits, and copies a kernels::Summary for each tensor that was added since the last read. */
+  int32_t (*looks_read)(tare_backend_looks* looks, void* summaries, tare_backend_error* error);
 } tare_backend_table;
 
 /* The only symbol that the CUDA module exports. */

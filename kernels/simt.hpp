@@ -80,6 +80,24 @@ TARE_HD inline T smaller(T a, T b) {
   return a < b ? a : b;
 }
 
+/// Does `body` with j = 0 ... Count - 1, unrolled.
+template <int Count, class Body>
+TARE_HD inline void unrolled(const Body& body) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int j = 0; j < Count; ++j) body(j);
+}
+
+/// Adds to what other blocks add to, too.
+TARE_HD inline void add_count(std::uint64_t* to, std::uint64_t count) {
+#if defined(__CUDA_ARCH__)
+  if (count != 0) atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(count));
+#else
+  *to += count;
+#endif
+}
+
 /// What a thread has written to global memory is there, for all blocks, before what it does next.
 TARE_HD inline void publish() {
 #if defined(__CUDA_ARCH__)

@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -5,6 +6,7 @@
 #include "capi/src/handles.hpp"
 #include "lib/base/error.hpp"
 #include "lib/monitor/monitor.hpp"
+#include "lib/scaler/config_values.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -30,6 +32,13 @@ std::vector<std::string> names_of(const char* const* names, std::size_t count) {
   copies.reserve(count);
   for (std::size_t i = 0; i < count; ++i) copies.push_back(text_of(names[i], "a name"));
   return copies;
+}
+
+/// -1: the CPU.
+int gpu_named(const std::string& device) {
+  if (const std::optional<int> found = find_cuda_device(device)) return *found;
+  throw Error(Status::invalid_argument, "there is no device \"" + escaped(device) + "\"",
+              "Devices: cpu, cuda:0, cuda:1 ...");
 }
 
 /// Before so many names are read.
@@ -70,6 +79,19 @@ int32_t tare_monitor_observe_scaled(tare_monitor* monitor, const char* group, co
   });
 }
 
+int32_t tare_monitor_observe_on(tare_monitor* monitor, const char* device, const char* group, const char* const* names,
+                                const tare_tensor* tensors, uint64_t count, double scale, tare_stream stream,
+                                tare_error* error) {
+  return guard(error, [&] {
+    monitor::Monitor& watching = live(monitor, "monitor").monitor;
+    const int gpu = gpu_named(text_of(device, "device"));
+    const auto list = tensors_of(tensors, count);
+    const auto named = names_of(names, list.size());
+    if (gpu < 0) return watching.observe(text_of(group, "group"), named, list, scale);
+    watching.observe_on_gpu(gpu, text_of(group, "group"), named, list, scale, stream);
+  });
+}
+
 int32_t tare_monitor_add_grads(tare_monitor* monitor, const tare_grads* grads, const char* const* names, uint64_t count,
                                tare_stream stream, tare_error* error) {
   return guard(error, [&] {
@@ -87,6 +109,17 @@ int32_t tare_monitor_add_scaler(tare_monitor* monitor, double scale, int64_t ste
 
 int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_stream, tare_error* error) {
   return guard(error, [&] { live(monitor, "monitor").monitor.step(step); });
+}
+
+int32_t tare_monitor_settled(int32_t* out, tare_monitor* monitor, tare_error* error) {
+  return guard(error, [&] {
+    require(out, "out");
+    *out = live(monitor, "monitor").monitor.is_settled() ? 1 : 0;
+  });
+}
+
+int32_t tare_monitor_wait(tare_monitor* monitor, tare_error* error) {
+  return guard(error, [&] { live(monitor, "monitor").monitor.wait(); });
 }
 
 int32_t tare_monitor_save(tare_state** out, const tare_monitor* monitor, tare_error* error) {

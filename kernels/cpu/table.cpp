@@ -205,6 +205,11 @@ constexpr tare_backend_table functions{
     .casts_are_captured = casts_are_captured,
     .casts_run = casts_run,
     .slots_cast = slots_cast,
+    .looks_make = nullptr,
+    .looks_end = nullptr,
+    .looks_add = nullptr,
+    .looks_ask = nullptr,
+    .looks_read = nullptr,
 };
 
 }  // namespace

@@ -31,6 +31,10 @@ Kernel quantise_kernel();
 /// Lists from fp8; takes DequantiseArguments.
 Kernel dequantise_kernel();
 
+/// Looks at tensors: their pieces, then the tensors; both take LookArguments.
+Kernel look_kernel();
+Kernel finish_look_kernel();
+
 /// Calls `visit` with every kernel, some of them twice.
 template <class Visit>
 void for_each_kernel(const Visit& visit) {
@@ -40,7 +44,7 @@ void for_each_kernel(const Visit& visit) {
     visit(rewrite_kernel(static_cast<Dtype>(dtype)));
   }
   for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(),
-                              quantise_kernel(), dequantise_kernel()})
+                              quantise_kernel(), dequantise_kernel(), look_kernel(), finish_look_kernel()})
     visit(kernel);
 }
 

@@ -51,15 +51,6 @@ TARE_HD inline Bits element_of(const Vector& vector, int j) {
   }
 }
 
-/// Does `body` with j = 0 ... Count - 1, unrolled.
-template <int Count, class Body>
-TARE_HD inline void unrolled(const Body& body) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-  for (int j = 0; j < Count; ++j) body(j);
-}
-
 /// How a dtype lies in vectors.
 template <class E>
 struct Layout {

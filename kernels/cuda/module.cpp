@@ -5,6 +5,7 @@
 #include "kernels/backend_edge.hpp"
 #include "kernels/cuda/fp8.hpp"
 #include "kernels/cuda/list.hpp"
+#include "kernels/cuda/looks.hpp"
 
 struct tare_backend_scaler {
   tare_backend_scaler(int device, const tare::rule::RunningState& running) : scaler(device, running) {}
@@ -24,6 +25,11 @@ struct tare_backend_slots {
 struct tare_backend_casts {
   explicit tare_backend_casts(tare::kernels::cuda::DeviceSlots& slots) : list(slots) {}
   tare::kernels::cuda::CastList list;
+};
+
+struct tare_backend_looks {
+  explicit tare_backend_looks(int device) : looks(device) {}
+  tare::kernels::cuda::DeviceLooks looks;
 };
 
 namespace tare::kernels::cuda {
@@ -223,6 +229,27 @@ std::int32_t casts_run(tare_backend_casts* casts, std::int32_t what, const void*
   });
 }
 
+std::int32_t looks_make(tare_backend_looks** out, std::int32_t device, tare_backend_error* error) {
+  return at_edge(error, [&] { *out = new tare_backend_looks(device); });
+}
+
+void looks_end(tare_backend_looks* looks) {
+  end(looks, looks->looks.device().ordinal());
+}
+
+std::int32_t looks_add(tare_backend_looks* looks, const void* tensors, std::uint64_t count, double scale, void* stream,
+                       tare_backend_error* error) {
+  return at_edge(error, [&] { looks->looks.look(tensors_at(tensors, count), scale, stream_of(stream)); });
+}
+
+std::int32_t looks_ask(const tare_backend_looks* looks, std::int32_t* done, tare_backend_error* error) {
+  return at_edge(error, [&] { *done = looks->looks.are_done() ? 1 : 0; });
+}
+
+std::int32_t looks_read(tare_backend_looks* looks, void* summaries, tare_backend_error* error) {
+  return at_edge(error, [&] { looks->looks.read(static_cast<Summary*>(summaries)); });
+}
+
 constexpr tare_backend_table table{
     .struct_size = sizeof(tare_backend_table),
     .release = TARE_RELEASE,
@@ -255,6 +282,11 @@ constexpr tare_backend_table table{
     .casts_are_captured = casts_are_captured,
     .casts_run = casts_run,
     .slots_cast = nullptr,
+    .looks_make = looks_make,
+    .looks_end = looks_end,
+    .looks_add = looks_add,
+    .looks_ask = looks_ask,
+    .looks_read = looks_read,
 };
 
 }  // namespace

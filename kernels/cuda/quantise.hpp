@@ -128,14 +128,6 @@ TARE_HD inline void raise_amax(std::uint32_t* amax, std::uint32_t bits) {
 #endif
 }
 
-TARE_HD inline void add_count(std::uint64_t* to, std::uint64_t count) {
-#if defined(__CUDA_ARCH__)
-  if (count != 0) atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(count));
-#else
-  *to += count;
-#endif
-}
-
 template <class E, class Format>
 TARE_HD inline void quantise_piece(const QuantiseArguments& all, const WorkPiece& piece) {
   const std::uint32_t slot = all.slots[piece.tensor];

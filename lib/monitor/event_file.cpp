@@ -48,7 +48,7 @@ void add_tensor(EventSummary& summary, const Observed& tensor) {
   const std::string tag = tensor.group + "/" + tensor.name;
   const Summary& seen = tensor.summary;
   if (seen.count == 1 && seen.finite() == 1) return summary.add_scalar(tag, seen.mean);
-  if (seen.finite() != 0) summary.add_scalar(tag + "/norm", seen.norm());
+  if (seen.finite() != 0) summary.add_scalar(tag + "/norm", norm(seen));
   summary.add_exponents(tag + "/log2", seen.exponents);
 }
 

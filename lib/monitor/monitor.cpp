@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/cpu/summarise.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/glob.hpp"
 #include "lib/base/text.hpp"
@@ -47,22 +48,47 @@ bool Monitor::looks_at(const std::string& group, const std::string& name) const 
   return own->patterns.empty() || std::ranges::any_of(own->patterns, matches);
 }
 
+std::vector<Observed> Monitor::chosen(const std::string& group, std::span<const std::string> names,
+                                      std::span<const kernels::Tensor> tensors,
+                                      std::vector<kernels::Tensor>& looked_at) const {
+  std::vector<Observed> some;
+  some.reserve(tensors.size());
+  looked_at.reserve(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!looks_at(group, names[i])) continue;
+    Observed& one = some.emplace_back();  // braced, GCC 12 loses a member when memory runs out half-way
+    one.group = group;
+    one.name = names[i];
+    one.dtype = tensors[i].dtype;
+    looked_at.push_back(tensors[i]);
+  }
+  return some;
+}
+
 void Monitor::observe(const std::string& group, std::span<const std::string> names,
                       std::span<const kernels::Tensor> tensors, double scale) {
   require_scale(scale);
   require_usable(cpu_backend(), tensors, kernels::Use::read);
   if (!looks()) return;
-  std::vector<Observed> more;
-  more.reserve(tensors.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (!looks_at(group, names[i])) continue;
-    Observed& one = more.emplace_back();  // braced, GCC 12 loses a member when memory runs out half-way
-    one.group = group;
-    one.name = names[i];
-    one.dtype = tensors[i].dtype;
-    one.summary = summary_of(tensors[i], scale);
-  }
+  std::vector<kernels::Tensor> looked_at;
+  std::vector<Observed> more = chosen(group, names, tensors, looked_at);
+  for (std::size_t i = 0; i < more.size(); ++i) more[i].summary = kernels::cpu::summarise(looked_at[i], scale);
   append(under_way_.tensors, more);
+}
+
+void Monitor::observe_on_gpu(int gpu, const std::string& group, std::span<const std::string> names,
+                             std::span<const kernels::Tensor> tensors, double scale, kernels::Stream stream) {
+  require_scale(scale);
+  require_usable(cuda_backend(), tensors, kernels::Use::read);
+  if (!looks()) return;
+  std::vector<kernels::Tensor> looked_at;
+  std::vector<Observed> more = chosen(group, names, tensors, looked_at);
+  if (more.empty()) return;
+  wait();
+  std::vector<Observed>& noted = under_way_.tensors;
+  noted.reserve(noted.size() + more.size());
+  gpu_looks_.add(gpu, looked_at, scale, stream, noted.size());
+  append(noted, more);
 }
 
 void Monitor::add_gradients(const Grads& grads, std::span<const std::string> names, kernels::Stream stream) {
@@ -91,25 +117,53 @@ void Monitor::add_scaler(const ScalerSeen& scaler) {
 
 void Monitor::step(std::int64_t number) {
   if (looks()) {
+    wait();
     under_way_.step = number;
-    Examiner next = examiner_;  // a step for which there is no memory changes nothing
-    next.examine(under_way_);
-    const std::size_t failures = writer_.failures();
-    if (failures > told_failures_) tell_failures(failures);
-    const auto seen = std::make_shared<ObservedStep>();
-    *seen = std::exchange(under_way_, {});
-    last_ = seen;
-    examiner_ = std::move(next);
-    told_failures_ = std::max(told_failures_, failures);
-    writer_.put(last_);
+    if (gpu_looks_.is_empty()) {
+      examine(under_way_);
+    } else {
+      awaited_ = std::exchange(under_way_, {});
+    }
+  } else {
+    static_cast<void>(is_settled());
   }
   ++steps_;
 }
 
-void Monitor::tell_failures(std::size_t count) {
+bool Monitor::is_settled() {
+  if (awaited_ && gpu_looks_.are_done()) wait();
+  return !awaited_;
+}
+
+void Monitor::wait() {
+  if (!awaited_) return;
+  try {
+    gpu_looks_.read(awaited_->tensors);
+  } catch (const Error&) {  // what the GPU saw is lost, and the step with it
+    awaited_.reset();
+    throw;
+  }
+  examine(*awaited_);
+  awaited_.reset();
+}
+
+void Monitor::examine(ObservedStep& ended) {
+  Examiner next = examiner_;  // a step for which there is no memory changes nothing
+  next.examine(ended);
+  const std::size_t failures = writer_.failures();
+  if (failures > told_failures_) tell_failures(ended, failures);
+  const auto seen = std::make_shared<ObservedStep>();
+  *seen = std::exchange(ended, {});
+  last_ = seen;
+  examiner_ = std::move(next);
+  told_failures_ = std::max(told_failures_, failures);
+  writer_.put(last_);
+}
+
+void Monitor::tell_failures(ObservedStep& ended, std::size_t count) {
   for (const auto& sink : writer_.sinks()) {
     if (sink->failure().empty()) continue;
-    HealthFinding& finding = under_way_.findings.emplace_back();
+    HealthFinding& finding = ended.findings.emplace_back();
     finding.severity = Severity::warning;
     finding.code = "sink-failed";
     finding.message = "nothing more is written: " + escaped(sink->failure());
@@ -128,6 +182,8 @@ void Monitor::load(const ScalerState& state) {
   steps_ = saved.steps;
   examiner_.remember(std::move(saved.memory));
   under_way_ = {};
+  awaited_.reset();
+  gpu_looks_.forget();
   last_ = nullptr;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "kernels/launch.hpp"
 #include "lib/monitor/config.hpp"
 #include "lib/monitor/examiner.hpp"
+#include "lib/monitor/gpu_looks.hpp"
 #include "lib/monitor/observed.hpp"
 #include "lib/monitor/writer.hpp"
 #include "lib/scaler/scaler.hpp"
@@ -30,6 +32,11 @@ class Monitor {
   void observe(const std::string& group, std::span<const std::string> names, std::span<const kernels::Tensor> tensors,
                double scale = 1);
 
+  /// The same of tensors in the memory of a GPU: enqueues a look on the stream, whose turn it is then, and borrows
+  /// their values until that has run.
+  void observe_on_gpu(int gpu, const std::string& group, std::span<const std::string> names,
+                      std::span<const kernels::Tensor> tensors, double scale, kernels::Stream stream);
+
   /// Notes what the last pass of a list found, likewise. Does not touch the gradients; waits for the pass. `names` are
   /// as many as the list's tensors. Throws what the scaler throws, and then nothing is noted.
   void add_gradients(const Grads& grads, std::span<const std::string> names, kernels::Stream stream);
@@ -37,8 +44,13 @@ class Monitor {
   /// Notes how a scaler of somebody else's stands, in the place of the lists', likewise.
   void add_scaler(const ScalerSeen& scaler);
 
-  /// Ends the step under way, whose number this is: what was noted is examined, and goes to the sinks.
+  /// Ends the step under way, whose number this is: what was noted is examined, and goes to the sinks. Of a step with
+  /// looks of GPUs that is done by the first call of this that comes behind them, or by wait().
   void step(std::int64_t number);
+  /// Whether the last step that was looked at is examined, as far as GPUs have got.
+  [[nodiscard]] bool is_settled();
+  /// Waits for GPUs, so that it is.
+  void wait();
 
   /// What the steps that ended leave for those to come; what was noted of the step under way, and the last report, are
   /// no part of it.
@@ -56,7 +68,13 @@ class Monitor {
   [[nodiscard]] std::string findings() const;
 
  private:
-  void tell_failures(std::size_t count);
+  /// Of tensors that are looked at, with summaries to come.
+  [[nodiscard]] std::vector<Observed> chosen(const std::string& group, std::span<const std::string> names,
+                                             std::span<const kernels::Tensor> tensors,
+                                             std::vector<kernels::Tensor>& looked_at) const;
+  /// Leaves it empty, or as it was where it throws.
+  void examine(ObservedStep& ended);
+  void tell_failures(ObservedStep& ended, std::size_t count);
   /// In the step under way, at anything.
   [[nodiscard]] bool looks() const { return steps_ % every_ == 0; }
 
@@ -65,6 +83,8 @@ class Monitor {
   Examiner examiner_;
   std::int64_t steps_ = 0;  ///< that ended
   ObservedStep under_way_;
+  GpuLooks gpu_looks_;                   // of the step that is awaited, or of the one under way
+  std::optional<ObservedStep> awaited_;  // has ended
   std::shared_ptr<const ObservedStep> last_;
   std::size_t told_failures_ = 0;
   Writer writer_;

@@ -22,7 +22,7 @@ Json json_of(const std::optional<double>& value) {
 
 Json json_of(const ExponentHistogram& exponents) {
   json::Array bins;
-  bins.reserve(exponents.bins.size());
+  bins.reserve(ExponentHistogram::bin_count);
   for (const std::uint64_t count : exponents.bins) bins.push_back(json_of(count));
   Members members;
   members.add("lowest", std::int64_t{ExponentHistogram::lowest});
@@ -47,7 +47,7 @@ Json json_of(const Observed& tensor) {
   members.add("max_abs", of_finite(summary.max_abs));
   members.add("min_abs", summary.zeros == summary.finite() ? Json{} : Json{summary.min_abs});
   members.add("mean", of_finite(summary.mean)).add("mean_abs", of_finite(summary.mean_abs));
-  members.add("std", of_finite(summary.deviation())).add("norm", of_finite(summary.norm()));
+  members.add("std", of_finite(deviation(summary))).add("norm", of_finite(norm(summary)));
   members.add("scale", summary.scale).add("exponents", json_of(summary.exponents));
   return members.take();
 }

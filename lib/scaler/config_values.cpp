@@ -21,9 +21,8 @@ std::string text_in_config(const StateSection& config, std::string_view key) {
   return *text;
 }
 
-int cuda_device_in_config(const StateSection& config) {
-  const std::string device = text_in_config(config, "device");
-  if (device.empty() || device == "cpu") return -1;
+std::optional<int> find_cuda_device(std::string_view device) {
+  if (device == "cpu") return -1;
   if (device == "cuda") return 0;
   int ordinal = -1;
   const char* end = device.data() + device.size();
@@ -31,6 +30,13 @@ int cuda_device_in_config(const StateSection& config) {
     const auto parsed = std::from_chars(device.data() + 5, end, ordinal);
     if (parsed.ec == std::errc() && parsed.ptr == end && ordinal >= 0) return ordinal;
   }
+  return {};
+}
+
+int cuda_device_in_config(const StateSection& config) {
+  const std::string device = text_in_config(config, "device");
+  const std::optional<int> found = device.empty() ? -1 : find_cuda_device(device);
+  if (found) return *found;
   refuse_config(fmt::format("there is no device \"{}\"", device), "Devices: cpu, cuda:0, cuda:1 ...");
 }
 

@@ -1,6 +1,7 @@
 // What every configuration has: values taken out of its members, and what is said of bad ones.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,10 @@ namespace tare {
 /// The text of that name, empty where there is none. Throws `invalid_argument` for what is no text, or empty.
 std::string text_in_config(const StateSection& config, std::string_view key);
 
-/// The number behind "cuda:" of "device"; -1 for the CPU.
+/// The number behind "cuda:", 0 where there is none; -1 for "cpu"; nothing for any other text.
+std::optional<int> find_cuda_device(std::string_view device);
+
+/// That of "device"; -1 where there is none.
 int cuda_device_in_config(const StateSection& config);
 
 }  // namespace tare

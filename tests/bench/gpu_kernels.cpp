@@ -16,6 +16,7 @@
 
 #include "kernels/cuda/fp8.hpp"
 #include "kernels/cuda/list.hpp"
+#include "kernels/cuda/looks.hpp"
 #include "kernels/fp8/host_slots.hpp"
 #include "kernels/rule/policy.hpp"
 
@@ -94,6 +95,11 @@ class Bench {
     must(cudaGraphExecDestroy(replay));
     must(cudaGraphDestroy(graph));
     return seconds / rounds / static_cast<double>(works.size());
+  }
+
+  /// Of work that no graph takes.
+  double seconds_of_call(const Work& work) {
+    return median_of([&] { work(stream_); });
   }
 
   /// Bytes a second of a copy, read and written ones counted. Not in a graph, where the driver takes a slower engine.
@@ -301,6 +307,20 @@ void fp8_slots_and_casts(Bench& bench, const Memory& memory, double copy) {
   bench.row("G8", "500 bf16 matrices of 225 M to e4m3, with amax", time, 3.0 * 225181696, copy, ">= 98 % of copy");
 }
 
+/// All that a monitor tells of tensors.
+void looks_at_tensors(Bench& bench, const Memory& memory, double copy) {
+  memory.fill();
+  for (const Dtype dtype : {Dtype::bf16, Dtype::f16, Dtype::f32}) {
+    const std::vector<Tensor> tensors = uneven(memory, 500, 225181696, dtype, as_allocated);
+    DeviceLooks looks(0);
+    std::vector<Summary> found(64 * tensors.size());
+    const double time = bench.seconds_of_call([&](cudaStream_t stream) { looks.look(tensors, 1, stream); });
+    looks.read(found.data());
+    const std::string what = std::string("a monitor's look at 500 ") + name_of(dtype) + " matrices of 225 M";
+    bench.row("", what.c_str(), time, 225181696.0 * static_cast<double>(size_of(dtype)), copy, "");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -321,6 +341,7 @@ int main(int argc, char** argv) {
   one_matrix(bench, memory, copy);
   tiny_tensors(bench, memory);
   fp8_slots_and_casts(bench, memory, copy);
+  looks_at_tensors(bench, memory, copy);
   std::printf("copy at the end: %.0f GB/s\n", bench.copy_rate(memory) / 1e9);
   return 0;
 }

@@ -36,9 +36,13 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
     if (status == TARE_OK) status = tare_monitor_looks(&looks, monitor, "weights", name, nullptr);
     if (status == TARE_OK) status = tare_monitor_observe(monitor, "weights", &name, &tensor, 1, nullptr);
     if (status == TARE_OK) status = tare_monitor_observe_scaled(monitor, "x", &name, &tensor, 1, 8, nullptr);
+    if (status == TARE_OK)
+      status = tare_monitor_observe_on(monitor, "cpu", "y", &name, &tensor, 1, 8, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_add_grads(monitor, grads, &name, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_add_scaler(monitor, 512, 1, 0, 0, 0, nullptr);
     if (status == TARE_OK) status = tare_monitor_step(monitor, 1, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_monitor_settled(&looks, monitor, nullptr);
+    if (status == TARE_OK) status = tare_monitor_wait(monitor, nullptr);
     if (status == TARE_OK) status = tare_monitor_report(&text, monitor, nullptr);
     tare_text_destroy(text);
     if (status == TARE_OK) status = tare_monitor_findings(&text, monitor, nullptr);
@@ -57,7 +61,7 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
   std::ifstream file(path);
   int lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
-    CHECK(nlohmann::json::parse(line).at("tensors").size() == 2);
+    CHECK(nlohmann::json::parse(line).at("tensors").size() == 3);
     CHECK(nlohmann::json::parse(line).at("gradients").size() == 1);
     CHECK(nlohmann::json::parse(line).at("findings").size() == 2);
   }

@@ -319,6 +319,35 @@ TEST_CASE("what a loss scale or a format would do to gradients is computed from 
   CHECK(monitor.report().at("tensors").empty());
 }
 
+TEST_CASE("values on the CPU are looked at by that name, too, and settled at once") {
+  Monitor monitor(R"({"every":1})");
+  float values[] = {1, -2, 0, INFINITY};
+  const char* name = "w";
+  const tare_tensor tensor{values, 4, TARE_F32, 0};
+  REQUIRE(tare_monitor_observe_on(monitor.handle, "cpu", "weights", &name, &tensor, 1, 2, nullptr, nullptr) == TARE_OK);
+  monitor.step(5);
+  int32_t settled = 0;
+  REQUIRE(tare_monitor_settled(&settled, monitor.handle, nullptr) == TARE_OK);
+  CHECK(settled == 1);
+  CHECK(tare_monitor_wait(monitor.handle, nullptr) == TARE_OK);
+  const json report = monitor.report();
+  const json& seen = report.at("tensors").front();
+  CHECK(seen.at("max_abs") == 1);
+  CHECK(seen.at("infinities") == 1);
+  for (const char* device : {"gpu", "cuda:", "cuda:-1", "", "CPU", "cuda:0x"}) {
+    CHECK(tare_monitor_observe_on(monitor.handle, device, "weights", &name, &tensor, 1, 2, nullptr, &monitor.error) ==
+          TARE_E_INVALID_ARGUMENT);
+    CHECK(std::string(monitor.error.message).find("there is no device \"" + std::string(device) + "\"") == 0);
+  }
+  CHECK(tare_monitor_observe_on(monitor.handle, nullptr, "weights", &name, &tensor, 1, 2, nullptr, nullptr) ==
+        TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_observe_on(monitor.handle, "cpu", "weights", &name, &tensor, 1, 0, nullptr, nullptr) ==
+        TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_settled(nullptr, monitor.handle, nullptr) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_settled(&settled, nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_wait(nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
+}
+
 TEST_CASE("layers that lose gradients are counted, and each parameter's looks without any") {
   const Scratch folder;
   const std::string path = folder.path("a.prom");
@@ -384,6 +413,8 @@ TEST_CASE("const calls on one monitor, and calls on different ones, run at the s
         tare_state_destroy(state);
         wrong[i] += tare_monitor_looks(&looks, shared.handle, "weights", "w", nullptr) + (looks == 1 ? 0 : 1);
         wrong[i] += tare_monitor_observe_scaled(own, "gradients", &name, &tensor, 1, 8, nullptr);
+        wrong[i] += tare_monitor_observe_on(own, "cpu", "weights", &name, &tensor, 1, 1, nullptr, nullptr);
+        wrong[i] += tare_monitor_settled(&looks, own, nullptr) + tare_monitor_wait(own, nullptr);
         wrong[i] += tare_monitor_at_scale(&text, shared.handle, 8, "bf16", nullptr);
         wrong[i] += json::parse(tare_text_data(text)).at("tensors").size() == 1 ? 0 : 1;
         tare_text_destroy(text);

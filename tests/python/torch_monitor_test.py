@@ -207,5 +207,62 @@ class TorchMonitor(unittest.TestCase):
             self.assertEqual([one.name for one in monitor.report().tensors if one.group == "weights"], names)
 
 
+@unittest.skipUnless(torch.cuda.is_available(), "no GPU: not run")
+class OnGpu(unittest.TestCase):
+    def watched(self, device):
+        torch.manual_seed(0)
+        model = Model().to(device)
+        optimizer = torch.optim.Adam(model.parameters())
+        scaler = tare.torch.GradScaler(device, init_scale=8.0)
+        scaler.scale(torch.ones((), device=device))
+        return model, optimizer, tare.torch.Monitor(model, scaler, every=2, weights=True, activations=True, moments=True,
+                                                    optimizer=optimizer, histograms=True)
+
+    def test_what_is_seen_of_a_gpu_is_what_a_copy_on_the_host_shows(self):
+        model, optimizer, monitor = self.watched("cuda")
+        copies = {}
+        for module, name in ((model.inner, "inner"), (model.outer, "outer")):
+            module.register_forward_hook(lambda _, inputs, output, name=name: copies.update(
+                {("inputs", f"{name}.0"): inputs[0].detach().cpu(), ("outputs", name): output.detach().cpu()}))
+        optimizer.zero_grad()
+        loss = model(torch.randint(0, 5, (16, 4), device="cuda")).square().mean()
+        loss.backward()
+        monitor.gradients()
+        copies.update({("gradients", name): one.grad.cpu() for name, one in model.named_parameters()})
+        optimizer.step()
+        copies.update({("weights", name): one.detach().cpu().clone() for name, one in model.named_parameters()})
+        copies.update({("exp_avg_sq", name): optimizer.state[one]["exp_avg_sq"].cpu().clone()
+                       for name, one in model.named_parameters()})
+        copies["loss", "value"] = loss.detach().cpu()
+        monitor.step(loss=loss)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.fill_(7)  # behind the looks
+        seen = {(one.group, one.name): one for one in monitor.report().tensors}
+        self.assertLessEqual(set(copies), set(seen))
+        here = tare.Monitor(every=1)
+        for (group, name), copy in copies.items():
+            here.observe(group, {name: copy}, scale=8.0 if group == "gradients" else 1.0)
+        here.step(0)
+        for one in here.report().tensors:
+            self.assertEqual(one, seen[one.group, one.name])
+        monitor.close()
+
+    def test_findings_come_once_the_gpu_has_looked(self):
+        model, optimizer, monitor = self.watched("cuda")
+        with torch.no_grad():
+            model.outer.weight[0, 0] = math.inf
+        told = []
+        for step in range(4):
+            optimizer.zero_grad()
+            model(torch.randint(0, 5, (16, 4), device="cuda")).square().mean().backward()
+            monitor.gradients()
+            told += monitor.step()
+            torch.cuda.synchronize()
+        self.assertIn("tensor-not-finite", {finding.code for finding in told})
+        self.assertEqual(monitor.report().step, 2)
+        monitor.close()
+
+
 if __name__ == "__main__":
     unittest.main()

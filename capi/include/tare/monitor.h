@@ -50,8 +50,8 @@ TARE_API int32_t tare_monitor_looks(int32_t* out, const tare_monitor* monitor, c
 
 /* Looks at tensors of the step that is under way, at once, if they are looked at in that: `group` says what they are
  * ("weights", "inputs", "exp_avg_sq"), names[i] is that of tensors[i]. Of every dtype of tare_tensor, in the host's
- * memory: a GPU's, which nobody can look at without a wait, is TARE_E_INVALID_ARGUMENT, and nothing is noted then.
- * Names are copied; the data is read before this returns. */
+ * memory: a GPU's is TARE_E_INVALID_ARGUMENT, and nothing is noted then (tare_monitor_observe_on looks at that). Names
+ * are copied; the data is read before this returns. */
 TARE_API int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, const char* const* names,
                                       const tare_tensor* tensors, uint64_t count, tare_error* error);
 
@@ -61,6 +61,15 @@ TARE_API int32_t tare_monitor_observe(tare_monitor* monitor, const char* group, 
 TARE_API int32_t tare_monitor_observe_scaled(tare_monitor* monitor, const char* group, const char* const* names,
                                              const tare_tensor* tensors, uint64_t count, double scale,
                                              tare_error* error);
+
+/* The same of values on `device`, "cuda:0" or another GPU, or "cpu": a look is enqueued on `stream`, behind what writes
+ * the tensors there, and this does not wait for it, once earlier steps have been of this size: until then there is
+ * memory to be had. The tensors are borrowed until the look has run; what comes behind it on the stream may write and
+ * free them. It tells what the CPU would, to the bit. Cannot be captured: TARE_E_BACKEND. TARE_E_UNSUPPORTED: there is
+ * no CUDA. */
+TARE_API int32_t tare_monitor_observe_on(tare_monitor* monitor, const char* device, const char* group,
+                                         const char* const* names, const tare_tensor* tensors, uint64_t count,
+                                         double scale, tare_stream stream, tare_error* error);
 
 /* Notes what the list's last pass (tare_grads_unscale, _observe, _write) found, if the step that is under way is one
  * that is looked at: without a pass of its own, and without touching the gradients. Several lists of a step add up;
@@ -75,11 +84,20 @@ TARE_API int32_t tare_monitor_add_grads(tare_monitor* monitor, const tare_grads*
 TARE_API int32_t tare_monitor_add_scaler(tare_monitor* monitor, double scale, int64_t steps, int64_t skipped,
                                          int64_t growths, int64_t backoffs, tare_error* error);
 
-/* Ends the step that is under way; `step` is its number in the run. What was seen of it is examined and handed over to
- * the sinks, for which nothing waits: of steps that come while 64 are waiting to be written, sinks miss the last, and
- * the report counts them ("left_out"). A number that is not above the last one's is of another start of the run: what
- * was seen from there on is forgotten. `stream`: NULL. */
+/* Ends the step that is under way; `step` is its number in the run. What was seen of it is examined (with looks of GPUs
+ * later: tare_monitor_settled) and handed over to the sinks, for which nothing waits: of steps that come while 64 are
+ * waiting to be written, sinks miss the last, and the report counts them ("left_out"). A number that is not above the
+ * last one's is of another start of the run: what was seen from there on is forgotten. `stream`: NULL. */
 TARE_API int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_stream stream, tare_error* error);
+
+/* *out: 1 once the last step that was looked at is examined, 0 while a GPU is still to look at tensors of it
+ * (tare_monitor_observe_on). Such a step is examined, told and handed to the sinks by this, by tare_monitor_wait, or by
+ * the tare_monitor_step of a later step, whichever finds that the GPU has finished; that of the next step that is
+ * looked at waits for it. Report, findings and a saved state tell nothing of it before. */
+TARE_API int32_t tare_monitor_settled(int32_t* out, tare_monitor* monitor, tare_error* error);
+
+/* Waits for GPUs, so that it is. */
+TARE_API int32_t tare_monitor_wait(tare_monitor* monitor, tare_error* error);
 
 /* JSON "tare.monitor/1": "steps" that ended; "sinks", each with the "failure" that stopped it, or null; "left_out",
  * steps that they missed; once a step was looked at, its number, "step", and its "tensors": "group", "name", "dtype",

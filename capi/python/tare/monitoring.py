@@ -37,12 +37,14 @@ class Monitor(Handle):
         """Is a tensor of that group and name looked at in the step under way?"""
         return bool(_library.number(ctypes.c_int32, "monitor_looks", self._handle, group.encode(), name.encode()))
 
-    def observe(self, group: str, tensors: Mapping[str, Any], *, scale: float = 1.0) -> None:
-        """Looks at buffers in the host's memory, by name: `group` says what they are ("weights", "exp_avg_sq"). One of
-        a single number, such as a loss, is told as that. A loss scale that the values bear is divided out."""
+    def observe(self, group: str, tensors: Mapping[str, Any], *, scale: float = 1.0, device: str = "cpu",
+                stream: int | None = None) -> None:
+        """Looks at buffers, by name: `group` says what they are ("weights", "exp_avg_sq"). One of a single number, such as
+        a loss, is told as that. A loss scale that the values bear is divided out. Buffers of a `device` "cuda:0" are looked
+        at there, in their turn on the `stream`, and nothing waits: see `settled`."""
         given = Tensors(list(tensors.values()), writes=False)
-        _library.call("monitor_observe_scaled", self._handle, group.encode(), _names(list(tensors)), given.array,
-                      given.count, scale)
+        _library.call("monitor_observe_on", self._handle, device.encode(), group.encode(), _names(list(tensors)),
+                      given.array, given.count, scale, stream)
 
     def add_grads(self, grads: Grads, names: Sequence[str], stream: int | None = None) -> None:
         """What the last pass of `grads` found, tensor by tensor, without another look at them."""
@@ -55,6 +57,15 @@ class Monitor(Handle):
     def step(self, number: int, stream: int | None = None) -> None:
         """Ends the step under way, whose number in the run this is."""
         _library.call("monitor_step", self._handle, number, stream)
+
+    def settled(self) -> bool:
+        """Is the last step that was looked at examined? Until a GPU has finished what `observe` asked of it, the reports
+        and findings are those of the look before."""
+        return bool(_library.number(ctypes.c_int32, "monitor_settled", self._handle))
+
+    def wait(self) -> None:
+        """Waits until it is."""
+        _library.call("monitor_wait", self._handle)
 
     def report(self) -> Answer:
         """All of the last step that was looked at ("tare.monitor/1"). Waits until the sinks have it."""

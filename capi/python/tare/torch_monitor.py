@@ -24,6 +24,10 @@ def _is_plain(tensor: Any) -> bool:
             and (tensor.is_contiguous() or _dense(tensor.shape, tensor.stride())))
 
 
+def _stream_of(device: torch.device) -> int | None:
+    return torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else None
+
+
 class _OnDevice:
     """A scaler of the library's own, whose pass counts; the gradients stay as they are."""
 
@@ -36,17 +40,14 @@ class _OnDevice:
 
     def pass_over(self, gradients: list[torch.Tensor], scale: float) -> Grads:
         if 0 < scale < math.inf:
-            self.scaler.set_scale(scale, self.stream())
+            self.scaler.set_scale(scale, _stream_of(self.device))
         shape = tuple((gradient.numel(), gradient.dtype) for gradient in gradients)
         if self.grads is None or shape != self.shape:
             self.grads, self.shape = Grads(self.scaler, gradients), shape
         else:
-            self.grads.rebind(gradients, self.stream())
-        self.grads.observe(self.stream())
+            self.grads.rebind(gradients, _stream_of(self.device))
+        self.grads.observe(_stream_of(self.device))
         return self.grads
-
-    def stream(self) -> int | None:
-        return torch.cuda.current_stream(self.device).cuda_stream if self.device.type == "cuda" else None
 
 
 class _Course:
@@ -89,9 +90,9 @@ class Monitor:
     `scaler`: torch's GradScaler or tare's; None, or one that is not enabled: the gradients are in bfloat16 or float32,
     of which nothing becomes zero for want of range. `log_dir`: a folder of TensorBoard's; `sinks`, `every`, `warn`: as for
     tare.Monitor. `weights`, `activations` (what goes into modules without children, and comes out) and, of `optimizer`,
-    `moments` (exp_avg_sq): looked at too, in steps that are looked at; on a GPU they are copied to the host for that.
-    So are the gradients with `histograms`, without their scale, as group "gradients": `at_scale` then tells what another
-    scale, or format, would do to them.
+    `moments` (exp_avg_sq): looked at too, in steps that are looked at, where they lie. So are the gradients with
+    `histograms`, without their scale, as group "gradients": `at_scale` then tells what another scale, or format, would do
+    to them.
     `groups`, as for tare.Monitor, makes that fewer: {"weights": {"every": 100}, "inputs": {"names": ["*.up.*"]}}.
 
     A run that is resumed goes on with `load_state_dict` of what `state_dict` gave, behind that of the scaler."""
@@ -108,6 +109,7 @@ class Monitor:
         self._told: set[tuple[str, str]] = set()
         self._followed: list[tuple[Any, str]] = []
         self._has_gradients = False
+        self._awaits = False  # whether a look's findings were not given yet
         self._signals: dict[str, float] | None = None  # of the last look, once they were asked for
         folder = [{"tensorboard": os.fspath(log_dir)}] if log_dir is not None else []
         is_scaled = scaler is not None and scaler.is_enabled()
@@ -139,8 +141,9 @@ class Monitor:
             if device not in self._devices:
                 self._devices[device] = _OnDevice(device)
             on = self._devices[device]
-            self._monitor.add_grads(on.pass_over(list(gradients.values()), scale), list(gradients), on.stream())
-            on.scaler.update(on.stream())
+            stream = _stream_of(device)
+            self._monitor.add_grads(on.pass_over(list(gradients.values()), scale), list(gradients), stream)
+            on.scaler.update(stream)
         if self._course is not None and found:
             self._monitor.add_scaler(scale, **self._course.counts())
         if self._histograms and 0 < scale < math.inf:
@@ -164,44 +167,55 @@ class Monitor:
         self._observe(group, tensors, 1.0)
 
     def _observe(self, group: str, tensors: Mapping[str, Any], scale: float) -> None:
-        if self.looks:
-            self._monitor.observe(group, {name: tensor.detach().cpu() for name, tensor in tensors.items()
-                                          if _is_plain(tensor) and self._monitor.looks(group, name)}, scale=scale)
+        if not self.looks:
+            return
+        found: dict[torch.device, dict[str, torch.Tensor]] = {}
+        for name, tensor in tensors.items():
+            if _is_plain(tensor) and self._monitor.looks(group, name):
+                where = tensor.device if tensor.device.type == "cuda" else torch.device("cpu")
+                found.setdefault(where, {})[name] = tensor.detach().to(where)
+        for device, some in found.items():
+            self._monitor.observe(group, some, scale=scale, device=str(device), stream=_stream_of(device))
 
     def step(self, number: int | None = None, *, loss: torch.Tensor | None = None) -> list[Answer]:
         """Ends the step, whose number is counted from 0 unless it is given. Gives what is wrong since the last look and
-        was not before it: severity, code, message, advice, path (the tensor), step, evidence."""
-        is_looked_at = self.looks
-        if is_looked_at:
+        was not before it: severity, code, message, advice, path (the tensor), step, evidence. With looks at tensors of a
+        GPU, for which nothing waits, that is given at the end of a later step: the first that finds the GPU done."""
+        news: list[Answer] = []
+        if self.looks:
+            if self._awaits:
+                self._monitor.wait()
+                news += self._news()
             self._observe_all(loss)
+            self._awaits = True
         self._monitor.step(self._steps if number is None else number)
         self._steps += 1
         self._has_gradients = False
         if self._course is not None and self._scaler is not None:
             self._course.note(self._scaler)
-        if not is_looked_at:
-            return []
-        self._signals = None
-        findings = self._monitor.findings()
-        before, self._told = self._told, {(finding.code, finding.path) for finding in findings}
-        return [finding for finding in findings if (finding.code, finding.path) not in before]
+        if self._awaits and self._monitor.settled():
+            news += self._news()
+        return news
 
     def findings(self) -> list[Answer]:
-        """All that was wrong at the last look."""
+        """All that was wrong at the last look. Waits for a GPU's, as `report`, `at_scale` and `state_dict` do."""
+        self._monitor.wait()
         return self._monitor.findings()
 
     def report(self) -> Answer:
+        self._monitor.wait()
         return self._monitor.report()
 
     def at_scale(self, scale: float, format: str = "f16") -> Answer:
         """What the tensors of the last look, with `histograms` the gradients too, would become at that loss scale in
         "f16", "bf16", "f8e5m2" or "f8e4m3fn"."""
+        self._monitor.wait()
         return self._monitor.at_scale(scale, format)
 
     def signals(self) -> dict[str, float]:
-        """What a log of the run wants, of the last look: "loss_scale", "skipped" (steps so far), "underflow", the
-        percentage of the gradients that became zero for want of range, and "underflow_layers", the percentage of the
-        layers that lost more than the monitor's limit. What is not known is not there."""
+        """What a log of the run wants, of the last look that is settled: "loss_scale", "skipped" (steps so far),
+        "underflow", the percentage of the gradients that became zero for want of range, and "underflow_layers", the
+        percentage of the layers that lost more than the monitor's limit. What is not known is not there."""
         if self._signals is not None:
             return dict(self._signals)
         report = self._monitor.report()
@@ -217,6 +231,7 @@ class Monitor:
 
     def state_dict(self) -> dict[str, Any]:
         """Plain data, which torch.load takes with weights_only."""
+        self._monitor.wait()
         return {"monitor": json.loads(self._monitor.save().to_json()), "told": sorted(map(list, self._told), key=str),
                 "course": self._course.counts() if self._course is not None else None}
 
@@ -224,6 +239,7 @@ class Monitor:
         self._monitor.load(State(state["monitor"]))
         self._steps = self._monitor.report().steps
         self._told = {(code, path) for code, path in state["told"]}
+        self._awaits = False
         self._signals = None
         if self._course is not None and self._scaler is not None and state["course"] is not None:
             self._course.load(state["course"], self._scaler)
@@ -236,6 +252,14 @@ class Monitor:
         for scaler, name in self._followed:
             delattr(scaler, name)
         self._followed.clear()
+
+    def _news(self) -> list[Answer]:
+        """Of a look that is settled, what the one before did not tell."""
+        self._awaits = False
+        self._signals = None
+        findings = self._monitor.findings()
+        before, self._told = self._told, {(finding.code, finding.path) for finding in findings}
+        return [finding for finding in findings if (finding.code, finding.path) not in before]
 
     def _looking_first(self, method: Any) -> Any:
         def looking(*arguments: Any, **options: Any) -> Any:

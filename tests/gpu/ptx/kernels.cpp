@@ -8,6 +8,7 @@
 #include "kernels/cuda/arguments.hpp"
 #include "kernels/cuda/dequantise.hpp"
 #include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/look.hpp"
 #include "kernels/cuda/small_kernels.hpp"
 #include "tests/gpu/ptx/machine.hpp"
 #include "tests/gpu/simulated/machine.hpp"
@@ -24,7 +25,7 @@ const std::vector<std::unique_ptr<Kernel>>& kernels() {
   static const auto all = [] {
     const std::string folder = environment_or("PTX_FOLDER", TARE_PTX);
     std::vector<std::unique_ptr<Kernel>> read;
-    for (const char* module : {"observe", "unscale", "rewrite", "write", "small_kernels", "fp8_kernels"}) {
+    for (const char* module : {"observe", "unscale", "rewrite", "write", "small_kernels", "fp8_kernels", "look"}) {
       for (auto& kernel : read_module(folder + "/" + module + "." + environment_or("PTX_ARCH", "90") + ".ptx")) {
         read.push_back(std::move(kernel));
       }
@@ -96,6 +97,12 @@ Kernel quantise_kernel() {
 }
 Kernel dequantise_kernel() {
   return find<DequantiseArguments>({"10dequantiseE"});
+}
+Kernel look_kernel() {
+  return find<LookArguments>({"look_at_pieces"});
+}
+Kernel finish_look_kernel() {
+  return find<LookArguments>({"finish_looks"});
 }
 
 }  // namespace tare::kernels::cuda

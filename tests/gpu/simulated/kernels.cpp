@@ -7,6 +7,7 @@
 #include "kernels/cuda/arguments.hpp"
 #include "kernels/cuda/dequantise.hpp"
 #include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/look.hpp"
 #include "kernels/cuda/small_kernels.hpp"
 #include "tests/gpu/simulated/machine.hpp"
 
@@ -81,6 +82,20 @@ constexpr SimulatedKernel dequantising{[](const void* argument, unsigned blocks,
                                        },
                                        sizeof(DequantiseArguments)};
 
+constexpr SimulatedKernel looking{[](const void* argument, unsigned blocks, unsigned) {
+                                    each_block(blocks, [&](const Block& block) {
+                                      LookShared shared;
+                                      look_block(*static_cast<const LookArguments*>(argument), block, shared);
+                                    });
+                                  },
+                                  sizeof(LookArguments)};
+
+constexpr SimulatedKernel finishing{[](const void* argument, unsigned, unsigned) {
+                                      const auto& all = *static_cast<const LookArguments*>(argument);
+                                      for (std::uint32_t i = 0; i < all.tensor_count; ++i) finish_look(all, i);
+                                    },
+                                    sizeof(LookArguments)};
+
 }  // namespace
 
 Kernel observe_kernel(Dtype only) {
@@ -112,6 +127,12 @@ Kernel quantise_kernel() {
 }
 Kernel dequantise_kernel() {
   return &dequantising;
+}
+Kernel look_kernel() {
+  return &looking;
+}
+Kernel finish_look_kernel() {
+  return &finishing;
 }
 
 }  // namespace tare::kernels::cuda

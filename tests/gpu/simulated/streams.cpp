@@ -283,6 +283,15 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (recorded.stream != nullptr) finish_up_to(*recorded.stream, recorded.number);
   return cudaSuccess;
 }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const std::lock_guard guard(runtime_lock());
+  if (const cudaError_t lost = pass_by_captures(); lost != cudaSuccess) return lost;
+  const Event recorded = *reinterpret_cast<Event*>(event);
+  if (recorded.stream == nullptr) return cudaSuccess;
+  const Stream& stream = *recorded.stream;
+  const bool has_run = !stream.runs && (stream.todo.empty() || stream.todo.front().number > recorded.number);
+  return has_run ? cudaSuccess : cudaErrorNotReady;
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const std::lock_guard guard(runtime_lock());
   if (is_captured(stream)) not_simulated("an event that a capture waits for");
