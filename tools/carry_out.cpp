@@ -5,9 +5,12 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/edit/change.hpp"
+#include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
 #include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
+#include "tools/network.hpp"
+#include "tools/network_options.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
 #include "tools/tell_copied.hpp"
@@ -30,15 +33,21 @@ std::string changes_of(const Terminal& terminal, const Checkpoint& checkpoint, c
   return fmt::format("{}\n{}{}", files, preface_of(change), render_fields(terminal, plan));
 }
 
-int show_plan(const Terminal& terminal, const ChangeOptions& options, const Change& change) {
+int show_plan(const Terminal& terminal, const ChangeOptions& options, const Change& change, ObjectLayer* objects) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   tell_foreign_records(terminal, checkpoint);
   const EditPlan plan = change.plan(checkpoint);
-  require_possible(system_files(), plan.files, options.transaction);
+  std::string requests;
+  if (objects == nullptr) {
+    require_possible(system_files(), plan.files, options.transaction);
+  } else {
+    requests = render_requests(planned_requests(*objects, plan.files, plan.for_history, options.transaction));
+  }
   tell_findings(terminal, plan.findings);
-  terminal.answer(options.json ? change.json(checkpoint, plan, std::nullopt)
-                               : changes_of(terminal, checkpoint, change, plan) + render_bytes(terminal, plan));
+  terminal.answer(options.json
+                      ? change.json(checkpoint, plan, std::nullopt)
+                      : changes_of(terminal, checkpoint, change, plan) + render_bytes(terminal, plan) + requests);
   return exit_done;
 }
 
@@ -65,22 +74,24 @@ void tell_findings(const Terminal& terminal, const std::vector<Finding>& finding
 
 OptionTable change_options(ChangeOptions& options, const std::string& schema) {
   TransactionOptions& transaction = options.transaction;
-  return {
-      {"--dry-run", &options.dry_run, "Show what would be written, byte by byte, and write nothing"},
-      {"-y,--yes", &options.yes, "Do not ask"},
-      {"--no-history", &options.no_history, "Keep no record: the edit cannot be undone"},
-      {"--hard-links", &transaction.allow_hard_links, "Edit files that have other names too"},
-      trust_option(transaction.recovery),
-      wait_option(options.wait_seconds),
-      {"--content-addressed", &transaction.allow_content_addressed,
-       "Edit files that are named by their own hash, as in a model hub's cache"},
-      {"--json", &options.json, fmt::format("Answer in JSON (schema {})", schema)},
-  };
+  return joined({{
+                     {"--dry-run", &options.dry_run, "Show what would be written, byte by byte, and write nothing"},
+                     {"-y,--yes", &options.yes, "Do not ask"},
+                     {"--no-history", &options.no_history, "Keep no record: the edit cannot be undone"},
+                     {"--hard-links", &transaction.allow_hard_links, "Edit files that have other names too"},
+                     trust_option(transaction.recovery),
+                     wait_option(options.wait_seconds),
+                     {"--content-addressed", &transaction.allow_content_addressed,
+                      "Edit files that are named by their own hash, as in a model hub's cache"},
+                     {"--json", &options.json, fmt::format("Answer in JSON (schema {})", schema)},
+                 },
+                 network_options()});
 }
 
 int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {
   options.transaction.keep_history = !options.no_history;
-  if (options.dry_run) return show_plan(terminal, options, change);
+  ObjectLayer* const objects = objects_to_change(options.path);
+  if (options.dry_run) return show_plan(terminal, options, change, objects);
   options.transaction.recovery = announced(terminal, options.transaction.recovery);
   options.transaction.recovery.allow_hard_links = options.transaction.allow_hard_links;
   options.transaction.key = sealing_key();
@@ -111,6 +122,7 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
           [&](const Pending& pending) {
             terminal.note(fmt::format("rolled back an edit of {} that was interrupted", pending.when));
           },
+      .objects = objects,
   };
   const MadeChange made = while_others_edit(options.path, options.wait_seconds, [&] { return make_change(wanted); });
   return show_receipt(terminal, options, change, made.checkpoint, made.plan, made.receipt);

@@ -23,6 +23,8 @@ std::string state_folder() {
   return home_state_folder();
 }
 
+}  // namespace
+
 JournalKey key_for_reading() {
   try {
     return journal_key(state_folder());
@@ -30,8 +32,6 @@ JournalKey key_for_reading() {
     return {};
   }
 }
-
-}  // namespace
 
 Scope scope_for_reading(const std::string& path) {
   return checkpoint_scope(system_files(), path, key_for_reading());

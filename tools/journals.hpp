@@ -13,6 +13,9 @@ tare::Scope scope_for_reading(const std::string& path);
 /// The same for a verb that writes. Throws `refused` where the key is not the user's alone.
 tare::Scope scope_for_writing(const std::string& path);
 
+/// The user's key, if he has one that can be used.
+tare::JournalKey key_for_reading();
+
 /// To seal a journal with; made where there is none yet.
 tare::JournalKey sealing_key();
 

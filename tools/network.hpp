@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/base/files.hpp"
+#include "lib/base/object_layer.hpp"
 
 /// Before anything else: what a take-over passes on.
 void keep_arguments(char** arguments);
@@ -18,6 +19,13 @@ void reach(const std::string& path);
 std::vector<std::string> reached(const std::vector<std::string>& paths);
 /// As reach(), where a state goes to `path` and is HDF5 by its name.
 void reach_output(const std::string& path);
+
+/// The objects of the store that `path` is in, which can be changed; null for any other. Borrowed, for the life of the
+/// process.
+tare::ObjectLayer* changeable_objects(const std::string& path);
+/// The same of a path that is to be changed: null in the file system. Throws `refused` for a URL whose objects cannot
+/// be, and for standard input.
+tare::ObjectLayer* objects_to_change(const std::string& path);
 
 /// The storage that `path` is in. Borrowed, for the life of the process.
 const tare::Files& files_of(const std::string& path);

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/edit/open_settled.hpp"
+#include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
 #include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
@@ -31,6 +36,15 @@ void tell_files(const Terminal& terminal, const Checkpoint& checkpoint) {
   }
 }
 
+/// Looked for after all was read: what was at work meanwhile is told.
+std::optional<Pending> pending_of_objects(const std::string& path, const Checkpoint& checkpoint) {
+  ObjectLayer* objects = is_url(path) ? changeable_objects(path) : nullptr;
+  if (objects == nullptr) return std::nullopt;
+  std::vector<std::string> read;
+  for (const CheckpointFile& file : checkpoint.files) read.push_back(file.location);
+  return find_pending(*objects, checkpoint.resolved, read, key_for_reading());
+}
+
 }  // namespace
 
 void require_local(const std::string& path) {
@@ -38,8 +52,51 @@ void require_local(const std::string& path) {
     throw Error(Status::refused, "standard input is read, never changed", "give the file's name; ./- for one called -");
   }
   if (!is_url(path)) return;
-  throw Error(Status::refused, path + ": remote objects are not edited in place",
-              "download the checkpoint, edit that, and upload the files that the edit names");
+  throw Error(Status::refused, path + ": this needs files of this machine", "download the checkpoint");
+}
+
+namespace {
+
+struct Unchangeable {
+  std::string_view scheme;
+  const char* reason;
+  const char* instead;
+};
+
+constexpr std::string_view changeable = "s3";
+constexpr const char* by_hand = "download the checkpoint, edit that, and upload the files that the edit names";
+
+constexpr auto unchangeable = std::to_array<Unchangeable>({
+    {"gs", "objects of Google's store are not edited in place", by_hand},
+    {"az", "Azure's blobs are not edited in place", by_hand},
+    {"hf", "the Hub takes changes as commits alone",
+     "download the checkpoint, edit that, and commit the files that the edit names (hf upload)"},
+    {"", "files of a web server are not edited in place", by_hand},
+});
+
+/// In small letters, without the "://".
+std::string scheme_of(const std::string& url) {
+  std::string scheme = url.substr(0, url.find(':'));
+  for (char& c : scheme) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return scheme;
+}
+
+}  // namespace
+
+ObjectLayer* objects_to_change(const std::string& path) {
+  if (!is_url(path)) {
+    require_local(path);
+    return nullptr;
+  }
+  // Of most it is known without asking anybody, and without the program that asks.
+  const std::string scheme = scheme_of(path);
+  if (scheme == changeable) return changeable_objects(path);
+  const auto* why_not = std::find_if(unchangeable.begin(), unchangeable.end(), [&](const Unchangeable& row) {
+    return row.scheme.empty() || row.scheme == scheme;
+  });
+  throw Error(Status::refused, fmt::format("{}: {}", path, why_not->reason), why_not->instead);
 }
 
 const Files& one_storage_of(const std::vector<std::string>& paths) {
@@ -56,7 +113,8 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
   if (is_url(path) || path == standard_input_path) {
     Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));
     tell_files(terminal, checkpoint);
-    return {std::move(checkpoint), std::nullopt};
+    std::optional<Pending> pending = pending_of_objects(path, checkpoint);
+    return {std::move(checkpoint), std::move(pending)};
   }
   try {
     SettledCheckpoint read = open_settled(path, with_progress(terminal, path, options), scope_for_reading);
@@ -70,7 +128,6 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
 }
 
 OpenOptions options_for_writing(const Terminal& terminal, const std::string& path) {
-  require_local(path);
   return with_progress(terminal, path, {});
 }
 

@@ -20,10 +20,10 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
 /// The storage that all of `paths` are in; "-" is in any. Throws `invalid_argument` where they are in several.
 const tare::Files& one_storage_of(const std::vector<std::string>& paths);
 
-/// Throws `refused` for a URL: verbs that write need the file system.
+/// Throws `refused` for a URL, and for standard input: for verbs that need the file system.
 void require_local(const std::string& path);
 
-/// To open what a verb will write to. Throws as require_local.
+/// To open what a verb will write to.
 tare::OpenOptions options_for_writing(const Terminal& terminal, const std::string& path);
 
 /// Tells on stderr of records of edits that the user's key did not seal, for verbs that do not show the findings.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
 #include "lib/trace/trace.hpp"
 #include "tools/terminal.hpp"
@@ -28,6 +29,8 @@ std::string render_attestation(const Terminal& terminal, const tare::Checkpoint&
 std::string render_finding(const Terminal& terminal, const tare::Finding& finding);
 /// What an edit does to fields; with the bytes of each file where `with_bytes`.
 std::string render_fields(const Terminal& terminal, const tare::EditPlan& plan);
+/// What an edit in a store would ask of it, and how much it would send.
+std::string render_requests(const std::vector<tare::PlannedRequest>& requests);
 std::string render_bytes(const Terminal& terminal, const tare::EditPlan& plan);
 /// What becomes of each value, what has to be configured, and where the two rules part.
 std::string render_migration(const Terminal& terminal, const tare::Migration& migration);

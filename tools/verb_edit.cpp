@@ -14,12 +14,14 @@ constexpr const char* closing_words =
     "  tare edit gan.pt scale=1024 --at scaler_G\n"
     "  tare edit checkpoint.pt window=500 --yes\n"
     "  tare edit run/global_step4200 --align\n"
+    "  tare edit s3://bucket/run/global_step4200 scale=65536 --dry-run\n"
     "  tare edit model.pt --layer 'layers.3.*' scale.input=2^4 'amax_history.grad_*=0'\n"
     "FP8 state: scale.TENSOR (a multiplier; where the framework divides, the reciprocal is stored) and\n"
     "amax_history.TENSOR (one number for the whole history); TENSOR as inspect names it, * for all. With a native\n"
     "name (weight_scale=0.02) the number is what the file will hold. Scales that stored weights were quantised with\n"
     "need --force: the weights would mean other values.\n"
-    "An edit changes the bytes of its fields and their checksums. `tare undo` restores every byte.";
+    "An edit changes the bytes of its fields and their checksums. `tare undo` restores every byte.\n"
+    "Objects in s3:// are changed where they are, each only if it is still what was read.";
 
 struct Options {
   ChangeOptions change;

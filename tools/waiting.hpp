@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "lib/base/files.hpp"
 #include "lib/base/patience.hpp"
 #include "tools/option.hpp"
 
@@ -19,7 +20,8 @@ tare::Error with_holder(const tare::Error& busy, const std::string& path, int se
 template <class Attempt>
 auto while_others_edit(const std::string& path, int seconds, const Attempt& attempt) {
   try {
-    return tare::patiently(seconds, attempt);
+    const bool is_far = tare::is_url(path);
+    return tare::patiently(seconds, attempt, is_far ? std::chrono::seconds(1) : tare::usual_pause);
   } catch (const tare::Error& error) {
     if (error.status != tare::Status::busy) throw;
     throw with_holder(error, path, seconds);

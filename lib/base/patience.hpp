@@ -8,11 +8,13 @@
 
 namespace tare {
 
+/// Between two looks at a disk. A store across a network is looked at less often.
+inline constexpr std::chrono::milliseconds usual_pause{20};
+
 /// Calls `attempt` again while it throws `busy` and time is left. REQUIRES: where it throws, it has done nothing.
 template <class Attempt>
-auto patiently(double wait_seconds, const Attempt& attempt) {
+auto patiently(double wait_seconds, const Attempt& attempt, std::chrono::milliseconds pause = usual_pause) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds pause(20);
   const auto end = Clock::now() + std::chrono::duration<double>(wait_seconds);
   while (true) {
     try {

@@ -21,7 +21,7 @@ namespace tare {
 struct OpenOptions {
   bool list_globals = false;            ///< fill CheckpointFile::globals
   bool keeps_for_edit = false;          ///< fill CheckpointFile::image and ::kept: what is read once is not read again
-  const Files* files = &local_files();  ///< borrowed; edits need the file system
+  const Files* files = &local_files();  ///< borrowed; edits need the file system, or a store that changes objects
   std::shared_ptr<Budget> budget = {};  ///< of all files together; open_checkpoint makes one where there is none
   /// Told now and then how many files are read, where it takes long.
   std::function<void(std::size_t done, std::size_t count)> on_progress = {};
@@ -39,6 +39,7 @@ struct CheckpointFile {
   std::string format;    ///< the container's: "torch_zip" ...
   std::uint64_t size = 0;
   std::optional<struct stat> status;  ///< its identity when it was read; nothing where it is not in the file system
+  std::string version;                ///< of an object in a store the version that was read; else empty
   Bytes image;                        ///< of a small file all that was read, where asked for
   std::shared_ptr<KeptFile> kept;     ///< likewise of a checkpoint that is one large file; null of any other
   std::vector<GlobalName> globals;    ///< what its container names, where asked for
@@ -62,8 +63,9 @@ struct Scaler {
 };
 
 struct Checkpoint {
-  std::string target;    ///< as given
-  std::string resolved;  ///< the file or directory that was read
+  std::string target;                     ///< as given
+  std::string resolved;                   ///< the file or directory that was read
+  const Files* storage = &local_files();  ///< where it is: OpenOptions::files, borrowed
   std::vector<CheckpointFile> files;
   std::vector<Scaler> scalers;
   /// Severity error: the answer is "no" (copies disagree, a rank file cannot be read). All files' findings are in here,

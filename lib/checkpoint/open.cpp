@@ -57,6 +57,7 @@ class Opener {
  public:
   Opener(const std::string& target, const OpenOptions& options) : options_(options), root_(target) {
     checkpoint_.target = checkpoint_.resolved = target;
+    checkpoint_.storage = options.files;
     while (root_.size() > 1 && root_.back() == '/') root_.pop_back();
     if (options_.budget == nullptr) options_.budget = Budget::of_files(target);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/base/file_path.hpp"
+#include "lib/base/versioned_source.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
@@ -28,6 +29,7 @@ void add_file(Reading& reading, std::string path, std::string location, std::str
   file.format = format;
   file.size = source.size();
   if (const auto* local = dynamic_cast<const FileSource*>(&source)) file.status = local->status();
+  file.version = version_of(source);
 }
 
 constexpr std::uint64_t small_bytes = 16 << 10;
@@ -42,7 +44,7 @@ void keep(CheckpointFile& file, const std::shared_ptr<const Source>& source, con
           std::unique_ptr<const Container> container) {
   if (&read != source.get()) {
     file.image = read.read({0, read.size()});
-  } else if (file.status) {
+  } else if (file.status || !file.version.empty()) {
     file.kept = std::make_shared<KeptFile>(KeptFile{source, std::move(container)});
   }
 }

@@ -10,6 +10,7 @@
 #include "lib/base/file_identity.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/keyed_hash.hpp"
+#include "lib/base/versioned_source.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/reading.hpp"
@@ -48,8 +49,9 @@ class ChangedFolder final : public SourceFolder {
 
 void require_unchanged(const Source& source, const CheckpointFile& read) {
   const auto* file = dynamic_cast<const FileSource*>(&source);
-  if (file == nullptr || !read.status) throw Error(Status::internal, read.location + ": no file of the file system");
-  if (is_same_file(file->status(), *read.status)) return;
+  const bool is_known = (file != nullptr && read.status) || !read.version.empty();
+  if (!is_known) throw Error(Status::internal, read.location + ": neither a file nor an object of a store");
+  if (file != nullptr ? is_same_file(file->status(), *read.status) : version_of(source) == read.version) return;
   throw Error(Status::refused, read.location + ": changed since it was read for this edit",
               "something else writes it: try again when it is done");
 }
@@ -86,7 +88,7 @@ void Reopened::open_single(const CheckpointFile& file) {
   if (!file.image.empty()) {
     sources_ = {std::make_shared<const MemorySource>(file.location, file.image)};
   } else {
-    sources_ = {local_files().open(file.location)};
+    sources_ = {checkpoint_.storage->open(file.location)};
     require_unchanged(*sources_.front(), file);
   }
   container_ = open_single_file(sources_.front());
@@ -103,7 +105,7 @@ void Reopened::take_over(KeptFile& kept, std::span<const FoundScaler* const> kno
 }
 
 void Reopened::open_several(const CheckpointFile& file) {
-  const auto folder = directory_of(local_files(), file.location);
+  const auto folder = directory_of(*checkpoint_.storage, file.location);
   const std::string name(file_name(file.path));
   container_ = format_of_whole(name)->open(folder, name).container;
   names_.assign(container_->parts().begin(), container_->parts().end());

@@ -23,7 +23,8 @@ struct FieldNode {
 class Reopened {
  public:
   /// Opens the container of files[`file`] for `known`, scalers of that file; both outlive this. REQUIRES: a checkpoint
-  /// of the file system. Throws what opening throws, and `refused` where a file is not the one that was read.
+  /// of the file system, or of a store whose sources have versions. Throws what opening throws, and `refused` where a
+  /// file is not the one that was read.
   Reopened(const Checkpoint& checkpoint, std::size_t file, std::span<const FoundScaler* const> known = {});
 
   [[nodiscard]] const Container& container() const { return *container_; }

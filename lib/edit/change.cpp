@@ -1,6 +1,7 @@
 #include "lib/edit/change.hpp"
 
 #include "lib/base/error.hpp"
+#include "lib/objects/object_transaction.hpp"
 
 namespace tare {
 namespace {
@@ -23,13 +24,42 @@ Checkpoint open_recovered(const CheckpointChange& change) {
   return open_checkpoint(change.path, options);
 }
 
+/// Where a run leads to the checkpoint that is meant is known once it was opened.
+Checkpoint open_recovered_objects(const CheckpointChange& change) {
+  OpenOptions options = change.open;
+  options.keeps_for_edit = true;
+  const auto recovered = [&](const std::string& path) {
+    const auto done = recover(*change.objects, path, change.transaction.key, change.transaction.recovery);
+    for (const Pending& pending : done) {
+      if (change.on_rolled_back) change.on_rolled_back(pending);
+    }
+    return !done.empty();
+  };
+  change.objects->forget();
+  recovered(change.path);
+  Checkpoint checkpoint = open_checkpoint(change.path, options);
+  const bool is_elsewhere = checkpoint.resolved != change.path;
+  return is_elsewhere && recovered(checkpoint.resolved) ? open_checkpoint(change.path, options) : std::move(checkpoint);
+}
+
+/// The plan has all that it needs: of thousands of files, what was kept to plan with is most of the memory.
+void let_go(Checkpoint& checkpoint) {
+  for (CheckpointFile& file : checkpoint.files) {
+    file.image = Bytes();
+    file.kept.reset();
+  }
+}
+
 }  // namespace
 
 MadeChange make_change(const CheckpointChange& change) {
-  Checkpoint checkpoint = open_recovered(change);
+  Checkpoint checkpoint = change.objects == nullptr ? open_recovered(change) : open_recovered_objects(change);
   EditPlan plan = change.plan(checkpoint);
+  let_go(checkpoint);
   if (change.approve) change.approve(checkpoint, plan);
-  Receipt receipt = commit(system_files(), plan.files, plan.for_history, change.transaction);
+  Receipt receipt = change.objects == nullptr
+                        ? commit(system_files(), plan.files, plan.for_history, change.transaction)
+                        : commit(*change.objects, plan.files, plan.for_history, change.transaction);
   return {std::move(checkpoint), std::move(plan), std::move(receipt)};
 }
 

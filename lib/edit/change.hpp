@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/object_layer.hpp"
 #include "lib/edit/open_settled.hpp"
 #include "lib/edit/plan.hpp"
 #include "lib/transaction/transaction.hpp"
@@ -21,6 +22,7 @@ struct CheckpointChange {
   std::function<void(const Checkpoint&, const EditPlan&)> approve = {};
   /// Told of each transaction that was interrupted and is rolled back now. May be empty.
   std::function<void(const Pending&)> on_rolled_back = {};
+  ObjectLayer* objects = nullptr;  ///< of a checkpoint in a store: its objects, borrowed; then `scope_of` is not asked
 };
 
 struct MadeChange {

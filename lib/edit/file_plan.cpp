@@ -219,7 +219,9 @@ std::vector<FileEdit> file_edits(const Checkpoint& checkpoint, const Reopened& o
   edits.reserve(parts.size());
   for (PartChange& part : parts) {
     const CheckpointFile& file = checkpoint.files[opened.file_of_part(part.part)];
-    edits.push_back({file.location, std::move(part.change), *file.status});
+    FileEdit edit{file.location, std::move(part.change), {}, file.version};
+    if (file.status) edit.planned = *file.status;
+    edits.push_back(std::move(edit));
   }
   return edits;
 }

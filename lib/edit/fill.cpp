@@ -123,7 +123,8 @@ class Filler {
 
   EditPlan run() {
     for (const std::size_t number : whole_files(checkpoint_)) fill(number);
-    for (FileEdit& manifest : renewed_manifests(plan_.files, {})) plan_.files.push_back(std::move(manifest));
+    for (FileEdit& manifest : renewed_manifests(plan_.files, {false, {}, checkpoint_.storage}))
+      plan_.files.push_back(std::move(manifest));
     return std::move(plan_);
   }
 

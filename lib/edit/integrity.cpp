@@ -1,7 +1,6 @@
 #include "lib/edit/integrity.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>
@@ -14,6 +13,7 @@
 #include "lib/base/sha256.hpp"
 #include "lib/base/source.hpp"
 #include "lib/container/preview.hpp"
+#include "lib/edit/planned_file.hpp"
 #include "lib/json/reader.hpp"
 
 namespace tare {
@@ -35,16 +35,14 @@ std::string digest_of(const Source& source) {
 
 struct Manifest {
   std::string path;
-  std::shared_ptr<const FileSource> source;
+  std::shared_ptr<const Source> source;
   PlainTree contents;
 };
 
-std::optional<Manifest> manifest_in(const std::string& folder) {
+std::optional<Manifest> manifest_in(const Files& files, const std::string& folder) {
   std::string path = fmt::format("{}{}", folder, manifest_name);
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  auto source = std::make_shared<const FileSource>(path);
-  if (source->size() > limits::max_small_text_bytes) return std::nullopt;
+  auto source = planned_source(files, path);
+  if (source == nullptr || source->size() > limits::max_small_text_bytes) return std::nullopt;
   PlainTree contents = read_json(source->read({0, source->size()}), path);
   const Tree& tree = contents.tree();
   const NodeId algorithm = tree.find(tree.root, "algorithm");
@@ -67,7 +65,7 @@ std::optional<Patch> renewed(const Manifest& manifest, const FileEdit& edit, con
                 "remove it if nothing checks it, and edit again");
   }
   const std::string listed(tree.text(digest));
-  const auto file = std::make_shared<const FileSource>(edit.path);
+  const auto file = options.files->open(edit.path);
   if (options.announce && file->size() >= announced) {
     options.announce(fmt::format("{} holds the SHA-256 of {}: all of its {} bytes have to be read twice", manifest.path,
                                  name, file->size()));
@@ -88,9 +86,9 @@ std::vector<FileEdit> renewed_manifests(const std::vector<FileEdit>& edits, cons
   for (const FileEdit& edit : edits) by_folder[std::string(folder_prefix(edit.path))].push_back(&edit);
   std::vector<FileEdit> manifests;
   for (const auto& [folder, inside] : by_folder) {
-    const auto manifest = manifest_in(folder);
+    const auto manifest = manifest_in(*options.files, folder);
     if (!manifest) continue;
-    FileEdit own{manifest->path, {}, manifest->source->status()};
+    FileEdit own = planned_edit(manifest->path, *manifest->source);
     for (const FileEdit* edit : inside) {
       if (auto patch = renewed(*manifest, *edit, options)) own.change.patches.push_back(std::move(*patch));
     }

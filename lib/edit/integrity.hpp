@@ -14,6 +14,7 @@ struct IntegrityOptions {
   bool force = false;  ///< renew a digest also where the file was not what it says before the edit
   /// Called with a sentence before a file is read for its digest that takes seconds to read.
   std::function<void(const std::string&)> announce;
+  const Files* files = &local_files();  ///< where they are; borrowed
 };
 
 /// The edits of all manifests that cover files of `edits`; they belong behind those. Throws `corrupt` where a file is

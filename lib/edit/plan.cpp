@@ -237,8 +237,9 @@ class Planner {
 
   EditPlan finished() {
     plan_files();
-    for (FileEdit& map : renewed_weight_maps(plan_.files)) plan_.files.push_back(std::move(map));
-    for (FileEdit& manifest : renewed_manifests(plan_.files, {request_.force, request_.announce})) {
+    for (FileEdit& map : renewed_weight_maps(plan_.files, *checkpoint_.storage)) plan_.files.push_back(std::move(map));
+    for (FileEdit& manifest :
+         renewed_manifests(plan_.files, {request_.force, request_.announce, checkpoint_.storage})) {
       plan_.files.push_back(std::move(manifest));
     }
     return std::move(plan_);

@@ -28,13 +28,13 @@ struct EditPlan {
   std::vector<Finding> findings;  ///< what the run would suffer from, and did not before
 };
 
-/// REQUIRES: a checkpoint of the file system. Opens its files once more, one after the other. Every change is tried on
-/// a view of the file first, and that view read afresh: the plan stands only where the new values, and nothing else
-/// about the scalers, are found in it. Copies that disagree are aligned where that is asked for: they get the state
-/// that most of them have, of equals the first in file order. Throws `refused` (ambiguous, not stored, of no use,
-/// shared with another place, not to be aligned, changed since it was read), `conflict` where copies disagree and are
-/// not to be aligned, `not_found` where there is no scaler, `invalid_argument` for unknown keys and values that are
-/// none.
+/// REQUIRES: a checkpoint of the file system, or of a store whose objects can be changed. Opens its files once more,
+/// one after the other. Every change is tried on a view of the file first, and that view read afresh: the plan stands
+/// only where the new values, and nothing else about the scalers, are found in it. Copies that disagree are aligned
+/// where that is asked for: they get the state that most of them have, of equals the first in file order. Throws
+/// `refused` (ambiguous, not stored, of no use, shared with another place, not to be aligned, changed since it was
+/// read), `conflict` where copies disagree and are not to be aligned, `not_found` where there is no scaler,
+/// `invalid_argument` for unknown keys and values that are none.
 EditPlan plan_edit(const Checkpoint& checkpoint, const EditRequest& request);
 
 }  // namespace tare

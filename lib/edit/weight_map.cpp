@@ -1,7 +1,6 @@
 #include "lib/edit/weight_map.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <functional>
@@ -16,6 +15,7 @@
 #include "lib/container/file_change.hpp"
 #include "lib/container/preview.hpp"
 #include "lib/container/safetensors/header.hpp"
+#include "lib/edit/planned_file.hpp"
 #include "lib/json/reader.hpp"
 
 namespace tare {
@@ -27,8 +27,8 @@ struct Loss {
   std::int64_t bytes = 0;
 };
 
-Loss loss_of(const FileEdit& edit) {
-  const auto file = std::make_shared<const FileSource>(edit.path);
+Loss loss_of(const Files& files, const FileEdit& edit) {
+  const auto file = files.open(edit.path);
   const SafetensorsHeader before = read_safetensors_header(*file);
   const SafetensorsHeader after = read_safetensors_header(PreviewSource(file, edit.change));
   Loss loss{{}, static_cast<std::int64_t>(before.data.size) - static_cast<std::int64_t>(after.data.size)};
@@ -97,33 +97,31 @@ class WeightMap {
   std::vector<std::pair<Span, std::string>> changes_;
 };
 
-std::optional<FileEdit> renewed(const std::string& path, const Loss& loss) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  const FileSource source(path);
-  if (source.size() > limits::max_small_text_bytes) return std::nullopt;
-  const Bytes before = source.read({0, source.size()});
+std::optional<FileEdit> renewed(const Files& files, const std::string& path, const Loss& loss) {
+  const auto source = planned_source(files, path);
+  if (source == nullptr || source->size() > limits::max_small_text_bytes) return std::nullopt;
+  const Bytes before = source->read({0, source->size()});
   const std::string text = WeightMap(before, path).without(loss);
   if (text == as_text(before)) return std::nullopt;
-  FileEdit edit{path, {}, source.status()};
+  FileEdit edit = planned_edit(path, *source);
   edit.change.splice = changed_run(0, before, as_bytes(text), "which tensors there are");
   return edit;
 }
 
 }  // namespace
 
-std::vector<FileEdit> renewed_weight_maps(const std::vector<FileEdit>& edits) {
+std::vector<FileEdit> renewed_weight_maps(const std::vector<FileEdit>& edits, const Files& files) {
   std::map<std::string, Loss> losses;
   for (const FileEdit& edit : edits) {
     const auto index = index_of(edit.path);
     if (!index || !edit.change.splice) continue;
-    Loss loss = loss_of(edit);
+    Loss loss = loss_of(files, edit);
     losses[*index].names.merge(loss.names);
     losses[*index].bytes += loss.bytes;
   }
   std::vector<FileEdit> maps;
   for (const auto& [path, loss] : losses) {
-    if (auto map = renewed(path, loss)) maps.push_back(std::move(*map));
+    if (auto map = renewed(files, path, loss)) maps.push_back(std::move(*map));
   }
   return maps;
 }

@@ -189,9 +189,14 @@ HttpRange HttpClient::get(HttpObject& object, Span range) const {
 }
 
 HttpAnswer HttpClient::get_whole(HttpObject& object, std::uint64_t most_bytes) const {
-  HttpAnswer answer = answer_of(object, {std::nullopt, most_bytes});
+  return ask(object, {std::nullopt, most_bytes});
+}
+
+HttpAnswer HttpClient::ask(HttpObject& object, const HttpRequest& request) const {
+  HttpAnswer answer = answer_of(object, request);
   if (!answer.is_cut) return answer;
-  throw Error(Status::io, fmt::format("{}: the server answers with more than {} bytes", object.name, most_bytes));
+  throw Error(Status::io,
+              fmt::format("{}: the server answers with more than {} bytes", object.name, request.most_bytes));
 }
 
 std::optional<HttpAnswer> HttpClient::ask_nearby(const HttpObject& object, const HttpRequest& request) const {

@@ -41,6 +41,9 @@ class HttpClient {
   /// followed, `io` for all else (EACCES where the server does not let us read it; other bytes than were asked for; the
   /// limits are reached), `unsupported` for a server that sends more than the range.
   HttpRange get(HttpObject& object, Span range) const;
+  /// The same of any request, tried again as get() is. A request that changes something may have done so before its
+  /// answer was lost: then the second attempt is told that what it asks for no longer holds.
+  HttpAnswer ask(HttpObject& object, const HttpRequest& request) const;
   /// All of a short answer, whatever its status; throws `io` where there is none, or it is longer than `most_bytes`.
   HttpAnswer get_whole(HttpObject& object, std::uint64_t most_bytes) const;
   /// Asks a service of this machine's own network once, which answers within a second, or is not there: nothing.

@@ -5,10 +5,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <ctime>
 #include <string_view>
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/base/sha256.hpp"
 #include "lib/remote/inside.hpp"
 
 namespace tare {
@@ -19,8 +21,11 @@ constexpr long stalled_seconds = 30;  ///< with fewer bytes in each than:
 constexpr long least_bytes_a_second = 1024;
 constexpr std::size_t most_header_bytes = std::size_t{256} << 10;
 
-/// The body of a GET, which S3 wants to see signed.
-constexpr std::string_view sha256_of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+std::string sha256_of(ByteView body) {
+  Sha256 sum;
+  sum.add(body);
+  return sum.finish();
+}
 
 struct HeaderField {
   std::string_view name;
@@ -33,6 +38,8 @@ constexpr HeaderField header_fields[] = {
     {"link", &HttpAnswer::link},
     {"last-modified", &HttpAnswer::date},
     {"x-amz-bucket-region", &HttpAnswer::region},
+    {"date", &HttpAnswer::now},
+    {"x-amz-version-id", &HttpAnswer::kept},
 };
 
 char lower(char c) {
@@ -47,9 +54,11 @@ std::size_t on_header(const char* text, std::size_t size, std::size_t count, voi
   if (line.starts_with("HTTP/")) {
     for (const HeaderField& field : header_fields) (answer.*field.value).clear();
     answer.body.clear();
+    answer.lines.clear();
   }
   const std::size_t colon = line.find(':');
   if (colon == line.npos) return size * count;
+  answer.lines.emplace_back(line.substr(0, line.find_last_not_of("\r\n") + 1));
   const std::string_view name = line.substr(0, colon);
   std::string_view value = line.substr(colon + 1);
   value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
@@ -86,17 +95,30 @@ HeaderLines say(CURL* curl, const std::vector<std::string>& lines) {
   return headers;
 }
 
-/// libcurl signs what is asked as S3 wants it.
-HeaderLines sign(CURL* curl, const S3Settings& settings) {
+/// libcurl signs what is asked as S3 wants it, the body with it.
+HeaderLines sign(CURL* curl, const S3Settings& settings, const HttpRequest& request) {
   curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", settings.region).c_str());
   curl_easy_setopt(curl, CURLOPT_USERNAME, settings.access_key.c_str());
   curl_easy_setopt(curl, CURLOPT_PASSWORD, settings.secret_key.c_str());
-  std::vector<std::string> lines = {fmt::format("x-amz-content-sha256: {}", sha256_of_nothing)};
+  std::vector<std::string> lines = {fmt::format("x-amz-content-sha256: {}", sha256_of(request.body))};
   if (settings.pays) lines.emplace_back("x-amz-request-payer: requester");
   if (!settings.session_token.empty()) {
     lines.push_back(fmt::format("x-amz-security-token: {}", settings.session_token));
   }
+  lines.insert(lines.end(), request.lines.begin(), request.lines.end());
   return say(curl, lines);
+}
+
+/// A method of its own, and a body, which goes at once: nobody is asked whether it may.
+void set_method(CURL* curl, const HttpRequest& request) {
+  const std::string_view method = request.method;
+  if (method == "GET") return;
+  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method);
+  if (method == "HEAD") curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+  if (method != "PUT" && method != "POST") return;
+  curl_easy_setopt(curl, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.empty() ? "" : as_text(request.body).data());
 }
 
 /// Before a connection is made.
@@ -114,6 +136,12 @@ int on_request(void* data, char* address_text, char*, int port, int) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> http_time(const std::string& text) {
+  const std::time_t time = curl_getdate(text.c_str(), nullptr);
+  if (time == -1) return std::nullopt;
+  return time;
+}
 
 HttpConnection::HttpConnection() {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -136,7 +164,7 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
     const std::string wanted = fmt::format("{}-{}", request.range->offset, request.range->end() - 1);
     curl_easy_setopt(curl, CURLOPT_RANGE, wanted.c_str());
   }
-  if (std::string_view(request.method) != "GET") curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method);
+  set_method(curl, request);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);  // each step is judged by Route
@@ -158,11 +186,13 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
   HeaderLines headers;
   if (!object.settings.access_key.empty()) {
-    headers = sign(curl, object.settings);
+    headers = sign(curl, object.settings, request);
   } else if (!object.bearer.empty() && route.is_at_home()) {
     headers = say(curl, {fmt::format("Authorization: Bearer {}", object.bearer)});
   } else if (object.header_lines && route.is_at_home()) {
     headers = say(curl, object.header_lines(request.range));
+  } else if (!request.lines.empty()) {
+    headers = say(curl, request.lines);
   }
   const CURLcode result = curl_easy_perform(curl);
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);

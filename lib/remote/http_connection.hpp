@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/base/bytes.hpp"
 #include "lib/remote/http_object.hpp"
@@ -18,6 +19,8 @@ struct HttpRequest {
   std::optional<Span> range = {};  ///< all of it where there is none
   std::uint64_t most_bytes = 0;    ///< what is longer is not read further
   const char* method = "GET";
+  ByteView body = {};                   ///< sent with PUT and POST
+  std::vector<std::string> lines = {};  ///< of the header, besides those that the object itself gives
 };
 
 /// What comes back: the headers of the last answer, and the body.
@@ -25,11 +28,17 @@ struct HttpAnswer {
   std::uint64_t wanted = 0;
   Bytes body;
   std::string content_range, etag, date, region, link;
+  std::string now;                 ///< by the server's clock
+  std::string kept;                ///< the bucket's name for this version
+  std::vector<std::string> lines;  ///< of the whole header
   std::size_t header_bytes = 0;
   bool is_cut = false;  ///< the body is longer than what was wanted, and was not read further
   long status = 0;
   std::string redirect;  ///< where the server sends us instead; empty where it does not
 };
+
+/// Seconds since 1970 of a moment as servers write it; nothing where it is none.
+std::optional<std::int64_t> http_time(const std::string& text);
 
 /// Kept and used again for other requests, by one thread at a time.
 class HttpConnection {

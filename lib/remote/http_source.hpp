@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "lib/base/source.hpp"
+#include "lib/base/versioned_source.hpp"
 #include "lib/remote/http_client.hpp"
 
 namespace tare {
@@ -22,12 +22,13 @@ struct ObjectStart {
 /// Asks for the first block. Throws what HttpClient::get throws.
 ObjectStart start_of(const HttpClient& client, HttpObject object);
 
-class HttpSource final : public Source {
+class HttpSource final : public VersionedSource {
  public:
   HttpSource(std::shared_ptr<const HttpClient> client, const ObjectStart& start);
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] const std::string& name() const override { return object_.name; }
+  [[nodiscard]] const std::string& version() const override { return version_; }
   /// One request at most. Throws `io` where the object has changed since the first.
   void read(std::uint64_t offset, std::span<std::byte> to) const override;
   using Source::read;

@@ -60,11 +60,22 @@ bool is_root(const std::string& path) {
 RemoteFiles::RemoteFiles(StoreSettings settings, const RemoteLimits& limits)
     : settings_(std::move(settings)),
       client_(std::make_shared<const HttpClient>(limits)),
-      folders_([this](const std::string& folder, ListDepth depth, const std::string& from) -> std::optional<ListPage> {
-        const ObjectStore* store = store_of(folder);
-        if (store == nullptr) return std::nullopt;
-        return store->list(*client_, this->settings(*store), folder, depth, from);
+      folders_([this](const std::string& folder, ListDepth depth, const std::string& from) {
+        return list_now(folder, depth, from);
       }) {}
+
+std::optional<ListPage> RemoteFiles::list_now(const std::string& folder, ListDepth depth,
+                                              const std::string& from) const {
+  const ObjectStore* store = store_of(folder);
+  if (store == nullptr) return std::nullopt;
+  return store->list(*client_, settings(*store), folder, depth, from);
+}
+
+void RemoteFiles::forget() const {
+  const std::lock_guard lock(mutex_);
+  known_.clear();
+  known_bytes_ = 0;
+}
 
 const StoreSettings& RemoteFiles::settings(const ObjectStore& store) const {
   if (store.prepare != nullptr) std::call_once(is_prepared_, store.prepare, *client_, std::ref(settings_));

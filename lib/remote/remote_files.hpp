@@ -27,12 +27,20 @@ class RemoteFiles final : public DistantFiles {
   [[nodiscard]] std::size_t most_at_once() const override { return client_->limits().at_once; }
   [[nodiscard]] bool lists_all(const std::string& folder) const override { return folders_.lists_all(folder); }
 
+  [[nodiscard]] const HttpClient& client() const { return *client_; }
+  /// What is asked for where `path` is wanted, by whom.
+  [[nodiscard]] HttpObject object(const std::string& path) const;
+  /// What is in `folder` now, as ListsFolder.
+  [[nodiscard]] std::optional<ListPage> list_now(const std::string& folder, ListDepth depth,
+                                                 const std::string& from) const;
+  /// Objects are asked for anew when they are opened next: they may have changed.
+  void forget() const;
+
  private:
   /// Asked for once, as long as there is room for what it tells.
   [[nodiscard]] std::shared_ptr<const ObjectStart> start(const std::string& path) const;
   /// Has the server such an object? No, where it does not say.
   bool has(const std::string& path) const;
-  [[nodiscard]] HttpObject object(const std::string& path) const;
   /// Prepared for that store.
   const StoreSettings& settings(const ObjectStore& store) const;
   /// Throws `unsupported` for a server that has whatever it is asked for.

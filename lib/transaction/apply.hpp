@@ -19,6 +19,7 @@ enum class FileState {
 
 /// Where the file stands. `file` is open for reading; times and mode do not count.
 FileState file_state(const OpenFile& file, const FileRecord& record);
+FileState file_state(const ReadableFile& file, const FileRecord& record);
 
 /// Opens a file for reading; nothing where there is none, or the name is a link's or anything else's but a file's: then
 /// it is not the file that was edited.

@@ -25,7 +25,7 @@ FileState together(FileState a, FileState b) {
 }
 
 /// What the size says; a tail that is there in full must be the one recorded.
-FileState state_of_size(const OpenFile& file, const FileRecord& record, std::uint64_t size) {
+FileState state_of_size(const ReadableFile& file, const FileRecord& record, std::uint64_t size) {
   const std::uint64_t largest = std::max(record.size_before, record.size_after);
   if (size < record.common_size() || size > largest) return FileState::foreign;
   const FileState shorter = record.size_before < record.size_after ? FileState::before : FileState::after;
@@ -34,8 +34,8 @@ FileState state_of_size(const OpenFile& file, const FileRecord& record, std::uin
   return shorter == FileState::before ? FileState::after : FileState::before;
 }
 
-FileState state_in_place(const OpenFile& file, const FileRecord& record) {
-  const std::uint64_t size = file.size();
+FileState state_in_place(const ReadableFile& file, const FileRecord& record) {
+  const std::uint64_t size = file.size;
   if (size < record.common_size()) return FileState::foreign;
   if (witness_crc(file, record, record.witness.offset_before) != record.witness.crc) return FileState::foreign;
   std::optional<FileState> state;
@@ -49,13 +49,13 @@ FileState state_in_place(const OpenFile& file, const FileRecord& record) {
   return state.value_or(FileState::before);
 }
 
-bool shows(const OpenFile& file, const FileRecord& record, std::uint64_t offset, const Bytes& bytes,
+bool shows(const ReadableFile& file, const FileRecord& record, std::uint64_t offset, const Bytes& bytes,
            std::uint64_t witness_offset) {
   return file.read({offset, bytes.size()}) == bytes && witness_crc(file, record, witness_offset) == record.witness.crc;
 }
 
-FileState state_rewritten(const OpenFile& file, const FileRecord& record) {
-  const std::uint64_t size = file.size();
+FileState state_rewritten(const ReadableFile& file, const FileRecord& record) {
+  const std::uint64_t size = file.size;
   const Swap& swap = record.swaps[0];
   if (size == record.size_before && shows(file, record, swap.offset, swap.before, record.witness.offset_before)) {
     return FileState::before;
@@ -79,6 +79,10 @@ std::optional<OpenFile> open_target(const Place& place) {
 }
 
 FileState file_state(const OpenFile& file, const FileRecord& record) {
+  return file_state(readable(file), record);
+}
+
+FileState file_state(const ReadableFile& file, const FileRecord& record) {
   return record.write_method == WriteMethod::in_place ? state_in_place(file, record) : state_rewritten(file, record);
 }
 

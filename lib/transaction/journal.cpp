@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "lib/base/crc32.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::string_view magic = "TAREJNL\n";
 
-enum class Tag : std::uint32_t { header = 1, field = 2, file = 3, end = 4, seal = 5 };
+enum class Tag : std::uint32_t { header = 1, field = 2, file = 3, end = 4, seal = 5, versions = 6 };
 
 constexpr std::size_t frame_bytes = 16;  // tag u32, payload size u64, and the CRC-32 u32 behind the payload
 
@@ -99,6 +100,15 @@ Payload payload_of(const FileRecord& file) {
     payload.put_number(number);
   }
   payload.put_number(file.witness.crc);
+  return payload;
+}
+
+Payload payload_of(const ObjectVersions& versions) {
+  Payload payload;
+  for (const std::string* text :
+       {&versions.tag_before, &versions.tag_after, &versions.kept_before, &versions.kept_after, &versions.upload}) {
+    payload.put(as_bytes(*text));
+  }
   return payload;
 }
 
@@ -249,6 +259,17 @@ FileRecord file_of(Reader reader, const std::string& journal) {
   return file;
 }
 
+ObjectVersions versions_of(Reader reader, const std::string& journal) {
+  ObjectVersions versions;
+  for (std::string* text :
+       {&versions.tag_before, &versions.tag_after, &versions.kept_before, &versions.kept_after, &versions.upload}) {
+    *text = reader.text();
+    if (text->size() > limits::max_origin_bytes) throw Error(Status::corrupt, journal + ": a version is too long");
+  }
+  if (reader.short_of_bytes()) throw Error(Status::corrupt, journal + ": an object's versions are too short");
+  return versions;
+}
+
 /// Journals of version 1 name no edit; the moment of theirs does.
 std::string id_by_time(timespec moment) {
   return fmt::format("{:x}-{:x}", moment.tv_sec, moment.tv_nsec);
@@ -301,7 +322,10 @@ void write_journal(const Journal& journal, const JournalKey& key, const JournalS
   FrameWriter frames(key, sink);
   frames.add(Tag::header, header_payload(journal));
   for (const FieldEdit& field : journal.fields) frames.add(Tag::field, payload_of(field));
-  for (const FileRecord& file : journal.files) frames.add(Tag::file, payload_of(file));
+  for (const FileRecord& file : journal.files) {
+    frames.add(Tag::file, payload_of(file));
+    if (file.versions != nullptr) frames.add(Tag::versions, payload_of(*file.versions));
+  }
   Payload end;
   end.put_number<std::uint64_t>(journal.fields.size());
   end.put_number<std::uint64_t>(journal.files.size());
@@ -317,9 +341,11 @@ std::optional<Journal> decoded(ByteView bytes, const std::string& name, const Jo
   if (!header || header->tag != Tag::header) return std::nullopt;
   auto [journal, has_seal] = header_of(Reader(header->payload), name);
   std::vector<ByteView> files;
+  std::map<std::size_t, ByteView> versions;  // by the number of the file that they follow
   while (const auto frame = take_frame(bytes)) {
     if (frame->tag == Tag::field) journal.fields.push_back(field_of(Reader(frame->payload)));
     if (frame->tag == Tag::file) files.push_back(frame->payload);
+    if (frame->tag == Tag::versions && !files.empty()) versions[files.size() - 1] = frame->payload;
     if (frame->tag != Tag::end) continue;
     Reader end(frame->payload);
     if (end.number<std::uint64_t>() != journal.fields.size() || end.number<std::uint64_t>() != files.size()) break;
@@ -329,6 +355,7 @@ std::optional<Journal> decoded(ByteView bytes, const std::string& name, const Jo
       journal.is_own = *sealed;
     }
     for (const ByteView payload : files) journal.files.push_back(file_of(Reader(payload), name));
+    for (const auto& [file, payload] : versions) set_versions(journal.files[file], versions_of(Reader(payload), name));
     return journal;
   }
   return std::nullopt;

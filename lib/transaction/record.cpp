@@ -14,24 +14,24 @@ namespace {
 constexpr std::uint64_t witness_bytes = 64 * 1024;
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 62;
 
-[[noreturn]] void throw_bad_change(const OpenFile& file, std::uint64_t offset, const char* problem) {
-  throw Error(Status::invalid_argument, fmt::format("{}: the change at offset {} {}", file.path(), offset, problem));
+[[noreturn]] void throw_bad_change(const ReadableFile& file, std::uint64_t offset, const char* problem) {
+  throw Error(Status::invalid_argument, fmt::format("{}: the change at offset {} {}", file.name, offset, problem));
 }
 
-Swap verified(const OpenFile& file, std::uint64_t file_size, const Swap& swap) {
+Swap verified(const ReadableFile& file, std::uint64_t file_size, const Swap& swap) {
   if (swap.offset > file_size || swap.before.size() > file_size - swap.offset) {
     throw_bad_change(file, swap.offset, "passes the end of the file");
   }
   if (file.read({swap.offset, swap.before.size()}) != swap.before) {
     throw Error(Status::refused,
-                fmt::format("{}: the {} bytes at offset {} are not those that the plan saw", file.path(),
+                fmt::format("{}: the {} bytes at offset {} are not those that the plan saw", file.name,
                             swap.before.size(), swap.offset),
                 "the file changed in between: try again");
   }
   return swap;
 }
 
-void add_patches(FileRecord& record, const OpenFile& file, const std::vector<Patch>& patches) {
+void add_patches(FileRecord& record, const ReadableFile& file, const std::vector<Patch>& patches) {
   for (const Patch& patch : patches) {
     if (patch.before.size() != patch.after.size()) throw_bad_change(file, patch.offset, "would move what follows it");
     if (patch.before.empty()) continue;
@@ -46,7 +46,7 @@ void add_patches(FileRecord& record, const OpenFile& file, const std::vector<Pat
   }
 }
 
-void add_append(FileRecord& record, const OpenFile& file, const Append& append) {
+void add_append(FileRecord& record, const ReadableFile& file, const Append& append) {
   if (append.old_size != record.size_before)
     throw_bad_change(file, append.old_size, "does not start at the file's end");
   record.tail = append.body;
@@ -56,7 +56,7 @@ void add_append(FileRecord& record, const OpenFile& file, const Append& append) 
 }
 
 /// In place, and the file's end moves.
-void add_end(FileRecord& record, const OpenFile& file, const FileChange& change) {
+void add_end(FileRecord& record, const ReadableFile& file, const FileChange& change) {
   const Splice& end = *change.splice;
   if (change.append || end.offset + end.before.size() != record.size_before) {
     throw_bad_change(file, end.offset, "is a splice beside other changes");
@@ -75,7 +75,7 @@ void add_end(FileRecord& record, const OpenFile& file, const FileChange& change)
   record.size_after = end.offset + end.after.size();
 }
 
-void add_splice(FileRecord& record, const OpenFile& file, const Splice& splice) {
+void add_splice(FileRecord& record, const ReadableFile& file, const Splice& splice) {
   record.write_method = WriteMethod::rewritten;
   record.swaps = {verified(file, record.size_before, {splice.offset, splice.before, splice.after})};
   record.size_after = record.size_before - splice.before.size() + splice.after.size();
@@ -157,15 +157,23 @@ FileRecord inverse(const FileRecord& record) {
   return back;
 }
 
-FileRecord record_of(const OpenFile& file, const struct stat& status, const FileChange& change, std::string name,
-                     timespec mtime_after) {
+const ObjectVersions& versions_of(const FileRecord& record) {
+  static const ObjectVersions none;
+  return record.versions == nullptr ? none : *record.versions;
+}
+
+void set_versions(FileRecord& record, ObjectVersions versions) {
+  record.versions = std::make_shared<const ObjectVersions>(std::move(versions));
+}
+
+ReadableFile readable(const OpenFile& file) {
+  return {file.path(), file.size(), [&file](Span range) { return file.read(range); }};
+}
+
+FileRecord record_of(const ReadableFile& file, const FileChange& change, std::string name) {
   FileRecord record;
   record.name = std::move(name);
-  record.inode = status.st_ino;
-  record.size_before = record.size_after = static_cast<std::uint64_t>(status.st_size);
-  record.mtime_before = status.st_mtim;
-  record.mtime_after = mtime_after;
-  record.mode = status.st_mode & 07777;
+  record.size_before = record.size_after = file.size;
   if (change.splice && (!change.patches.empty() || change.append)) {
     add_end(record, file, change);
   } else if (change.splice) {
@@ -179,12 +187,24 @@ FileRecord record_of(const OpenFile& file, const struct stat& status, const File
   return record;
 }
 
+FileRecord record_of(const OpenFile& file, const struct stat& status, const FileChange& change, std::string name,
+                     timespec mtime_after) {
+  const ReadableFile whole{file.path(), static_cast<std::uint64_t>(status.st_size),
+                           [&file](Span range) { return file.read(range); }};
+  FileRecord record = record_of(whole, change, std::move(name));
+  record.inode = status.st_ino;
+  record.mtime_before = status.st_mtim;
+  record.mtime_after = mtime_after;
+  record.mode = status.st_mode & 07777;
+  return record;
+}
+
 bool changes_nothing(const FileRecord& record) {
   return record.size_before == record.size_after &&
          std::all_of(record.swaps.begin(), record.swaps.end(), [](const Swap& s) { return s.before == s.after; });
 }
 
-std::uint32_t witness_crc(const OpenFile& file, const FileRecord& record, std::uint64_t offset) {
+std::uint32_t witness_crc(const ReadableFile& file, const FileRecord& record, std::uint64_t offset) {
   const Span run{offset, record.witness.size};
   const Bytes bytes = file.read(run);
   if (record.write_method == WriteMethod::rewritten) return crc32(bytes);
@@ -203,6 +223,10 @@ std::uint32_t witness_crc(const OpenFile& file, const FileRecord& record, std::u
   }
   keep_until(run.end());
   return crc32(kept);
+}
+
+std::uint32_t witness_crc(const OpenFile& file, const FileRecord& record, std::uint64_t offset) {
+  return witness_crc(readable(file), record, offset);
 }
 
 void require_sane(const FileRecord& record, const std::string& journal) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <ctime>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,15 @@ enum class WriteMethod : std::uint32_t {
   rewritten = 1,  ///< exactly one swap, of any sizes: a new file takes the name
 };
 
+/// What a store calls an object before and after: its ETags, and where its bucket keeps versions, those.
+struct ObjectVersions {
+  std::string tag_before, tag_after;
+  std::string kept_before, kept_after;
+  std::string upload;  ///< while it is made: by which others can keep it from becoming whole
+
+  bool operator==(const ObjectVersions&) const = default;
+};
+
 struct FileRecord {
   std::string name;  ///< relative to the folder that holds `.tare`
   WriteMethod write_method = WriteMethod::in_place;
@@ -45,9 +56,24 @@ struct FileRecord {
   Bytes tail;                   ///< in place: the bytes between the smaller and the larger size
   std::uint64_t tail_body = 0;  ///< how many bytes of a growing tail are on disk before the others are written
   Witness witness;
+  std::shared_ptr<const ObjectVersions> versions = {};  ///< of an object in a store; null of a file: it has none
 
   [[nodiscard]] std::uint64_t common_size() const { return size_before < size_after ? size_before : size_after; }
 };
+
+/// A file that a record is made of, or held against, wherever it lies.
+struct ReadableFile {
+  std::string name;  ///< what messages call it
+  std::uint64_t size = 0;
+  std::function<Bytes(Span range)> read;  ///< throws where the range passes the end
+};
+
+/// Borrows `file`.
+ReadableFile readable(const OpenFile& file);
+
+/// Empty ones of a file.
+const ObjectVersions& versions_of(const FileRecord& record);
+void set_versions(FileRecord& record, ObjectVersions versions);
 
 /// The way back.
 FileRecord inverse(const FileRecord& record);
@@ -57,10 +83,14 @@ FileRecord inverse(const FileRecord& record);
 FileRecord record_of(const OpenFile& file, const struct stat& status, const FileChange& change, std::string name,
                      timespec mtime_after);
 
+/// The same of a file without inode, times and mode, which stay zero.
+FileRecord record_of(const ReadableFile& file, const FileChange& change, std::string name);
+
 /// True where the change would leave every byte as it is.
 bool changes_nothing(const FileRecord& record);
 
 /// The CRC that a witness at `offset` would have now. Throws `io` where the file is too short.
+std::uint32_t witness_crc(const ReadableFile& file, const FileRecord& record, std::uint64_t offset);
 std::uint32_t witness_crc(const OpenFile& file, const FileRecord& record, std::uint64_t offset);
 
 /// Throws `corrupt`, naming `journal`, unless the record holds together and its name stays inside its folder: a journal

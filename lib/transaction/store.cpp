@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <set>
+#include <string_view>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
@@ -14,24 +15,9 @@
 namespace tare {
 namespace {
 
-constexpr const char* store_name = ".tare";
 constexpr std::string_view applied_suffix = ".edit";
 constexpr std::string_view undone_suffix = ".undone";
 constexpr std::uint64_t largest_number = 999'999'999;
-
-std::string name_of(StoredRecord record) {
-  return fmt::format("{:06}{}", record.number, record.state == RecordState::applied ? applied_suffix : undone_suffix);
-}
-
-/// Only what has the very name that tare gives is a record.
-std::optional<StoredRecord> record_named(std::string_view name) {
-  const std::size_t dot = name.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  StoredRecord record{0, name.ends_with(undone_suffix) ? RecordState::undone : RecordState::applied};
-  const auto [end, problem] = std::from_chars(name.data(), name.data() + dot, record.number);
-  if (problem != std::errc() || record.number > largest_number || name_of(record) != name) return std::nullopt;
-  return record;
-}
 
 /// Its regular files.
 std::vector<std::string> names_in(const Store& store) {
@@ -64,6 +50,32 @@ bool may_be_believed(const Folder& home, const Folder& inside) {
 }
 
 }  // namespace
+
+std::string name_of(StoredRecord record) {
+  return fmt::format("{:06}{}", record.number, record.state == RecordState::applied ? applied_suffix : undone_suffix);
+}
+
+std::optional<StoredRecord> record_named(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  StoredRecord record{0, name.ends_with(undone_suffix) ? RecordState::undone : RecordState::applied};
+  const auto [end, problem] = std::from_chars(name.data(), name.data() + dot, record.number);
+  if (problem != std::errc() || record.number > largest_number || name_of(record) != name) return std::nullopt;
+  return record;
+}
+
+std::vector<StoredRecord> records_in(const std::vector<std::string>& names) {
+  std::vector<StoredRecord> found;
+  for (const std::string& name : names) {
+    if (const auto record = record_named(name)) found.push_back(*record);
+  }
+  std::sort(found.begin(), found.end(), [](const StoredRecord& a, const StoredRecord& b) {
+    return a.number != b.number ? a.number < b.number : a.state > b.state;
+  });
+  const auto same_number = [](const StoredRecord& a, const StoredRecord& b) { return a.number == b.number; };
+  found.erase(std::unique(found.begin(), found.end(), same_number), found.end());
+  return found;
+}
 
 std::optional<Store> Store::find(const Folder& home, const JournalKey& key) {
   auto inside = home.find(store_name);
@@ -101,16 +113,7 @@ Place Store::old_place(const Journal& journal, std::size_t file) const {
 }
 
 std::vector<StoredRecord> Store::records() const {
-  std::vector<StoredRecord> found;
-  for (const std::string& name : names_in(*this)) {
-    if (const auto record = record_named(name)) found.push_back(*record);
-  }
-  std::sort(found.begin(), found.end(), [](const StoredRecord& a, const StoredRecord& b) {
-    return a.number != b.number ? a.number < b.number : a.state > b.state;
-  });
-  const auto same_number = [](const StoredRecord& a, const StoredRecord& b) { return a.number == b.number; };
-  found.erase(std::unique(found.begin(), found.end(), same_number), found.end());
-  return found;
+  return records_in(names_in(*this));
 }
 
 Journal Store::read(StoredRecord record) const {

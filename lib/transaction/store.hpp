@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/transaction/folder.hpp"
@@ -16,6 +17,15 @@ struct StoredRecord {
   std::uint64_t number = 0;
   RecordState state = RecordState::applied;
 };
+
+inline constexpr const char* store_name = ".tare";
+inline constexpr const char* pending_name = "pending";
+
+std::string name_of(StoredRecord record);
+/// Nothing for any other name than tare gives.
+std::optional<StoredRecord> record_named(std::string_view name);
+/// By number, each once: an undone record hides the applied one that it replaces.
+std::vector<StoredRecord> records_in(const std::vector<std::string>& names);
 
 /// Holds `.tare`, and the folder that it lies in, open.
 class Store {
@@ -33,7 +43,7 @@ class Store {
   [[nodiscard]] const std::string& folder() const { return home_.path(); }
   [[nodiscard]] std::string path(const FileRecord& record) const { return joined(folder(), record.name); }
 
-  [[nodiscard]] Place pending() const { return part("pending"); }
+  [[nodiscard]] Place pending() const { return part(pending_name); }
   [[nodiscard]] Place record_place(StoredRecord record) const;
   /// Nothing where the file's folder is gone, or is reached through a link.
   [[nodiscard]] std::optional<Place> target(const FileRecord& record) const { return place_below(home_, record.name); }

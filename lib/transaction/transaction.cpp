@@ -120,16 +120,16 @@ void add_findings(FileLayer& files, const std::vector<Target>& targets, Receipt&
   std::move(stale.begin(), stale.end(), std::back_inserter(findings));
 }
 
-Finding unsealed(const Receipt& receipt) {
+}  // namespace
+
+Finding journal_unsealed(const std::string& folder) {
   return {
       Severity::warning,
       "journal-unsealed",
       "there is no folder to keep a key in, so that the record of this edit is not sealed: undo needs --trust-journal",
-      receipt.folder,
+      folder,
       {}};
 }
-
-}  // namespace
 
 void require_possible(FileLayer& files, const std::vector<FileEdit>& edits, const TransactionOptions& options) {
   const auto targets = targets_of(files, edits, options);
@@ -176,7 +176,7 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
   }
   receipt.findings = run_journal(held, journal, record, options.on_copied);
   try {
-    if (options.keep_history && !options.key.exists()) receipt.findings.push_back(unsealed(receipt));
+    if (options.keep_history && !options.key.exists()) receipt.findings.push_back(journal_unsealed(receipt.folder));
     add_findings(files, targets, receipt);
   } catch (const std::exception&) {
     return receipt;  // the change is made, whatever else there would be to say of it

@@ -16,7 +16,8 @@ namespace tare {
 struct FileEdit {
   std::string path;
   FileChange change;
-  struct stat planned {};  ///< as fstat gave it when the change was planned
+  struct stat planned {};    ///< as fstat gave it when the change was planned
+  std::string version = {};  ///< of an object in a store, which has no status: its version then
 };
 
 struct TransactionOptions {
@@ -54,6 +55,9 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
 
 /// Throws what `commit` would refuse, as far as that can be told without writing; for dry runs.
 void require_possible(FileLayer& files, const std::vector<FileEdit>& edits, const TransactionOptions& options);
+
+/// `journal-unsealed`, of an edit whose records are in `folder`.
+Finding journal_unsealed(const std::string& folder);
 
 /// `stale-checksum` for every file of sums beside `paths` (`x.sha256`, `SHA256SUMS`, `integrity.json` ...) that covers
 /// one of them and is not itself among them; `checksum-not-read` for those that cannot be looked at. `paths` are

@@ -3,8 +3,9 @@
 
     hand_over.py --tare BINARY --remote BINARY --module LIBRARY --corpus FOLDER
 
-Only URLs and writing states in HDF5 need tare-remote; reading HDF5 does not. Where tare-remote is missing, may not run, or
-lacks what its loader looks for, the answer is exit 3 with a sentence, never the loader's own exit code.
+Only URLs and writing states in HDF5 need tare-remote; reading HDF5 does not, nor does refusing to edit where nothing can
+be edited. Where tare-remote is missing, may not run, or lacks what its loader looks for, the answer is exit 3 with a
+sentence, never the loader's own exit code.
 """
 import argparse
 import pathlib
@@ -14,7 +15,7 @@ import tempfile
 
 from command import Tare
 
-DONE, NO, FAILED = 0, 1, 3
+DONE, NO, FAILED, REFUSED = 0, 1, 3, 4
 URL = "http://127.0.0.1:9/a.pt"
 
 
@@ -77,9 +78,10 @@ def alone(here):
                 yield answer
         if here("attest", name).code not in (DONE, NO):
             yield here("attest", name)
-    answer = here("edit", URL, "scale=1", "--yes")
-    if answer.code != 4:
-        yield answer
+    for words in (("edit", URL, "scale=1"), ("undo", URL), ("edit", "GS://b/a.pt", "scale=1")):
+        answer = here(*words, "--yes")
+        if answer.code != REFUSED or "not edited in place" not in answer.reason:
+            yield answer
     for words in (("migrate", here.state, "--to", "torch", "-o", "alone.pt", "--force"), ("inspect", here.state)):
         answer = here(*words)
         if answer.code != DONE or "checksum" in answer.reason:
@@ -97,6 +99,8 @@ def cases_of_need(here):
     yield "inspect", URL
     yield "get", URL, "scale"
     yield "diff", here.scaler, URL
+    yield "edit", "s3://bucket/a.pt", "scale=1", "--yes"
+    yield "undo", "s3://bucket/a.pt", "--yes"
 
 
 def broken(here, breakage):

@@ -52,6 +52,21 @@ class Server:
                 outer.requests.append((self.path, None))
                 outer.behaviour(self, "PUT")
 
+            def do_HEAD(self):
+                self.change()
+
+            def do_POST(self):
+                self.change()
+
+            def do_DELETE(self):
+                self.change()
+
+            def change(self):
+                outer.requests.append((self.path, None))
+                if latency:
+                    self.wait()
+                outer.behaviour(self, self.command)
+
             def wait(self):
                 with counting:
                     outer.waiting += 1

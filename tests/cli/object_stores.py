@@ -127,7 +127,8 @@ class Checks(RemoteChecks):
                     self.expect(local == remote, f"{verb}: {difference(local, remote)}")
                     self.expect(least <= server.most_at_once <= int(connections),
                                 f"{verb}, {connections} at once: {server.most_at_once} were")
-                    self.expect(len(server.requests) <= steps * (ranks + 1) + 2, f"{verb}: {len(server.requests)} requests")
+                    # Each file once, the list, and what is at work in the folder of the checkpoint that is looked at.
+                    self.expect(len(server.requests) <= steps * (ranks + 1) + 3, f"{verb}: {len(server.requests)} requests")
 
     def lists_checkpoints(self):
         """What `ls` and names with wildcards tell of a bucket is what they tell of a disk."""
@@ -202,8 +203,8 @@ class Checks(RemoteChecks):
                 self.expect(local == remote, f"{connections} at once: {difference(local, remote)}")
                 self.expect(least <= server.most_at_once <= int(connections),
                             f"{connections} at once: {server.most_at_once} were")
-                # The folder's own name and its list; then a request a file.
-                self.expect(len(server.requests) == 2 + ranks + 1, f"{len(server.requests)} requests of {ranks} ranks")
+                # The folder's own name and its list; then a request a file; then whether an edit is at work.
+                self.expect(len(server.requests) == 2 + ranks + 1 + 1, f"{len(server.requests)} requests of {ranks} ranks")
 
     def odd_names(self):
         """Keys that need escapes in a URL, in XML, or in both; and those that no path leads to."""

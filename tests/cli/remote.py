@@ -55,7 +55,7 @@ class Checks(RemoteChecks):
         url = f"{server.url}/{CASES[0]}"
         for verb in (["edit", url, "scale=1"], ["undo", url], ["history", url]):
             done = self.run(*verb)
-            self.expect(done.returncode == 4 and "remote objects" in done.stderr, f"{verb[0]} of a URL: {done}")
+            self.expect(done.returncode == 4 and "hint: download the checkpoint" in done.stderr, f"{verb[0]} of a URL: {done}")
         for path, words in ((CASES[0] + "x", "404"), ("torch", "404")):
             done = self.run("inspect", f"{server.url}/{path}")
             self.expect(done.returncode == 3 and words in done.stderr, f"{path}: {done}")

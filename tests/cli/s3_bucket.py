@@ -54,7 +54,7 @@ class Bucket:
             key, scope, signed, given = found.groups()
             if scope.split("/")[1] != self.region:
                 return 400, "AuthorizationHeaderMalformed", {"x_amz_bucket_region": self.region}
-            right = signature("GET", request.path, headers, signed.split(";"), SECRET, headers["x-amz-date"], scope)
+            right = signature(request.command, request.path, headers, signed.split(";"), SECRET, headers["x-amz-date"], scope)
             is_whole = self.signed <= set(signed.split(";"))
             if key != KEY or given != right or not is_whole or headers.get("x-amz-security-token", TOKEN) != TOKEN:
                 return 403, "SignatureDoesNotMatch", {}
@@ -66,6 +66,11 @@ class Bucket:
             return 403, "AccessDenied", {}
         return None
 
+    def sizes(self, request):
+        """-> bytes by key."""
+        return {path.relative_to(request.folder).as_posix(): path.stat().st_size
+                for path in request.folder.rglob("*") if path.is_file()}
+
     def list(self, request, query):
         self.listings.append(query)
         if self.answers_pages:
@@ -73,9 +78,9 @@ class Bucket:
         assert query["list-type"] == "2" and query["encoding-type"] == "url", query
         prefix, delimiter = query["prefix"], query.get("delimiter")
         after = base64.b64decode(query.get("continuation-token", "")).decode()
-        keys = [path.relative_to(request.folder).as_posix() for path in request.folder.rglob("*") if path.is_file()]
+        sizes = self.sizes(request)
         entries = set()
-        for key in keys:
+        for key in sizes:
             if key.startswith(prefix):
                 end = key.find(delimiter, len(prefix)) if delimiter else -1
                 entries.add(key if end < 0 else key[:end + 1])
@@ -86,15 +91,15 @@ class Bucket:
         request.answer(200, f"""<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bucket</Name><Prefix>{spelt(prefix)}</Prefix>
 <KeyCount>{len(page)}</KeyCount><MaxKeys>{self.page}</MaxKeys><IsTruncated>{str(bool(more)).lower()}</IsTruncated>{more}
-<EncodingType>url</EncodingType>{"".join(element(request.folder, entry) for entry in page)}</ListBucketResult>""".encode())
+<EncodingType>url</EncodingType>{"".join(element(entry, sizes) for entry in page)}</ListBucketResult>""".encode())
 
 
 def spelt(key):
     return escape(urllib.parse.quote_plus(key, safe="/*"))
 
 
-def element(folder, entry):
+def element(entry, sizes):
     if entry.endswith("/"):
         return f"<CommonPrefixes><Prefix>{spelt(entry)}</Prefix></CommonPrefixes>"
     return f"""<Contents><Key>{spelt(entry)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>
-<ETag>&quot;1&quot;</ETag><Size>{(folder / entry).stat().st_size}</Size><StorageClass>STANDARD</StorageClass></Contents>"""
+<ETag>&quot;1&quot;</ETag><Size>{sizes[entry]}</Size><StorageClass>STANDARD</StorageClass></Contents>"""

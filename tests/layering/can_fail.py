@@ -36,6 +36,7 @@ CLEAN = {
     "lib/checkpoint/scan.hpp": '#include "lib/dialect/torch.hpp"\n',
     "lib/container/change.hpp": '#include "lib/base/error.hpp"\n',
     "lib/transaction/undo.hpp": '#include "lib/container/change.hpp"\n',
+    "lib/objects/claim.hpp": '#include "lib/transaction/undo.hpp"\n',
     "lib/edit/plan.hpp": '#include "lib/checkpoint/scan.hpp"\n#include "lib/transaction/undo.hpp"\n',
     "lib/report/json.cpp": '#include "lib/edit/plan.hpp"\n',
     "lib/codec/hdf5_file.cpp": "#include <hdf5.h>\n",

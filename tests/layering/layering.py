@@ -34,7 +34,8 @@ BELOW["lib/checkpoint"] = ["lib/container", "lib/dialect", *BELOW["lib/dialect"]
 BELOW["lib/attest"] = ["lib/checkpoint", *BELOW["lib/checkpoint"]]
 BELOW["lib/trace"] = ["lib/checkpoint", "lib/json", *BELOW["lib/checkpoint"]]
 BELOW["lib/transaction"] = ["lib/container", *BELOW["lib/container"]]
-BELOW["lib/edit"] = ["lib/transaction", "lib/checkpoint", "lib/json", *BELOW["lib/checkpoint"]]
+BELOW["lib/objects"] = ["lib/transaction", *BELOW["lib/transaction"]]
+BELOW["lib/edit"] = ["lib/objects", "lib/transaction", "lib/checkpoint", "lib/json", *BELOW["lib/checkpoint"]]
 BELOW["lib/migrate"] = ["lib/edit", "lib/codec", *BELOW["lib/edit"]]
 BELOW["lib/health"] = ["lib/chart", "lib/trace", *BELOW["lib/trace"]]
 BELOW["lib/watch"] = ["lib/health", *BELOW["lib/health"]]
@@ -66,7 +67,7 @@ DOORS = ["kernels/scaler_core.hpp",
 
 # These run on machines without a GPU: nothing that they reach through any chain of includes may be of it.
 HOST_ONLY = ["lib/base", "lib/tree", "lib/json", "lib/hdf5", "lib/container", "lib/dialect", "lib/state", "lib/checkpoint", "lib/attest",
-             "lib/trace", "lib/health", "lib/watch", "lib/chart", "lib/transaction", "lib/edit", "lib/migrate", "lib/codec", "lib/report", "tools"]
+             "lib/trace", "lib/health", "lib/watch", "lib/chart", "lib/transaction", "lib/objects", "lib/edit", "lib/migrate", "lib/codec", "lib/report", "tools"]
 DEVICE = ["lib/device/*", "kernels/cuda/*"]
 DEVICE_HEADERS = ["cuda*", "cub/*", "thrust/*", "nccl*", "nv/*"]
 

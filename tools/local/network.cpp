@@ -53,6 +53,11 @@ void reach_output(const std::string& path) {
   hand_over("writes states in HDF5", "install all of tare and what tare-remote needs, or keep the state as .json");
 }
 
+ObjectLayer* changeable_objects(const std::string& path) {
+  reach(path);
+  return nullptr;
+}
+
 const Files& files_of(const std::string& path) {
   reach(path);
   return local_files();

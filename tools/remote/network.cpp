@@ -6,6 +6,7 @@
 
 #include "lib/checkpoint/paths_matching.hpp"
 #include "lib/remote/remote_files.hpp"
+#include "lib/remote/s3_objects.hpp"
 #include "lib/remote/stores.hpp"
 #include "tools/network_options.hpp"
 
@@ -13,14 +14,27 @@ void keep_arguments(char**) {}
 void reach(const std::string&) {}
 void reach_output(const std::string&) {}
 
-const tare::Files& files_of(const std::string& path) {
-  if (!tare::is_url(path)) return tare::local_files();
+namespace {
+
+const tare::RemoteFiles& remote_files() {
   static const tare::RemoteFiles remote(tare::read_store_settings([](const char* name) {
                                           const char* value = std::getenv(name);
                                           return std::string(value == nullptr ? "" : value);
                                         }),
                                         network_limits());
   return remote;
+}
+
+}  // namespace
+
+const tare::Files& files_of(const std::string& path) {
+  return tare::is_url(path) ? remote_files() : tare::local_files();
+}
+
+tare::ObjectLayer* changeable_objects(const std::string& path) {
+  if (!tare::is_changeable(path)) return nullptr;
+  static tare::S3Objects objects(remote_files());
+  return &objects;
 }
 
 std::vector<std::string> reached(const std::vector<std::string>& paths) {

@@ -1,0 +1,40 @@
+// What an object becomes by a record: its bytes, and the parts of which a store makes it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lib/base/object_layer.hpp"
+#include "lib/transaction/record.hpp"
+
+namespace tare {
+
+class NewVersion {
+ public:
+  /// Borrows the record.
+  explicit NewVersion(const FileRecord& record);
+
+  [[nodiscard]] std::uint64_t size() const;
+  /// A run of it; `old` reads the present version.
+  [[nodiscard]] Bytes read(Span span, const NewBytes& old) const;
+  /// One behind the other, all of it: what changes is sent, with as much around it as a part must have, all else is
+  /// copied. Throws `unsupported` where they would be more than a store takes.
+  [[nodiscard]] std::vector<ObjectPart> parts() const;
+
+ private:
+  struct Run {
+    Span span;
+    std::optional<std::uint64_t> copied_from;
+    ByteView sent;
+  };
+
+  void add_copied(std::uint64_t from, std::uint64_t end);
+  void add_sent(ByteView bytes);
+
+  std::vector<Run> runs_;
+};
+
+/// An object that is smaller is written whole, by one request.
+inline constexpr std::uint64_t least_composed_bytes = std::uint64_t{8} << 20;
+
+}  // namespace tare

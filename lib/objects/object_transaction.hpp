@@ -1,0 +1,48 @@
+// Changes of any number of objects of a store, made as one as far as a store allows it. README.md has the argument.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/object_layer.hpp"
+#include "lib/transaction/history.hpp"
+#include "lib/transaction/transaction.hpp"
+#include "lib/transaction/undo.hpp"
+
+namespace tare {
+
+/// As commit() of files: carries out all `edits`, whose paths are URLs of one bucket and whose versions are the ETags
+/// that were read, or none. Throws `refused` where an object is another by now, has labels that it would lose, or where
+/// the store does not keep to conditions; `busy` where somebody else is at work; `io` for what the store says.
+Receipt commit(ObjectLayer& objects, const std::vector<FileEdit>& edits, const std::vector<FieldEdit>& fields,
+               const TransactionOptions& options);
+
+/// One request that an edit would make to change something.
+struct PlannedRequest {
+  std::string method;
+  std::string object;
+  std::string meaning;
+  std::uint64_t sent = 0;    ///< bytes of its body
+  std::uint64_t copied = 0;  ///< bytes that the store copies itself
+};
+
+/// Those that commit() would make, in order. Throws as it does, as far as that can be told without writing.
+std::vector<PlannedRequest> planned_requests(ObjectLayer& objects, const std::vector<FileEdit>& edits,
+                                             const std::vector<FieldEdit>& fields, const TransactionOptions& options);
+
+/// The unfinished transaction that concerns what was read as a checkpoint, if there is one: that of its folder, of an
+/// object alone also that of the folder around. What may not be read is taken for absent.
+std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& resolved,
+                                    const std::vector<std::string>& read, const JournalKey& key);
+
+/// Makes old again what was interrupted and concerns `path`; what that was. Throws `busy` where somebody is still at
+/// work, or was within the last minute; `refused` where an object is neither old nor new, or the journal is nobody's
+/// who is trusted.
+std::vector<Pending> recover(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+                             const RecoverOptions& options);
+
+/// As undo() of files, for the object or the folder at `path`. What is written is sealed with `key`.
+UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options);
+
+}  // namespace tare

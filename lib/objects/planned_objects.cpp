@@ -1,0 +1,90 @@
+#include "lib/objects/planned_objects.hpp"
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
+#include "lib/base/parallel.hpp"
+#include "lib/transaction/target.hpp"
+
+namespace tare {
+namespace {
+
+ObjectSeen seen_as_planned(ObjectLayer& objects, const FileEdit& edit) {
+  auto seen = objects.look(edit.path);
+  if (!seen || seen->tag != edit.version) {
+    throw Error(Status::refused, edit.path + ": changed since it was read for this edit",
+                "something else writes it: try again when it is done");
+  }
+  require_no_labels(edit.path, *seen);
+  return *std::move(seen);
+}
+
+FileRecord record_of(const ObjectHome& home, const FileEdit& edit, const ObjectSeen& seen) {
+  FileRecord record =
+      record_of(readable(home.objects(), edit.path, seen), edit.change, relative_to(home.folder(), edit.path));
+  set_versions(record, versions_before(seen));
+  require_sane(record, edit.path);
+  return record;
+}
+
+}  // namespace
+
+ObjectVersions versions_before(const ObjectSeen& seen) {
+  ObjectVersions versions;
+  versions.tag_before = seen.tag;
+  versions.kept_before = seen.kept;
+  return versions;
+}
+
+void require_no_labels(const std::string& path, const ObjectSeen& seen) {
+  if (seen.labels == 0) return;
+  throw Error(Status::refused,
+              fmt::format("{}: has {} tag{}, which its new version would not have", path, seen.labels,
+                          seen.labels == 1 ? "" : "s"),
+              "download and edit it, upload it, and give it its tags again");
+}
+
+std::string common_folder(const std::vector<FileEdit>& edits) {
+  std::string folder = folder_of(edits.front().path);
+  for (const FileEdit& edit : edits) {
+    while (!edit.path.starts_with(joined(folder, ""))) folder = folder_of(folder);
+  }
+  return folder;
+}
+
+PlannedObjects planned_objects(const ObjectHome& home, const std::vector<FileEdit>& edits) {
+  std::vector<FileRecord> records(edits.size());
+  std::vector<ObjectSeen> seen(edits.size());
+  const auto look = [&](std::size_t i) {
+    seen[i] = seen_as_planned(home.objects(), edits[i]);
+    records[i] = record_of(home, edits[i], seen[i]);
+  };
+  for_each_parallel(edits.size(), look, {}, home.objects().most_at_once());
+  PlannedObjects planned;
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    if (changes_nothing(records[i])) continue;
+    planned.records.push_back(std::move(records[i]));
+    planned.seen.push_back(std::move(seen[i]));
+  }
+  return planned;
+}
+
+Journal journal_of(const ObjectHome& home, const std::vector<FileRecord>& records, const std::vector<FieldEdit>& fields,
+                   const TransactionOptions& options) {
+  Journal journal;
+  ::clock_gettime(CLOCK_REALTIME, &journal.when);
+  journal.edited = journal.when;
+  const auto present = home.records();
+  journal.number = present.empty() ? 1 : present.back().number + 1;
+  journal.id = new_edit_id();
+  journal.origin = options.origin;
+  journal.files = records;
+  journal.fields = fields;
+  for (FieldEdit& field : journal.fields) field.file = relative_to(home.folder(), field.file);
+  return journal;
+}
+
+}  // namespace tare

@@ -1,0 +1,33 @@
+// The edits of objects as records, from what the store says of each now.
+#pragma once
+
+#include <vector>
+
+#include "lib/objects/object_home.hpp"
+#include "lib/transaction/transaction.hpp"
+
+namespace tare {
+
+struct PlannedObjects {
+  std::vector<FileRecord> records;
+  std::vector<ObjectSeen> seen;  ///< of each record's object
+};
+
+/// The deepest folder that has all objects in it.
+std::string common_folder(const std::vector<FileEdit>& edits);
+
+/// Without those that change no byte. Throws `refused` where an object is not what the edit was planned for, or would
+/// lose labels.
+PlannedObjects planned_objects(const ObjectHome& home, const std::vector<FileEdit>& edits);
+
+/// Of a change that is yet to be made.
+ObjectVersions versions_before(const ObjectSeen& seen);
+
+/// Throws `refused` where an object has labels, which a new version would lose.
+void require_no_labels(const std::string& path, const ObjectSeen& seen);
+
+/// A new edit of these, not yet claimed.
+Journal journal_of(const ObjectHome& home, const std::vector<FileRecord>& records, const std::vector<FieldEdit>& fields,
+                   const TransactionOptions& options);
+
+}  // namespace tare

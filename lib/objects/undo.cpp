@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <ctime>
+#include <tuple>
+
+#include "lib/base/error.hpp"
+#include "lib/base/parallel.hpp"
+#include "lib/objects/finish.hpp"
+#include "lib/objects/object_changes.hpp"
+#include "lib/objects/object_transaction.hpp"
+#include "lib/objects/places.hpp"
+#include "lib/objects/planned_objects.hpp"
+
+namespace tare {
+namespace {
+
+struct Found {
+  ObjectHome home;
+  StoredRecord record;
+  Journal journal;
+};
+
+bool is_newer(const Journal& a, const Journal& b) {
+  return std::tie(a.edited.tv_sec, a.edited.tv_nsec) > std::tie(b.edited.tv_sec, b.edited.tv_nsec);
+}
+
+/// What undo would take back, and whether one was passed over.
+struct Last {
+  std::optional<Found> found;
+  bool has_untrusted = false;
+};
+
+void look_into(const ObjectHome& home, const std::string& path, const UndoOptions& options, Last& last) {
+  const auto records = home.records();
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    if (record->state != RecordState::applied) continue;
+    auto stored = home.read(home.record(*record));
+    if (!stored || !touches(home, stored->journal, path)) continue;
+    if (!options.id.empty() && stored->journal.id != options.id) continue;
+    if (!stored->journal.is_own && !options.recovery.trust_journals) {
+      last.has_untrusted = true;
+      continue;
+    }
+    if (!last.found || is_newer(stored->journal, last.found->journal)) {
+      last.found.emplace(Found{home, *record, std::move(stored->journal)});
+    }
+    return;  // all that come before it are older
+  }
+}
+
+Found record_to_undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options) {
+  Last last;
+  for (const std::string& folder : folders_to_look_into(path)) {
+    look_into(ObjectHome(objects, folder, key), path, options, last);
+  }
+  if (last.found) return *std::move(last.found);
+  const std::string what = options.id.empty() ? "nothing" : "no edit " + options.id;
+  throw Error(Status::refused,
+              fmt::format("{}: {} to undo{}", path, what, last.has_untrusted ? " that is sealed with your key" : ""),
+              last.has_untrusted ? "--trust-journal undoes what others did, after saying what it writes"
+                                 : "only what this object, or this folder, was edited as is undone");
+}
+
+FileRecord way_back(const ObjectHome& home, const FileRecord& edit, const ObjectSeen& seen) {
+  const bool is_as_made = seen.tag == versions_of(edit).tag_after || object_state(home, edit, seen) == FileState::after;
+  if (!is_as_made) {
+    throw Error(Status::refused, home.path(edit) + ": is no longer what that edit made of it",
+                "it was changed since: undo later edits of it first, or leave it as it is");
+  }
+  require_no_labels(home.path(edit), seen);
+  FileRecord back = inverse(edit);
+  set_versions(back, versions_before(seen));
+  return back;
+}
+
+std::vector<ObjectSeen> turn_back(const ObjectHome& home, Journal& journal) {
+  std::vector<ObjectSeen> seen(journal.files.size());
+  const auto turn = [&](std::size_t i) {
+    const auto now = home.objects().look(home.path(journal.files[i]));
+    if (!now) throw Error(Status::refused, home.path(journal.files[i]) + ": is gone", "");
+    seen[i] = *now;
+    journal.files[i] = way_back(home, journal.files[i], seen[i]);
+  };
+  for_each_parallel(seen.size(), turn, {}, home.objects().most_at_once());
+  journal.kind = JournalKind::undo;
+  ::clock_gettime(CLOCK_REALTIME, &journal.when);
+  return seen;
+}
+
+UndoResult described(UndoKind kind, const ObjectHome& home, const Journal& journal) {
+  const Pending told = home.described(journal, PendingState::interrupted);
+  return {kind,       journal.number, journal.id, journal.origin, utc_text(journal.edited), home.folder(),
+          told.files, told.fields,    {}};
+}
+
+}  // namespace
+
+UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options) {
+  const auto interrupted = recover(objects, path, key, options.recovery);
+  if (!interrupted.empty()) {
+    const Pending& first = interrupted.front();
+    return {UndoKind::rolled_back, first.number, first.id, first.origin, first.when, first.folder,
+            first.files,           first.fields, {}};
+  }
+  Found found = record_to_undo(objects, path, key, options);
+  const std::vector<FileRecord> edited = found.journal.files;
+  if (!found.journal.is_own && options.recovery.announce) {
+    for (const FileRecord& file : edited) options.recovery.announce(found.home.path(file));
+  }
+  const auto seen = turn_back(found.home, found.journal);
+  UndoResult result = described(UndoKind::undone, found.home, found.journal);
+  run(found.home, std::move(found.journal), seen, StoredRecord{found.record.number, RecordState::undone});
+  objects.forget();
+  return result;
+}
+
+}  // namespace tare

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""tare edits checkpoints in a bucket on this machine, which checks signatures and keeps to conditions, as S3 does.
+
+    store_edits.py --tare TARE --corpus FOLDER --make-checkpoint SCRIPT
+
+What an edit makes of an object must be, byte for byte, what the same edit makes of the same file on the disk, and undo
+must bring back what was there. Prints a line a failure; exit 1 if there are any.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+from http_servers import RemoteChecks, Server
+from s3_writable import Content, WritableBucket
+
+RANKS = "deepspeed/zero2_4ranks_tags/ckpt/global_step2"
+SCALER = "torch/scaler-file-t2.15/scaler.pt"
+
+
+class Checks(RemoteChecks):
+    def bucket(self, folder, **settings):
+        """-> its bucket, the variables with which it is asked."""
+        bucket = WritableBucket(folder, **settings)
+        bucket.server = Server(folder, bucket)
+        state = {"XDG_STATE_HOME": str(pathlib.Path(self.home.name, "state"))}
+        return bucket, {**bucket.credentials, **state, "AWS_REGION": bucket.region, "AWS_ENDPOINT_URL": bucket.server.url}
+
+    def a_folder(self, *cases):
+        folder = tempfile.TemporaryDirectory()
+        for case in cases:
+            source, target = self.corpus / case, pathlib.Path(folder.name, "run", pathlib.Path(case).name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
+        return folder
+
+    def left_over(self, bucket):
+        """Journals of edits that are not finished, and uploads."""
+        return [key for key in bucket.objects if key.endswith("/pending")] + list(bucket.uploads)
+
+    def as_on_disk(self, case, *edit, bucket_settings=None):
+        """The same edit of a copy on the disk and of one in a bucket; then the undo of it."""
+        with self.a_folder(case) as folder:
+            name = f"run/{pathlib.Path(case).name}"
+            bucket, variables = self.bucket(folder, **(bucket_settings or {}))
+            before = {key: bucket.data(key) for key in bucket.objects}
+            local = self.run(edit[0], f"{folder}/{name}", *edit[1:], "--yes", **variables)
+            remote = self.run(edit[0], f"s3://bucket/{name}", *edit[1:], "--yes", **variables)
+            self.expect(local.returncode == remote.returncode == 0, f"{edit} of {case}: {local.stderr} {remote.stderr}")
+            for key in before:
+                self.expect(bucket.data(key) == pathlib.Path(folder, key).read_bytes(), f"{edit}: {key} is another than on the disk")
+            self.expect(any(bucket.data(key) != before[key] for key in before), f"{edit} of {case}: nothing changed")
+            self.expect(not self.left_over(bucket), f"{edit} of {case}: {self.left_over(bucket)} is left")
+            lines = {name: value for name, value in bucket.objects[next(iter(before))].lines.items()}
+            self.expect(lines == {"content-type": "a/b"}, f"{edit} of {case}: has the header {lines}")
+            undone = self.run("undo", f"s3://bucket/{name}", "--yes", **variables)
+            self.expect(undone.returncode == 0 and "byte for byte" in undone.stdout, f"undo of {edit}: {undone}")
+            for key, data in before.items():
+                self.expect(bucket.data(key) == data, f"undo of {edit}: {key} is not as it was")
+            again = self.run("undo", f"s3://bucket/{name}", "--yes", **variables)
+            self.expect(again.returncode == 4 and "nothing to undo" in again.stderr, f"another undo: {again}")
+            self.expect(not bucket.refused, f"{edit} of {case}: {bucket.refused}")
+            return bucket
+
+    def edits_one_object(self):
+        bucket = self.as_on_disk(SCALER, "edit", "scale=1024")
+        writes = [(method, key) for method, key, _ in bucket.log if method not in ("GET", "HEAD")]
+        self.expect(writes.count(("PUT", "run/scaler.pt")) == 2, f"one PUT for the edit and one for its undo: {writes}")
+
+    def edits_a_set_of_ranks(self):
+        self.as_on_disk(RANKS, "edit", "scale=2048")
+
+
+    def of_a_large_object_only_parts_travel(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder, "model.pt")
+            subprocess.run([sys.executable, self.options.make_checkpoint, str(model), "--bytes", "4400000000"],
+                           check=True, stdout=subprocess.DEVNULL)
+            bucket, variables = self.bucket(folder, versioned=True)
+            size = model.stat().st_size
+            content = bucket.objects["model.pt"].content
+            planned = self.run("edit", "s3://bucket/model.pt", "scale=4096", "--dry-run", **variables)
+            self.expect(planned.returncode == 0 and not any(m in ("PUT", "POST") for m, _, _ in bucket.log),
+                        f"a dry run: {planned} {bucket.log}")
+            bucket.log.clear()
+            done = self.run("edit", "s3://bucket/model.pt", "scale=4096", "--yes", **variables)
+            self.expect(done.returncode == 0, f"an edit of 4.4 GB: {done}")
+            self.expect(bucket.bytes_in < 12e6 and bucket.bytes_out < 12e6,
+                        f"{bucket.bytes_in} bytes sent, {bucket.bytes_out} received")
+            told = re.search(r"(\d+) requests that change something, (\d+) bytes sent, (\d+) bytes copied", planned.stdout)
+            writes = [entry for entry in bucket.log if entry[0] not in ("GET", "HEAD")]
+            was = len(writes), sum(body for method, _, body in writes if method == "PUT"), bucket.bytes_copied
+            said = tuple(map(int, told.groups())) if told else (0, 0, 0)
+            self.expect(said[::2] == was[::2] and abs(said[1] - was[1]) < 4096, f"a dry run says {said}, it was {was}")
+            after = bucket.objects["model.pt"].content
+            self.expect(after.size == size and bucket.bytes_copied > size - 12e6, f"{after.size} bytes of {size}")
+            local = self.run("edit", str(model), "scale=4096", "--yes", **variables)
+            step = 1 << 26
+            same = all(after.part(at, step).read() == Content.of_file(model).part(at, step).read()
+                       for at in (0, size // step * step))
+            self.expect(local.returncode == 0 and same, "the first and the last 64 MiB are not as on the disk")
+            self.expect("4096" in self.run("get", "s3://bucket/model.pt", "scale", **variables).stdout, "the new scale")
+            self.run("undo", str(model), "--yes", **variables)
+            undone = self.run("undo", "s3://bucket/model.pt", "--yes", **variables)
+            back = bucket.objects["model.pt"].content
+            self.expect(undone.returncode == 0 and back.part(0, step).read() == content.part(0, step).read(), f"{undone}")
+            self.expect(not self.left_over(bucket), f"{self.left_over(bucket)} is left")
+
+    def a_changed_object_is_refused(self):
+        """Whoever writes between the reading and the writing is not written over, in whichever rank."""
+        for case, method in ((SCALER, "PUT"), (RANKS, "PUT")):
+            with self.a_folder(case) as folder:
+                bucket, variables = self.bucket(folder)
+                mine = sorted(key for key in bucket.objects)[-1]
+                before = {key: bucket.data(key) for key in bucket.objects}
+
+                def before_request(method, key, query, bucket=bucket, mine=mine, before=before):
+                    if method == "PUT" and key == mine and bucket.data(mine) == before[mine]:
+                        bucket.put(mine, Content.of(before[mine] + b" "), "whole", {})
+                bucket.before = before_request
+                done = self.run("edit", f"s3://bucket/run/{pathlib.Path(case).name}", "scale=512", "--yes", **variables)
+                self.expect(done.returncode == 4 and "somebody else changed it" in done.stderr, f"a changed object: {done}")
+                before[mine] += b" "
+                self.expect(all(bucket.data(key) == data for key, data in before.items()), "others are as they were")
+                self.expect(not self.left_over(bucket) and set(bucket.objects) == set(before), f"{list(bucket.objects)}")
+
+    def a_store_without_conditions_is_refused(self):
+        with self.a_folder(SCALER) as folder:
+            bucket, variables = self.bucket(folder, conditional=False)
+            before = bucket.data("run/scaler.pt")
+            done = self.run("edit", "s3://bucket/run/scaler.pt", "scale=512", "--yes", **variables)
+            self.expect(done.returncode == 4 and "If-Match" in done.stderr, f"no conditions: {done}")
+            self.expect(bucket.data("run/scaler.pt") == before and len(bucket.objects) == 1, f"{list(bucket.objects)}")
+
+    def what_a_store_cannot_do_is_said(self):
+        for target, words in (("gs://b/x.pt", "Google's store"), ("az://c/x.pt", "Azure's blobs"),
+                              ("hf://o/r/x.pt", "hf upload"), ("https://host/x.pt", "web server")):
+            for verb in (("edit", target, "scale=2"), ("undo", target)):
+                done = self.run(*verb, "--yes")
+                self.expect(done.returncode == 4 and words in done.stderr and "hint: " in done.stderr, f"{verb}: {done}")
+        with self.a_folder(SCALER) as folder:
+            bucket, variables = self.bucket(folder)
+            bucket.objects["run/scaler.pt"].lines["x-amz-tagging-count"] = "2"
+            done = self.run("edit", "s3://bucket/run/scaler.pt", "scale=512", "--yes", **variables)
+            self.expect(done.returncode == 4 and "has 2 tags" in done.stderr, f"tags: {done}")
+
+    def killed_anywhere_it_is_old_or_new(self):
+        """The process is killed at each request that changes something, before the store does it and after. Then readers
+        are told, and whoever comes next makes all objects old, or finds them new."""
+        told = outcomes = 0
+        for moment in ("before", "after"):
+            for count in range(1, 40):
+                with self.a_folder(RANKS) as folder:
+                    bucket, variables = self.bucket(folder)
+                    before = {key: bucket.data(key) for key in bucket.objects}
+                    if not self.killed_at(bucket, variables, moment, count):
+                        break
+                    bucket.ahead = 3600
+                    is_pending = any(key.endswith("/pending") for key in bucket.objects)
+                    seen = self.run("inspect", "s3://bucket/run/global_step2", **variables)
+                    is_recorded = any(key.endswith(".edit") for key in bucket.objects)
+                    says_so = "was interrupted" in seen.stderr
+                    self.expect(says_so == (is_pending and not is_recorded), f"{moment} request {count}: {seen.stderr}")
+                    told += says_so
+                    changed = {key for key in before if bucket.data(key) != before[key]}
+                    done = self.run("undo", "s3://bucket/run/global_step2", "--yes", **variables)
+                    self.expect(done.returncode in (0, 4), f"{moment} request {count}: {done}")
+                    self.expect(all(bucket.data(key) == data for key, data in before.items()),
+                                f"{moment} request {count}: {sorted(changed)} had changed, and not all is old")
+                    self.expect(not self.left_over(bucket), f"{moment} request {count}: {self.left_over(bucket)}")
+                    outcomes += 0 < len(changed) < len(before)
+        self.expect(told > 5 and outcomes > 3, f"{told} were told, {outcomes} were mixed before")
+
+    def killed_at(self, bucket, variables, moment, count):
+        """-> whether the edit came to that many requests that change something."""
+        state = {"left": count, "process": None}
+
+        def on_request(method, key, query):
+            if method in ("GET", "HEAD") or state["left"] <= 0:
+                return
+            state["left"] -= 1
+            if state["left"] == 0:
+                state["process"].kill()
+                state["process"].wait()
+                if moment == "before":
+                    raise bucket.Gone
+        lock = threading.Lock()
+
+        def one_by_one(*request):
+            with lock:
+                on_request(*request)
+        setattr(bucket, moment, one_by_one)
+        environment = {"PATH": os.environ["PATH"], "HOME": self.home.name, **variables}
+        with lock:
+            state["process"] = subprocess.Popen(
+                [self.tare, "edit", "s3://bucket/run/global_step2", "scale=256", "--yes", "--connections", "1"],
+                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        state["process"].wait()
+        setattr(bucket, moment, lambda *request: None)
+        return state["left"] == 0
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option in ("--tare", "--corpus", "--make-checkpoint"):
+        ask.add_argument(option, required=True)
+    ask.add_argument("--only", help="the name of one of the checks")
+    checks = Checks(ask.parse_args())
+    for check in (checks.edits_one_object, checks.edits_a_set_of_ranks, checks.of_a_large_object_only_parts_travel,
+                  checks.a_changed_object_is_refused, checks.a_store_without_conditions_is_refused,
+                  checks.what_a_store_cannot_do_is_said, checks.killed_anywhere_it_is_old_or_new):
+        if checks.options.only in (None, check.__name__):
+            check()
+    print("all held" if checks.failed == 0 else f"{checks.failed} failed")
+    sys.exit(checks.failed > 0)
+
+
+if __name__ == "__main__":
+    main()
