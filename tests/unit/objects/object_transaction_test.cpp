@@ -1,0 +1,142 @@
+// Edits of objects from begin to end: their order, who is in the way, and undo.
+#include "lib/objects/object_transaction.hpp"
+
+#include "lib/objects/object_claim.hpp"
+#include "lib/objects/planned_objects.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/objects/bucket.hpp"
+
+namespace tare::test {
+namespace {
+
+using Changes = std::vector<std::string>;
+
+TEST_CASE("the journal comes first, the record after all objects, and the journal goes last") {
+  Bucket bucket;
+  bucket.edit();
+  CHECK(bucket.all_new());
+  CHECK(bucket.is_tidy());
+  CHECK(bucket.store.changes == Changes{"begin " + model, "create " + pending_path, "replace " + pending_path,
+                                        "replace " + first_rank, "replace " + second_rank, "part of " + model,
+                                        "part of " + model, "complete " + model, "replace " + pending_path,
+                                        "create " + record_path, "remove " + pending_path});
+}
+
+TEST_CASE("a dry run tells of each request that changes something, and makes none") {
+  Bucket bucket;
+  const auto planned = planned_requests(bucket.store, bucket.edits(), Bucket::fields(), Bucket::sealed());
+  CHECK(bucket.store.changes.empty());
+  std::uint64_t copied = 0;
+  for (const PlannedRequest& request : planned) copied += request.copied;
+  bucket.edit();
+  CHECK(planned.size() == bucket.store.changes.size());
+  CHECK(copied == bucket.old.at(model).size() - least_part_bytes);
+}
+
+TEST_CASE("an edit that changes no byte asks for nothing") {
+  Bucket bucket;
+  bucket.edit();
+  bucket.store.changes.clear();
+  auto edits = bucket.edits();
+  for (FileEdit& edit : edits) edit.change.patches[0].before = edit.change.patches[0].after;
+  const Receipt receipt = commit(bucket.store, edits, Bucket::fields(), Bucket::sealed());
+  CHECK(receipt.files.empty());
+  CHECK(bucket.store.changes.empty());
+}
+
+TEST_CASE(
+    "what somebody else writes between the look and the change is not written over, and all others are as before") {
+  for (const std::string& theirs : {first_rank, second_rank, model}) {
+    Bucket bucket;
+    const Bytes other(2'000, std::byte{'c'});
+    bucket.store.on_change = [&, is_written = false](const std::string& request) mutable {
+      if (is_written || !(request.ends_with(theirs) && !request.starts_with("begin"))) return;
+      is_written = true;
+      bucket.store.put(theirs, other);
+    };
+    INFO(theirs);
+    CHECK(status_of([&] { bucket.edit(); }) == Status::refused);
+    CHECK(bucket.store.bytes(theirs) == other);
+    bucket.old.erase(theirs);
+    CHECK(bucket.all_old());
+    CHECK(bucket.is_tidy());
+    CHECK_FALSE(bucket.store.has(record_path));
+  }
+}
+
+TEST_CASE("an object that is another since it was read is refused before anything is written") {
+  Bucket bucket;
+  const auto edits = bucket.edits();
+  bucket.store.put(second_rank, bucket.old.at(second_rank));
+  CHECK(status_of([&] { commit(bucket.store, edits, Bucket::fields(), Bucket::sealed()); }) == Status::refused);
+  CHECK(bucket.store.changes.empty());
+}
+
+TEST_CASE("an object with labels is refused before anything is written") {
+  Bucket bucket;
+  bucket.store.labels = 1;
+  CHECK(status_of([&] { bucket.edit(); }) == Status::refused);
+  CHECK(bucket.store.changes.empty());
+}
+
+TEST_CASE("an object whose answer was lost is new all the same") {
+  for (const std::string& path : {first_rank, model}) {
+    Bucket bucket;
+    bucket.store.lose_answer_of(path);
+    bucket.edit();
+    INFO(path);
+    CHECK(bucket.all_new());
+    CHECK(bucket.is_tidy());
+    CHECK(bucket.store.has(record_path));
+  }
+}
+
+TEST_CASE("an edit in a folder around that has the same object is in the way") {
+  Bucket bucket({first_rank});
+  const ObjectHome around(bucket.store, "s3://bucket", key_of(1));
+  const auto records = planned_objects(around, bucket.edits()).records;
+  const auto claim = ObjectClaim::create(around, journal_of(around, records, {}, Bucket::sealed()));
+  REQUIRE(claim);
+  CHECK(status_of([&] { bucket.edit(); }) == Status::busy);
+  CHECK(bucket.all_old());
+  CHECK(bucket.is_tidy());
+  claim->withdraw();
+  CHECK(status_of([&] { bucket.edit(); }) == Status::ok);
+}
+
+TEST_CASE("undo makes all of an edit old, once, and leaves a record of that") {
+  Bucket bucket;
+  bucket.edit();
+  const UndoResult undone = undo(bucket.store, run_folder, key_of(1), {});
+  CHECK(undone.kind == UndoKind::undone);
+  CHECK(undone.files.size() == 3);
+  CHECK(undone.fields.at(0).after == "2");
+  CHECK(bucket.all_old());
+  CHECK(bucket.is_tidy());
+  CHECK(bucket.store.has(undone_path));
+  CHECK_FALSE(bucket.store.has(record_path));
+  CHECK(status_of([&] { undo(bucket.store, run_folder, key_of(1), {}); }) == Status::refused);
+}
+
+TEST_CASE("undo refuses what is no longer what the edit made of it") {
+  Bucket bucket;
+  bucket.edit();
+  bucket.store.put(second_rank, Bytes(1'000, std::byte{'c'}));
+  CHECK(status_of([&] { undo(bucket.store, run_folder, key_of(1), {}); }) == Status::refused);
+  CHECK(bucket.store.bytes(first_rank) == bucket.edited.at(first_rank));
+  CHECK(bucket.is_tidy());
+}
+
+TEST_CASE("an edit of somebody else is undone only where that is trusted") {
+  Bucket bucket;
+  bucket.edit();
+  CHECK(status_of([&] { undo(bucket.store, run_folder, key_of(2), {}); }) == Status::refused);
+  CHECK(bucket.all_new());
+  UndoOptions trusting;
+  trusting.recovery.trust_journals = true;
+  CHECK(status_of([&] { undo(bucket.store, run_folder, key_of(2), trusting); }) == Status::ok);
+  CHECK(bucket.all_old());
+}
+
+}  // namespace
+}  // namespace tare::test
