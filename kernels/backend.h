@@ -86,6 +86,15 @@ typedef struct tare_backend_slots tare_backend_slots;
 typedef struct tare_backend_casts tare_backend_casts;
 typedef struct tare_backend_looks tare_backend_looks;
 
+/* Where to copy what was seen; null: what an addition does not have. */
+typedef struct tare_backend_seen {
+  void* summaries;  /* of tensors: a kernels::Summary each */
+  void* statistics; /* of a list: a kernels::Statistics for each tensor */
+  void* list;       /* its kernels::ListCore */
+  void* scaler;     /* its scaler's kernels::ScalerCore */
+  void* standing;   /* of somebody else's scaler: a kernels::ScalerStanding */
+} tare_backend_seen;
+
 typedef struct tare_backend_table {
   uint64_t struct_size;
   const char* release;
@@ -164,10 +173,15 @@ typedef struct tare_backend_table {
    * where there is not yet the memory for it. */
   int32_t (*looks_add)(tare_backend_looks* looks, const void* tensors, uint64_t count, double scale, void* stream,
                        tare_backend_error* error);
+  /* What the last pass of a list found, and how its scaler stands then; likewise. */
+  int32_t (*looks_add_list)(tare_backend_looks* looks, tare_backend_list* list, void* stream,
+                            tare_backend_error* error);
+  /* How a scaler of somebody else's stands; likewise. `places`: a kernels::ScalerPlaces. */
+  int32_t (*looks_add_scaler)(tare_backend_looks* looks, const void* places, void* stream, tare_backend_error* error);
   /* *done: whether what was added since the last read has been looked at. */
   int32_t (*looks_ask)(const tare_backend_looks* looks, int32_t* done, tare_backend_error* error);
-  /* Waits, and copies a kernels::Summary for each tensor that was added since the last read. */
-  int32_t (*looks_read)(tare_backend_looks* looks, void* summaries, tare_backend_error* error);
+  /* Waits, and copies what was added since the last read: one `into` for each addition, in their order. */
+  int32_t (*looks_read)(tare_backend_looks* looks, const tare_backend_seen* into, tare_backend_error* error);
 } tare_backend_table;
 
 /* The only symbol that the CUDA module exports. */

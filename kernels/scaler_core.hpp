@@ -39,6 +39,24 @@ struct ListCore {
   float coefficient = 1;  ///< of clipping by norm
 };
 
+/// How a scaler of somebody else's stands: its scale, and how many steps it has made, skipped, grown and fallen at.
+struct ScalerStanding {
+  float scale = 1;
+  std::int64_t steps = 0;
+  std::int64_t skipped = 0;
+  std::int64_t growths = 0;
+  std::int64_t backoffs = 0;
+};
+
+/// Where such numbers lie in the memory of a device; null: as in `known`.
+struct ScalerPlaces {
+  const float* scale = nullptr;
+  const std::int64_t* skipped = nullptr;
+  const std::int64_t* growths = nullptr;
+  const std::int64_t* backoffs = nullptr;
+  ScalerStanding known;
+};
+
 TARE_HD inline void show_scale(ScalerCore& core) {
   const double scale = rule::scale_of(core.running.policy.id, core.running.state);
   core.shown.scale = static_cast<float>(scale);

@@ -35,15 +35,17 @@ struct ExponentColumns {
   std::uint16_t of[SummaryCounts::bin_count][warp_lanes];
 };
 
-/// What a lane has seen of a piece.
+/// What a lane has seen of a piece; magnitudes as their bits, and of those that are not zero 1 less, so that zero is
+/// none.
+template <class E>
 struct LaneSeen {
   std::uint32_t nans = 0;
   std::uint32_t infinities = 0;
   std::uint32_t zeros = 0;
   std::uint32_t subnormals = 0;
-  double min = __builtin_inf();
-  double max = -__builtin_inf();
-  double min_abs = __builtin_inf();
+  typename E::Math min = static_cast<typename E::Math>(__builtin_inff());
+  typename E::Math max = static_cast<typename E::Math>(-__builtin_inff());
+  typename E::Bits least_below = static_cast<typename E::Bits>(~typename E::Bits{0});
 };
 
 struct SummaryInput {
@@ -56,55 +58,70 @@ TARE_HD inline std::uint64_t summary_pieces(std::uint64_t count) {
   return (count + summary_piece - 1) / summary_piece;
 }
 
-/// Exact; of any nan, nan.
+/// Exact, and signed.
 template <class E>
-TARE_HD inline double stored_value(typename E::Bits bits) {
+TARE_HD inline typename E::Math stored_value(typename E::Bits bits) {
   if constexpr (E::dtype == Dtype::f8_e4m3fn) {  // Element's own knows no sign
-    return static_cast<double>(widen<F8E4m3fn>(bits));
+    return widen<F8E4m3fn>(bits);
   } else {
-    return static_cast<double>(E::value(bits));
+    return E::value(bits);
   }
 }
 
+/// Patterns of magnitudes: the first that is no number, infinity if there is one, and the smallest normal number's.
 template <Dtype Id>
-inline constexpr double smallest_normal = 0;
+struct Patterns;
 template <>
-inline constexpr double smallest_normal<Dtype::f32> = 0x1p-126;
+struct Patterns<Dtype::f32> {
+  static constexpr std::uint32_t not_finite = 0x7f800000u, infinity = not_finite, normal = 1u << 23;
+};
 template <>
-inline constexpr double smallest_normal<Dtype::f64> = 0x1p-1022;
+struct Patterns<Dtype::f64> {
+  static constexpr std::uint64_t not_finite = std::uint64_t{0x7ff} << 52, infinity = not_finite,
+                                 normal = std::uint64_t{1} << 52;
+};
 template <>
-inline constexpr double smallest_normal<Dtype::f16> = 0x1p-14;
+struct Patterns<Dtype::f16> {
+  static constexpr std::uint32_t not_finite = 0x7c00u, infinity = not_finite, normal = 1u << 10;
+};
 template <>
-inline constexpr double smallest_normal<Dtype::bf16> = 0x1p-126;
+struct Patterns<Dtype::bf16> {
+  static constexpr std::uint32_t not_finite = 0x7f80u, infinity = not_finite, normal = 1u << 7;
+};
 template <>
-inline constexpr double smallest_normal<Dtype::f8_e4m3fn> = 0x1p-6;
+struct Patterns<Dtype::f8_e4m3fn> {
+  static constexpr std::uint32_t not_finite = 0x7fu, infinity = 0x100u, normal = 1u << 3;  // no infinity
+};
 template <>
-inline constexpr double smallest_normal<Dtype::f8_e5m2> = 0x1p-14;
+struct Patterns<Dtype::f8_e5m2> {
+  static constexpr std::uint32_t not_finite = 0x7cu, infinity = not_finite, normal = 1u << 2;
+};
 
 /// The row of a histogram; a subnormal double's exponent field is 0, and far below the lowest bin.
-TARE_HD inline int bin_of(double magnitude) {
-  const int bin = static_cast<int>(bits_of(magnitude) >> 52) - 1023 - ExponentHistogram::lowest;
-  if (bin < 0) return SummaryCounts::below;
-  return bin < ExponentHistogram::bin_count ? bin : SummaryCounts::above;
+TARE_HD inline int bin_of(double value) {
+  constexpr std::uint32_t first = 1023 + ExponentHistogram::lowest;
+  const auto exponent = static_cast<std::uint32_t>(bits_of(value) >> 52) & 0x7ffu;
+  const std::uint32_t bin = exponent - first;
+  if (bin < static_cast<std::uint32_t>(ExponentHistogram::bin_count)) return static_cast<int>(bin);
+  return exponent < first ? SummaryCounts::below : SummaryCounts::above;
 }
 
-/// Counts a value that is finite, and gives it without its scale.
-template <Dtype Id>
-TARE_HD inline double note_finite(double stored, const Unscaling& unscaling, LaneSeen& seen, ExponentColumns& columns,
-                                  int lane) {
-  const double value = unscaling.of(stored) + 0.0;  // there is one zero
-  seen.min = smaller(seen.min, value);
-  seen.max = larger(seen.max, value);
-  if (stored == 0) {
-    ++seen.zeros;
-    return value;
-  }
-  const double magnitude = value < 0 ? -value : value;
-  const double stored_magnitude = stored < 0 ? -stored : stored;
-  seen.subnormals += stored_magnitude < smallest_normal<Id> ? 1 : 0;
-  seen.min_abs = smaller(seen.min_abs, magnitude);
-  ++columns.of[bin_of(magnitude)][lane];
-  return value;
+/// Of numbers; which zero of two is open.
+template <class Float>
+TARE_HD inline Float least(Float a, Float b) {
+#if defined(__CUDA_ARCH__)
+  return fmin(a, b);
+#else
+  return smaller(a, b);
+#endif
+}
+template <class Float>
+TARE_HD inline Float greatest(Float a, Float b) {
+#if defined(__CUDA_ARCH__)
+  return fmax(a, b);
+#else
+  return larger(a, b);
+#endif
 }
 
 /// A lane's values of a chunk, those that are not finite as 0, and which of them are.
@@ -117,25 +134,45 @@ struct LaneValues {
   double squares = 0;
 };
 
+/// Counts a value, and gives it without its scale; 0 for what is not finite.
 template <class E>
+TARE_HD inline double note_value(typename E::Bits bits, const Unscaling& unscaling, LaneSeen<E>& seen,
+                                 ExponentColumns& columns, int lane, bool& is_finite) {
+  using Bits = typename E::Bits;
+  const auto magnitude = static_cast<Bits>(bits & E::magnitude);
+  is_finite = magnitude < Patterns<E::dtype>::not_finite;
+  if (!is_finite) {
+    ++(magnitude == Patterns<E::dtype>::infinity ? seen.infinities : seen.nans);
+    return 0;
+  }
+  const typename E::Math stored = stored_value<E>(bits);
+  const double value = unscaling.of(static_cast<double>(stored));
+  const auto below = static_cast<Bits>(magnitude - 1u);
+  seen.min = least(seen.min, stored);
+  seen.max = greatest(seen.max, stored);
+  seen.least_below = smaller(seen.least_below, below);
+  seen.subnormals += below < static_cast<Bits>(Patterns<E::dtype>::normal - 1u) ? 1 : 0;
+  seen.zeros += magnitude == 0 ? 1 : 0;
+  if (magnitude != 0) ++columns.of[bin_of(value)][lane];
+  return value;
+}
+
+/// `Whole`: a chunk of as many values as fit.
+template <class E, bool Whole>
 TARE_HD inline LaneValues values_of_lane(const typename E::Bits* chunk, std::uint32_t count, int lane,
-                                         const Unscaling& unscaling, LaneSeen& seen, ExponentColumns& columns) {
+                                         const Unscaling& unscaling, LaneSeen<E>& seen, ExponentColumns& columns) {
   typename E::Bits bits[chunk_rows];
   const auto place = [&](int row) { return static_cast<std::uint32_t>(row * warp_lanes + lane); };
-  unrolled<chunk_rows>([&](int row) { bits[row] = place(row) < count ? chunk[place(row)] : 0; });
+  unrolled<chunk_rows>([&](int row) { bits[row] = Whole || place(row) < count ? chunk[place(row)] : 0; });
   LaneValues values;
   unrolled<chunk_rows>([&](int row) {
-    const double stored = stored_value<E>(bits[row]);
     values.of[row] = 0;
-    if (place(row) >= count) return;
-    if (!is_finite(stored)) {
-      ++(is_nan(stored) ? seen.nans : seen.infinities);
-      return;
-    }
-    const double value = note_finite<E::dtype>(stored, unscaling, seen, columns, lane);
+    if (!Whole && place(row) >= count) return;
+    bool is_finite = false;
+    const double value = note_value<E>(bits[row], unscaling, seen, columns, lane, is_finite);
     values.of[row] = value;
-    values.finite |= 1u << row;
-    ++values.count;
+    values.finite |= is_finite ? 1u << row : 0u;
+    values.count += is_finite ? 1 : 0;
     values.sum += value;
     values.magnitudes += value < 0 ? -value : value;
   });
@@ -145,11 +182,14 @@ TARE_HD inline LaneValues values_of_lane(const typename E::Bits* chunk, std::uin
 /// The same for all lanes; without the extremes, which lanes keep for a piece.
 template <class E>
 TARE_HD inline Moments moments_of_chunk(const typename E::Bits* chunk, std::uint32_t count, const Unscaling& unscaling,
-                                        PerLane<LaneSeen>& seen, ExponentColumns& columns) {
+                                        PerLane<LaneSeen<E>>& seen, ExponentColumns& columns) {
   const auto plus = [](auto a, auto b) { return a + b; };
   PerLane<LaneValues> lanes;
-  each_lane(
-      [&](int i) { lanes.value[i] = values_of_lane<E>(chunk, count, lane_at(i), unscaling, seen.value[i], columns); });
+  each_lane([&](int i) {
+    lanes.value[i] = count == chunk_elements
+                         ? values_of_lane<E, true>(chunk, count, lane_at(i), unscaling, seen.value[i], columns)
+                         : values_of_lane<E, false>(chunk, count, lane_at(i), unscaling, seen.value[i], columns);
+  });
   for (int mask = 1; mask < warp_lanes; mask *= 2) {
     combine_across(
         mask, [&](int i) -> std::uint32_t& { return lanes.value[i].count; }, plus);
@@ -179,9 +219,11 @@ TARE_HD inline Moments moments_of_chunk(const typename E::Bits* chunk, std::uint
 }
 
 /// What lanes have seen, put together.
-TARE_HD inline void combine_seen(PerLane<LaneSeen>& seen) {
+template <class E>
+TARE_HD inline void combine_seen(PerLane<LaneSeen<E>>& seen) {
+  using Bits = typename E::Bits;
+  using Math = typename E::Math;
   const auto plus = [](std::uint32_t a, std::uint32_t b) { return a + b; };
-  const auto least = [](double a, double b) { return smaller(a, b); };
   for (int mask = 1; mask < warp_lanes; mask *= 2) {
     combine_across(
         mask, [&](int i) -> std::uint32_t& { return seen.value[i].nans; }, plus);
@@ -192,12 +234,23 @@ TARE_HD inline void combine_seen(PerLane<LaneSeen>& seen) {
     combine_across(
         mask, [&](int i) -> std::uint32_t& { return seen.value[i].subnormals; }, plus);
     combine_across(
-        mask, [&](int i) -> double& { return seen.value[i].min; }, least);
+        mask, [&](int i) -> Math& { return seen.value[i].min; }, [](Math a, Math b) { return least(a, b); });
     combine_across(
-        mask, [&](int i) -> double& { return seen.value[i].max; }, [](double a, double b) { return larger(a, b); });
+        mask, [&](int i) -> Math& { return seen.value[i].max; }, [](Math a, Math b) { return greatest(a, b); });
     combine_across(
-        mask, [&](int i) -> double& { return seen.value[i].min_abs; }, least);
+        mask, [&](int i) -> Bits& { return seen.value[i].least_below; }, [](Bits a, Bits b) { return smaller(a, b); });
   }
+}
+
+/// The extremes without their scale: quotients are in the order of what is divided.
+template <class E>
+TARE_HD inline void add_extremes(const LaneSeen<E>& seen, const Unscaling& unscaling, Moments& moments) {
+  using Bits = typename E::Bits;
+  if (moments.count == 0) return;
+  moments.min = unscaling.of(static_cast<double>(seen.min)) + 0.0;  // there is one zero
+  moments.max = unscaling.of(static_cast<double>(seen.max)) + 0.0;
+  if (seen.least_below >= E::magnitude) return;  // all are zero
+  moments.min_abs = unscaling.of(static_cast<double>(stored_value<E>(static_cast<Bits>(seen.least_below + 1u))));
 }
 
 /// A warp's piece of a tensor. `columns`, which are cleared, are left for add_columns.
@@ -210,7 +263,7 @@ TARE_HD inline void summarise_piece(const SummaryInput& tensor, std::uint64_t nu
   each_lane([&](int i) {
     for (auto& row : columns.of) row[lane_at(i)] = 0;
   });
-  PerLane<LaneSeen> seen;
+  PerLane<LaneSeen<E>> seen;
   Moments moments;
   for (std::uint32_t from = 0; from < size; from += chunk_elements) {
     merge(moments, moments_of_chunk<E>(piece + from, smaller(size - from, chunk_elements), unscaling, seen, columns));
@@ -218,11 +271,9 @@ TARE_HD inline void summarise_piece(const SummaryInput& tensor, std::uint64_t nu
   combine_seen(seen);
   each_lane([&](int i) {
     if (lane_at(i) != 0) return;
-    const LaneSeen& all = seen.value[i];
+    const LaneSeen<E>& all = seen.value[i];
     Moments whole = moments;
-    whole.min = all.min;
-    whole.max = all.max;
-    whole.min_abs = all.min_abs;
+    add_extremes(all, unscaling, whole);
     into = whole;
     add_count(&counts.nans, all.nans);
     add_count(&counts.infinities, all.infinities);

@@ -107,6 +107,34 @@ int32_t tare_monitor_add_scaler(tare_monitor* monitor, double scale, int64_t ste
   return guard(error, [&] { live(monitor, "monitor").monitor.add_scaler({scale, steps, skipped, growths, backoffs}); });
 }
 
+int32_t tare_monitor_add_grads_on(tare_monitor* monitor, tare_grads* grads, const char* const* names, uint64_t count,
+                                  tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    monitor::Monitor& watching = live(monitor, "monitor").monitor;
+    Grads& list = *live(grads, "grads").grads;
+    require_as_many(count, list.tensors().size());
+    watching.add_gradients_on_gpu(list, names_of(names, list.tensors().size()), stream);
+  });
+}
+
+int32_t tare_monitor_add_scaler_on(tare_monitor* monitor, const char* device, const float* scale, int64_t steps,
+                                   const int64_t* skipped, const int64_t* growths, const int64_t* backoffs,
+                                   tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    monitor::Monitor& watching = live(monitor, "monitor").monitor;
+    const int gpu = gpu_named(text_of(device, "device"));
+    require(scale, "scale");
+    if (gpu >= 0) {
+      return watching.add_scaler_on_gpu(
+          gpu,
+          {.scale = scale, .skipped = skipped, .growths = growths, .backoffs = backoffs, .known = {.steps = steps}},
+          stream);
+    }
+    const auto at = [](const int64_t* number) { return number == nullptr ? 0 : *number; };
+    watching.add_scaler({*scale, steps, at(skipped), at(growths), at(backoffs)});
+  });
+}
+
 int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_stream, tare_error* error) {
   return guard(error, [&] { live(monitor, "monitor").monitor.step(step); });
 }

@@ -21,6 +21,22 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 using Chunk = std::array<double, chunk_elements>;
 
+constexpr double smallest_normal(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f64:
+      return 0x1p-1022;
+    case Dtype::f32:
+    case Dtype::bf16:
+      return 0x1p-126;
+    case Dtype::f8_e4m3fn:
+      return 0x1p-6;
+    case Dtype::f16:
+    case Dtype::f8_e5m2:
+      break;
+  }
+  return 0x1p-14;
+}
+
 /// Folds each lane's terms, a few lanes at once, in registers.
 template <class Term, class Fold>
 std::array<double, warp_lanes> folded(double from, const Term& term, const Fold& fold) {
@@ -117,7 +133,7 @@ class Summing {
   void count_finite(const Chunk& stored, std::uint64_t padding) {
     const std::uint64_t zeros = count_if([&](std::size_t i) { return stored[i] == 0; });
     zeros_ += zeros - padding;
-    subnormals_ += count_if([&](std::size_t i) { return std::fabs(stored[i]) < cuda::smallest_normal<Id>; }) - zeros;
+    subnormals_ += count_if([&](std::size_t i) { return std::fabs(stored[i]) < smallest_normal(Id); }) - zeros;
   }
 
   /// Values that do not count are 0.
@@ -159,7 +175,7 @@ Summary summarise_as(const Tensor& tensor, double scale) {
     for (std::uint64_t from = first; from < end; from += chunk_elements) {
       const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(end - from, chunk_elements));
       if (count < chunk_elements) stored.fill(0);
-      for (std::uint32_t i = 0; i < count; ++i) stored[i] = cuda::stored_value<E>(bits[from + i]);
+      for (std::uint32_t i = 0; i < count; ++i) stored[i] = static_cast<double>(cuda::stored_value<E>(bits[from + i]));
       merge(piece, summing.take<E::dtype>(stored, count));
     }
     merge(chains.value[first / cuda::summary_piece % warp_lanes], piece);

@@ -208,6 +208,8 @@ constexpr tare_backend_table functions{
     .looks_make = nullptr,
     .looks_end = nullptr,
     .looks_add = nullptr,
+    .looks_add_list = nullptr,
+    .looks_add_scaler = nullptr,
     .looks_ask = nullptr,
     .looks_read = nullptr,
 };

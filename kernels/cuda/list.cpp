@@ -121,6 +121,23 @@ void DeviceList::follow_reduced(cudaStream_t stream) {
   scaler_.obey(asked, stream);
 }
 
+void DeviceList::fold(Statistics* each, cudaStream_t stream) const {
+  const EachArguments arguments{sums_.data(), counts_.data(), work_.tensor_pieces(), each, size()};
+  const Device& device = scaler_.device();
+  device.launch(fold_kernel(), device.blocks_for(fold_kernel(), (size() + block_warps - 1) / block_warps), threads,
+                &arguments, stream);
+}
+
+void DeviceList::leave(Statistics* each, ListCore* core, ScalerCore* scaler, cudaStream_t stream) {
+  const OnDevice here(device());
+  require_uncaptured(stream);
+  scaler_.order().take_turn(stream, [&](Capture) {
+    check(cudaMemcpyAsync(core, this->core(), sizeof *core, cudaMemcpyDeviceToHost, stream), "read a list");
+    check(cudaMemcpyAsync(scaler, scaler_.core(), sizeof *scaler, cudaMemcpyDeviceToHost, stream), "read a scaler");
+    fold(each, stream);
+  });
+}
+
 ListCore DeviceList::read(Statistics* each, cudaStream_t stream) const {
   const OnDevice here(device());
   require_uncaptured(stream);
@@ -134,10 +151,7 @@ ListCore DeviceList::read(Statistics* each, cudaStream_t stream) const {
     std::ranges::transform(work_.list().tensors(), each, [](const Tensor&) { return Statistics{}; });
     return copy;
   }
-  const EachArguments arguments{sums_.data(), counts_.data(), work_.tensor_pieces(), each_.data(), count};
-  const Device& device = scaler_.device();
-  device.launch(fold_kernel(), device.blocks_for(fold_kernel(), (count + block_warps - 1) / block_warps), threads,
-                &arguments, stream);
+  fold(each_.data(), stream);
   check(cudaMemcpyAsync(each, each_.data(), count * sizeof *each, cudaMemcpyDeviceToHost, stream), "read a list");
   check(cudaStreamSynchronize(stream), "wait for the stream");
   return copy;

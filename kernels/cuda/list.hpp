@@ -81,9 +81,13 @@ class DeviceList {
   void assign(std::span<const Tensor> tensors);
   bool rebind(std::span<const Tensor> tensors) { return work_.rebind(tensors); }
   bool is_captured() const { return work_.is_captured(); }
+  std::size_t size() const { return work_.list().tensors().size(); }
   void run(const PassRequest& request, cudaStream_t stream);
   /// After a caller's reduction of the list's found-inf.
   void follow_reduced(cudaStream_t stream);
+  /// Enqueues copies of what the last pass found, of each tensor, and of the scaler as it stands then, into pinned
+  /// memory; not in a capture. Of a list without a pass `each` is undefined, and core's seen.count 0.
+  void leave(Statistics* each, ListCore* core, ScalerCore* scaler, cudaStream_t stream);
   /// Waits; not in a capture. `each`: one a tensor, of which nothing is known before a pass. Several threads may read
   /// at once.
   ListCore read(Statistics* each, cudaStream_t stream) const;
@@ -99,6 +103,8 @@ class DeviceList {
   void enqueue(const PassRequest& request, Capture capture, cudaStream_t stream);
   Kernel kernel_that_writes(const PassRequest& request) const;
   void launch(Kernel kernel, const PassArguments& pass, cudaStream_t stream);
+  /// Each tensor's statistics.
+  void fold(Statistics* each, cudaStream_t stream) const;
   /// A launch whose findings count.
   void look(Kernel kernel, const PassArguments& pass, const PassRequest& request, cudaStream_t stream);
 

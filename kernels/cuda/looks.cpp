@@ -1,6 +1,7 @@
 #include "kernels/cuda/looks.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cuda/reach.hpp"
 
@@ -34,11 +35,6 @@ DeviceLooks::~DeviceLooks() {
     } catch (const Failure&) {  // the device is broken: it writes nothing any more
     }
   }
-}
-
-DeviceLooks::Batch& DeviceLooks::next_batch() {
-  if (used_ == batches_.size()) batches_.push_back(std::make_unique<Batch>());
-  return *batches_[used_];
 }
 
 void DeviceLooks::prepare(Batch& batch, std::span<const Tensor> tensors) {
@@ -80,15 +76,14 @@ void DeviceLooks::enqueue(const Batch& batch, std::uint32_t pieces, double scale
   device_.launch(finish_look_kernel(), blocks(all.tensor_count), threads, &all, stream);
 }
 
-void DeviceLooks::look(std::span<const Tensor> tensors, double scale, cudaStream_t stream) {
-  if (tensors.empty()) return;
+template <class Enqueue>
+void DeviceLooks::look(cudaStream_t stream, const Enqueue& enqueue) {
   const OnDevice here(device_.ordinal());
   require_uncaptured(stream);
-  require_reachable(tensors, device_.ordinal());
-  Batch& batch = next_batch();
+  if (used_ == batches_.size()) batches_.push_back(std::make_unique<Batch>());
+  Batch& batch = *batches_[used_];
   try {
-    prepare(batch, tensors);
-    enqueue(batch, pieces_of(tensors), scale, stream);
+    enqueue(batch);
     batch.done.record(stream);
   } catch (...) {
     cudaStreamSynchronize(stream);  // some of it may be on its way
@@ -98,16 +93,60 @@ void DeviceLooks::look(std::span<const Tensor> tensors, double scale, cudaStream
   ++used_;
 }
 
+void DeviceLooks::add(std::span<const Tensor> tensors, double scale, cudaStream_t stream) {
+  look(stream, [&](Batch& batch) {
+    require_reachable(tensors, device_.ordinal());
+    prepare(batch, tensors);
+    if (!tensors.empty()) enqueue(batch, pieces_of(tensors), scale, stream);
+  });
+}
+
+void DeviceLooks::add(DeviceList& list, cudaStream_t stream) {
+  look(stream, [&](Batch& batch) {
+    batch.size = list.size();
+    batch.statistics.reserve(batch.size);
+    batch.list.reserve(1);
+    batch.scaler.reserve(1);
+    list.leave(batch.statistics.data(), batch.list.data(), batch.scaler.data(), stream);
+  });
+}
+
+void DeviceLooks::add(const ScalerPlaces& places, cudaStream_t stream) {
+  look(stream, [&](Batch& batch) {
+    batch.standing.reserve(1);
+    ScalerStanding& standing = *batch.standing.data();
+    standing = places.known;
+    const auto copy = [&](auto& to, const auto* from) {
+      if (from == nullptr) return;
+      check(cudaMemcpyAsync(&to, from, sizeof to, cudaMemcpyDeviceToHost, stream), "read a scaler");
+    };
+    copy(standing.scale, places.scale);
+    copy(standing.skipped, places.skipped);
+    copy(standing.growths, places.growths);
+    copy(standing.backoffs, places.backoffs);
+  });
+}
+
 bool DeviceLooks::are_done() const {
   const OnDevice here(device_.ordinal());
   const auto used = std::span(batches_).first(used_);
   return std::ranges::all_of(used, [](const auto& batch) { return batch->done.is_done(); });
 }
 
-void DeviceLooks::read(Summary* into) {
+void DeviceLooks::read(const tare_backend_seen* into) {
   const OnDevice here(device_.ordinal());
   for (std::size_t i = 0; i < used_; ++i) batches_[i]->done.wait();
-  for (std::size_t i = 0; i < used_; ++i) into = std::copy_n(batches_[i]->summaries.data(), batches_[i]->size, into);
+  const auto copy = [](const auto& from, std::size_t count, void* to) {
+    if (to != nullptr) std::memcpy(to, from.data(), count * sizeof *from.data());
+  };
+  for (std::size_t i = 0; i < used_; ++i, ++into) {
+    const Batch& batch = *batches_[i];
+    copy(batch.summaries, batch.size, into->summaries);
+    copy(batch.statistics, batch.size, into->statistics);
+    copy(batch.list, 1, into->list);
+    copy(batch.scaler, 1, into->scaler);
+    copy(batch.standing, 1, into->standing);
+  }
   used_ = 0;
 }
 

@@ -239,15 +239,24 @@ void looks_end(tare_backend_looks* looks) {
 
 std::int32_t looks_add(tare_backend_looks* looks, const void* tensors, std::uint64_t count, double scale, void* stream,
                        tare_backend_error* error) {
-  return at_edge(error, [&] { looks->looks.look(tensors_at(tensors, count), scale, stream_of(stream)); });
+  return at_edge(error, [&] { looks->looks.add(tensors_at(tensors, count), scale, stream_of(stream)); });
+}
+
+std::int32_t looks_add_list(tare_backend_looks* looks, tare_backend_list* list, void* stream,
+                            tare_backend_error* error) {
+  return at_edge(error, [&] { looks->looks.add(list->list, stream_of(stream)); });
+}
+
+std::int32_t looks_add_scaler(tare_backend_looks* looks, const void* places, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] { looks->looks.add(*static_cast<const ScalerPlaces*>(places), stream_of(stream)); });
 }
 
 std::int32_t looks_ask(const tare_backend_looks* looks, std::int32_t* done, tare_backend_error* error) {
   return at_edge(error, [&] { *done = looks->looks.are_done() ? 1 : 0; });
 }
 
-std::int32_t looks_read(tare_backend_looks* looks, void* summaries, tare_backend_error* error) {
-  return at_edge(error, [&] { looks->looks.read(static_cast<Summary*>(summaries)); });
+std::int32_t looks_read(tare_backend_looks* looks, const tare_backend_seen* into, tare_backend_error* error) {
+  return at_edge(error, [&] { looks->looks.read(into); });
 }
 
 constexpr tare_backend_table table{
@@ -285,6 +294,8 @@ constexpr tare_backend_table table{
     .looks_make = looks_make,
     .looks_end = looks_end,
     .looks_add = looks_add,
+    .looks_add_list = looks_add_list,
+    .looks_add_scaler = looks_add_scaler,
     .looks_ask = looks_ask,
     .looks_read = looks_read,
 };

@@ -91,28 +91,58 @@ void Monitor::observe_on_gpu(int gpu, const std::string& group, std::span<const 
   append(noted, more);
 }
 
+namespace {
+
+/// Of a list, without what was found.
+std::vector<Gradient> named(const Grads& grads, std::span<const std::string> names) {
+  std::vector<Gradient> some;
+  some.reserve(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Gradient& one = some.emplace_back();
+    one.name = names[i];
+    one.dtype = grads.tensors()[i].dtype;
+    one.threshold = grads.scaler().threshold();
+  }
+  return some;
+}
+
+}  // namespace
+
 void Monitor::add_gradients(const Grads& grads, std::span<const std::string> names, kernels::Stream stream) {
-  const std::span<const kernels::Tensor> tensors = grads.tensors();
   if (!looks()) return;
   const GradsReport found = grads.last_pass(stream);
   const ScalerReport scaler = grads.scaler().report(stream);
-  std::vector<Gradient> more;
-  more.reserve(tensors.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    Gradient& one = more.emplace_back();
-    one.name = names[i];
-    one.dtype = tensors[i].dtype;
-    one.seen = found.tensors[i];
-    if (!found.finite.empty()) one.finite = found.finite[i];
-    one.threshold = found.threshold;
+  std::vector<Gradient> more = named(grads, names);
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    more[i].seen = found.tensors[i];
+    if (!found.finite.empty()) more[i].finite = found.finite[i];
   }
   append(under_way_.gradients, more);
   const rule::Counters& counted = scaler.counters;
   add_scaler({scaler.scale, counted.steps, counted.skipped, counted.growths, counted.backoffs});
 }
 
+void Monitor::add_gradients_on_gpu(Grads& grads, std::span<const std::string> names, kernels::Stream stream) {
+  if (grads.scaler().cuda_device() < 0) return add_gradients(grads, names, stream);
+  if (!looks()) return;
+  wait();
+  std::vector<Gradient> more = named(grads, names);
+  std::vector<Gradient>& noted = under_way_.gradients;
+  noted.reserve(noted.size() + more.size());
+  gpu_looks_.add(grads, stream, noted.size());
+  append(noted, more);
+}
+
 void Monitor::add_scaler(const ScalerSeen& scaler) {
-  if (looks()) under_way_.scaler = scaler;
+  if (!looks()) return;
+  under_way_.scaler = scaler;
+  if (!awaited_) gpu_looks_.keep_scaler();
+}
+
+void Monitor::add_scaler_on_gpu(int gpu, const kernels::ScalerPlaces& places, kernels::Stream stream) {
+  if (!looks()) return;
+  wait();
+  gpu_looks_.add(gpu, places, stream);
 }
 
 void Monitor::step(std::int64_t number) {
@@ -138,7 +168,7 @@ bool Monitor::is_settled() {
 void Monitor::wait() {
   if (!awaited_) return;
   try {
-    gpu_looks_.read(awaited_->tensors);
+    gpu_looks_.read(*awaited_);
   } catch (const Error&) {  // what the GPU saw is lost, and the step with it
     awaited_.reset();
     throw;

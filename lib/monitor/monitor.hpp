@@ -41,8 +41,13 @@ class Monitor {
   /// as many as the list's tensors. Throws what the scaler throws, and then nothing is noted.
   void add_gradients(const Grads& grads, std::span<const std::string> names, kernels::Stream stream);
 
+  /// The same where a GPU has it, which nobody waits for: as observe_on_gpu. Lists of the CPU are added at once.
+  void add_gradients_on_gpu(Grads& grads, std::span<const std::string> names, kernels::Stream stream);
+
   /// Notes how a scaler of somebody else's stands, in the place of the lists', likewise.
   void add_scaler(const ScalerSeen& scaler);
+  /// The same of one that stands in the memory of a GPU.
+  void add_scaler_on_gpu(int gpu, const kernels::ScalerPlaces& places, kernels::Stream stream);
 
   /// Ends the step under way, whose number this is: what was noted is examined, and goes to the sinks. Of a step with
   /// looks of GPUs that is done by the first call of this that comes behind them, or by wait().

@@ -39,6 +39,10 @@ class LossScaler {
   explicit LossScaler(const ScalerConfig& config);
 
   [[nodiscard]] rule::PolicyId policy() const { return policy_.id; }
+  /// The number of its GPU; below 0: the CPU.
+  [[nodiscard]] int cuda_device() const { return device_; }
+  /// Below which values count as such.
+  [[nodiscard]] double threshold() const { return threshold_; }
   /// All that it is, where it computes: perhaps memory of a device.
   [[nodiscard]] kernels::ScalerCore& memory() const;
   /// A copy of that. Waits; throws what the rule raised, or ranks parted in, since the last time.
@@ -125,6 +129,8 @@ class Grads {
   /// As they were given; rebind changes where they lie, not what they are.
   [[nodiscard]] std::span<const kernels::Tensor> tensors() const { return tensors_; }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
+  /// For those who enqueue what is read later.
+  [[nodiscard]] tare_backend_list* backend_list() { return list_.get(); }
   /// What the last pass found, in total and by tensor. Waits.
   [[nodiscard]] GradsReport last_pass(kernels::Stream stream) const;
   /// That as JSON "tare.grads/1".

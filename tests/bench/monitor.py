@@ -4,7 +4,7 @@
     monitor.py [--rounds 30] [--width 256] [--depth 4] [--device cpu]
 
 A transformer is trained with tare.torch.GradScaler, unwatched and watched in several ways, by turns: a round is ten steps of
-each, so that one of every ten is looked at. Told is the processor time of a step, all threads of the process included, as
+each, another one first each time, so that one of every ten is looked at. Told is the processor time of a step, all threads of the process included, as
 the median over the rounds: unlike the time on the clock it is not that of others on the machine. On a GPU it is the time
 on the clock until all that was asked for is done: a monitor that made the host wait would show. Needs torch.
 """
@@ -83,10 +83,11 @@ def main():
             "gradients, every step": Watched(given, every=1),
         }
         generator = torch.Generator().manual_seed(0)
-        for _ in range(given.rounds):
+        for turn in range(given.rounds):
             batches = [[side.to(given.device) for side in underflow.batch(generator, 32)] for _ in range(STEPS)]
-            for row in rows.values():
-                row.round(batches)
+            turns = list(rows.values())
+            for i in range(len(turns)):
+                turns[(turn + i) % len(turns)].round(batches)
     values = sum(parameter.numel() for parameter in rows["unwatched"].model.parameters())
     print(f"{values:,} parameters, {given.rounds} rounds of {STEPS} steps; ms of "
           f"{'processor time' if given.device == 'cpu' else 'time'} a step, and more than unwatched")

@@ -24,6 +24,13 @@ std::vector<Array> arrays_of_all_dtypes(std::mt19937_64& random, std::uint64_t m
   return arrays;
 }
 
+/// Of looks at so many tensors each, one after another.
+void read(cuda::DeviceLooks& looks, Summary* found, std::size_t count, std::size_t each) {
+  std::vector<tare_backend_seen> into(count);
+  for (std::size_t i = 0; i < count; ++i) into[i].summaries = found + i * each;
+  looks.read(into.data());
+}
+
 /// How many differ from the CPU's in a bit.
 std::size_t different(const std::vector<Summary>& found, std::vector<Array>& arrays, double scale) {
   std::size_t wrong = 0;
@@ -44,8 +51,8 @@ TEST_CASE("looks at tensors of every dtype tell what the CPU tells, to the bit")
   const GpuArrays values(arrays);
   for (const double scale : {1.0, 1024.0, 3.0}) {
     std::vector<Summary> found(arrays.size());
-    looks.look(values.tensors(), scale, stream);
-    looks.read(found.data());
+    looks.add(values.tensors(), scale, stream);
+    read(looks, found.data(), 1, found.size());
     CHECK(different(found, arrays, scale) == 0);
   }
 }
@@ -62,9 +69,9 @@ TEST_CASE("several looks of several streams are read together, in their order, a
   const std::vector<Tensor> tensors = values.tensors();
   for (int round = 0; round < 3; ++round) {
     for (std::size_t i = 0; i < tensors.size(); i += 2)
-      looks.look(std::span(tensors).subspan(i, 2), 2, streams[i / 2 % 2]);
+      looks.add(std::span(tensors).subspan(i, 2), 2, streams[i / 2 % 2]);
     std::vector<Summary> found(arrays.size());
-    looks.read(found.data());
+    read(looks, found.data(), 3, 2);
     CHECK(looks.are_done());
     CHECK(different(found, arrays, 2) == 0);
   }
@@ -79,10 +86,10 @@ TEST_CASE("a look sees the values of its place in the stream, and nobody waits f
   const GpuArrays values(before);
   const std::vector<Tensor> tensors = values.tensors();
   std::vector<Summary> found(2);
-  looks.look(tensors, 1, stream);
+  looks.add(tensors, 1, stream);
   must(cudaMemsetAsync(tensors[0].data, 0, 10'000, stream));
-  looks.look(tensors, 1, stream);
-  looks.read(found.data());
+  looks.add(tensors, 1, stream);
+  read(looks, found.data(), 2, 1);
   const Summary expected = cpu::summarise(before[0].tensor(), 1);
   CHECK(std::memcmp(found.data(), &expected, sizeof expected) == 0);
   CHECK(found[1].zeros == 5000);
@@ -96,14 +103,77 @@ TEST_CASE("a look that would be captured is refused, and the next one is as good
   fill(arrays.emplace_back(Dtype::f32, 100), random, true);
   const GpuArrays values(arrays);
   must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  CHECK_THROWS_AS(looks.look(values.tensors(), 1, stream), cuda::Failure);
+  CHECK_THROWS_AS(looks.add(values.tensors(), 1, stream), cuda::Failure);
   cudaGraph_t graph = nullptr;
   must(cudaStreamEndCapture(stream, &graph));
   must(cudaGraphDestroy(graph));
   Summary found;
-  looks.look(values.tensors(), 1, stream);
-  looks.read(&found);
+  looks.add(values.tensors(), 1, stream);
+  read(looks, &found, 1, 1);
   CHECK(found.count == 100);
+}
+
+TEST_CASE("what a list found and how its scaler stands is left as they were then, whatever comes behind") {
+  std::mt19937_64 random(6);
+  const GpuStream stream;
+  cuda::DeviceScaler scaler(0, torch_at(1024));
+  cuda::DeviceList list(scaler);
+  std::vector<Array> arrays;
+  for (const std::uint64_t count : {5000, 3, 0}) fill(arrays.emplace_back(Dtype::bf16, count), random, false);
+  const GpuArrays values(arrays);
+  list.assign(values.tensors());
+  cuda::DeviceLooks looks(0);
+  std::vector<Statistics> before(3);
+  std::vector<Statistics> after(3);
+  ListCore lists[2];
+  ScalerCore scalers[2];
+  looks.add(list, stream);  // of no pass yet
+  list.run({.pass = cuda::Pass::observe, .steps = true}, stream);
+  looks.add(list, stream);
+  must(cudaMemsetAsync(values.tensors()[0].data, 0xff, 100, stream));  // nan
+  list.run({.pass = cuda::Pass::observe, .steps = true}, stream);
+  const tare_backend_seen into[] = {{nullptr, before.data(), &lists[0], &scalers[0], nullptr},
+                                    {nullptr, after.data(), &lists[1], &scalers[1], nullptr}};
+  looks.read(into);
+  CHECK(lists[0].seen.count == 0);
+  CHECK(scalers[0].running.counters.steps == 0);
+  CHECK(lists[1].seen.count == 5003);
+  CHECK(lists[1].shown.found_inf == 0);
+  CHECK(scalers[1].running.counters.steps == 1);
+  CHECK(scalers[1].running.counters.skipped == 0);
+  const Found expected =
+      on_the_cpu(tensors_of(arrays), [](TensorList& cpu, Found& found) { cpu.observe(found.findings(0), nullptr); });
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(after[i].count == expected.each[i].count);
+    CHECK(after[i].max_abs == expected.each[i].max_abs);
+    CHECK(after[i].sum_of_squares == expected.each[i].sum_of_squares);
+  }
+}
+
+TEST_CASE("a scaler of somebody else's is read where it lies, in its turn") {
+  const GpuStream stream;
+  const GpuBytes memory(32);
+  const float scale = 512;
+  const std::int64_t counts[] = {3, 7};
+  upload(memory.data(), &scale, sizeof scale);
+  upload(memory.data() + 8, counts, sizeof counts);
+  cuda::DeviceLooks looks(0);
+  ScalerPlaces places;
+  places.scale = reinterpret_cast<const float*>(memory.data());
+  places.growths = reinterpret_cast<const std::int64_t*>(memory.data() + 8);
+  places.backoffs = reinterpret_cast<const std::int64_t*>(memory.data() + 16);
+  places.known.steps = 100;
+  places.known.skipped = 8;
+  looks.add(places, stream);
+  must(cudaMemsetAsync(memory.data(), 0, 32, stream));
+  ScalerStanding standing;
+  const tare_backend_seen into = {nullptr, nullptr, nullptr, nullptr, &standing};
+  looks.read(&into);
+  CHECK(standing.scale == 512);
+  CHECK(standing.steps == 100);
+  CHECK(standing.skipped == 8);
+  CHECK(standing.growths == 3);
+  CHECK(standing.backoffs == 7);
 }
 
 TEST_CASE("looks that nobody reads end with what holds them") {
@@ -114,7 +184,7 @@ TEST_CASE("looks that nobody reads end with what holds them") {
   const GpuArrays values(arrays);
   {
     cuda::DeviceLooks looks(0);
-    looks.look(values.tensors(), 1, stream);
+    looks.add(values.tensors(), 1, stream);
   }
   stream.wait();
   SUCCEED();

@@ -79,10 +79,22 @@ TARE_API int32_t tare_monitor_observe_on(tare_monitor* monitor, const char* devi
 TARE_API int32_t tare_monitor_add_grads(tare_monitor* monitor, const tare_grads* grads, const char* const* names,
                                         uint64_t count, tare_stream stream, tare_error* error);
 
+/* The same of a list on a GPU, for which nothing waits: what the pass found is copied on `stream`, and told once the
+ * step is settled (tare_monitor_settled). What the rule raises is not told here. Cannot be captured: TARE_E_BACKEND. Of
+ * a list on the CPU it is tare_monitor_add_grads. */
+TARE_API int32_t tare_monitor_add_grads_on(tare_monitor* monitor, tare_grads* grads, const char* const* names,
+                                           uint64_t count, tare_stream stream, tare_error* error);
+
 /* How a scaler that is not the library's stands: its scale, and how many steps it has made, skipped, grown and fallen
  * at since it was made; in the place of what the lists' scaler tells. Notes nothing in steps that are not looked at. */
 TARE_API int32_t tare_monitor_add_scaler(tare_monitor* monitor, double scale, int64_t steps, int64_t skipped,
                                          int64_t growths, int64_t backoffs, tare_error* error);
+
+/* The same of numbers in the memory of `device`, "cuda:0" or another GPU, which are copied on `stream`, in their turn;
+ * or of "cpu". NULL: 0; `scale` is not. */
+TARE_API int32_t tare_monitor_add_scaler_on(tare_monitor* monitor, const char* device, const float* scale,
+                                            int64_t steps, const int64_t* skipped, const int64_t* growths,
+                                            const int64_t* backoffs, tare_stream stream, tare_error* error);
 
 /* Ends the step that is under way; `step` is its number in the run. What was seen of it is examined (with looks of GPUs
  * later: tare_monitor_settled) and handed over to the sinks, for which nothing waits: of steps that come while 64 are

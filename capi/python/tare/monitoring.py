@@ -47,12 +47,20 @@ class Monitor(Handle):
                       given.array, given.count, scale, stream)
 
     def add_grads(self, grads: Grads, names: Sequence[str], stream: int | None = None) -> None:
-        """What the last pass of `grads` found, tensor by tensor, without another look at them."""
-        _library.call("monitor_add_grads", self._handle, grads._handle, _names(names), len(names), stream)
+        """What the last pass of `grads` found, tensor by tensor, without another look at them. On a GPU nothing waits for
+        that: see `settled`."""
+        _library.call("monitor_add_grads_on", self._handle, grads._handle, _names(names), len(names), stream)
 
     def add_scaler(self, scale: float, *, steps: int = 0, skipped: int = 0, growths: int = 0, backoffs: int = 0) -> None:
         """How a scaler that is not the library's stands, in the place of the lists': what it has counted so far."""
         _library.call("monitor_add_scaler", self._handle, scale, steps, skipped, growths, backoffs)
+
+    def add_scaler_on(self, device: str, scale: int, *, steps: int = 0, skipped: int | None = None,
+                      growths: int | None = None, backoffs: int | None = None, stream: int | None = None) -> None:
+        """The same of numbers that lie on a `device`: addresses of a float32 and of int64s, read in their turn on the
+        `stream`, for which nothing waits."""
+        _library.call("monitor_add_scaler_on", self._handle, device.encode(), scale, steps, skipped, growths, backoffs,
+                      stream)
 
     def step(self, number: int, stream: int | None = None) -> None:
         """Ends the step under way, whose number in the run this is."""

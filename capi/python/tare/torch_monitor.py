@@ -38,8 +38,9 @@ class _OnDevice:
         self.shape: tuple = ()
         self.grads: Grads | None = None
 
-    def pass_over(self, gradients: list[torch.Tensor], scale: float) -> Grads:
-        if 0 < scale < math.inf:
+    def pass_over(self, gradients: list[torch.Tensor], scale: float | None) -> Grads:
+        """`scale`: that they bear, where the host knows it."""
+        if scale is not None and 0 < scale < math.inf:
             self.scaler.set_scale(scale, _stream_of(self.device))
         shape = tuple((gradient.numel(), gradient.dtype) for gradient in gradients)
         if self.grads is None or shape != self.shape:
@@ -72,6 +73,14 @@ class _Course:
     def counts(self) -> dict[str, int]:
         backoffs = int(self._backoffs)  # each is a step that was skipped
         return {"steps": self.steps, "skipped": backoffs, "growths": int(self._growths), "backoffs": backoffs}
+
+    def tell(self, monitor: _Monitor, scale: torch.Tensor) -> None:
+        """Where the scale lies, for which nobody waits."""
+        numbers = [torch.full((), number, dtype=torch.int64, device=scale.device) if isinstance(number, int) else number
+                   for number in (self._growths, self._backoffs)]
+        growths, backoffs = (number.data_ptr() for number in numbers)
+        monitor.add_scaler_on(str(scale.device), scale.data_ptr(), steps=self.steps, skipped=backoffs, growths=growths,
+                              backoffs=backoffs, stream=_stream_of(scale.device))
 
     def load(self, counts: Mapping[str, int], scaler: torch.amp.GradScaler) -> None:
         self.steps, self._growths, self._backoffs = (counts[name] for name in ("steps", "growths", "backoffs"))
@@ -130,7 +139,10 @@ class Monitor:
         self._has_gradients = True
         if not self.looks:
             return
-        scale = self._scaler.get_scale() if self._scaler is not None else 1.0
+        there = self._scale_on_gpu()
+        scale: float | None = None
+        if there is None:
+            scale = self._scaler.get_scale() if self._scaler is not None else 1.0
         found: dict[torch.device, dict[str, torch.Tensor]] = {}
         for name, parameter in self._model.named_parameters():
             if parameter.grad is not None and _is_plain(parameter.grad):
@@ -145,8 +157,11 @@ class Monitor:
             self._monitor.add_grads(on.pass_over(list(gradients.values()), scale), list(gradients), stream)
             on.scaler.update(stream)
         if self._course is not None and found:
-            self._monitor.add_scaler(scale, **self._course.counts())
-        if self._histograms and 0 < scale < math.inf:
+            if scale is None:
+                self._course.tell(self._monitor, there)
+            else:
+                self._monitor.add_scaler(scale, **self._course.counts())
+        if self._histograms and scale is not None and 0 < scale < math.inf:
             for gradients in found.values():
                 self._observe("gradients", gradients, scale)
 
@@ -172,8 +187,9 @@ class Monitor:
         found: dict[torch.device, dict[str, torch.Tensor]] = {}
         for name, tensor in tensors.items():
             if _is_plain(tensor) and self._monitor.looks(group, name):
-                where = tensor.device if tensor.device.type == "cuda" else torch.device("cpu")
-                found.setdefault(where, {})[name] = tensor.detach().to(where)
+                if tensor.device.type not in ("cpu", "cuda"):
+                    tensor = tensor.detach().cpu()
+                found.setdefault(tensor.device, {})[name] = tensor
         for device, some in found.items():
             self._monitor.observe(group, some, scale=scale, device=str(device), stream=_stream_of(device))
 
@@ -260,6 +276,11 @@ class Monitor:
         findings = self._monitor.findings()
         before, self._told = self._told, {(finding.code, finding.path) for finding in findings}
         return [finding for finding in findings if (finding.code, finding.path) not in before]
+
+    def _scale_on_gpu(self) -> torch.Tensor | None:
+        """The scale, where it lies on a GPU and the host need not know it, as it must for histograms."""
+        scale = getattr(self._scaler, "_scale", None) if self._course is not None and not self._histograms else None
+        return scale if scale is not None and scale.device.type == "cuda" else None
 
     def _looking_first(self, method: Any) -> Any:
         def looking(*arguments: Any, **options: Any) -> Any:

@@ -144,8 +144,7 @@ void InstructionReader::read_plain(const Words& words, Instruction& into) const 
   if (row == std::end(plain)) row = std::ranges::find(plain, words.name[0], &Plain::name);
   if (row == std::end(plain)) refuse("instruction " + words.text);
   words.require_known(row->modifiers);
-  const bool is_integer_only = row->op == Op::min || row->op == Op::max || row->op == Op::rem;
-  if (into.type.is_float() && (is_integer_only || (row->op == Op::div && !words.has("rn")))) refuse(words.text);
+  if (into.type.is_float() && (row->op == Op::rem || (row->op == Op::div && !words.has("rn")))) refuse(words.text);
   if (row->op == Op::rcp_approx && into.type.bits != 64) refuse(words.text);
   into.op = row->op;
   for (const std::string& argument : words.arguments) into.operands.push_back(operand(argument));

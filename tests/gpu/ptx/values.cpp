@@ -194,8 +194,20 @@ Bits wide_product(const Instruction& in, Bits a, Bits b) {
   return (a & mask_of(bits)) * (b & mask_of(bits));
 }
 
+/// A nan gives way to a number; -0 is below +0.
+template <class Float>
+bool is_extreme(const Instruction& in, Float a, Float b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(b);
+  if (a == b) return std::signbit(a) == (in.op == Op::min);
+  return (a < b) == (in.op == Op::min);
+}
+
 Bits extreme(const Instruction& in, Bits a, Bits b) {
   const int bits = in.type.bits;
+  if (in.type.is_float()) {
+    if (bits != 32 && bits != 64) refuse("an extreme of 16 bits");
+    return (bits == 32 ? is_extreme(in, f32(a), f32(b)) : is_extreme(in, f64(a), f64(b))) ? a : b;
+  }
   const bool a_is_less =
       in.type.is_signed() ? signed_of(a, bits) < signed_of(b, bits) : (a & mask_of(bits)) < (b & mask_of(bits));
   return a_is_less == (in.op == Op::min) ? a : b;
