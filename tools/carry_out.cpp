@@ -37,17 +37,16 @@ int show_plan(const Terminal& terminal, const ChangeOptions& options, const Chan
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));
   tell_foreign_records(terminal, checkpoint);
-  const EditPlan plan = change.plan(checkpoint);
-  std::string requests;
+  EditPlan plan = change.plan(checkpoint);
   if (objects == nullptr) {
     require_possible(system_files(), plan.files, options.transaction);
   } else {
-    requests = render_requests(planned_requests(*objects, plan.files, plan.for_history, options.transaction));
+    plan.requests = planned_requests(*objects, plan.files, plan.for_history, options.transaction);
   }
   tell_findings(terminal, plan.findings);
-  terminal.answer(options.json
-                      ? change.json(checkpoint, plan, std::nullopt)
-                      : changes_of(terminal, checkpoint, change, plan) + render_bytes(terminal, plan) + requests);
+  terminal.answer(options.json ? change.json(checkpoint, plan, std::nullopt)
+                               : changes_of(terminal, checkpoint, change, plan) + render_bytes(terminal, plan) +
+                                     render_requests(plan.requests));
   return exit_done;
 }
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
 #include "lib/trace/trace.hpp"
 #include "tools/terminal.hpp"
@@ -29,7 +28,7 @@ std::string render_attestation(const Terminal& terminal, const tare::Checkpoint&
 std::string render_finding(const Terminal& terminal, const tare::Finding& finding);
 /// What an edit does to fields; with the bytes of each file where `with_bytes`.
 std::string render_fields(const Terminal& terminal, const tare::EditPlan& plan);
-/// What an edit in a store would ask of it, and how much it would send.
+/// What an edit in a store would ask of it, and how much it would send; nothing of files.
 std::string render_requests(const std::vector<tare::PlannedRequest>& requests);
 std::string render_bytes(const Terminal& terminal, const tare::EditPlan& plan);
 /// What becomes of each value, what has to be configured, and where the two rules part.

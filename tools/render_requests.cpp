@@ -6,6 +6,7 @@
 using namespace tare;
 
 std::string render_requests(const std::vector<PlannedRequest>& requests) {
+  if (requests.empty()) return {};
   std::string text;
   std::uint64_t sent = 0;
   std::uint64_t copied = 0;

@@ -6,6 +6,7 @@
 
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/edit/request.hpp"
+#include "lib/objects/planned_request.hpp"
 #include "lib/transaction/transaction.hpp"
 
 namespace tare {
@@ -25,7 +26,8 @@ struct EditPlan {
   std::vector<PlannedField> fields;
   std::vector<FileEdit> files;  ///< those whose bytes change
   std::vector<FieldEdit> for_history;
-  std::vector<Finding> findings;  ///< what the run would suffer from, and did not before
+  std::vector<Finding> findings;         ///< what the run would suffer from, and did not before
+  std::vector<PlannedRequest> requests;  ///< of a store, where it was asked what they would be
 };
 
 /// REQUIRES: a checkpoint of the file system, or of a store whose objects can be changed. Opens its files once more,

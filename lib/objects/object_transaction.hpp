@@ -1,11 +1,13 @@
 // Changes of any number of objects of a store, made as one as far as a store allows it. README.md has the argument.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/base/object_layer.hpp"
+#include "lib/objects/planned_request.hpp"
 #include "lib/transaction/history.hpp"
 #include "lib/transaction/transaction.hpp"
 #include "lib/transaction/undo.hpp"
@@ -18,16 +20,7 @@ namespace tare {
 Receipt commit(ObjectLayer& objects, const std::vector<FileEdit>& edits, const std::vector<FieldEdit>& fields,
                const TransactionOptions& options);
 
-/// One request that an edit would make to change something.
-struct PlannedRequest {
-  std::string method;
-  std::string object;
-  std::string meaning;
-  std::uint64_t sent = 0;    ///< bytes of its body
-  std::uint64_t copied = 0;  ///< bytes that the store copies itself
-};
-
-/// Those that commit() would make, in order. Throws as it does, as far as that can be told without writing.
+/// The requests that commit() would make, in order. Throws as it does, as far as that can be told without writing.
 std::vector<PlannedRequest> planned_requests(ObjectLayer& objects, const std::vector<FileEdit>& edits,
                                              const std::vector<FieldEdit>& fields, const TransactionOptions& options);
 
@@ -41,6 +34,16 @@ std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& res
 /// who is trusted.
 std::vector<Pending> recover(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                              const RecoverOptions& options);
+
+/// The unfinished transaction that concerns the object or the folder at `path`, in whatever folder its journal is.
+std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key);
+
+/// As history() of files: every edit on record that concerns the object or the folder at `path`, oldest first.
+void history(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+             const std::function<void(const HistoryEntry&)>& take);
+
+/// As prune() of files. Throws `busy` where somebody is at work, or was within the last minute.
+std::size_t prune(ObjectLayer& objects, const std::string& path, const JournalKey& key, RecoverOptions options);
 
 /// As undo() of files, for the object or the folder at `path`. What is written is sealed with `key`.
 UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options);

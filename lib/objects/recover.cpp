@@ -93,6 +93,13 @@ std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& res
   return first == found.end() ? std::nullopt : *std::move(first);
 }
 
+std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key) {
+  for (const std::string& folder : folders_to_look_into(path)) {
+    if (auto pending = pending_in(ObjectHome(objects, folder, key), path)) return pending;
+  }
+  return std::nullopt;
+}
+
 std::vector<Pending> recover(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                              const RecoverOptions& options) {
   std::vector<Pending> done;

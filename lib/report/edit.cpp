@@ -58,6 +58,16 @@ Json change_json(const FileEdit& edit) {
   return members.take();
 }
 
+Json request_json(const PlannedRequest& request) {
+  Members members;
+  members.add("method", request.method);
+  report::add_text(members, "object", request.object);
+  report::add_text(members, "meaning", request.meaning);
+  members.add("bytes_sent", report::size(request.sent));
+  members.add("bytes_copied", report::size(request.copied));
+  return members.take();
+}
+
 Json field_json(const PlannedField& field) {
   Members members;
   members.add("dialect", field.dialect);
@@ -93,6 +103,7 @@ Json report::edit(const Checkpoint& checkpoint, const EditPlan& plan, const std:
   add_maker(members, receipt);
   members.add("fields", report::list_of(plan.fields, field_json));
   members.add("changes", report::list_of(plan.files, change_json));
+  if (!plan.requests.empty()) members.add("requests", report::list_of(plan.requests, request_json));
   members.add("findings", findings_json(plan, receipt));
   return members.take();
 }

@@ -56,15 +56,21 @@ Json difference_json(const Difference& difference) {
 
 }  // namespace
 
-void write_history_json(const std::string& target, const Scope& scope, const json::TextSink& sink) {
+void write_history_json(const std::string& target, const std::optional<Pending>& pending, const TellHistory& tell,
+                        const json::TextSink& sink) {
   Members front;
   front.add("schema", "tare.history/1");
   report::add_text(front, "target", target);
-  front.add("pending", report::pending(find_pending(scope)));
+  front.add("pending", report::pending(pending));
   const auto each_edit = [&](const std::function<void(const Json&)>& add) {
-    history(scope, [&](const HistoryEntry& entry) { add(entry_json(entry)); });
+    tell([&](const HistoryEntry& entry) { add(entry_json(entry)); });
   };
   report::write_text(front.take(), {"edits", each_edit}, {}, sink);
+}
+
+void write_history_json(const std::string& target, const Scope& scope, const json::TextSink& sink) {
+  write_history_json(
+      target, find_pending(scope), [&](const auto& take) { history(scope, take); }, sink);
 }
 
 std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences) {

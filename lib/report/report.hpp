@@ -54,7 +54,12 @@ std::string migrate_json(const Migration& migration, const MigrationOutcome& out
 /// "tare.undo/1"
 std::string undo_json(const std::string& target, const UndoResult& result);
 
-/// "tare.history/1" of the scope, written edit by edit.
+/// Calls with each edit that is on record, oldest first.
+using TellHistory = std::function<void(const std::function<void(const HistoryEntry&)>& take)>;
+/// "tare.history/1", written edit by edit.
+void write_history_json(const std::string& target, const std::optional<Pending>& pending, const TellHistory& tell,
+                        const json::TextSink& sink);
+/// The same of the scope.
 void write_history_json(const std::string& target, const Scope& scope, const json::TextSink& sink);
 
 /// "tare.diff/1"

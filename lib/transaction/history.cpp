@@ -58,32 +58,27 @@ bool is_older(const FoundRecord& a, const FoundRecord& b) {
   return std::tie(a.edited.tv_sec, a.edited.tv_nsec, a.id) < std::tie(b.edited.tv_sec, b.edited.tv_nsec, b.id);
 }
 
-HistoryEntry damaged_entry(const std::string& folder, StoredRecord record) {
-  HistoryEntry damaged;
-  damaged.number = record.number;
-  damaged.folder = folder;
-  damaged.state = HistoryState::damaged;
-  return damaged;
-}
+}  // namespace
 
-HistoryEntry entry_of(const FoundRecord& found, const Journal& journal) {
+HistoryEntry history_entry(const std::string& folder, StoredRecord record, const Journal* journal) {
   HistoryEntry entry;
-  entry.number = found.record.number;
-  entry.id = journal.id;
-  entry.is_own = journal.is_own;
-  entry.origin = journal.origin;
-  entry.folder = found.folder;
-  entry.when = utc_text(journal.edited);
-  if (found.record.state == RecordState::undone) {
+  entry.number = record.number;
+  entry.folder = folder;
+  entry.state = HistoryState::damaged;
+  if (journal == nullptr) return entry;
+  entry.id = journal->id;
+  entry.is_own = journal->is_own;
+  entry.origin = journal->origin;
+  entry.when = utc_text(journal->edited);
+  entry.state = HistoryState::applied;
+  if (record.state == RecordState::undone) {
     entry.state = HistoryState::undone;
-    entry.undone_when = utc_text(journal.when);
+    entry.undone_when = utc_text(journal->when);
   }
-  for (const FileRecord& file : journal.files) entry.files.push_back(joined(found.folder, file.name));
-  entry.fields = absolute_fields(found.folder, journal);
+  for (const FileRecord& file : journal->files) entry.files.push_back(joined(folder, file.name));
+  entry.fields = absolute_fields(folder, *journal);
   return entry;
 }
-
-}  // namespace
 
 LastApplied last_applied(const Scope& scope, const std::string& id,
                          const std::function<bool(const std::string& folder)>& trusts) {
@@ -138,7 +133,7 @@ void history(const Scope& scope, const std::function<void(const HistoryEntry&)>&
       const auto journal = readable(store, record);
       if (journal && !scope.touches(store, *journal)) continue;
       const bool is_told = journal && budget.allows(*journal);
-      is_told ? all.push_back(found_in(store, record, *journal)) : take(damaged_entry(store.folder(), record));
+      is_told ? all.push_back(found_in(store, record, *journal)) : take(history_entry(store.folder(), record, nullptr));
     }
   });
   std::stable_sort(all.begin(), all.end(), is_older);
@@ -146,7 +141,8 @@ void history(const Scope& scope, const std::function<void(const HistoryEntry&)>&
     const auto store = scope.store_in(found.folder);
     const auto journal = store ? readable(*store, found.record) : std::nullopt;
     // What is gone since, or is another's by now, is not what was found.
-    if (journal && journal->id == found.id && journal->is_own == found.is_own) take(entry_of(found, *journal));
+    if (journal && journal->id == found.id && journal->is_own == found.is_own)
+      take(history_entry(found.folder, found.record, &*journal));
   }
 }
 

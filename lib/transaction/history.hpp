@@ -38,6 +38,9 @@ void history(const Scope& scope, const std::function<void(const HistoryEntry&)>&
 /// that which somebody else wrote since stay as they are. How many records went.
 std::size_t prune(const Scope& scope, RecoverOptions options = {});
 
+/// What a record says; of a damaged one `journal` is null.
+HistoryEntry history_entry(const std::string& folder, StoredRecord record, const Journal* journal);
+
 /// A record that concerns what the user named, and what tells when it was made.
 struct FoundRecord {
   std::string folder;

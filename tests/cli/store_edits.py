@@ -7,6 +7,7 @@ What an edit makes of an object must be, byte for byte, what the same edit makes
 must bring back what was there. Prints a line a failure; exit 1 if there are any.
 """
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -20,6 +21,8 @@ from http_servers import RemoteChecks, Server
 from s3_writable import Content, WritableBucket
 
 RANKS = "deepspeed/zero2_4ranks_tags/ckpt/global_step2"
+FP8 = "transformer_engine/te2.20_delayed"
+FP8_SHARDS = "transformer_engine/te2.20_safetensors"
 SCALER = "torch/scaler-file-t2.15/scaler.pt"
 
 
@@ -43,14 +46,14 @@ class Checks(RemoteChecks):
         """Journals of edits that are not finished, and uploads."""
         return [key for key in bucket.objects if key.endswith("/pending")] + list(bucket.uploads)
 
-    def as_on_disk(self, case, *edit, bucket_settings=None):
+    def as_on_disk(self, case, *edit, verb=("edit",)):
         """The same edit of a copy on the disk and of one in a bucket; then the undo of it."""
         with self.a_folder(case) as folder:
             name = f"run/{pathlib.Path(case).name}"
-            bucket, variables = self.bucket(folder, **(bucket_settings or {}))
+            bucket, variables = self.bucket(folder)
             before = {key: bucket.data(key) for key in bucket.objects}
-            local = self.run(edit[0], f"{folder}/{name}", *edit[1:], "--yes", **variables)
-            remote = self.run(edit[0], f"s3://bucket/{name}", *edit[1:], "--yes", **variables)
+            local = self.run(*verb, f"{folder}/{name}", *edit, "--yes", **variables)
+            remote = self.run(*verb, f"s3://bucket/{name}", *edit, "--yes", **variables)
             self.expect(local.returncode == remote.returncode == 0, f"{edit} of {case}: {local.stderr} {remote.stderr}")
             for key in before:
                 self.expect(bucket.data(key) == pathlib.Path(folder, key).read_bytes(), f"{edit}: {key} is another than on the disk")
@@ -68,13 +71,102 @@ class Checks(RemoteChecks):
             return bucket
 
     def edits_one_object(self):
-        bucket = self.as_on_disk(SCALER, "edit", "scale=1024")
+        bucket = self.as_on_disk(SCALER, "scale=1024")
         writes = [(method, key) for method, key, _ in bucket.log if method not in ("GET", "HEAD")]
         self.expect(writes.count(("PUT", "run/scaler.pt")) == 2, f"one PUT for the edit and one for its undo: {writes}")
 
     def edits_a_set_of_ranks(self):
-        self.as_on_disk(RANKS, "edit", "scale=2048")
+        self.as_on_disk(RANKS, "scale=2048")
 
+    def repairs_fp8_state(self):
+        self.as_on_disk(FP8, verb=("fp8", "reset"))
+        self.as_on_disk(FP8, "--history", "4", verb=("fp8", "resize"))
+        self.as_on_disk(FP8, verb=("fp8", "strip"))
+        self.as_on_disk(FP8_SHARDS, verb=("fp8", "reset"))
+
+    def tells_what_was_edited_and_forgets_it(self):
+        with self.a_folder(RANKS) as folder:
+            bucket, variables = self.bucket(folder)
+            target = "s3://bucket/run/global_step2"
+
+            def history(path=target):
+                told = self.run("history", path, "--json", **variables)
+                self.expect(told.returncode == 0, f"history: {told}")
+                return json.loads(told.stdout)["edits"]
+            self.expect(history() == [], "nothing is on record before the first edit")
+            for scale in 256, 512:
+                self.run("edit", target, f"scale={scale}", "--yes", **variables)
+            self.run("undo", target, "--yes", **variables)
+            edits = history()
+            self.expect([edit["state"] for edit in edits] == ["applied", "undone"], f"history: {edits}")
+            first = edits[0]
+            self.expect(first["folder"] == target and len(first["files"]) == 4 and first["sealed"], f"an edit: {first}")
+            self.expect({field["after"] for field in first["fields"]} == {"256.0"}, f"its fields: {first['fields']}")
+            rank = next(key for key in bucket.objects if key.endswith("_optim_states.pt"))
+            self.expect(history(f"s3://bucket/{rank}") == edits, "of one rank the same edits are told")
+            self.expect(history("s3://bucket/run/else.pt") == [], "of another object none are told")
+            now = {key: bucket.data(key) for key in bucket.objects if "/.tare/" not in key}
+            done = self.run("history", target, "--prune", "--yes", **variables)
+            self.expect(done.returncode == 0 and "forgot 2 edits" in done.stdout, f"prune: {done}")
+            self.expect(history() == [] and {key: bucket.data(key) for key in bucket.objects} == now, "records alone are gone")
+
+    def prune_takes_back_what_was_interrupted(self):
+        with self.a_folder(RANKS) as folder:
+            bucket, variables = self.bucket(folder)
+            before = {key: bucket.data(key) for key in bucket.objects}
+            target = "s3://bucket/run/global_step2"
+            self.killed_at(bucket, variables, "after", 5)
+            fresh = self.run("history", target, "--prune", "--yes", **variables)
+            self.expect(fresh.returncode == 3 and self.left_over(bucket), f"while an edit may be at work: {fresh}")
+            bucket.ahead = 3600
+            told = self.run("history", target, **variables)
+            self.expect("was interrupted" in told.stderr, f"history of an interrupted edit: {told}")
+            done = self.run("history", target, "--prune", "--yes", **variables)
+            self.expect(done.returncode == 0, f"prune: {done}")
+            self.expect({key: bucket.data(key) for key in bucket.objects} == before, f"after it: {list(bucket.objects)}")
+
+    def a_dry_run_tells_its_requests_in_json(self):
+        with self.a_folder(SCALER) as folder:
+            bucket, variables = self.bucket(folder)
+            told = self.run("edit", "s3://bucket/run/scaler.pt", "scale=512", "--dry-run", "--json", **variables)
+            local = self.run("edit", f"{folder}/run/scaler.pt", "scale=512", "--dry-run", "--json", **variables)
+            self.expect("requests" not in json.loads(local.stdout), f"of a file: {local}")
+            requests = json.loads(told.stdout)["requests"]
+            bucket.log.clear()
+            self.run("edit", "s3://bucket/run/scaler.pt", "scale=512", "--yes", **variables)
+            made = [(method, "s3://bucket/" + key) for method, key, _ in bucket.log if method not in ("GET", "HEAD")]
+            self.expect([(request["method"], request["object"]) for request in requests] == made, f"{requests} {made}")
+            model = next(request for request in requests if request["object"].endswith("scaler.pt"))
+            self.expect(model["bytes_sent"] == len(bucket.data("run/scaler.pt")) and model["bytes_copied"] == 0, f"{model}")
+
+    def a_mixture_is_told_by_every_verb(self):
+        """Two of four ranks are new: whoever reads them is told, and edits that are only planned as well."""
+        with self.a_folder(RANKS) as folder:
+            bucket, variables = self.bucket(folder)
+            before = {key: bucket.data(key) for key in bucket.objects}
+            self.killed_at(bucket, variables, "after", 5)
+            changed = [key for key in before if bucket.data(key) != before[key]]
+            self.expect(0 < len(changed) < 4, f"{changed} are new")
+            bucket.ahead = 3600
+            target = "s3://bucket/run/global_step2"
+            for words in (("inspect", target), ("inspect", target, "--json"), ("get", target, "scale"), ("diff", target, target),
+                          ("doctor", target), ("attest", target), ("history", target),
+                          ("edit", target, "scale=2", "--align", "--dry-run")):
+                done = self.run(*words, **variables)
+                self.expect("interrupted" in done.stderr + done.stdout, f"{words[0]} of a mixture: {done}")
+
+    def a_folder_with_records_is_attested_as_on_the_disk(self):
+        with self.a_folder(RANKS) as folder:
+            bucket, variables = self.bucket(folder)
+            answers = []
+            for target in (f"{folder}/run/global_step2", "s3://bucket/run/global_step2"):
+                self.run("edit", target, "scale=512", "--yes", **variables)
+                done = self.run("attest", target, "--json", **variables)
+                told = json.loads(done.stdout.replace(target, "TARGET"))
+                del told["bytes"]  # a record in a bucket has the versions of its objects, too
+                answers.append((done.returncode, told))
+            self.expect(any("/.tare/" in key for key in bucket.objects), "the bucket has records")
+            self.expect(answers[0] == answers[1], f"attest with records: {answers}")
 
     def of_a_large_object_only_parts_travel(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -211,9 +303,12 @@ def main():
         ask.add_argument(option, required=True)
     ask.add_argument("--only", help="the name of one of the checks")
     checks = Checks(ask.parse_args())
-    for check in (checks.edits_one_object, checks.edits_a_set_of_ranks, checks.of_a_large_object_only_parts_travel,
+    for check in (checks.edits_one_object, checks.edits_a_set_of_ranks, checks.repairs_fp8_state,
+                  checks.of_a_large_object_only_parts_travel, checks.a_dry_run_tells_its_requests_in_json,
                   checks.a_changed_object_is_refused, checks.a_store_without_conditions_is_refused,
-                  checks.what_a_store_cannot_do_is_said, checks.killed_anywhere_it_is_old_or_new):
+                  checks.what_a_store_cannot_do_is_said, checks.a_mixture_is_told_by_every_verb,
+                  checks.tells_what_was_edited_and_forgets_it, checks.prune_takes_back_what_was_interrupted,
+                  checks.a_folder_with_records_is_attested_as_on_the_disk, checks.killed_anywhere_it_is_old_or_new):
         if checks.options.only in (None, check.__name__):
             check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")

@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
+#include "lib/objects/object_claim.hpp"
+#include "lib/objects/object_transaction.hpp"
+#include "lib/objects/places.hpp"
+
+namespace tare {
+namespace {
+
+/// Without their files: of thousands of edits one is told at a time.
+struct Kept {
+  ObjectHome home;
+  StoredRecord record;
+  bool is_own = false;
+  timespec edited{};
+  std::string id;
+};
+
+bool is_older(const Kept& a, const Kept& b) {
+  if (a.home.folder() == b.home.folder() && a.is_own && b.is_own) return a.record.number < b.record.number;
+  return std::tie(a.edited.tv_sec, a.edited.tv_nsec, a.id) < std::tie(b.edited.tv_sec, b.edited.tv_nsec, b.id);
+}
+
+/// Nothing where it is damaged or gone.
+std::optional<Journal> journal_at(const ObjectHome& home, StoredRecord record) {
+  try {
+    auto stored = home.read(home.record(record));
+    if (!stored) return std::nullopt;
+    return std::move(stored->journal);
+  } catch (const Error& error) {
+    if (error.status == Status::io) throw;
+    return std::nullopt;
+  }
+}
+
+/// Calls `take` with every record that concerns `path`, and with those that nobody can read.
+void for_each_record(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+                     const std::function<void(const ObjectHome&, StoredRecord, const Journal*)>& take) {
+  for (const std::string& folder : folders_to_look_into(path)) {
+    const ObjectHome home(objects, folder, key);
+    for (const StoredRecord record : home.records()) {
+      const auto journal = journal_at(home, record);
+      if (journal && !touches(home, *journal, path)) continue;
+      take(home, record, journal ? &*journal : nullptr);
+    }
+  }
+}
+
+[[noreturn]] void throw_fresh(const ObjectHome& home, std::int64_t age) {
+  throw Error(Status::busy, fmt::format("{}: was written {} seconds ago: an edit may be at work", home.pending(), age),
+              fmt::format("what is silent for {} seconds can be forgotten", claim_seconds));
+}
+
+/// A journal that is nobody's who is trusted, or none at all: what it names stays as it is.
+void forget_stranger(const ObjectHome& home, const std::string& path) {
+  try {
+    const auto left = home.read(home.pending());
+    if (!left || left->journal.is_own || !touches(home, left->journal, path)) return;
+  } catch (const Error& error) {
+    if (error.status == Status::io) throw;
+  }
+  const auto seen = home.objects().look(home.pending());
+  if (!seen) return;
+  if (seen->age < claim_seconds) throw_fresh(home, seen->age);
+  home.objects().remove(home.pending());
+}
+
+}  // namespace
+
+void history(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+             const std::function<void(const HistoryEntry&)>& take) {
+  std::vector<Kept> all;
+  for_each_record(objects, path, key, [&](const ObjectHome& home, StoredRecord record, const Journal* journal) {
+    if (journal == nullptr) return take(history_entry(home.folder(), record, nullptr));
+    all.push_back({home, record, journal->is_own, journal->edited, journal->id});
+  });
+  std::stable_sort(all.begin(), all.end(), is_older);
+  for (const Kept& kept : all) {
+    const auto journal = journal_at(kept.home, kept.record);
+    if (journal && journal->id == kept.id) take(history_entry(kept.home.folder(), kept.record, &*journal));
+  }
+}
+
+std::size_t prune(ObjectLayer& objects, const std::string& path, const JournalKey& key, RecoverOptions options) {
+  options.abandon_foreign_files = true;
+  for (const std::string& folder : folders_to_look_into(path)) {
+    if (!options.trust_journals) forget_stranger(ObjectHome(objects, folder, key), path);
+  }
+  recover(objects, path, key, options);
+  std::size_t removed = 0;
+  for_each_record(objects, path, key, [&](const ObjectHome& home, StoredRecord record, const Journal*) {
+    objects.remove(home.record(record));
+    ++removed;
+  });
+  return removed;
+}
+
+}  // namespace tare

@@ -1,0 +1,102 @@
+// What is on record of edits in a store: told, and forgotten.
+#include "lib/objects/object_transaction.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/objects/bucket.hpp"
+
+namespace tare::test {
+namespace {
+
+constexpr std::int64_t long_enough = 61;
+constexpr std::size_t confirmation = 9;
+
+std::vector<HistoryEntry> told(Bucket& bucket, const std::string& path = run_folder, unsigned who = 1) {
+  std::vector<HistoryEntry> entries;
+  history(bucket.store, path, key_of(who), [&](const HistoryEntry& entry) { entries.push_back(entry); });
+  return entries;
+}
+
+std::size_t pruned(Bucket& bucket, unsigned who = 1) {
+  return prune(bucket.store, run_folder, key_of(who), {});
+}
+
+TEST_CASE("an edit in a store is on record until its undo, and as undone from then on") {
+  Bucket bucket;
+  CHECK(told(bucket).empty());
+  bucket.edit();
+  const auto entries = told(bucket);
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].state == HistoryState::applied);
+  CHECK(entries[0].is_own);
+  CHECK(entries[0].folder == run_folder);
+  CHECK(entries[0].origin.user == "anna");
+  CHECK(entries[0].files == std::vector<std::string>{first_rank, second_rank, model});
+  CHECK(entries[0].fields.at(0).file == first_rank);
+  undo(bucket.store, run_folder, key_of(1), {});
+  const auto after = told(bucket);
+  REQUIRE(after.size() == 1);
+  CHECK(after[0].state == HistoryState::undone);
+  CHECK_FALSE(after[0].undone_when.empty());
+}
+
+TEST_CASE("of an object its own edits are told, and of others none") {
+  Bucket bucket;
+  bucket.edit();
+  CHECK(told(bucket, model).size() == 1);
+  CHECK(told(bucket, "s3://bucket").empty());  // the records of folders below are found there
+  CHECK(told(bucket, run_folder + "/rank2.pt").empty());
+}
+
+TEST_CASE("a record of somebody else is told as such, and one that nobody can read as damaged") {
+  Bucket bucket;
+  bucket.edit();
+  CHECK_FALSE(told(bucket, run_folder, 2).at(0).is_own);
+  bucket.store.put(record_path, Bytes(100, std::byte{'x'}));
+  const auto entries = told(bucket);
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].state == HistoryState::damaged);
+  CHECK(entries[0].number == 1);
+  CHECK(pruned(bucket) == 1);
+  CHECK_FALSE(bucket.store.has(record_path));
+}
+
+TEST_CASE("what is forgotten cannot be undone, and the objects stay as they are") {
+  Bucket bucket;
+  bucket.edit();
+  CHECK(pruned(bucket) == 1);
+  CHECK(told(bucket).empty());
+  CHECK(bucket.all_new());
+  CHECK(status_of([&] { undo(bucket.store, run_folder, key_of(1), {}); }) == Status::refused);
+}
+
+TEST_CASE("what was interrupted is taken back before records are forgotten") {
+  Bucket bucket;
+  REQUIRE(bucket.is_stopped(confirmation, Moment::before, [&] { bucket.edit(); }));
+  CHECK(status_of([&] { pruned(bucket); }) == Status::busy);
+  CHECK(bucket.all_new());
+  bucket.store.now += long_enough;
+  CHECK(pruned(bucket) == 0);
+  CHECK(bucket.all_old());
+  CHECK(bucket.is_tidy());
+}
+
+TEST_CASE("a journal that nobody vouches for is forgotten, once it is silent, and the objects stay as they are") {
+  Bucket bucket;
+  REQUIRE(bucket.is_stopped(confirmation, Moment::before, [&] { bucket.edit(); }));
+  CHECK(status_of([&] { pruned(bucket, 2); }) == Status::busy);
+  bucket.store.now += long_enough;
+  CHECK(pruned(bucket, 2) == 0);
+  CHECK(bucket.all_new());
+  CHECK_FALSE(bucket.store.has(pending_path));
+}
+
+TEST_CASE("a journal that is none is forgotten as well") {
+  Bucket bucket;
+  bucket.store.put(pending_path, Bytes(100, std::byte{'x'}));
+  CHECK(status_of([&] { pruned(bucket); }) == Status::busy);
+  bucket.store.now += long_enough;
+  CHECK(pruned(bucket) == 0);
+  CHECK_FALSE(bucket.store.has(pending_path));
+}
+
+}  // namespace
+}  // namespace tare::test
