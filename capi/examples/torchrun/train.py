@@ -39,6 +39,7 @@ def train(steps):
     updates = [torch.zeros_like(parameter) for parameter in mine]
     scaler = tare.Scaler("torch", initial_scale=2.0**24, growth_interval=20)
     scaler.set_comm(tare.Comm.of_torch())
+    total = torch.zeros(())
     history = []
     for step in range(steps):
         inputs, wanted = (part.chunk(ranks)[rank] for part in batch_of(step))
@@ -55,18 +56,18 @@ def train(steps):
             for parameter in owned_by(owner, ranks, parameters):
                 distributed.broadcast(parameter.data, owner)
         scaler.update()
-        distributed.all_reduce(loss.detach())
-        history.append((scaler.scale, grads.found_inf, loss.item() / ranks))
+        distributed.all_reduce(total.copy_(loss.detach()))
+        history.append((scaler.scale, grads.found_inf, total.item() / ranks))
     return scaler, history
 
 
 def main():
     distributed.init_process_group("gloo")
     scaler, history = train(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
-    scales = [[scale for scale, *_ in history]]
-    everybody = [None] * distributed.get_world_size()
-    distributed.all_gather_object(everybody, scales)
-    assert everybody == [scales] * len(everybody), "the ranks' scales differ"
+    scales = torch.tensor([scale for scale, *_ in history])
+    everybody = [torch.empty_like(scales) for _ in range(distributed.get_world_size())]
+    distributed.all_gather(everybody, scales)
+    assert all(torch.equal(scales, those) for those in everybody), "the ranks' scales differ"
     if distributed.get_rank() == 0:
         told = scaler.statistics()
         losses = [loss for *_, loss in history]

@@ -8,8 +8,26 @@ from typing import Any
 
 from . import _library
 from ._library import ALL_REDUCE, EXCHANGE, CollectivesStruct, Handle
+from .errors import Unsupported
 
 MAX_U64, SUM_F64 = 1, 2  # TARE_
+
+
+def _memory(address: int, size: int) -> memoryview:
+    return memoryview((ctypes.c_ubyte * size).from_address(address)).cast("B")
+
+
+def _guarded(function: Callable) -> Callable:
+    """Nothing may be thrown through the library."""
+    def call(_context: Any, *arguments: Any) -> int:
+        try:
+            function(*arguments)
+        except BaseException as failure:
+            _library.failed_in_callback(failure)
+            return 1
+        return 0
+
+    return call
 
 
 class Comm(Handle):
@@ -22,65 +40,57 @@ class Comm(Handle):
     Every rank makes the same calls in the same order; tare/comm.h says which, and what is told where they do not."""
 
     _kind = "comm"
+    _on_device = False  # and nowhere else
 
     def __init__(self, all_reduce: Callable[[memoryview, str], Any],
                  all_to_all: Callable[[memoryview, memoryview], Any] | None = None,
                  all_gather: Callable[[memoryview, memoryview], Any] | None = None, ranks: int = 0):
-        def reduce(_context: Any, data: int, count: int, operation: int, _stream: Any) -> int:
+        def reduce(data: int, count: int, operation: int, _stream: Any) -> None:
             name, kind = ("max", "q") if operation == MAX_U64 else ("sum", "d")
-            try:
-                all_reduce(memoryview((ctypes.c_char * (8 * count)).from_address(data)).cast("B").cast(kind), name)
-            except BaseException as failure:  # nothing may be thrown through the library
-                _library.failed_in_callback(failure)
-                return 1
-            return 0
+            all_reduce(_memory(data, 8 * count).cast(kind), name)
 
-        self._collectives = CollectivesStruct(ctypes.sizeof(CollectivesStruct), None, ALL_REDUCE(reduce), 0)
+        def exchange(function: Callable[[memoryview, memoryview], Any], given: int, got: int) -> Callable:
+            """Of so many times the bytes of one rank, given and got."""
+            return lambda source, target, count, _stream: function(_memory(source, given * count),
+                                                                    _memory(target, got * count))
+
         if all_to_all is not None and all_gather is not None:
-            self._collectives.all_to_all = self._exchange(all_to_all, ranks, ranks)
-            self._collectives.all_gather = self._exchange(all_gather, 1, ranks)
+            self._of_functions(reduce, exchange(all_to_all, ranks, ranks), exchange(all_gather, 1, ranks))
+        else:
+            self._of_functions(reduce)
+
+    def _of_functions(self, all_reduce: Callable, all_to_all: Callable | None = None, all_gather: Callable | None = None,
+                      on_device: bool = False) -> None:
+        """Of functions that take addresses and the stream."""
+        self._collectives = CollectivesStruct(ctypes.sizeof(CollectivesStruct), None, ALL_REDUCE(_guarded(all_reduce)),
+                                              int(on_device))
+        if all_to_all is not None and all_gather is not None:
+            self._collectives.all_to_all = EXCHANGE(_guarded(all_to_all))
+            self._collectives.all_gather = EXCHANGE(_guarded(all_gather))
+        self._on_device = on_device
         self._own(_library.made("comm_from_callbacks", ctypes.byref(self._collectives)))
 
-    @staticmethod
-    def _exchange(function: Callable[[memoryview, memoryview], Any], given: int, got: int) -> Any:
-        """Of so many times the bytes of one rank, given and got."""
-        def exchange(_context: Any, source: int, target: int, count: int, _stream: Any) -> int:
-            try:
-                function(memoryview((ctypes.c_ubyte * (given * count)).from_address(source)).cast("B"),
-                         memoryview((ctypes.c_ubyte * (got * count)).from_address(target)).cast("B"))
-            except BaseException as failure:  # nothing may be thrown through the library
-                _library.failed_in_callback(failure)
-                return 1
-            return 0
-
-        return EXCHANGE(exchange)
+    def handle_for(self, on_device: bool) -> Any:
+        """The handle. Raises tare.Unsupported for who computes elsewhere; of other engines the library tells."""
+        if self._on_device and not on_device:
+            raise Unsupported("the comm reduces in memory of a GPU, and this computes on the CPU",
+                              "Comm.of_torch of a gloo group, or with device=\"cpu\", is for the CPU")
+        return self._handle
 
     @classmethod
-    def of_torch(cls, group: Any = None) -> Comm:
-        """A process group of torch.distributed that reduces tensors of the CPU (gloo, mpi); None is the default one."""
+    def of_torch(cls, group: Any = None, device: Any = None) -> Comm:
+        """A process group of torch.distributed; None is the default one. `device` is where scalers and slots compute that
+        have it: by default the CPU for a group that reduces there (gloo, "cpu:gloo,cuda:nccl"), else (nccl) the GPU that is
+        current, where the reductions are enqueued on the stream of each call and the host waits for none. What torch does
+        about a rank that is gone, its timeout and its watchdog, it does."""
         import torch
-        from torch import distributed
 
-        kinds = {"max": (torch.int64, distributed.ReduceOp.MAX), "sum": (torch.float64, distributed.ReduceOp.SUM)}
+        from .torch_ranks import TorchRanks, device_of
 
-        def all_reduce(numbers: memoryview, operation: str) -> None:
-            dtype, how = kinds[operation]
-            distributed.all_reduce(torch.frombuffer(numbers, dtype=dtype), op=how, group=group)
-
-        ranks = distributed.get_world_size(group)
-        numbers = [rank if group is None else distributed.get_global_rank(group, rank) for rank in range(ranks)]
-
-        def all_to_all(given: memoryview, got: memoryview) -> None:
-            sources = list(torch.frombuffer(given, dtype=torch.uint8).chunk(ranks))
-            for number, target in zip(numbers, torch.frombuffer(got, dtype=torch.uint8).chunk(ranks)):
-                own = distributed.get_rank() == number
-                distributed.scatter(target, sources if own else None, src=number, group=group)
-
-        def all_gather(given: memoryview, got: memoryview) -> None:
-            into = list(torch.frombuffer(got, dtype=torch.uint8).chunk(ranks))
-            distributed.all_gather(into, torch.frombuffer(given, dtype=torch.uint8), group=group)
-
-        return cls(all_reduce, all_to_all, all_gather, ranks)
+        ranks = TorchRanks(group, device_of(group) if device is None else torch.device(device))
+        comm = cls.__new__(cls)
+        comm._of_functions(ranks.all_reduce, ranks.all_to_all, ranks.all_gather, ranks.on_device)
+        return comm
 
     @classmethod
     def of_nccl(cls, communicator: int) -> Comm:

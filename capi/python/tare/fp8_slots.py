@@ -60,7 +60,7 @@ class Fp8(Handle):
     def set_comm(self, comm: Comm | None) -> None:
         """A call of all ranks: from here on an update goes by the greatest amaxes of any rank (TransformerEngine's
         reduce_amax); None: no longer."""
-        _library.call("fp8_set_comm", self._handle, None if comm is None else comm._handle)
+        _library.call("fp8_set_comm", self._handle, None if comm is None else comm.handle_for(self.on_device))
         self._comm = comm  # lives as long as who calls it
 
     def all_reduce(self, gradients: Any, slots: Sequence[int] | None = None, operation: str = "mean") -> None:

@@ -162,7 +162,7 @@ class Scaler(Handle):
         """From here on what unscale, observe, report_overflow and the passes of lists find is joined with what the other
         ranks find; None: no longer. `gradients`: "sharded", each rank looks at its own, or "replicated", all look at the
         same, which count once."""
-        given = None if comm is None else comm._handle
+        given = None if comm is None else comm.handle_for(self.on_device)
         _library.call("scaler_set_comm", self._handle, given, json.dumps({"gradients": gradients}).encode())
         self._comm = comm  # lives as long as who calls it
 

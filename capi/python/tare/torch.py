@@ -179,7 +179,7 @@ class GradScaler(torch.amp.GradScaler):
         super().load_state_dict(state_dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in super().__getstate__().items() if key not in ("_running", "_apart")}
+        return {key: value for key, value in super().__getstate__().items() if key not in ("_running", "_apart", "_reduced")}
 
 
 class ShardedGradScaler(GradScaler):
@@ -196,6 +196,7 @@ class ShardedGradScaler(GradScaler):
         found = super()._unscale_grads_(optimizer, inv_scale, found_inf, True)
         for one in found.values():
             torch.distributed.all_reduce(one, group=self.process_group)
+        self._reduced = found  # outlives the group's threads that worked on it (see torch_ranks)
         return found
 
 
