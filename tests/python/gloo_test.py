@@ -1,11 +1,13 @@
 """Processes of torch.distributed (gloo) as ranks: tare's scalers, beside one that saw the gradients of all, and beside
 torch's own ShardedGradScaler."""
+import datetime
 import math
 import os
 import pathlib
 import random
 import subprocess
 import sys
+import time
 import unittest
 
 try:
@@ -135,6 +137,56 @@ def a_rank_that_dies(rank, ranks):
     os._exit(0)
 
 
+def a_rank_that_skips(rank, ranks):
+    """The others are told in the time that their group waits."""
+    group = distributed.new_group(timeout=datetime.timedelta(seconds=3))
+    scaler = tare.Scaler("torch", initial_scale=1024)
+    scaler.set_comm(tare.Comm.of_torch(group))
+    scaler.observe(torch.ones(5))
+    if rank == ranks - 1:
+        time.sleep(8)
+        os._exit(0)
+    started = time.monotonic()
+    try:
+        scaler.observe(torch.ones(5))
+    except tare.BackendError as failure:
+        assert isinstance(failure.__cause__, RuntimeError), failure.__cause__
+    else:
+        raise AssertionError("nobody missed the rank that skipped a call")
+    assert time.monotonic() - started < 100
+    os._exit(0)
+
+
+def ranks_that_part(rank, _ranks):
+    """Other scales, other lists: all ranks are told, and go on alike when that is mended."""
+    scaler = tare.Scaler("torch", initial_scale=1024 if rank == 0 else 512)
+    slots = tare.Fp8("fp8_lm", slots=2)
+    comm = tare.Comm.of_torch()
+    scaler.set_comm(comm)
+    slots.set_comm(comm)
+    for call, said in ((lambda: scaler.observe(torch.ones(5)), "not at the same scale: from 512.0 to 1024.0"),
+                       (lambda: slots.all_reduce([torch.ones(5)] * (1 if rank == 0 else 2)), "give from 1 to 2 gradients")):
+        try:
+            call()
+        except tare.Mismatch as refused:
+            assert said in str(refused), refused
+        else:
+            raise AssertionError("ranks that parted were not told")
+    scaler.scale = 256.0
+    scaler.observe(torch.full((5,), math.inf if rank == 0 else 1.0))
+    assert scaler.found_inf
+
+
+def a_group_that_ends(_rank, _ranks):
+    scaler = tare.Scaler("torch")
+    scaler.set_comm(tare.Comm.of_torch())
+    for _ in range(50):
+        scaler.observe(torch.ones(5))
+        scaler.update()
+    distributed.barrier()
+    distributed.destroy_process_group()
+
+
 class GlooTest(unittest.TestCase):
     def on_ranks(self, what):
         for ranks in (2, 4):
@@ -154,6 +206,16 @@ class GlooTest(unittest.TestCase):
 
     def test_a_rank_that_dies_is_told_on_the_others_and_nothing_else_is_noted(self):
         self.on_ranks(a_rank_that_dies)
+
+    def test_a_rank_that_skips_a_call_is_told_on_the_others_in_the_group_s_time(self):
+        self.on_ranks(a_rank_that_skips)
+
+    def test_ranks_with_other_scales_or_lists_are_all_told(self):
+        self.on_ranks(ranks_that_part)
+
+    def test_a_group_can_be_destroyed_right_after_a_comm_s_last_reduction(self):
+        for _ in range(8):
+            processes.on_ranks(a_group_that_ends, 2)
 
     def test_the_example_trains_alike_on_any_number_of_processes(self):
         environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
