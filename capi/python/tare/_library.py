@@ -155,7 +155,7 @@ SIGNATURES: dict[str, tuple] = {
     "monitor_add_grads": (c_void_p, c_void_p, POINTER(c_char_p), c_uint64, c_void_p),
     "monitor_add_scaler": (c_void_p, c_double, c_int64, c_int64, c_int64, c_int64),
     "monitor_add_grads_on": (c_void_p, c_void_p, POINTER(c_char_p), c_uint64, c_void_p),
-    "monitor_add_scaler_on": (c_void_p, c_char_p, c_void_p, c_int64, c_void_p, c_void_p, c_void_p, c_void_p),
+    "monitor_add_scaler_on": (c_void_p, c_char_p, c_void_p, c_int64, *[POINTER(c_int64)] * 3, c_void_p),
     "monitor_step": (c_void_p, c_int64, c_void_p),
     "monitor_report": (_out, c_void_p),
     "monitor_findings": (_out, c_void_p),

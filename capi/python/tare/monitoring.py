@@ -59,8 +59,8 @@ class Monitor(Handle):
                       growths: int | None = None, backoffs: int | None = None, stream: int | None = None) -> None:
         """The same of numbers that lie on a `device`: addresses of a float32 and of int64s, read in their turn on the
         `stream`, for which nothing waits."""
-        _library.call("monitor_add_scaler_on", self._handle, device.encode(), scale, steps, skipped, growths, backoffs,
-                      stream)
+        counts = [ctypes.cast(address, ctypes.POINTER(ctypes.c_int64)) for address in (skipped, growths, backoffs)]
+        _library.call("monitor_add_scaler_on", self._handle, device.encode(), scale, steps, *counts, stream)
 
     def step(self, number: int, stream: int | None = None) -> None:
         """Ends the step under way, whose number in the run this is."""
