@@ -1,12 +1,12 @@
 #include "lib/objects/finish.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/objects/object_changes.hpp"
+#include "lib/objects/places.hpp"
 
 namespace tare {
 namespace {
@@ -25,16 +25,12 @@ void require_alone(const ObjectHome& home, const std::vector<FileRecord>& files)
       folders.size(),
       [&](std::size_t i) {
         const ObjectHome other(home.objects(), folders[i], home.key());
-        try {
-          const auto found = other.read(other.pending());
-          if (!found) return;
-          const auto& theirs = found->journal.files;
-          const bool is_ours = std::any_of(theirs.begin(), theirs.end(),
-                                           [&](const FileRecord& file) { return paths.contains(other.path(file)); });
-          if (is_ours) throw_busy(other.pending());
-        } catch (const Error& error) {
-          if (error.detail != EACCES) throw;  // who may not read there has not written there either
-        }
+        const auto found = readable_pending(other);
+        if (!found) return;
+        const auto& theirs = found->journal.files;
+        const bool is_ours = std::any_of(theirs.begin(), theirs.end(),
+                                         [&](const FileRecord& file) { return paths.contains(other.path(file)); });
+        if (is_ours) throw_busy(other.pending());
       },
       {}, home.objects().most_at_once());
 }

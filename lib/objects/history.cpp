@@ -43,7 +43,7 @@ void for_each_record(ObjectLayer& objects, const std::string& path, const Journa
                      const std::function<void(const ObjectHome&, StoredRecord, const Journal*)>& take) {
   for (const std::string& folder : folders_to_look_into(path)) {
     const ObjectHome home(objects, folder, key);
-    for (const StoredRecord record : home.records()) {
+    for (const StoredRecord record : listable_records(home)) {
       const auto journal = journal_at(home, record);
       if (journal && !touches(home, *journal, path)) continue;
       take(home, record, journal ? &*journal : nullptr);
@@ -59,7 +59,7 @@ void for_each_record(ObjectLayer& objects, const std::string& path, const Journa
 /// A journal that is nobody's who is trusted, or none at all: what it names stays as it is.
 void forget_stranger(const ObjectHome& home, const std::string& path) {
   try {
-    const auto left = home.read(home.pending());
+    const auto left = readable_pending(home);
     if (!left || left->journal.is_own || !touches(home, left->journal, path)) return;
   } catch (const Error& error) {
     if (error.status == Status::io) throw;

@@ -1,6 +1,9 @@
 #include "lib/objects/places.hpp"
 
 #include <algorithm>
+#include <cerrno>
+
+#include "lib/base/error.hpp"
 
 namespace tare {
 namespace {
@@ -17,6 +20,24 @@ std::vector<std::string> folders_to_look_into(const std::string& path) {
   std::vector<std::string> folders{named};
   for (std::string& folder : folders_above(named)) folders.push_back(std::move(folder));
   return folders;
+}
+
+std::vector<StoredRecord> listable_records(const ObjectHome& home) {
+  try {
+    return home.records();
+  } catch (const Error& error) {
+    if (error.detail != EACCES) throw;
+    return {};
+  }
+}
+
+std::optional<StoredJournal> readable_pending(const ObjectHome& home) {
+  try {
+    return home.read(home.pending());
+  } catch (const Error& error) {
+    if (error.detail != EACCES) throw;
+    return std::nullopt;
+  }
 }
 
 bool touches(const ObjectHome& home, const Journal& journal, const std::string& path) {

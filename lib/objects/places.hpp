@@ -1,6 +1,7 @@
 // Where journals that concern a path of a store can be, and which of them do.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,12 @@ namespace tare {
 
 /// `path` itself, and all that it is in, up to the bucket.
 std::vector<std::string> folders_to_look_into(const std::string& path);
+
+/// The records in it; none where they may not be listed: who may not do that has made no edit there.
+std::vector<StoredRecord> listable_records(const ObjectHome& home);
+
+/// Its pending journal; likewise none where it may not be read. Throws as ObjectHome::read.
+std::optional<StoredJournal> readable_pending(const ObjectHome& home);
 
 /// Is any object of the journal the one at `path`, or below it?
 bool touches(const ObjectHome& home, const Journal& journal, const std::string& path);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <numeric>
 
 #include "lib/base/error.hpp"
@@ -33,7 +32,7 @@ void require_trusted(const ObjectHome& home, const Journal& journal, const Recov
 }
 
 std::optional<Pending> recover_in(const ObjectHome& home, const std::string& path, const RecoverOptions& options) {
-  const auto left = home.read(home.pending());
+  const auto left = readable_pending(home);
   if (!left || !touches(home, left->journal, path)) return std::nullopt;
   const Journal& journal = left->journal;
   if (is_finished(home, journal)) {
@@ -58,15 +57,12 @@ std::optional<Pending> recover_in(const ObjectHome& home, const std::string& pat
 
 std::optional<Pending> pending_in(const ObjectHome& home, const std::string& path) {
   try {
-    const auto left = home.read(home.pending());
+    const auto left = readable_pending(home);
     if (!left || !touches(home, left->journal, path) || is_finished(home, left->journal)) return std::nullopt;
     const bool is_fresh = left->seen.age < claim_seconds;
     return home.described(left->journal, is_fresh ? PendingState::in_progress : PendingState::interrupted);
   } catch (const Error& error) {
-    if (error.status == Status::io) {
-      if (error.detail == EACCES) return std::nullopt;
-      throw;
-    }
+    if (error.status == Status::io) throw;
     Pending unknown;
     unknown.state = PendingState::unreadable;
     unknown.folder = home.folder();

@@ -31,7 +31,7 @@ struct Last {
 };
 
 void look_into(const ObjectHome& home, const std::string& path, const UndoOptions& options, Last& last) {
-  const auto records = home.records();
+  const auto records = listable_records(home);
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
     if (record->state != RecordState::applied) continue;
     auto stored = home.read(home.record(*record));

@@ -181,7 +181,7 @@ std::vector<std::string> S3Objects::names(const std::string& folder) {
     auto page = files_.list_now(folder, ListDepth::level, from);
     if (!page) {
       throw Error(Status::refused, folder + ": you may not list it, so that nobody can tell who else edits there",
-                  "ask for the right to list the bucket");
+                  "ask for the right to list the bucket", EACCES);
     }
     for (ListedObject& object : page->objects) names.push_back(std::move(object.key));
     from = std::move(page->next);

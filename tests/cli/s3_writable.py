@@ -63,15 +63,15 @@ class Stored:
 
 class WritableBucket(Bucket):
     """Of a Server whose folder it is filled with. `versioned`: keeps old versions, and names them. `conditional`: keeps to
-    If-Match and If-None-Match. `ahead`: seconds that its clock is ahead. `before`, `after`: called with the method, the
+    If-Match and If-None-Match. `prefix`: nothing else may be seen. `ahead`: seconds that its clock is ahead. `before`, `after`: called with the method, the
     key and the query when a request comes, and when it is done; may raise Gone, and then nobody is answered."""
 
     class Gone(Exception):
         pass
 
-    def __init__(self, folder, *, versioned=False, conditional=True, **settings):
+    def __init__(self, folder, *, versioned=False, conditional=True, prefix="", **settings):
         super().__init__(**settings)
-        self.versioned, self.conditional, self.ahead = versioned, conditional, 0
+        self.versioned, self.conditional, self.prefix, self.ahead = versioned, conditional, prefix, 0
         self.before = self.after = lambda method, key, query: None
         self.lock = threading.RLock()
         self.objects, self.uploads, self.old = {}, {}, {}
@@ -116,6 +116,9 @@ class WritableBucket(Bucket):
         path, _, query = request.path.partition("?")
         key = urllib.parse.unquote(path.removeprefix("/bucket").removeprefix("/"))
         query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        if not (key or query.get("prefix", "")).startswith(self.prefix):
+            self.answer(request, 403, b"<Error><Code>AccessDenied</Code></Error>")
+            return True
         if not key:
             self.list(request, query)
             return True

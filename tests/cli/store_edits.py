@@ -229,6 +229,15 @@ class Checks(RemoteChecks):
             self.expect(done.returncode == 4 and "If-Match" in done.stderr, f"no conditions: {done}")
             self.expect(bucket.data("run/scaler.pt") == before and len(bucket.objects) == 1, f"{list(bucket.objects)}")
 
+    def rights_to_its_own_prefix_are_enough(self):
+        with self.a_folder(RANKS) as folder:
+            bucket, variables = self.bucket(folder, prefix="run/")
+            before = {key: bucket.data(key) for key in bucket.objects}
+            for words, told in ((("edit", "scale=512"), "edited"), (("undo",), "byte for byte"), (("history", "--prune"), "forgot 1 edit")):
+                done = self.run(words[0], "s3://bucket/run/global_step2", *words[1:], "--yes", **variables)
+                self.expect(done.returncode == 0 and told in done.stdout + done.stderr, f"with rights to run/ alone: {done}")
+            self.expect({key: bucket.data(key) for key in bucket.objects} == before, f"all as before: {list(bucket.objects)}")
+
     def what_a_store_cannot_do_is_said(self):
         for target, words in (("gs://b/x.pt", "Google's store"), ("az://c/x.pt", "Azure's blobs"),
                               ("hf://o/r/x.pt", "hf upload"), ("https://host/x.pt", "web server")):
@@ -306,7 +315,7 @@ def main():
     for check in (checks.edits_one_object, checks.edits_a_set_of_ranks, checks.repairs_fp8_state,
                   checks.of_a_large_object_only_parts_travel, checks.a_dry_run_tells_its_requests_in_json,
                   checks.a_changed_object_is_refused, checks.a_store_without_conditions_is_refused,
-                  checks.what_a_store_cannot_do_is_said, checks.a_mixture_is_told_by_every_verb,
+                  checks.rights_to_its_own_prefix_are_enough, checks.what_a_store_cannot_do_is_said, checks.a_mixture_is_told_by_every_verb,
                   checks.tells_what_was_edited_and_forgets_it, checks.prune_takes_back_what_was_interrupted,
                   checks.a_folder_with_records_is_attested_as_on_the_disk, checks.killed_anywhere_it_is_old_or_new):
         if checks.options.only in (None, check.__name__):

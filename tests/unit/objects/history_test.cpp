@@ -46,6 +46,25 @@ TEST_CASE("of an object its own edits are told, and of others none") {
   CHECK(told(bucket, run_folder + "/rank2.pt").empty());
 }
 
+TEST_CASE("who may see the folder of a checkpoint alone edits there, and has that told, undone and forgotten") {
+  Bucket bucket;
+  bucket.store.forbidden = "s3://bucket/.tare";
+  CHECK(recover(bucket.store, run_folder, key_of(1), {}).empty());
+  bucket.edit();
+  CHECK_FALSE(find_pending(bucket.store, run_folder, key_of(1)));
+  CHECK(told(bucket).size() == 1);
+  undo(bucket.store, run_folder, key_of(1), {});
+  CHECK(bucket.all_old());
+  CHECK(pruned(bucket) == 1);
+}
+
+TEST_CASE("an edit whose folder may not be listed is refused before anything is written") {
+  Bucket bucket;
+  bucket.store.forbidden = run_folder + "/.tare";
+  CHECK(status_of([&] { bucket.edit(); }) == Status::refused);
+  CHECK(bucket.store.changes.empty());
+}
+
 TEST_CASE("a record of somebody else is told as such, and one that nobody can read as damaged") {
   Bucket bucket;
   bucket.edit();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -60,6 +61,7 @@ std::optional<ObjectSeen> MemoryObjects::look(const std::string& path) {
 
 std::optional<ObjectSeen> MemoryObjects::start(const std::string& path, Bytes& begin) {
   constexpr std::size_t most = 1'000;
+  if (path.starts_with(forbidden + "/")) throw Error(Status::io, path + ": you may not read it", "", EACCES);
   const auto there = objects_.find(path);
   if (there == objects_.end()) return std::nullopt;
   const Bytes& bytes = there->second.bytes;
@@ -78,6 +80,7 @@ Bytes MemoryObjects::read(const std::string& path, const ObjectSeen& seen, Span 
 }
 
 std::vector<std::string> MemoryObjects::names(const std::string& folder) {
+  if (folder == forbidden) throw Error(Status::refused, folder + ": you may not list it", "", EACCES);
   std::vector<std::string> names;
   const std::string prefix = folder + "/";
   for (const auto& [path, stored] : objects_) {

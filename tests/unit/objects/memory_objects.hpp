@@ -51,6 +51,7 @@ class MemoryObjects final : public ObjectLayer {
   std::int64_t now = 0;  ///< the store's clock, in seconds
   bool is_conditional = true;
   std::uint64_t labels = 0;  ///< of every object
+  std::string forbidden;     ///< a folder that may neither be listed nor read
 
  private:
   struct Stored {
