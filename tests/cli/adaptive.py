@@ -4,14 +4,12 @@ tare's own states, and the window goes on from there; what the list lacks is ref
 
     adaptive.py --tare TARE --library LIBTARE --bindings FOLDER --corpus FOLDER
 """
-import argparse
 import json
 import pathlib
 import shutil
 import sys
-import tempfile
 
-from command import Tare
+from beside_library import command_and_library
 from corpus import require
 
 DONE, REFUSED = 0, 4
@@ -100,19 +98,7 @@ def try_into(tare, command, corpus, path):
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option in "--tare", "--library", "--bindings":
-        ask.add_argument(option, required=True)
-    ask.add_argument("--corpus", required=True, type=pathlib.Path)
-    options = ask.parse_args()
-    sys.path.insert(0, options.bindings)
-    sys.dont_write_bytecode = True
-    import tare
-
-    tare.open_library(options.library)
-    command = Tare(options.tare)
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
+    with command_and_library(__doc__) as (tare, command, corpus, folder):
         for name, ending in (("code", "json"), ("code", "h5")):
             path = folder / f"{name}.{ending}"
             tare.Scaler('{"policy":"mindformers_adaptive"}').save().write(str(path))
@@ -122,11 +108,11 @@ def main():
         try_edits(tare, command, paper)
         for name in "adaptive_first_level/net.ckpt", "adaptive_second_level/net.safetensors":
             real = folder / pathlib.Path(name).name
-            shutil.copy(options.corpus / "mindformers" / name, real)
+            shutil.copy(corpus / "mindformers" / name, real)
             real.chmod(0o600)
             try_edits(tare, command, real)
             try_another_list(tare, command, real, folder)
-            try_into(tare, command, options.corpus, real)
+            try_into(tare, command, corpus, real)
         try_another_list(tare, command, folder / "code.json", folder)
     print("a window and its level are one thing")
     return 0

@@ -5,17 +5,14 @@ and states of every policy into real checkpoints.
 
     fp8_states.py --tare TARE --library LIBTARE --bindings FOLDER --corpus FOLDER
 """
-import argparse
 import ctypes
 import json
 import math
-import pathlib
 import random
 import struct
 import sys
-import tempfile
 
-from command import Tare
+from beside_library import command_and_library
 from corpus import require
 
 DONE, NO, REFUSED = 0, 1, 4
@@ -312,33 +309,23 @@ def try_words(tare, command, corpus, folder):
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option in "--tare", "--library", "--bindings":
-        ask.add_argument(option, required=True)
-    ask.add_argument("--corpus", required=True, type=pathlib.Path)
-    options = ask.parse_args()
-    sys.path.insert(0, options.bindings)
-    sys.dont_write_bytecode = True
-    import tare
-
-    tare.open_library(options.library)
-    command, count = Tare(options.tare), 0
-    with tempfile.TemporaryDirectory() as scratch:
-        folder, known = pathlib.Path(scratch), policies(tare)
+    count = 0
+    with command_and_library(__doc__) as (tare, command, corpus, folder):
+        known = policies(tare)
         for policy in known.values():
             for ending in "json", "h5":
                 path = try_verbs(tare, command, folder, policy, ending)
                 try_migration(tare, command, folder, known, path, policy, ending)
                 count += 1
         for name, policy in REAL.items():
-            try_migration(tare, command, folder, known, options.corpus / name, known[policy], "json")
-            try_into(tare, command, folder, known, options.corpus / name, known[policy])
+            try_migration(tare, command, folder, known, corpus / name, known[policy], "json")
+            try_into(tare, command, folder, known, corpus / name, known[policy])
         for ending in "json", "h5":
             for policy in known.values():
                 if policy["policy"] != NO_TENSORS:
                     try_into(tare, command, folder, known, folder / f"{policy['policy']}.{ending}", policy)
-        try_modules(command, options.corpus, folder)
-        try_words(tare, command, options.corpus, folder)
+        try_modules(command, corpus, folder)
+        try_words(tare, command, corpus, folder)
     print(f"{count} FP8 states of {len(known)} policies went through every verb and ran on")
     return 0
 

@@ -4,16 +4,13 @@ there under its path, as the checkpoint has it, loads, and runs on as the one of
 
     saved_corpus.py --tare TARE --library LIBTARE --bindings FOLDER --corpus FOLDER
 """
-import argparse
 import json
-import pathlib
 import random
-import sys
-import tempfile
 
-from command import Tare
+from beside_library import command_and_library
 from corpus import require
 from states import DONE, REFUSED, has_scale, run
+
 
 def loaded(tare, path, at):
     """-> the state of that path in a checkpoint or a file of states; None where no rule runs it."""
@@ -73,20 +70,9 @@ def try_edit(tare, command, checkpoint, saved, path):
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option in "--tare", "--library", "--bindings":
-        ask.add_argument(option, required=True)
-    ask.add_argument("--corpus", required=True, type=pathlib.Path)
-    options = ask.parse_args()
-    sys.path.insert(0, options.bindings)
-    sys.dont_write_bytecode = True
-    import tare
-
-    tare.open_library(options.library)
-    command = Tare(options.tare)
     checkpoints = states = edits = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for truth in sorted(options.corpus.rglob("truth.json")):
+    with command_and_library(__doc__) as (tare, command, corpus, folder):
+        for truth in sorted(corpus.rglob("truth.json")):
             told = json.loads(truth.read_text())
             checkpoint = truth.parent / told.get("target", ".")
             shown = command("inspect", "--json", checkpoint).json()
@@ -94,7 +80,7 @@ def main():
             if not paths or "hostile" in truth.parts:
                 continue
             for ending in "json", "h5":
-                saved = pathlib.Path(scratch) / f"saved.{ending}"
+                saved = folder / f"saved.{ending}"
                 saved.unlink(missing_ok=True)
                 answer = command("inspect", checkpoint, "--save", saved)
                 if not saved.exists():

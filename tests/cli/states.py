@@ -4,20 +4,15 @@ loads as the library reads it, and runs on as the state that nobody edited.
 
     states.py --tare TARE --library LIBTARE --bindings FOLDER --corpus FOLDER
 """
-import argparse
 import json
-import pathlib
 import random
-import subprocess
 import sys
-import tempfile
 
-from command import Tare
+from beside_library import command_and_library
 from corpus import require
 
 DONE, NO, FAILED, REFUSED = 0, 1, 3, 4
 STEPS = 1000
-BY_STATISTICS = {"layerwise"}  # whose scale overflows alone do not move
 NOT_MIGRATED = {"layerwise"}
 
 
@@ -322,28 +317,17 @@ def try_changed(command, path):
 
 
 def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option in "--tare", "--library", "--bindings":
-        ask.add_argument(option, required=True)
-    ask.add_argument("--corpus", required=True, type=pathlib.Path)
-    options = ask.parse_args()
-    sys.path.insert(0, options.bindings)
-    sys.dont_write_bytecode = True
-    import tare
-
-    tare.open_library(options.library)
-    command, count = Tare(options.tare), 0
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
+    count = 0
+    with command_and_library(__doc__) as (tare, command, corpus, folder):
         for name, scaler in scalers(tare):
             for ending in "json", "h5":
                 try_verbs(tare, command, folder, name, ending, scaler)
                 count += 1
-        try_several(tare, command, folder, options.corpus)
+        try_several(tare, command, folder, corpus)
         for ending in "json", "h5":
             for attempt in try_fp8, try_fp8_beside, try_two_lengths, try_msamp:
-                attempt(tare, command, folder, options.corpus, ending)
-        try_packed_fp8(tare, command, folder, options.corpus)
+                attempt(tare, command, folder, corpus, ending)
+        try_packed_fp8(tare, command, folder, corpus)
         try_lists(command, folder, folder / "mindformers_adaptive.json")
         try_no_policy(command, folder)
         try_damage(command, folder, folder / "torch.json")
