@@ -53,6 +53,7 @@ typedef struct tare_backend_pass {
   double clip_norm; /* WRITE: above 0, then values are read twice: for the norm, and to be written */
   double threshold;
   const void* outputs; /* WRITE: as many kernels::Tensor as the list has */
+  void* finite;        /* the CPU's: a kernels::FiniteValues for each tensor is written there; null: none */
 } tare_backend_pass;
 
 /* What a pass, or a report, found on this rank. */

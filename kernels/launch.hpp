@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "kernels/dtype.hpp"
+#include "kernels/finite_values.hpp"
 #include "kernels/statistics.hpp"
 
 namespace tare::kernels {
@@ -22,10 +23,11 @@ struct Tensor {
 
 /// Where a pass leaves what it finds. A null pointer means: not wanted.
 struct Findings {
-  float* found_inf = nullptr;   ///< set to 1 if a value read is infinite or NaN; never cleared (as torch does)
-  Statistics* total = nullptr;  ///< merged into, so that several lists can share one; the caller clears it
-  Statistics* each = nullptr;   ///< one a tensor, overwritten
-  double threshold = 0;         ///< for Statistics::below, in the unit of the values as read
+  float* found_inf = nullptr;      ///< set to 1 if a value read is infinite or NaN; never cleared (as torch does)
+  Statistics* total = nullptr;     ///< merged into, so that several lists can share one; the caller clears it
+  Statistics* each = nullptr;      ///< one a tensor, overwritten
+  double threshold = 0;            ///< for Statistics::below, in the unit of the values as read
+  FiniteValues* finite = nullptr;  ///< one a tensor, overwritten; of lists in host memory alone
 };
 
 /// How TensorList::write makes an output from a value: cast(clamp(value * inverse_scale * coefficient)). Both products

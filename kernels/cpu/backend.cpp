@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/fp_environment.hpp"
 #include "kernels/cpu/list_fold.hpp"
+#include "kernels/cpu/torn_piece.hpp"
 #include "kernels/magnitude.hpp"
 #include "kernels/plan.hpp"
 
@@ -76,12 +77,14 @@ class CpuList : public TensorList {
   void pass(const Transform& transform, const Findings& findings, const Tensor* outputs) {
     const FpEnvironment environment;
     const Recipe recipe = make_recipe(plan_, transform, findings.threshold);
+    // The one allocation of a pass: of the first that tells of finite values.
+    finite_.resize(findings.finite != nullptr ? std::max(finite_.size(), plan_.pieces().size()) : 0);
     ListFold fold(plan_, findings);
     if (backend_.workers_.count() == 1 || plan_.bytes() < least_parallel_bytes) {
       run_alone(recipe, outputs, fold);
     } else {
       run_in_parallel(recipe, outputs);
-      fold.add(found_);
+      fold.add(found_, finite_);
     }
     fold.finish();
   }
@@ -92,8 +95,8 @@ class CpuList : public TensorList {
     for (std::size_t first = 0; first < pieces.size();) {
       std::size_t end = std::min(first + folded_together, pieces.size());
       while (end < pieces.size() && pieces[end].tensor == pieces[end - 1].tensor) ++end;
-      run_pieces(pieces.subspan(first, end - first), recipe, outputs, found_.data());
-      fold.add(std::span(found_).first(end - first));
+      run_item(pieces.subspan(first, end - first), recipe, outputs, 0);
+      fold.add(std::span(found_).first(end - first), finite_);
       first = end;
     }
   }
@@ -104,11 +107,48 @@ class CpuList : public TensorList {
       for (std::size_t i = next.fetch_add(1, std::memory_order_relaxed); i < plan_.item_count();
            i = next.fetch_add(1, std::memory_order_relaxed)) {
         const std::span<const Piece> item = plan_.item(i);
-        run_pieces(item, recipe, outputs, found_.data() + (item.data() - plan_.pieces().data()));
+        run_item(item, recipe, outputs, static_cast<std::size_t>(item.data() - plan_.pieces().data()));
       }
     };
     backend_.workers_.run(take_items);
   }
+
+  /// `place`: where what is found goes.
+  void run_item(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs, std::size_t place) {
+    if (finite_.empty()) return run_pieces(pieces, recipe, outputs, found_.data() + place);
+    while (!pieces.empty()) {
+      const std::size_t count = cached(pieces);
+      run_and_look(pieces.first(count), recipe, outputs, place);
+      pieces = pieces.subspan(count);
+      place += count;
+    }
+  }
+
+  /// How many stay in the cache together, one at least.
+  static std::size_t cached(std::span<const Piece> pieces) {
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < pieces.size() && bytes < grain.item_bytes; ++count) {
+      bytes += pieces[count].count * static_cast<std::size_t>(size_of(pieces[count].dtype));
+    }
+    return count;
+  }
+
+  /// Looks at what is not finite throughout before anything is written over it.
+  void run_and_look(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs, std::size_t place) {
+    PieceFound* const found = found_.data() + place;
+    run_pieces(pieces, recipe, nullptr, found);
+    // Of pieces that ran together the first has the greatest magnitude of all.
+    if (!std::all_of(found, found + pieces.size(), is_whole)) {
+      for (std::size_t i = 0; i < pieces.size(); ++i) found[i] = run_piece(pieces[i], recipe, nullptr);
+    }
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const FiniteValues all{0, 0, double_from(found[i].max_bits), found[i].sum_of_squares};
+      finite_[place + i] = is_whole(found[i]) ? all : finite_values(pieces[i]);
+    }
+    if (outputs != nullptr) run_pieces(pieces, recipe, outputs, found);
+  }
+
+  static bool is_whole(const PieceFound& found) { return std::isfinite(double_from(found.max_bits)); }
 
   /// `found`: one a piece.
   void run_pieces(std::span<const Piece> pieces, const Recipe& recipe, const Tensor* outputs, PieceFound* found) {
@@ -219,7 +259,8 @@ class CpuList : public TensorList {
 
   CpuBackend& backend_;
   Plan plan_;
-  std::vector<PieceFound> found_;  // one a piece
+  std::vector<PieceFound> found_;     // one a piece
+  std::vector<FiniteValues> finite_;  // likewise, where a pass tells of finite values
 };
 
 std::unique_ptr<TensorList> CpuBackend::make_list() {

@@ -33,8 +33,8 @@ class ListFold {
  public:
   ListFold(const Plan& plan, const Findings& findings) : plan_(plan), findings_(findings), all_(plan.pieces().size()) {}
 
-  /// In the next tensors, all of them whole.
-  void add(std::span<const PieceFound> found) {
+  /// In the next tensors, all of them whole. `finite`: of the same pieces, where it is wanted.
+  void add(std::span<const PieceFound> found, std::span<const FiniteValues> finite) {
     for (const PieceFound& piece : found) all_.add(piece);
     if (findings_.each == nullptr) return;
     const std::span<const Piece> pieces = plan_.pieces().subspan(pieces_, found.size());
@@ -44,8 +44,12 @@ class ListFold {
       while (end < pieces.size() && pieces[end].tensor == tensor) ++end;
       const std::span<const PieceFound> of_tensor = found.subspan(first, end - first);
       fill_empty(tensor);
-      findings_.each[tensor_++] = of_tensor.size() == 1 ? fold_one(of_tensor[0], pieces[first].count)
-                                                        : fold_pieces(of_tensor, plan_.tensors()[tensor].count);
+      findings_.each[tensor] = of_tensor.size() == 1 ? fold_one(of_tensor[0], pieces[first].count)
+                                                     : fold_pieces(of_tensor, plan_.tensors()[tensor].count);
+      if (findings_.finite != nullptr) {
+        findings_.finite[tensor] = finite_of(findings_.each[tensor], finite.subspan(first, end - first));
+      }
+      ++tensor_;
       first = end;
     }
     pieces_ += found.size();
@@ -61,7 +65,17 @@ class ListFold {
  private:
   /// Tensors without elements have no pieces.
   void fill_empty(std::size_t end) {
-    for (; tensor_ < end; ++tensor_) findings_.each[tensor_] = Statistics{};
+    for (; tensor_ < end; ++tensor_) {
+      findings_.each[tensor_] = Statistics{};
+      if (findings_.finite != nullptr) findings_.finite[tensor_] = FiniteValues{};
+    }
+  }
+
+  static FiniteValues finite_of(const Statistics& all, std::span<const FiniteValues> pieces) {
+    if (std::isfinite(all.max_abs)) return {0, 0, all.max_abs, all.sum_of_squares};
+    FiniteValues finite;
+    for (const FiniteValues& piece : pieces) merge(finite, piece);
+    return finite;
   }
 
   const Plan& plan_;

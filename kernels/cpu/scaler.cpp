@@ -91,7 +91,7 @@ template <class Run>
 void ScalerList::look(const Pass& pass, double clip_norm, const Run& run) {
   Statistics seen;
   float found_inf = 0;
-  run(Findings{&found_inf, &seen, each_.data(), pass.threshold});
+  run(Findings{&found_inf, &seen, each_.data(), pass.threshold, static_cast<FiniteValues*>(pass.finite)});
   std::int32_t of_any_rank = found_inf != 0 ? 1 : 0;
   scaler_.join_ranks(pass.what, seen, of_any_rank);
   note_findings(core_, seen, pass.unscales != 0 ? scaler_.core_.shown.inverse_scale : 1.0f, clip_norm);

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "kernels/dtype.hpp"
+#include "kernels/finite_values.hpp"
 #include "kernels/statistics.hpp"
 #include "lib/base/health_finding.hpp"
 #include "lib/monitor/summary.hpp"
 #include "lib/monitor/trend.hpp"
-#include "lib/scaler/finite_values.hpp"
 
 namespace tare::monitor {
 
@@ -37,11 +37,11 @@ struct Gradient {
   std::string name;
   Dtype dtype = Dtype::f32;
   kernels::Statistics seen;
-  std::optional<FiniteValues> finite;   ///< where the scaler has them counted
-  double threshold = 0;                 ///< of seen.below
-  std::optional<double> lost;           ///< share of values
-  std::optional<double> headroom_bits;  ///< doublings that the greatest magnitude can take
-  Streak all_zero;                      ///< all of them were, up to now; of none that is ignored
+  std::optional<kernels::FiniteValues> finite;  ///< where the scaler has them counted
+  double threshold = 0;                         ///< of seen.below
+  std::optional<double> lost;                   ///< share of values
+  std::optional<double> headroom_bits;          ///< doublings that the greatest magnitude can take
+  Streak all_zero;                              ///< all of them were, up to now; of none that is ignored
 };
 
 /// How the scaler of the gradients stood when they were added.

@@ -21,8 +21,7 @@ Grads::Grads(LossScaler& scaler, std::span<const kernels::Tensor> tensors)
       writable_(!kernels::find_defect(tensors, kernels::Use::write)),
       list_(made_by(scaler.backend_, scaler.backend_.list_make, scaler.scaler_.get())) {
   call(scaler_.backend_.list_assign, list_.get(), tensors.data(), tensors.size());
-  each_.resize(scaler.counts_finite_ ? tensors.size() : 0);
-  finite_.resize(each_.size());
+  finite_.resize(scaler.counts_finite_ ? tensors.size() : 0);
 }
 
 void Grads::rebind(std::span<const kernels::Tensor> tensors) {
@@ -39,34 +38,9 @@ void Grads::pass(std::int32_t what, bool steps, kernels::Stream stream) {
   run(pass, stream);
 }
 
-void Grads::run(const tare_backend_pass& pass, kernels::Stream stream) {
-  const double scale = finite_.empty() ? 1 : static_cast<double>(scaler_.memory().shown.scale);
-  if (!finite_.empty()) look_ahead(pass);
-  const rule::Raised raised = scaler_.pass_over(list_.get(), pass, stream);
-  if (!finite_.empty()) look_at_finite(pass, scale, stream);
-  if (raised != rule::Raised::nothing) raise(scaler_.policy_, raised);
-}
-
-bool Grads::is_written_over(const tare_backend_pass& pass, std::size_t tensor) const {
-  return pass.what == TARE_BACKEND_WRITE &&
-         static_cast<const kernels::Tensor*>(pass.outputs)[tensor].data == tensors_[tensor].data;
-}
-
-void Grads::look_ahead(const tare_backend_pass& pass) {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (is_written_over(pass, i)) finite_[i] = finite_values(tensors_[i], 1);
-  }
-}
-
-void Grads::look_at_finite(const tare_backend_pass& pass, double scale, kernels::Stream stream) {
-  if (memory().shown.found_inf == 0) return;
-  kernels::ListCore core;
-  call(scaler_.backend_.list_read, list_.get(), &core, each_.data(), stream);
-  const double factor = pass.what == TARE_BACKEND_UNSCALE ? scale : 1;
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (is_finite(each_[i].max_abs) || is_written_over(pass, i)) continue;
-    finite_[i] = finite_values(tensors_[i], factor);
-  }
+void Grads::run(tare_backend_pass pass, kernels::Stream stream) {
+  if (!finite_.empty()) pass.finite = finite_.data();
+  scaler_.run(list_.get(), pass, stream);
 }
 
 void Grads::unscale(kernels::Stream stream) {
@@ -117,11 +91,7 @@ GradsReport Grads::last_pass(kernels::Stream stream) const {
   kernels::ListCore core;
   std::vector<kernels::Statistics> each(tensors_.size());
   call(scaler_.backend_.list_read, list_.get(), &core, each.data(), stream);
-  std::vector<FiniteValues> finite = finite_;
-  for (std::size_t i = 0; i < finite.size(); ++i) {
-    if (is_finite(each[i].max_abs)) finite[i] = all_finite(each[i]);
-  }
-  return {core.shown.found_inf != 0, scaler_.threshold_, core.seen, std::move(each), std::move(finite)};
+  return {core.shown.found_inf != 0, scaler_.threshold_, core.seen, std::move(each), finite_};
 }
 
 std::string Grads::statistics(kernels::Stream stream) const {

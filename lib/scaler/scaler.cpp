@@ -116,15 +116,10 @@ tare_backend_pass LossScaler::pass_of(std::int32_t what) const {
   return pass;
 }
 
-rule::Raised LossScaler::pass_over(tare_backend_list* list, const tare_backend_pass& pass,
-                                   kernels::Stream stream) const {
-  std::int32_t raised = 0;
-  call(backend_.list_pass, list, &pass, &raised, stream);
-  return static_cast<rule::Raised>(raised);
-}
-
 void LossScaler::run(tare_backend_list* list, const tare_backend_pass& pass, kernels::Stream stream) const {
-  const rule::Raised raised = pass_over(list, pass, stream);
+  std::int32_t number = 0;
+  call(backend_.list_pass, list, &pass, &number, stream);
+  const auto raised = static_cast<rule::Raised>(number);
   if (raised != rule::Raised::nothing) raise(policy_, raised);
 }
 

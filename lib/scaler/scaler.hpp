@@ -92,9 +92,6 @@ class LossScaler {
   void command(const tare_backend_command& command, kernels::Stream stream);
   /// A pass that unscales, as far as `what` (TARE_BACKEND_OBSERVE ...) does so.
   [[nodiscard]] tare_backend_pass pass_of(std::int32_t what) const;
-  /// -> what the rule raised, where the pass steps.
-  [[nodiscard]] rule::Raised pass_over(tare_backend_list* list, const tare_backend_pass& pass,
-                                       kernels::Stream stream) const;
   void run(tare_backend_list* list, const tare_backend_pass& pass, kernels::Stream stream) const;
   tare_backend_list* list_of(std::span<const kernels::Tensor> tensors);
 
@@ -138,12 +135,7 @@ class Grads {
 
  private:
   void pass(std::int32_t what, bool steps, kernels::Stream stream);
-  void run(const tare_backend_pass& pass, kernels::Stream stream);
-  [[nodiscard]] bool is_written_over(const tare_backend_pass& pass, std::size_t tensor) const;
-  /// At tensors that the pass is about to write over with something else than their unscaled values.
-  void look_ahead(const tare_backend_pass& pass);
-  /// Behind a pass, where anything was not finite. `scale`: what it divided by.
-  void look_at_finite(const tare_backend_pass& pass, double scale, kernels::Stream stream);
+  void run(tare_backend_pass pass, kernels::Stream stream);
   /// Where it computes.
   [[nodiscard]] kernels::ListCore& memory() const;
 
@@ -152,8 +144,7 @@ class Grads {
   bool writable_ = false;  // a matter of dtypes alone, which rebind keeps
   BackendHandle<tare_backend_list> list_;
   KnownWriteOptions options_;
-  std::vector<kernels::Statistics> each_;  // with finite_statistics, room for what a pass found
-  std::vector<FiniteValues> finite_;       // likewise; of tensors that are not finite throughout
+  std::vector<kernels::FiniteValues> finite_;  // one a tensor, with finite_statistics
 };
 
 std::unique_ptr<LossScaler> make_scaler(const ScalerConfig& config);

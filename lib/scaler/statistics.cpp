@@ -27,7 +27,7 @@ json::Json json_of(const kernels::Statistics& seen) {
 }
 
 /// `finite` may be null.
-json::Json json_of(const kernels::Statistics& seen, const FiniteValues* finite) {
+json::Json json_of(const kernels::Statistics& seen, const kernels::FiniteValues* finite) {
   json::Members members = members_of(seen);
   if (finite != nullptr) {
     members.add("nans", json_of(finite->nans)).add("infinities", json_of(finite->infinities));
@@ -60,8 +60,8 @@ std::string statistics_json(const GradsReport& report) {
       add(json_of(report.tensors[i], report.finite.empty() ? nullptr : &report.finite[i]));
     }
   };
-  FiniteValues finite;
-  for (const FiniteValues& more : report.finite) merge(finite, more);
+  kernels::FiniteValues finite;
+  for (const kernels::FiniteValues& more : report.finite) merge(finite, more);
   json::Members members;
   members.add("schema", "tare.grads/1");
   members.add("found_inf", report.found_inf);

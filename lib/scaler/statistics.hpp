@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/finite_values.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/rule/policy.hpp"
-#include "lib/scaler/finite_values.hpp"
 
 namespace tare {
 
@@ -27,8 +27,8 @@ struct GradsReport {
   bool found_inf;
   double threshold;
   kernels::Statistics total;
-  std::vector<kernels::Statistics> tensors;  ///< in the list's order
-  std::vector<FiniteValues> finite;          ///< of each of them; none where they are not counted
+  std::vector<kernels::Statistics> tensors;   ///< in the list's order
+  std::vector<kernels::FiniteValues> finite;  ///< of each of them; none where they are not counted
 };
 
 /// "tare.grads/1"

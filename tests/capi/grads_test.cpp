@@ -196,6 +196,16 @@ TEST_CASE("what is finite in a tensor is told beside its infinities and nan, whi
   REQUIRE(tare_grads_write(grads, out, 3, nullptr, nullptr, &error) == TARE_OK);
   check();
   tare_grads_destroy(grads);
+  std::uint16_t faint[2] = {0x7c00, 0x0001};  // inf, and 2^-24, of which unscaling leaves nothing
+  const tare_tensor faint_list[] = {{faint, 2, TARE_F16, 0}};
+  REQUIRE(tare_grads_create(&grads, scaler, faint_list, 1, &error) == TARE_OK);
+  REQUIRE(tare_grads_unscale(grads, nullptr, &error) == TARE_OK);
+  CHECK(faint[1] == 0);
+  tare_text* text = nullptr;
+  REQUIRE(tare_grads_statistics(&text, grads, nullptr, &error) == TARE_OK);
+  CHECK(nlohmann::json::parse(tare_text_data(text)).at("total").at("finite_max_abs") == 0x1p-24);
+  tare_text_destroy(text);
+  tare_grads_destroy(grads);
   tare_scaler_destroy(scaler);
   tare_scaler* refused = nullptr;
   for (const char* bad : {R"({"policy":"torch","finite_statistics":1})",

@@ -364,9 +364,10 @@ TARE_API int32_t tare_grads_report_reduced(tare_grads* grads, tare_stream stream
 /* JSON "tare.grads/1": what the last unscale, observe or write found in the values as they were read: "found_inf",
  * "total", and "tensors", one for each in the list's order, with count, zeros, below, max_abs, sum_of_squares, norm.
  * One infinity makes these infinite, one nan makes them nan. With the scaler's "finite_statistics" each has besides
- * them how many "nans" and "infinities" there were, and "finite_max_abs" and "finite_norm" of the other values: tensors
- * that are not finite throughout are looked at once more, right behind the pass, and no others. (Behind unscale that is
- * at what it left, times the scale: of f16, no more exact than that.) Waits. *out is owned. */
+ * them how many "nans" and "infinities" there were, and "finite_max_abs" and "finite_norm" of the other values. The
+ * pass itself counts them: a piece of 64 KiB at most that is not finite throughout is looked at once more while it is
+ * in the cache, before anything is written over it. (On a GPU, whose passes do not count them, create refuses
+ * "finite_statistics".) Waits. *out is owned. */
 TARE_API int32_t tare_grads_statistics(tare_text** out, const tare_grads* grads, tare_stream stream, tare_error* error);
 
 TARE_API void tare_grads_destroy(tare_grads* grads);

@@ -1,4 +1,5 @@
 // Lists of all shapes: random sizes and addresses, every instruction set, several thread counts, one result.
+#include <algorithm>
 #include <numeric>
 
 #include "kernels/magnitude.hpp"
@@ -193,6 +194,51 @@ TEST_CASE("sums of squares neither overflow nor lose small gradients among many"
   const double large = static_cast<double>(3e38f);
   CHECK(each[0].sum_of_squares == Approx(50000 * large * large).epsilon(1e-12));
   CHECK(each[1].sum_of_squares == 100000 * 0x1p-266);
+}
+
+TEST_CASE("finite values are counted in the pass, as they were before it wrote over them") {
+  std::mt19937_64 random(33);
+  std::vector<Array> arrays = random_arrays(random, 4, true);
+  const float inverse_scale = 0x1p-9f;
+  std::vector<FiniteValues> first;
+  for (const auto set : available_sets()) {
+    for (const unsigned threads : {1u, 3u}) {
+      INFO(cpu::name_of(set) << ", " << threads << " threads");
+      std::vector<Array> copies = arrays;
+      const std::vector<Tensor> tensors = tensors_of(copies);
+      cpu::CpuBackend backend(threads, set);
+      const auto list = backend.make_list();
+      list->assign(tensors.data(), tensors.size(), nullptr);
+      std::vector<Statistics> each(arrays.size(), stale);
+      std::vector<FiniteValues> finite(arrays.size(), FiniteValues{5, 6, 7, 8});
+      list->unscale(&inverse_scale, {.each = each.data(), .finite = finite.data()}, nullptr);
+      for (std::size_t i = 0; i < arrays.size(); ++i) {
+        INFO("tensor " << i << ": " << arrays[i].count() << " " << name_of(arrays[i].dtype()));
+        FiniteValues expected;
+        for (std::uint64_t k = 0; k < arrays[i].count(); ++k) {
+          const double value = std::fabs(decode(arrays[i].dtype(), arrays[i].get(k)));
+          if (std::isnan(value)) ++expected.nans;
+          if (std::isinf(value)) ++expected.infinities;
+          if (!std::isfinite(value)) continue;
+          expected.max_abs = std::max(expected.max_abs, value);
+          expected.sum_of_squares += value * value;
+        }
+        CHECK(finite[i].nans == expected.nans);
+        CHECK(finite[i].infinities == expected.infinities);
+        CHECK(finite[i].max_abs == expected.max_abs);
+        if (std::isfinite(expected.sum_of_squares)) {
+          CHECK(finite[i].sum_of_squares == Approx(expected.sum_of_squares).epsilon(1e-5));
+        } else {
+          CHECK(finite[i].sum_of_squares == expected.sum_of_squares);
+        }
+        CHECK(std::isfinite(each[i].max_abs) == (expected.nans + expected.infinities == 0));
+        if (!first.empty()) CHECK(bits_of(finite[i].sum_of_squares) == bits_of(first[i].sum_of_squares));
+      }
+      first = finite;
+      list->unscale(&inverse_scale, {.each = each.data()}, nullptr);  // no longer asked for: written nowhere
+      CHECK(std::ranges::equal(finite, first, {}, &FiniteValues::sum_of_squares, &FiniteValues::sum_of_squares));
+    }
+  }
 }
 
 TEST_CASE("totals of several lists are merged, found_inf is set and never cleared") {
