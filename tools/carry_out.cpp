@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/error.hpp"
+#include "lib/base/module.hpp"
 #include "lib/base/text.hpp"
 #include "lib/edit/change.hpp"
 #include "lib/objects/object_transaction.hpp"
@@ -65,32 +66,7 @@ int show_receipt(const Terminal& terminal, const ChangeOptions& options, const C
   return code;
 }
 
-}  // namespace
-
-void tell_findings(const Terminal& terminal, const std::vector<Finding>& findings) {
-  for (const Finding& finding : findings) terminal.say(render_finding(terminal, finding));
-}
-
-OptionTable change_options(ChangeOptions& options, const std::string& schema) {
-  TransactionOptions& transaction = options.transaction;
-  return joined({{
-                     {"--dry-run", &options.dry_run, "Show what would be written, byte by byte, and write nothing"},
-                     {"-y,--yes", &options.yes, "Do not ask"},
-                     {"--no-history", &options.no_history, "Keep no record: the edit cannot be undone"},
-                     {"--hard-links", &transaction.allow_hard_links, "Edit files that have other names too"},
-                     trust_option(transaction.recovery),
-                     wait_option(options.wait_seconds),
-                     {"--content-addressed", &transaction.allow_content_addressed,
-                      "Edit files that are named by their own hash, as in a model hub's cache"},
-                     {"--json", &options.json, fmt::format("Answer in JSON (schema {})", schema)},
-                 },
-                 network_options()});
-}
-
-int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {
-  options.transaction.keep_history = !options.no_history;
-  ObjectLayer* const objects = objects_to_change(options.path);
-  if (options.dry_run) return show_plan(terminal, options, change, objects);
+int make(const Terminal& terminal, ChangeOptions& options, const Change& change, ObjectLayer* objects) {
   options.transaction.recovery = announced(terminal, options.transaction.recovery);
   options.transaction.recovery.allow_hard_links = options.transaction.allow_hard_links;
   options.transaction.key = sealing_key();
@@ -125,6 +101,39 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
   };
   const MadeChange made = while_others_edit(options.path, options.wait_seconds, [&] { return make_change(wanted); });
   return show_receipt(terminal, options, change, made.checkpoint, made.plan, made.receipt);
+}
+
+}  // namespace
+
+void tell_findings(const Terminal& terminal, const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) terminal.say(render_finding(terminal, finding));
+}
+
+OptionTable change_options(ChangeOptions& options, const std::string& schema) {
+  TransactionOptions& transaction = options.transaction;
+  return joined({{
+                     {"--dry-run", &options.dry_run, "Show what would be written, byte by byte, and write nothing"},
+                     {"-y,--yes", &options.yes, "Do not ask"},
+                     {"--no-history", &options.no_history, "Keep no record: the edit cannot be undone"},
+                     {"--hard-links", &transaction.allow_hard_links, "Edit files that have other names too"},
+                     trust_option(transaction.recovery),
+                     wait_option(options.wait_seconds),
+                     {"--content-addressed", &transaction.allow_content_addressed,
+                      "Edit files that are named by their own hash, as in a model hub's cache"},
+                     {"--json", &options.json, fmt::format("Answer in JSON (schema {})", schema)},
+                 },
+                 network_options()});
+}
+
+int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {
+  options.transaction.keep_history = !options.no_history;
+  ObjectLayer* const objects = objects_to_change(options.path);
+  try {
+    return options.dry_run ? show_plan(terminal, options, change, objects) : make(terminal, options, change, objects);
+  } catch (const NoLoader&) {
+    reach_output(options.path);  // where tare-remote begins anew: nothing was written yet
+    throw;
+  }
 }
 
 int carry_out(const Terminal& terminal, ChangeOptions& options) {

@@ -104,7 +104,8 @@ Verb resize_verb() {
   return layers_verb(
       "resize", "Histories of another length, as TransformerEngine makes them", takes, action,
       "Longer ones end with zeros, shorter ones are cut at their end; amax_history_len goes along. flax's, in\n"
-      "msgpack, keep their newest entries; give its modules the same amax_history_length.");
+      "msgpack, and those of tare's own states keep their newest entries; give flax's modules the same\n"
+      "amax_history_length.");
 }
 
 Verb reencode_verb() {

@@ -78,20 +78,33 @@ Noted quantise_to(const Tensor& from, const Tensor& to, const Factor& by) {
   });
 }
 
-template <class Format, class To>
-void dequantise_to(const Tensor& from, const Tensor& to, float factor) {
+/// Of the wider formats, whose largest number saturates nothing.
+template <class To>
+Noted narrow_to(const Tensor& from, const Tensor& to, const Factor& by) {
+  return each_block(from, by, [&](std::uint64_t begin, const float* values, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) store(to, begin + i, To::bits(values[i]));
+  });
+}
+
+template <class Bits, class To, class ValueOf>
+void dequantise_to(const Tensor& from, const Tensor& to, float factor, const ValueOf& value_of) {
   for (std::uint64_t i = 0; i < from.count; ++i) {
-    const float value = widen<Format>(load<typename Format::Bits>(from, i));
-    store(to, i, To::bits(cuda::product(value, factor)));
+    store(to, i, To::bits(cuda::product(value_of(load<Bits>(from, i)), factor)));
   }
 }
 
-template <class Format>
-void dequantise_from(const Tensor& from, const Tensor& to, float factor) {
+template <class Bits, class ValueOf>
+void dequantise_from(const Tensor& from, const Tensor& to, float factor, const ValueOf& value_of) {
   using cuda::Element;
-  if (to.dtype == Dtype::f32) dequantise_to<Format, Element<Dtype::f32>>(from, to, factor);
-  if (to.dtype == Dtype::f16) dequantise_to<Format, Element<Dtype::f16>>(from, to, factor);
-  if (to.dtype == Dtype::bf16) dequantise_to<Format, Element<Dtype::bf16>>(from, to, factor);
+  if (to.dtype == Dtype::f32) dequantise_to<Bits, Element<Dtype::f32>>(from, to, factor, value_of);
+  if (to.dtype == Dtype::f16) dequantise_to<Bits, Element<Dtype::f16>>(from, to, factor, value_of);
+  if (to.dtype == Dtype::bf16) dequantise_to<Bits, Element<Dtype::bf16>>(from, to, factor, value_of);
+}
+
+template <class Format>
+void dequantise_as(const Tensor& from, const Tensor& to, float factor) {
+  using Bits = typename Format::Bits;
+  dequantise_from<Bits>(from, to, factor, [](Bits bits) { return widen<Format>(bits); });
 }
 
 }  // namespace
@@ -103,18 +116,23 @@ Noted observe(const Tensor& from, const Factor& by) {
 Noted quantise(const Tensor& from, const Tensor& to, const Factor& by) {
   if (to.dtype == Dtype::f8_e4m3fn) return quantise_to<F8E4m3fn>(from, to, by);
   if (to.dtype == Dtype::f8_e5m2) return quantise_to<F8E5m2>(from, to, by);
-  return each_block(from, by, [&](std::uint64_t begin, const float* values, std::uint64_t count) {
-    for (std::uint64_t i = 0; i < count; ++i) store(to, begin + i, narrow<F16>(values[i]));
-  });
+  if (to.dtype == Dtype::f16) return narrow_to<cuda::Element<Dtype::f16>>(from, to, by);
+  if (to.dtype == Dtype::bf16) return narrow_to<cuda::Element<Dtype::bf16>>(from, to, by);
+  return narrow_to<cuda::Element<Dtype::f32>>(from, to, by);
 }
 
 void dequantise(const Tensor& from, const Tensor& to, float factor) {
-  if (from.dtype == Dtype::f8_e4m3fn) {
-    dequantise_from<F8E4m3fn>(from, to, factor);
-  } else if (from.dtype == Dtype::f16) {
-    dequantise_from<F16>(from, to, factor);
-  } else {
-    dequantise_from<F8E5m2>(from, to, factor);
+  switch (from.dtype) {
+    case Dtype::f8_e4m3fn:
+      return dequantise_as<F8E4m3fn>(from, to, factor);
+    case Dtype::f8_e5m2:
+      return dequantise_as<F8E5m2>(from, to, factor);
+    case Dtype::f16:
+      return dequantise_as<F16>(from, to, factor);
+    case Dtype::bf16:
+      return dequantise_as<Bf16>(from, to, factor);
+    default:
+      return dequantise_from<std::uint32_t>(from, to, factor, [](std::uint32_t bits) { return float_from(bits); });
   }
 }
 

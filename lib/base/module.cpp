@@ -17,7 +17,10 @@ Module open_module(std::string_view file_name, const char* entry, std::string_vi
   const auto fail = [&](const std::string& reason) {
     throw Error(Status::unsupported, std::string(file_name) + " cannot be opened: " + reason, hint);
   };
-  if (is_static_program()) fail("a program without a loader opens no module");
+  if (is_static_program()) {
+    throw NoLoader(Status::unsupported,
+                   std::string(file_name) + " cannot be opened: a program without a loader opens no module", hint);
+  }
   const Companion module = find_companion(file_name, folders, release);
   if (module.path.empty()) fail(module.reason);
   void* const library = dlopen(module.path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -10,6 +10,11 @@
 
 namespace tare {
 
+/// `unsupported` of a program that is linked statically: another build of it opens modules.
+struct NoLoader : Error {
+  using Error::Error;
+};
+
 /// An opened module and the function by that name in it.
 struct Module {
   std::string path;

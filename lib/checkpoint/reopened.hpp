@@ -34,6 +34,9 @@ class Reopened {
   /// The number in Checkpoint::files of a part (part 0 is the file itself where the container has none).
   [[nodiscard]] std::size_t file_of_part(std::size_t part) const { return files_[part]; }
 
+  /// The bytes of a part, as they were read.
+  [[nodiscard]] const std::shared_ptr<const Source>& source_of_part(std::size_t part) const { return sources_[part]; }
+
   /// Lets go of the container, whose tree may be large, when nothing more is asked of it. What follows can still be.
   void close_container() { container_.reset(); }
 

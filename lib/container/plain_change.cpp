@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string_view>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
@@ -24,12 +26,13 @@ Splice spliced(const Source& source, const std::vector<ChangedRun>& runs) {
   const Bytes before = source.read({begin, end - begin});
   Bytes after;
   std::string meaning;
+  std::set<std::string_view> told;  // of a list's items, each is told as the list
   std::uint64_t at = begin;
   for (const ChangedRun& run : runs) {
     const ByteView between = ByteView(before).subspan(at - begin, run.place.offset - at);
     after.insert(after.end(), between.begin(), between.end());
     after.insert(after.end(), run.after.begin(), run.after.end());
-    meaning += (meaning.empty() ? "" : ", ") + run.meaning;
+    if (told.insert(run.meaning).second) meaning += (meaning.empty() ? "" : ", ") + run.meaning;
     at = run.place.end();
   }
   return changed_run(begin, before, after, meaning);

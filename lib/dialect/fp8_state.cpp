@@ -36,14 +36,15 @@ void take_recipe(Fp8Set& set, const FoundScaler& layer) {
 
 /// Of a tensor in any other 8 bits, as of one in e4m3.
 Dtype format_of(const Fp8Slot& slot, const std::string& name) {
-  for (const Dtype format : {Dtype::f8_e5m2, Dtype::f16}) {
+  for (const Dtype format : {Dtype::f8_e5m2, Dtype::f16, Dtype::bf16, Dtype::f32}) {
     if (slot.format_max == fp8_largest(format)) return format;
   }
   if (slot.format_max < fp8_largest(Dtype::f16)) return Dtype::f8_e4m3fn;
-  throw Error(Status::unsupported,
-              fmt::format("{} is scaled to a type whose largest number is {}: slots are of e4m3, e5m2 or f16", name,
-                          float_text(slot.format_max)),
-              "choose other layers with --layer");
+  throw Error(
+      Status::unsupported,
+      fmt::format("{} is scaled to a type whose largest number is {}: slots are of e4m3, e5m2, f16, bf16 or f32", name,
+                  float_text(slot.format_max)),
+      "choose other layers with --layer");
 }
 
 struct LayerSlot {

@@ -10,7 +10,11 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
+#include "lib/base/module.hpp"
+#include "lib/codec/changed_states.hpp"
+#include "lib/container/packed_values.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
 #include "lib/edit/fp8_keys.hpp"
 #include "lib/edit/root_key.hpp"
@@ -29,10 +33,10 @@ class FilePlanner {
         file_(checkpoint, number, known_in(work)) {}
 
   FilePlan run() && {
-    std::vector<NodeChange> changes = changes_of_states();
-    add_places(changes);
-    if (changes.empty()) return std::move(plan_);
-    std::vector<PartChange> parts = file_.container().change_parts(changes);
+    const bool is_anew =
+        std::ranges::any_of(work_.states, [this](const auto* state) { return is_written_anew(*state); });
+    std::vector<PartChange> parts = is_anew ? part_anew() : parts_in_place();
+    if (parts.empty()) return std::move(plan_);
     file_.close_container();  // before another tree is made
     require_effect(parts);
     hold_in(parts);
@@ -41,6 +45,41 @@ class FilePlanner {
   }
 
  private:
+  std::vector<PartChange> parts_in_place() {
+    std::vector<NodeChange> changes = changes_of_states();
+    add_places(changes);
+    return changes.empty() ? std::vector<PartChange>() : file_.container().change_parts(changes);
+  }
+
+  /// Whether the container cannot put where it stands what becomes of a state of tare's.
+  [[nodiscard]] bool is_written_anew(const StateWork& state) const {
+    if (state.is_anew || !is_tare_fp8(state.after)) return state.is_anew;
+    const auto* packed = dynamic_cast<const WithPackedValues*>(&file_.container());
+    const std::vector<FieldNode>& nodes = file_.nodes_of(state.scaler->state());
+    return packed != nullptr && std::ranges::any_of(state.fields, [&](const auto& field) {
+             const auto index = field.first;
+             return packed->is_packed(nodes[index].node) &&
+                    !same(state.scaler->state().fields[index].value, state.after.fields[index].value);
+           });
+  }
+
+  /// The whole file, with what becomes of its states.
+  std::vector<PartChange> part_anew() {
+    std::vector<NamedState> after;
+    for (const StateWork* state : work_.states) {
+      const FoundScaler& before = state->scaler->state();
+      for (const auto& [index, entry] : state->entries) hold(entry, file_.nodes_of(before)[index].node);
+      after.push_back({before.path, tare_fp8_state(state->after)});
+    }
+    const std::shared_ptr<const Source>& source = file_.source_of_part(0);
+    const Bytes now = source->read({0, source->size()});
+    const Bytes anew = file_with_states(source, after);
+    if (anew == now) return {};
+    FileChange change;
+    change.splice = changed_run(0, now, anew, "the states, written anew");
+    return {{0, std::move(change)}};
+  }
+
   static std::vector<const FoundScaler*> known_in(const FileWork& work) {
     std::vector<const FoundScaler*> known;
     known.reserve(work.states.size());
@@ -230,6 +269,8 @@ FilePlan plan_file(const Checkpoint& checkpoint, const EditRequest& request, std
   const std::string& path = checkpoint.files[number].path;
   try {
     return FilePlanner(checkpoint, request, number, work).run();
+  } catch (const NoLoader&) {
+    throw;
   } catch (const Error& error) {
     const std::string message = error.what();
     if (message.find(path) != std::string::npos) throw;

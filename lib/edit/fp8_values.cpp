@@ -12,6 +12,7 @@
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/fp8_changes.hpp"
+#include "lib/edit/fp8_own.hpp"
 #include "lib/edit/new_value.hpp"
 
 namespace tare {
@@ -43,8 +44,7 @@ NextScale next_scale_of(const FoundScaler& state) {
   if (const NextScale next = state.dialect->fp8.next_scale) return next;
   if (is_tare_fp8(state)) {
     throw Error(Status::refused,
-                fmt::format("'{}': policy \"{}\" has no rule that makes a scale of a history", state.path,
-                            state.dialect->fp8.policy),
+                fmt::format("policy \"{}\" has no rule that makes a scale of a history", state.dialect->fp8.policy),
                 "give the scales: tare edit STATE scale.TENSOR=...");
   }
   throw Error(Status::refused,
@@ -231,14 +231,13 @@ std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length)
   std::vector<NewField> fields;
   if (resize == HistoryResize::rows) fields = resized_rows(state, length);
   if (resize == HistoryResize::entry_age) fields = resized_by_age(state, length);
+  if (is_tare_fp8(state)) fields = resized_slots(state, length);
   if (!fields.empty()) return fields;
-  const std::string what = fmt::format("'{}': has no history that can be made longer or shorter", state.path);
   if (is_tare_fp8(state)) {
-    throw Error(Status::refused, what,
-                fmt::format("`tare migrate STATE --to {} --set history_length={} -o NEW` makes a state of it that has",
-                            state.dialect->fp8.policy, length));
+    throw Error(Status::refused, fmt::format("policy \"{}\" keeps no histories", state.dialect->fp8.policy),
+                "`tare migrate STATE --to POLICY -o NEW` makes a state of it of a policy that does");
   }
-  throw Error(Status::refused, what,
+  throw Error(Status::refused, fmt::format("'{}': has no history that can be made longer or shorter", state.path),
               "TransformerEngine's and flax's are resized; others' length is that of a configuration");
 }
 

@@ -14,11 +14,13 @@
 #include "lib/base/keyed_hash.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/assign.hpp"
 #include "lib/edit/file_plan.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
 #include "lib/edit/fp8_incoming.hpp"
 #include "lib/edit/fp8_keys.hpp"
+#include "lib/edit/fp8_own.hpp"
 #include "lib/edit/fp8_places.hpp"
 #include "lib/edit/fp8_values.hpp"
 #include "lib/edit/integrity.hpp"
@@ -176,6 +178,10 @@ class Planner {
 
   /// Not where the path does not have the part that is to be renamed.
   bool change(StateWork& state, const RenameFp8& action) {
+    if (is_tare_fp8(state.after)) {
+      std::vector<NewField> slots = renamed_slots(state.after, action.from, action.to);
+      return !slots.empty() && take(state, std::move(slots));
+    }
     return rename(state, renamed(state.after.path, action.from, action.to));
   }
 
@@ -209,6 +215,7 @@ class Planner {
   void add(StateWork& state, std::vector<NewField> fields) const {
     for (NewField& field : fields) {
       const std::size_t index = index_of(checkpoint_, state, field.name);
+      state.is_anew = state.is_anew || (is_tare_fp8(state.after) && !stays_in_place(field));
       state.after.fields[index].value = std::move(field.after);
       const auto known = state.fields.find(index);
       if (known == state.fields.end()) {
@@ -259,7 +266,8 @@ class Planner {
 
   static void require_document(const FoundScaler& state, const char* what) {
     if (!state.fields.front().inside.empty()) return;
-    throw Error(Status::refused, fmt::format("'{}': is no document of its own that could be {}", state.path, what),
+    const std::string which = state.path.empty() ? "the state" : fmt::format("'{}'", state.path);
+    throw Error(Status::refused, fmt::format("{} is no document of its own that could be {}", which, what),
                 fmt::format("only TransformerEngine's extra state from 0.6 on is {}", what));
   }
 

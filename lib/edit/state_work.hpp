@@ -24,6 +24,7 @@ struct StateWork {
   std::map<std::size_t, FieldWork> fields;     ///< by number
   std::map<std::size_t, std::size_t> entries;  ///< of those in EditPlan::fields
   bool is_whole = false;                       ///< FP8 state of which more than fields changes
+  bool is_anew = false;                        ///< one of tare's own, whose file is written as a whole
 
   [[nodiscard]] bool is_renamed() const { return after.path != scaler->state().path; }
 };

@@ -53,8 +53,9 @@ void require_fp8(std::span<const Tensor> tensors, const char* what) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (is_fp8(tensors[i].dtype)) continue;
     throw Error(Status::unsupported,
-                std::string(what) + " " + std::to_string(i) + ": slots of format \"f16\" are not cast on a GPU",
-                "Multiply by the slot's scale (tare_fp8_scale_pointer) and cast to f16, or keep the slots on the CPU.");
+                std::string(what) + " " + std::to_string(i) + ": slots of format \"" + name_of(tensors[i].dtype) +
+                    "\" are not cast on a GPU",
+                "Multiply by the slot's scale (tare_fp8_scale_pointer) and cast, or keep the slots on the CPU.");
   }
 }
 
@@ -140,8 +141,10 @@ void Fp8Scaler::all_reduce(std::span<const Tensor> gradients, const std::uint32_
   }
   for (const std::uint32_t slot : slots_of) {
     if (is_fp8(set_.formats[slot])) continue;
-    throw Error(Status::unsupported, "slot " + std::to_string(slot) + " is of f16, and gradients are summed in fp8",
-                "Give the gradients slots of e4m3 or e5m2.");
+    throw Error(
+        Status::unsupported,
+        "slot " + std::to_string(slot) + " is of " + name_of(set_.formats[slot]) + ", and gradients are summed in fp8",
+        "Give the gradients slots of e4m3 or e5m2.");
   }
   all_reduce_->run(arrays(), set_.formats, gradients, slots_of, combined);
 }

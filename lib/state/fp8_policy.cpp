@@ -179,12 +179,12 @@ kernels::fp8::WindowShape window_shape(const Fp8PolicySpec& spec, const Fp8Param
 }
 
 std::string_view fp8_format_name(Dtype format) {
-  if (format == Dtype::f16) return "f16";
-  return format == Dtype::f8_e4m3fn ? "e4m3" : "e5m2";
+  if (format == Dtype::f8_e4m3fn) return "e4m3";
+  return format == Dtype::f8_e5m2 ? "e5m2" : name_of(format);
 }
 
 std::optional<Dtype> find_fp8_format(std::string_view name) {
-  for (const Dtype format : {Dtype::f8_e4m3fn, Dtype::f8_e5m2, Dtype::f16}) {
+  for (const Dtype format : {Dtype::f8_e4m3fn, Dtype::f8_e5m2, Dtype::f16, Dtype::bf16, Dtype::f32}) {
     if (name == fp8_format_name(format)) return format;
   }
   return {};
@@ -192,6 +192,8 @@ std::optional<Dtype> find_fp8_format(std::string_view name) {
 
 float fp8_largest(Dtype format) {
   if (format == Dtype::f16) return widen<F16>(F16::largest);
+  if (format == Dtype::bf16) return 0x1.fep127f;
+  if (format == Dtype::f32) return 0x1.fffffep127f;
   return format == Dtype::f8_e4m3fn ? widen<F8E4m3fn>(F8E4m3fn::largest) : widen<F8E5m2>(F8E5m2::largest);
 }
 

@@ -87,7 +87,7 @@ Fp8Parameters default_parameters(const Fp8PolicySpec& spec);
 kernels::fp8::Params kernel_params(const Fp8PolicySpec& spec, const Fp8Parameters& parameters);
 kernels::fp8::WindowShape window_shape(const Fp8PolicySpec& spec, const Fp8Parameters& parameters);
 
-/// "e4m3", "e5m2" or "f16" (MS-AMP's scaled halves); nothing else is a slot's format.
+/// "e4m3", "e5m2", "f16" (MS-AMP's scaled halves), "bf16" or "f32" (which it does not scale); nothing else is one.
 std::string_view fp8_format_name(Dtype format);
 /// The format of that name; nothing where there is none.
 std::optional<Dtype> find_fp8_format(std::string_view name);

@@ -72,7 +72,17 @@ const std::string& text_in(const StateValue& value, std::string_view what) {
 Dtype as_format(const StateValue& value, std::string_view what) {
   const std::string& name = text_in(value, what);
   if (const auto format = find_fp8_format(name)) return *format;
-  refuse(fmt::format("{} is \"{}\", allowed: e4m3, e5m2, f16", what, escaped(name)));
+  refuse(fmt::format("{} is \"{}\", allowed: e4m3, e5m2, f16, bf16, f32", what, escaped(name)));
+}
+
+/// Of formats as wide as bf16 no rule but MS-AMP's says anything: that these are not scaled.
+void require_scaled(const Fp8Set& set) {
+  if (set.policy->rule == kernels::fp8::Rule::msamp) return;
+  for (const Dtype format : set.formats) {
+    if (format != Dtype::bf16 && format != Dtype::f32) continue;
+    refuse(fmt::format("format \"{}\" is policy \"msamp\"'s alone, whose scale for it is 1; this is \"{}\"",
+                       fp8_format_name(format), set.policy->name));
+  }
 }
 
 // ---- parameters
@@ -277,6 +287,7 @@ StateValue parameter_value(const Fp8Parameters& parameters, const Fp8ParameterSp
 }
 
 void start_fresh(Fp8Set& set) {
+  require_scaled(set);
   const std::size_t count = set.count();
   const auto length = static_cast<std::size_t>(set.parameters.history_length);
   if (length != 0 && count > most_fp8_history_entries / length) {

@@ -83,6 +83,10 @@ def scale_field(policy):
     return policy["fields"][0]["name"]
 
 
+def history_field(policy):
+    return next((one["name"] for one in policy["fields"] if one["role"] == "amax_history"), None)
+
+
 def try_verbs(tare, command, folder, policy, ending):
     """-> the path of the state."""
     name = policy["policy"]
@@ -117,14 +121,82 @@ def try_verbs(tare, command, folder, policy, ending):
     require(answer.code == DONE and twin.read_bytes() == original, answer)
     require(runs_alike(tare, tare.State.read(str(twin)), saved), name, "runs otherwise after the undo")
     require(command("diff", path, twin).code == DONE, command("diff", path, twin))
+    try_renaming(tare, command, policy, twin, saved)
+    try_lengths(tare, command, policy, twin, saved)
+    try_other_verbs(tare, command, folder, policy, twin)
     return path
+
+
+def undo(command, twin, original):
+    answer = command("undo", twin, "--yes")
+    require(answer.code == DONE and twin.read_bytes() == original, answer)
+
+
+def try_renaming(tare, command, policy, twin, saved):
+    """Slots under other names; the file is written anew."""
+    original = twin.read_bytes()
+    answer = command("fp8", "rename", twin, "--from", "fc1", "--to", "mlp.up", "--yes")
+    require(answer.code == DONE, answer)
+    wanted, renamed = json.loads(saved.json()), tare.State.read(str(twin))
+    wanted["params"]["slots"] = [name.replace("fc1", "mlp.up") for name in NAMES]
+    require(json.loads(renamed.json()) == wanted, policy["policy"], "was renamed to", renamed.json())
+    require(runs_alike(tare, renamed, saved), policy["policy"], "runs otherwise under other names")
+    require(b"mlp.up.input" in command("inspect", twin).out, command("inspect", twin))
+    require(b"slots" in command("history", twin).out, command("history", twin))
+    undo(command, twin, original)
+    for words, reason in ((["--from", "fc1.weight", "--to", "fc1.input"], "two slots would be called 'fc1.input'"),
+                          (["--from", "fc", "--to", "x"], "no layer's path has the part 'fc'")):
+        answer = command("fp8", "rename", twin, *words, "--yes")
+        require(answer.code == REFUSED and reason in answer.reason and twin.read_bytes() == original, answer)
+
+
+def try_lengths(tare, command, policy, twin, saved):
+    """Histories of another length keep their newest amaxes, where the policy has some."""
+    original = twin.read_bytes()
+    has_history = any(one["role"] == "amax_history" for one in policy["fields"])
+    for length in 1, 4, 40:
+        answer = command("fp8", "resize", twin, "--history", str(length), "--yes")
+        if not has_history:
+            require(answer.code == REFUSED and "keeps no histories" in answer.reason, answer)
+            require(twin.read_bytes() == original, policy["policy"], "was refused and changed")
+            continue
+        require(answer.code == DONE, answer)
+        resized = tare.State.read(str(twin))
+        after = json.loads(resized.json())
+        require(all(len(row) == length for row in after["fields"][history_field(policy)]), policy["policy"], after)
+        check_migrated(policy, json.loads(saved.json()), policy, after)
+        Slots(tare, state=resized).run(random.Random(24), 50)
+        undo(command, twin, original)
+        answer = command("fp8", "reset", twin, "--history", str(length), "--yes")
+        if answer.code == DONE:
+            after = json.loads(tare.State.read(str(twin)).json())["fields"]
+            require(set(after[scale_field(policy)]) == {1.0}, policy["policy"], after)
+            require(after[history_field(policy)] == [[0.0] * length] * len(NAMES), policy["policy"], after)
+            undo(command, twin, original)
+
+
+def try_other_verbs(tare, command, folder, policy, twin):
+    """Each does what it says, or is refused with a reason and changes nothing."""
+    original, other = twin.read_bytes(), folder / "other-state.json"
+    tare.State.read(str(twin)).write(str(other))
+    for words in (["reset", twin], ["recompute", twin], ["strip", twin], ["strip", twin, "--remove"], ["inject", twin, other],
+                  ["reencode", twin, "--for", "2.0"], ["regroup", twin, "--layer", "*", "--for", "2.3"]):
+        answer = command("fp8", *words, "--yes")
+        if answer.code == DONE:
+            require(words[0] in ("reset", "recompute"), answer)
+            Slots(tare, state=tare.State.read(str(twin))).run(random.Random(24), 50)
+            if twin.read_bytes() != original:
+                undo(command, twin, original)
+        else:
+            require(answer.code == REFUSED and answer.reason and "''" not in answer.reason, answer)
+            require(twin.read_bytes() == original, policy["policy"], answer, "was refused and changed")
 
 
 def by_age(policy, state):
     """-> for each slot what values are multiplied by, and the finished entries of its history, newest first."""
     fields = state["fields"]
     scales = [1 / scale if policy["policy"] in DIVISORS else scale for scale in fields["scale"]]
-    history = next((fields[one["name"]] for one in policy["fields"] if one["role"] == "amax_history"), None)
+    history = fields.get(history_field(policy))
     if history is None:
         return scales, None
     return scales, [[row[i] for i in ORDER[policy["policy"]](len(row))] for row in history]

@@ -7,6 +7,7 @@ loads as the library reads it, and runs on as the state that nobody edited.
 import json
 import random
 import sys
+import zipfile
 
 from beside_library import command_and_library
 from corpus import require
@@ -184,17 +185,19 @@ def try_fp8(tare, command, folder, corpus, ending):
         for name, slot in there.items():
             require(all(slot[key] == wanted[name][key] for key in SHOWN), verb, name, slot, "not", wanted[name])
         require(tare.State.read(str(one)), verb)
-    for words in (["fp8", "strip", path], ["fp8", "resize", path, "--history", "8"], ["fp8", "rename", path, "--from", "0", "--to", "9"],
-                  ["fp8", "reencode", path, "--for", "2.0"], ["fp8", "regroup", path, "--layer", "*", "--for", "2.3"],
-                  ["edit", path, f"scale.{first}=inf", "--force"], ["edit", path, "native:params.amax_history_len=2"]):
-        answer = command(*words, "--yes")
+    for words in ["scale." + first + "=inf", "--force"], ["native:params.amax_history_len=2"]:
+        answer = command("edit", path, *words, "--yes")
         require(answer.code in (2, REFUSED) and path.read_bytes() == original, "not refused:", answer)
+    answer = command("fp8", "reset", path, "--dry-run")
+    require(answer.code == DONE and len(answer.out) < 20000, "a dry run prints", len(answer.out), "bytes")
 
-    answer = command("fp8", "resize", path, "--history", "8", "--yes")
-    shorter = folder / f"shorter.{ending}"
-    done = command("migrate", path, "--to", "transformer_engine", "--set", "history_length=8", "-o", shorter)
-    require("migrate STATE --to transformer_engine --set history_length=8 -o NEW" in answer.reason and done.code == DONE, answer, done)
-    require({slot["history_length"] for slot in slots_in(command, shorter).values()} == {8}, "is as long as before")
+    shorter, migrated = folder / f"shorter.{ending}", folder / f"migrated.{ending}"
+    shorter.write_bytes(original)
+    require(command("fp8", "resize", shorter, "--history", "8", "--yes").code == DONE, "resize")
+    done = command("migrate", path, "--to", "transformer_engine", "--set", "history_length=8", "-o", migrated)
+    require(done.code == DONE and shorter.read_bytes() == migrated.read_bytes(), "resized otherwise than migrated", done)
+    require(command("fp8", "rename", shorter, "--from", "layers", "--to", "blocks.h", "--yes").code == DONE, "rename")
+    require(set(slots_in(command, shorter)) == {name.replace("layers", "blocks.h") for name in there}, slots_in(command, shorter))
 
     empty = folder / "empty.pt"
     empty.write_bytes(model.read_bytes())
@@ -205,7 +208,7 @@ def try_fp8(tare, command, folder, corpus, ending):
 
 
 def try_packed_fp8(tare, command, folder, corpus):
-    """Histories that HDF5 has compressed are shown, and loaded; their scales change, they do not, and nothing else does."""
+    """Histories that HDF5 has compressed are shown, loaded and changed; where they change, the file is written anew."""
     path = folder / "packed.h5"
     require(command("inspect", corpus / "transformer_engine/te2.20_delayed", "--save", path).code == DONE, "--save")
     there = slots_in(command, path)
@@ -215,8 +218,23 @@ def try_packed_fp8(tare, command, folder, corpus):
     require(json.loads(tare.State.read(str(path)).json())["fields"]["scale"][0] == 16, "it loads with another scale")
     require(b"checksum-differs" not in command("inspect", path).out, "the checksum is not the file's")
     before = path.read_bytes()
+    answer = command("edit", path, "amax_history.layers.3/*=2", "--yes")
+    after = slots_in(command, path)
+    require(answer.code == DONE and {after[name]["largest_amax"] for name in after if "layers.3/" in name} == {2.0}, answer)
+    require(all(after[name]["largest_amax"] == there[name]["largest_amax"] for name in after if "layers.3/" not in name),
+            "an edit changed another tensor")
     answer = command("fp8", "reset", path, "--yes")
-    require(answer.code == REFUSED and "compressed" in answer.reason and path.read_bytes() == before, answer)
+    reset = json.loads(tare.State.read(str(path)).json())["fields"]
+    require(answer.code == DONE and set(reset["scale"]) == {1.0} and not any(map(any, reset["amax_history"])), answer)
+    require(b"checksum-differs" not in command("inspect", path).out, "the checksum is not the file's")
+    for _ in range(2):
+        require(command("undo", path, "--yes").code == DONE, "undo")
+    require(path.read_bytes() == before, "undo did not bring the bytes back")
+    changed = bytearray(before)
+    changed[changed.rindex(b"crc32:") + 6] ^= 1
+    path.write_bytes(changed)
+    answer = command("fp8", "reset", path, "--yes")
+    require(answer.code == REFUSED and "vouch" in answer.reason and path.read_bytes() == changed, answer)
 
 
 def try_fp8_beside(tare, command, folder, corpus, ending):
@@ -232,6 +250,19 @@ def try_fp8_beside(tare, command, folder, corpus, ending):
     back = tare.States.read(str(path))
     require(back.names() == ["scaler", "layers"] and back["scaler"]["scale"] == 1024, back.names())
     require(json.loads(back["layers"].json())["fields"]["scale"][0] == 16, "the set's scale is another")
+    before = path.read_bytes()
+    for words in ["rename", path, "--from", "layers", "--to", "h"], ["resize", path, "--history", "4"], ["reset", path]:
+        answer = command("fp8", *words, "--yes")
+        require(answer.code == DONE, answer)
+    back = tare.States.read(str(path))
+    require(back.names() == ["scaler", "layers"] and back["scaler"]["scale"] == 1024, back.names())
+    layers = json.loads(back["layers"].json())
+    require(layers["params"]["slots"][0] == "h.0/input" and set(layers["fields"]["scale"]) == {1.0}, layers)
+    require(layers["fields"]["amax_history"] == [[0.0] * 4] * 20, layers["fields"]["amax_history"])
+    for _ in range(3):
+        answer = command("undo", path, "--yes")
+        require(answer.code == DONE, answer)
+    require(path.read_bytes() == before, "undo did not bring the bytes back")
     plain = folder / f"plain.{ending}"
     require(command("attest", path, "--write-plain", plain).code == DONE, "--write-plain")
     require(tare.States.read(str(plain)).names() == ["scaler", "layers"], plain)
@@ -249,6 +280,42 @@ def try_two_lengths(tare, command, folder, corpus, ending):
     require({name: slot["scale"] for name, slot in slots_in(command, path).items()}
             == {f"{one}/{name}": slot["scale"] for one in names for name, slot in wanted.items()
                 if (slot["history_length"] == 8) == one.endswith(" 8")}, "tensors are", sorted(slots_in(command, path)))
+    require(command("fp8", "rename", path, "--from", "layers", "--to", "h", "--yes").code == DONE, "rename")
+    renamed = tare.States.read(str(path))
+    require(renamed.names() == names, "names became", renamed.names())
+    require({name for one in names for name in json.loads(renamed[one].json())["params"]["slots"]}
+            == {name.replace("layers", "h") for name in wanted}, "not all slots are renamed")
+
+
+def with_type(checkpoint, path, name):
+    """The checkpoint with its halves' type called otherwise."""
+    with zipfile.ZipFile(checkpoint) as old, zipfile.ZipFile(path, "w") as new:
+        for item in old.infolist():
+            contents = old.read(item)
+            if item.filename.endswith("data.pkl"):
+                was = b"X\x08\x00\x00\x00kFloat16"
+                require(was in contents, "no halves in", checkpoint)
+                contents = contents.replace(was, b"X" + len(name).to_bytes(4, "little") + name.encode())
+            new.writestr(item.filename, contents)
+
+
+def try_msamp_unscaled(tare, command, folder, corpus, ending):
+    """MS-AMP does not scale bf16 and f32: whatever their amax is, their scale is 1 after a step."""
+    for name, largest, form in (("kBFloat16", float.fromhex("0x1.fep127"), "bf16"), ("kFloat32", float.fromhex("0x1.fffffep127"), "f32")):
+        checkpoint, path = folder / f"{name}.pt", folder / f"{name}.{ending}"
+        with_type(corpus / "msamp/adamw/checkpoint.pt", checkpoint, name)
+        wide = {key for key, slot in slots_in(command, checkpoint).items() if slot["format_max"] == largest}
+        require(len(wide) == 4, name, "is the type of", wide)
+        require(command("inspect", checkpoint, "--save", path).code == DONE, command("inspect", checkpoint, "--save", path))
+        require({key for key, slot in slots_in(command, path).items() if slot["format_max"] == largest} == wide, "saved as", path)
+        saved = tare.State.read(str(path))
+        running = tare._made("fp8_create_from_state", saved.handle, None)
+        tare._call("fp8_update", running, None)
+        after = json.loads(tare.State(tare._made("fp8_save", running, None)).json())
+        tare._library.tare_fp8_destroy(running)
+        scales = dict(zip(after["params"]["slots"], after["fields"]["scale"]))
+        forms = dict(zip(after["params"]["slots"], after["params"]["format"]))
+        require(all((scales[key] == 1) == (key in wide) == (forms[key] == form) for key in scales), name, scales, forms)
 
 
 def try_msamp(tare, command, folder, corpus, ending):
@@ -325,7 +392,7 @@ def main():
                 count += 1
         try_several(tare, command, folder, corpus)
         for ending in "json", "h5":
-            for attempt in try_fp8, try_fp8_beside, try_two_lengths, try_msamp:
+            for attempt in try_fp8, try_fp8_beside, try_two_lengths, try_msamp, try_msamp_unscaled:
                 attempt(tare, command, folder, corpus, ending)
         try_packed_fp8(tare, command, folder, corpus)
         try_lists(command, folder, folder / "mindformers_adaptive.json")

@@ -381,9 +381,9 @@ TARE_API void tare_grads_destroy(tare_grads* grads);
  *
  * "policy" is one of tare_fp8_policies: transformer_engine ("variant": fused_bulk, fused_single, unfused), te_current,
  * fp8_static, msamp, flax_fp8, keras_fp8, torchao_delayed ("variant": 0.7, 0.6, 0.4: the releases of torchao that round
- * alike), torchao_dynamic, fp8_lm. "slots": how many (1), or a name for each. "format": "e4m3",
- * "e5m2" or "f16" (MS-AMP's scaled halves), for all or a list of one each. "device": "cpu", "cuda:0". Parameters bear
- * the framework's names; "initial_scale" may be a list, one for each slot. fp8_lm's mu grows a little each step
+ * alike), torchao_dynamic, fp8_lm. "slots": how many (1), or a name for each. "format": "e4m3", "e5m2", "f16" (MS-AMP's
+ * scaled halves), of msamp "bf16" and "f32" (scale 1), for all or a list of each. "device": "cpu", "cuda:0". Parameters
+ * bear the framework's names; "initial_scale" may be a list, one for each slot. fp8_lm's mu grows a little each step
  * ("variant":"continuous"), or by "growth_exponent" powers of two after "growth_steps" clean steps in a row
  * ("stepped"); "counted" says which values make a step crowded. *out is owned. TARE_E_INVALID_ARGUMENT names the
  * allowed keys or range.
@@ -429,8 +429,8 @@ TARE_API int32_t tare_fp8_scale_pointer(const float** out, const tare_fp8* fp8, 
 TARE_API int32_t tare_fp8_accumulators(void** out, uint64_t* bytes, const tare_fp8* fp8, tare_error* error);
 
 /* Writes the i-th input (f32, f16 or bf16), scaled by its slot, into out[i]: as many elements, of its slot's format;
- * memory that overlaps nothing. What is beyond fp8's largest value becomes it, beyond f16's infinity; NaN stays NaN. To
- * the bit as the policy's framework does it in float32. TARE_E_UNSUPPORTED for f16 on a GPU. `slots` as above. */
+ * memory that overlaps nothing. What is beyond fp8's largest value becomes it, beyond wider ones infinity; NaN stays
+ * NaN. To the bit as the framework does it in float32. TARE_E_UNSUPPORTED for wider ones on a GPU. `slots` as above. */
 TARE_API int32_t tare_fp8_quantize(tare_fp8* fp8, const tare_tensor* out, const tare_tensor* in, const uint32_t* slots,
                                    uint64_t count, tare_stream stream, tare_error* error);
 

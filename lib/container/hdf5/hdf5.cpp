@@ -13,13 +13,14 @@
 #include "lib/container/hdf5/reach.hpp"
 #include "lib/container/hdf5/tree.hpp"
 #include "lib/container/keras_config.hpp"
+#include "lib/container/packed_values.hpp"
 #include "lib/container/preview.hpp"
 #include "lib/hdf5/checksum.hpp"
 
 namespace tare {
 namespace {
 
-class Hdf5 final : public Container, public WithConfiguration {
+class Hdf5 final : public Container, public WithConfiguration, public WithPackedValues {
  public:
   explicit Hdf5(std::shared_ptr<const Source> source) : source_(std::move(source)) {
     Hdf5File file(source_);
@@ -36,6 +37,7 @@ class Hdf5 final : public Container, public WithConfiguration {
   [[nodiscard]] const std::vector<Finding>& findings() const override { return findings_; }
   [[nodiscard]] const Tree* configuration() const override { return configuration_ ? &*configuration_ : nullptr; }
   [[nodiscard]] std::vector<InnerDocument> inner_documents() const override { return hdf5_inner_documents(source_); }
+  [[nodiscard]] bool is_packed(NodeId node) const override { return contents_.packed.contains(node); }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     FileChange all;
     std::map<std::uint64_t, std::uint64_t> covered;  // blocks whose checksums change: offset, size
@@ -64,7 +66,7 @@ class Hdf5 final : public Container, public WithConfiguration {
   }
 
   void require_unpacked(const NodeChange& change) const {
-    if (contents_.packed.count(change.node) == 0) return;
+    if (!is_packed(change.node)) return;
     throw Error(Status::refused,
                 fmt::format("{}: {}: its values are compressed, and cannot be changed where they are", source_->name(),
                             change.meaning),

@@ -119,10 +119,7 @@ const Field* field_of(const FoundScaler& scaler, const Fp8PolicySpec& spec, std:
 
 /// Of a slot's format, by its name.
 double largest_of(std::string_view format) {
-  for (const Dtype known : {Dtype::f8_e5m2, Dtype::f16}) {
-    if (format == fp8_format_name(known)) return fp8_largest(known);
-  }
-  return fp8_largest_e4m3;
+  return fp8_largest(find_fp8_format(format).value_or(Dtype::f8_e4m3fn));
 }
 
 /// The i-th of a parameter that is one word for all, or a list of them; empty where it says nothing.

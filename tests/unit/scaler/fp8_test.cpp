@@ -331,6 +331,28 @@ TEST_CASE("a slot of halves scales to 65504, and casts as torch does: beyond it 
   CHECK(refusal_of([&] { slots->quantise({in, 1}, {&half, 1}, nullptr, nullptr); }).status == Status::unsupported);
 }
 
+TEST_CASE("bf16 and f32 are not scaled, whatever their amax: MS-AMP's, and nobody else's") {
+  const auto slots = slots_of(R"({"policy":"msamp","format":["bf16","f32"],"slots":2,"window_size":1})");
+  std::vector<float> values = {1.0f + 0x1p-8f, -3.0f, 0x1p-140f};
+  const Tensor in[] = {tensor_of(values), tensor_of(values)};
+  slots->observe(in, nullptr, nullptr);
+  slots->update(nullptr);
+  CHECK(floats_of(slots->save(nullptr), "scale") == std::vector<float>{1, 1});
+  std::vector<std::uint16_t> narrow(3);
+  std::vector<float> same(3), back(3);
+  const Tensor out[] = {{narrow.data(), 3, Dtype::bf16, 0}, tensor_of(same)};
+  slots->quantise(in, out, nullptr, nullptr);
+  CHECK(narrow == std::vector<std::uint16_t>{0x3f80, 0xc040, 0});  // halves go to the even one
+  CHECK(same == values);
+  const Tensor wide[] = {tensor_of(back), tensor_of(values)};
+  slots->dequantise(out, wide, nullptr, nullptr);
+  CHECK(back == std::vector<float>{1, -3, 0});
+  CHECK(values == same);
+  const Error refused = refusal_of([&] { slots_of(R"({"policy":"transformer_engine","format":"bf16"})"); });
+  CHECK(refused.status != Status::ok);
+  CHECK_THAT(refused.what(), Contains("format \"bf16\" is policy \"msamp\"'s alone"));
+}
+
 TEST_CASE("bad configurations are refused by name") {
   const auto message = [](const std::string& config) {
     const Error error = refusal_of([&] { slots_of(config); });
