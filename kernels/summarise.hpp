@@ -1,6 +1,6 @@
 // A tensor's summary, by the warps of a GPU or, lane after lane, by the host: with the same bits.
 //
-// A chunk of 512 values is what a warp holds in registers: its mean first, then the squares about that. 64 chunks are a
+// A chunk of 512 values is what a warp holds in registers: its mean first, then the squares about that. 16 chunks are a
 // piece, which one warp takes chunk by chunk; pieces are merged in 32 chains, and those as a tree. What is counted has
 // no order.
 #pragma once
@@ -15,24 +15,25 @@ namespace tare::kernels::cuda {
 
 inline constexpr int chunk_rows = 16;
 inline constexpr std::uint32_t chunk_elements = warp_lanes * chunk_rows;
-inline constexpr std::uint32_t summary_piece = 64 * chunk_elements;
+inline constexpr std::uint32_t summary_piece = 16 * chunk_elements;
 
-/// Of one tensor, added up by whoever finds them.
+/// Of one tensor, added up by whoever finds them: a row for each bin of the histogram, and for what is in none.
 struct SummaryCounts {
-  static constexpr int below = ExponentHistogram::bin_count;
-  static constexpr int above = below + 1;
-  static constexpr int bin_count = above + 1;
+  static constexpr int below = 0;
+  static constexpr int first_bin = 1;
+  static constexpr int above = first_bin + ExponentHistogram::bin_count;
+  static constexpr int zero = above + 1;
+  static constexpr int row_count = zero + 1;
 
-  std::uint64_t bins[bin_count];
+  std::uint64_t rows[row_count];
   std::uint64_t nans;
   std::uint64_t infinities;
-  std::uint64_t zeros;
   std::uint64_t subnormals;
 };
 
-/// A histogram for each lane of a warp. A lane sees 1,024 values of a piece.
-struct ExponentColumns {
-  std::uint16_t of[SummaryCounts::bin_count][warp_lanes];
+/// The rows for each lane of a warp. A lane sees 256 values of a piece.
+struct SummaryColumns {
+  std::uint16_t of[SummaryCounts::row_count][warp_lanes];
 };
 
 /// What a lane has seen of a piece; magnitudes as their bits, and of those that are not zero 1 less, so that zero is
@@ -41,7 +42,6 @@ template <class E>
 struct LaneSeen {
   std::uint32_t nans = 0;
   std::uint32_t infinities = 0;
-  std::uint32_t zeros = 0;
   std::uint32_t subnormals = 0;
   typename E::Math min = static_cast<typename E::Math>(__builtin_inff());
   typename E::Math max = static_cast<typename E::Math>(-__builtin_inff());
@@ -97,13 +97,11 @@ struct Patterns<Dtype::f8_e5m2> {
   static constexpr std::uint32_t not_finite = 0x7cu, infinity = not_finite, normal = 1u << 2;
 };
 
-/// The row of a histogram; a subnormal double's exponent field is 0, and far below the lowest bin.
-TARE_HD inline int bin_of(double value) {
-  constexpr std::uint32_t first = 1023 + ExponentHistogram::lowest;
-  const auto exponent = static_cast<std::uint32_t>(bits_of(value) >> 52) & 0x7ffu;
-  const std::uint32_t bin = exponent - first;
-  if (bin < static_cast<std::uint32_t>(ExponentHistogram::bin_count)) return static_cast<int>(bin);
-  return exponent < first ? SummaryCounts::below : SummaryCounts::above;
+/// Of a value that is not zero; a subnormal double's exponent field is 0, and far below the lowest bin.
+TARE_HD inline int row_of(double value) {
+  const auto exponent = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits_of(value) >> 52) & 0x7ffu);
+  const std::int32_t row = exponent - (1023 + ExponentHistogram::lowest) + SummaryCounts::first_bin;
+  return smaller(larger(row, std::int32_t{SummaryCounts::below}), std::int32_t{SummaryCounts::above});
 }
 
 /// Of numbers; which zero of two is open.
@@ -134,62 +132,106 @@ struct LaneValues {
   double squares = 0;
 };
 
-/// Counts a value, and gives it without its scale; 0 for what is not finite.
+/// Counts a finite value, which without its scale is `value`.
 template <class E>
-TARE_HD inline double note_value(typename E::Bits bits, const Unscaling& unscaling, LaneSeen<E>& seen,
-                                 ExponentColumns& columns, int lane, bool& is_finite) {
+TARE_HD inline void note_finite(typename E::Bits bits, typename E::Math stored, double value, LaneSeen<E>& seen,
+                                SummaryColumns& columns, int lane) {
   using Bits = typename E::Bits;
   const auto magnitude = static_cast<Bits>(bits & E::magnitude);
-  is_finite = magnitude < Patterns<E::dtype>::not_finite;
-  if (!is_finite) {
-    ++(magnitude == Patterns<E::dtype>::infinity ? seen.infinities : seen.nans);
-    return 0;
-  }
-  const typename E::Math stored = stored_value<E>(bits);
-  const double value = unscaling.of(static_cast<double>(stored));
   const auto below = static_cast<Bits>(magnitude - 1u);
   seen.min = least(seen.min, stored);
   seen.max = greatest(seen.max, stored);
   seen.least_below = smaller(seen.least_below, below);
   seen.subnormals += below < static_cast<Bits>(Patterns<E::dtype>::normal - 1u) ? 1 : 0;
-  seen.zeros += magnitude == 0 ? 1 : 0;
-  if (magnitude != 0) ++columns.of[bin_of(value)][lane];
-  return value;
+  ++columns.of[magnitude == 0 ? SummaryCounts::zero : row_of(value)][lane];
 }
 
-/// `Whole`: a chunk of as many values as fit.
-template <class E, bool Whole>
-TARE_HD inline LaneValues values_of_lane(const typename E::Bits* chunk, std::uint32_t count, int lane,
-                                         const Unscaling& unscaling, LaneSeen<E>& seen, ExponentColumns& columns) {
-  typename E::Bits bits[chunk_rows];
-  const auto place = [&](int row) { return static_cast<std::uint32_t>(row * warp_lanes + lane); };
-  unrolled<chunk_rows>([&](int row) { bits[row] = Whole || place(row) < count ? chunk[place(row)] : 0; });
-  LaneValues values;
+TARE_HD inline void add_value(LaneValues& values, int row, double value) {
+  values.of[row] = value;
+  values.finite |= 1u << row;
+  values.sum += value;
+  values.magnitudes += __builtin_fabs(value);
+}
+
+/// Of a whole chunk without infinities and nan, and a scale whose inverse will do: without a branch.
+template <class E>
+TARE_HD inline void note_plain(const typename E::Bits (&bits)[chunk_rows], int lane, double inverse, LaneSeen<E>& seen,
+                               SummaryColumns& columns, LaneValues& values) {
+  values.count = chunk_rows;
+  unrolled<chunk_rows>([&](int row) {
+    const typename E::Math stored = stored_value<E>(bits[row]);
+    const double value = static_cast<double>(stored) * inverse;
+    note_finite<E>(bits[row], stored, value, seen, columns, lane);
+    add_value(values, row, value);
+  });
+}
+
+/// Of any `count` values.
+template <class E>
+TARE_HD inline void note_any(const typename E::Bits (&bits)[chunk_rows], std::uint32_t count, int lane,
+                             const Unscaling& unscaling, LaneSeen<E>& seen, SummaryColumns& columns,
+                             LaneValues& values) {
   unrolled<chunk_rows>([&](int row) {
     values.of[row] = 0;
-    if (!Whole && place(row) >= count) return;
-    bool is_finite = false;
-    const double value = note_value<E>(bits[row], unscaling, seen, columns, lane, is_finite);
-    values.of[row] = value;
-    values.finite |= is_finite ? 1u << row : 0u;
-    values.count += is_finite ? 1 : 0;
-    values.sum += value;
-    values.magnitudes += value < 0 ? -value : value;
+    if (static_cast<std::uint32_t>(row * warp_lanes + lane) >= count) return;
+    const auto magnitude = static_cast<typename E::Bits>(bits[row] & E::magnitude);
+    if (magnitude >= Patterns<E::dtype>::not_finite) {
+      ++(magnitude == Patterns<E::dtype>::infinity ? seen.infinities : seen.nans);
+      return;
+    }
+    const typename E::Math stored = stored_value<E>(bits[row]);
+    const double value = unscaling.of(static_cast<double>(stored));
+    note_finite<E>(bits[row], stored, value, seen, columns, lane);
+    add_value(values, row, value);
+    ++values.count;
   });
+}
+
+template <class E>
+TARE_HD inline LaneValues values_of_lane(const typename E::Bits* chunk, std::uint32_t count, int lane,
+                                         const Unscaling& unscaling, LaneSeen<E>& seen, SummaryColumns& columns) {
+  using Bits = typename E::Bits;
+  Bits bits[chunk_rows];
+  Bits greatest_magnitude = 0;
+  unrolled<chunk_rows>([&](int row) {
+    const auto place = static_cast<std::uint32_t>(row * warp_lanes + lane);
+    bits[row] = place < count ? chunk[place] : 0;
+  });
+  unrolled<chunk_rows>(
+      [&](int row) { greatest_magnitude = larger(greatest_magnitude, static_cast<Bits>(bits[row] & E::magnitude)); });
+  const bool is_plain =
+      count == chunk_elements && unscaling.inverse != 0 && greatest_magnitude < Patterns<E::dtype>::not_finite;
+  LaneValues values;
+  if (is_plain) {
+    note_plain<E>(bits, lane, unscaling.inverse, seen, columns, values);
+  } else {
+    note_any<E>(bits, count, lane, unscaling, seen, columns, values);
+  }
   return values;
+}
+
+TARE_HD inline void add_squares(LaneValues& values, double mean) {
+  const auto add = [&](int row) {
+    const double difference = values.of[row] - mean;
+    values.squares += difference * difference;
+  };
+  if (values.finite == (1u << chunk_rows) - 1) {
+    unrolled<chunk_rows>(add);
+  } else {
+    unrolled<chunk_rows>([&](int row) {
+      if ((values.finite >> row & 1u) != 0) add(row);
+    });
+  }
 }
 
 /// The same for all lanes; without the extremes, which lanes keep for a piece.
 template <class E>
 TARE_HD inline Moments moments_of_chunk(const typename E::Bits* chunk, std::uint32_t count, const Unscaling& unscaling,
-                                        PerLane<LaneSeen<E>>& seen, ExponentColumns& columns) {
+                                        PerLane<LaneSeen<E>>& seen, SummaryColumns& columns) {
   const auto plus = [](auto a, auto b) { return a + b; };
   PerLane<LaneValues> lanes;
-  each_lane([&](int i) {
-    lanes.value[i] = count == chunk_elements
-                         ? values_of_lane<E, true>(chunk, count, lane_at(i), unscaling, seen.value[i], columns)
-                         : values_of_lane<E, false>(chunk, count, lane_at(i), unscaling, seen.value[i], columns);
-  });
+  each_lane(
+      [&](int i) { lanes.value[i] = values_of_lane<E>(chunk, count, lane_at(i), unscaling, seen.value[i], columns); });
   for (int mask = 1; mask < warp_lanes; mask *= 2) {
     combine_across(
         mask, [&](int i) -> std::uint32_t& { return lanes.value[i].count; }, plus);
@@ -203,13 +245,7 @@ TARE_HD inline Moments moments_of_chunk(const typename E::Bits* chunk, std::uint
   if (lanes.value[0].count == 0) return moments;
   moments.mean = lanes.value[0].sum / moments.count;
   moments.mean_abs = lanes.value[0].magnitudes / moments.count;
-  each_lane([&](int i) {
-    LaneValues& own = lanes.value[i];
-    unrolled<chunk_rows>([&](int row) {
-      const double difference = own.of[row] - moments.mean;
-      if ((own.finite >> row & 1u) != 0) own.squares += difference * difference;
-    });
-  });
+  each_lane([&](int i) { add_squares(lanes.value[i], moments.mean); });
   for (int mask = 1; mask < warp_lanes; mask *= 2) {
     combine_across(
         mask, [&](int i) -> double& { return lanes.value[i].squares; }, plus);
@@ -229,8 +265,6 @@ TARE_HD inline void combine_seen(PerLane<LaneSeen<E>>& seen) {
         mask, [&](int i) -> std::uint32_t& { return seen.value[i].nans; }, plus);
     combine_across(
         mask, [&](int i) -> std::uint32_t& { return seen.value[i].infinities; }, plus);
-    combine_across(
-        mask, [&](int i) -> std::uint32_t& { return seen.value[i].zeros; }, plus);
     combine_across(
         mask, [&](int i) -> std::uint32_t& { return seen.value[i].subnormals; }, plus);
     combine_across(
@@ -256,7 +290,7 @@ TARE_HD inline void add_extremes(const LaneSeen<E>& seen, const Unscaling& unsca
 /// A warp's piece of a tensor. `columns`, which are cleared, are left for add_columns.
 template <class E>
 TARE_HD inline void summarise_piece(const SummaryInput& tensor, std::uint64_t number, const Unscaling& unscaling,
-                                    ExponentColumns& columns, Moments& into, SummaryCounts& counts) {
+                                    SummaryColumns& columns, Moments& into, SummaryCounts& counts) {
   const std::uint64_t first = number * summary_piece;
   const auto* piece = reinterpret_cast<const typename E::Bits*>(tensor.data) + first;
   const auto size = static_cast<std::uint32_t>(smaller<std::uint64_t>(tensor.count - first, summary_piece));
@@ -277,24 +311,23 @@ TARE_HD inline void summarise_piece(const SummaryInput& tensor, std::uint64_t nu
     into = whole;
     add_count(&counts.nans, all.nans);
     add_count(&counts.infinities, all.infinities);
-    add_count(&counts.zeros, all.zeros);
     add_count(&counts.subnormals, all.subnormals);
   });
 }
 
-/// A piece's histogram, once all lanes are done with it.
-TARE_HD inline void add_columns(const ExponentColumns& columns, SummaryCounts& counts) {
+/// A piece's rows, once all lanes are done with them.
+TARE_HD inline void add_columns(const SummaryColumns& columns, SummaryCounts& counts) {
   each_lane([&](int i) {
-    for (int bin = lane_at(i); bin < SummaryCounts::bin_count; bin += warp_lanes) {
+    for (int row = lane_at(i); row < SummaryCounts::row_count; row += warp_lanes) {
       std::uint32_t sum = 0;
-      for (int k = 0; k < warp_lanes; ++k) sum += columns.of[bin][(k + bin) % warp_lanes];
-      add_count(counts.bins + bin, sum);
+      for (int k = 0; k < warp_lanes; ++k) sum += columns.of[row][(k + row) % warp_lanes];
+      add_count(counts.rows + row, sum);
     }
   });
 }
 
 TARE_HD inline void summarise(const SummaryInput& tensor, std::uint64_t number, const Unscaling& unscaling,
-                              ExponentColumns& columns, Moments& into, SummaryCounts& counts) {
+                              SummaryColumns& columns, Moments& into, SummaryCounts& counts) {
   switch (static_cast<Dtype>(tensor.dtype)) {
     case Dtype::f32:
       return summarise_piece<Element<Dtype::f32>>(tensor, number, unscaling, columns, into, counts);
@@ -342,7 +375,7 @@ TARE_HD inline void finish_summary(Summary& into, const SummaryInput& tensor, co
   into.count = tensor.count;
   into.nans = counts.nans;
   into.infinities = counts.infinities;
-  into.zeros = counts.zeros;
+  into.zeros = counts.rows[SummaryCounts::zero];
   into.subnormals = counts.subnormals;
   into.min = moments.min;
   into.max = moments.max;
@@ -352,8 +385,8 @@ TARE_HD inline void finish_summary(Summary& into, const SummaryInput& tensor, co
   into.mean_abs = one_nan(moments.mean_abs);
   into.squares_about_mean = one_nan(moments.squares_about_mean);
   into.scale = scale;
-  into.exponents.below = counts.bins[SummaryCounts::below];
-  into.exponents.above = counts.bins[SummaryCounts::above];
+  into.exponents.below = counts.rows[SummaryCounts::below];
+  into.exponents.above = counts.rows[SummaryCounts::above];
 }
 
 }  // namespace tare::kernels::cuda

@@ -109,14 +109,14 @@ class Summing {
   void count_into(SummaryCounts& counts) const {
     counts.nans = nans_;
     counts.infinities = infinities_;
-    counts.zeros = zeros_;
     counts.subnormals = subnormals_;
     for (const auto& table : exponents_) {
       for (std::size_t exponent = 0; exponent < table.size(); ++exponent) {
-        counts.bins[cuda::bin_of(double_from(std::uint64_t{exponent} << 52))] += table[exponent];
+        counts.rows[cuda::row_of(double_from(std::uint64_t{exponent} << 52))] += table[exponent];
       }
     }
-    counts.bins[SummaryCounts::below] -= zeros_ + nans_ + infinities_;  // in whose places zeros stood
+    counts.rows[SummaryCounts::below] -= zeros_ + nans_ + infinities_;  // in whose places zeros stood
+    counts.rows[SummaryCounts::zero] = zeros_;
   }
 
  private:
@@ -186,7 +186,7 @@ Summary summarise_as(const Tensor& tensor, double scale) {
   Summary summary;
   finish_summary(summary, {nullptr, tensor.count, static_cast<std::int32_t>(tensor.dtype)}, chains.value[0], counts,
                  scale);
-  std::copy_n(counts.bins, ExponentHistogram::bin_count, summary.exponents.bins);
+  std::copy_n(counts.rows + SummaryCounts::first_bin, ExponentHistogram::bin_count, summary.exponents.bins);
   return summary;
 }
 

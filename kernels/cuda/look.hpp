@@ -28,7 +28,7 @@ struct LookArguments {
 
 /// What the warps of a block share.
 struct LookShared {
-  ExponentColumns columns[block_warps];
+  SummaryColumns columns[block_warps];
 };
 
 /// All that one block does: a piece for each warp.
@@ -61,13 +61,16 @@ TARE_HD inline void finish_look(const LookArguments& all, std::uint32_t number) 
   merge_chains(chains);
   each_lane([&](int i) {
     for (int bin = lane_at(i); bin < ExponentHistogram::bin_count; bin += warp_lanes) {
-      summary.exponents.bins[bin] = counts.bins[bin];
-      counts.bins[bin] = 0;
+      std::uint64_t& row = counts.rows[SummaryCounts::first_bin + bin];
+      summary.exponents.bins[bin] = row;
+      row = 0;
     }
     if (lane_at(i) != 0) return;
     finish_summary(summary, tensor.input, chains.value[i], counts, all.unscaling.scale);
-    counts.bins[SummaryCounts::below] = counts.bins[SummaryCounts::above] = 0;
-    counts.nans = counts.infinities = counts.zeros = counts.subnormals = 0;
+    counts.rows[SummaryCounts::below] = 0;
+    counts.rows[SummaryCounts::above] = 0;
+    counts.rows[SummaryCounts::zero] = 0;
+    counts.nans = counts.infinities = counts.subnormals = 0;
   });
 }
 

@@ -75,7 +75,8 @@ TEST_CASE("a GPU's look at tensors of any sizes, dtypes, values and scales tells
   for (const double scale : {1.0, 65536.0, 0x1p-30, 3.0, 1e-300, 0x1p1023, 0x1p-1074}) {
     std::vector<Array> arrays;
     for (const Dtype dtype : dtypes) {
-      for (const std::uint64_t count : {0, 1, 31, 511, 512, 513, 32767, 32768, 32769, 70001}) {
+      for (const std::uint64_t count : {0u, 1u, 31u, 511u, 512u, 513u, cuda::summary_piece - 1, cuda::summary_piece,
+                                        cuda::summary_piece + 1, 70001u}) {
         arrays.emplace_back(dtype, count, random() % 5);
         fill_with_anything(arrays.back(), random, count % 2 == 0);
       }
