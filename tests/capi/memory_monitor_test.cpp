@@ -21,6 +21,7 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
       path + R"("},{"tensorboard":")" + folder.path("runs") + R"("},{"openmetrics":")" + folder.path("a.prom") +
       R"("}]})";
   float weight = INFINITY;
+  const float scale = 512;
   const char* name = "a name that is long enough for an allocation";
   const tare_tensor tensor{&weight, 1, TARE_F32, 0};
   tare_scaler* scaler = nullptr;
@@ -39,7 +40,10 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
     if (status == TARE_OK)
       status = tare_monitor_observe_on(monitor, "cpu", "y", &name, &tensor, 1, 8, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_add_grads(monitor, grads, &name, 1, nullptr, nullptr);
+    if (status == TARE_OK) status = tare_monitor_add_grads_on(monitor, grads, &name, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_add_scaler(monitor, 512, 1, 0, 0, 0, nullptr);
+    if (status == TARE_OK)
+      status = tare_monitor_add_scaler_on(monitor, "cpu", &scale, 1, nullptr, nullptr, nullptr, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_step(monitor, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_settled(&looks, monitor, nullptr);
     if (status == TARE_OK) status = tare_monitor_wait(monitor, nullptr);
@@ -62,7 +66,7 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
   int lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
     CHECK(nlohmann::json::parse(line).at("tensors").size() == 3);
-    CHECK(nlohmann::json::parse(line).at("gradients").size() == 1);
+    CHECK(nlohmann::json::parse(line).at("gradients").size() == 2);
     CHECK(nlohmann::json::parse(line).at("findings").size() == 2);
   }
   CHECK(lines > 0);

@@ -348,6 +348,39 @@ TEST_CASE("values on the CPU are looked at by that name, too, and settled at onc
   CHECK(tare_monitor_wait(nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
 }
 
+TEST_CASE("a list and a scaler on the CPU are added by the calls for GPUs, too, at once") {
+  Monitor monitor(R"({"every":1})");
+  Gradients list(R"({"policy":"torch","initial_scale":1024})");
+  const char* names[] = {"first", "second"};
+  REQUIRE(tare_grads_observe(list.handle, nullptr, nullptr) == TARE_OK);
+  REQUIRE(tare_monitor_add_grads_on(monitor.handle, list.handle, names, 2, nullptr, nullptr) == TARE_OK);
+  monitor.step(1);
+  const json of_list = monitor.report();
+  CHECK(of_list.at("gradients").size() == 2);
+  CHECK(of_list.at("scaler").at("scale") == 1024);
+  const float scale = 512;
+  const int64_t counts[] = {2, 3, 4};
+  REQUIRE(tare_monitor_add_scaler_on(monitor.handle, "cpu", &scale, 9, &counts[0], &counts[1], &counts[2], nullptr,
+                                     nullptr) == TARE_OK);
+  monitor.step(2);
+  const json told = monitor.report().at("scaler");
+  CHECK(told.at("scale") == 512);
+  CHECK(told.at("steps") == 9);
+  CHECK(told.at("skipped") == 2);
+  CHECK(told.at("growths") == 3);
+  CHECK(told.at("backoffs") == 4);
+  REQUIRE(tare_monitor_add_scaler_on(monitor.handle, "cpu", &scale, 9, nullptr, nullptr, nullptr, nullptr, nullptr) ==
+          TARE_OK);
+  monitor.step(3);
+  CHECK(monitor.report().at("scaler").at("skipped") == 0);
+  CHECK(tare_monitor_add_grads_on(monitor.handle, list.handle, names, 1, nullptr, nullptr) == TARE_E_MISMATCH);
+  CHECK(tare_monitor_add_grads_on(monitor.handle, nullptr, names, 2, nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_add_scaler_on(monitor.handle, "cpu", nullptr, 9, nullptr, nullptr, nullptr, nullptr, nullptr) ==
+        TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_add_scaler_on(monitor.handle, "gpu", &scale, 9, nullptr, nullptr, nullptr, nullptr, nullptr) ==
+        TARE_E_INVALID_ARGUMENT);
+}
+
 TEST_CASE("layers that lose gradients are counted, and each parameter's looks without any") {
   const Scratch folder;
   const std::string path = folder.path("a.prom");

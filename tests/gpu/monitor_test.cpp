@@ -71,6 +71,30 @@ TEST_CASE("a step waits for no GPU, and is told once that has looked") {
   CHECK(monitor.report().find("\"step\": 100") != std::string::npos);
 }
 
+TEST_CASE("gradients of a GPU's list and where its scaler stands are told as the waiting call tells them") {
+  Weights weights;
+  const GpuStream stream;
+  ScalerConfig config = parse_config(R"({"policy":"torch","device":"cuda:0","initial_scale":256})");
+  LossScaler scaler(config);
+  const auto list = scaler.make_grads(weights.on_gpu->tensors());
+  Monitor waiting(monitor::parse_config(R"({"every":1})"));
+  Monitor other(monitor::parse_config(R"({"every":1})"));
+  for (std::int64_t step = 0; step < 3; ++step) {
+    list->observe(stream);
+    other.add_gradients_on_gpu(*list, names, stream);
+    waiting.add_gradients(*list, names, stream);
+    scaler.update(stream);
+    other.step(step);
+    waiting.step(step);
+    CHECK(told(other) == told(waiting));
+  }
+  list->observe(stream);
+  other.add_gradients_on_gpu(*list, names, stream);
+  other.add_scaler({32, 7, 0, 0, 0});  // in the place of the list's
+  other.step(3);
+  CHECK(told(other).find("\"scale\": 32") != std::string::npos);
+}
+
 TEST_CASE("steps in a row are told in their order, each when the next one is looked at") {
   Weights weights;
   const GpuStream stream;

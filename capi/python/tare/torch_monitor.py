@@ -25,7 +25,10 @@ def _is_plain(tensor: Any) -> bool:
 
 
 def _stream_of(device: torch.device) -> int | None:
-    return torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else None
+    if device.type != "cuda":
+        return None
+    quick = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the time of making a Stream
+    return quick(device.index) if quick is not None else torch.cuda.current_stream(device).cuda_stream
 
 
 class _OnDevice:
@@ -113,6 +116,7 @@ class Monitor:
                  histograms: bool = False, groups: Mapping[str, Mapping[str, Any]] | None = None):
         self._model, self._scaler, self._optimizer, self._every = model, scaler, optimizer, every
         self._weights, self._moments, self._histograms = weights, moments, histograms
+        self._groups = set(groups or ())
         self._steps = 0
         self._devices: dict[torch.device, _OnDevice] = {}
         self._told: set[tuple[str, str]] = set()
@@ -186,7 +190,7 @@ class Monitor:
             return
         found: dict[torch.device, dict[str, torch.Tensor]] = {}
         for name, tensor in tensors.items():
-            if _is_plain(tensor) and self._monitor.looks(group, name):
+            if _is_plain(tensor) and (group not in self._groups or self._monitor.looks(group, name)):
                 if tensor.device.type not in ("cpu", "cuda"):
                     tensor = tensor.detach().cpu()
                 found.setdefault(tensor.device, {})[name] = tensor
