@@ -98,9 +98,14 @@ class Device {
   int loaded_count_ = 0;
 };
 
-/// Room for trivially copyable values in device memory; grows, never shrinks, and does not keep its values when it
+struct DeviceMemory {
+  static void make(void** data, std::size_t bytes) { check(cudaMalloc(data, bytes), "allocate memory"); }
+  static void release(void* data) { cudaFree(data); }
+};
+
+/// Room for trivially copyable values, in device memory or of another kind; grows, never shrinks, and does not keep its values when it
 /// grows.
-template <class T>
+template <class T, class Memory = DeviceMemory>
 class Room {
  public:
   Room() = default;
@@ -112,8 +117,7 @@ class Room {
   void reserve(std::size_t count) {
     if (count <= count_) return;
     void* data = nullptr;
-    const std::size_t bytes = count * sizeof(T);
-    check(cudaMalloc(&data, bytes), "allocate memory");
+    Memory::make(&data, count * sizeof(T));
     release();
     data_ = static_cast<T*>(data);
     count_ = count;
@@ -124,7 +128,7 @@ class Room {
   void release() {
     if (data_ == nullptr) return;
     const CapturesGoOn captures_go_on;
-    cudaFree(data_);
+    Memory::release(data_);
     data_ = nullptr;
     count_ = 0;
   }

@@ -5,38 +5,13 @@
 
 namespace tare::kernels::cuda {
 
-/// Room for trivially copyable values; as Room, in the host's memory.
-template <class T>
-class Pinned {
- public:
-  Pinned() = default;
-  ~Pinned() { release(); }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
-
-  /// Throws a Failure where there is no memory; the old room is then still there.
-  void reserve(std::size_t count) {
-    if (count <= count_) return;
-    void* data = nullptr;
-    check(cudaMallocHost(&data, count * sizeof(T)), "allocate pinned memory");
-    release();
-    data_ = static_cast<T*>(data);
-    count_ = count;
-  }
-  T* data() const { return data_; }
-
- private:
-  void release() {
-    if (data_ == nullptr) return;
-    const CapturesGoOn captures_go_on;
-    cudaFreeHost(data_);
-    data_ = nullptr;
-    count_ = 0;
-  }
-
-  T* data_ = nullptr;
-  std::size_t count_ = 0;
+struct PinnedMemory {
+  static void make(void** data, std::size_t bytes) { check(cudaMallocHost(data, bytes), "allocate pinned memory"); }
+  static void release(void* data) { cudaFreeHost(data); }
 };
+
+template <class T>
+using Pinned = Room<T, PinnedMemory>;
 
 /// A place in a stream. The device is current at every call.
 class Event {
