@@ -54,6 +54,15 @@ torch_steps() {
   python3 tests/bindings/torch_scaler.py "$build/lib/libtare.so" "$root" cuda:0 10000
 }
 
+torch_tests() {
+  python3 -c 'import torch' 2>/dev/null || return 77
+  local test
+  for test in grad_scaler torch_monitor nccl; do
+    (cd tests/python && PYTHONPATH=$root/capi/python LD_LIBRARY_PATH=$build/lib:${LD_LIBRARY_PATH:-} \
+      python3 -B -m unittest discover -p "${test}_test.py") || return
+  done
+}
+
 say "$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader) $(date -u +%F)"
 say "$(nvcc --version 2>/dev/null | tail -n 1), commit $(git rev-parse --short HEAD 2>/dev/null)"
 check "build" build
@@ -68,6 +77,7 @@ check "on the GPU: NCCL's own communicator, one rank" "$tests/gpu/gpu_nccl_one_r
 check "compute-sanitizer memcheck" sanitize memcheck "every f16*,a list takes other*,a random list is quantised*,thousands*,several looks*"
 check "compute-sanitizer racecheck" sanitize racecheck "a list takes other*,a random list is quantised*,several looks*"
 check "10,000 steps beside torch's GradScaler" torch_steps
+check "tare.torch: scalers, monitors, ranks of nccl" torch_tests
 say "$passed passed, $failed failed, $skipped not run"
 echo "report: $report"
 [ "$failed" -eq 0 ]
