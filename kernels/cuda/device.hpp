@@ -103,8 +103,8 @@ struct DeviceMemory {
   static void release(void* data) { cudaFree(data); }
 };
 
-/// Room for trivially copyable values, in device memory or of another kind; grows, never shrinks, and does not keep its values when it
-/// grows.
+/// Room for trivially copyable values, in device memory or of another kind; grows, never shrinks, and does not keep its
+/// values when it grows.
 template <class T, class Memory = DeviceMemory>
 class Room {
  public:
