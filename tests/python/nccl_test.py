@@ -14,6 +14,7 @@ from torch import distributed
 
 import ranks as processes
 import tare
+from tare.scaler import FOUND_INF, MULTIPLIER
 
 STEPS, SIZE = 300, 1000
 
@@ -29,7 +30,9 @@ def values_of(step, ranks):
 
 
 def told(scaler, grads):
-    return repr((scaler.scale, grads.found_inf, grads.multiplier, grads.statistics().total, scaler.statistics()))
+    on_the_card = [torch.as_tensor(grads.memory(which), device="cuda:0").item()
+                   for which in (FOUND_INF, MULTIPLIER)]
+    return repr((scaler.scale, on_the_card, grads.statistics().total, scaler.statistics()))
 
 
 def beside_one_that_sees_all(comm, rank, ranks):
