@@ -12,6 +12,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/sha256.hpp"
 #include "lib/remote/inside.hpp"
+#include "lib/remote/s3_signature.hpp"
 
 namespace tare {
 namespace {
@@ -95,17 +96,27 @@ HeaderLines say(CURL* curl, const std::vector<std::string>& lines) {
   return headers;
 }
 
-/// libcurl signs what is asked as S3 wants it, the body with it.
-HeaderLines sign(CURL* curl, const S3Settings& settings, const HttpRequest& request) {
-  curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", settings.region).c_str());
-  curl_easy_setopt(curl, CURLOPT_USERNAME, settings.access_key.c_str());
-  curl_easy_setopt(curl, CURLOPT_PASSWORD, settings.secret_key.c_str());
-  std::vector<std::string> lines = {fmt::format("x-amz-content-sha256: {}", sha256_of(request.body))};
+/// Requests that libcurl signs in another order than S3.
+bool is_copy(const HttpRequest& request) {
+  return std::any_of(request.lines.begin(), request.lines.end(),
+                     [](const std::string& line) { return line.starts_with("x-amz-copy-source:"); });
+}
+
+/// As S3 wants it, the body with it.
+HeaderLines sign(CURL* curl, const S3Settings& settings, const HttpRequest& request, const std::string& url) {
+  std::vector<std::string> lines;
   if (settings.pays) lines.emplace_back("x-amz-request-payer: requester");
   if (!settings.session_token.empty()) {
     lines.push_back(fmt::format("x-amz-security-token: {}", settings.session_token));
   }
   lines.insert(lines.end(), request.lines.begin(), request.lines.end());
+  if (is_copy(request)) {
+    return say(curl, signed_lines(settings, {request.method, url, request.body, std::move(lines)}, std::time(nullptr)));
+  }
+  curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", settings.region).c_str());
+  curl_easy_setopt(curl, CURLOPT_USERNAME, settings.access_key.c_str());
+  curl_easy_setopt(curl, CURLOPT_PASSWORD, settings.secret_key.c_str());
+  lines.push_back(fmt::format("x-amz-content-sha256: {}", sha256_of(request.body)));
   return say(curl, lines);
 }
 
@@ -186,7 +197,7 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
   HeaderLines headers;
   if (!object.settings.access_key.empty()) {
-    headers = sign(curl, object.settings, request);
+    headers = sign(curl, object.settings, request, route.url());
   } else if (!object.bearer.empty() && route.is_at_home()) {
     headers = say(curl, {fmt::format("Authorization: Bearer {}", object.bearer)});
   } else if (object.header_lines && route.is_at_home()) {

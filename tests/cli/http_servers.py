@@ -109,8 +109,8 @@ def signature(method, target, headers, signed, secret, date, scope):
     path, _, query = target.partition("?")
     pairs = urllib.parse.parse_qsl(query, keep_blank_values=True)
     query = "&".join(sorted(f"{escaped(name)}={escaped(value)}" for name, value in pairs))
-    lines = "".join(f"{name}:{headers[name].strip()}\n" for name in signed)
-    request = "\n".join([method, path, query, lines, ";".join(signed), headers["x-amz-content-sha256"]])
+    lines = "".join(f"{name}:{headers[name].strip()}\n" for name in sorted(signed))
+    request = "\n".join([method, path, query, lines, ";".join(sorted(signed)), headers["x-amz-content-sha256"]])
     to_sign = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(request.encode()).hexdigest()])
     key = ("AWS4" + secret).encode()
     for part in scope.split("/"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reads real checkpoints from moto's S3 (PyPI), which checks each signature with botocore's own code. Not a part of
+# Reads and edits real checkpoints in moto's S3 (PyPI), which checks each signature with botocore's own code. Not a part of
 # tests/run.sh, whose stand-in needs nothing from PyPI.
 #
 #   tests/stores/run.sh

@@ -1,0 +1,25 @@
+// AWS signature version 4, from its public description, for requests whose headers libcurl sorts otherwise.
+#pragma once
+
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/bytes.hpp"
+#include "lib/remote/http_object.hpp"
+
+namespace tare {
+
+struct ToSign {
+  std::string_view method;
+  std::string_view url;  ///< escaped, its query sorted
+  ByteView body;
+  std::vector<std::string> lines;  ///< "name: value", names in small letters
+};
+
+/// The lines, and those that sign them all. libcurl orders whole lines: "x-amz-copy-source-range:" before
+/// "x-amz-copy-source:", since '-' comes before ':'; names alone are what counts.
+std::vector<std::string> signed_lines(const S3Settings& settings, const ToSign& request, std::time_t now);
+
+}  // namespace tare
