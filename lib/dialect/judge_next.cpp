@@ -50,21 +50,27 @@ std::optional<std::string> why_it_stops(RunningState scaler) {
 
 /// Of counters: what no step of the rule leaves.
 std::optional<std::string> out_of_reach(const FoundScaler& scaler) {
+  const auto never = [&](const std::string& what) {
+    return fmt::format("{}: {} never leaves it so", what, scaler.dialect->framework);
+  };
   const auto step = known(scaler, Role::step);
   const auto last = known(scaler, Role::last_overflow_step);
   const auto growth = known(scaler, Role::growth_tracker);
   const auto left = known(scaler, Role::hysteresis_tracker);
   const auto all = known(scaler, Role::hysteresis);
   const auto seen = known(scaler, Role::overflow_tracker);
-  if (step && *step < 0) return fmt::format("step is {}: below 0", *step);
+  if (step && *step < 0) return never(fmt::format("step is {}: below 0", *step));
   if (step && last && *last > *step) {
-    return fmt::format("last_overflow_step {} lies behind step {}", *last, *step);
+    return fmt::format(
+        "last_overflow_step {} lies ahead of step {}: no step leaves it so, but a migration does that keeps the next "
+        "growth where it was",
+        *last, *step);
   }
-  if (growth && *growth < least_growth_tracker) return fmt::format("growth_tracker is {}: below 0", *growth);
+  if (growth && *growth < least_growth_tracker) return never(fmt::format("growth_tracker is {}: below 0", *growth));
   if (left && all && *left > *all) {
-    return fmt::format("hysteresis_tracker {} is greater than the hysteresis {}", *left, *all);
+    return never(fmt::format("hysteresis_tracker {} is greater than the hysteresis {}", *left, *all));
   }
-  if (seen && *seen < 0) return fmt::format("overflow_tracker is {}: below 0", *seen);
+  if (seen && *seen < 0) return never(fmt::format("overflow_tracker is {}: below 0", *seen));
   return std::nullopt;
 }
 
@@ -82,10 +88,7 @@ std::vector<Finding> judge_next(const FoundScaler& scaler) {
   const auto tell = [&](Severity severity, const char* code, std::string message) {
     findings.push_back({severity, code, std::move(message), "", scaler.path});
   };
-  if (const auto counter = out_of_reach(scaler)) {
-    tell(Severity::warning, "counter-out-of-reach",
-         fmt::format("{}: {} never leaves it so", *counter, scaler.dialect->framework));
-  }
+  if (const auto why = out_of_reach(scaler)) tell(Severity::warning, "counter-out-of-reach", *why);
   const auto state = running(scaler);
   if (!state || !(rule::scale_of(state->policy.id, state->state) > 0)) return findings;  // judge tells of such a scale
   if (const auto why = why_it_stops(*state)) tell(Severity::warning, "overflow-stops-run", *why);

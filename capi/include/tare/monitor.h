@@ -104,8 +104,9 @@ TARE_API int32_t tare_monitor_step(tare_monitor* monitor, int64_t step, tare_str
 
 /* *out: 1 once the last step that was looked at is examined, 0 while a GPU is still to look at tensors of it
  * (tare_monitor_observe_on). Such a step is examined, told and handed to the sinks by this, by tare_monitor_wait, or by
- * the tare_monitor_step of a later step, whichever finds that the GPU has finished; that of the next step that is
- * looked at waits for it. Report, findings and a saved state tell nothing of it before. */
+ * the tare_monitor_step of a later step, whichever finds that the GPU has finished; the calls ..._on and
+ * tare_monitor_step of the next step that is looked at wait for it. Report, findings and a saved state tell nothing of
+ * it before. */
 TARE_API int32_t tare_monitor_settled(int32_t* out, tare_monitor* monitor, tare_error* error);
 
 /* Waits for GPUs, so that it is. */
