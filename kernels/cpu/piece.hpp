@@ -49,6 +49,38 @@ inline constexpr std::uint32_t small = 8;
 using PiecesFunction = void (*)(void* at, const Recipe& recipe, Found* found);
 inline constexpr std::size_t together = 4;
 
+/// How a chunk's values lose their scale (summary.hpp), and what is subnormal among them as they lie there.
+struct ChunkScale {
+  double scale;
+  double inverse;  ///< 0: divide
+  double smallest_normal;
+};
+
+inline constexpr std::uint32_t chunk_values = 512;
+
+/// What a chunk of a summary has. Exponents are added up from chunk to chunk: how many values have which exponent
+/// field, 0 for those that are not finite. They repeat, and what stands in one table need not wait for the last one
+/// counted.
+struct ChunkSeen {
+  static constexpr std::uint32_t tables = 4;
+
+  std::uint32_t kept;  ///< finite ones; the numbers below are of these, and undefined without any
+  std::uint32_t nans;
+  std::uint32_t infinities;
+  std::uint32_t zeros;
+  std::uint32_t subnormals;
+  double mean;
+  double mean_abs;
+  double squares_about_mean;
+  double min;
+  double max;
+  double min_abs;
+  std::uint64_t exponents[tables][2048];
+};
+
+/// `stored`: chunk_values of them as they lie there, zeros behind the first `count`; at a multiple of 64 bytes.
+using ChunkFunction = void (*)(const double* stored, std::uint32_t count, const ChunkScale& scale, ChunkSeen& seen);
+
 /// The code for one instruction set, by dtype ids; null where there is none (fp8 is never written).
 struct PieceTable {
   PieceFunction observe[dtype_ids];
@@ -57,6 +89,7 @@ struct PieceTable {
   SmallPiecesFunction observe_small[dtype_ids];
   SmallPiecesFunction unscale_small[dtype_ids];  ///< REQUIRES: Recipe::only_scales
   PieceFunction write[dtype_ids][dtype_ids];     ///< [from][to]
+  ChunkFunction summarise_chunk;
 };
 
 extern const PieceTable portable_pieces;

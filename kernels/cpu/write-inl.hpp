@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/observe-inl.hpp"
+#include "kernels/cpu/summarise-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -292,6 +293,7 @@ consteval PieceTable make_table() {
   add_writers<F64>(table);
   add_writers<F16>(table);
   add_writers<BF16>(table);
+  table.summarise_chunk = summarise_chunk;
   return table;
 }
 

@@ -103,3 +103,20 @@ TEST_CASE("a tensor of more pieces than there are chains is the same, too") {
   CHECK(same_bits(summaries[0], cpu::summarise(array.tensor(), 8)));
   CHECK(summaries[0].count == array.count());
 }
+
+TEST_CASE("every instruction set of this CPU tells the same of tensors, to the bit") {
+  std::mt19937_64 random(31);
+  for (const double scale : {1.0, 1024.0, 3.0}) {
+    for (const Dtype dtype : dtypes) {
+      for (const std::uint64_t count : {0u, 1u, 33u, 512u, 5000u, 20'000u}) {
+        Array array(dtype, count, random() % 5);
+        fill_with_anything(array, random, count % 2 == 1);
+        const Summary plain = cpu::summarise(array.tensor(), scale, cpu::InstructionSet::portable);
+        for (const cpu::InstructionSet set : available_sets()) {
+          INFO(cpu::name_of(set) << ", " << name_of(dtype) << ", " << count << " values, scale " << scale);
+          CHECK(same_bits(cpu::summarise(array.tensor(), scale, set), plain));
+        }
+      }
+    }
+  }
+}
