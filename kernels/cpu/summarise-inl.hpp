@@ -1,5 +1,5 @@
-// A chunk of a tensor's summary, for the instruction set that the including file is compiled for: loops that do one
-// thing each, of which the compiler makes vectors. As in elements-inl.hpp, no function of another header is called.
+// A chunk of a tensor's summary, for the instruction set that the including file is compiled for. As in
+// elements-inl.hpp, no function of another header is called.
 #pragma once
 
 #include "kernels/cpu/elements-inl.hpp"
