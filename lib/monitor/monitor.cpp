@@ -39,6 +39,14 @@ Monitor::Monitor(Config config)
       examiner_(std::move(config.limits), config.format),
       writer_(make_sinks(config.sinks)) {}
 
+Monitor::~Monitor() {
+  try {
+    wait();
+  } catch (...) {  // the device is broken, or there is no memory: there is nobody left to tell
+    return;
+  }
+}
+
 bool Monitor::looks_at(const std::string& group, const std::string& name) const {
   if (!looks()) return false;
   const auto own = std::ranges::find(groups_, group, &GroupConfig::name);

@@ -22,6 +22,10 @@ namespace tare::monitor {
 class Monitor {
  public:
   explicit Monitor(Config config);
+  /// Waits for GPUs, so that the sinks get the last step, too; one that is lost is told to nobody.
+  ~Monitor();
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
 
   /// Is a tensor of that group and name looked at in the step under way?
   [[nodiscard]] bool looks_at(const std::string& group, const std::string& name) const;

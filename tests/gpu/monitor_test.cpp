@@ -1,6 +1,10 @@
 // A monitor that looks at a GPU's tensors, behind the module: nothing waits, and what is told is what the CPU tells.
 #include "lib/monitor/monitor.hpp"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -108,6 +112,23 @@ TEST_CASE("steps in a row are told in their order, each when the next one is loo
   }
   monitor.step(4);  // without a look at a GPU
   CHECK(monitor.report().find("\"step\": 4") != std::string::npos);
+}
+
+TEST_CASE("a monitor that ends while a GPU looks leaves that step to its sinks") {
+  Weights weights;
+  const GpuStream stream;
+  const auto path = std::filesystem::temp_directory_path() / ("tare-monitor-" + std::to_string(::getpid()) + ".jsonl");
+  {
+    Monitor monitor(monitor::parse_config((R"({"every":1,"sinks":[{"jsonl":")" + path.string() + R"("}]})").c_str()));
+    monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), 1, stream);
+    monitor.step(41);
+  }
+  std::ifstream file(path);
+  std::string line;
+  CHECK(std::getline(file, line));
+  CHECK(line.find("41") != std::string::npos);
+  CHECK(line.find("\"weights\"") != std::string::npos);
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("a state that is loaded while a GPU looks forgets that look") {
