@@ -16,20 +16,10 @@ using cuda::warp_lanes;
 
 static_assert(chunk_values == cuda::chunk_elements);
 
-constexpr double smallest_normal(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f64:
-      return 0x1p-1022;
-    case Dtype::f32:
-    case Dtype::bf16:
-      return 0x1p-126;
-    case Dtype::f8_e4m3fn:
-      return 0x1p-6;
-    case Dtype::f16:
-    case Dtype::f8_e5m2:
-      break;
-  }
-  return 0x1p-14;
+template <class E>
+double smallest_normal() {
+  constexpr auto pattern = static_cast<typename E::Bits>(cuda::Patterns<E::dtype>::normal);
+  return static_cast<double>(cuda::stored_value<E>(pattern));
 }
 
 void add_counts(SummaryCounts& into, const ChunkSeen& chunk) {
@@ -66,7 +56,7 @@ template <class E>
 Summary summarise_as(const Tensor& tensor, double scale, ChunkFunction summarise_chunk) {
   const auto* bits = static_cast<const typename E::Bits*>(tensor.data);
   const Unscaling unscaling(scale);
-  const ChunkScale by{unscaling.scale, unscaling.inverse, smallest_normal(E::dtype)};
+  const ChunkScale by{unscaling.scale, unscaling.inverse, smallest_normal<E>()};
   const auto chunk = std::make_unique<ChunkSeen>();
   SummaryCounts counts{};
   PerLane<Moments> chains;
