@@ -19,8 +19,9 @@ void require_reachable(std::span<const Tensor> tensors, int device) {
 std::uint32_t pieces_of(std::span<const Tensor> tensors) {
   std::uint64_t pieces = 0;
   for (const Tensor& tensor : tensors) pieces += summary_pieces(tensor.count);
+  static_assert(summary_piece == 1u << 13);  // as the message says
   if (pieces < (std::uint64_t{1} << 31)) return static_cast<std::uint32_t>(pieces);
-  throw Refusal(invalid_argument, 0, "tensors of more than 2^46 values are not looked at together",
+  throw Refusal(invalid_argument, 0, "tensors of more than 2^44 values are not looked at together",
                 "Look at them in several calls.");
 }
 
