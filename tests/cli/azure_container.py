@@ -68,7 +68,7 @@ class Container:
         assert query["restype"] == "container", query
         prefix, delimiter, marker = query.get("prefix", ""), query.get("delimiter"), query.get("marker", "")
         entries = {}
-        for path in request.folder.rglob("*"):
+        for path in (request.folder / prefix.rpartition("/")[0]).rglob("*"):
             key = path.relative_to(request.folder).as_posix()
             if not key.startswith(prefix) or (path.is_dir() and not self.has_folders):
                 continue

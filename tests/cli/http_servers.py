@@ -26,6 +26,8 @@ class Server:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # head and body at once: sent one by one, the second waits for the client's delayed acknowledgement
+            disable_nagle_algorithm = True
             folder = self.folder
 
             def log_message(self, *_):

@@ -66,10 +66,10 @@ class Bucket:
             return 403, "AccessDenied", {}
         return None
 
-    def sizes(self, request):
-        """-> bytes by key."""
+    def sizes(self, request, prefix):
+        """-> bytes by key, of those at least that begin so."""
         return {path.relative_to(request.folder).as_posix(): path.stat().st_size
-                for path in request.folder.rglob("*") if path.is_file()}
+                for path in (request.folder / prefix.rpartition("/")[0]).rglob("*") if path.is_file()}
 
     def list(self, request, query):
         self.listings.append(query)
@@ -78,7 +78,7 @@ class Bucket:
         assert query["list-type"] == "2" and query["encoding-type"] == "url", query
         prefix, delimiter = query["prefix"], query.get("delimiter")
         after = base64.b64decode(query.get("continuation-token", "")).decode()
-        sizes = self.sizes(request)
+        sizes = self.sizes(request, prefix)
         entries = set()
         for key in sizes:
             if key.startswith(prefix):

@@ -98,7 +98,7 @@ class WritableBucket(Bucket):
     def data(self, key):
         return self.objects[key].content.read()
 
-    def sizes(self, request):
+    def sizes(self, request, prefix):
         return {key: stored.content.size for key, stored in self.objects.items()}
 
     def __call__(self, request, method="GET"):
