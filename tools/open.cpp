@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include "lib/base/error.hpp"
@@ -36,13 +37,27 @@ void tell_files(const Terminal& terminal, const Checkpoint& checkpoint) {
   }
 }
 
+ObjectLayer* objects_of(const std::string& path) {
+  return is_url(path) ? changeable_objects(path) : nullptr;
+}
+
 /// Looked for after all was read: what was at work meanwhile is told.
 std::optional<Pending> pending_of_objects(const std::string& path, const Checkpoint& checkpoint) {
-  ObjectLayer* objects = is_url(path) ? changeable_objects(path) : nullptr;
+  ObjectLayer* objects = objects_of(path);
   if (objects == nullptr) return std::nullopt;
   std::vector<std::string> read;
   for (const CheckpointFile& file : checkpoint.files) read.push_back(file.location);
   return find_pending(*objects, checkpoint.resolved, read, key_for_reading());
+}
+
+/// An edit that is not finished may be why it cannot be read. A store that does not answer is not asked again.
+void tell_why(const Terminal& terminal, const std::string& path, const Error& error) {
+  if (path == standard_input_path || (is_url(path) && error.status == Status::io)) return;
+  if (!is_url(path)) {
+    if (const auto pending = find_pending(scope_for_reading(path))) terminal.say(render_pending(*pending));
+    return;
+  }
+  tell_unfinished(terminal, path, {});
 }
 
 }  // namespace
@@ -110,21 +125,43 @@ const Files& one_storage_of(const std::vector<std::string>& paths) {
 }
 
 Opened open_for_reading(const Terminal& terminal, const std::string& path, const OpenOptions& options) {
-  if (is_url(path) || path == standard_input_path) {
-    Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));
-    tell_files(terminal, checkpoint);
-    std::optional<Pending> pending = pending_of_objects(path, checkpoint);
-    return {std::move(checkpoint), std::move(pending)};
-  }
   try {
+    if (is_url(path) || path == standard_input_path) {
+      Checkpoint checkpoint = open_checkpoint(path, with_progress(terminal, path, options));
+      tell_files(terminal, checkpoint);
+      std::optional<Pending> pending = pending_of_objects(path, checkpoint);
+      return {std::move(checkpoint), std::move(pending)};
+    }
     SettledCheckpoint read = open_settled(path, with_progress(terminal, path, options), scope_for_reading);
     tell_files(terminal, read.checkpoint);
     return {std::move(read.checkpoint), std::move(read.pending)};
-  } catch (const Error&) {
-    const auto pending = find_pending(scope_for_reading(path));
-    if (pending) terminal.say(render_pending(*pending));
+  } catch (const Error& error) {
+    tell_why(terminal, path, error);
     throw;
   }
+}
+
+void tell_unfinished(const Terminal& terminal, const std::string& path, const std::vector<std::string>& checkpoints) {
+  if (is_url(path)) {
+    ObjectLayer* objects = objects_of(path);
+    if (objects == nullptr) return;
+    for (const Pending& pending : all_pending(*objects, path, key_for_reading())) {
+      terminal.say(render_pending(pending));
+    }
+    return;
+  }
+  std::set<std::string> told;
+  for (const std::string& checkpoint : checkpoints) {
+    const auto pending = find_pending(scope_for_reading(checkpoint));
+    if (pending && told.insert(pending->folder).second) terminal.say(render_pending(*pending));
+  }
+}
+
+Checkpoint open_finished_at(const std::string& path) {
+  if (!is_url(path)) return open_finished(path, {}, scope_for_reading);
+  Checkpoint checkpoint = open_checkpoint(path, {.files = &files_of(path)});
+  require_finished(path, pending_of_objects(path, checkpoint));
+  return checkpoint;
 }
 
 OpenOptions options_for_writing(const Terminal& terminal, const std::string& path) {

@@ -17,6 +17,13 @@ struct Opened {
 /// Where the checkpoint cannot be read, a pending transaction, which may be why, is told on stderr first.
 Opened open_for_reading(const Terminal& terminal, const std::string& path, const tare::OpenOptions& options);
 
+/// For verbs that read a run: tells on stderr of edits that are not finished, in `path` and below it where that is in a
+/// store, else in `checkpoints`, which were read.
+void tell_unfinished(const Terminal& terminal, const std::string& path, const std::vector<std::string>& checkpoints);
+
+/// What open_finished gives, of a store, too.
+tare::Checkpoint open_finished_at(const std::string& path);
+
 /// The storage that all of `paths` are in; "-" is in any. Throws `invalid_argument` where they are in several.
 const tare::Files& one_storage_of(const std::vector<std::string>& paths);
 

@@ -10,6 +10,7 @@
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
+#include "tools/open.hpp"
 #include "tools/outcome.hpp"
 #include "tools/render.hpp"
 #include "tools/render_listed.hpp"
@@ -55,6 +56,7 @@ int list_path(const Terminal& terminal, const Options& options, const std::strin
       list_checkpoints(path, {.files = &files,
                               .at_once = options.jobs > 0 ? options.jobs : usual_jobs(files),
                               .open = [&](const std::string& one) { return opened(terminal, turn, one); }});
+  if (is_url(path)) tell_unfinished(terminal, path, {});  // by one listing, not checkpoint by checkpoint
   if (options.json) {
     for (const ListedCheckpoint& checkpoint : found) terminal.answer(listed_line(checkpoint));
   } else {

@@ -11,6 +11,7 @@
 #include "tools/carry_out.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
+#include "tools/open.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
 #include "tools/tell_made.hpp"
@@ -58,6 +59,7 @@ StateValue given_value(const Assignment& assignment) {
 
 /// What others left beside the source; where it is the user's own, the source is not to be had.
 void tell_journals(const Terminal& terminal, const std::string& source) {
+  if (is_url(source)) return tell_unfinished(terminal, source, {});
   const Scope scope = scope_for_reading(source);
   if (const auto pending = find_pending(scope)) terminal.say(render_pending(*pending));
   if (const auto strangers = foreign_records(scope)) terminal.say(render_finding(terminal, *strangers));
@@ -120,10 +122,11 @@ int migrate(const Terminal& terminal, Options& options) {
     throw Error(Status::invalid_argument, "nothing says where to",
                 "--to FRAMEWORK -o FILE, --into CHECKPOINT, or --rename TRAINER:VERSION");
   }
+  for (const std::string& path : {options.source, options.into.value_or("")}) reach(path);
   reach_output(options.out);
   tell_journals(terminal, options.source);
   const LoadedState source =
-      migration_source(options.source, {options.at, options.framework, options.fp8}, scope_for_reading);
+      migration_source(options.source, {options.at, options.framework, options.fp8}, open_finished_at);
   tell_findings(terminal, source.findings);
   return options.into ? into_checkpoint(terminal, options, source.state) : new_file(terminal, options, source.state);
 }

@@ -55,6 +55,14 @@ bool has_braille() {
   return false;
 }
 
+std::vector<std::string> checkpoints_below(const std::string& path, const Timeline& timeline) {
+  std::vector<std::string> checkpoints;
+  for (const TimelineRow& row : timeline.rows) {
+    if (row.checkpoint.path.starts_with(path)) checkpoints.push_back(row.checkpoint.path);
+  }
+  return checkpoints;
+}
+
 void write_pictures(const Options& options, const chart::Curve& curve) {
   if (!options.svg.empty()) write_whole_file(options.svg, as_bytes(chart::svg_of(curve)));
   if (!options.html.empty()) write_whole_file(options.html, as_bytes(chart::html_of(curve)));
@@ -70,6 +78,7 @@ int timeline(const Terminal& terminal, const Options& options) {
   reading.tag = options.tag;
   reading.files = &one_storage_of(paths);
   const Timeline found = timeline_of(read_trace(paths, reading), paths);
+  for (const std::string& path : paths) tell_unfinished(terminal, path, checkpoints_below(path, found));
   write_pictures(options, found.curve);
   const std::size_t columns = options.width > 0 ? options.width : terminal_columns();
   terminal.answer(options.json ? timeline_json(found)

@@ -327,8 +327,10 @@ int32_t tare_checkpoint_migrate(tare_text** out, const char* source, const char*
     }
     if (options.framework && !options.output)
       throw Error(Status::invalid_argument, "\"to\" needs \"output\", the path of the new file");
-    const LoadedState state =
-        migration_source(source, {options.at, options.framework, options.fp8}, change.journals.scopes_for_reading());
+    const auto open = [scope_of = change.journals.scopes_for_reading()](const std::string& path) {
+      return open_finished(path, {}, scope_of);
+    };
+    const LoadedState state = migration_source(source, {options.at, options.framework, options.fp8}, open);
     if (options.into) return into_checkpoint(state, source, options, change);
     return new_file(state, source, *options.output, *options.framework, options, change.dry_run);
   });

@@ -46,6 +46,8 @@ class ObjectLayer {
   virtual Bytes read(const std::string& path, const ObjectSeen& seen, Span span) = 0;
   /// The names of the objects in `folder` itself, from it on. Throws `refused` where the store does not list.
   virtual std::vector<std::string> names(const std::string& folder) = 0;
+  /// The same of all objects that are below it, at any depth.
+  virtual std::vector<std::string> names_below(const std::string& folder) = 0;
 
   /// Nothing where there is one already.
   virtual std::optional<ObjectSeen> create(const std::string& path, ByteView bytes) = 0;

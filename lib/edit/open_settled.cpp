@@ -113,13 +113,18 @@ SettledCheckpoint open_settled(const std::string& path, const OpenOptions& optio
   }
 }
 
+void require_finished(const std::string& path, const std::optional<Pending>& pending) {
+  const bool is_running = is_in_progress(pending);
+  const bool is_interrupted = pending && pending->state == PendingState::interrupted && pending->is_own;
+  if (!is_running && !is_interrupted) return;
+  throw Error(Status::busy, path + ": an edit of " + pending->when + " is not finished",
+              is_running ? "wait for it" : "an undo rolls it back");
+}
+
 Checkpoint open_finished(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of) {
   SettledCheckpoint read = open_settled(path, options, scope_of);
-  const bool is_running = is_in_progress(read.pending);
-  const bool is_interrupted = read.pending && read.pending->state == PendingState::interrupted && read.pending->is_own;
-  if (!is_running && !is_interrupted) return std::move(read.checkpoint);
-  throw Error(Status::busy, path + ": an edit of " + read.pending->when + " is not finished",
-              is_running ? "wait for it" : "an undo rolls it back");
+  require_finished(path, read.pending);
+  return std::move(read.checkpoint);
 }
 
 }  // namespace tare

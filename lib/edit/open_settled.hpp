@@ -25,6 +25,10 @@ using ScopeOf = std::function<Scope(const std::string& path)>;
 /// files change all the same, and what open_checkpoint throws.
 SettledCheckpoint open_settled(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of);
 
+/// Throws `busy` for a transaction that is at work, and for one of this user's that was interrupted: at `path` nothing
+/// is settled.
+void require_finished(const std::string& path, const std::optional<Pending>& pending);
+
 /// The same where only a settled state will do: throws `busy` for a transaction that is at work, and for one of this
 /// user's that was interrupted. What others say of such is nothing to go by.
 Checkpoint open_finished(const std::string& path, const OpenOptions& options, const ScopeOf& scope_of);

@@ -2,13 +2,13 @@
 // checkpoint that is there or a new file.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/codec/hdf5.hpp"
-#include "lib/edit/open_settled.hpp"
 #include "lib/edit/plan.hpp"
 #include "lib/state/convert.hpp"
 
@@ -37,11 +37,14 @@ struct SourceChoice {
   bool fp8 = false;
 };
 
+/// Opens a checkpoint as open_finished does.
+using OpenSource = std::function<Checkpoint(const std::string& path)>;
+
 /// The state that `path` holds: one of tare's own state files (JSON, HDF5), or the scaler of a checkpoint, where there
-/// are several the one that is chosen. Throws what open_finished (which looks for transactions by `scope_of`) and
+/// are several the one that is chosen. Throws what `open` and
 /// choosing throw, `unsupported` for a state that no rule runs, and `invalid_argument` for a framework that is none,
 /// before anything is read. Findings are those of a state file alone.
-LoadedState migration_source(const std::string& path, const SourceChoice& choice, const ScopeOf& scope_of);
+LoadedState migration_source(const std::string& path, const SourceChoice& choice, const OpenSource& open);
 
 /// Parts of modules' paths ("decoder.layers"), and what the other checkpoint has in their place.
 struct ModuleName {

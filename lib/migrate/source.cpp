@@ -82,10 +82,10 @@ std::optional<LoadedState> own_state_of(const std::string& path, const SourceCho
 
 }  // namespace
 
-LoadedState migration_source(const std::string& path, const SourceChoice& choice, const ScopeOf& scope_of) {
+LoadedState migration_source(const std::string& path, const SourceChoice& choice, const OpenSource& open) {
   if (choice.framework) require_framework(*choice.framework);
   if (auto state = own_state_of(path, choice)) return *std::move(state);
-  const Checkpoint checkpoint = open_finished(path, {}, scope_of);
+  const Checkpoint checkpoint = open(path);
   const auto fp8 = static_cast<std::size_t>(std::ranges::count_if(checkpoint.scalers, is_fp8));
   const std::size_t scalers = checkpoint.scalers.size() - fp8;
   const bool wants_fp8 = means_fp8(choice, scalers, fp8);

@@ -38,6 +38,10 @@ std::vector<Pending> recover(ObjectLayer& objects, const std::string& path, cons
 /// The unfinished transaction that concerns the object or the folder at `path`, in whatever folder its journal is.
 std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key);
 
+/// The unfinished transactions in the folder at `path` and in all below it, by one listing; of an object at `path`
+/// those that concern it. None where the folder may not be listed.
+std::vector<Pending> all_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key);
+
 /// As history() of files: every edit on record that concerns the object or the folder at `path`, oldest first.
 void history(ObjectLayer& objects, const std::string& path, const JournalKey& key,
              const std::function<void(const HistoryEntry&)>& take);

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 
 namespace tare {
 namespace {
@@ -38,6 +39,29 @@ std::optional<StoredJournal> readable_pending(const ObjectHome& home) {
     if (error.detail != EACCES) throw;
     return std::nullopt;
   }
+}
+
+std::vector<std::string> folders_with_pending(ObjectLayer& objects, const std::string& path) {
+  const std::string named = without_slash(path);
+  const std::string end = joined(store_name, pending_name);
+  std::vector<std::string> folders;
+  const auto add_below = [&](const std::string& folder, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (name == end) folders.push_back(folder);
+      if (name.ends_with("/" + end)) folders.push_back(joined(folder, name.substr(0, name.size() - end.size() - 1)));
+    }
+  };
+  try {
+    const auto names = objects.names_below(named);
+    add_below(named, names);
+    if (names.empty()) {
+      folders = folders_above(named);
+      folders.resize(std::min<std::size_t>(folders.size(), 1));
+    }
+  } catch (const Error& error) {
+    if (error.detail != EACCES) throw;
+  }
+  return folders;
 }
 
 bool touches(const ObjectHome& home, const Journal& journal, const std::string& path) {

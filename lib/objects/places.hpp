@@ -18,6 +18,10 @@ std::vector<StoredRecord> listable_records(const ObjectHome& home);
 /// Its pending journal; likewise none where it may not be read. Throws as ObjectHome::read.
 std::optional<StoredJournal> readable_pending(const ObjectHome& home);
 
+/// The folders that have a pending journal: `path` and those below it, as they are listed; of an object the one around
+/// it. None where they may not be listed.
+std::vector<std::string> folders_with_pending(ObjectLayer& objects, const std::string& path);
+
 /// Is any object of the journal the one at `path`, or below it?
 bool touches(const ObjectHome& home, const Journal& journal, const std::string& path);
 

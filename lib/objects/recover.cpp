@@ -96,6 +96,19 @@ std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& pat
   return std::nullopt;
 }
 
+std::vector<Pending> all_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key) {
+  const std::vector<std::string> folders = folders_with_pending(objects, path);
+  std::vector<std::optional<Pending>> found(folders.size());
+  for_each_parallel(
+      folders.size(), [&](std::size_t i) { found[i] = pending_in(ObjectHome(objects, folders[i], key), path); }, {},
+      objects.most_at_once());
+  std::vector<Pending> told;
+  for (auto& pending : found) {
+    if (pending) told.push_back(*std::move(pending));
+  }
+  return told;
+}
+
 std::vector<Pending> recover(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                              const RecoverOptions& options) {
   std::vector<Pending> done;

@@ -174,11 +174,11 @@ Bytes S3Objects::read(const std::string& path, const ObjectSeen& seen, Span span
   return std::move(range.bytes);
 }
 
-std::vector<std::string> S3Objects::names(const std::string& folder) {
+std::vector<std::string> S3Objects::listed(const std::string& folder, ListDepth depth) const {
   std::vector<std::string> names;
   std::string from;
   do {
-    auto page = files_.list_now(folder, ListDepth::level, from);
+    auto page = files_.list_now(folder, depth, from);
     if (!page) {
       throw Error(Status::refused, folder + ": you may not list it, so that nobody can tell who else edits there",
                   "ask for the right to list the bucket", EACCES);

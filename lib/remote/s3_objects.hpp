@@ -17,7 +17,8 @@ class S3Objects final : public ObjectLayer {
   std::optional<ObjectSeen> look(const std::string& path) override;
   std::optional<ObjectSeen> start(const std::string& path, Bytes& begin) override;
   Bytes read(const std::string& path, const ObjectSeen& seen, Span span) override;
-  std::vector<std::string> names(const std::string& folder) override;
+  std::vector<std::string> names(const std::string& folder) override { return listed(folder, ListDepth::level); }
+  std::vector<std::string> names_below(const std::string& folder) override { return listed(folder, ListDepth::below); }
   std::optional<ObjectSeen> create(const std::string& path, ByteView bytes) override;
   std::optional<ObjectSeen> replace(const std::string& path, const ObjectSeen& seen, ByteView bytes) override;
   void remove(const std::string& path) override;
@@ -30,6 +31,7 @@ class S3Objects final : public ObjectLayer {
   [[nodiscard]] std::size_t most_at_once() const override { return files_.most_at_once(); }
 
  private:
+  [[nodiscard]] std::vector<std::string> listed(const std::string& folder, ListDepth depth) const;
   [[nodiscard]] HttpAnswer ask(const std::string& path, const std::string& query, const HttpRequest& request) const;
   [[nodiscard]] std::optional<ObjectSeen> put(const std::string& path, ByteView bytes,
                                               std::vector<std::string> lines) const;

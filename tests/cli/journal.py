@@ -153,8 +153,8 @@ def a_record_swaps_no_bytes_in_and_does_not_hide_the_users_own(scene):
 def what_the_user_left_half_done_is_told_by_every_verb_and_migrated_by_none(scene):
     scene.edit()
     (scene.store / "000001.edit").rename(scene.store / "pending")
-    for verb in (["inspect"], ["attest"], ["get", "scale"], ["diff", scene.folder], ["history"],
-                 ["edit", "scale=2", "--dry-run"], ["migrate", "--to", "megatron", "-o", scene.home / "out.pt"]):
+    for verb in (["inspect"], ["attest"], ["get", "scale"], ["diff", scene.folder], ["history"], ["ls"], ["timeline"],
+                 ["doctor"], ["edit", "scale=2", "--dry-run"], ["migrate", "--to", "megatron", "-o", scene.home / "out.pt"]):
         answer = scene.run(*verb)
         assert "interrupted" in answer.reason or "not finished" in answer.reason, answer
     assert answer.code == 3 and not (scene.home / "out.pt").exists(), answer

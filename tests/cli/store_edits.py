@@ -23,6 +23,9 @@ from s3_writable import Content, WritableBucket
 RANKS = "deepspeed/zero2_4ranks_tags/ckpt/global_step2"
 FP8 = "transformer_engine/te2.20_delayed"
 FP8_SHARDS = "transformer_engine/te2.20_safetensors"
+FP8_GROUPED = "transformer_engine/te2.20_two_gemms"
+FP8_OTHER = "transformer_engine/te2.18_delayed"
+LIGHTNING = "lightning/v1_5/last.ckpt"
 SCALER = "torch/scaler-file-t2.15/scaler.pt"
 
 
@@ -46,10 +49,14 @@ class Checks(RemoteChecks):
         """Journals of edits that are not finished, and uploads."""
         return [key for key in bucket.objects if key.endswith("/pending")] + list(bucket.uploads)
 
-    def as_on_disk(self, case, *edit, verb=("edit",)):
-        """The same edit of a copy on the disk and of one in a bucket; then the undo of it."""
+    def as_on_disk(self, case, *edit, verb=("edit",), before=()):
+        """The same edit of a copy on the disk and of one in a bucket; then the undo of it. `before`: verbs that both
+        copies have seen."""
         with self.a_folder(case) as folder:
             name = f"run/{pathlib.Path(case).name}"
+            for words in before:
+                done = self.run(*words, f"{folder}/{name}", "--yes", "--no-history")
+                self.expect(done.returncode == 0, f"{words} of {case}: {done}")
             bucket, variables = self.bucket(folder)
             before = {key: bucket.data(key) for key in bucket.objects}
             local = self.run(*verb, f"{folder}/{name}", *edit, "--yes", **variables)
@@ -79,10 +86,45 @@ class Checks(RemoteChecks):
         self.as_on_disk(RANKS, "scale=2048")
 
     def repairs_fp8_state(self):
-        self.as_on_disk(FP8, verb=("fp8", "reset"))
-        self.as_on_disk(FP8, "--history", "4", verb=("fp8", "resize"))
-        self.as_on_disk(FP8, verb=("fp8", "strip"))
-        self.as_on_disk(FP8_SHARDS, verb=("fp8", "reset"))
+        """Every verb of `tare fp8`, in objects of one checkpoint and of several."""
+        rename = ("rename", "--from", "layers", "--to", "blocks")
+        for case in (FP8, FP8_SHARDS):
+            for verb, *edit in (("reset",), ("resize", "--history", "4"), ("strip",), ("strip", "--remove"), ("recompute",)):
+                self.as_on_disk(case, *edit, verb=("fp8", verb))
+        self.as_on_disk(FP8, *rename[1:], verb=("fp8", "rename"))
+        self.as_on_disk(FP8, "--for", "1.13", "--force", verb=("fp8", "reencode"))
+        self.as_on_disk(FP8_GROUPED, "--layer", "*", "--for", "2.3", verb=("fp8", "regroup"))
+        with tempfile.TemporaryDirectory() as folder:
+            state = f"{folder}/state.json"
+            saved = self.run("inspect", str(self.corpus / FP8), "--save", state)
+            self.expect(saved.returncode == 0, f"a state to inject: {saved}")
+            self.as_on_disk(FP8, state, verb=("fp8", "inject"), before=[("fp8", "strip")])
+        with self.a_folder(FP8_SHARDS) as folder:
+            bucket, variables = self.bucket(folder)
+            name = f"run/{pathlib.Path(FP8_SHARDS).name}"
+            refused = [self.run("fp8", rename[0], f"{root}/{name}", *rename[1:], "--yes", **variables)
+                       for root in (folder, "s3://bucket")]
+            self.expect(all(done.returncode == 4 and "in files of torch.save alone" in done.stderr for done in refused)
+                        and refused[0].stderr == refused[1].stderr, f"what the disk refuses, the store does, too: {refused}")
+            self.expect(not any("/.tare/" in key for key in bucket.objects), f"a refusal leaves nothing: {list(bucket.objects)}")
+
+    def takes_over_what_migrates(self):
+        """A state migrates into objects, from a file or from other objects, as on the disk."""
+        source = str(self.corpus / "megatron/torch_1rank/ckpt")
+        self.as_on_disk(SCALER, verb=("migrate", source, "--into"))
+        self.as_on_disk(RANKS, verb=("migrate", str(self.corpus / SCALER), "--into"))
+        self.as_on_disk(FP8, "--fp8", verb=("migrate", str(self.corpus / FP8_OTHER), "--into"))
+        self.as_on_disk(LIGHTNING, verb=("migrate", "--rename", "lightning:2.2"))
+        with self.a_folder(RANKS, FP8) as folder:
+            _, variables = self.bucket(folder)
+            for source, framework in (("run/global_step2", "torch"), (f"run/{pathlib.Path(FP8).name}", "transformer_engine")):
+                made = []
+                for root in (folder, "s3://bucket"):
+                    state = pathlib.Path(folder, "state.json")
+                    done = self.run("migrate", f"{root}/{source}", "--to", framework, "-o", str(state), "--force", **variables)
+                    self.expect(done.returncode == 0, f"migrate from {root}/{source}: {done}")
+                    made.append(state.read_bytes())
+                self.expect(made[0] == made[1], f"the state of {source} is another from the bucket")
 
     def tells_what_was_edited_and_forgets_it(self):
         with self.a_folder(RANKS) as folder:
@@ -149,11 +191,20 @@ class Checks(RemoteChecks):
             self.expect(0 < len(changed) < 4, f"{changed} are new")
             bucket.ahead = 3600
             target = "s3://bucket/run/global_step2"
+            state = str(pathlib.Path(folder, "state.json"))
             for words in (("inspect", target), ("inspect", target, "--json"), ("get", target, "scale"), ("diff", target, target),
-                          ("doctor", target), ("attest", target), ("history", target),
+                          ("doctor", target), ("attest", target), ("history", target), ("ls", target), ("ls", "s3://bucket"),
+                          ("timeline", target), ("timeline", "s3://bucket/run"), ("migrate", target, "--to", "torch", "-o", state),
+                          ("migrate", str(self.corpus / SCALER), "--into", target, "--align", "--dry-run"),
                           ("edit", target, "scale=2", "--align", "--dry-run")):
                 done = self.run(*words, **variables)
                 self.expect("interrupted" in done.stderr + done.stdout, f"{words[0]} of a mixture: {done}")
+            done = self.run("migrate", target, "--to", "torch", "-o", state, **variables)
+            self.expect(done.returncode == 3 and "is not finished" in done.stderr, f"migrate from a mixture: {done}")
+            for words in (("ls", "s3://bucket/else"), ("timeline", "s3://bucket/else")):
+                bucket.put("else/scaler.pt", Content.of((self.corpus / SCALER).read_bytes()), "whole", {})
+                done = self.run(*words, **variables)
+                self.expect("interrupted" not in done.stderr, f"{words[0]} of what is beside it: {done}")
 
     def a_folder_with_records_is_attested_as_on_the_disk(self):
         with self.a_folder(RANKS) as folder:
@@ -312,7 +363,7 @@ def main():
         ask.add_argument(option, required=True)
     ask.add_argument("--only", help="the name of one of the checks")
     checks = Checks(ask.parse_args())
-    for check in (checks.edits_one_object, checks.edits_a_set_of_ranks, checks.repairs_fp8_state,
+    for check in (checks.edits_one_object, checks.edits_a_set_of_ranks, checks.repairs_fp8_state, checks.takes_over_what_migrates,
                   checks.of_a_large_object_only_parts_travel, checks.a_dry_run_tells_its_requests_in_json,
                   checks.a_changed_object_is_refused, checks.a_store_without_conditions_is_refused,
                   checks.rights_to_its_own_prefix_are_enough, checks.what_a_store_cannot_do_is_said, checks.a_mixture_is_told_by_every_verb,

@@ -80,13 +80,17 @@ Bytes MemoryObjects::read(const std::string& path, const ObjectSeen& seen, Span 
 }
 
 std::vector<std::string> MemoryObjects::names(const std::string& folder) {
+  std::vector<std::string> names = names_below(folder);
+  std::erase_if(names, [](const std::string& name) { return name.find('/') != name.npos; });
+  return names;
+}
+
+std::vector<std::string> MemoryObjects::names_below(const std::string& folder) {
   if (folder == forbidden) throw Error(Status::refused, folder + ": you may not list it", "", EACCES);
   std::vector<std::string> names;
   const std::string prefix = folder + "/";
   for (const auto& [path, stored] : objects_) {
-    if (path.starts_with(prefix) && path.find('/', prefix.size()) == path.npos) {
-      names.push_back(path.substr(prefix.size()));
-    }
+    if (path.starts_with(prefix)) names.push_back(path.substr(prefix.size()));
   }
   return names;
 }

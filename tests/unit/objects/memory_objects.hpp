@@ -23,6 +23,7 @@ class MemoryObjects final : public ObjectLayer {
   std::optional<ObjectSeen> start(const std::string& path, Bytes& begin) override;
   Bytes read(const std::string& path, const ObjectSeen& seen, Span span) override;
   std::vector<std::string> names(const std::string& folder) override;
+  std::vector<std::string> names_below(const std::string& folder) override;
   std::optional<ObjectSeen> create(const std::string& path, ByteView bytes) override;
   std::optional<ObjectSeen> replace(const std::string& path, const ObjectSeen& seen, ByteView bytes) override;
   void remove(const std::string& path) override;
