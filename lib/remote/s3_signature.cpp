@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "lib/base/hmac.hpp"
 #include "lib/base/sha256.hpp"
+#include "lib/remote/settings_text.hpp"
+#include "lib/remote/url.hpp"
 
 namespace tare {
 namespace {
@@ -43,9 +46,43 @@ struct UrlParts {
 
 UrlParts parts_of(std::string_view url) {
   const std::size_t host = url.find("://") + 3;
-  const std::size_t path = std::min(url.find('/', host), url.size());
+  const std::size_t path = std::min(url.find_first_of("/?", host), url.size());
   const std::size_t query = std::min(url.find('?', path), url.size());
   return {url.substr(host, path - host), url.substr(path, query - path), url.substr(std::min(query + 1, url.size()))};
+}
+
+std::string lower(std::string_view text) {
+  std::string small(text);
+  for (char& c : small) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return small;
+}
+
+/// Without the blanks around it; of several in a row one.
+std::string folded(std::string_view value) {
+  std::string text;
+  for (const char c : trimmed(value)) {
+    if (c != ' ' || !text.ends_with(' ')) text += c;
+  }
+  return text;
+}
+
+/// As it is signed, however it was spelt: each name with '=', all but unreserved characters as %XX, sorted.
+std::string canonical_query(std::string_view query) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(part.size() + 1, query.size()));
+    if (part.empty()) continue;
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const auto spelt = [](std::string_view text) { return escaped_value(unescaped_key(text)); };
+    pairs.emplace_back(spelt(part.substr(0, equals)), spelt(part.substr(std::min(equals + 1, part.size()))));
+  }
+  std::sort(pairs.begin(), pairs.end());
+  std::string text;
+  for (const auto& [name, value] : pairs) text += fmt::format("{}{}={}", text.empty() ? "" : "&", name, value);
+  return text;
 }
 
 }  // namespace
@@ -60,16 +97,16 @@ std::vector<std::string> signed_lines(const S3Settings& settings, const ToSign& 
   lines.push_back("x-amz-date: " + moment);
   std::map<std::string, std::string> headers{{"host", std::string(url.host)}};
   for (const std::string& line : lines) {
-    const std::size_t colon = line.find(": ");
-    headers[line.substr(0, colon)] = line.substr(colon + 2);
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    headers[lower(line.substr(0, colon))] = folded(std::string_view(line).substr(std::min(colon + 1, line.size())));
   }
   std::string named, names;
   for (const auto& [name, value] : headers) {
     named += fmt::format("{}:{}\n", name, value);
     names += (names.empty() ? "" : ";") + name;
   }
-  const std::string canonical =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.method, url.path, url.query, named, names, sum);
+  const std::string canonical = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.method, url.path.empty() ? "/" : url.path,
+                                            canonical_query(url.query), named, names, sum);
   const std::string scope = fmt::format("{}/{}/s3/aws4_request", day, settings.region);
   const std::string text = fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", moment, scope, sha256_of(as_bytes(canonical)));
   Sha256Digest key = keyed(as_bytes("AWS4" + settings.secret_key), day);

@@ -13,9 +13,9 @@ namespace tare {
 
 struct ToSign {
   std::string_view method;
-  std::string_view url;  ///< escaped, its query sorted
+  std::string_view url;  ///< its path escaped as S3 does; its query in any order, escaped or not
   ByteView body;
-  std::vector<std::string> lines;  ///< "name: value", names in small letters
+  std::vector<std::string> lines;  ///< "name: value", each name once
 };
 
 /// The lines, and those that sign them all. libcurl orders whole lines: "x-amz-copy-source-range:" before
