@@ -3,6 +3,7 @@ import logging
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 try:
     import torch
@@ -108,6 +109,16 @@ class HuggingFace(unittest.TestCase):
             self.assertTrue((pathlib.Path(folder) / "checkpoint-8/tare_monitor.json").is_file())
             _, after, _ = self.train(folder, 16, shrink=2.0 ** -27, warn=warn, resume=True)
             self.assertEqual([(finding.code, finding.step) for finding in after.findings], expected)
+
+    def test_what_a_gpu_still_looks_at_when_training_ends_is_told(self):
+        warn = {"looks": 6, "low_scale": 0}
+        with tempfile.TemporaryDirectory() as folder:
+            _, whole, _ = self.train(folder, 15, shrink=2.0 ** -27, warn=warn)  # looked at in the last
+        expected = [(finding.code, finding.step) for finding in whole.findings]
+        self.assertIn("gradient-underflow", [code for code, _ in expected])
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(tare.Monitor, "settled", return_value=False):
+            _, callback, _ = self.train(folder, 15, shrink=2.0 ** -27, warn=warn)
+        self.assertEqual([(finding.code, finding.step) for finding in callback.findings], expected)
 
     def test_a_run_without_a_scaler_is_watched_too(self):
         with tempfile.TemporaryDirectory() as folder:

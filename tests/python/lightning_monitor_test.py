@@ -3,6 +3,7 @@ import logging
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 try:
     import torch
@@ -11,6 +12,7 @@ try:
 except ImportError:
     raise unittest.SkipTest("no lightning: not run") from None
 
+import tare
 from tare.lightning import MonitorCallback
 
 logging.disable(logging.WARNING)
@@ -79,6 +81,16 @@ class Lightning(unittest.TestCase):
             trainer.save_checkpoint(folder + "/a.ckpt")
             _, after, _ = self.train(folder, 16, shrink=2.0 ** -27, warn=warn, resume=folder + "/a.ckpt")
             self.assertEqual([(finding.code, finding.step) for finding in after.findings], expected)
+
+    def test_what_a_gpu_still_looks_at_when_training_ends_is_told(self):
+        warn = {"looks": 6, "low_scale": 0}
+        with tempfile.TemporaryDirectory() as folder:
+            _, whole, _ = self.train(folder, 15, shrink=2.0 ** -27, warn=warn)  # looked at in the last
+        expected = [(finding.code, finding.step) for finding in whole.findings]
+        self.assertIn("gradient-underflow", [code for code, _ in expected])
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(tare.Monitor, "settled", return_value=False):
+            _, callback, _ = self.train(folder, 15, shrink=2.0 ** -27, warn=warn)
+        self.assertEqual([(finding.code, finding.step) for finding in callback.findings], expected)
 
     def test_a_run_without_a_scaler_is_watched_too(self):
         with tempfile.TemporaryDirectory() as folder:

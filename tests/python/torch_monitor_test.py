@@ -2,6 +2,7 @@
 import io
 import math
 import unittest
+from unittest import mock
 
 try:
     import torch
@@ -117,6 +118,17 @@ class TorchMonitor(unittest.TestCase):
         self.assertEqual((told.nans, told.infinities), (0, 1))
         self.assertEqual(told.finite_max_abs, float(rest.abs().max()))
         self.assertIn("1 infinities and 0 nan among 8 values", monitor.findings()[0].message)
+
+    def test_what_a_gpu_still_looks_at_when_the_loop_ends_is_given_by_close(self):
+        monitor = tare.torch.Monitor(self.model, every=1)
+        self.run_steps(monitor, 1)
+        self.model.inner.bias.grad[3] = math.inf
+        with mock.patch.object(monitor._monitor, "settled", return_value=False):
+            monitor.gradients()
+            self.assertEqual(monitor.step(), [])
+            self.assertEqual([(finding.code, finding.path) for finding in monitor.close()],
+                             [("gradient-not-finite", "inner.bias")])
+            self.assertEqual(monitor.close(), [])
 
     def test_second_moments_are_looked_at(self):
         optimizer = torch.optim.Adam(self.model.parameters())

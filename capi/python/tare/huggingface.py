@@ -55,9 +55,7 @@ class MonitorCallback(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **trained: Any) -> None:
         if self.monitor is None:
             return
-        for finding in self.monitor.step(state.global_step):
-            self.findings.append(finding)
-            _log.warning("%s: %s. %s", finding.code, finding.message, finding.advice)
+        self._tell(self.monitor.step(state.global_step))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **trained: Any) -> None:
         if self.monitor is None or logs is None:
@@ -76,7 +74,12 @@ class MonitorCallback(TrainerCallback):
 
     def on_train_end(self, args: Any, state: Any, control: Any, **trained: Any) -> None:
         if self.monitor is not None:
-            self.monitor.close()
+            self._tell(self.monitor.close())
+
+    def _tell(self, found: list[Answer]) -> None:
+        for finding in found:
+            self.findings.append(finding)
+            _log.warning("%s: %s. %s", finding.code, finding.message, finding.advice)
 
 
 def _path(args: Any, state: Any) -> str:

@@ -45,15 +45,18 @@ class MonitorCallback(Callback):
         if self.monitor is None or trainer.global_step == self._steps:  # gradients still add up
             return
         self._steps = trainer.global_step
-        for finding in self.monitor.step(self._steps):
-            self.findings.append(finding)
-            _log.warning("%s: %s. %s", finding.code, finding.message, finding.advice)
+        self._tell(self.monitor.step(self._steps))
         pl_module.log_dict(self.monitor.signals())
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         if self.monitor is not None:
+            self._tell(self.monitor.close())
             self._saved = self.monitor.state_dict()
-            self.monitor.close()
+
+    def _tell(self, found: list[Answer]) -> None:
+        for finding in found:
+            self.findings.append(finding)
+            _log.warning("%s: %s. %s", finding.code, finding.message, finding.advice)
 
     def state_dict(self) -> dict[str, Any]:
         return self.monitor.state_dict() if self.monitor is not None else dict(self._saved or {})

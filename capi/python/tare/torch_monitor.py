@@ -200,12 +200,11 @@ class Monitor:
     def step(self, number: int | None = None, *, loss: torch.Tensor | None = None) -> list[Answer]:
         """Ends the step, whose number is counted from 0 unless it is given. Gives what is wrong since the last look and
         was not before it: severity, code, message, advice, path (the tensor), step, evidence. With looks at tensors of a
-        GPU, for which nothing waits, that is given at the end of a later step: the first that finds the GPU done."""
+        GPU, for which nothing waits, that is given at the end of a later step, the first that finds the GPU done, or by
+        `close`."""
         news: list[Answer] = []
         if self.looks:
-            if self._awaits:
-                self._monitor.wait()
-                news += self._news()
+            news += self._awaited()
             self._observe_all(loss)
             self._awaits = True
         self._monitor.step(self._steps if number is None else number)
@@ -264,14 +263,22 @@ class Monitor:
         if self._course is not None and self._scaler is not None and state["course"] is not None:
             self._course.load(state["course"], self._scaler)
 
-    def close(self) -> None:
-        """Takes its hooks off the model and the scaler; what is waiting for the sinks is written when the monitor is collected."""
+    def close(self) -> list[Answer]:
+        """Takes its hooks off the model and the scaler, and gives what no `step` has given, for which it waits. What is
+        waiting for the sinks is written when the monitor is collected."""
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
         for scaler, name in self._followed:
             delattr(scaler, name)
         self._followed.clear()
+        return self._awaited()
+
+    def _awaited(self) -> list[Answer]:
+        if not self._awaits:
+            return []
+        self._monitor.wait()
+        return self._news()
 
     def _news(self) -> list[Answer]:
         """Of a look that is settled, what the one before did not tell."""
