@@ -92,6 +92,15 @@ int32_t tare_monitor_observe_on(tare_monitor* monitor, const char* device, const
   });
 }
 
+int32_t tare_monitor_observe_again(tare_monitor* monitor, const char* group, const char* name, const char* known_group,
+                                   const char* known_name, tare_error* error) {
+  return guard(error, [&] {
+    monitor::Monitor& watching = live(monitor, "monitor").monitor;
+    watching.observe_again(text_of(group, "group"), text_of(name, "name"), text_of(known_group, "known_group"),
+                           text_of(known_name, "known_name"));
+  });
+}
+
 int32_t tare_monitor_add_grads(tare_monitor* monitor, const tare_grads* grads, const char* const* names, uint64_t count,
                                tare_stream stream, tare_error* error) {
   return guard(error, [&] {

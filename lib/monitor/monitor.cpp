@@ -99,6 +99,26 @@ void Monitor::observe_on_gpu(int gpu, const std::string& group, std::span<const 
   append(noted, more);
 }
 
+void Monitor::observe_again(const std::string& group, const std::string& name, const std::string& known_group,
+                            const std::string& known) {
+  if (!looks_at(group, name)) return;
+  std::vector<Observed>& noted = under_way_.tensors;
+  const auto is_known = [&](const Observed& one) { return one.group == known_group && one.name == known; };
+  const auto found = std::find_if(noted.rbegin(), noted.rend(), is_known);
+  if (found == noted.rend()) {
+    throw Error(Status::invalid_argument,
+                "no \"" + escaped(known) + "\" of \"" + escaped(known_group) + "\" was looked at in this step",
+                "Observe it first, or this tensor itself.");
+  }
+  Observed one;
+  one.group = group;
+  one.name = name;
+  one.dtype = found->dtype;
+  const auto place = static_cast<std::size_t>(noted.rend() - found) - 1;
+  one.same_as = found->same_as.value_or(place);
+  noted.push_back(std::move(one));
+}
+
 namespace {
 
 /// Of a list, without what was found.
@@ -187,6 +207,9 @@ void Monitor::wait() {
 
 void Monitor::examine(ObservedStep& ended) {
   Examiner next = examiner_;  // a step for which there is no memory changes nothing
+  for (Observed& one : ended.tensors) {
+    if (one.same_as) one.summary = ended.tensors[*one.same_as].summary;
+  }
   next.examine(ended);
   const std::size_t failures = writer_.failures();
   if (failures > told_failures_) tell_failures(ended, failures);

@@ -41,6 +41,12 @@ class Monitor {
   void observe_on_gpu(int gpu, const std::string& group, std::span<const std::string> names,
                       std::span<const kernels::Tensor> tensors, double scale, kernels::Stream stream);
 
+  /// Notes that a tensor of the step under way, observed as `known` of `known_group`, goes by this group and name, too,
+  /// where that is looked at. Throws `invalid_argument` where the other was not looked at in the step. The last tensors
+  /// are searched first.
+  void observe_again(const std::string& group, const std::string& name, const std::string& known_group,
+                     const std::string& known);
+
   /// Notes what the last pass of a list found, likewise. Does not touch the gradients; waits for the pass. `names` are
   /// as many as the list's tensors. Throws what the scaler throws, and then nothing is noted.
   void add_gradients(const Grads& grads, std::span<const std::string> names, kernels::Stream stream);

@@ -1,6 +1,7 @@
 // What was seen of a step.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ struct Observed {
   std::string name;
   Dtype dtype = Dtype::f32;
   Summary summary;
+  std::optional<std::size_t> same_as;  ///< place of the step's tensor whose summary this gets once there is one
 };
 
 /// How many looks in a row something held, and since which step.

@@ -348,6 +348,41 @@ TEST_CASE("values on the CPU are looked at by that name, too, and settled at onc
   CHECK(tare_monitor_wait(nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
 }
 
+TEST_CASE("a tensor that goes by two names is looked at once and told under both") {
+  Monitor monitor(R"({"every":2,"groups":{"inputs":{"names":["b.*"]}}})");
+  float values[] = {1, -2, 0, INFINITY};
+  const auto again = [&](const char* name, const char* known) {
+    return tare_monitor_observe_again(monitor.handle, "inputs", name, "outputs", known, &monitor.error);
+  };
+  const char* name = "a";
+  const tare_tensor tensor{values, 4, TARE_F32, 0};
+  REQUIRE(tare_monitor_observe_scaled(monitor.handle, "outputs", &name, &tensor, 1, 2, nullptr) == TARE_OK);
+  std::ranges::fill(values, 7.F);  // behind the look
+  REQUIRE(again("b.0", "a") == TARE_OK);
+  REQUIRE(again("c.0", "a") == TARE_OK);  // is not looked at
+  REQUIRE(tare_monitor_observe_again(monitor.handle, "outputs", "b", "inputs", "b.0", nullptr) == TARE_OK);
+  CHECK(again("b.1", "nobody") == TARE_E_INVALID_ARGUMENT);
+  CHECK(std::string(monitor.error.message).find("no \"nobody\" of \"outputs\" was looked at in this step") == 0);
+  CHECK(tare_monitor_observe_again(monitor.handle, "inputs", "b.1", "weights", "a", nullptr) ==
+        TARE_E_INVALID_ARGUMENT);
+  monitor.step(5);
+  json told = monitor.report().at("tensors");
+  REQUIRE(told.size() == 3);
+  for (json& one : told) {
+    CHECK(one.at("max_abs") == 1);
+    CHECK(one.at("infinities") == 1);
+  }
+  CHECK(told[1].at("group") == "inputs");
+  CHECK(told[1].at("name") == "b.0");
+  CHECK(told[2].at("name") == "b");
+  CHECK(again("b.1", "a") == TARE_OK);  // a step that is not looked at
+  monitor.step(6);
+  CHECK(again("b.1", "a") == TARE_E_INVALID_ARGUMENT);  // of another step
+  CHECK(tare_monitor_observe_again(nullptr, "inputs", "b.1", "outputs", "a", nullptr) == TARE_E_INVALID_ARGUMENT);
+  CHECK(again(nullptr, "a") == TARE_E_INVALID_ARGUMENT);
+  CHECK(again("b.1", nullptr) == TARE_E_INVALID_ARGUMENT);
+}
+
 TEST_CASE("a list and a scaler on the CPU are added by the calls for GPUs, too, at once") {
   Monitor monitor(R"({"every":1})");
   Gradients list(R"({"policy":"torch","initial_scale":1024})");
@@ -430,7 +465,14 @@ TEST_CASE("const calls on one monitor, and calls on different ones, run at the s
     const std::string own_config = config(1, folder.path(std::to_string(i) + ".jsonl"));
     threads.emplace_back([&shared, &wrong, own_config, i] {
       tare_monitor* own = nullptr;
+      tare_scaler* scaler = nullptr;
+      tare_grads* list = nullptr;
+      float gradient = 1;
+      const tare_tensor its{&gradient, 1, TARE_F32, 0};
       wrong[i] += tare_monitor_create(&own, own_config.c_str(), nullptr);
+      wrong[i] += tare_scaler_create(&scaler, R"({"policy":"torch"})", nullptr);
+      wrong[i] += tare_grads_create(&list, scaler, &its, 1, nullptr);
+      wrong[i] += tare_grads_observe(list, nullptr, nullptr);
       for (int step = 0; step < 50; ++step) {
         const float value = static_cast<float>(step);
         const char* name = "w";
@@ -447,6 +489,9 @@ TEST_CASE("const calls on one monitor, and calls on different ones, run at the s
         wrong[i] += tare_monitor_looks(&looks, shared.handle, "weights", "w", nullptr) + (looks == 1 ? 0 : 1);
         wrong[i] += tare_monitor_observe_scaled(own, "gradients", &name, &tensor, 1, 8, nullptr);
         wrong[i] += tare_monitor_observe_on(own, "cpu", "weights", &name, &tensor, 1, 1, nullptr, nullptr);
+        wrong[i] += tare_monitor_observe_again(own, "outputs", name, "gradients", name, nullptr);
+        wrong[i] += tare_monitor_add_grads_on(own, list, &name, 1, nullptr, nullptr);
+        wrong[i] += tare_monitor_add_scaler_on(own, "cpu", &value, step, nullptr, nullptr, nullptr, nullptr, nullptr);
         wrong[i] += tare_monitor_settled(&looks, own, nullptr) + tare_monitor_wait(own, nullptr);
         wrong[i] += tare_monitor_at_scale(&text, shared.handle, 8, "bf16", nullptr);
         wrong[i] += json::parse(tare_text_data(text)).at("tensors").size() == 1 ? 0 : 1;
@@ -456,6 +501,8 @@ TEST_CASE("const calls on one monitor, and calls on different ones, run at the s
         tare_text_destroy(text);
       }
       tare_monitor_destroy(own);
+      tare_grads_destroy(list);
+      tare_scaler_destroy(scaler);
     });
   }
   for (std::thread& thread : threads) thread.join();

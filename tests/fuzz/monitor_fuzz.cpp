@@ -56,6 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     watching.add_gradients(*gradients, {&name, 1}, nullptr);
     watching.observe("exp_avg_sq", {&name, 1}, {&tensor, 1});
     watching.observe("gradients", {&name, 1}, {&tensor, 1}, std::ldexp(1.0, halves[i] % 2000 - 1000));
+    if (watching.looks_at("gradients", name)) watching.observe_again("inputs", name, "gradients", name);
     watching.step(static_cast<std::int16_t>(halves[i]));
   }
   const Dtype format = std::array{Dtype::f16, Dtype::bf16, Dtype::f8_e5m2, Dtype::f8_e4m3fn}[halves[0] % 4];

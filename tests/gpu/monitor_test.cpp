@@ -50,6 +50,7 @@ TEST_CASE("what a monitor sees of a GPU's tensors is word for word what it sees 
     here.observe("inputs", names, weights.cpu());
     there.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), 1024, stream);
     there.observe_on_gpu(0, "inputs", names, weights.on_gpu->tensors(), 1, stream);
+    for (Monitor* monitor : {&here, &there}) monitor->observe_again("outputs", "again", "weights", names[1]);
     here.step(step);
     there.step(step);
     CHECK(told(there) == told(here));

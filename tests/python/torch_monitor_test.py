@@ -130,6 +130,40 @@ class TorchMonitor(unittest.TestCase):
                              [("gradient-not-finite", "inner.bias")])
             self.assertEqual(monitor.close(), [])
 
+    def test_an_activation_that_goes_from_one_module_to_the_next_is_looked_at_once(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+                self.cut, self.last = torch.nn.ReLU(inplace=True), torch.nn.Linear(4, 4)
+
+            def forward(self, x):
+                x = self.first(x)
+                return self.last(self.cut(self.second(x) + self.second(x)))
+
+        model = Model()
+        monitor = tare.torch.Monitor(model, every=1, activations=True)
+        looked = []
+        observe = monitor._monitor.observe
+        with mock.patch.object(monitor._monitor, "observe",
+                               side_effect=lambda group, tensors, **how: (looked.extend(tensors),
+                                                                          observe(group, tensors, **how))):
+            x = torch.randn(2, 4)
+            model(x)
+        monitor.step()
+        self.assertEqual(looked, ["first.0", "first", "second", "second", "cut.0", "last"])
+        told = {(one.group, one.name): one for one in monitor.report().tensors}
+        monitor.close()
+        with torch.no_grad():
+            first = model.first(x)
+            summed = 2 * model.second(first)
+            last = model.last(summed.relu())
+        expected = {("inputs", "second.0"): first, ("inputs", "cut.0"): summed.relu(), ("outputs", "cut"): summed.relu(),
+                    ("inputs", "last.0"): summed.relu(), ("outputs", "last"): last}
+        for key, tensor in expected.items():
+            self.assertEqual(told[key].max_abs, float(tensor.abs().max()), key)
+            self.assertEqual(told[key].zeros, int((tensor == 0).sum()), key)
+
     def test_second_moments_are_looked_at(self):
         optimizer = torch.optim.Adam(self.model.parameters())
         monitor = tare.torch.Monitor(self.model, every=1, optimizer=optimizer, moments=True)

@@ -71,6 +71,13 @@ TARE_API int32_t tare_monitor_observe_on(tare_monitor* monitor, const char* devi
                                          const char* const* names, const tare_tensor* tensors, uint64_t count,
                                          double scale, tare_stream stream, tare_error* error);
 
+/* Notes that a tensor of the step that is under way is that which was observed as `known_name` of `known_group`: what
+ * one layer gives is what the next one takes. It is looked at once and told under both names. Notes nothing where this
+ * group and name are not looked at; else TARE_E_INVALID_ARGUMENT where the other was not in this step. Whether its
+ * values are still the same is the caller's to know. */
+TARE_API int32_t tare_monitor_observe_again(tare_monitor* monitor, const char* group, const char* name,
+                                            const char* known_group, const char* known_name, tare_error* error);
+
 /* Notes what the list's last pass (tare_grads_unscale, _observe, _write) found, if the step that is under way is one
  * that is looked at: without a pass of its own, and without touching the gradients. Several lists of a step add up;
  * each is added behind its pass and before the next one. names[i] is that of the list's i-th tensor, `count` how many

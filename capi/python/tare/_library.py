@@ -149,6 +149,7 @@ SIGNATURES: dict[str, tuple] = {
     "monitor_observe": (c_void_p, c_char_p, POINTER(c_char_p), *_tensors),
     "monitor_observe_scaled": (c_void_p, c_char_p, POINTER(c_char_p), *_tensors, c_double),
     "monitor_observe_on": (c_void_p, c_char_p, c_char_p, POINTER(c_char_p), *_tensors, c_double, c_void_p),
+    "monitor_observe_again": (c_void_p, c_char_p, c_char_p, c_char_p, c_char_p),
     "monitor_settled": (POINTER(c_int32), c_void_p),
     "monitor_wait": (c_void_p,),
     "monitor_at_scale": (_out, c_void_p, c_double, c_char_p),

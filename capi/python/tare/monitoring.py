@@ -46,6 +46,12 @@ class Monitor(Handle):
         _library.call("monitor_observe_on", self._handle, device.encode(), group.encode(), _names(list(tensors)),
                       given.array, given.count, scale, stream)
 
+    def observe_again(self, group: str, name: str, known_group: str, known_name: str) -> None:
+        """A tensor that was observed in this step is told by another group and name, too: a layer's output is the next
+        one's input. Nothing looks at it again."""
+        _library.call("monitor_observe_again", self._handle, group.encode(), name.encode(), known_group.encode(),
+                      known_name.encode())
+
     def add_grads(self, grads: Grads, names: Sequence[str], stream: int | None = None) -> None:
         """What the last pass of `grads` found, tensor by tensor, without another look at them. On a GPU nothing waits for
         that: see `settled`."""

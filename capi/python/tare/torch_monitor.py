@@ -4,8 +4,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import weakref
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -90,6 +91,14 @@ class _Course:
         self._before = scaler.get_scale()
 
 
+class _Activation(NamedTuple):
+    """A tensor that was looked at in the step under way."""
+    tensor: Any  # weak: the step's memory is not the monitor's to keep
+    version: int
+    group: str
+    name: str
+
+
 class Monitor:
     """
         monitor = tare.torch.Monitor(model, scaler, log_dir="runs/a")
@@ -120,6 +129,7 @@ class Monitor:
         self._steps = 0
         self._devices: dict[torch.device, _OnDevice] = {}
         self._told: set[tuple[str, str]] = set()
+        self._activations: dict[int, _Activation] = {}
         self._followed: list[tuple[Any, str]] = []
         self._has_gradients = False
         self._awaits = False  # whether a look's findings were not given yet
@@ -190,12 +200,15 @@ class Monitor:
             return
         found: dict[torch.device, dict[str, torch.Tensor]] = {}
         for name, tensor in tensors.items():
-            if _is_plain(tensor) and (group not in self._groups or self._monitor.looks(group, name)):
+            if _is_plain(tensor) and self._chooses(group, name):
                 if tensor.device.type not in ("cpu", "cuda"):
                     tensor = tensor.detach().cpu()
                 found.setdefault(tensor.device, {})[name] = tensor
         for device, some in found.items():
             self._monitor.observe(group, some, scale=scale, device=str(device), stream=_stream_of(device))
+
+    def _chooses(self, group: str, name: str) -> bool:
+        return group not in self._groups or self._monitor.looks(group, name)
 
     def step(self, number: int | None = None, *, loss: torch.Tensor | None = None) -> list[Answer]:
         """Ends the step, whose number is counted from 0 unless it is given. Gives what is wrong since the last look and
@@ -210,6 +223,7 @@ class Monitor:
         self._monitor.step(self._steps if number is None else number)
         self._steps += 1
         self._has_gradients = False
+        self._activations.clear()
         if self._course is not None and self._scaler is not None:
             self._course.note(self._scaler)
         if self._awaits and self._monitor.settled():
@@ -313,10 +327,22 @@ class Monitor:
 
     def _hook_of(self, name: str) -> Any:
         def hook(module: torch.nn.Module, inputs: tuple, output: Any) -> None:
-            if module.training:
-                self.observe("inputs", {f"{name}.{i}": tensor for i, tensor in enumerate(inputs)})
-                self.observe("outputs", {name: output})
+            if module.training and self.looks:
+                for i, tensor in enumerate(inputs):
+                    self._observe_once("inputs", f"{name}.{i}", tensor)
+                self._observe_once("outputs", name, output)
         return hook
+
+    def _observe_once(self, group: str, name: str, tensor: Any) -> None:
+        """What one module gives is what the next one takes, mostly: the same object, unwritten since."""
+        if not _is_plain(tensor) or tensor.is_inference():  # whose writes are not counted
+            return self.observe(group, {name: tensor})
+        known = self._activations.get(id(tensor))
+        if known is not None and known.tensor() is tensor and known.version == tensor._version:
+            return self._monitor.observe_again(group, name, known.group, known.name)
+        self.observe(group, {name: tensor})
+        if self._chooses(group, name):
+            self._activations[id(tensor)] = _Activation(weakref.ref(tensor), tensor._version, group, name)
 
 
 __all__ = ["Monitor"]
