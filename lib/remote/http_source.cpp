@@ -8,15 +8,10 @@
 #include "lib/base/error.hpp"
 
 namespace tare {
-namespace {
 
-constexpr std::uint64_t block_bytes = std::uint64_t{64} << 10;
-
-}  // namespace
-
-ObjectStart start_of(const HttpClient& client, HttpObject object) {
-  HttpRange first = client.get(object, {0, block_bytes});
-  if (first.bytes.size() != std::min(first.total, block_bytes)) {
+ObjectStart start_of(const HttpClient& client, HttpObject object, std::uint64_t wanted) {
+  HttpRange first = client.get(object, {0, wanted});
+  if (first.bytes.size() != std::min(first.total, wanted)) {
     throw Error(Status::io, fmt::format("{}: the server sends {} bytes and says that it has {}", object.name,
                                         first.bytes.size(), first.total));
   }
@@ -24,16 +19,29 @@ ObjectStart start_of(const HttpClient& client, HttpObject object) {
 }
 
 HttpSource::HttpSource(std::shared_ptr<const HttpClient> client, const ObjectStart& start)
-    : client_(std::move(client)), object_(start.object), size_(start.size), version_(start.version) {
-  blocks_.emplace(0, start.block);
+    : client_(std::move(client)),
+      object_(start.object),
+      begin_(start.begin),
+      size_(start.size),
+      block_bytes_(start.block_bytes),
+      version_(start.version) {}
+
+const std::string& HttpSource::version() const {
+  const std::lock_guard lock(mutex_);
+  if (!version_) fetch({0, std::min<std::uint64_t>(size_, 1)});
+  return *version_;
 }
 
 void HttpSource::read(std::uint64_t offset, std::span<std::byte> to) const {
   require_inside(offset, to.size());
   if (to.empty()) return;
+  if (offset + to.size() <= begin_.size()) {
+    std::copy_n(begin_.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
+    return;
+  }
   const std::lock_guard lock(mutex_);
-  const std::uint64_t first = offset / block_bytes;
-  const std::uint64_t end = (offset + to.size() - 1) / block_bytes + 1;
+  const std::uint64_t first = offset / block_bytes_;
+  const std::uint64_t end = (offset + to.size() - 1) / block_bytes_ + 1;
   if (end - first > most_blocks / 2) {
     const Bytes bytes = fetch({offset, to.size()});
     std::copy(bytes.begin(), bytes.end(), to.begin());
@@ -42,7 +50,7 @@ void HttpSource::read(std::uint64_t offset, std::span<std::byte> to) const {
   fetch_missing(first, end);
   for (std::uint64_t number = first; number < end; ++number) {
     const Bytes& block = blocks_.at(number);
-    const std::uint64_t begin = number * block_bytes;
+    const std::uint64_t begin = number * block_bytes_;
     const std::uint64_t from = std::max(offset, begin);
     const std::uint64_t until = std::min(offset + to.size(), begin + block.size());
     std::copy(block.begin() + static_cast<std::ptrdiff_t>(from - begin),
@@ -57,17 +65,18 @@ void HttpSource::fetch_missing(std::uint64_t first, std::uint64_t end) const {
   while (first < end && blocks_.contains(first)) ++first;
   while (first < end && blocks_.contains(end - 1)) --end;
   if (first == end) return;
-  const std::uint64_t begin = first * block_bytes;
-  const Bytes bytes = fetch({begin, std::min(size_, end * block_bytes) - begin});
+  const std::uint64_t begin = first * block_bytes_;
+  const Bytes bytes = fetch({begin, std::min(size_, end * block_bytes_) - begin});
   for (std::uint64_t number = first; number < end; ++number) {
-    const ByteView block = ByteView(bytes).subspan((number - first) * block_bytes);
-    const ByteView whole = block.first(std::min<std::uint64_t>(block.size(), block_bytes));
+    const ByteView block = ByteView(bytes).subspan((number - first) * block_bytes_);
+    const ByteView whole = block.first(std::min<std::uint64_t>(block.size(), block_bytes_));
     blocks_.insert_or_assign(number, Bytes(whole.begin(), whole.end()));
   }
 }
 
 Bytes HttpSource::fetch(Span range) const {
   HttpRange found = client_->get(object_, range);
+  if (!version_) version_ = found.version;
   if (found.total != size_ || found.version != version_) {
     throw Error(Status::io, fmt::format("{}: changed while it was read", object_.name), "try again once it is saved");
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "lib/base/versioned_source.hpp"
@@ -11,16 +12,20 @@
 
 namespace tare {
 
+/// So much of an object is asked for at a time.
+inline constexpr std::uint64_t usual_block_bytes = std::uint64_t{64} << 10;
+
 /// What the first request tells of an object.
 struct ObjectStart {
   HttpObject object;
-  Bytes block;  ///< its first bytes
+  Bytes begin;  ///< its first bytes; may be none
   std::uint64_t size = 0;
-  std::string version;
+  std::optional<std::string> version;  ///< nothing where none was made yet: the first read tells
+  std::uint64_t block_bytes = usual_block_bytes;
 };
 
-/// Asks for the first block. Throws what HttpClient::get throws.
-ObjectStart start_of(const HttpClient& client, HttpObject object);
+/// Asks for the first `wanted` bytes. Throws what HttpClient::get throws.
+ObjectStart start_of(const HttpClient& client, HttpObject object, std::uint64_t wanted = usual_block_bytes);
 
 class HttpSource final : public VersionedSource {
  public:
@@ -28,7 +33,7 @@ class HttpSource final : public VersionedSource {
 
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] const std::string& name() const override { return object_.name; }
-  [[nodiscard]] const std::string& version() const override { return version_; }
+  [[nodiscard]] const std::string& version() const override;
   /// One request at most. Throws `io` where the object has changed since the first.
   void read(std::uint64_t offset, std::span<std::byte> to) const override;
   using Source::read;
@@ -42,9 +47,11 @@ class HttpSource final : public VersionedSource {
   std::shared_ptr<const HttpClient> client_;
   mutable std::mutex mutex_;
   mutable HttpObject object_;
+  Bytes begin_;
   mutable std::map<std::uint64_t, Bytes> blocks_;  ///< by number
   std::uint64_t size_;
-  std::string version_;
+  std::uint64_t block_bytes_;
+  mutable std::optional<std::string> version_;
 };
 
 }  // namespace tare

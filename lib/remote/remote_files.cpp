@@ -50,6 +50,33 @@ constexpr auto series = std::to_array<Series>({
     {"bf16_zero_pp_rank_", "_mp_rank_00_optim_states.pt", 1},
 });
 
+/// Files that are read whole, as an index of others: at once, where they are not too large.
+constexpr auto whole_names = std::to_array<std::string_view>({".metadata"});
+constexpr std::uint64_t most_whole_bytes = std::uint64_t{32} << 20;
+
+/// Files of which an index says where to read: their begin is nothing to go by.
+constexpr std::uint64_t indexed_block_bytes = std::uint64_t{16} << 10;
+constexpr auto indexed_endings = std::to_array<std::string_view>({".distcp"});
+
+std::string_view last_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// How many bytes of an object of `size` bytes are asked for first.
+std::uint64_t first_bytes_of(std::string_view path, std::uint64_t size) {
+  const bool is_whole = std::ranges::find(whole_names, last_name(path)) != whole_names.end();
+  return is_whole && size <= most_whole_bytes ? std::max(size, usual_block_bytes) : usual_block_bytes;
+}
+
+bool is_indexed(std::string_view path) {
+  return std::ranges::any_of(indexed_endings, [&](std::string_view ending) { return path.ends_with(ending); });
+}
+
+/// Folders of checkpoints have no ending, as a rule, and files have one.
+bool looks_like_folder(std::string_view path) {
+  return last_name(path).find('.') == path.npos;
+}
+
 bool is_root(const std::string& path) {
   const ObjectStore* store = store_of(path);
   return store != nullptr && store->is_root(path);
@@ -95,6 +122,10 @@ std::shared_ptr<const Source> RemoteFiles::open(const std::string& path) const {
     throw Error(Status::not_found, fmt::format("{}: no such object", shown_url(path)),
                 "see whether the address is right, and whether these credentials may list what is there");
   }
+  const auto size = folders_.size(path);
+  if (size && *size > usual_block_bytes && is_indexed(path)) {
+    return std::make_shared<const HttpSource>(client_, ObjectStart{object(path), {}, *size, {}, indexed_block_bytes});
+  }
   return std::make_shared<const HttpSource>(client_, *start(path));
 }
 
@@ -104,10 +135,11 @@ std::shared_ptr<const ObjectStart> RemoteFiles::start(const std::string& path) c
     const auto known = known_.find(path);
     if (known != known_.end() && known->second != nullptr) return known->second;
   }
-  auto found = std::make_shared<const ObjectStart>(start_of(*client_, object(path)));
+  const std::uint64_t wanted = first_bytes_of(path, folders_.size(path).value_or(0));
+  auto found = std::make_shared<const ObjectStart>(start_of(*client_, object(path), wanted));
   const std::lock_guard lock(mutex_);
-  const bool has_room = known_bytes_ + found->block.size() <= most_known_bytes;
-  if (has_room && known_.insert_or_assign(path, found).second) known_bytes_ += found->block.size();
+  const bool has_room = known_bytes_ + found->begin.size() <= most_known_bytes;
+  if (has_room && known_.insert_or_assign(path, found).second) known_bytes_ += found->begin.size();
   return found;
 }
 
@@ -147,12 +179,21 @@ FileType RemoteFiles::type(const std::string& path) const {
   while (folder.ends_with('/')) folder.pop_back();
   if (const auto known = folders_.type(folder)) return *known;
   const bool may_be_file = !path.ends_with('/') && !is_root(path);
-  if (may_be_file && has(path)) return FileType::file;
+  const bool is_folder_first = store_of(path) != nullptr && looks_like_folder(folder) && !has_found(path);
+  if (may_be_file && !is_folder_first && has(path)) return FileType::file;
   const bool has_query =
       store_of(path) == nullptr && path.find('?') != path.npos;  // a signature is good for one object
   if (has_query) return FileType::absent;
-  if (folders_.list(folder)) return folders_.type(folder).value_or(FileType::absent);
-  return is_folder(folder) ? FileType::folder : FileType::absent;
+  const bool is_listed = folders_.list(folder).has_value();
+  if (const auto known = folders_.type(folder)) return *known;
+  if (may_be_file && is_folder_first && has(path)) return FileType::file;
+  return !is_listed && is_folder(folder) ? FileType::folder : FileType::absent;
+}
+
+bool RemoteFiles::has_found(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(path);
+  return known != known_.end() && known->second != nullptr;
 }
 
 void RemoteFiles::require_choosy(const std::string& folder) const {

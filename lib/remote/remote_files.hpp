@@ -37,6 +37,8 @@ class RemoteFiles final : public DistantFiles {
   void forget() const;
 
  private:
+  /// Was such an object found?
+  bool has_found(const std::string& path) const;
   /// Asked for once, as long as there is room for what it tells.
   [[nodiscard]] std::shared_ptr<const ObjectStart> start(const std::string& path) const;
   /// Has the server such an object? No, where it does not say.

@@ -78,6 +78,14 @@ std::optional<FileType> StoreFolders::type(const std::string& path) const {
   return place->listed->type(place->key);
 }
 
+std::optional<std::uint64_t> StoreFolders::size(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto place = place_of(path);
+  if (!place) return std::nullopt;
+  const auto found = place->listed->objects.find(place->key);
+  return found == place->listed->objects.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::optional<std::vector<FileEntry>> StoreFolders::list(const std::string& folder) const {
   {
     const std::lock_guard lock(mutex_);
@@ -90,6 +98,7 @@ std::optional<std::vector<FileEntry>> StoreFolders::list(const std::string& fold
   auto listed = read(folder, ListDepth::below, most_pages_below);
   if (listed && !listed->is_whole) listed = read(folder, ListDepth::level, limits::max_files);
   const std::lock_guard lock(mutex_);
+  if (listed && !listed->is_there) return std::vector<FileEntry>();  // an object may have this name
   if (listed) return listed_.insert_or_assign(folder, *std::move(listed)).first->second.entries("");
   unlisted_.insert(folder);
   return std::nullopt;

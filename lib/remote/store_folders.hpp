@@ -32,6 +32,8 @@ class StoreFolders {
 
   /// What `path` is, where a listing that was made tells it.
   [[nodiscard]] std::optional<FileType> type(const std::string& path) const;
+  /// The bytes of the object at `path`, where a listing that was made tells them.
+  [[nodiscard]] std::optional<std::uint64_t> size(const std::string& path) const;
   /// What is in `folder`, which is listed unless it is known: with all below it where that takes a few pages. Nothing
   /// where the store does not list.
   std::optional<std::vector<FileEntry>> list(const std::string& folder) const;

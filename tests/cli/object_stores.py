@@ -14,18 +14,20 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 from aws_keys import PROCESS_KEYS, SIGN_ON, cached_token, container, machine, portal
 from azure_container import ACCOUNT, HOLDERS, KEY, Container
-from http_servers import RemoteChecks, Server
+from http_servers import RemoteChecks, Server, bytes_read
 from hub import TOKEN, Hub
 from s3_bucket import ANYBODY, GOOGLER, KEEPER, Bucket
 
 # The disk's words and the server's.
 NOT_THERE = re.compile(r"No such file or directory|the server answers 404, no such object|no such object\nhint: .*")
+MAKE_DISTRIBUTED = pathlib.Path(__file__).resolve().parent.parent / "bench/make_distributed.py"
 RANKS = "deepspeed/zero2_4ranks_tags/ckpt"
 
 
@@ -212,8 +214,21 @@ class Checks(RemoteChecks):
                 self.expect(local == remote, f"{connections} at once: {difference(local, remote)}")
                 self.expect(least <= server.most_at_once <= int(connections),
                             f"{connections} at once: {server.most_at_once} were")
-                # The folder's own name and its list; then a request a file; then whether an edit is at work.
-                self.expect(len(server.requests) == 2 + ranks + 1 + 1, f"{len(server.requests)} requests of {ranks} ranks")
+                # The list of the folder; then a request a file; then whether an edit is at work.
+                self.expect(len(server.requests) == 1 + ranks + 1 + 1, f"{len(server.requests)} requests of {ranks} ranks")
+
+    def a_distributed_checkpoint_in_few_requests(self):
+        """Of 20,000 items the list, the metadata, the scaler and whether an edit is at work are asked for, and hardly more
+        bytes than on the disk."""
+        with tempfile.TemporaryDirectory() as folder:
+            items = pathlib.Path(folder, "step_20")
+            subprocess.run([sys.executable, MAKE_DISTRIBUTED, items, "--items", "20000"], check=True)
+            server, _, variables = self.bucket(folder)
+            local, remote = self.both(pathlib.Path(folder), "step_20", variables)
+            self.expect(local == remote, f"20,000 items: {difference(local, remote)}")
+            self.expect(len(server.requests) <= 4, f"20,000 items: {server.requests}")
+            least = bytes_read([self.tare, "inspect", str(items)])
+            self.expect(server.sent <= 1.01 * least, f"20,000 items: {server.sent} bytes sent, {least} read on the disk")
 
     def odd_names(self):
         """Keys that need escapes in a URL, in XML, or in both; and those that no path leads to."""
@@ -488,7 +503,7 @@ def main():
     checks = Checks(ask.parse_args())
     of_stand_in = (checks.attested_as_on_disk, checks.attests_all_or_nothing, checks.a_run_at_once,
                    checks.lists_checkpoints,
-                   checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.odd_names, checks.credentials,
+                   checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.a_distributed_checkpoint_in_few_requests, checks.odd_names, checks.credentials,
                    checks.keys_for_a_while, checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
         check()
