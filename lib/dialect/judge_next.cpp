@@ -61,10 +61,7 @@ std::optional<std::string> out_of_reach(const FoundScaler& scaler) {
   const auto seen = known(scaler, Role::overflow_tracker);
   if (step && *step < 0) return never(fmt::format("step is {}: below 0", *step));
   if (step && last && *last > *step) {
-    return fmt::format(
-        "last_overflow_step {} lies ahead of step {}: no step leaves it so, but a migration does that keeps the next "
-        "growth where it was",
-        *last, *step);
+    return never(fmt::format("last_overflow_step {} lies ahead of step {}", *last, *step));
   }
   if (growth && *growth < least_growth_tracker) return never(fmt::format("growth_tracker is {}: below 0", *growth));
   if (left && all && *left > *all) {

@@ -19,6 +19,9 @@ using Counter = std::function<std::optional<std::int64_t>(Role)>;
 constexpr std::int64_t least_tracker = 0;
 constexpr std::int64_t most_tracker = 64;
 
+/// One clean step more than a fresh scaler needs, as rules do that need one more than their window.
+constexpr std::int64_t least_growth_tracker = -1;
+
 const rule::FieldSpec* field_of(const RunningState& scaler, Role role) {
   const rule::PolicySpec& spec = rule::spec_of(scaler.policy.id);
   const rule::FieldSpec* field = rule::find_field(spec, name(role));
@@ -49,11 +52,12 @@ class PhaseTransfer {
     const auto wanted = wanted_clean_steps();
     const auto fresh = clean_steps_to_growth(to_);
     if (!wanted || !fresh) return;
-    const std::int64_t counted = *fresh - *wanted;
+    // Where no counter of the rule's comes to so many clean steps, it starts anew: its first period is as its others.
+    const std::int64_t counted = *fresh - *wanted < least_growth_tracker ? 0 : *fresh - *wanted;
     if (field_of(to_, Role::growth_tracker) != nullptr) {
-      set_tracker(*fresh, *wanted, counted);
+      set_tracker(*fresh, counted);
     } else if (field_of(to_, Role::last_overflow_step) != nullptr) {
-      set_steps(*wanted, counted);
+      set_steps(*fresh - counted, counted);
     } else {
       phase_.warnings.push_back(fmt::format("{} stores no counter: it grows after {} clean steps, the source after {}",
                                             framework(to_), *fresh, *wanted));
@@ -67,14 +71,14 @@ class PhaseTransfer {
                     reached ? std::to_string(*reached) : "no number of", *wanted, framework(to_)));
   }
 
-  void set_tracker(std::int64_t fresh, std::int64_t wanted, std::int64_t counted) {
+  void set_tracker(std::int64_t fresh, std::int64_t counted) {
     put(to_, Role::growth_tracker, counted);
     phase_.why[Role::growth_tracker] =
-        fmt::format("{} - {}: clean steps that a fresh one needs, less those left", fresh, wanted);
+        fmt::format("{} - {}: clean steps that a fresh one needs, less those left", fresh, fresh - counted);
   }
 
   /// Frameworks that keep absolute steps: `counted` clean ones lie between the last overflow and now.
-  void set_steps(std::int64_t wanted, std::int64_t counted) {
+  void set_steps(std::int64_t left, std::int64_t counted) {
     const std::int64_t first_step = counter_of(to_, Role::step);
     const std::int64_t first_last = counter_of(to_, Role::last_overflow_step);
     const std::int64_t step =
@@ -83,7 +87,7 @@ class PhaseTransfer {
     put(to_, Role::last_overflow_step, step - (first_step - first_last) - counted);
     phase_.why[Role::step] = "as many steps at least as are counted";
     phase_.why[Role::last_overflow_step] =
-        fmt::format("{} - {} - {}: so that {} clean steps are left", step, first_step - first_last, counted, wanted);
+        fmt::format("{} - {} - {}: so that {} clean steps are left", step, first_step - first_last, counted, left);
   }
 
   /// A tracker at or past an interval that it is compared to by == never gets there: such a scaler is stuck.

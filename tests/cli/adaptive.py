@@ -94,7 +94,10 @@ def try_into(tare, command, corpus, path):
         scaler.update()
         if scaler.scale > before:
             growths.append(step)
-    require(growths == [1958, 2958, 3958], "growths come at", growths)
+    require(growths == [1000, 2000, 3000], "growths come at", growths)
+    require("after 1000 clean steps, the source's after 1958" in answer.out.decode() + answer.reason, answer.out)
+    require(now["last_overflow_step"] <= now["step"], now)
+    require("counter-out-of-reach" not in command("inspect", path).out.decode(), command("inspect", path).out)
 
 
 def main():
