@@ -127,19 +127,28 @@ int tell_of_words(const CLI::App& app, const CLI::ParseError& error) {
   return exit_failed;
 }
 
+/// Of a path, a key or a pattern. What is optional may be empty: the path of a state that is a whole file is.
+const CLI::Validator& not_empty() {
+  static const CLI::Validator words(
+      [](const std::string& given) { return std::string(given.empty() ? "is empty" : ""); }, "");
+  return words;
+}
+
 /// An option as CLI11 has it, of a kind for each kind of target.
 struct Adder {
   CLI::App& app;
   const Option& option;
 
   CLI::Option* operator()(bool* flag) const { return app.add_flag(option.names, *flag, option.purpose); }
-  CLI::Option* operator()(std::string* text) const { return app.add_option(option.names, *text, option.purpose); }
+  CLI::Option* operator()(std::string* text) const {
+    return app.add_option(option.names, *text, option.purpose)->check(not_empty());
+  }
   CLI::Option* operator()(std::optional<std::string>* text) const {
     const auto set = [text](const std::string& given) { *text = given; };
     return app.add_option_function<std::string>(option.names, set, option.purpose);
   }
   CLI::Option* operator()(std::vector<std::string>* texts) const {
-    return app.add_option(option.names, *texts, option.purpose);
+    return app.add_option(option.names, *texts, option.purpose)->check(not_empty());
   }
   CLI::Option* operator()(std::size_t* number) const {
     return app.add_option(option.names, *number, option.purpose)->check(CLI::PositiveNumber);

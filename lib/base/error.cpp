@@ -12,7 +12,9 @@ Error::Error(Status s, const std::string& message, std::string h, int d)
 
 void throw_io(const std::string& what, int error_number) {
   if (error_number == ENOMEM) throw std::bad_alloc();  // no fault of the file's, for which others are read in its place
-  throw Error(Status::io, what + ": " + std::generic_category().message(error_number), {}, error_number);
+  throw Error(Status::io,
+              (what.empty() ? "the empty path" : what) + ": " + std::generic_category().message(error_number), {},
+              error_number);
 }
 
 }  // namespace tare

@@ -12,6 +12,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/base/text.hpp"
+#include "lib/dialect/called.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 
 namespace tare {
@@ -202,16 +203,17 @@ ExtraState extra_state_of(const FoundScaler& state) {
                                      [](const Field& field) { return field.name == "scale_fwd"; });
   const std::vector<Fp8Slot> slots = fp8_slots(state);
   if (slots.empty() || recipes != 1) {
-    throw Error(Status::refused,
-                fmt::format("'{}': is not the state of a module as TransformerEngine's layers keep it", state.path),
-                "te.ops, which keep two dicts, came with 2.0, and their state is theirs alone");
+    throw Error(
+        Status::refused,
+        fmt::format("{}: is not the state of a module as TransformerEngine's layers keep it", called(state.path)),
+        "te.ops, which keep two dicts, came with 2.0, and their state is theirs alone");
   }
   const auto products = static_cast<std::size_t>(
       std::count_if(slots.begin(), slots.end(), [](const Fp8Slot& slot) { return slot.role.starts_with("input"); }));
   Gathering gathering(state.path, products, slots.front().history_length());
   for (const Fp8Slot& slot : slots) {
     if (slot.history_length() != slots.front().history_length()) {
-      throw Error(Status::refused, fmt::format("'{}': has histories of several lengths", state.path));
+      throw Error(Status::refused, fmt::format("{}: has histories of several lengths", called(state.path)));
     }
     gathering.add(slot.role, static_cast<float>(slot.multiplier()), slot.format_max,
                   [&](std::size_t row) { return static_cast<float>(slot.stored_amax(row)); });

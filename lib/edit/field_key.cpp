@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/nearest.hpp"
+#include "lib/dialect/called.hpp"
 
 namespace tare {
 namespace {
@@ -31,7 +32,7 @@ std::string meant_instead_of(const FoundScaler& scaler, std::string_view key) {
 [[noreturn]] void throw_unknown(const FoundScaler& scaler, std::string_view key) {
   const std::string meant = meant_instead_of(scaler, key);
   throw Error(
-      Status::invalid_argument, fmt::format("{} at '{}' has no '{}'", scaler.dialect->framework, scaler.path, key),
+      Status::invalid_argument, fmt::format("{} ({}) has no '{}'", called(scaler.path), scaler.dialect->framework, key),
       fmt::format("{}it has: {}", meant.empty() ? "" : fmt::format("did you mean '{}'? ", meant), known_keys(scaler)));
 }
 

@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/dialect/called.hpp"
 #include "lib/edit/file_plan.hpp"
 #include "lib/edit/integrity.hpp"
 
@@ -38,7 +39,7 @@ const DocumentMap* fields_of(const Document& scaler) {
 class Filling {
  public:
   Filling(const Tree& tree, const EmptyPlace& place, const Document& scaler)
-      : tree_(tree), place_(place), scaler_(scaler), meaning_(fmt::format("'{}' filled", place.path)) {}
+      : tree_(tree), place_(place), scaler_(scaler), meaning_(fmt::format("{} filled", called(place.path))) {}
 
   std::vector<NodeChange> changes() {
     if (!place_.key.empty()) {
@@ -57,7 +58,7 @@ class Filling {
   void complete() {
     const auto* fields = std::get_if<DocumentMap>(&scaler_.value);
     if (fields == nullptr) {
-      throw Error(Status::refused, fmt::format("'{}': an object belongs there, and a dict is there", place_.path),
+      throw Error(Status::refused, fmt::format("{}: an object belongs there, and a dict is there", called(place_.path)),
                   "save the checkpoint once with its scaler on");
     }
     NewEntries missing;
@@ -79,7 +80,8 @@ class Filling {
     const Value before = tree_.value(node, one), after = value_of(entry.value);
     const Value* number = after.number();
     if (number == nullptr || before.number() == nullptr) {
-      throw Error(Status::refused, fmt::format("'{}': its {} is no number ({})", place_.path, entry.key, before.type),
+      throw Error(Status::refused,
+                  fmt::format("{}: its {} is no number ({})", called(place_.path), entry.key, before.type),
                   "save the checkpoint once with its scaler on");
     }
     if (before.as_double() == after.as_double()) return;
@@ -111,9 +113,10 @@ void require_filled(const Reopened& file, const std::vector<PartChange>& parts, 
   bool is_there = false;
   file.each_scaler_after(parts, [&](const FoundScaler& scaler) { is_there = is_there || holds(scaler); });
   if (is_there) return;
-  throw Error(Status::refused,
-              fmt::format("'{}': would not read back as a scaler of {}", place.path, place.form->dialect->framework),
-              "nothing was written; save the checkpoint once with its scaler on");
+  throw Error(
+      Status::refused,
+      fmt::format("{}: would not read back as a scaler of {}", called(place.path), place.form->dialect->framework),
+      "nothing was written; save the checkpoint once with its scaler on");
 }
 
 class Filler {
@@ -136,7 +139,7 @@ class Filler {
     if (!place) return;
     if (!file.container().can_add()) {
       throw Error(Status::refused,
-                  fmt::format("{}: '{}' is empty, and {} has no room for what is not there", path, place->path,
+                  fmt::format("{}: {} is empty, and {} has no room for what is not there", path, called(place->path),
                               file.container().format()),
                   "save the checkpoint once with its scaler on, then migrate into that");
     }
@@ -153,7 +156,7 @@ class Filler {
     if (plan_.fields.empty()) place_ = place.path;
     if (place.path != place_) {
       throw Error(Status::refused,
-                  fmt::format("{}: '{}' is empty, in another file '{}'", holder.path, place.path, place_),
+                  fmt::format("{}: {} is empty, in another file {}", holder.path, called(place.path), called(place_)),
                   "choose one with --into-at");
     }
     const bool is_first = plan_.fields.empty();

@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/dialect/called.hpp"
 
 namespace tare {
 namespace {
@@ -89,7 +90,7 @@ void require_no_data(const FoundScaler& state, const Fp8Slot& slot, double multi
   for (std::uint64_t i = 0; i < slot.scale_count(); ++i) is_there = is_there && slot.multiplier(i) == multiplier;
   if (is_there) return;
   throw Error(Status::refused,
-              fmt::format("'{}': {} goes with tensors of the file, whose values would become {}", state.path,
+              fmt::format("{}: {} goes with tensors of the file, whose values would become {}", called(state.path),
                           slot.scale->name, effect_on_data(slot, multiplier)),
               "quantise the tensor anew to give it another scale; --force changes the scale, and with it the model");
 }

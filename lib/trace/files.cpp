@@ -93,7 +93,8 @@ class Walk {
       case FileType::folder:
         return visit(path, 0);
       case FileType::absent:
-        throw Error(Status::not_found, escaped(path) + ": there is no such file or folder");
+        throw Error(Status::not_found,
+                    (path.empty() ? "the empty path" : escaped(path)) + ": there is no such file or folder");
       default:
         return add(path, true);
     }

@@ -42,6 +42,10 @@ class Answer:
         found = CONTROL.search(self.out) or CONTROL.search(self.err)
         return found and found.group()
 
+    def names_nothing(self):
+        """A message that names a place by its path, and the path is empty."""
+        return any("''" in line or line.startswith("tare: : ") for line in self.reason.splitlines())
+
     def __str__(self):
         return f"`{self.line}`: exit {self.code}: {self.reason[:300]}"
 
@@ -72,8 +76,11 @@ class Tare:
             child.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0)
             err.seek(0)
-            return Answer(line=" ".join(["tare", *arguments]), code=child.returncode, out=out.read(), err=err.read(),
-                          cpu_s=usage.ru_utime + usage.ru_stime, peak_kib=usage.ru_maxrss)
+            answer = Answer(line=" ".join(["tare", *arguments]), code=child.returncode, out=out.read(), err=err.read(),
+                            cpu_s=usage.ru_utime + usage.ru_stime, peak_kib=usage.ru_maxrss)
+            if "" not in arguments and answer.names_nothing():
+                raise AssertionError(f"{answer} names an empty path")
+            return answer
 
 
 def commands_of(tare, before=()):

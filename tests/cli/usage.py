@@ -25,6 +25,13 @@ CASES = {
     "a short option with a line break": (["inspect", "-\n", "run.pt"], "\\x0a"),
     "a command without its file": (["inspect"], "required"),
     "nothing at all": ([], "inspect"),
+    "a path that is empty": (["inspect", ""], "PATH: is empty"),
+    "a second path that is empty": (["inspect", "run.pt", ""], "PATH: is empty"),
+    "a file to save that is empty": (["inspect", "run.pt", "--save", ""], "--save: is empty"),
+    "a file to write that is empty": (["migrate", "run.pt", "--to", "torch", "-o", ""], "--output: is empty"),
+    "a state that is empty": (["fp8", "inject", "run.pt", ""], "STATE: is empty"),
+    "a key that is empty": (["get", "run.pt", ""], "KEY: is empty"),
+    "an undo of nothing": (["undo", ""], "PATH: is empty"),
 }
 HELP = [(["--help"], ["help"]), (["edit", "--help"], ["help", "edit"]), (["fp8", "strip", "--help"], ["help", "fp8", "strip"]),
         (["--version"], ["-V"])]
