@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "lib/base/text.hpp"
@@ -38,8 +41,9 @@ std::string stored_as(const Fp8Slot& slot) {
                      is_usual ? "" : fmt::format(" ({})", type.name));
 }
 
-Row row_of(const std::string& layer, const Fp8Slot& slot) {
-  return {layer, slot.role, stored_as(slot), scale_type(*slot.scale).name == "float8_e8m0fnu", summary_of(slot)};
+Row row_of(const FoundScaler& state, const Fp8Slot& slot) {
+  return {layer_of(state, slot), std::string(tensor_of(state, slot)), stored_as(slot),
+          scale_type(*slot.scale).name == "float8_e8m0fnu", summary_of(slot)};
 }
 
 std::string number(double value) {
@@ -105,22 +109,28 @@ std::vector<std::string> cells_of(const Row& row) {
           state_text(row)};
 }
 
+/// States of one framework, and which of their layers are meant.
+struct Shown {
+  std::vector<const Scaler*> scalers = {};
+  std::optional<std::string> layers = {};
+};
+
 /// One at a time: a model may have a million.
 template <typename Take>
-void for_each_row(const std::vector<const Scaler*>& scalers, Take take) {
-  for (const Scaler* scaler : scalers) {
-    const std::string layer = layer_name(scaler->state());
-    for (const Fp8Slot& slot : fp8_slots(scaler->state())) take(row_of(layer, slot));
+void for_each_row(const Shown& shown, Take take) {
+  for (const Scaler* scaler : shown.scalers) {
+    const FoundScaler& state = scaler->state();
+    for (const Fp8Slot& slot : fp8_slots(state, shown.layers)) take(row_of(state, slot));
   }
 }
 
-std::string all_rows(const Terminal& terminal, const std::vector<const Scaler*>& scalers, bool is_wide) {
+std::string all_rows(const Terminal& terminal, const Shown& shown, bool is_wide) {
   std::vector<TableRow> lines;
   lines.push_back(
       {is_wide ? std::vector<std::string>{"tensor", "scale", "newest", "largest", "filled", "margin", last_column}
                : std::vector<std::string>{"tensor", "scale", last_column}});
   std::string layer;
-  for_each_row(scalers, [&](const Row& row) {
+  for_each_row(shown, [&](const Row& row) {
     if (row.layer != layer) lines.push_back({{escaped(row.layer)}, Style::strong});
     layer = row.layer;
     const Style style = illness(row.summary).empty() ? Style::plain : Style::bad;
@@ -169,9 +179,9 @@ struct RoleValues {
   std::vector<double> scales, amaxes, margins;
 };
 
-std::map<std::string, RoleValues> values_by_role(const std::vector<const Scaler*>& scalers) {
+std::map<std::string, RoleValues> values_by_role(const Shown& shown) {
   std::map<std::string, RoleValues> roles;
-  for_each_row(scalers, [&](const Row& row) {
+  for_each_row(shown, [&](const Row& row) {
     RoleValues& values = roles[row.role];
     if (values.count++ == 0) values.stored_as = row.stored_as;
     if (std::isfinite(row.summary.scale_max)) values.scales.push_back(row.summary.scale_max);
@@ -188,11 +198,11 @@ struct Outliers {
   std::vector<std::string> first;  ///< up to most_outliers
 };
 
-std::string outliers_text(const Terminal& terminal, const std::vector<const Scaler*>& scalers,
+std::string outliers_text(const Terminal& terminal, const Shown& shown,
                           const std::map<std::string, RoleValues>& roles) {
   std::map<std::string, Outliers> all;
   for (const auto& [role, values] : roles) all[role].usual_scale = spread_of(values.scales).median;
-  for_each_row(scalers, [&](const Row& row) {
+  for_each_row(shown, [&](const Row& row) {
     Outliers& outliers = all[row.role];
     const std::string remark = remark_on(row, outliers.usual_scale);
     if (remark.empty() || outliers.count++ >= most_outliers) return;
@@ -211,43 +221,59 @@ std::string outliers_text(const Terminal& terminal, const std::vector<const Scal
   return fmt::format("  {} stand out:\n{}", count, lines);
 }
 
-std::string summarised(const Terminal& terminal, const std::vector<const Scaler*>& scalers) {
-  const std::map<std::string, RoleValues> roles = values_by_role(scalers);
+std::string summarised(const Terminal& terminal, const Shown& shown) {
+  const std::map<std::string, RoleValues> roles = values_by_role(shown);
   std::vector<TableRow> lines{{{"tensor", "count", "", "least", "median", "most", last_column}}};
   for (const auto& [role, values] : roles) {
     lines.push_back(spread_row(escaped(role), fmt::to_string(values.count), "scale", values.scales, values.stored_as));
     if (!values.amaxes.empty()) lines.push_back(spread_row("", "", "largest amax", values.amaxes, ""));
     if (!values.margins.empty()) lines.push_back(spread_row("", "", "margin in bits", values.margins, ""));
   }
-  return table(terminal, 2, summary_columns, lines) + outliers_text(terminal, scalers, roles) +
+  return table(terminal, 2, summary_columns, lines) + outliers_text(terminal, shown, roles) +
          "  --layer GLOB shows every tensor of the layers that match, --json everything\n";
+}
+
+struct Extent {
+  std::size_t layers = 0;
+  std::size_t tensors = 0;
+  bool has_histories = false;
+};
+
+Extent extent_of(const Shown& shown) {
+  Extent extent;
+  for (const Scaler* scaler : shown.scalers) {
+    const FoundScaler& state = scaler->state();
+    std::set<std::string> layers;
+    for (const Fp8Slot& slot : fp8_slots(state, shown.layers)) {
+      layers.insert(layer_of(state, slot));
+      ++extent.tensors;
+      extent.has_histories = extent.has_histories || slot.history_length() > 0;
+    }
+    extent.layers += std::max<std::size_t>(layers.size(), 1);
+  }
+  return extent;
 }
 
 }  // namespace
 
 std::string render_fp8(const Terminal& terminal, const Checkpoint& checkpoint, const std::string& layers) {
-  std::map<std::string_view, std::vector<const Scaler*>> dialects;
+  std::map<std::string_view, Shown> dialects;
   for (const Scaler& scaler : checkpoint.scalers) {
     const FoundScaler& state = scaler.state();
     if (state.dialect->kind != "fp8" || (!layers.empty() && !is_layer(state, layers))) continue;
-    dialects[state.dialect->name].push_back(&scaler);
+    Shown& shown = dialects[state.dialect->name];
+    shown.scalers.push_back(&scaler);
+    if (!layers.empty()) shown.layers = layers;
   }
   std::string text;
-  for (const auto& [name, scalers] : dialects) {
-    std::size_t tensors = 0;
-    bool has_histories = false;
-    for (const Scaler* scaler : scalers) {
-      for (const Fp8Slot& slot : fp8_slots(scaler->state())) {
-        ++tensors;
-        has_histories = has_histories || slot.history_length() > 0;
-      }
-    }
-    const bool is_whole = !layers.empty() || scalers.size() <= most_shown;
-    text +=
-        fmt::format("\n{}  {}: {} layer{}, {} tensor{}; FP8 = value x scale{}\n", terminal.styled(Style::strong, name),
-                    scalers.front()->state().dialect->framework, scalers.size(), scalers.size() == 1 ? "" : "s",
-                    tensors, tensors == 1 ? "" : "s", has_histories ? "; newest and largest amax" : "");
-    text += is_whole ? all_rows(terminal, scalers, has_histories) : summarised(terminal, scalers);
+  for (const auto& [name, shown] : dialects) {
+    const Extent extent = extent_of(shown);
+    const bool is_whole = !layers.empty() || extent.layers <= most_shown;
+    text += fmt::format("\n{}  {}: {} layer{}, {} tensor{}; FP8 = value x scale{}\n",
+                        terminal.styled(Style::strong, name), shown.scalers.front()->state().dialect->framework,
+                        extent.layers, extent.layers == 1 ? "" : "s", extent.tensors, extent.tensors == 1 ? "" : "s",
+                        extent.has_histories ? "; newest and largest amax" : "");
+    text += is_whole ? all_rows(terminal, shown, extent.has_histories) : summarised(terminal, shown);
   }
   return text;
 }

@@ -24,7 +24,7 @@ struct Options {
   std::optional<std::string> layer;
 };
 
-/// The only layer that is meant.
+/// The only state that is meant: a layer's, or a set of many.
 const Scaler& chosen_layer(const Checkpoint& checkpoint, const Options& options) {
   const auto layers = chosen_fp8(checkpoint, {options.layer, false});
   if (layers.size() == 1) return *layers.front();
@@ -41,8 +41,8 @@ int get(const Terminal& terminal, const Options& options) {
   std::vector<std::string> files;
   for (const std::size_t file : files_of(*scaler)) files.push_back(checkpoint.files[file].location);
   const FoundScaler& state = scaler->state();
-  const std::string value =
-      value_text(is_fp8 ? fp8_value(state, fp8_key_of(state, options.key)) : field_of(state, options.key).value);
+  const std::string value = value_text(is_fp8 ? fp8_value(state, fp8_key_of(state, options.key), {options.layer, false})
+                                              : field_of(state, options.key).value);
   terminal.note(render_files(checkpoint.resolved, files));
   terminal.answer(value + "\n");
   return exit_of(terminal, checkpoint);

@@ -6,6 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/dialect/called.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 
 namespace tare {
@@ -24,7 +25,8 @@ std::string place_of(const Checkpoint& checkpoint, const std::vector<const Scale
   const auto is_alone = [&](const auto& name_of) {
     return std::ranges::count_if(scalers, [&](const Scaler* other) { return name_of(*other) == name_of(scaler); }) == 1;
   };
-  if (is_alone([](const Scaler& other) { return other.state().path; })) return scaler.state().path;
+  const std::string& path = scaler.state().path;
+  if (!path.empty() && is_alone([](const Scaler& other) { return other.state().path; })) return path;
   const std::string& file = first_file(checkpoint, scaler);
   if (is_alone([&](const Scaler& other) { return first_file(checkpoint, other); })) return file;
   return in_file(file, scaler.state());
@@ -61,10 +63,10 @@ std::string another_of_run(const Checkpoint& checkpoint) {
 void require_agreement(const Checkpoint& checkpoint, const std::vector<const Scaler*>& chosen) {
   for (const Scaler* scaler : chosen) {
     if (scaler->agree) continue;
-    throw Error(
-        Status::conflict,
-        fmt::format("the copies of '{}' disagree; first in {}", scaler->state().path, first_file(checkpoint, *scaler)),
-        "tare inspect shows which file holds what; `tare edit --align` makes them alike");
+    throw Error(Status::conflict,
+                fmt::format("the copies of {} disagree; first in {}", called(scaler->state().path),
+                            first_file(checkpoint, *scaler)),
+                "tare inspect shows which file holds what; `tare edit --align` makes them alike");
   }
 }
 
@@ -111,14 +113,19 @@ std::vector<const Scaler*> chosen_fp8(const Checkpoint& checkpoint, const Fp8Cho
     throw Error(Status::refused, checkpoint.resolved + ": there is no FP8 state in it",
                 "tare inspect tells what is in there");
   }
-  const std::string first = layer_name(chosen.front()->state());
-  const std::size_t count = chosen.size();
+  std::string first;
+  std::size_t count = 0;
+  for (const Scaler* scaler : chosen) {
+    const std::vector<std::string> layers = layers_in(scaler->state());
+    if (count == 0 && !layers.empty()) first = layers.front();
+    count += layers.size();
+  }
   if (choice.layer) std::erase_if(chosen, [&](const Scaler* s) { return !is_layer(s->state(), *choice.layer); });
   if (chosen.empty()) {
     throw Error(Status::refused, fmt::format("no layer with FP8 state matches '{}'", *choice.layer),
                 fmt::format("there are {}, the first is '{}'", count, first));
   }
-  if (!choice.layer && !choice.all && count > 1) {
+  if (!choice.layer && !choice.all && chosen.size() > 1) {
     throw Error(Status::refused, fmt::format("{}: {} layers have FP8 state", checkpoint.resolved, count),
                 fmt::format("choose some with --layer GLOB, such as '{}', or --all", first));
   }

@@ -35,7 +35,8 @@ std::vector<NamedState> plain_states(const Checkpoint& checkpoint, const std::op
     if (state.dialect->kind != "fp8") {
       has_scaler = has_scaler || !at || state.path == *at;
     } else if (is_tare_fp8(state)) {
-      if (!at || state.path == *at) own.push_back({state.path, tare_fp8_state(state)});
+      const std::vector<Fp8Slot> slots = fp8_slots(state, at);
+      if (!slots.empty()) own.push_back({state.path, tare_fp8_state(state, slots)});
     } else if (!at || is_layer(state, *at)) {
       layers[{state.dialect->name, history_length(state)}].push_back(&state);
     }

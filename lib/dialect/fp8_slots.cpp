@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "lib/base/glob.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/dialect/msamp_types.hpp"
 #include "lib/dialect/tare_fp8.hpp"
 
@@ -18,6 +20,17 @@ std::uint64_t count_of(const Field& field) {
     return has_numbers ? array->count() : 0;
   }
   return field.value.number() == nullptr ? 0 : 1;
+}
+
+/// As a whole.
+bool is_named(const FoundScaler& scaler, std::string_view pattern) {
+  return glob_matches(pattern, scaler.path) || glob_matches(pattern, layer_name(scaler));
+}
+
+/// Of a set of tare's own.
+bool is_of(const Fp8Slot& slot, std::string_view pattern) {
+  const std::string_view role = slot.role;
+  return glob_matches(pattern, role.substr(0, std::min(role.rfind('/'), role.size())));
 }
 
 /// The elements of a field as numbers, quick where they are float32: histories have millions.
@@ -228,8 +241,40 @@ std::string layer_name(std::string_view path) {
   return std::string(path.ends_with(key) ? path.substr(0, path.size() - key.size()) : path);
 }
 
+std::string layer_of(const FoundScaler& scaler, const Fp8Slot& slot) {
+  if (!is_tare_fp8(scaler)) return layer_name(scaler);
+  const std::size_t slash = slot.role.rfind('/');
+  return slash == slot.role.npos ? std::string() : slot.role.substr(0, slash);
+}
+
+std::string_view tensor_of(const FoundScaler& scaler, const Fp8Slot& slot) {
+  const std::string_view role = slot.role;
+  return is_tare_fp8(scaler) ? role.substr(role.rfind('/') + 1) : role;
+}
+
 bool is_layer(const FoundScaler& scaler, std::string_view pattern) {
-  return glob_matches(pattern, scaler.path) || glob_matches(pattern, layer_name(scaler));
+  if (is_named(scaler, pattern)) return true;
+  return is_tare_fp8(scaler) &&
+         std::ranges::any_of(fp8_slots(scaler), [&](const Fp8Slot& slot) { return is_of(slot, pattern); });
+}
+
+std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler, const std::optional<std::string>& pattern) {
+  std::vector<Fp8Slot> slots = fp8_slots(scaler);
+  if (!pattern || is_named(scaler, *pattern)) return slots;
+  std::erase_if(slots, [&](const Fp8Slot& slot) { return !is_tare_fp8(scaler) || !is_of(slot, *pattern); });
+  return slots;
+}
+
+std::vector<std::string> layers_in(const FoundScaler& scaler) {
+  if (!is_tare_fp8(scaler)) return {layer_name(scaler)};
+  std::vector<std::string> layers;
+  std::unordered_set<std::string, KeyedHash> known;
+  for (const Fp8Slot& slot : fp8_slots(scaler)) {
+    std::string layer = layer_of(scaler, slot);
+    if (layer.empty()) layer = slot.role;
+    if (known.insert(layer).second) layers.push_back(std::move(layer));
+  }
+  return layers;
 }
 
 Fp8Summary summary_of(const Fp8Slot& slot) {

@@ -64,8 +64,18 @@ std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler);
 /// The layer's name: the path without `_extra_state`, where it ends so.
 std::string layer_name(const FoundScaler& scaler);
 std::string layer_name(std::string_view path);
-/// Whether `pattern` (as glob_matches takes it) is that layer's name or path.
+/// Whether `pattern` (as glob_matches takes it) is that layer's name or path; of a set of tare's own, which holds many,
+/// the path of the set or one of its layers' names.
 bool is_layer(const FoundScaler& scaler, std::string_view pattern);
+
+/// A slot of a set of tare's own is called LAYER/TENSOR; one without the '/' is of no layer, and goes by its name
+/// alone. Of other frameworks' states the layer is the state.
+std::string layer_of(const FoundScaler& scaler, const Fp8Slot& slot);
+std::string_view tensor_of(const FoundScaler& scaler, const Fp8Slot& slot);
+/// The slots of the layers that the pattern means; of all where there is none.
+std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler, const std::optional<std::string>& pattern);
+/// Of its layers, each once, in the order of the slots.
+std::vector<std::string> layers_in(const FoundScaler& scaler);
 
 /// What can be told of a slot at a glance.
 struct Fp8Summary {

@@ -22,5 +22,7 @@ std::vector<Fp8Slot> tare_fp8_slots(const FoundScaler& scaler);
 
 /// The state that the file holds. REQUIRES: is_tare_fp8(scaler).
 ScalerState tare_fp8_state(const FoundScaler& scaler);
+/// That of some of its slots. REQUIRES: of tare_fp8_slots(scaler).
+ScalerState tare_fp8_state(const FoundScaler& scaler, const std::vector<Fp8Slot>& slots);
 
 }  // namespace tare

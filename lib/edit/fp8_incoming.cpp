@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "lib/base/error.hpp"
+#include "lib/dialect/called.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/fp8_changes.hpp"
@@ -45,8 +46,8 @@ IncomingFp8::IncomingFp8(const ScalerState& state) : set_(start_fp8_from(state))
   for (std::size_t i = 0; i < set_.names.size(); ++i) slots_.emplace(set_.names[i], i);
 }
 
-std::vector<NewField> IncomingFp8::fields_of(const FoundScaler& layer, bool force) const {
-  if (is_tare_fp8(layer)) return own_fields(layer, force);
+std::vector<NewField> IncomingFp8::fields_of(const FoundScaler& layer, const Fp8Choice& choice, bool force) const {
+  if (is_tare_fp8(layer)) return own_fields(layer, choice, force);
   const auto length = static_cast<std::size_t>(set_.parameters.history_length);
   Fp8Changes changes;
   std::vector<NewField> counters;
@@ -75,8 +76,9 @@ std::vector<NewField> IncomingFp8::fields_of(const FoundScaler& layer, bool forc
 }
 
 /// Its fields are the policy's, a row a slot.
-std::vector<NewField> IncomingFp8::own_fields(const FoundScaler& state, bool force) const {
-  const std::vector<Fp8Slot> slots = fp8_slots(state);
+std::vector<NewField> IncomingFp8::own_fields(const FoundScaler& state, const Fp8Choice& choice, bool force) const {
+  const std::vector<Fp8Slot> slots = fp8_slots(state, choice.layer);
+  const std::size_t count = fp8_slots(state).size();
   for (const Fp8Slot& slot : slots) {
     const auto known = slots_.find(slot.role);
     if (known != slots_.end() && !force) require_scale(stored_scale(slot.meaning, set_.scale[known->second]));
@@ -88,15 +90,16 @@ std::vector<NewField> IncomingFp8::own_fields(const FoundScaler& state, bool for
     if (field == nullptr || numbers == nullptr || slots.empty()) continue;
     const auto* array = std::get_if<PackedArray>(&field->value.data);
     const std::size_t width = numbers->size() / set_.count();
-    if (array == nullptr || array->count() != width * slots.size()) {
-      throw Error(Status::refused, fmt::format("'{}': {} has other rows than the state", state.path, field->name),
+    if (array == nullptr || array->count() != width * count) {
+      throw Error(Status::refused,
+                  fmt::format("{}: {} has other rows than what comes in", called(state.path), field->name),
                   "migrate to a new file: --to POLICY -o STATE.json");
     }
-    for (std::size_t row = 0; row < slots.size(); ++row) {
-      const auto known = slots_.find(slots[row].role);
+    for (const Fp8Slot& slot : slots) {
+      const auto known = slots_.find(slot.role);
       if (known == slots_.end()) continue;
       for (std::size_t i = 0; i < width; ++i) {
-        changes.set(*field, {row * width + i, number_at(*numbers, known->second * width + i)});
+        changes.set(*field, {slot.row * width + i, number_at(*numbers, known->second * width + i)});
       }
     }
   }

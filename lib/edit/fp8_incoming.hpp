@@ -25,10 +25,10 @@ class IncomingFp8 {
   /// Scales, histories and counters of the layer's tensors that there are; nothing of the others. Throws `refused`
   /// where histories are of another length, or (unless `force`) a scale is of no use, or tensors of the file were
   /// quantised with it.
-  [[nodiscard]] std::vector<NewField> fields_of(const FoundScaler& layer, bool force) const;
+  [[nodiscard]] std::vector<NewField> fields_of(const FoundScaler& layer, const Fp8Choice& choice, bool force) const;
 
  private:
-  [[nodiscard]] std::vector<NewField> own_fields(const FoundScaler& state, bool force) const;
+  [[nodiscard]] std::vector<NewField> own_fields(const FoundScaler& state, const Fp8Choice& choice, bool force) const;
 
   ScalerState state_;
   Fp8Set set_;

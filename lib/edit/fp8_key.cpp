@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/glob.hpp"
+#include "lib/dialect/called.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 
 namespace tare {
@@ -52,7 +53,7 @@ Fp8Key fp8_key_of(const FoundScaler& state, std::string_view key) {
   if (const Field* field = native_field(state, key)) return {What::native, field->name};
   std::string names;
   for (const Field& field : state.fields) names += (names.empty() ? "" : ", ") + field.name;
-  throw Error(Status::invalid_argument, fmt::format("'{}': {} is no key of its FP8 state", state.path, key),
+  throw Error(Status::invalid_argument, fmt::format("{}: {} is no key of its FP8 state", called(state.path), key),
               fmt::format("scale.TENSOR, amax_history.TENSOR, or a field: {}", names));
 }
 
@@ -66,14 +67,20 @@ bool is_fp8_key(const Checkpoint& checkpoint, const std::string& key, bool has_l
   return any_has_it("fp8") && (has_layers || !any_has_it("loss_scale"));
 }
 
-Value fp8_value(const FoundScaler& state, const Fp8Key& key) {
+bool is_tensor(const FoundScaler& state, const Fp8Choice& choice, const Fp8Slot& slot, const std::string& name) {
+  if (glob_matches(name, slot.role)) return true;
+  return (choice.layer || choice.all) && glob_matches(name, tensor_of(state, slot));
+}
+
+Value fp8_value(const FoundScaler& state, const Fp8Key& key, const Fp8Choice& choice) {
   if (key.what == What::native) return state.find(std::string_view(key.name))->value;
-  std::vector<Fp8Slot> slots = fp8_slots(state);
+  std::vector<Fp8Slot> slots = fp8_slots(state, choice.layer);
   std::erase_if(slots, [&](const Fp8Slot& slot) {
-    return !glob_matches(key.name, slot.role) || (key.what == What::history && slot.history == nullptr);
+    return !is_tensor(state, choice, slot, key.name) || (key.what == What::history && slot.history == nullptr);
   });
   if (slots.size() != 1) {
-    throw Error(Status::refused, fmt::format("'{}': {} of its tensors match '{}'", state.path, slots.size(), key.name),
+    throw Error(Status::refused,
+                fmt::format("{}: {} of its tensors match '{}'", called(state.path), slots.size(), key.name),
                 "tare inspect --layer shows the tensors that it has");
   }
   const Fp8Slot& slot = slots.front();

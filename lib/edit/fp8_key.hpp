@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "lib/checkpoint/checkpoint.hpp"
+#include "lib/checkpoint/choose.hpp"
+#include "lib/dialect/fp8_slots.hpp"
 
 namespace tare {
 
@@ -28,8 +30,11 @@ Fp8Key fp8_key_of(const FoundScaler& state, std::string_view key);
 /// Whether a key is meant for FP8 state: a native name is, where layers are chosen or no loss scaler has it.
 bool is_fp8_key(const Checkpoint& checkpoint, const std::string& key, bool has_layers);
 
+/// Whether `name` means the slot: by its role, or, where layers are chosen, by its name within its layer.
+bool is_tensor(const FoundScaler& state, const Fp8Choice& choice, const Fp8Slot& slot, const std::string& name);
+
 /// What the key means in that state: a multiplier or an amax history, or a field as it is stored. Throws `refused`
 /// where that is not the value of one tensor.
-Value fp8_value(const FoundScaler& state, const Fp8Key& key);
+Value fp8_value(const FoundScaler& state, const Fp8Key& key, const Fp8Choice& choice = {});
 
 }  // namespace tare

@@ -22,16 +22,18 @@ std::string renamed_slot(const std::string& name, std::string_view from, std::st
 
 }  // namespace
 
-std::vector<NewField> renamed_slots(const FoundScaler& state, std::string_view from, std::string_view to) {
+std::vector<NewField> renamed_slots(const FoundScaler& state, const Fp8Choice& choice, std::string_view from,
+                                    std::string_view to) {
   const Field* slots = state.find(std::string_view(fmt::format("params.{}", fp8_slots_key)));
   const auto* names = slots == nullptr ? nullptr : std::get_if<ValueList>(&slots->value.data);
   if (names == nullptr) return {};
   ValueList after = *names;
-  std::set<std::string> taken;
+  std::set<std::string> taken, chosen;
+  for (const Fp8Slot& slot : fp8_slots(state, choice.layer)) chosen.insert(slot.role);
   for (Value& value : after) {
     auto* name = std::get_if<std::string>(&value.data);
     if (name == nullptr) return {};
-    *name = renamed_slot(*name, from, to);
+    if (chosen.contains(*name)) *name = renamed_slot(*name, from, to);
     if (taken.insert(*name).second) continue;
     throw Error(Status::refused, fmt::format("two slots would be called '{}'", *name),
                 "only one of them can be found by that name");

@@ -10,9 +10,10 @@
 namespace tare {
 
 /// The slots' names with the run of parts `from` in their modules' paths ("layers.0" of "layers.0/input") replaced by
-/// `to`; none where nothing has it. Throws `refused` where two slots would be called the same. REQUIRES:
-/// is_tare_fp8(state).
-std::vector<NewField> renamed_slots(const FoundScaler& state, std::string_view from, std::string_view to);
+/// `to`, of the layers that are chosen; none where nothing has it. Throws `refused` where two slots would be called the
+/// same. REQUIRES: is_tare_fp8(state).
+std::vector<NewField> renamed_slots(const FoundScaler& state, const Fp8Choice& choice, std::string_view from,
+                                    std::string_view to);
 
 /// Histories of `length` entries: each has its newest where the policy's rule looks for one of its age, and zeros for
 /// those that never were. None where the policy keeps no histories. REQUIRES: is_tare_fp8(state).

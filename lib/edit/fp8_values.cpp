@@ -9,6 +9,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/glob.hpp"
 #include "lib/base/text.hpp"
+#include "lib/dialect/called.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/fp8_changes.hpp"
@@ -39,6 +40,14 @@ void set_history(Fp8Changes& changes, const Fp8Slot& slot, double amax) {
   changes.set(*slot.history, {slot.history_index(0), amax, slot.history_length(), slot.history_stride()});
 }
 
+/// What all slots of a set share is not changed for some of them.
+void require_all_slots(const FoundScaler& state, const Fp8Choice& choice, std::string_view what) {
+  if (!choice.layer || fp8_slots(state, choice.layer).size() == fp8_slots(state).size()) return;
+  throw Error(Status::refused,
+              fmt::format("{}: {} goes for all of its slots, not for some layers'", called(state.path), what),
+              "leave --layer out");
+}
+
 /// Only state that belongs to a running step: nothing stored was quantised with it.
 NextScale next_scale_of(const FoundScaler& state) {
   if (const NextScale next = state.dialect->fp8.next_scale) return next;
@@ -48,7 +57,7 @@ NextScale next_scale_of(const FoundScaler& state) {
                 "give the scales: tare edit STATE scale.TENSOR=...");
   }
   throw Error(Status::refused,
-              fmt::format("'{}': {} go with tensors of the file, whose values would change", state.path,
+              fmt::format("{}: {} go with tensors of the file, whose values would change", called(state.path),
                           state.dialect->framework),
               "only the state of delayed scaling is reset or computed anew");
 }
@@ -79,6 +88,7 @@ float two_to_margin(const FoundScaler& state) {
 /// One value for all slots that a key means.
 struct GivenValue {
   const FoundScaler& state;
+  const Fp8Choice& choice;
   double value;
   bool force;
   Fp8Changes changes = {};
@@ -88,7 +98,7 @@ struct GivenValue {
     const auto is_named = [&](const Field* field) {
       return key.what == What::native && field != nullptr && field->name == key.name;
     };
-    const bool fits = key.what != What::native && glob_matches(key.name, slot.role);
+    const bool fits = key.what != What::native && is_tensor(state, choice, slot, key.name);
     if (fits && key.what == What::scale) {
       give_scale(slot, scale_from(slot, value));
     } else if (is_named(slot.scale)) {
@@ -172,36 +182,39 @@ std::vector<NewField> resized_by_age(const FoundScaler& state, std::int64_t leng
 
 }  // namespace
 
-std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const StateValue& wanted,
-                                     bool force) {
+std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key, const StateValue& wanted, bool force,
+                                     const Fp8Choice& choice) {
   const double value = number_of_tensor(wanted);
   if (is_tare_fp8(state) && !std::isfinite(value)) {
     throw Error(Status::refused,
                 fmt::format("'{}' of '{}': a state of tare's is not loaded with that", given_text(wanted), key.name),
                 "give a finite number");
   }
-  const std::vector<Fp8Slot> slots = fp8_slots(state);
-  GivenValue given{state, value, force};
+  const std::vector<Fp8Slot> slots = fp8_slots(state, choice.layer);
+  GivenValue given{state, choice, value, force};
   bool is_meant = false;
   for (const Fp8Slot& slot : slots) is_meant = given.give(slot, key) || is_meant;
   if (is_meant) return std::move(given.changes).take();
-  if (key.what == What::native) return plain_value(state, key.name, wanted, force);
-  throw Error(
-      Status::refused,
-      fmt::format("'{}' stores no {} of '{}'", state.path, key.what == What::scale ? "scale" : "history", key.name),
-      "its tensors are: " + known_tensors(slots));
+  if (key.what == What::native) {
+    require_all_slots(state, choice, key.name);
+    return plain_value(state, key.name, wanted, force);
+  }
+  throw Error(Status::refused,
+              fmt::format("{} stores no {} of '{}'", called(state.path), key.what == What::scale ? "scale" : "history",
+                          key.name),
+              "its tensors are: " + known_tensors(slots));
 }
 
-std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length) {
+std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length, const Fp8Choice& choice) {
   next_scale_of(state);
   Fp8Changes changes;
-  for (const Fp8Slot& slot : fp8_slots(state)) {
+  for (const Fp8Slot& slot : fp8_slots(state, choice.layer)) {
     set_scale(changes, slot, {});
     if (length == 0) set_history(changes, slot, 0);
   }
   std::vector<NewField> fields = std::move(changes).take();
   if (length == 0) return fields;
-  for (NewField& field : resized_fp8(state, length)) {
+  for (NewField& field : resized_fp8(state, length, choice)) {
     if (auto* anew = std::get_if<NewTensor>(&field.data)) {
       std::fill(anew->elements.begin(), anew->elements.end(), std::byte{0});
       auto& array = std::get<PackedArray>(field.after.data);
@@ -212,11 +225,11 @@ std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length) {
   return fields;
 }
 
-std::vector<NewField> recomputed_fp8(const FoundScaler& state) {
+std::vector<NewField> recomputed_fp8(const FoundScaler& state, const Fp8Choice& choice) {
   const NextScale next_scale = next_scale_of(state);
   const float margin = two_to_margin(state);
   Fp8Changes changes;
-  for (const Fp8Slot& slot : fp8_slots(state)) {
+  for (const Fp8Slot& slot : fp8_slots(state, choice.layer)) {
     const float amax = chosen_amax(state, slot);
     if (!(amax > 0) || !std::isfinite(amax)) continue;
     const auto stored = static_cast<float>(stored_scale(slot.meaning, slot.multiplier()));
@@ -226,7 +239,8 @@ std::vector<NewField> recomputed_fp8(const FoundScaler& state) {
   return std::move(changes).take();
 }
 
-std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length) {
+std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length, const Fp8Choice& choice) {
+  require_all_slots(state, choice, "the length of its histories");
   const HistoryResize resize = state.dialect->fp8.resize;
   std::vector<NewField> fields;
   if (resize == HistoryResize::rows) fields = resized_rows(state, length);
@@ -237,7 +251,7 @@ std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length)
     throw Error(Status::refused, fmt::format("policy \"{}\" keeps no histories", state.dialect->fp8.policy),
                 "`tare migrate STATE --to POLICY -o NEW` makes a state of it of a policy that does");
   }
-  throw Error(Status::refused, fmt::format("'{}': has no history that can be made longer or shorter", state.path),
+  throw Error(Status::refused, fmt::format("{}: has no history that can be made longer or shorter", called(state.path)),
               "TransformerEngine's and flax's are resized; others' length is that of a configuration");
 }
 
@@ -245,7 +259,8 @@ std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release)
   constexpr TeRelease first_by_product{2, 3};
   const std::uint64_t products = static_cast<std::uint64_t>(extra_state_of(state).products);
   if (products == 1) {
-    throw Error(Status::refused, fmt::format("'{}': has one matrix product, whose columns have one order", state.path),
+    throw Error(Status::refused,
+                fmt::format("{}: has one matrix product, whose columns have one order", called(state.path)),
                 "choose the layers that are GroupedLinear with --layer");
   }
   Fp8Changes changes;

@@ -13,6 +13,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/checkpoint/choose.hpp"
+#include "lib/dialect/called.hpp"
 #include "lib/dialect/extra_state.hpp"
 #include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/assign.hpp"
@@ -140,9 +141,11 @@ class Planner {
     plan_fp8(action);
   }
 
+  [[nodiscard]] Fp8Choice layers() const { return {request_.layer, request_.all}; }
+
   template <class Action>
   void plan_fp8(const Action& action) {
-    for (const Scaler* scaler : chosen_fp8(checkpoint_, {request_.layer, request_.all})) {
+    for (const Scaler* scaler : chosen_fp8(checkpoint_, layers())) {
       StateWork state{scaler, scaler->state(), {}, {}};
       if (change(state, action)) states_.push_back(std::move(state));
     }
@@ -164,8 +167,8 @@ class Planner {
     const std::string lost = unkept(values, release);
     if (!lost.empty() && !request_.force) {
       throw Error(Status::refused,
-                  fmt::format("'{}': TransformerEngine {}.{} keeps no recipe, and {} would be lost", state.after.path,
-                              release.major, release.minor, lost),
+                  fmt::format("{}: TransformerEngine {}.{} keeps no recipe, and {} would be lost",
+                              called(state.after.path), release.major, release.minor, lost),
                   "--force re-encodes all the same; give it to fp8_autocast there");
     }
     extra_state_document(values, release);  // refuses what the release does not know
@@ -179,20 +182,22 @@ class Planner {
   /// Not where the path does not have the part that is to be renamed.
   bool change(StateWork& state, const RenameFp8& action) {
     if (is_tare_fp8(state.after)) {
-      std::vector<NewField> slots = renamed_slots(state.after, action.from, action.to);
+      std::vector<NewField> slots = renamed_slots(state.after, layers(), action.from, action.to);
       return !slots.empty() && take(state, std::move(slots));
     }
     return rename(state, renamed(state.after.path, action.from, action.to));
   }
 
-  bool change(StateWork& state, const ResetFp8& action) { return take(state, reset_fp8(state.after, action.history)); }
-  bool change(StateWork& state, const RecomputeFp8&) { return take(state, recomputed_fp8(state.after)); }
+  bool change(StateWork& state, const ResetFp8& action) {
+    return take(state, reset_fp8(state.after, action.history, layers()));
+  }
+  bool change(StateWork& state, const RecomputeFp8&) { return take(state, recomputed_fp8(state.after, layers())); }
   bool change(StateWork& state, const ResizeFp8& action) {
-    return take(state, resized_fp8(state.after, action.history));
+    return take(state, resized_fp8(state.after, action.history, layers()));
   }
   /// Not where the state names none of the layer's tensors.
   bool change(StateWork& state, const IncomingFp8& incoming) {
-    std::vector<NewField> fields = incoming.fields_of(state.after, request_.force);
+    std::vector<NewField> fields = incoming.fields_of(state.after, layers(), request_.force);
     return !fields.empty() && take(state, std::move(fields));
   }
   bool change(StateWork& state, const RegroupFp8& action) {
@@ -201,7 +206,7 @@ class Planner {
   }
   bool change(StateWork& state, const Assign& action) {
     for (const auto& [key, value] : action.values) {
-      add(state, new_fp8_values(state.after, fp8_key_of(state.after, key), value, request_.force));
+      add(state, new_fp8_values(state.after, fp8_key_of(state.after, key), value, request_.force, layers()));
     }
     return take(state, {});
   }
@@ -235,7 +240,8 @@ class Planner {
       for (const Scaler& scaler : checkpoint_.scalers) paths_.insert(scaler.state().path);
     }
     if (paths_.contains(state.after.path)) {
-      throw Error(Status::refused, fmt::format("'{}' would become '{}', which is there already", old, state.after.path),
+      throw Error(Status::refused,
+                  fmt::format("{} would become {}, which is there already", called(old), called(state.after.path)),
                   "only one of them can be loaded: take the other out first");
     }
     record_whole(state, "path", Value{old, "str"}, Value{state.after.path, "str"});
@@ -266,8 +272,7 @@ class Planner {
 
   static void require_document(const FoundScaler& state, const char* what) {
     if (!state.fields.front().inside.empty()) return;
-    const std::string which = state.path.empty() ? "the state" : fmt::format("'{}'", state.path);
-    throw Error(Status::refused, fmt::format("{} is no document of its own that could be {}", which, what),
+    throw Error(Status::refused, fmt::format("{} is no document of its own that could be {}", called(state.path), what),
                 fmt::format("only TransformerEngine's extra state from 0.6 on is {}", what));
   }
 

@@ -68,7 +68,7 @@ void require_framework(const std::string& name) {
               "FP8 state migrates to a policy of FP8: --to transformer_engine, flax_fp8 ...; --into with --fp8");
 }
 
-/// Of a file of several scalers nothing: one of them is chosen as of any checkpoint.
+/// Of a file of several scalers nothing, nor where a place is given: it is chosen as of any checkpoint.
 std::optional<LoadedState> own_state_of(const std::string& path, const SourceChoice& choice) {
   const auto states = own_states(path);
   if (!states) return std::nullopt;
@@ -76,6 +76,7 @@ std::optional<LoadedState> own_state_of(const std::string& path, const SourceCho
       *states, [](const NamedState& named) { return find_fp8_policy(named.state.policy) != nullptr; }));
   const bool wants_fp8 = means_fp8(choice, states->size() - fp8, fp8);
   if (wants_fp8 ? fp8 == 0 : fp8 == states->size()) refuse_kind(path, wants_fp8);
+  if (choice.at) return std::nullopt;
   if (wants_fp8) return read_fp8_state_file(path);
   return states->size() == 1 ? std::optional(read_state_file(path)) : std::nullopt;
 }

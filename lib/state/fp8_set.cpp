@@ -355,6 +355,29 @@ Fp8Set start_fp8_from(const ScalerState& state) {
   return set;
 }
 
+Fp8Set some_of(const Fp8Set& set, const std::vector<std::size_t>& slots) {
+  Fp8Set some{};
+  some.policy = set.policy;
+  some.parameters = set.parameters;
+  const auto take = [&]<class Item>(std::vector<Item> Fp8Set::*array, std::size_t length) {
+    if ((set.*array).empty()) return;
+    for (const std::size_t slot : slots) {
+      const auto row = (set.*array).begin() + static_cast<std::ptrdiff_t>(slot * length);
+      (some.*array).insert((some.*array).end(), row, row + static_cast<std::ptrdiff_t>(length));
+    }
+  };
+  take(&Fp8Set::names, 1);
+  take(&Fp8Set::formats, 1);
+  take(&Fp8Set::scale, 1);
+  take(&Fp8Set::mu, 1);
+  take(&Fp8Set::history, static_cast<std::size_t>(set.parameters.history_length));
+  take(&Fp8Set::counter, 1);
+  take(&Fp8Set::amax, 1);
+  take(&Fp8Set::seen, 1);
+  take(&Fp8Set::at_largest, 1);
+  return some;
+}
+
 void load_into(Fp8Set& set, const ScalerState& state) {
   if (state.policy != set.policy->name) {
     refuse(fmt::format("a state of policy \"{}\" does not go into slots of policy \"{}\"", escaped(state.policy),

@@ -67,6 +67,9 @@ ScalerState to_state(const Fp8Set& set);
 /// policy that is none of FP8.
 Fp8Set start_fp8_from(const ScalerState& state);
 
+/// The slots of these numbers alone. REQUIRES: each is below set.count().
+Fp8Set some_of(const Fp8Set& set, const std::vector<std::size_t>& slots);
+
 /// Takes a state of the same policy, as many slots and the same length of history; parameters, names and formats that
 /// it lacks stay. Throws `mismatch`; then nothing has changed.
 void load_into(Fp8Set& set, const ScalerState& state);

@@ -175,6 +175,75 @@ def try_lengths(tare, command, policy, twin, saved):
             undo(command, twin, original)
 
 
+def try_layers(tare, command, folder, policy, ending):
+    """--layer means layers of a set as it means those of a framework's checkpoint."""
+    name, names = policy["policy"], ["fc.1/input", "fc.1/weight", "fc.2/input", "out/input"]
+    slots = Slots(tare, config_of(policy, names, ["e4m3", "e4m3", "e5m2", "f16" if name == "msamp" else "e4m3"]))
+    slots.run(random.Random(name), 300)
+    path = folder / f"layers-{name}.{ending}"
+    slots.save().write(str(path), '{"compression":"none"}' if ending == "h5" else None)
+    original, before = path.read_bytes(), json.loads(tare.State.read(str(path)).json())
+
+    def rows(field):
+        now = json.loads(tare.State.read(str(path)).json())
+        return [(slot, row) for slot, row, old in zip(now["params"]["slots"], now["fields"][field], before["fields"][field]) if row != old]
+
+    scale, history, stored = scale_field(policy), history_field(policy), 1 / 16 if name in DIVISORS else 16.0
+    for words, wanted in ((["--layer", "fc.1", "scale.input=2^4"], names[:1]), (["--layer", "fc.*", "scale.*=2^4"], names[:3]),
+                          (["--layer", "fc.*", "scale.input=2^4"], names[0:3:2]), (["--layer", "out", "scale.*=2^4"], names[3:]),
+                          (["--layer", "fc.*", "scale.fc.2/*=2^4"], names[2:3]), (["--all", "scale.input=2^4"], names[0:1] + names[2:]),
+                          (["--layer", "fc.2", f"fields.{scale}={stored}"], names[2:3])):
+        answer = command("edit", path, *words, "--yes")
+        require(answer.code == DONE and rows(scale) == [(slot, stored) for slot in wanted], name, answer, rows(scale))
+        undo(command, path, original)
+    require(float(command("get", path, "scale.weight", "--layer", "fc.1").out) > 0, command("get", path, "scale.weight", "--layer", "fc.1"))
+    for words, reason in ((["edit", path, "scale.input=2^4"], "stores no scale of 'input'"),
+                          (["edit", path, "--layer", "fc", "scale.input=2^4"], "there are 3, the first is 'fc.1'"),
+                          (["edit", path, "--layer", "out", "scale.weight=2^4"], "its tensors are: out/input"),
+                          (["get", path, "scale.input", "--layer", "fc.*"], "2 of its tensors match"),
+                          (["fp8", "resize", path, "--layer", "fc.1", "--history", "4"], "all of its slots"),
+                          (["fp8", "rename", path, "--layer", "out", "--from", "fc.1", "--to", "x"], "no layer's path has the part")):
+        answer = command(*words, *([] if words[0] == "get" else ["--yes"]))
+        require(answer.code == REFUSED and reason in answer.reason and path.read_bytes() == original, name, answer)
+    answer = command("fp8", "rename", path, "--layer", "fc.2", "--from", "fc", "--to", "up", "--yes")
+    slots_now = json.loads(tare.State.read(str(path)).json())["params"]["slots"]
+    require(answer.code == DONE and slots_now == ["fc.1/input", "fc.1/weight", "up.2/input", "out/input"], answer, slots_now)
+    undo(command, path, original)
+    answer = command("fp8", "reset", path, "--layer", "fc.1", "--yes")
+    if answer.code == DONE:
+        changed = {slot for slot, _ in rows(scale) + rows(history)}
+        require(changed == set(names[:2]) and all(not any(row) for _, row in rows(history)), name, changed)
+        undo(command, path, original)
+    shown = command("inspect", path, "--layer", "fc.*").out.decode()
+    require("2 layers, 3 tensors" in shown and "fc.2\n" in shown and "\n    out" not in shown, shown)
+    require("3 layers, 4 tensors" in command("inspect", path).out.decode(), command("inspect", path).out)
+    try_some_layers(tare, command, folder, policy, path, before)
+
+
+def try_some_layers(tare, command, folder, policy, path, before):
+    """A state of some layers: saved, asked for in C, migrated, and migrated into."""
+    few, names = folder / "few-layers.json", before["params"]["slots"]
+    require(command("inspect", path, "--layer", "fc.*", "--save", few, "--force").code == DONE, path)
+    wanted = {field: rows[:3] for field, rows in before["fields"].items()}
+    asked = tare.State.from_checkpoint(str(path), at="fc.*")
+    for state in json.loads(few.read_text()), json.loads(asked.json()):
+        require(state["params"]["slots"] == names[:3] and state["fields"] == wanted, policy["policy"], state)
+    require(runs_alike(tare, tare.State.read(str(few)), asked), policy["policy"], "some layers run otherwise")
+    if policy["policy"] == NO_TENSORS:
+        return
+    answer = command("migrate", path, "--to", "te_current", "--at", "fc.1", "-o", few, "--force")
+    require(answer.code == DONE and json.loads(few.read_text())["params"]["slots"] == names[:2], answer)
+    original, other = path.read_bytes(), json.loads(tare.State.read(str(path)).json())
+    other["fields"][scale_field(policy)] = [2 * scale for scale in other["fields"][scale_field(policy)]]
+    other.pop("roles", None)
+    few.write_text(json.dumps(other))
+    answer = command("migrate", few, "--into", path, "--into-at", "fc.2", "--yes")
+    after = json.loads(tare.State.read(str(path)).json())["fields"][scale_field(policy)]
+    old = before["fields"][scale_field(policy)]
+    require(answer.code == DONE and after == [old[0], old[1], 2 * old[2], old[3]], answer, after, old)
+    undo(command, path, original)
+
+
 def try_other_verbs(tare, command, folder, policy, twin):
     """Each does what it says, or is refused with a reason and changes nothing."""
     original, other = twin.read_bytes(), folder / "other-state.json"
@@ -387,6 +456,7 @@ def main():
         for policy in known.values():
             for ending in "json", "h5":
                 path = try_verbs(tare, command, folder, policy, ending)
+                try_layers(tare, command, folder, policy, ending)
                 try_migration(tare, command, folder, known, path, policy, ending)
                 count += 1
         for name, policy in REAL.items():

@@ -372,6 +372,26 @@ def try_not_finite(tare, command, folder, path):
     require(answer.code == DONE and tare.State.read(str(sick))["scale"] == 1024, answer)
 
 
+def try_unnamed(command, folder, corpus):
+    """Whose state is the whole file has no path: what is refused names the file or the state, and no empty place."""
+    layers, frozen = folder / "unnamed.json", corpus / "msamp/adamw/checkpoint.pt"
+    model = corpus / "transformer_engine/te1.13_4layers/model.pt"
+    require(command("inspect", model, "--save", layers).code == DONE, layers)
+    scaler = corpus / "torch/scaler-file-t2.15/scaler.pt"
+    for path in scaler, folder / "torch.json", folder / "torch.h5":
+        for words in (["get", path, "nonsense"], ["edit", path, "nonsense=1", "--yes"], ["edit", path, "scale=1", "--at", "nowhere"],
+                      ["get", path, "scale", "--at", "nowhere"], ["fp8", "reset", path, "--yes"], ["get", path, "scale.input"],
+                      ["edit", path, "--layer", "x", "scale=1"], ["migrate", path, "--to", "torch", "--at", "nowhere", "-o", layers], ["migrate", frozen, "--into", path, "--yes"]):
+            answer = command(*words)
+            require(answer.code in (2, REFUSED) and not answer.names_nothing(), answer)
+    for words in (["get", layers, "scale.nonsense"], ["get", layers, "amax_history.*"], ["edit", layers, "scale.nonsense=1", "--yes"],
+                  ["edit", layers, "amax_history.nonsense=1", "--yes"], ["edit", layers, "--layer", "nowhere", "scale.input=1"],
+                  ["fp8", "strip", layers, "--yes"], ["fp8", "regroup", layers, "--layer", "*", "--for", "2.3", "--yes"],
+                  ["fp8", "reencode", layers, "--for", "2.0", "--yes"], ["edit", layers, "--layer", "*", "nonsense=1"]):
+        answer = command(*words)
+        require(answer.code in (2, REFUSED) and not answer.names_nothing(), answer)
+
+
 def try_changed(command, path):
     """A checksum that is not the file's: the state is read and edited, told to be another's, and what is wrong stays so."""
     changed = bytearray(path.read_bytes())
@@ -399,6 +419,7 @@ def main():
         try_no_policy(command, folder)
         try_damage(command, folder, folder / "torch.json")
         try_not_finite(tare, command, folder, folder / "torch.json")
+        try_unnamed(command, folder, corpus)
         try_changed(command, folder / "torch.h5")
     print(f"{count} states of tare's own went through every verb and ran on")
     return 0

@@ -266,4 +266,10 @@ ScalerState tare_fp8_state(const FoundScaler& scaler) {
   return to_state(start_fp8_from(state));
 }
 
+ScalerState tare_fp8_state(const FoundScaler& scaler, const std::vector<Fp8Slot>& slots) {
+  std::vector<std::size_t> rows;
+  for (const Fp8Slot& slot : slots) rows.push_back(slot.row);
+  return to_state(some_of(start_fp8_from(tare_fp8_state(scaler)), rows));
+}
+
 }  // namespace tare
