@@ -105,11 +105,13 @@ bool is_numbered_by_saves(const std::string& path, const Files& files) {
   return files.type(path + "/random_states_0.pkl") == FileType::file;
 }
 
-/// What its files count; else what its name tells.
+/// What its files count; else what its name tells, or that of the file in it.
 void count(const Checkpoint& checkpoint, const std::string& path, const Files& files, Save& save) {
   read_counters(checkpoint, files, save);
   if (save.checkpoint.step || is_numbered_by_saves(path, files)) return;
   save.checkpoint.step = step_in_name(file_name(path));
+  if (save.checkpoint.step || checkpoint.scalers.empty()) return;
+  save.checkpoint.step = step_in_name(file_name(checkpoint.files[checkpoint.scalers.front().copies.front().file].path));
 }
 
 class Saves {

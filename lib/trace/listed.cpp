@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -67,6 +68,20 @@ bool has_own_file(const Checkpoint& checkpoint) {
     const std::size_t slash = file.path.find('/');
     return slash == file.path.npos || rank_name(std::string_view(file.path).substr(0, slash));
   });
+}
+
+/// Of a loss scaler each, side by side, and a name among them counts: saves of a run, and no checkpoint of several files.
+bool holds_several_saves(const Checkpoint& checkpoint) {
+  std::set<std::string_view> saves;
+  for (const Scaler& scaler : checkpoint.scalers) {
+    if (scaler.state().dialect->kind == "fp8") continue;
+    for (const ScalerCopy& copy : scaler.copies) {
+      const std::string& path = checkpoint.files[copy.file].path;
+      if (path.find('/') == path.npos && !rank_name(path)) saves.insert(path);
+    }
+  }
+  const auto counts = [](std::string_view name) { return name.find_first_of("0123456789") != name.npos; };
+  return saves.size() > 1 && std::ranges::any_of(saves, counts);
 }
 
 class Lister {
@@ -140,7 +155,7 @@ class Lister {
     if (may_be_one) {
       try {
         const Checkpoint checkpoint = options_.open(folder);
-        is_run = checkpoint.resolved != folder;
+        is_run = checkpoint.resolved != folder || holds_several_saves(checkpoint);
         if (!is_run && (tells_step || has_own_file(checkpoint))) take(checkpoint, folder, looked);
       } catch (const Error& error) {
         is_run = error.status == Status::refused;

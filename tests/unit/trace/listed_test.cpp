@@ -1,0 +1,79 @@
+// What a folder of checkpoints is told to hold.
+#include "lib/trace/listed.hpp"
+
+#include <filesystem>
+
+#include "lib/base/error.hpp"
+#include "lib/checkpoint/checkpoint.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/checkpoint/scratch.hpp"
+
+using namespace tare;
+
+namespace {
+
+ListOptions options() {
+  ListOptions made;
+  made.open = [](const std::string& path) { return open_checkpoint(path, {}); };
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a folder without a checkpoint, and one without anything, are an error and no empty list") {
+  const Scratch scratch;
+  scratch.write("run/README.md", "words");
+  std::filesystem::create_directories(scratch.path("nothing"));
+  for (const char* folder : {"run", "nothing"}) {
+    INFO(folder);
+    CHECK_THROWS_WITH(list_checkpoints(scratch.path(folder), options()),
+                      Catch::Contains("no checkpoint is in this folder or below it"));
+  }
+}
+
+TEST_CASE("checkpoints of a run are listed in the order of their numbers, and what is broken in its place") {
+  const Scratch scratch;
+  for (const char* name : {"run/step_10/scaler.pt", "run/step_9/scaler.pt"})
+    scratch.copy("torch/train-t2.15/checkpoint.pth", name);
+  scratch.write("run/step_11/scaler.pt", "PK\x03\x04 cut short");
+  const auto listed = list_checkpoints(scratch.path("run"), options());
+  REQUIRE(listed.size() == 3);
+  CHECK(listed[0].path == scratch.path("run/step_9"));
+  CHECK(listed[1].path == scratch.path("run/step_10"));
+  for (const std::size_t i : {0U, 1U}) {
+    CHECK(listed[i].loss_scales == 1);
+    CHECK(listed[i].scale.has_value());
+    CHECK(listed[i].findings.empty());
+  }
+  REQUIRE(listed[2].findings.size() == 1);
+  CHECK(listed[2].findings[0].code == "file-not-read");
+}
+
+TEST_CASE("saves that lie side by side in one folder are listed each, with the steps of their names") {
+  const Scratch scratch;
+  const auto save = [&](const std::string& name) { scratch.copy("torch/train-t2.15/checkpoint.pth", "run/" + name); };
+  const auto names = [&] {
+    std::vector<std::string> told;
+    for (const ListedCheckpoint& one : list_checkpoints(scratch.path("run"), options())) {
+      CHECK(one.loss_scales == 1);
+      told.push_back(one.path.substr(scratch.path().size() + 1) + "@" + (one.step ? std::to_string(*one.step) : "?"));
+    }
+    return told;
+  };
+  using Names = std::vector<std::string>;
+  save("checkpoint_10.pth");
+  scratch.write("run/config.json", "{}");
+  CHECK(names() == Names{"run@10"});  // one checkpoint, which its folder is as well
+  save("checkpoint_9.pth");
+  save("checkpoint_best.pth");
+  CHECK(names() == Names{"run/checkpoint_9.pth@9", "run/checkpoint_10.pth@10", "run/checkpoint_best.pth@?"});
+}
+
+TEST_CASE("ranks' copies in one folder are one checkpoint") {
+  const Scratch scratch;
+  for (const char* name : {"run/rank0.pt", "run/rank1.pt"}) scratch.copy("torch/train-t2.15/checkpoint.pth", name);
+  const auto listed = list_checkpoints(scratch.path("run"), options());
+  REQUIRE(listed.size() == 1);
+  CHECK(listed[0].path == scratch.path("run"));
+  CHECK(listed[0].files == 2);
+}
