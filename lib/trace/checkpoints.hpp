@@ -25,7 +25,8 @@ bool is_no_checkpoint(std::string_view name);
 /// The step that a file's or folder's name tells: of "global_step4200", "epoch=9-step=300.ckpt", "1200".
 std::optional<std::int64_t> step_in_name(std::string_view name);
 
-/// The step that a checkpoint counts in its files, or else its name tells, or that of the file with its first state. `files`: those that it was opened with.
+/// The step that a checkpoint counts in its files, or else its name tells, or that of the file with its first state.
+/// `files`: those that it was opened with.
 std::optional<std::int64_t> step_of(const Checkpoint& checkpoint, const std::string& path, const Files& files);
 
 /// Nothing where there is no loss scaler, or nothing that can be read. `budget`: of all that it is read with.

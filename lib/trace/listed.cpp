@@ -70,7 +70,8 @@ bool has_own_file(const Checkpoint& checkpoint) {
   });
 }
 
-/// Of a loss scaler each, side by side, and a name among them counts: saves of a run, and no checkpoint of several files.
+/// Of a loss scaler each, side by side, and a name among them counts: saves of a run, and no checkpoint of several
+/// files.
 bool holds_several_saves(const Checkpoint& checkpoint) {
   std::set<std::string_view> saves;
   for (const Scaler& scaler : checkpoint.scalers) {

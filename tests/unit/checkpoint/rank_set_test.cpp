@@ -38,6 +38,15 @@ TEST_CASE("a gap in the ranks is told, a whole grid is not") {
   CHECK(corner[0].message == "4 rank files are expected and 3 there: not that of rank 1_0");
 }
 
+TEST_CASE("of many ranks that are missing the first are named, and the others counted") {
+  const auto gap = told({"rank0.pt", "rank19.pt", "rank1.pt"});
+  REQUIRE(gap.size() == 1);
+  const std::string& message = gap[0].message;
+  REQUIRE(message.starts_with("20 rank files are expected and 3 there: not that of ranks 2, 3, 4"));
+  const auto named = static_cast<std::size_t>(std::ranges::count(message, ',')) + 1;
+  CHECK(message.ends_with(" and " + std::to_string(17 - named) + " more"));
+}
+
 TEST_CASE("numbers that are no grid of ranks are left alone") {
   CHECK(told({"rank_0/net_rank_0.ckpt", "rank_1/net_rank_1.ckpt", "rank_2/net_rank_2.ckpt"}).empty());
   CHECK(told({"rank_0.pt", "rank_20261121.pt"}).empty());

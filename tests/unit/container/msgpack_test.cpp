@@ -100,6 +100,16 @@ TEST_CASE("every width of integer is read, and holds its limits") {
   }
 }
 
+TEST_CASE("a text of 4,096 bytes is read, and a longer one is kept unread") {
+  const auto kind = [](std::size_t length) {
+    const std::string head{'\xda', static_cast<char>(length >> 8), static_cast<char>(length & 255)};
+    const auto container = open_image(map_of(head + std::string(length, 'x')));
+    return container->tree().kind(node_at(container->tree(), {"n"}));
+  };
+  CHECK(kind(4096) == Kind::string);
+  CHECK(kind(4097) == Kind::opaque);
+}
+
 TEST_CASE("msgpack made to break readers is refused, or opened with what is wrong") {
   for (const Answer& answer : answers) check_answer(answer);
 }

@@ -97,6 +97,19 @@ TEST_CASE("only a description of an array is a header") {
   }
 }
 
+TEST_CASE("a header of 10,000 bytes, which is NumPy's own limit, is read, and no longer one") {
+  const auto of_length = [](std::size_t length) {
+    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
+    header.resize(length, ' ');
+    const auto low = static_cast<char>(length & 255);
+    const auto high = static_cast<char>(length >> 8);
+    return bytes_of(std::string("\x93NUMPY\x01\0"sv).append({low, high}).append(header).append("\0\0\x80\x3f"sv));
+  };
+  const auto container = open_image(of_length(10'000));
+  CHECK(container->tree().value(container->tree().root, 8).type == "numpy:float32[1]");
+  CHECK_THROWS_WITH(open_image(of_length(10'001)), Catch::Contains("its header says it is 10001 bytes long"));
+}
+
 TEST_CASE("joblib's arrays are hopped over, and values around them can be changed") {
   const Bytes image = corpus_bytes("numpy/joblib_dump/state.joblib");
   const auto container = open_image(image);

@@ -75,6 +75,7 @@ struct Findings {
   int64_t wrong_backoff = 0;
   int64_t wrong_counter = 0;
   int64_t out_of_bounds = 0;
+  int64_t wrong_skip = 0;
 };
 
 class Walk {
@@ -93,6 +94,7 @@ class Walk {
       start();
       return;
     }
+    findings.wrong_skip += outcome.skip == overflow ? 0 : 1;
     state_ = outcome.state;
     const double after = scale_of(policy_.id, state_);
     if (!overflow) ++clean_;
@@ -156,7 +158,7 @@ class Walk {
 
 }  // namespace
 
-TEST_CASE("a million random steps keep each policy's growth pattern, bounds and counters") {
+TEST_CASE("a million random steps keep each policy's growth pattern, bounds, counters and skips") {
   for (const PolicySpec& spec : policies()) {
     if (never_moves(title(spec)) || has_no_period(title(spec))) continue;
     CAPTURE(title(spec));
@@ -174,6 +176,7 @@ TEST_CASE("a million random steps keep each policy's growth pattern, bounds and 
     CHECK(findings.wrong_backoff == 0);
     CHECK(findings.wrong_counter == 0);
     CHECK(findings.out_of_bounds == 0);
+    CHECK(findings.wrong_skip == 0);
   }
   CHECK(patterns.size() + 7 == policies().size());
 }

@@ -1,0 +1,35 @@
+// OpenMetrics of a step, as a scraper reads them.
+#include "lib/monitor/metrics_file.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/catch.hpp"
+
+using namespace tare;
+using namespace tare::monitor;
+
+TEST_CASE("a layer of which nothing is known hides none of those behind it from a scraper") {
+  ObservedStep step;
+  step.step = 30;
+  for (const char* name : {"first", "second", "third"}) step.gradients.emplace_back().name = name;
+  step.gradients[0].lost = 0.25;
+  step.gradients[2].lost = 0.5;
+
+  std::string folder = (std::filesystem::temp_directory_path() / "tare-test-XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const std::string path = folder + "/a.prom";
+  MetricsFile file(path);
+  file.take(step);
+  std::ifstream written(path);
+  const std::string text{std::istreambuf_iterator<char>(written), {}};
+  std::filesystem::remove_all(folder);
+
+  CHECK(text.find("tare_monitor_step{run=\"" + path + "\"} 30\n") != std::string::npos);
+  CHECK(text.find(",layer=\"first\"} 0.25\n") != std::string::npos);
+  CHECK(text.find("second") == std::string::npos);
+  CHECK(text.find(",layer=\"third\"} 0.5\n") != std::string::npos);
+}
