@@ -78,12 +78,10 @@ struct Unchangeable {
   const char* instead;
 };
 
-constexpr std::string_view changeable = "s3";
+constexpr auto changeable = std::to_array<std::string_view>({"s3", "gs", "az"});
 constexpr const char* by_hand = "download the checkpoint, edit that, and upload the files that the edit names";
 
 constexpr auto unchangeable = std::to_array<Unchangeable>({
-    {"gs", "objects of Google's store are not edited in place", by_hand},
-    {"az", "Azure's blobs are not edited in place", by_hand},
     {"hf", "the Hub takes changes as commits alone",
      "download the checkpoint, edit that, and commit the files that the edit names (hf upload)"},
     {"", "files of a web server are not edited in place", by_hand},
@@ -107,7 +105,7 @@ ObjectLayer* objects_to_change(const std::string& path) {
   }
   // Of most it is known without asking anybody, and without the program that asks.
   const std::string scheme = scheme_of(path);
-  if (scheme == changeable) return changeable_objects(path);
+  if (std::ranges::find(changeable, scheme) != changeable.end()) return changeable_objects(path);
   const auto* why_not = std::find_if(unchangeable.begin(), unchangeable.end(), [&](const Unchangeable& row) {
     return row.scheme.empty() || row.scheme == scheme;
   });

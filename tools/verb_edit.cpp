@@ -21,7 +21,7 @@ constexpr const char* closing_words =
     "name (weight_scale=0.02) the number is what the file will hold. Scales that stored weights were quantised with\n"
     "need --force: the weights would mean other values.\n"
     "An edit changes the bytes of its fields and their checksums. `tare undo` restores every byte.\n"
-    "Objects in s3:// are changed where they are, each only if it is still what was read.";
+    "Objects in s3://, gs:// and az:// are changed where they are, each only if it is still what was read.";
 
 struct Options {
   ChangeOptions change;

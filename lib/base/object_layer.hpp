@@ -28,6 +28,12 @@ struct ObjectPart {
       {};  ///< an offset in the present version, which the store copies; else it is sent
 };
 
+/// The methods of the requests that begin() and the end of compose() make; empty: it makes none. Parts are PUT.
+struct ComposeRequests {
+  const char* begin;
+  const char* end;
+};
+
 /// The bytes of a run of the new version.
 using NewBytes = std::function<Bytes(Span span)>;
 
@@ -55,6 +61,8 @@ class ObjectLayer {
   virtual std::optional<ObjectSeen> replace(const std::string& path, const ObjectSeen& seen, ByteView bytes) = 0;
   virtual void remove(const std::string& path) = 0;
 
+  /// Throws `refused` where the store makes no object of parts, of which it copies those that do not change.
+  virtual void require_parts(const std::string& /*path*/, const ObjectSeen& /*seen*/) const {}
   /// The name of a new version that is made part by part, and shows only when it is whole.
   virtual std::string begin(const std::string& path, const ObjectSeen& seen) = 0;
   /// Makes it: parts but the last have `least_part_bytes` at least. `before_each` is called before each part. Nothing
@@ -62,8 +70,12 @@ class ObjectLayer {
   virtual std::optional<ObjectSeen> compose(const std::string& path, const ObjectSeen& seen, const std::string& upload,
                                             const std::vector<ObjectPart>& parts, const NewBytes& bytes,
                                             const std::function<void()>& before_each) = 0;
-  /// Gives it up, so that nobody can make it whole any more. Nothing happens where there is none.
+  /// Gives it up, so that nobody can make it whole any more. Nothing happens where there is none. The object may have
+  /// another tag afterwards, and the same bytes. Only who has the claim may do it.
   virtual void give_up(const std::string& path, const std::string& upload) = 0;
+  /// The same of one that nobody else knows, and that nobody will make whole.
+  virtual void drop(const std::string& path, const std::string& upload) { give_up(path, upload); }
+  [[nodiscard]] virtual ComposeRequests compose_requests() const = 0;
 
   /// What is read of objects by other means is asked for anew: they may have changed.
   virtual void forget() = 0;

@@ -20,8 +20,9 @@ std::string size_of_parts(const std::vector<ObjectPart>& parts) {
 }
 
 /// One object that is composed: as many requests as it has parts, and two around them.
-void add_composed(std::vector<PlannedRequest>& requests, const std::string& path, const FileRecord& record) {
-  requests.push_back({"POST", path, "begins a new version", 0, 0});
+void add_composed(std::vector<PlannedRequest>& requests, const std::string& path, const FileRecord& record,
+                  const ComposeRequests& methods) {
+  if (*methods.begin != '\0') requests.push_back({methods.begin, path, "begins a new version", 0, 0});
   const auto parts = NewVersion(record).parts();
   for (const ObjectPart& part : parts) {
     if (part.copied_from) {
@@ -32,7 +33,7 @@ void add_composed(std::vector<PlannedRequest>& requests, const std::string& path
     }
   }
   requests.push_back(
-      {"POST", path,
+      {methods.end, path,
        fmt::format("makes it whole of {}, if it is still {}", size_of_parts(parts), versions_of(record).tag_before), 0,
        0});
 }
@@ -83,7 +84,7 @@ std::vector<PlannedRequest> planned_requests(ObjectLayer& objects, const std::ve
   requests.push_back({"PUT", home.pending(), "again, as the store must not allow it", journal_bytes, 0});
   for (const FileRecord& file : journal.files) {
     if (is_composed(file)) {
-      add_composed(requests, home.path(file), file);
+      add_composed(requests, home.path(file), file, objects.compose_requests());
     } else {
       requests.push_back({"PUT", home.path(file),
                           fmt::format("all of it, if it is still {}", versions_of(file).tag_before), file.size_after,

@@ -102,7 +102,7 @@ void run(const ObjectHome& home, Journal journal, const std::vector<ObjectSeen>&
     begin_uploads(home, journal.files, seen);
     claim.emplace(claimed(home, journal));
   } catch (...) {
-    give_up_uploads(home, journal.files);
+    drop_uploads(home, journal.files);
     throw;
   }
   const auto made = apply(*claim, seen);

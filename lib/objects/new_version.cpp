@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t most_parts = 10'000;
 /// Several are copied at the same time; those that are sent are in memory.
-constexpr std::uint64_t copied_part_bytes = std::uint64_t{128} << 20;
+constexpr std::uint64_t copied_part_bytes = std::uint64_t{64} << 20;  // Azure copies 100 MiB at a time
 constexpr std::uint64_t sent_part_bytes = std::uint64_t{16} << 20;
 
 /// Parts of `whole`, of about `size` bytes, none of which is smaller than a part may be.

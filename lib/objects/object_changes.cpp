@@ -129,6 +129,13 @@ void begin_uploads(const ObjectHome& home, std::vector<FileRecord>& records, con
   for (std::size_t i = 0; i < records.size(); ++i) begin_upload(home, records[i], seen[i]);
 }
 
+void drop_uploads(const ObjectHome& home, const std::vector<FileRecord>& records) {
+  for (const FileRecord& record : records) {
+    const std::string& upload = versions_of(record).upload;
+    if (!upload.empty()) home.objects().drop(home.path(record), upload);
+  }
+}
+
 void give_up_uploads(const ObjectHome& home, const std::vector<FileRecord>& records) {
   for (const FileRecord& record : records) give_up_upload(home, record);
 }

@@ -19,6 +19,8 @@ bool is_composed(const FileRecord& record);
 /// and whoever reads the journal can keep them from becoming whole.
 void begin_uploads(const ObjectHome& home, std::vector<FileRecord>& records, const std::vector<ObjectSeen>& seen);
 void give_up_uploads(const ObjectHome& home, const std::vector<FileRecord>& records);
+/// The same before anybody can read the journal.
+void drop_uploads(const ObjectHome& home, const std::vector<FileRecord>& records);
 
 /// Makes all objects of the claim's journal new, from what was `seen` of each; what they are then. Where that fails it
 /// makes them old again, withdraws the claim and throws: `refused` where an object is no longer what was seen, what the

@@ -26,6 +26,7 @@ timespec now() {
 void require_conditions(const ObjectHome& home, const ObjectSeen& seen, ByteView bytes) {
   ObjectSeen another = seen;
   another.tag = "\"tare-asks-for-what-is-not-there\"";
+  another.kept.assign(1, '1');  // where generations count: one that no object ever had
   if (!home.objects().replace(home.pending(), another, bytes)) return;
   home.objects().remove(home.pending());
   throw Error(Status::refused,

@@ -7,6 +7,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/parallel.hpp"
+#include "lib/objects/object_changes.hpp"
 #include "lib/transaction/target.hpp"
 
 namespace tare {
@@ -27,6 +28,7 @@ FileRecord record_of(const ObjectHome& home, const FileEdit& edit, const ObjectS
       record_of(readable(home.objects(), edit.path, seen), edit.change, relative_to(home.folder(), edit.path));
   set_versions(record, versions_before(seen));
   require_sane(record, edit.path);
+  if (is_composed(record)) home.objects().require_parts(edit.path, seen);
   return record;
 }
 

@@ -59,7 +59,7 @@ HttpObject asked_for(const char* name, std::string url, std::vector<std::string>
   HttpObject object;
   object.name = name;
   object.url = std::move(url);
-  object.header_lines = [lines = std::move(lines)](const std::optional<Span>&) { return lines; };
+  object.header_lines = [lines = std::move(lines)](const HttpRequest&) { return lines; };
   return object;
 }
 

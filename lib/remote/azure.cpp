@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,12 @@ constexpr std::uint64_t most_page_bytes = std::uint64_t{32} << 20;  // 5,000 nam
 constexpr long ok = 200;
 /// Of those who may read blobs and not list them.
 constexpr auto not_listing = std::to_array<long>({401, 403, 404, 409});
+/// Of the standard ones, in this order; those that are not sent are empty lines.
+constexpr auto signed_headers = std::to_array<std::string_view>(
+    {"content-encoding", "content-language", "content-length", "content-md5", "content-type", "date",
+     "if-modified-since", "if-match", "if-none-match", "if-unmodified-since", "range"});
+/// So long may a blob be read by whoever copies it for us: the store itself.
+constexpr std::time_t seconds_of_access = 3600;
 constexpr const char* hint = "it is not there, or this key, signature or token (or none) may not read it";
 
 /// "Name=value;..." of a connection string; values have '=' in them.
@@ -88,6 +95,20 @@ std::string canonical_query(std::string_view query) {
   return fmt::format("{}", fmt::join(lines, ""));
 }
 
+std::string in_small_letters(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+std::string utc(std::time_t moment) {
+  std::tm at{};
+  ::gmtime_r(&moment, &at);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &at)};
+}
+
 std::string path_of_url(const std::string& url) {
   const std::size_t host = url.find("://") + 3;
   return url.substr(std::min(url.find('/', host), url.size()));
@@ -108,12 +129,12 @@ std::string date_now() {
 
 /// The header lines of each request, as they are signed anew.
 HeaderLinesOf header_lines(const AzureSettings& settings, const std::string& url_path, const std::string& query) {
-  return [settings, url_path, query](const std::optional<Span>& range) {
-    std::vector<std::string> lines{fmt::format("x-ms-version: {}", version)};
+  return [settings, url_path, query](const HttpRequest& request) {
+    std::vector<std::string> lines = request.lines;
+    lines.push_back(fmt::format("x-ms-version: {}", version));
     if (!settings.key.empty()) {
       const std::string date = date_now();
-      const std::string wanted = range ? fmt::format("bytes={}-{}", range->offset, range->end() - 1) : "";
-      const std::string text = azure_text_to_sign(settings, url_path, query, wanted, date);
+      const std::string text = azure_text_to_sign(settings, url_path, query, request, date);
       lines.push_back("x-ms-date: " + date);
       lines.push_back(fmt::format("Authorization: SharedKey {}:{}", settings.account, signature(settings.key, text)));
     } else if (settings.sas.empty() && !settings.token.empty()) {
@@ -170,15 +191,47 @@ AzureSettings read_azure_settings(const Environment& environment) {
   return settings;
 }
 
-HttpObject azure_object(const AzureSettings& settings, const std::string& path) {
-  return asked_for(settings, path, parse_bucket(path), "");
+HttpObject azure_object(const AzureSettings& settings, const std::string& path, const std::string& query) {
+  return asked_for(settings, path, parse_bucket(path), query.substr(std::min<std::size_t>(query.size(), 1)));
+}
+
+std::vector<std::string> azure_copy_lines(const AzureSettings& settings, const std::string& path) {
+  const S3Object blob = parse_bucket(path);
+  std::string url = asked_for(settings, path, blob, "").url;
+  if (settings.key.empty()) {
+    std::vector<std::string> lines{"x-ms-copy-source: " + url};
+    const bool has_token = settings.sas.empty() && !settings.token.empty();
+    if (has_token) lines.push_back("x-ms-copy-source-authorization: Bearer " + settings.token);
+    return lines;
+  }
+  const std::string expiry = utc(std::time(nullptr) + seconds_of_access);
+  const std::string sum = signature(settings.key, azure_access_to_sign(settings, blob, expiry));
+  url += fmt::format("?sv={}&sr=b&sp=r&se={}&sig={}", version, escaped_value(expiry), escaped_value(sum));
+  return {"x-ms-copy-source: " + url};
 }
 
 std::string azure_text_to_sign(const AzureSettings& settings, const std::string& url_path, const std::string& query,
-                               const std::string& range, const std::string& date) {
-  // Of a GET without a body all standard headers but the range are empty lines.
-  return fmt::format("GET\n\n\n\n\n\n\n\n\n\n\n{}\nx-ms-date:{}\nx-ms-version:{}\n/{}{}{}", range, date, version,
-                     settings.account, url_path, canonical_query(query));
+                               const HttpRequest& request, const std::string& date) {
+  std::map<std::string, std::string> given{{"x-ms-date", date}, {"x-ms-version", std::string(version)}};
+  for (const std::string& line : request.lines) {
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    given[in_small_letters(line.substr(0, colon))] =
+        trimmed(std::string_view(line).substr(std::min(colon + 1, line.size())));
+  }
+  if (request.range) given["range"] = fmt::format("bytes={}-{}", request.range->offset, request.range->end() - 1);
+  if (!request.body.empty()) given["content-length"] = std::to_string(request.body.size());
+  std::string text = fmt::format("{}\n", request.method);
+  for (const std::string_view name : signed_headers) text += given[std::string(name)] + "\n";
+  for (const auto& [name, value] : given) {
+    if (name.starts_with("x-ms-")) text += fmt::format("{}:{}\n", name, value);
+  }
+  return text + fmt::format("/{}{}{}", settings.account, url_path, canonical_query(query));
+}
+
+std::string azure_access_to_sign(const AzureSettings& settings, const S3Object& blob, const std::string& expiry) {
+  // Rights, begin, end, what, policy, addresses, protocol, version, kind, snapshot, and five header lines of answers.
+  return fmt::format("r\n\n{}\n/blob/{}/{}/{}\n\n\n\n{}\nb\n\n\n\n\n\n", expiry, settings.account, blob.bucket,
+                     blob.key, version);
 }
 
 std::optional<ListPage> list_azure(const HttpClient& client, const AzureSettings& settings, const std::string& folder,

@@ -25,16 +25,24 @@ struct AzureSettings {
 /// of another account.
 AzureSettings read_azure_settings(const Environment& environment);
 
-/// Throws `invalid_argument` where nobody says in which account.
-HttpObject azure_object(const AzureSettings& settings, const std::string& path);
+/// What is asked for with that query, with '?', sorted and escaped, or without one. Throws `invalid_argument` where
+/// nobody says in which account.
+HttpObject azure_object(const AzureSettings& settings, const std::string& path, const std::string& query = {});
+
+/// The header lines by which a request names the blob at `path` as what is copied, and proves that it may be read: a
+/// signature of an hour, the one that is shared, or the token.
+std::vector<std::string> azure_copy_lines(const AzureSettings& settings, const std::string& path);
 
 /// One page by List Blobs, of `folder`, its keys from there on. Nothing where whoever asks may not list the container.
 /// Throws `io` where it lists what was not asked for, and what HttpClient::get_whole throws.
 std::optional<ListPage> list_azure(const HttpClient& client, const AzureSettings& settings, const std::string& folder,
                                    ListDepth depth, const std::string& from);
 
-/// What a Shared Key signature of a GET signs, `query` without '?' and escaped, `date` as x-ms-date has it.
+/// What a Shared Key signature signs, `query` without '?' and escaped, `date` as x-ms-date has it.
 std::string azure_text_to_sign(const AzureSettings& settings, const std::string& url_path, const std::string& query,
-                               const std::string& range, const std::string& date);
+                               const HttpRequest& request, const std::string& date);
+
+/// What the signature of a shared access signature for reading one blob signs, until `expiry` ("2015-06-26T23:39:12Z").
+std::string azure_access_to_sign(const AzureSettings& settings, const S3Object& blob, const std::string& expiry);
 
 }  // namespace tare

@@ -110,7 +110,7 @@ HeaderLines sign(CURL* curl, const S3Settings& settings, const HttpRequest& requ
     lines.push_back(fmt::format("x-amz-security-token: {}", settings.session_token));
   }
   lines.insert(lines.end(), request.lines.begin(), request.lines.end());
-  if (is_copy(request)) {
+  if (is_copy(request) || settings.signature == S3Settings::Signature::google) {
     return say(curl, signed_lines(settings, {request.method, url, request.body, std::move(lines)}, std::time(nullptr)));
   }
   curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", settings.region).c_str());
@@ -199,9 +199,11 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
   if (!object.settings.access_key.empty()) {
     headers = sign(curl, object.settings, request, route.url());
   } else if (!object.bearer.empty() && route.is_at_home()) {
-    headers = say(curl, {fmt::format("Authorization: Bearer {}", object.bearer)});
+    std::vector<std::string> lines = request.lines;
+    lines.push_back(fmt::format("Authorization: Bearer {}", object.bearer));
+    headers = say(curl, lines);
   } else if (object.header_lines && route.is_at_home()) {
-    headers = say(curl, object.header_lines(request.range));
+    headers = say(curl, object.header_lines(request));
   } else if (!request.lines.empty()) {
     headers = say(curl, request.lines);
   }

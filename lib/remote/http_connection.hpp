@@ -14,15 +14,6 @@
 
 namespace tare {
 
-/// How much of an object is wanted.
-struct HttpRequest {
-  std::optional<Span> range = {};  ///< all of it where there is none
-  std::uint64_t most_bytes = 0;    ///< what is longer is not read further
-  const char* method = "GET";
-  ByteView body = {};                   ///< sent with PUT and POST
-  std::vector<std::string> lines = {};  ///< of the header, besides those that the object itself gives
-};
-
 /// What comes back: the headers of the last answer, and the body.
 struct HttpAnswer {
   std::uint64_t wanted = 0;

@@ -12,8 +12,17 @@
 
 namespace tare {
 
-/// The header lines of a request for a range of an object, or for all of it.
-using HeaderLinesOf = std::function<std::vector<std::string>(const std::optional<Span>& range)>;
+/// What is wanted of an object, or to become of it.
+struct HttpRequest {
+  std::optional<Span> range = {};  ///< all of it where there is none
+  std::uint64_t most_bytes = 0;    ///< what is longer is not read further
+  const char* method = "GET";
+  ByteView body = {};                   ///< sent with PUT and POST
+  std::vector<std::string> lines = {};  ///< of the header, besides those that the object itself gives
+};
+
+/// All header lines of a request, its own among them.
+using HeaderLinesOf = std::function<std::vector<std::string>(const HttpRequest& request)>;
 
 /// One object: where it is, and how a request for it is signed.
 struct HttpObject {

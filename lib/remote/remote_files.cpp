@@ -109,8 +109,8 @@ const StoreSettings& RemoteFiles::settings(const ObjectStore& store) const {
   return settings_;
 }
 
-HttpObject RemoteFiles::object(const std::string& path) const {
-  if (const ObjectStore* store = store_of(path); store != nullptr) return store->object(settings(*store), path);
+HttpObject RemoteFiles::object(const std::string& path, const std::string& query) const {
+  if (const ObjectStore* store = store_of(path); store != nullptr) return store->object(settings(*store), path, query);
   HttpObject object;
   object.name = shown_url(path);
   object.url = path;

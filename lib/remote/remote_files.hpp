@@ -28,8 +28,9 @@ class RemoteFiles final : public DistantFiles {
   [[nodiscard]] bool lists_all(const std::string& folder) const override { return folders_.lists_all(folder); }
 
   [[nodiscard]] const HttpClient& client() const { return *client_; }
-  /// What is asked for where `path` is wanted, by whom.
-  [[nodiscard]] HttpObject object(const std::string& path) const;
+  /// What is asked for where `path` is wanted, by whom; `query`: as of ObjectStore::object.
+  [[nodiscard]] HttpObject object(const std::string& path, const std::string& query = {}) const;
+  [[nodiscard]] const AzureSettings& azure() const { return settings_.azure; }
   /// What is in `folder` now, as ListsFolder.
   [[nodiscard]] std::optional<ListPage> list_now(const std::string& folder, ListDepth depth,
                                                  const std::string& from) const;

@@ -57,6 +57,7 @@ S3Settings read_google_settings(const Environment& environment) {
   S3Settings settings;
   settings.style = S3Settings::Style::path;
   settings.region = "auto";
+  settings.signature = S3Settings::Signature::google;
   settings.token = first_set(environment, {"GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"});
   if (settings.token.empty()) {
     settings.access_key = environment("GS_ACCESS_KEY_ID");

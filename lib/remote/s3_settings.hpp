@@ -15,7 +15,9 @@ struct S3Settings {
   std::string token;  ///< sent in place of a signature: Google's
   std::string region = "us-east-1";
   std::string endpoint;  ///< of another service that speaks S3; empty: Amazon's
-  bool pays = false;     ///< for requests to buckets whose owner has whoever asks pay
+  /// Whose names a signature has: Google's is Amazon's, with others.
+  enum class Signature : std::uint8_t { amazon, google } signature = Signature::amazon;
+  bool pays = false;  ///< for requests to buckets whose owner has whoever asks pay
   /// Where the bucket stands in the URL.
   enum class Style : std::uint8_t {
     usual,         ///< in the host's name at Amazon, where it can; in the path below an endpoint

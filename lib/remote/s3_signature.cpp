@@ -40,6 +40,13 @@ std::string utc(std::time_t moment, const char* format) {
   return text;
 }
 
+/// What Amazon and Google call the parts of one and the same signature.
+struct Names {
+  std::string_view algorithm, prefix, service, end;
+};
+constexpr Names of_amazon{"AWS4", "x-amz-", "s3", "aws4_request"};
+constexpr Names of_google{"GOOG4", "x-goog-", "storage", "goog4_request"};
+
 struct UrlParts {
   std::string_view host, path, query;
 };
@@ -88,13 +95,14 @@ std::string canonical_query(std::string_view query) {
 }  // namespace
 
 std::vector<std::string> signed_lines(const S3Settings& settings, const ToSign& request, std::time_t now) {
+  const Names& names_of = settings.signature == S3Settings::Signature::google ? of_google : of_amazon;
   const UrlParts url = parts_of(request.url);
   const std::string sum = sha256_of(request.body);
   const std::string moment = utc(now, "%Y%m%dT%H%M%SZ");
   const std::string day = moment.substr(0, 8);
   std::vector<std::string> lines = request.lines;
-  lines.push_back("x-amz-content-sha256: " + sum);
-  lines.push_back("x-amz-date: " + moment);
+  lines.push_back(fmt::format("{}content-sha256: {}", names_of.prefix, sum));
+  lines.push_back(fmt::format("{}date: {}", names_of.prefix, moment));
   std::map<std::string, std::string> headers{{"host", std::string(url.host)}};
   for (const std::string& line : lines) {
     const std::size_t colon = std::min(line.find(':'), line.size());
@@ -107,13 +115,15 @@ std::vector<std::string> signed_lines(const S3Settings& settings, const ToSign& 
   }
   const std::string canonical = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.method, url.path.empty() ? "/" : url.path,
                                             canonical_query(url.query), named, names, sum);
-  const std::string scope = fmt::format("{}/{}/s3/aws4_request", day, settings.region);
-  const std::string text = fmt::format("AWS4-HMAC-SHA256\n{}\n{}\n{}", moment, scope, sha256_of(as_bytes(canonical)));
-  Sha256Digest key = keyed(as_bytes("AWS4" + settings.secret_key), day);
-  for (const std::string& part : {settings.region, std::string("s3"), std::string("aws4_request")})
+  const std::string scope = fmt::format("{}/{}/{}/{}", day, settings.region, names_of.service, names_of.end);
+  const std::string text =
+      fmt::format("{}-HMAC-SHA256\n{}\n{}\n{}", names_of.algorithm, moment, scope, sha256_of(as_bytes(canonical)));
+  Sha256Digest key = keyed(as_bytes(fmt::format("{}{}", names_of.algorithm, settings.secret_key)), day);
+  for (const std::string_view part : {std::string_view(settings.region), names_of.service, names_of.end}) {
     key = keyed(key, part);
-  lines.push_back(fmt::format("Authorization: AWS4-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
-                              settings.access_key, scope, names, hex(keyed(key, text))));
+  }
+  lines.push_back(fmt::format("Authorization: {}-HMAC-SHA256 Credential={}/{}, SignedHeaders={}, Signature={}",
+                              names_of.algorithm, settings.access_key, scope, names, hex(keyed(key, text))));
   return lines;
 }
 

@@ -1,4 +1,5 @@
-// AWS signature version 4, from its public description, for requests whose headers libcurl sorts otherwise.
+// AWS signature version 4, from its public description, for requests whose headers libcurl sorts otherwise; and
+// Google's, which is the same under other names.
 #pragma once
 
 #include <ctime>

@@ -9,13 +9,14 @@
 namespace tare {
 namespace {
 
-HttpObject bucket_object(const S3Settings& settings, const std::string& path) {
+HttpObject bucket_object(const S3Settings& settings, const std::string& path, const std::string& query) {
   HttpObject object;
   object.name = path;
   object.s3 = parse_bucket(path);
   object.settings = settings;
   object.bearer = settings.token;
-  object.url = s3_url(object.s3, settings);
+  object.query = query;
+  object.url = s3_url(object.s3, settings) + query;
   object.hint = "it is not there, or these credentials (or none) may not read it";
   return object;
 }
@@ -40,23 +41,31 @@ constexpr ObjectStore stores[] = {
      [](const HttpClient& client, StoreSettings& settings) {
        if (settings.s3.access_key.empty()) find_aws_keys(settings.s3_keys, client, settings.s3);
      },
-     [](const StoreSettings& settings, const std::string& path) { return bucket_object(settings.s3, path); }, is_bucket,
-     bytes_of_bucket,
+     [](const StoreSettings& settings, const std::string& path, const std::string& query) {
+       return bucket_object(settings.s3, path, query);
+     },
+     is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_s3(client, settings.s3, folder, depth, from); }},
     {"gs://", nullptr,
-     [](const StoreSettings& settings, const std::string& path) { return bucket_object(settings.google, path); },
+     [](const StoreSettings& settings, const std::string& path, const std::string& query) {
+       return bucket_object(settings.google, path, query);
+     },
      is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_s3(client, settings.google, folder, depth, from); }},
     {"hf://", nullptr,
-     [](const StoreSettings& settings, const std::string& path) { return hub_object(settings.hub, path); },
+     [](const StoreSettings& settings, const std::string& path, const std::string&) {
+       return hub_object(settings.hub, path);
+     },
      [](const std::string& path) { return parse_hub(path).file.empty(); },
      [](std::string_view path) { return path.size() - parse_hub(path).file.size(); },
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_hub(client, settings.hub, folder, depth, from); }},
     {"az://", nullptr,
-     [](const StoreSettings& settings, const std::string& path) { return azure_object(settings.azure, path); },
+     [](const StoreSettings& settings, const std::string& path, const std::string& query) {
+       return azure_object(settings.azure, path, query);
+     },
      is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_azure(client, settings.azure, folder, depth, from); }},

@@ -29,8 +29,9 @@ struct ObjectStore {
   std::string_view scheme;
   /// Finds out what takes requests, before the first of a command; null where nothing does.
   void (*prepare)(const HttpClient& client, StoreSettings& settings);
-  /// What is asked for where `path` is wanted. Throws `invalid_argument` where it is none of this store's.
-  HttpObject (*object)(const StoreSettings& settings, const std::string& path);
+  /// What is asked for where `path` is wanted, with a query of the store's own, with '?', sorted and escaped, or
+  /// without one. Throws `invalid_argument` where it is none of this store's.
+  HttpObject (*object)(const StoreSettings& settings, const std::string& path, const std::string& query);
   /// Is that the whole of a bucket, or of a repository, which is no object?
   bool (*is_root)(const std::string& path);
   /// How much of `path` names that whole: what follows are names in it.

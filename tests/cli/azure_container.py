@@ -13,6 +13,10 @@ HOLDERS = {"key": {"AZURE_STORAGE_KEY": KEY}, "sas": {"AZURE_STORAGE_SAS_TOKEN":
            "token": {"AZURE_STORAGE_ACCESS_TOKEN": BEARER}, "nobody": {}}
 
 
+#: What an entry is that is no blob: a folder with an entry of its own, and what is below a delimiter.
+FOLDER, BELOW = -1, -2
+
+
 class Container:
     """The behaviour of a Server: its folder is a container by the name of "box", in the account ACCOUNT.
 
@@ -40,7 +44,7 @@ class Container:
             request.serve("/" + urllib.parse.unquote(path.removeprefix("/box/")))
         return True
 
-    def is_allowed(self, path, given, headers):
+    def is_allowed(self, path, given, headers, method="GET"):
         if headers.get("x-ms-version", "") < "2017-11-09":
             return False
         if not self.lists and dict(given).get("comp") == "list":
@@ -55,11 +59,21 @@ class Container:
         standard = ["content-encoding", "content-language", "content-length", "content-md5", "content-type", "date",
                     "if-modified-since", "if-match", "if-none-match", "if-unmodified-since", "range"]
         own = sorted(name for name in headers if name.startswith("x-ms-"))
-        lines = ["GET", *(headers.get(name, "") for name in standard), *(f"{name}:{headers[name]}" for name in own)]
+        signed = {name: "" if (name, value) == ("content-length", "0") else value for name, value in headers.items()}
+        lines = [method, *(signed.get(name, "") for name in standard), *(f"{name}:{headers[name]}" for name in own)]
         lines.append(f"/{ACCOUNT}{path}")
         lines += [f"{name}:{value}" for name, value in sorted(given)]
         right = hmac.new(base64.b64decode(KEY), "\n".join(lines).encode(), hashlib.sha256).digest()
         return "x-ms-date" in own and authorization == f"SharedKey {ACCOUNT}:{base64.b64encode(right).decode()}"
+
+    def entries(self, request, prefix):
+        """-> bytes by key, of those that begin so; FOLDER where one is a folder."""
+        found = {}
+        for path in (request.folder / prefix.rpartition("/")[0]).rglob("*"):
+            key = path.relative_to(request.folder).as_posix()
+            if key.startswith(prefix) and (path.is_file() or self.has_folders):
+                found[key] = path.stat().st_size if path.is_file() else FOLDER
+        return found
 
     def list(self, request, query):
         self.listings.append(query)
@@ -68,12 +82,9 @@ class Container:
         assert query["restype"] == "container", query
         prefix, delimiter, marker = query.get("prefix", ""), query.get("delimiter"), query.get("marker", "")
         entries = {}
-        for path in (request.folder / prefix.rpartition("/")[0]).rglob("*"):
-            key = path.relative_to(request.folder).as_posix()
-            if not key.startswith(prefix) or (path.is_dir() and not self.has_folders):
-                continue
+        for key, size in self.entries(request, prefix).items():
             end = key.find(delimiter, len(prefix)) if delimiter else -1
-            entries[key if end < 0 else key[:end + 1]] = path if end < 0 else None
+            entries[key if end < 0 else key[:end + 1]] = size if end < 0 else BELOW
         left = sorted(entry for entry in entries if entry > marker)
         page = left[:self.page]
         more = page[-1] if len(left) > len(page) else ""
@@ -90,10 +101,9 @@ def name_of(key):
     return f"<Name>{escape(key)}</Name>"
 
 
-def element(key, path):
-    if path is None:
+def element(key, size):
+    if size == BELOW:
         return f"<BlobPrefix>{name_of(key)}</BlobPrefix>"
-    kind = "directory" if path.is_dir() else "file"
-    size = 0 if path.is_dir() else path.stat().st_size
+    kind, size = ("directory", 0) if size == FOLDER else ("file", size)
     return f"""<Blob>{name_of(key)}<Properties><Last-Modified>Thu, 01 Jan 2026 00:00:00 GMT</Last-Modified><Etag>0x1</Etag>
 <ResourceType>{kind}</ResourceType><Content-Length>{size}</Content-Length><BlobType>BlockBlob</BlobType></Properties></Blob>"""

@@ -115,15 +115,15 @@ def escaped(text):
     return urllib.parse.quote(text, safe="-._~")
 
 
-def signature(method, target, headers, signed, secret, date, scope):
-    """AWS signature version 4, from its public description."""
+def signature(method, target, headers, signed, secret, date, scope, algorithm="AWS4", prefix="x-amz-"):
+    """AWS signature version 4, from its public description; Google's has other names."""
     path, _, query = target.partition("?")
     pairs = urllib.parse.parse_qsl(query, keep_blank_values=True)
     query = "&".join(sorted(f"{escaped(name)}={escaped(value)}" for name, value in pairs))
     lines = "".join(f"{name}:{headers[name].strip()}\n" for name in sorted(signed))
-    request = "\n".join([method, path, query, lines, ";".join(sorted(signed)), headers["x-amz-content-sha256"]])
-    to_sign = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(request.encode()).hexdigest()])
-    key = ("AWS4" + secret).encode()
+    request = "\n".join([method, path, query, lines, ";".join(sorted(signed)), headers[prefix + "content-sha256"]])
+    to_sign = "\n".join([f"{algorithm}-HMAC-SHA256", date, scope, hashlib.sha256(request.encode()).hexdigest()])
+    key = (algorithm + secret).encode()
     for part in scope.split("/"):
         key = hmac.new(key, part.encode(), "sha256").digest()
     return hmac.new(key, to_sign.encode(), "sha256").hexdigest()

@@ -316,7 +316,7 @@ class Checks(RemoteChecks):
         for what, settings, variables in (
                 ("a token", {"credentials": GOOGLER}, GOOGLER),
                 ("nobody", {"credentials": ANYBODY}, {}),
-                ("a key", {"region": "auto", "has_session": False},
+                ("a key", {"region": "auto", "has_session": False, "is_google": True},
                  {"GS_ACCESS_KEY_ID": KEEPER["AWS_ACCESS_KEY_ID"],
                   "GS_SECRET_ACCESS_KEY": KEEPER["AWS_SECRET_ACCESS_KEY"]})):
             server, bucket, _ = self.bucket(**settings)

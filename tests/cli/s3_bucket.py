@@ -17,14 +17,15 @@ class Bucket:
 
     `credentials`: whose requests are answered, KEEPER's, GOOGLER's or ANYBODY's. `lists`: whether they may list. `page`: how many
     entries a page has. `host`: where the bucket is in the host's name; else it is in the path. `answers_pages`: what is
-    sent instead of a listing, by the number of the page.
+    sent instead of a listing, by the number of the page. `is_google`: signatures have Google's names.
     """
 
     def __init__(self, *, region="us-east-1", credentials=KEEPER, lists=True, page=1000, host=None,
-                 requester_pays=False, has_session=True, answers_pages=None):
+                 requester_pays=False, has_session=True, answers_pages=None, is_google=False):
         self.region, self.credentials, self.lists, self.page = region, credentials, lists, page
         self.host, self.requester_pays, self.answers_pages = host, requester_pays, answers_pages
-        self.signed = {"host", "x-amz-date"} | ({"x-amz-security-token"} if has_session else set())
+        self.algorithm, self.own_prefix = ("GOOG4", "x-goog-") if is_google else ("AWS4", "x-amz-")
+        self.signed = {"host", self.own_prefix + "date"} | ({"x-amz-security-token"} if has_session else set())
         self.listings, self.refused = [], []
 
     def __call__(self, request):
@@ -47,14 +48,15 @@ class Bucket:
         if self.host and headers["host"].split(":")[0] != self.host:
             return 404, "NoSuchBucket", {}
         if self.credentials is KEEPER:
-            found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)",
+            found = re.fullmatch(self.algorithm + r"-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)",
                                  headers.get("authorization", ""))
             if not found:
                 return 403, "AccessDenied", {}
             key, scope, signed, given = found.groups()
             if scope.split("/")[1] != self.region:
                 return 400, "AuthorizationHeaderMalformed", {"x_amz_bucket_region": self.region}
-            right = signature(request.command, request.path, headers, signed.split(";"), SECRET, headers["x-amz-date"], scope)
+            right = signature(request.command, request.path, headers, signed.split(";"), SECRET,
+                              headers[self.own_prefix + "date"], scope, self.algorithm, self.own_prefix)
             is_whole = self.signed <= set(signed.split(";"))
             if key != KEY or given != right or not is_whole or headers.get("x-amz-security-token", TOKEN) != TOKEN:
                 return 403, "SignatureDoesNotMatch", {}

@@ -61,13 +61,16 @@ class Stored:
         self.content, self.tag, self.lines, self.number, self.written = content, tag, lines or {}, number, written
 
 
+class Gone(Exception):
+    """Nobody is answered."""
+
+
 class WritableBucket(Bucket):
     """Of a Server whose folder it is filled with. `versioned`: keeps old versions, and names them. `conditional`: keeps to
     If-Match and If-None-Match. `prefix`: nothing else may be seen. `ahead`: seconds that its clock is ahead. `before`, `after`: called with the method, the
     key and the query when a request comes, and when it is done; may raise Gone, and then nobody is answered."""
 
-    class Gone(Exception):
-        pass
+    lines_of_files = {"content-type": "a/b"}
 
     def __init__(self, folder, *, versioned=False, conditional=True, prefix="", **settings):
         super().__init__(**settings)
@@ -78,7 +81,7 @@ class WritableBucket(Bucket):
         self.log, self.bytes_in, self.bytes_copied, self.bytes_out = [], 0, 0, 0
         for path in pathlib.Path(folder).rglob("*"):
             if path.is_file():
-                self.put(path.relative_to(folder).as_posix(), Content.of_file(path), "file", {"content-type": "a/b"})
+                self.put(path.relative_to(folder).as_posix(), Content.of_file(path), "file", dict(self.lines_of_files))
 
     def now(self):
         return time.time() + self.ahead
@@ -106,7 +109,7 @@ class WritableBucket(Bucket):
         headers = {name.lower(): value for name, value in request.headers.items()}
         body = request.rfile.read(int(headers.get("content-length", "0")))
         refusal = self.refusal(request, headers)
-        if not refusal and hashlib.sha256(body).hexdigest() != headers["x-amz-content-sha256"]:
+        if not refusal and self.own_prefix + "date" in headers and hashlib.sha256(body).hexdigest() != headers[self.own_prefix + "content-sha256"]:
             refusal = 400, "XAmzContentSHA256Mismatch", {}
         if refusal:
             status, code, more = refusal
@@ -128,7 +131,7 @@ class WritableBucket(Bucket):
                 self.log.append((method, key, len(body)))
                 answer = getattr(self, "on_" + method)(key, query, headers, body)
             self.after(method, key, query)
-        except self.Gone:
+        except Gone:
             request.close_connection = True
             return True
         self.answer(request, *answer[:2], **(answer[2] if len(answer) > 2 else {}))

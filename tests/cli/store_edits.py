@@ -7,6 +7,7 @@ What an edit makes of an object must be, byte for byte, what the same edit makes
 must bring back what was there. Prints a line a failure; exit 1 if there are any.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -30,6 +31,9 @@ SCALER = "torch/scaler-file-t2.15/scaler.pt"
 
 
 class Checks(RemoteChecks):
+    """In S3; a subclass says what is another in another store."""
+    root = "s3://bucket"
+
     def bucket(self, folder, **settings):
         """-> its bucket, the variables with which it is asked."""
         bucket = WritableBucket(folder, **settings)
@@ -44,6 +48,14 @@ class Checks(RemoteChecks):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
         return folder
+
+    @contextlib.contextmanager
+    def a_large_model(self):
+        """One that is changed by parts."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, self.options.make_checkpoint, f"{folder}/model.pt", "--bytes", "20000000",
+                            "--parameters", "12"], check=True, stdout=subprocess.DEVNULL)
+            yield folder
 
     def left_over(self, bucket):
         """Journals of edits that are not finished, and uploads."""
@@ -60,19 +72,19 @@ class Checks(RemoteChecks):
             bucket, variables = self.bucket(folder)
             before = {key: bucket.data(key) for key in bucket.objects}
             local = self.run(*verb, f"{folder}/{name}", *edit, "--yes", **variables)
-            remote = self.run(*verb, f"s3://bucket/{name}", *edit, "--yes", **variables)
+            remote = self.run(*verb, f"{self.root}/{name}", *edit, "--yes", **variables)
             self.expect(local.returncode == remote.returncode == 0, f"{edit} of {case}: {local.stderr} {remote.stderr}")
             for key in before:
                 self.expect(bucket.data(key) == pathlib.Path(folder, key).read_bytes(), f"{edit}: {key} is another than on the disk")
             self.expect(any(bucket.data(key) != before[key] for key in before), f"{edit} of {case}: nothing changed")
             self.expect(not self.left_over(bucket), f"{edit} of {case}: {self.left_over(bucket)} is left")
             lines = {name: value for name, value in bucket.objects[next(iter(before))].lines.items()}
-            self.expect(lines == {"content-type": "a/b"}, f"{edit} of {case}: has the header {lines}")
-            undone = self.run("undo", f"s3://bucket/{name}", "--yes", **variables)
+            self.expect(lines == bucket.lines_of_files, f"{edit} of {case}: has the header {lines}")
+            undone = self.run("undo", f"{self.root}/{name}", "--yes", **variables)
             self.expect(undone.returncode == 0 and "byte for byte" in undone.stdout, f"undo of {edit}: {undone}")
             for key, data in before.items():
                 self.expect(bucket.data(key) == data, f"undo of {edit}: {key} is not as it was")
-            again = self.run("undo", f"s3://bucket/{name}", "--yes", **variables)
+            again = self.run("undo", f"{self.root}/{name}", "--yes", **variables)
             self.expect(again.returncode == 4 and "nothing to undo" in again.stderr, f"another undo: {again}")
             self.expect(not bucket.refused, f"{edit} of {case}: {bucket.refused}")
             return bucket
@@ -103,7 +115,7 @@ class Checks(RemoteChecks):
             bucket, variables = self.bucket(folder)
             name = f"run/{pathlib.Path(FP8_SHARDS).name}"
             refused = [self.run("fp8", rename[0], f"{root}/{name}", *rename[1:], "--yes", **variables)
-                       for root in (folder, "s3://bucket")]
+                       for root in (folder, self.root)]
             self.expect(all(done.returncode == 4 and "in files of torch.save alone" in done.stderr for done in refused)
                         and refused[0].stderr == refused[1].stderr, f"what the disk refuses, the store does, too: {refused}")
             self.expect(not any("/.tare/" in key for key in bucket.objects), f"a refusal leaves nothing: {list(bucket.objects)}")
@@ -119,7 +131,7 @@ class Checks(RemoteChecks):
             _, variables = self.bucket(folder)
             for source, framework in (("run/global_step2", "torch"), (f"run/{pathlib.Path(FP8).name}", "transformer_engine")):
                 made = []
-                for root in (folder, "s3://bucket"):
+                for root in (folder, self.root):
                     state = pathlib.Path(folder, "state.json")
                     done = self.run("migrate", f"{root}/{source}", "--to", framework, "-o", str(state), "--force", **variables)
                     self.expect(done.returncode == 0, f"migrate from {root}/{source}: {done}")
@@ -129,7 +141,7 @@ class Checks(RemoteChecks):
     def tells_what_was_edited_and_forgets_it(self):
         with self.a_folder(RANKS) as folder:
             bucket, variables = self.bucket(folder)
-            target = "s3://bucket/run/global_step2"
+            target = f"{self.root}/run/global_step2"
 
             def history(path=target):
                 told = self.run("history", path, "--json", **variables)
@@ -145,8 +157,8 @@ class Checks(RemoteChecks):
             self.expect(first["folder"] == target and len(first["files"]) == 4 and first["sealed"], f"an edit: {first}")
             self.expect({field["after"] for field in first["fields"]} == {"256.0"}, f"its fields: {first['fields']}")
             rank = next(key for key in bucket.objects if key.endswith("_optim_states.pt"))
-            self.expect(history(f"s3://bucket/{rank}") == edits, "of one rank the same edits are told")
-            self.expect(history("s3://bucket/run/else.pt") == [], "of another object none are told")
+            self.expect(history(f"{self.root}/{rank}") == edits, "of one rank the same edits are told")
+            self.expect(history(f"{self.root}/run/else.pt") == [], "of another object none are told")
             now = {key: bucket.data(key) for key in bucket.objects if "/.tare/" not in key}
             done = self.run("history", target, "--prune", "--yes", **variables)
             self.expect(done.returncode == 0 and "forgot 2 edits" in done.stdout, f"prune: {done}")
@@ -156,7 +168,7 @@ class Checks(RemoteChecks):
         with self.a_folder(RANKS) as folder:
             bucket, variables = self.bucket(folder)
             before = {key: bucket.data(key) for key in bucket.objects}
-            target = "s3://bucket/run/global_step2"
+            target = f"{self.root}/run/global_step2"
             self.killed_at(bucket, variables, "after", 5)
             fresh = self.run("history", target, "--prune", "--yes", **variables)
             self.expect(fresh.returncode == 3 and self.left_over(bucket), f"while an edit may be at work: {fresh}")
@@ -170,13 +182,13 @@ class Checks(RemoteChecks):
     def a_dry_run_tells_its_requests_in_json(self):
         with self.a_folder(SCALER) as folder:
             bucket, variables = self.bucket(folder)
-            told = self.run("edit", "s3://bucket/run/scaler.pt", "scale=512", "--dry-run", "--json", **variables)
+            told = self.run("edit", f"{self.root}/run/scaler.pt", "scale=512", "--dry-run", "--json", **variables)
             local = self.run("edit", f"{folder}/run/scaler.pt", "scale=512", "--dry-run", "--json", **variables)
             self.expect("requests" not in json.loads(local.stdout), f"of a file: {local}")
             requests = json.loads(told.stdout)["requests"]
             bucket.log.clear()
-            self.run("edit", "s3://bucket/run/scaler.pt", "scale=512", "--yes", **variables)
-            made = [(method, "s3://bucket/" + key) for method, key, _ in bucket.log if method not in ("GET", "HEAD")]
+            self.run("edit", f"{self.root}/run/scaler.pt", "scale=512", "--yes", **variables)
+            made = [(method, f"{self.root}/{key}") for method, key, _ in bucket.log if method not in ("GET", "HEAD")]
             self.expect([(request["method"], request["object"]) for request in requests] == made, f"{requests} {made}")
             model = next(request for request in requests if request["object"].endswith("scaler.pt"))
             self.expect(model["bytes_sent"] == len(bucket.data("run/scaler.pt")) and model["bytes_copied"] == 0, f"{model}")
@@ -190,18 +202,18 @@ class Checks(RemoteChecks):
             changed = [key for key in before if bucket.data(key) != before[key]]
             self.expect(0 < len(changed) < 4, f"{changed} are new")
             bucket.ahead = 3600
-            target = "s3://bucket/run/global_step2"
+            target = f"{self.root}/run/global_step2"
             state = str(pathlib.Path(folder, "state.json"))
             for words in (("inspect", target), ("inspect", target, "--json"), ("get", target, "scale"), ("diff", target, target),
-                          ("doctor", target), ("attest", target), ("history", target), ("ls", target), ("ls", "s3://bucket"),
-                          ("timeline", target), ("timeline", "s3://bucket/run"), ("migrate", target, "--to", "torch", "-o", state),
+                          ("doctor", target), ("attest", target), ("history", target), ("ls", target), ("ls", self.root),
+                          ("timeline", target), ("timeline", f"{self.root}/run"), ("migrate", target, "--to", "torch", "-o", state),
                           ("migrate", str(self.corpus / SCALER), "--into", target, "--align", "--dry-run"),
                           ("edit", target, "scale=2", "--align", "--dry-run")):
                 done = self.run(*words, **variables)
                 self.expect("interrupted" in done.stderr + done.stdout, f"{words[0]} of a mixture: {done}")
             done = self.run("migrate", target, "--to", "torch", "-o", state, **variables)
             self.expect(done.returncode == 3 and "is not finished" in done.stderr, f"migrate from a mixture: {done}")
-            for words in (("ls", "s3://bucket/else"), ("timeline", "s3://bucket/else")):
+            for words in (("ls", f"{self.root}/else"), ("timeline", f"{self.root}/else")):
                 bucket.put("else/scaler.pt", Content.of((self.corpus / SCALER).read_bytes()), "whole", {})
                 done = self.run(*words, **variables)
                 self.expect("interrupted" not in done.stderr, f"{words[0]} of what is beside it: {done}")
@@ -210,7 +222,7 @@ class Checks(RemoteChecks):
         with self.a_folder(RANKS) as folder:
             bucket, variables = self.bucket(folder)
             answers = []
-            for target in (f"{folder}/run/global_step2", "s3://bucket/run/global_step2"):
+            for target in (f"{folder}/run/global_step2", f"{self.root}/run/global_step2"):
                 self.run("edit", target, "scale=512", "--yes", **variables)
                 done = self.run("attest", target, "--json", **variables)
                 told = json.loads(done.stdout.replace(target, "TARGET"))
@@ -227,11 +239,11 @@ class Checks(RemoteChecks):
             bucket, variables = self.bucket(folder, versioned=True)
             size = model.stat().st_size
             content = bucket.objects["model.pt"].content
-            planned = self.run("edit", "s3://bucket/model.pt", "scale=4096", "--dry-run", **variables)
+            planned = self.run("edit", f"{self.root}/model.pt", "scale=4096", "--dry-run", **variables)
             self.expect(planned.returncode == 0 and not any(m in ("PUT", "POST") for m, _, _ in bucket.log),
                         f"a dry run: {planned} {bucket.log}")
             bucket.log.clear()
-            done = self.run("edit", "s3://bucket/model.pt", "scale=4096", "--yes", **variables)
+            done = self.run("edit", f"{self.root}/model.pt", "scale=4096", "--yes", **variables)
             self.expect(done.returncode == 0, f"an edit of 4.4 GB: {done}")
             self.expect(bucket.bytes_in < 12e6 and bucket.bytes_out < 12e6,
                         f"{bucket.bytes_in} bytes sent, {bucket.bytes_out} received")
@@ -239,7 +251,7 @@ class Checks(RemoteChecks):
             writes = [entry for entry in bucket.log if entry[0] not in ("GET", "HEAD")]
             was = len(writes), sum(body for method, _, body in writes if method == "PUT"), bucket.bytes_copied
             said = tuple(map(int, told.groups())) if told else (0, 0, 0)
-            self.expect(said[::2] == was[::2] and abs(said[1] - was[1]) < 4096, f"a dry run says {said}, it was {was}")
+            self.expect(said[::2] == was[::2] and abs(said[1] - was[1]) < 16384, f"a dry run says {said}, it was {was}")
             after = bucket.objects["model.pt"].content
             self.expect(after.size == size and bucket.bytes_copied > size - 12e6, f"{after.size} bytes of {size}")
             local = self.run("edit", str(model), "scale=4096", "--yes", **variables)
@@ -247,9 +259,9 @@ class Checks(RemoteChecks):
             same = all(after.part(at, step).read() == Content.of_file(model).part(at, step).read()
                        for at in (0, size // step * step))
             self.expect(local.returncode == 0 and same, "the first and the last 64 MiB are not as on the disk")
-            self.expect("4096" in self.run("get", "s3://bucket/model.pt", "scale", **variables).stdout, "the new scale")
+            self.expect("4096" in self.run("get", f"{self.root}/model.pt", "scale", **variables).stdout, "the new scale")
             self.run("undo", str(model), "--yes", **variables)
-            undone = self.run("undo", "s3://bucket/model.pt", "--yes", **variables)
+            undone = self.run("undo", f"{self.root}/model.pt", "--yes", **variables)
             back = bucket.objects["model.pt"].content
             self.expect(undone.returncode == 0 and back.part(0, step).read() == content.part(0, step).read(), f"{undone}")
             self.expect(not self.left_over(bucket), f"{self.left_over(bucket)} is left")
@@ -266,7 +278,7 @@ class Checks(RemoteChecks):
                     if method == "PUT" and key == mine and bucket.data(mine) == before[mine]:
                         bucket.put(mine, Content.of(before[mine] + b" "), "whole", {})
                 bucket.before = before_request
-                done = self.run("edit", f"s3://bucket/run/{pathlib.Path(case).name}", "scale=512", "--yes", **variables)
+                done = self.run("edit", f"{self.root}/run/{pathlib.Path(case).name}", "scale=512", "--yes", **variables)
                 self.expect(done.returncode == 4 and "somebody else changed it" in done.stderr, f"a changed object: {done}")
                 before[mine] += b" "
                 self.expect(all(bucket.data(key) == data for key, data in before.items()), "others are as they were")
@@ -276,7 +288,7 @@ class Checks(RemoteChecks):
         with self.a_folder(SCALER) as folder:
             bucket, variables = self.bucket(folder, conditional=False)
             before = bucket.data("run/scaler.pt")
-            done = self.run("edit", "s3://bucket/run/scaler.pt", "scale=512", "--yes", **variables)
+            done = self.run("edit", f"{self.root}/run/scaler.pt", "scale=512", "--yes", **variables)
             self.expect(done.returncode == 4 and "If-Match" in done.stderr, f"no conditions: {done}")
             self.expect(bucket.data("run/scaler.pt") == before and len(bucket.objects) == 1, f"{list(bucket.objects)}")
 
@@ -285,20 +297,19 @@ class Checks(RemoteChecks):
             bucket, variables = self.bucket(folder, prefix="run/")
             before = {key: bucket.data(key) for key in bucket.objects}
             for words, told in ((("edit", "scale=512"), "edited"), (("undo",), "byte for byte"), (("history", "--prune"), "forgot 1 edit")):
-                done = self.run(words[0], "s3://bucket/run/global_step2", *words[1:], "--yes", **variables)
+                done = self.run(words[0], f"{self.root}/run/global_step2", *words[1:], "--yes", **variables)
                 self.expect(done.returncode == 0 and told in done.stdout + done.stderr, f"with rights to run/ alone: {done}")
             self.expect({key: bucket.data(key) for key in bucket.objects} == before, f"all as before: {list(bucket.objects)}")
 
     def what_a_store_cannot_do_is_said(self):
-        for target, words in (("gs://b/x.pt", "Google's store"), ("az://c/x.pt", "Azure's blobs"),
-                              ("hf://o/r/x.pt", "hf upload"), ("https://host/x.pt", "web server")):
+        for target, words in (("hf://o/r/x.pt", "hf upload"), ("https://host/x.pt", "web server")):
             for verb in (("edit", target, "scale=2"), ("undo", target)):
                 done = self.run(*verb, "--yes")
                 self.expect(done.returncode == 4 and words in done.stderr and "hint: " in done.stderr, f"{verb}: {done}")
         with self.a_folder(SCALER) as folder:
             bucket, variables = self.bucket(folder)
             bucket.objects["run/scaler.pt"].lines["x-amz-tagging-count"] = "2"
-            done = self.run("edit", "s3://bucket/run/scaler.pt", "scale=512", "--yes", **variables)
+            done = self.run("edit", f"{self.root}/run/scaler.pt", "scale=512", "--yes", **variables)
             self.expect(done.returncode == 4 and "has 2 tags" in done.stderr, f"tags: {done}")
 
     def killed_anywhere_it_is_old_or_new(self):
@@ -314,13 +325,13 @@ class Checks(RemoteChecks):
                         break
                     bucket.ahead = 3600
                     is_pending = any(key.endswith("/pending") for key in bucket.objects)
-                    seen = self.run("inspect", "s3://bucket/run/global_step2", **variables)
+                    seen = self.run("inspect", f"{self.root}/run/global_step2", **variables)
                     is_recorded = any(key.endswith(".edit") for key in bucket.objects)
                     says_so = "was interrupted" in seen.stderr
                     self.expect(says_so == (is_pending and not is_recorded), f"{moment} request {count}: {seen.stderr}")
                     told += says_so
                     changed = {key for key in before if bucket.data(key) != before[key]}
-                    done = self.run("undo", "s3://bucket/run/global_step2", "--yes", **variables)
+                    done = self.run("undo", f"{self.root}/run/global_step2", "--yes", **variables)
                     self.expect(done.returncode in (0, 4), f"{moment} request {count}: {done}")
                     self.expect(all(bucket.data(key) == data for key, data in before.items()),
                                 f"{moment} request {count}: {sorted(changed)} had changed, and not all is old")
@@ -350,30 +361,31 @@ class Checks(RemoteChecks):
         environment = {"PATH": os.environ["PATH"], "HOME": self.home.name, **variables}
         with lock:
             state["process"] = subprocess.Popen(
-                [self.tare, "edit", "s3://bucket/run/global_step2", "scale=256", "--yes", "--connections", "1"],
+                [self.tare, "edit", f"{self.root}/run/global_step2", "scale=256", "--yes", "--connections", "1"],
                 env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         state["process"].wait()
         setattr(bucket, moment, lambda *request: None)
         return state["left"] == 0
 
 
-def main():
-    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def run(checks_of, names):
+    """Asks for the options, makes checks of them, and runs those of the names, or the one that is asked for."""
+    ask = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option in ("--tare", "--corpus", "--make-checkpoint"):
         ask.add_argument(option, required=True)
     ask.add_argument("--only", help="the name of one of the checks")
-    checks = Checks(ask.parse_args())
-    for check in (checks.edits_one_object, checks.edits_a_set_of_ranks, checks.repairs_fp8_state, checks.takes_over_what_migrates,
-                  checks.of_a_large_object_only_parts_travel, checks.a_dry_run_tells_its_requests_in_json,
-                  checks.a_changed_object_is_refused, checks.a_store_without_conditions_is_refused,
-                  checks.rights_to_its_own_prefix_are_enough, checks.what_a_store_cannot_do_is_said, checks.a_mixture_is_told_by_every_verb,
-                  checks.tells_what_was_edited_and_forgets_it, checks.prune_takes_back_what_was_interrupted,
-                  checks.a_folder_with_records_is_attested_as_on_the_disk, checks.killed_anywhere_it_is_old_or_new):
-        if checks.options.only in (None, check.__name__):
-            check()
+    checks = checks_of(ask.parse_args())
+    for name in names:
+        if checks.options.only in (None, name):
+            getattr(checks, name)()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")
     sys.exit(checks.failed > 0)
 
 
 if __name__ == "__main__":
-    main()
+    run(Checks, ("edits_one_object", "edits_a_set_of_ranks", "repairs_fp8_state", "takes_over_what_migrates",
+                 "of_a_large_object_only_parts_travel", "a_dry_run_tells_its_requests_in_json", "a_changed_object_is_refused",
+                 "a_store_without_conditions_is_refused", "rights_to_its_own_prefix_are_enough",
+                 "what_a_store_cannot_do_is_said", "a_mixture_is_told_by_every_verb", "tells_what_was_edited_and_forgets_it",
+                 "prune_takes_back_what_was_interrupted", "a_folder_with_records_is_attested_as_on_the_disk",
+                 "killed_anywhere_it_is_old_or_new"))

@@ -2,9 +2,9 @@
 """Edits and undos of checkpoints in a bucket are killed at any moment (SIGKILL), and the recovery from that sometimes, too.
 Then the next edit must find all objects old or all new, and its undo must bring back either, whole.
 
-    store_kills.py --tare TARE --corpus FOLDER --make-checkpoint SCRIPT [--runs 300] [--seed 1]
+    store_kills.py --tare TARE --corpus FOLDER --make-checkpoint SCRIPT [--runs 300] [--seed 1] [--store az]
 
-The bucket is the tests' own stand-in for S3, its clock is put forward by an hour after each kill. Says how many runs were
+The bucket is the tests' own stand-in for S3, or Azure, its clock is put forward by an hour after each kill. Says how many runs were
 killed at work, and how many had left a mixture. Exit 1 if any was mixed after recovery.
 """
 import argparse
@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 
+from azure_edits import AzureChecks
 from store_edits import RANKS, Checks
 
 #: Seconds that the bucket takes for each request that changes something.
@@ -23,6 +24,7 @@ LATENCY = 0.02
 #: Seconds in which those that were under way when their sender was killed have come to their end.
 SETTLED = 0.1
 TOLD_EACH = 25
+STORES = {"s3": Checks, "az": AzureChecks}
 FIRST, SECOND = "scale=256", "scale=512"
 
 
@@ -30,7 +32,7 @@ class World:
     """A checkpoint in a bucket, old or edited already, and what it must be after each edit."""
 
     def __init__(self, checks, name, folder):
-        self.checks, self.target = checks, f"s3://bucket/{name}"
+        self.checks, self.target = checks, f"{checks.root}/{name}"
         self.bucket, self.variables = checks.bucket(folder)
         self.bucket.before = self.on_request
         self.counting, self.requests, self.awaited, self.has_come = threading.Lock(), 0, 0, threading.Event()
@@ -136,8 +138,9 @@ def main():
         ask.add_argument(option, required=True)
     ask.add_argument("--runs", type=int, default=300)
     ask.add_argument("--seed", type=int, default=1)
+    ask.add_argument("--store", choices=STORES, default="s3")
     options = ask.parse_args()
-    checks = Checks(options)
+    checks = STORES[options.store](options)
     Kills(checks, options.runs, options.seed)()
     sys.exit(checks.failed > 0)
 

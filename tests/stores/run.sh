@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Reads and edits real checkpoints in moto's S3 (PyPI), which checks each signature with botocore's own code. Not a part of
-# tests/run.sh, whose stand-in needs nothing from PyPI.
+# tests/run.sh, whose stand-in needs nothing from PyPI. Edits that are killed, 300 of them: tests/cli/store_kills.py.
 #
 #   tests/stores/run.sh
 #

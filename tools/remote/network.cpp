@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "lib/checkpoint/paths_matching.hpp"
+#include "lib/remote/azure_objects.hpp"
+#include "lib/remote/gcs_objects.hpp"
 #include "lib/remote/remote_files.hpp"
 #include "lib/remote/s3_objects.hpp"
 #include "lib/remote/stores.hpp"
+#include "lib/remote/url.hpp"
 #include "tools/network_options.hpp"
 
 void keep_arguments(char**) {}
@@ -32,9 +38,13 @@ const tare::Files& files_of(const std::string& path) {
 }
 
 tare::ObjectLayer* changeable_objects(const std::string& path) {
-  if (!tare::is_changeable(path)) return nullptr;
-  static tare::S3Objects objects(remote_files());
-  return &objects;
+  static tare::S3Objects s3(remote_files());
+  static tare::GcsObjects google(remote_files());
+  static tare::AzureObjects azure(remote_files());
+  const std::pair<std::string_view, tare::ObjectLayer*> stores[] = {
+      {"s3://", &s3}, {"gs://", &google}, {"az://", &azure}};
+  const auto* found = std::ranges::find_if(stores, [&](const auto& row) { return tare::has_scheme(path, row.first); });
+  return found == std::end(stores) ? nullptr : found->second;
 }
 
 std::vector<std::string> reached(const std::vector<std::string>& paths) {

@@ -32,6 +32,7 @@ class MemoryObjects final : public ObjectLayer {
                                     const std::vector<ObjectPart>& parts, const NewBytes& bytes,
                                     const std::function<void()>& before_each) override;
   void give_up(const std::string& path, const std::string& upload) override;
+  [[nodiscard]] ComposeRequests compose_requests() const override { return {"POST", "POST"}; }
   void forget() override {}
   [[nodiscard]] std::size_t most_at_once() const override { return 1; }
 

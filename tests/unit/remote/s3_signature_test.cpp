@@ -93,6 +93,19 @@ TEST_CASE("header lines are signed by their names in small letters, in the names
         authorization("PUT", at("/x"), {"x-amz-meta-a: two words"}).signature);
 }
 
+TEST_CASE("Google's signature has Google's names, and is another one") {
+  S3Settings settings = who_asks();
+  settings.signature = S3Settings::Signature::google;
+  settings.region = "auto";
+  const auto lines = signed_lines(settings, {"GET", at("/x"), {}, {}}, of_the_examples);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].starts_with("x-goog-content-sha256: e3b0c442"));
+  CHECK(lines[1] == "x-goog-date: 20130524T000000Z");
+  CHECK(lines[2].starts_with(
+      "Authorization: GOOG4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/auto/storage/goog4_request, "
+      "SignedHeaders=host;x-goog-content-sha256;x-goog-date, Signature="));
+}
+
 TEST_CASE("what signs a request goes with it, and all that was given") {
   const auto lines = signed_lines(who_asks(), {"GET", at("/test.txt"), {}, {"range: bytes=0-9"}}, of_the_examples);
   const std::vector<std::string> wanted{

@@ -44,10 +44,10 @@ TEST_CASE("a file on the hub is asked for where it is resolved, with the token f
   const StoreSettings settings =
       read_store_settings(given({{"HF_TOKEN", "hf_x"}, {"HF_ENDPOINT", "https://hub.lab/"}}));
   const auto* store = store_of("hf://me/model");
-  CHECK(store->object(settings, "hf://me/model@refs/pr/7/a b.pt").url ==
+  CHECK(store->object(settings, "hf://me/model@refs/pr/7/a b.pt", "").url ==
         "https://hub.lab/me/model/resolve/refs%2Fpr%2F7/a%20b.pt");
-  CHECK(store->object(settings, "hf://datasets/me/d/x").url == "https://hub.lab/datasets/me/d/resolve/main/x");
-  CHECK(store->object(settings, "hf://me/model/x").bearer == "hf_x");
+  CHECK(store->object(settings, "hf://datasets/me/d/x", "").url == "https://hub.lab/datasets/me/d/resolve/main/x");
+  CHECK(store->object(settings, "hf://me/model/x", "").bearer == "hf_x");
   CHECK(store->is_root("hf://me/model@v1"));
   CHECK_FALSE(store->is_root("hf://me/model/x"));
   CHECK(read_store_settings(given({})).hub.endpoint == "https://huggingface.co");
@@ -66,7 +66,7 @@ TEST_CASE("Google's store is asked with a token, or with the key of somebody who
   CHECK(settings({{"STORAGE_EMULATOR_HOST", "localhost:4443/"}}).endpoint == "http://localhost:4443");
   StoreSettings all;
   all.google = both;
-  const HttpObject object = store_of("gs://runs/x")->object(all, "gs://my.runs/a b/x.pt");
+  const HttpObject object = store_of("gs://runs/x")->object(all, "gs://my.runs/a b/x.pt", "");
   CHECK(object.url == "https://storage.googleapis.com/my.runs/a%20b/x.pt");
   CHECK(object.bearer == "ya29");
   CHECK(store_of("gs://runs")->is_root("gs://runs/"));

@@ -1,0 +1,142 @@
+#include "lib/remote/store_objects.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <utility>
+
+#include "lib/base/error.hpp"
+#include "lib/remote/content_range.hpp"
+#include "lib/remote/xml_walk.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::uint64_t first_bytes = std::uint64_t{64} << 10;
+constexpr long ok = 200, partial_content = 206, range_not_satisfiable = 416, first_redirect = 300, not_found = 404;
+
+}  // namespace
+
+HttpAnswer StoreObjects::ask(const std::string& path, const std::string& query, const HttpRequest& request) const {
+  HttpObject object = files_.object(path, query);
+  return files_.client().ask(object, request);
+}
+
+std::optional<ObjectSeen> StoreObjects::look(const std::string& path) {
+  const HttpAnswer answer = ask(path, "", {.most_bytes = 0, .method = "HEAD"});
+  if (answer.status == not_found) return std::nullopt;
+  if (answer.status != ok) fail(path, answer, "tell of an object");
+  if (answer.etag.empty()) throw Error(Status::refused, path + ": the server gives it no ETag", "download and edit it");
+  return seen_in(answer);
+}
+
+std::optional<ObjectSeen> StoreObjects::start(const std::string& path, Bytes& begin) {
+  HttpAnswer answer = ask(path, "", {.range = Span{0, first_bytes}, .most_bytes = first_bytes});
+  if (answer.status == not_found) return std::nullopt;
+  if (answer.status == range_not_satisfiable) return seen_in(answer);  // there is no first byte
+  const auto sent = parse_content_range(answer.content_range);
+  if (answer.status != partial_content || !sent || sent->range != Span{0, answer.body.size()}) {
+    fail(path, answer, "send the begin of an object");
+  }
+  ObjectSeen seen = seen_in(answer);
+  seen.size = sent->total;
+  begin = std::move(answer.body);
+  return seen;
+}
+
+Bytes StoreObjects::read(const std::string& path, const ObjectSeen& seen, Span span) {
+  if (span.size == 0) return {};
+  HttpObject object = files_.object(path);
+  HttpRange range = files_.client().get(object, span);
+  if (range.version != seen.tag) throw Error(Status::refused, path + ": changed since it was read", "try again");
+  if (range.bytes.size() != span.size) throw Error(Status::io, path + ": is shorter than the server says");
+  return std::move(range.bytes);
+}
+
+std::vector<std::string> StoreObjects::listed(const std::string& folder, ListDepth depth) const {
+  std::vector<std::string> names;
+  std::string from;
+  do {
+    auto page = files_.list_now(folder, depth, from);
+    if (!page) {
+      throw Error(Status::refused, folder + ": you may not list it, so that nobody can tell who else edits there",
+                  "ask for the right to list the bucket", EACCES);
+    }
+    for (ListedObject& object : page->objects) names.push_back(std::move(object.key));
+    from = std::move(page->next);
+  } while (!from.empty());
+  return names;
+}
+
+void StoreObjects::remove(const std::string& path) {
+  const HttpAnswer answer = ask(path, "", {.most_bytes = most_answer_bytes, .method = "DELETE"});
+  if (!is_success(answer) && answer.status != not_found) fail(path, answer, "remove an object");
+}
+
+std::string name_of_line(std::string_view line) {
+  std::string name(line.substr(0, line.find(':')));
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return name;
+}
+
+std::string value_of_line(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  const std::size_t begin = line.find_first_not_of(' ', colon + 1);
+  return begin == line.npos ? "" : std::string(line.substr(begin));
+}
+
+std::uint64_t number_of_line(std::string_view line) {
+  const std::string value = value_of_line(line);
+  std::uint64_t number = 0;
+  std::from_chars(value.data(), value.data() + value.size(), number);
+  return number;
+}
+
+std::string text_at(ByteView xml, std::initializer_list<std::string_view> names) {
+  std::string found;
+  walk_xml(xml, {[](XmlPath) {},
+                 [&](XmlPath path, const std::string& text, bool) {
+                   if (found.empty() && is_at(path, names)) found = text;
+                   return true;
+                 }});
+  return found;
+}
+
+std::string error_code(const HttpAnswer& answer) {
+  return text_at(answer.body, {"Error", "Code"});
+}
+
+bool is_success(const HttpAnswer& answer) {
+  return answer.status >= ok && answer.status < first_redirect && error_code(answer).empty();
+}
+
+[[noreturn]] void fail(const std::string& path, const HttpAnswer& answer, std::string_view what) {
+  const std::string code = error_code(answer);
+  const std::string message = text_at(answer.body, {"Error", "Message"});
+  const bool is_forbidden = answer.status == 401 || answer.status == 403;
+  throw Error(Status::io,
+              fmt::format("{}: the server answers {}{}{}{}{} where it is to {}", path, answer.status,
+                          code.empty() ? "" : " ", code, message.empty() ? "" : ": ", message, what),
+              is_forbidden ? "these credentials (or none) may not do that" : "", is_forbidden ? EACCES : 0);
+}
+
+ObjectSeen tagged(const HttpAnswer& answer) {
+  ObjectSeen seen;
+  seen.tag = answer.etag;
+  const auto written = http_time(answer.date);
+  const auto now = http_time(answer.now);
+  if (written && now) seen.age = std::max<std::int64_t>(*now - *written, 0);
+  return seen;
+}
+
+std::vector<std::string> with_content_type(std::vector<std::string> lines) {
+  const auto is_type = [](const std::string& line) { return name_of_line(line) == "content-type"; };
+  if (std::ranges::none_of(lines, is_type)) lines.emplace_back("content-type: application/octet-stream");
+  return lines;
+}
+
+}  // namespace tare
