@@ -1,5 +1,7 @@
 #include "lib/trace/checkpoints.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -81,6 +83,10 @@ void read_counters(const CheckpointFile& file, const Files& files, Save& save) {
   if (const auto skipped = counted(skipped_key)) save.skipped = static_cast<std::uint64_t>(*skipped);
 }
 
+/// accelerate's, whose "step" counts the batches of an epoch, and none where none are accumulated. Source:
+/// accelerate 1.x, accelerator.py, _do_sync, and checkpointing.py, save_accelerator_state.
+constexpr std::string_view random_states = "random_states_";
+
 /// The counters stand beside the scaler, or in another file: DeepSpeed's in that of the model.
 void read_counters(const Checkpoint& checkpoint, const Files& files, Save& save) {
   constexpr std::size_t files_most = 8;
@@ -91,6 +97,7 @@ void read_counters(const Checkpoint& checkpoint, const Files& files, Save& save)
     if (i != scalers) order.push_back(i);
   }
   for (const std::size_t file : order) {
+    if (file_name(checkpoint.files[file].path).starts_with(random_states)) continue;
     try {
       read_counters(checkpoint.files[file], files, save);
     } catch (const Error&) {
@@ -102,7 +109,7 @@ void read_counters(const Checkpoint& checkpoint, const Files& files, Save& save)
 
 /// accelerate numbers its folders by saves, and not by steps.
 bool is_numbered_by_saves(const std::string& path, const Files& files) {
-  return files.type(path + "/random_states_0.pkl") == FileType::file;
+  return files.type(fmt::format("{}/{}0.pkl", path, random_states)) == FileType::file;
 }
 
 /// What its files count; else what its name tells, or that of the file in it.

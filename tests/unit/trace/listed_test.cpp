@@ -77,3 +77,15 @@ TEST_CASE("ranks' copies in one folder are one checkpoint") {
   CHECK(listed[0].path == scratch.path("run"));
   CHECK(listed[0].files == 2);
 }
+
+TEST_CASE(
+    "accelerate's saves tell no step: its folders are numbered by saves, and its step counts an epoch's batches") {
+  const Scratch scratch;
+  for (const char* name : {"scaler.pt", "random_states_0.pkl"})
+    scratch.copy(std::string("accelerate/save_state/state/") + name, std::string("run/checkpoint_3/") + name);
+  const auto listed = list_checkpoints(scratch.path("run"), options());
+  REQUIRE(listed.size() == 1);
+  CHECK(listed[0].path == scratch.path("run/checkpoint_3"));
+  CHECK(listed[0].loss_scales == 1);
+  CHECK_FALSE(listed[0].step.has_value());
+}
