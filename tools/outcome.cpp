@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 
+#include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "tools/exit_code.hpp"
@@ -48,4 +49,9 @@ int outcome_of_each(const Terminal& terminal, const std::vector<std::string>& pa
   int worst = exit_done;
   for (const std::string& path : paths) worst = std::max(worst, outcome(terminal, [&] { return verb(path); }));
   return worst;
+}
+
+std::size_t usual_jobs(const tare::Files& files) {
+  constexpr std::size_t files_of_one = 8;
+  return std::max<std::size_t>(1, tare::most_at_once(files) / files_of_one);
 }

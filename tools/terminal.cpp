@@ -54,21 +54,25 @@ std::string Terminal::styled(Style style, std::string_view text) const {
 
 void Terminal::progress(std::string_view line) const {
   if (options_.is_quiet || ::isatty(STDERR_FILENO) == 0) return;
+  const std::lock_guard lock(mutex_);
   write_to(stderr, fmt::format("\r\x1b[K{}", line));
   shows_progress_ = true;
 }
 
+/// Under the mutex.
 void Terminal::end_progress() const {
   if (shows_progress_) write_to(stderr, "\r\x1b[K");
   shows_progress_ = false;
 }
 
 void Terminal::answer(std::string_view text) const {
+  const std::lock_guard lock(mutex_);
   end_progress();
   if (!write_to(stdout, text)) tare::throw_io("standard output", errno);
 }
 
 void Terminal::say(std::string_view line) const {
+  const std::lock_guard lock(mutex_);
   end_progress();
   write_to(stderr, fmt::format("{}\n", line));
 }
@@ -83,6 +87,7 @@ void Terminal::require_yes(std::string_view question, std::string_view instead) 
     throw tare::Error(tare::Status::refused, "nobody can be asked, as there is no terminal: nothing was written",
                       fmt::format("{} does it without asking", instead));
   }
+  const std::lock_guard lock(mutex_);
   end_progress();
   write_to(screen, fmt::format("{} [y/N] ", question));
   if (screen != stderr) std::fclose(screen);

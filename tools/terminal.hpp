@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@ struct TerminalOptions {
   bool is_verbose = false;  ///< details, too
 };
 
+/// Lines are whole, whichever threads say them.
 class Terminal {
  public:
   /// Colours where `options` say so. Where they leave it open, NO_COLOR and CLICOLOR=0 speak against them,
@@ -41,6 +43,7 @@ class Terminal {
  private:
   void end_progress() const;
 
+  mutable std::mutex mutex_;
   TerminalOptions options_;
   bool has_colours_;
   mutable bool shows_progress_ = false;

@@ -40,6 +40,7 @@ struct Options {
   std::vector<std::string> paths;
   std::string torch;
   std::string plain;
+  std::size_t jobs = 0;
   std::optional<std::string> at;
   bool all = false;
   bool json = false;
@@ -59,6 +60,7 @@ struct Attested {
 
 /// What is no checkpoint is judged by its bytes; where there is nothing to say of them, it stays an error.
 Attested attested(const Terminal& terminal, const Options& options, TorchRelease release, const std::string& path) {
+  require_named(path);
   const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
   try {
     Opened opened = open_for_reading(terminal, path, {});
@@ -75,9 +77,8 @@ Attested attested(const Terminal& terminal, const Options& options, TorchRelease
   }
 }
 
-int attest_path(const Terminal& terminal, const Options& options, TorchRelease release, const std::string& path) {
-  require_named(path);
-  const auto [checkpoint, attestation] = attested(terminal, options, release, path);
+int tell(const Terminal& terminal, const Options& options, const Attested& attested) {
+  const auto& [checkpoint, attestation] = attested;
   std::vector<NamedState> states;
   if (!options.plain.empty()) states = plain_states(checkpoint, options.at);
   terminal.answer(options.json ? attest_json(checkpoint, attestation)
@@ -94,8 +95,10 @@ int attest_all(const Terminal& terminal, const Options& options) {
   }
   reach_output(options.plain);
   if (!options.plain.empty()) require_replaceable(terminal, options.plain, options.force);
-  return outcome_of_each(terminal, paths,
-                         [&](const std::string& path) { return attest_path(terminal, options, release, path); });
+  return outcome_of_each<Attested>(
+      terminal, paths, options.jobs > 0 ? options.jobs : usual_jobs(files_of(paths.front())),
+      [&](const std::string& path) { return attested(terminal, options, release, path); },
+      [&](const std::string&, const Attested& one) { return tell(terminal, options, one); });
 }
 
 }  // namespace
@@ -115,6 +118,7 @@ Verb attest_verb() {
                 "Which scaler to write, by its path; of FP8 state, which layers (* and ? are wildcards)"},
                {"--force", &options->force, "Replace the file of --write-plain"},
                {"--all", &options->all, "Of a run folder every checkpoint, and not that alone which it leads to"},
+               {"--jobs", &options->jobs, "How many checkpoints are read at the same time (default: 2; of URLs 8)"},
                {"--json", &options->json, "Answer in JSON (schema tare.attest/1): a document a PATH"},
            },
            network_options()}),

@@ -22,6 +22,7 @@ struct Options {
   std::vector<std::string> paths;
   std::string layers;
   std::string save;
+  std::size_t jobs = 0;
   bool json = false;
   bool globals = false;
   bool histories = false;
@@ -34,8 +35,8 @@ void save(const Checkpoint& checkpoint, const Options& options) {
   write_state_files(plain_states(checkpoint, layers), options.save);
 }
 
-int inspect_path(const Terminal& terminal, const Options& options, const std::string& path, bool& has_answered) {
-  const auto [checkpoint, pending] = open_for_reading(terminal, path, {.list_globals = options.globals});
+int tell(const Terminal& terminal, const Options& options, const Opened& opened, bool& has_answered) {
+  const auto& [checkpoint, pending] = opened;
   if (has_answered && !options.json) terminal.answer("\n");
   has_answered = true;
   if (options.json) {
@@ -58,8 +59,10 @@ int inspect(const Terminal& terminal, const Options& options) {
   }
   if (!options.save.empty()) require_replaceable(terminal, options.save, options.force);
   bool has_answered = false;
-  return outcome_of_each(terminal, paths,
-                         [&](const std::string& path) { return inspect_path(terminal, options, path, has_answered); });
+  return outcome_of_each<Opened>(
+      terminal, paths, options.jobs > 0 ? options.jobs : usual_jobs(files_of(paths.front())),
+      [&](const std::string& path) { return open_for_reading(terminal, path, {.list_globals = options.globals}); },
+      [&](const std::string&, const Opened& opened) { return tell(terminal, options, opened, has_answered); });
 }
 
 }  // namespace
@@ -72,6 +75,7 @@ Verb inspect_verb() {
       .options = joined(
           {{{"PATH", &options->paths, "Checkpoint files, folders of rank files, or run folders; - for standard input",
              Presence::required},
+            {"--jobs", &options->jobs, "How many checkpoints are read at the same time (default: 2; of URLs 8)"},
             {"--json", &options->json, "Answer in JSON (schema tare.inspect/1): a document a PATH"},
             {"--histories", &options->histories,
              "With --json: all numbers of long fields, such as amax histories, also where they are more than 65,536"},

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/distant_files.hpp"
 #include "lib/edit/open_settled.hpp"
 #include "lib/report/listed.hpp"
 #include "tools/journals.hpp"
@@ -25,12 +24,6 @@ struct Options {
   std::size_t jobs = 0;
   bool json = false;
 };
-
-/// Each checkpoint reads its files at the same time, too.
-std::size_t usual_jobs(const Files& files) {
-  constexpr std::size_t files_of_one = 8;
-  return std::max<std::size_t>(1, most_at_once(files) / files_of_one);
-}
 
 /// As an edit leaves it; what an interrupted one means is said once for each.
 Checkpoint opened(const Terminal& terminal, std::mutex& turn, const std::string& path) {

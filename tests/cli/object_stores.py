@@ -217,6 +217,23 @@ class Checks(RemoteChecks):
                 # The list of the folder; then a request a file; then whether an edit is at work.
                 self.expect(len(server.requests) == 1 + ranks + 1 + 1, f"{len(server.requests)} requests of {ranks} ranks")
 
+    def several_at_once(self):
+        """Of many checkpoints so many are read at the same time as is said, and told of in their order."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder, f"run/step{step}.pt") for step in range(8)]
+            paths[0].parent.mkdir()
+            for path in paths:
+                shutil.copy(self.corpus / "torch/scaler-file-t2.15/scaler.pt", path)
+            for verb in ("inspect", "attest"):
+                answers = set()
+                for jobs, least, most in (("1", 1, 1), ("8", 4, 8)):
+                    server, _, variables = self.bucket(folder, 0.1)
+                    done = self.run(verb, *(f"s3://bucket/run/{path.name}" for path in paths), "--json", "--jobs", jobs, **variables)
+                    answers.add(done.stdout)
+                    self.expect(done.returncode == 0 and least <= server.most_at_once <= most,
+                                f"{verb} --jobs {jobs}: {server.most_at_once} at once, {done.stderr}")
+                self.expect(len(answers) == 1, f"{verb}: other answers with other --jobs")
+
     def a_distributed_checkpoint_in_few_requests(self):
         """Of 20,000 items the list, the metadata, the scaler and whether an edit is at work are asked for, and hardly more
         bytes than on the disk."""
@@ -503,7 +520,7 @@ def main():
     checks = Checks(ask.parse_args())
     of_stand_in = (checks.attested_as_on_disk, checks.attests_all_or_nothing, checks.a_run_at_once,
                    checks.lists_checkpoints,
-                   checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.a_distributed_checkpoint_in_few_requests, checks.odd_names, checks.credentials,
+                   checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.several_at_once, checks.a_distributed_checkpoint_in_few_requests, checks.odd_names, checks.credentials,
                    checks.keys_for_a_while, checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
         check()

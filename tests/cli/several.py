@@ -42,6 +42,9 @@ def main():
         broken = tare(verb, sound, absent, model)
         require(broken.code == FAILED and "absent.pt" in broken.reason, broken)
         require(all(one.out.strip() in broken.out for one in alone), "one file kept others from their turn:", broken)
+        for jobs in "1", "2", "7":
+            again = tare(verb, sound, absent, model, "--jobs", jobs)
+            require((again.code, again.out) == (broken.code, broken.out), f"--jobs {jobs} tells something else:", again)
         told = list(documents(tare(verb, "--json", sound, model).out))
         require([one["target"] for one in told] == [str(sound), str(model)], "JSON tells of", [sorted(one) for one in told])
     with tempfile.TemporaryDirectory() as scratch:
