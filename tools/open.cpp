@@ -57,7 +57,11 @@ void tell_why(const Terminal& terminal, const std::string& path, const Error& er
     if (const auto pending = find_pending(scope_for_reading(path))) terminal.say(render_pending(*pending));
     return;
   }
-  tell_unfinished(terminal, path, {});
+  try {
+    tell_unfinished(terminal, path, {});
+  } catch (const Error&) {
+    // What went wrong first is what is told.
+  }
 }
 
 }  // namespace

@@ -67,10 +67,13 @@ class Checks(RemoteChecks):
             variables = {k: v for k, v in os.environ.items() if k.startswith("AWS_")}
             variables["AWS_ENDPOINT_URL"] = self.options.endpoint
         else:
-            _, _, variables = self.bucket()
+            server, _, variables = self.bucket()
         with ThreadPoolExecutor() as pool:
             for case, (local, remote) in zip(cases, pool.map(lambda c: self.both(self.corpus, c, variables), cases)):
                 self.expect(local == remote, f"{case}: {difference(local, remote)}")
+            if not self.options.endpoint:
+                least = sum(pool.map(lambda case: bytes_read([self.tare, "inspect", str(self.corpus / case)]), cases))
+                self.expect(server.sent <= 1.01 * least, f"of all {server.sent} bytes were sent, on the disk {least} read")
 
     @functools.cache
     def cases(self):
@@ -489,6 +492,8 @@ class Checks(RemoteChecks):
                 ("deep", lambda n: b"<ListBucketResult>" + b"<a>" * 100_000, ("breaks off",)),
                 ("sizes that are none", lambda n: listing("run/a.pt").replace(b"<Size>1", b"<Size>-1"), ("breaks off",)),
                 ("a page of HTML", lambda n: b"<!DOCTYPE html><html>", ("",)),
+                ("another, broken one when it is asked for again", lambda n: listing("run//b.pt") if n == 1 else listing("run/a")[:-9],
+                 ("no checkpoint",)),
                 ("ways out", lambda n: listing("run/../../a.pt", "run//b.pt", "run/./c.pt"), ("no checkpoint",))):
             _, _, variables = self.bucket(answers_pages=pages)
             done = self.run("inspect", "s3://bucket/run", "--max-requests", "60", **variables)
