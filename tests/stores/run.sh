@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Reads and edits real checkpoints in moto's S3 (PyPI), which checks each signature with botocore's own code. Not a part of
+# Reads and edits real checkpoints in moto's S3 (PyPI), which checks each signature with botocore's own code, and attests all of
+# them in the tests' own stand-in. Not a part of
 # tests/run.sh, whose stand-in needs nothing from PyPI. Edits that are killed, 300 of them: tests/cli/store_kills.py.
 #
 #   tests/stores/run.sh
@@ -20,3 +21,4 @@ if ! cmp -s tests/stores/packages.txt "$cache/made-of.txt"; then
 fi
 "$cache/bin/python" tests/stores/moto_bucket.py --tare build/release/tools/tare \
   --corpus build/release/tests/data/corpus
+"$cache/bin/python" tests/cli/object_stores.py --whole --tare build/release/tools/tare --corpus build/release/tests/data/corpus
