@@ -11,7 +11,7 @@ using namespace tare;
 
 namespace {
 
-std::string hex(const Bytes& bytes) {
+std::string hex(ByteView bytes) {
   static constexpr std::size_t most_shown = 24;
   std::string text;
   for (std::size_t i = 0; i < bytes.size() && i < most_shown; ++i) {

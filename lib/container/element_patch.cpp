@@ -42,19 +42,17 @@ std::vector<Patch> element_patches(const Source& source, std::span<const Span> p
     throw Error(Status::refused,
                 fmt::format("{}: {} is not stored as one piece of numbers", change.meaning, tensor.type_text()));
   }
-  Bytes stored;
+  Bytes all;
   for (const Span place : places) {
     const Bytes piece = source.read(place);
-    stored.insert(stored.end(), piece.begin(), piece.end());
+    all.insert(all.end(), piece.begin(), piece.end());
   }
-  const Bytes changed = changed_elements(tensor, stored, order, change);
+  const SharedBytes stored = std::move(all);
+  const SharedBytes changed = changed_elements(tensor, Bytes(stored.begin(), stored.end()), order, change);
   std::vector<Patch> patches;
   std::size_t begin = 0;
   for (const Span place : places) {
-    const auto part = [&](const Bytes& all) {
-      return Bytes(all.begin() + at(begin), all.begin() + at(begin + place.size));
-    };
-    patches.push_back({place.offset, part(stored), part(changed), change.meaning});
+    patches.push_back({place.offset, stored.part(begin, place.size), changed.part(begin, place.size), change.meaning});
     begin += place.size;
   }
   return patches;

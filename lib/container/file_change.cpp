@@ -15,12 +15,10 @@ std::size_t equal_bytes(ByteView a, ByteView b) {
   return same;
 }
 
-}  // namespace
-
-std::vector<Patch> differing_runs(ByteView before, ByteView after, std::uint64_t offset, std::string_view meaning) {
+std::vector<Span> differing_spans(ByteView before, ByteView after) {
   // Runs that are this near to each other are one patch: fewer writes, and easier to read.
   static constexpr std::size_t gap = 8;
-  std::vector<Patch> runs;
+  std::vector<Span> runs;
   std::size_t at = 0;
   while (at < before.size()) {
     if (const std::size_t same = equal_bytes(before.subspan(at), after.subspan(at)); same > 0) {
@@ -31,13 +29,39 @@ std::vector<Patch> differing_runs(ByteView before, ByteView after, std::uint64_t
     for (std::size_t i = end; i < before.size() && i < end + gap; ++i) {
       if (before[i] != after[i]) end = i + 1;
     }
-    const auto slice = [&](ByteView bytes) {
-      return Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(end));
-    };
-    runs.push_back({offset + at, slice(before), slice(after), std::string(meaning)});
+    runs.push_back({at, end - at});
     at = end;
   }
   return runs;
+}
+
+}  // namespace
+
+std::vector<Patch> differing_runs(ByteView before, ByteView after, std::uint64_t offset, std::string_view meaning) {
+  std::vector<Patch> patches;
+  for (const auto& [at, size] : differing_spans(before, after)) {
+    patches.push_back({offset + at, SharedBytes::copy_of(before.subspan(at, size)),
+                       SharedBytes::copy_of(after.subspan(at, size)), std::string(meaning)});
+  }
+  return patches;
+}
+
+std::vector<Patch> differing_parts(const SharedBytes& before, const SharedBytes& after, std::uint64_t offset,
+                                   std::string_view meaning) {
+  constexpr std::uint64_t long_run = 256;  // what is shorter would hold all for little
+  const std::vector<Span> runs = differing_spans(before, after);
+  std::uint64_t sum = 0;
+  for (const Span run : runs) sum += run.size < long_run ? 0 : run.size;
+  const bool is_most = sum > before.size() / 2;
+  const auto piece = [&](const SharedBytes& bytes, Span run) {
+    const SharedBytes part = bytes.part(run.offset, run.size);
+    return is_most && run.size >= long_run ? part : SharedBytes::copy_of(part);
+  };
+  std::vector<Patch> patches;
+  for (const Span run : runs) {
+    patches.push_back({offset + run.offset, piece(before, run), piece(after, run), std::string(meaning)});
+  }
+  return patches;
 }
 
 Splice changed_run(std::uint64_t offset, ByteView before, ByteView after, std::string_view meaning) {

@@ -7,15 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/base/bytes.hpp"
+#include "lib/base/shared_bytes.hpp"
 
 namespace tare {
 
 /// Bytes replaced where they stand. before.size() == after.size().
 struct Patch {
   std::uint64_t offset = 0;
-  Bytes before;
-  Bytes after;
+  SharedBytes before;
+  SharedBytes after;
   std::string meaning;  ///< "scale", "CRC-32 in the central directory" ...
 };
 
@@ -44,6 +44,9 @@ struct FileChange {
 
 /// The runs in which `after` differs from `before` (of the same size), as patches at `offset` in the file.
 std::vector<Patch> differing_runs(ByteView before, ByteView after, std::uint64_t offset, std::string_view meaning);
+/// The same; of long runs, where they are most of the bytes, the patches hold these and no copies.
+std::vector<Patch> differing_parts(const SharedBytes& before, const SharedBytes& after, std::uint64_t offset,
+                                   std::string_view meaning);
 
 /// What differs between two versions of a run of bytes at `offset`, as one splice: from the first byte that differs to
 /// the last.

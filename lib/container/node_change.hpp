@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "lib/base/shared_bytes.hpp"
 #include "lib/tree/document.hpp"
 #include "lib/tree/tree.hpp"
 
@@ -32,7 +33,7 @@ void for_each_index(const NewElement& element, const Act& act) {
 
 /// All bytes that a node holds, anew: see contents_of (nested.hpp).
 struct NewContents {
-  Bytes bytes;
+  SharedBytes bytes;
 };
 
 /// A tensor's shape and elements, anew.

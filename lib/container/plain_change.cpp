@@ -51,7 +51,7 @@ FileChange change_runs(const Source& source, std::vector<ChangedRun> runs) {
     return change;
   }
   for (const ChangedRun& run : runs) {
-    auto patches = differing_runs(source.read(run.place), run.after, run.place.offset, run.meaning);
+    auto patches = differing_parts(source.read(run.place), run.after, run.place.offset, run.meaning);
     std::move(patches.begin(), patches.end(), std::back_inserter(change.patches));
   }
   return change;

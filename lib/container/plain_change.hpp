@@ -11,7 +11,7 @@ namespace tare {
 /// Bytes that go where others stand.
 struct ChangedRun {
   Span place;
-  Bytes after;
+  SharedBytes after;
   std::string meaning;
 };
 

@@ -217,10 +217,11 @@ class Planner {
     return true;
   }
 
-  void add(StateWork& state, std::vector<NewField> fields) const {
+  void add(StateWork& state, std::vector<NewField> fields) {
     for (NewField& field : fields) {
       const std::size_t index = index_of(checkpoint_, state, field.name);
       state.is_anew = state.is_anew || (is_tare_fp8(state.after) && !stays_in_place(field));
+      hold_once(field.after);
       state.after.fields[index].value = std::move(field.after);
       const auto known = state.fields.find(index);
       if (known == state.fields.end()) {
@@ -230,6 +231,18 @@ class Planner {
       auto& elements = std::get<NewElements>(known->second.data);
       const auto& more = std::get<NewElements>(field.data);
       elements.insert(elements.end(), more.begin(), more.end());
+    }
+  }
+
+  /// Arrays that become alike are one in memory: thousands of histories that are filled.
+  void hold_once(Value& value) {
+    auto* array = std::get_if<PackedArray>(&value.data);
+    if (array == nullptr) return;
+    auto& last = last_arrays_[array->bytes->size()];
+    if (last != nullptr && *last == *array->bytes) {
+      array->bytes = last;
+    } else {
+      last = array->bytes;
     }
   }
 
@@ -351,8 +364,9 @@ class Planner {
   const Checkpoint& checkpoint_;
   const EditRequest& request_;
   std::vector<StateWork> states_;
-  std::map<std::size_t, FileWork> work_;                   ///< by file
-  std::unordered_set<std::string_view, KeyedHash> paths_;  ///< of all scalers, once one is renamed
+  std::map<std::size_t, FileWork> work_;                             ///< by file
+  std::unordered_set<std::string_view, KeyedHash> paths_;            ///< of all scalers, once one is renamed
+  std::map<std::size_t, std::shared_ptr<const Bytes>> last_arrays_;  ///< by size
   EditPlan plan_;
 };
 

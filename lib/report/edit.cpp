@@ -10,7 +10,7 @@ using report::Array;
 using report::Json;
 using report::Members;
 
-std::string hex(const Bytes& bytes) {
+std::string hex(ByteView bytes) {
   std::string text;
   for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
   return text;

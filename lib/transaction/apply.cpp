@@ -78,7 +78,7 @@ void roll_back_in_place(const Store& store, const FileRecord& record, bool allow
   if (file_state(file, record) == FileState::foreign) throw_changed(file.path());
   require_one_name(file, 1, allow_hard_links);
   for (const Swap& swap : record.swaps) {
-    if (file.read({swap.offset, swap.before.size()}) != swap.before) file.write(swap.offset, swap.before);
+    if (swap.before != file.read({swap.offset, swap.before.size()})) file.write(swap.offset, swap.before);
   }
   const std::uint64_t size = file.size();
   if (size > record.size_before) file.resize(record.size_before);

@@ -10,8 +10,8 @@ namespace {
 
 /// Sectors reach the disk one by one, so that an interrupted write can leave any mixture.
 FileState state_of_bytes(const Bytes& now, const Swap& swap) {
-  if (now == swap.before) return FileState::before;
-  if (now == swap.after) return FileState::after;
+  if (swap.before == now) return FileState::before;
+  if (swap.after == now) return FileState::after;
   if (swap.before.size() != swap.after.size()) return FileState::foreign;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] != swap.before[i] && now[i] != swap.after[i]) return FileState::foreign;
@@ -49,7 +49,7 @@ FileState state_in_place(const ReadableFile& file, const FileRecord& record) {
   return state.value_or(FileState::before);
 }
 
-bool shows(const ReadableFile& file, const FileRecord& record, std::uint64_t offset, const Bytes& bytes,
+bool shows(const ReadableFile& file, const FileRecord& record, std::uint64_t offset, const SharedBytes& bytes,
            std::uint64_t witness_offset) {
   return file.read({offset, bytes.size()}) == bytes && witness_crc(file, record, witness_offset) == record.witness.crc;
 }

@@ -233,7 +233,11 @@ FieldEdit field_of(Reader reader) {
   return field;
 }
 
-FileRecord file_of(Reader reader, const std::string& journal) {
+FileRecord file_of(Reader reader, const SharedBytes& whole, const std::string& journal) {
+  const auto shared = [&](ByteView bytes) {
+    return bytes.empty() ? SharedBytes()
+                         : whole.part(static_cast<std::size_t>(bytes.data() - whole.data()), bytes.size());
+  };
   FileRecord file;
   file.name = reader.text();
   file.write_method = reader.number<std::uint32_t>() == 0 ? WriteMethod::in_place : WriteMethod::rewritten;
@@ -245,8 +249,8 @@ FileRecord file_of(Reader reader, const std::string& journal) {
   for (auto count = reader.number<std::uint64_t>(); count > 0 && !reader.short_of_bytes(); --count) {
     Swap& swap = file.swaps.emplace_back();
     swap.offset = reader.number<std::uint64_t>();
-    swap.before = reader.copy();
-    swap.after = reader.copy();
+    swap.before = shared(reader.bytes());
+    swap.after = shared(reader.bytes());
   }
   file.tail = reader.copy();
   for (std::uint64_t* number :
@@ -333,8 +337,8 @@ void write_journal(const Journal& journal, const JournalKey& key, const JournalS
   std::move(frames).seal();
 }
 
-std::optional<Journal> decoded(ByteView bytes, const std::string& name, const JournalKey& key) {
-  const ByteView whole = bytes;
+std::optional<Journal> decoded(const SharedBytes& whole, const std::string& name, const JournalKey& key) {
+  ByteView bytes = whole;
   if (bytes.size() < magic.size() || as_text(bytes.first(magic.size())) != magic) return std::nullopt;
   bytes = bytes.subspan(magic.size());
   const auto header = take_frame(bytes);
@@ -350,11 +354,11 @@ std::optional<Journal> decoded(ByteView bytes, const std::string& name, const Jo
     Reader end(frame->payload);
     if (end.number<std::uint64_t>() != journal.fields.size() || end.number<std::uint64_t>() != files.size()) break;
     if (has_seal) {
-      const auto sealed = is_sealed(whole.first(whole.size() - bytes.size()), bytes, key);
+      const auto sealed = is_sealed(ByteView(whole).first(whole.size() - bytes.size()), bytes, key);
       if (!sealed) break;
       journal.is_own = *sealed;
     }
-    for (const ByteView payload : files) journal.files.push_back(file_of(Reader(payload), name));
+    for (const ByteView payload : files) journal.files.push_back(file_of(Reader(payload), whole, name));
     for (const auto& [file, payload] : versions) set_versions(journal.files[file], versions_of(Reader(payload), name));
     return journal;
   }

@@ -47,7 +47,8 @@ using JournalSink = std::function<void(ByteView bytes)>;
 void write_journal(const Journal& journal, const JournalKey& key, const JournalSink& sink);
 
 /// Nothing where the bytes end early or a checksum is wrong: then the journal was never complete on disk, and nothing
-/// was applied. Throws `unsupported` for a newer version, `corrupt` where a complete journal contradicts itself.
-std::optional<Journal> decoded(ByteView bytes, const std::string& name, const JournalKey& key);
+/// was applied. Throws `unsupported` for a newer version, `corrupt` where a complete journal contradicts itself. What
+/// the journal gives back and takes away are parts of `bytes`, not copies.
+std::optional<Journal> decoded(const SharedBytes& whole, const std::string& name, const JournalKey& key);
 
 }  // namespace tare

@@ -22,7 +22,7 @@ Swap verified(const ReadableFile& file, std::uint64_t file_size, const Swap& swa
   if (swap.offset > file_size || swap.before.size() > file_size - swap.offset) {
     throw_bad_change(file, swap.offset, "passes the end of the file");
   }
-  if (file.read({swap.offset, swap.before.size()}) != swap.before) {
+  if (swap.before != file.read({swap.offset, swap.before.size()})) {
     throw Error(Status::refused,
                 fmt::format("{}: the {} bytes at offset {} are not those that the plan saw", file.name,
                             swap.before.size(), swap.offset),
@@ -62,15 +62,13 @@ void add_end(FileRecord& record, const ReadableFile& file, const FileChange& cha
     throw_bad_change(file, end.offset, "is a splice beside other changes");
   }
   verified(file, record.size_before, {end.offset, end.before, end.after});
-  const auto common = static_cast<std::ptrdiff_t>(std::min(end.before.size(), end.after.size()));
+  const std::size_t common = std::min(end.before.size(), end.after.size());
   std::vector<Patch> patches = change.patches;
-  patches.push_back({end.offset,
-                     Bytes(end.before.begin(), end.before.begin() + common),
-                     Bytes(end.after.begin(), end.after.begin() + common),
-                     {}});
+  const auto head = [&](const Bytes& bytes) { return SharedBytes::copy_of(ByteView(bytes).first(common)); };
+  patches.push_back({end.offset, head(end.before), head(end.after), {}});
   add_patches(record, file, patches);
   const Bytes& longer = end.before.size() > end.after.size() ? end.before : end.after;
-  record.tail.assign(longer.begin() + common, longer.end());
+  record.tail.assign(longer.begin() + static_cast<std::ptrdiff_t>(common), longer.end());
   record.tail_body = record.tail.size();
   record.size_after = end.offset + end.after.size();
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/shared_bytes.hpp"
 #include "lib/container/file_change.hpp"
 #include "lib/transaction/file_layer.hpp"
 
@@ -16,8 +17,8 @@ namespace tare {
 /// Bytes at one place, before and after.
 struct Swap {
   std::uint64_t offset = 0;
-  Bytes before;
-  Bytes after;
+  SharedBytes before;
+  SharedBytes after;
 };
 
 /// A run of bytes that the transaction leaves alone, near the end of the file, where most formats keep their directory.

@@ -24,7 +24,7 @@ from command import Tare
 command.WALL_LIMIT_S = 120  # what it holds to is no time
 
 MIB = 1 << 10  # in KiB
-FILL_FACTOR = 8  # of memory to the bytes of the histories that are filled
+FILL_FACTOR = 2  # of memory to the bytes of the histories that are filled, beside what a look at them takes
 
 
 def wrong(answer, most_mib):

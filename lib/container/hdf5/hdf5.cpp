@@ -90,9 +90,10 @@ class Hdf5 final : public Container, public WithConfiguration, public WithPacked
   void mend_checksum(FileChange& change, Span block) const {
     constexpr std::uint64_t checksum_size = 4;
     const Bytes changed = PreviewSource(source_, change).read(block);
-    Patch patch{block.end(), source_->read({block.end(), checksum_size}), {}, "checksum of the object header"};
-    append_le(patch.after, hdf5_checksum(changed));
-    change.patches.push_back(std::move(patch));
+    Bytes after;
+    append_le(after, hdf5_checksum(changed));
+    change.patches.push_back(
+        {block.end(), source_->read({block.end(), checksum_size}), std::move(after), "checksum of the object header"});
   }
 
   /// Of the whole file, in an attribute of its root: tare's own states have one. It says that tare wrote them, so that

@@ -143,10 +143,10 @@ class Mindspore final : public Container {
 
   /// Follows from the old one by algebra: nothing is read again, and a file that did not check out still does not.
   [[nodiscard]] Patch new_checksum(Span place, std::span<const Patch> patches) const {
-    Patch patch{place.offset, source_->read(place), {}, "CRC-32 at the end of the file"};
+    const Bytes before = source_->read(place);
     constexpr std::size_t size = sizeof(std::uint32_t);
-    const auto number = patch.before.end() - size;
-    if (std::any_of(patch.before.begin(), number, [](std::byte b) { return b != std::byte{0}; })) {
+    const auto number = before.end() - size;
+    if (std::any_of(before.begin(), number, [](std::byte b) { return b != std::byte{0}; })) {
       throw Error(Status::corrupt, source_->name() + ": the checksum at its end is larger than any CRC-32",
                   "the file is damaged: take another copy");
     }
@@ -155,9 +155,9 @@ class Mindspore final : public Container {
     for (const Patch& made : patches) {
       crc = crc32_patched(crc, made.before, made.after, end - made.offset - made.before.size());
     }
-    patch.after = patch.before;
-    store(&*(patch.after.end() - size), crc, std::endian::big);
-    return patch;
+    Bytes after = before;
+    store(&*(after.end() - size), crc, std::endian::big);
+    return {place.offset, before, std::move(after), "CRC-32 at the end of the file"};
   }
 
   std::shared_ptr<const Source> source_;

@@ -128,8 +128,7 @@ Patch written(const Source& image, const SafetensorsHeader& header, std::string_
   if (more > 0) changed += tail.substr(0, tail.size() - more);
   const ByteView run = ByteView(bytes).subspan(digits, size);
   const ByteView new_run = as_bytes(changed);
-  return {length_size + digits, Bytes(run.begin(), run.end()), Bytes(new_run.begin(), new_run.end()),
-          "CRC-32 in the header"};
+  return {length_size + digits, SharedBytes::copy_of(run), SharedBytes::copy_of(new_run), "CRC-32 in the header"};
 }
 
 }  // namespace

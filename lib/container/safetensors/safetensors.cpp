@@ -166,7 +166,7 @@ FileChange Safetensors::relay(std::span<const NodeChange> changes) const {
     if (const auto* contents = std::get_if<NewContents>(&wanted.value)) {
       const SafetensorsEntry& tensor = entry(wanted.node);
       if (tensor.shape.count != 1 || tensor.type.size != 1) refuse(": is no row of bytes");
-      bytes = contents->bytes;
+      bytes.emplace(contents->bytes.begin(), contents->bytes.end());
     } else if (!std::holds_alternative<Removal>(wanted.value)) {
       refuse(": changes beside tensors that change their size: edit them one after the other");
     }

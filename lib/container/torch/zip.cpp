@@ -155,7 +155,7 @@ std::string TorchRecords::unused_key(std::string_view last) const {
 void TorchRecords::forget_order(ZipChange& change) const {
   const ZipEntry* version = entry(".format_version");
   if (version == nullptr || !version->is_stored() || version->size != 1) return;
-  change.patch(archive_->record(*version).payload, as_bytes("0"), "records do not stand in the order of their keys");
+  change.patch(archive_->record(*version).payload, {std::byte{'0'}}, "records do not stand in the order of their keys");
 }
 
 class TorchZip final : public Container {

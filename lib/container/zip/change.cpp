@@ -171,7 +171,7 @@ void ZipChange::verify(const Touched& touched) const {
               "load and save the checkpoint with its framework first");
 }
 
-void ZipChange::patch(Span place, ByteView after, std::string_view meaning) {
+void ZipChange::patch(Span place, const SharedBytes& after, std::string_view meaning) {
   const ZipEntry* entry = entry_at(place.offset);
   if (entry == nullptr) throw Error(Status::internal, "a patch outside every record of a zip archive");
   Touched& touched = touch(*entry);
@@ -180,10 +180,12 @@ void ZipChange::patch(Span place, ByteView after, std::string_view meaning) {
     throw Error(Status::internal, "a patch outside the data of its record");
   }
   verify(touched);
-  const Bytes before = archive_.source().read(place);
+  const SharedBytes before = archive_.source().read(place);
   touched.crc = crc32_patched(touched.crc, before, after, payload.end() - place.end());
-  auto runs = differing_runs(before, after, place.offset, meaning);
-  std::move(runs.begin(), runs.end(), std::back_inserter(change_.patches));
+  for (Patch& patch : differing_parts(before, after, place.offset, meaning)) {
+    patch.after = alike_.held(std::move(patch.after));
+    change_.patches.push_back(std::move(patch));
+  }
 }
 
 void ZipChange::rewrite(const ZipEntry& entry, ByteView before, ByteView after, std::string_view meaning) {
@@ -208,10 +210,11 @@ void ZipChange::mend_checksums(const Touched& touched) {
     const bool is_off = copy.value == 0;
     const bool moves = change_.append && copy.offset >= directory;
     if (is_off || moves || copy.value == touched.crc) continue;
-    Patch patch{copy.offset, Bytes(4), Bytes(4), fmt::format("CRC-32 of {}, {}", touched.entry->name, copy.place)};
-    store(patch.before.data(), copy.value, std::endian::little);
-    store(patch.after.data(), touched.crc, std::endian::little);
-    change_.patches.push_back(std::move(patch));
+    Bytes before, after;
+    append_le(before, copy.value);
+    append_le(after, touched.crc);
+    change_.patches.push_back({copy.offset, std::move(before), std::move(after),
+                               fmt::format("CRC-32 of {}, {}", touched.entry->name, copy.place)});
   }
 }
 

@@ -19,7 +19,7 @@ class ZipChange {
 
   /// Other bytes inside a stored record, wherever `place` lies in the file. The CRC follows from the old one without
   /// reading the record, unless that is small: then a CRC that was wrong before throws `corrupt`.
-  void patch(Span place, ByteView after, std::string_view meaning);
+  void patch(Span place, const SharedBytes& after, std::string_view meaning);
   /// Another content of the same size. REQUIRES: a stored record whose bytes are `before`.
   void rewrite(const ZipEntry& entry, ByteView before, ByteView after, std::string_view meaning);
   /// Another content of any size, at most once a record. It is appended, and so is a directory that points to it.
@@ -55,6 +55,7 @@ class ZipChange {
 
   const ZipArchive& archive_;
   FileChange change_;
+  AlikeBytes alike_;
   std::vector<Touched> touched_;
   std::unordered_map<const ZipEntry*, std::size_t> touched_by_entry_;  ///< indices into touched_
   std::vector<const ZipEntry*> by_offset_;                             ///< once one is looked for

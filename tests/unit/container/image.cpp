@@ -15,7 +15,7 @@ void require(bool holds, const char* what) {
   if (!holds) throw std::logic_error(what);
 }
 
-void require_before(const Bytes& image, std::uint64_t offset, const Bytes& before) {
+void require_before(const Bytes& image, std::uint64_t offset, ByteView before) {
   require(offset <= image.size() && before.size() <= image.size() - offset, "a change passes the end of the image");
   require(std::equal(before.begin(), before.end(), image.begin() + static_cast<std::ptrdiff_t>(offset)),
           "a change expects other bytes than the image has");

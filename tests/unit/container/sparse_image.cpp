@@ -19,7 +19,7 @@ void SparseImage::read(std::uint64_t offset, std::span<std::byte> to) const {
 }
 
 void SparseImage::append(ByteView bytes) {
-  written_.push_back({size_, {bytes.begin(), bytes.end()}});
+  written_.push_back({size_, SharedBytes::copy_of(bytes)});
   size_ += bytes.size();
 }
 

@@ -27,7 +27,7 @@ class SparseImage final : public Source {
  private:
   struct Written {
     std::uint64_t offset;
-    Bytes bytes;
+    SharedBytes bytes;
   };
   std::vector<Written> written_;  ///< what is written later rules
   std::uint64_t size_ = 0;

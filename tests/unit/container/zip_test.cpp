@@ -142,7 +142,7 @@ TEST_CASE("a checksum follows from a patch in a large record without reading it"
   const Span payload = archive.record(archive.entries()[0]).payload;
   ZipChange change(archive);
   image->bytes_read = 0;
-  change.patch({payload.offset + 1000, 4}, as_bytes("true"), "an element");
+  change.patch({payload.offset + 1000, 4}, SharedBytes::copy_of(as_bytes("true")), "an element");
   const FileChange planned = std::move(change).finish();
   CHECK(image->bytes_read < 1000);
   image->apply(planned);

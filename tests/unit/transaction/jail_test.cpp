@@ -262,7 +262,7 @@ class Enemy {
     Swap swap{offset, noise(8, below(50)), Bytes(from, from + 8)};
     if (sometimes()) std::swap(swap.before, swap.after);
     if (file.write_method == WriteMethod::rewritten && sometimes()) {
-      swap.before.resize(3);
+      swap.before = swap.before.part(0, 3);
       file.size_before -= 5;
     }
     file.swaps = {swap};
@@ -280,7 +280,7 @@ class Enemy {
     for (const char* what : {"old", "new"}) {
       if (sometimes()) continue;
       Bytes bytes = noise(file.size_before < 200 ? file.size_before : 100, 4);
-      const Bytes& shown = *what == 'o' ? file.swaps[0].before : file.swaps[0].after;
+      const SharedBytes& shown = *what == 'o' ? file.swaps[0].before : file.swaps[0].after;
       const auto room = static_cast<std::size_t>(file.swaps[0].offset);
       if (room + shown.size() <= bytes.size()) {
         std::copy(shown.begin(), shown.end(), bytes.begin() + static_cast<std::ptrdiff_t>(room));

@@ -248,7 +248,7 @@ TEST_CASE("a journal that contradicts itself is refused") {
       [](FileRecord& record) { record.size_after = 9; },
       [](FileRecord& record) { record.swaps[0].offset = 1; },
       [](FileRecord& record) { record.swaps[0].offset = UINT64_MAX; },
-      [](FileRecord& record) { record.swaps[0].after.push_back({}); },
+      [](FileRecord& record) { record.swaps[0].after = noise(9, 4); },
       [](FileRecord& record) { record.swaps.push_back(record.swaps[0]); },
       [](FileRecord& record) { record.tail = noise(3, 1); },
       [](FileRecord& record) { record.tail_body = 1; },

@@ -88,7 +88,7 @@ Bytes noise(std::size_t size, std::uint32_t seed) {
 
 Patch patch_of(const Bytes& file, std::uint64_t offset, const Bytes& after) {
   const auto from = file.begin() + static_cast<std::ptrdiff_t>(offset);
-  return {offset, {from, from + static_cast<std::ptrdiff_t>(after.size())}, after, "scale"};
+  return {offset, Bytes(from, from + static_cast<std::ptrdiff_t>(after.size())), after, "scale"};
 }
 
 std::vector<FieldEdit> Scene::fields() const {

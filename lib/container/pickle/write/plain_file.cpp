@@ -42,7 +42,7 @@ FileChange change_plain_file(const Source& source, std::uint64_t offset, ByteVie
   }
   change.patches = differing_runs(old_pickle, rewrite.pickle, offset, meaning);
   for (const ElementPatch& element : rewrite.elements) {
-    auto runs = differing_runs(source.read(element.place), element.after, element.place.offset, element.meaning);
+    auto runs = differing_parts(source.read(element.place), element.after, element.place.offset, element.meaning);
     std::move(runs.begin(), runs.end(), std::back_inserter(change.patches));
   }
   return change;

@@ -243,10 +243,11 @@ class Rewriter {
 
   /// Another length of a tensor's first dimension. Its storage stays where the elements have room in it, so that no
   /// record moves and none is missed; a longer one is given a storage of its own.
-  void add_rows(const NodeChange& change, const TensorPlace& place, std::int64_t rows, const Bytes& elements) {
+  void add_rows(const NodeChange& change, const TensorPlace& place, std::int64_t rows, const SharedBytes& elements) {
     const std::uint64_t size = place.tensor.count() * place.tensor.type.size;
     if (elements.size() > size) {
-      move(change, in_order(place, elements));
+      const SharedBytes stored = in_order(place, elements);
+      move(change, Bytes(stored.begin(), stored.end()));
     } else if (!elements.empty()) {
       write(change, place, {place.element(0).offset, elements.size()}, in_order(place, elements));
     }
@@ -321,11 +322,12 @@ class Rewriter {
   }
 
   /// Little-endian elements as the file has them.
-  static Bytes in_order(const TensorPlace& place, Bytes elements) {
+  static SharedBytes in_order(const TensorPlace& place, const SharedBytes& elements) {
     const auto size = static_cast<std::ptrdiff_t>(place.tensor.type.size);
     if (place.order == std::endian::little) return elements;
-    for (auto at = elements.begin(); at != elements.end(); at += size) std::reverse(at, at + size);
-    return elements;
+    Bytes swapped(elements.begin(), elements.end());
+    for (auto at = swapped.begin(); at != swapped.end(); at += size) std::reverse(at, at + size);
+    return swapped;
   }
 
   /// Where the opcode of a tensor's first size stands.
@@ -441,9 +443,9 @@ class Rewriter {
     });
   }
 
-  void write(const NodeChange& change, const TensorPlace& place, Span at, Bytes bytes) {
+  void write(const NodeChange& change, const TensorPlace& place, Span at, SharedBytes bytes) {
     if (place.is_in_pickle) {
-      in_place_.push_back({at, std::move(bytes)});
+      in_place_.push_back({at, Bytes(bytes.begin(), bytes.end())});
     } else {
       rewrite_.elements.push_back({at, std::move(bytes), change.meaning});
     }

@@ -15,7 +15,7 @@ namespace tare {
 /// What `changes` ask of the file around a pickle, besides the pickle itself: bytes of tensor elements.
 struct ElementPatch {
   Span place;  ///< in the file
-  Bytes after;
+  SharedBytes after;
   std::string meaning;
 };
 
