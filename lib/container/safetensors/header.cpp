@@ -42,10 +42,17 @@ constexpr auto type_names = std::to_array<TypeName>({
     {"BOOL", "bool"},
 });
 
-ElementType type_named(std::string_view stored) {
+/// Null where tare does not know it.
+const ElementType* type_named(std::string_view stored) {
+  static const auto types = [] {
+    std::array<ElementType, type_names.size()> all;
+    std::transform(type_names.begin(), type_names.end(), all.begin(),
+                   [](const TypeName& row) { return element_type(row.type); });
+    return all;
+  }();
   const auto row =
       std::find_if(type_names.begin(), type_names.end(), [&](const TypeName& n) { return n.stored == stored; });
-  return row == type_names.end() ? ElementType{} : element_type(row->type);
+  return row == type_names.end() ? nullptr : &types[static_cast<std::size_t>(row - type_names.begin())];
 }
 
 class HeaderReader {
@@ -106,17 +113,17 @@ class HeaderReader {
   void take_member() {
     const std::uint64_t begin = length_size + lexer_.at();
     const std::string_view name = read_key();
-    const auto member = [&] { return Span{begin, length_size + lexer_.at() - begin}; };
     if (name == "__metadata__") {
       if (header_.metadata_member.size != 0) fail_of_doubles();
       read_metadata();
-      header_.metadata_member = member();
+      header_.metadata_member = {begin, length_size + lexer_.at() - begin};
       return;
     }
     SafetensorsEntry entry;
     entry.name = keep_name(name);
     read_entry(entry);
-    entry.member = member();
+    entry.described = {static_cast<std::uint32_t>(begin),
+                       static_cast<std::uint32_t>(length_size + lexer_.at() - begin)};
     if (budget_ != nullptr) budget_->take_memory(sizeof entry + entry.name.count + 8 * entry.shape.count);
     header_.entries.push_back(entry);
   }
@@ -143,11 +150,10 @@ class HeaderReader {
       const std::string_view key = read_key();
       if (key == "dtype") {
         note(described.type);
-        entry.type = type_named(read_text());
+        entry.stored_type = type_named(read_text());
       } else if (key == "shape") {
         note(described.shape);
-        entry.shape.first = static_cast<std::uint32_t>(header_.sizes.size());
-        entry.shape.count = read_numbers(header_.sizes);
+        entry.shape = read_shape();
       } else if (key == "data_offsets") {
         note(described.place);
         range_.clear();
@@ -163,6 +169,21 @@ class HeaderReader {
     entry.place = {header_.data.offset + static_cast<std::uint64_t>(range_[0]),
                    static_cast<std::uint64_t>(range_[1] - range_[0])};
     require_size(entry);
+  }
+
+  /// One of the last few where it is the same: models have few shapes, and very many tensors.
+  SafetensorsRun read_shape() {
+    const auto sizes = [this](SafetensorsRun run) { return std::span(header_.sizes).subspan(run.first, run.count); };
+    SafetensorsRun shape{static_cast<std::uint32_t>(header_.sizes.size()), 0};
+    shape.count = read_numbers(header_.sizes);
+    const auto known = std::ranges::find_if(
+        last_shapes_, [&](SafetensorsRun other) { return std::ranges::equal(sizes(other), sizes(shape)); });
+    if (known != last_shapes_.end()) {
+      header_.sizes.resize(shape.first);
+      return *known;
+    }
+    last_shapes_[next_shape_++ % last_shapes_.size()] = shape;
+    return shape;
   }
 
   /// Appends them; how many there are.
@@ -192,8 +213,8 @@ class HeaderReader {
 
   /// Nothing about an element that tare does not know.
   void require_size(const SafetensorsEntry& entry) const {
-    if (entry.type.size == 0) return;
-    std::uint64_t bytes = entry.type.size;
+    if (entry.type().size == 0) return;
+    std::uint64_t bytes = entry.type().size;
     for (const std::int64_t size : header_.shape(entry)) {
       if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) bytes = entry.place.size + 1;
       if (bytes > entry.place.size) break;
@@ -238,6 +259,8 @@ class HeaderReader {
   JsonLexer lexer_;
   std::string decoded_;  ///< of a text with escapes
   std::vector<std::int64_t> range_;
+  std::array<SafetensorsRun, 8> last_shapes_{};
+  std::size_t next_shape_ = 0;
   Bytes names_;
   SafetensorsHeader header_;
 };

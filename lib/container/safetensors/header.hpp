@@ -21,9 +21,13 @@ struct SafetensorsRun {
 
 struct SafetensorsEntry {
   SafetensorsRun name, shape;
-  ElementType type;  ///< of size 0 where tare does not know it
-  Span place;        ///< in the image
-  Span member;       ///< where the header says so, in the image: name and value
+  const ElementType* stored_type = nullptr;  ///< static
+  Span place;                                ///< in the image
+  SafetensorsRun described;                  ///< where the header says so, in the image: name and value
+
+  /// Of size 0 where tare does not know it.
+  [[nodiscard]] ElementType type() const { return stored_type == nullptr ? ElementType() : *stored_type; }
+  [[nodiscard]] Span member() const { return {described.first, described.count}; }
 };
 
 struct SafetensorsHeader {
@@ -32,7 +36,7 @@ struct SafetensorsHeader {
   Span data;                                                  ///< all behind the header
   Span metadata_member;
   std::shared_ptr<const Bytes> names;  ///< one behind the other
-  std::vector<std::int64_t> sizes;     ///< of shapes
+  std::vector<std::int64_t> sizes;     ///< of shapes, of which many entries may have the same
 
   /// Valid as long as `names` is.
   [[nodiscard]] std::string_view name(const SafetensorsEntry& entry) const {

@@ -80,7 +80,7 @@ class Layout {
   /// The members that stay, with what stood between them. `old`: from behind the length on.
   [[nodiscard]] Bytes new_header(std::string_view old) const {
     std::vector<std::pair<Span, const SafetensorsEntry*>> members;
-    for (const SafetensorsEntry& entry : header_.entries) members.emplace_back(entry.member, &entry);
+    for (const SafetensorsEntry& entry : header_.entries) members.emplace_back(entry.member(), &entry);
     if (header_.metadata_member.size > 0) members.emplace_back(header_.metadata_member, nullptr);
     std::sort(members.begin(), members.end(),
               [](const auto& a, const auto& b) { return a.first.offset < b.first.offset; });
@@ -112,7 +112,7 @@ class Layout {
 
   [[nodiscard]] std::string new_member(std::string_view old, const SafetensorsEntry& entry) const {
     const Span place = places_[number_of(entry)];
-    std::string text(old.substr(entry.member.offset - length_size, entry.member.size));
+    std::string text(old.substr(entry.described.first - length_size, entry.described.count));
     // The lists of its shape and its place.
     const std::string object = "{" + text + "}";
     const PlainTree member = read_json(as_bytes(object), image_.name());
@@ -124,7 +124,7 @@ class Layout {
     };
     const bool moves = header_.data.offset + place.offset != entry.place.offset || place.size != entry.place.size;
     const std::string offsets = fmt::format("[{},{}]", place.offset, place.end());
-    const std::string shape = fmt::format("[{}]", place.size / std::max<std::uint64_t>(entry.type.size, 1));
+    const std::string shape = fmt::format("[{}]", place.size / std::max<std::uint64_t>(entry.type().size, 1));
     const bool is_resized = anew_.contains(number_of(entry)) && place.size != entry.place.size;
     // From behind, so that places in front stay.
     const bool is_shape_last = shape_text.offset > place_text.offset;

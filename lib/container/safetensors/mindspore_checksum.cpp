@@ -30,7 +30,7 @@ struct Part {
 };
 
 bool is_count(const SafetensorsEntry& entry) {
-  return entry.shape.count == 0 && (entry.type.name.starts_with("int") || entry.type.name.starts_with("uint"));
+  return entry.shape.count == 0 && (entry.type().name.starts_with("int") || entry.type().name.starts_with("uint"));
 }
 
 /// In the order of names. Nothing where a number says that there are fewer than no bytes, or more than can be counted.
@@ -41,8 +41,8 @@ std::optional<std::vector<Part>> parts_of(const Source& image, const Safetensors
     Part part{&entry, header.name(entry), is_count(entry), entry.place.size};
     if (part.is_count) {
       const Bytes element = image.read(entry.place);
-      if (element.size() != entry.type.size) return std::nullopt;
-      const Value value = element_value(entry.type, element.data());
+      if (element.size() != entry.type().size) return std::nullopt;
+      const Value value = element_value(entry.type(), element.data());
       const double count = value.as_double();
       if (count < 0 || count > 0x1p53) return std::nullopt;
       part.size = static_cast<std::uint64_t>(count);

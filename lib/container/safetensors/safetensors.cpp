@@ -124,7 +124,7 @@ Tensor Safetensors::Reader::describe(NodeId node) const {
   const SafetensorsEntry& entry = whole_.entry(node);
   Tensor tensor;
   tensor.library = "tensor";
-  tensor.type = entry.type;
+  tensor.type = entry.type();
   const auto shape = whole_.header_.shape(entry);
   tensor.shape.assign(shape.begin(), shape.end());
   tensor.device = "cpu";
@@ -136,7 +136,7 @@ Bytes Safetensors::Reader::elements(NodeId node) const {
 }
 
 std::string Safetensors::name_of(const SafetensorsEntry& entry) const {
-  const Bytes member = image_->read(entry.member);
+  const Bytes member = image_->read(entry.member());
   std::string decoded;
   return std::string(JsonLexer(as_text(member), image_->name()).string(decoded));
 }
@@ -165,7 +165,7 @@ FileChange Safetensors::relay(std::span<const NodeChange> changes) const {
     std::optional<Bytes>& bytes = anew[static_cast<std::size_t>(tree_[wanted.node].as.integer)];
     if (const auto* contents = std::get_if<NewContents>(&wanted.value)) {
       const SafetensorsEntry& tensor = entry(wanted.node);
-      if (tensor.shape.count != 1 || tensor.type.size != 1) refuse(": is no row of bytes");
+      if (tensor.shape.count != 1 || tensor.type().size != 1) refuse(": is no row of bytes");
       bytes.emplace(contents->bytes.begin(), contents->bytes.end());
     } else if (!std::holds_alternative<Removal>(wanted.value)) {
       refuse(": changes beside tensors that change their size: edit them one after the other");
@@ -194,9 +194,9 @@ FileChange Safetensors::change(std::span<const NodeChange> all) const {
       continue;
     }
     for (const NewElement& element : elements_of(wanted, tree_.tensor(wanted.node))) {
-      const Bytes bytes = element_bytes(tensor.type, element.value, std::endian::little);
+      const Bytes bytes = element_bytes(tensor.type(), element.value, std::endian::little);
       for_each_index(element, [&](std::uint64_t index) {
-        patch(tensor.place.offset + index * tensor.type.size, bytes, wanted.meaning);
+        patch(tensor.place.offset + index * tensor.type().size, bytes, wanted.meaning);
       });
     }
   }

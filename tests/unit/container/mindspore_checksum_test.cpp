@@ -45,7 +45,7 @@ std::uint32_t by_rule(const Bytes& image) {
     const ByteView name = as_bytes(header.name(entry));
     all.insert(all.end(), name.begin(), name.end());
     const Bytes data = source.read(entry.place);
-    if (entry.shape.count == 0 && entry.type.name == "int32") {
+    if (entry.shape.count == 0 && entry.type().name == "int32") {
       all.resize(all.size() + static_cast<std::size_t>(load_le<std::int32_t>(data.data())));
     } else {
       all.insert(all.end(), data.begin(), data.end());
