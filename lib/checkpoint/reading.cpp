@@ -11,6 +11,7 @@
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/several_files.hpp"
+#include "lib/container/kept_directory.hpp"
 #include "lib/container/keras_config.hpp"
 #include "lib/dialect/frameworks/transformer_engine_empty.hpp"
 #include "lib/dialect/half_moments.hpp"
@@ -76,6 +77,13 @@ Reading read_single(const std::string& relative, const std::string& location, co
   return reading;
 }
 
+/// Where one file says where everything is, that is most of what was read.
+void keep_whole(CheckpointFile& first, std::unique_ptr<Container> container) {
+  if (dynamic_cast<const WithDirectory*>(container.get()) == nullptr || !(first.status || !first.version.empty()))
+    return;
+  first.kept = std::make_shared<KeptFile>(KeptFile{nullptr, std::move(container)});
+}
+
 void tell_of_missing(const Directory& directory, const std::vector<std::string>& files, std::string_view framework,
                      std::vector<Finding>& findings) {
   std::vector<std::string> missing;
@@ -125,6 +133,7 @@ Reading read_several(const SeveralFiles& format, const std::string& relative, co
   CheckpointFile& first = reading.files.front();
   for (std::size_t i = 0; i < reading.files.size(); ++i) first.parts.push_back(i);
   if (options.list_globals) first.globals = container.globals();
+  if (options.keeps_for_edit) keep_whole(first, std::move(opened.container));
   return reading;
 }
 

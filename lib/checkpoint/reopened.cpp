@@ -60,17 +60,20 @@ void require_unchanged(const Source& source, const CheckpointFile& read) {
 
 Reopened::Reopened(const Checkpoint& checkpoint, std::size_t file, std::span<const FoundScaler* const> known)
     : checkpoint_(checkpoint), files_(checkpoint.files[file].parts) {
-  if (files_.empty()) {
-    files_ = {file};
-    const std::shared_ptr<KeptFile>& kept = checkpoint.files[file].kept;
-    if (kept != nullptr && kept->container != nullptr) {
-      take_over(*kept, known);
-      return;
-    }
-    open_single(checkpoint.files[file]);
-  } else {
+  const bool is_single = files_.empty();
+  if (is_single) files_ = {file};
+  const std::shared_ptr<KeptFile>& kept = checkpoint.files[file].kept;
+  const bool is_kept = kept != nullptr && kept->container != nullptr;
+  if (is_kept) take_over(*kept, known);
+  if (!is_single) {
     open_several(checkpoint.files[file]);
+  } else if (!is_kept) {
+    open_single(checkpoint.files[file]);
   }
+  if (!is_kept) find_again(known);
+}
+
+void Reopened::find_again(std::span<const FoundScaler* const> known) {
   std::unordered_multimap<std::string_view, const FoundScaler*, KeyedHash> by_path;
   for (const FoundScaler* scaler : known) by_path.emplace(scaler->path, scaler);
   each_scaler_in(*container_, [&](const FoundScaler& scaler) {
@@ -95,9 +98,13 @@ void Reopened::open_single(const CheckpointFile& file) {
 }
 
 void Reopened::take_over(KeptFile& kept, std::span<const FoundScaler* const> known) {
-  sources_ = {kept.source};
-  kept.source->budget()->grow(kept.source->size());  // what opening it once more would have had
   container_ = std::move(kept.container);
+  if (kept.source != nullptr) {
+    sources_ = {kept.source};
+    kept.source->budget()->grow(kept.source->size());  // what opening it once more would have had
+  } else if (container_->tree().budget() != nullptr) {
+    for (const std::size_t part : files_) container_->tree().budget()->grow(checkpoint_.files[part].size);
+  }
   for (const FoundScaler* scaler : known) {
     std::vector<FieldNode>& nodes = nodes_[scaler];
     for (const Field& field : scaler->fields) nodes.push_back({field.node, field.inside, field.mirror});
@@ -107,13 +114,19 @@ void Reopened::take_over(KeptFile& kept, std::span<const FoundScaler* const> kno
 void Reopened::open_several(const CheckpointFile& file) {
   const auto folder = directory_of(*checkpoint_.storage, file.location);
   const std::string name(file_name(file.path));
-  container_ = format_of_whole(name)->open(folder, name).container;
+  if (container_ == nullptr) container_ = format_of_whole(name)->open(folder, name).container;
   names_.assign(container_->parts().begin(), container_->parts().end());
   if (names_.size() != files_.size()) throw Error(Status::refused, file.location + ": has other parts than before");
   for (std::size_t part = 0; part < names_.size(); ++part) {
     sources_.push_back(folder->open(names_[part]));
     require_unchanged(*sources_.back(), checkpoint_.files[files_[part]]);
   }
+}
+
+void Reopened::close_container() {
+  const auto* with_directory = dynamic_cast<const WithDirectory*>(container_.get());
+  if (with_directory != nullptr) directory_ = with_directory->directory();
+  container_.reset();
 }
 
 const std::vector<FieldNode>& Reopened::nodes_of(const FoundScaler& known) const {
@@ -133,7 +146,11 @@ void Reopened::each_scaler_after(std::span<const PartChange> changes,
   if (names_.empty()) return each_scaler_in(*open_single_file(after(0, changes)), see);
   const auto folder = std::make_shared<ChangedFolder>();
   for (std::size_t part = 0; part < names_.size(); ++part) folder->add(names_[part], after(part, changes));
-  each_scaler_in(*format_of_whole(names_.front())->open(folder, names_.front()).container, see);
+  const bool is_moved = std::ranges::any_of(changes, [](const PartChange& change) { return change.part == 0; });
+  const auto container = directory_ != nullptr && !is_moved
+                             ? directory_->open(*folder)
+                             : format_of_whole(names_.front())->open(folder, names_.front()).container;
+  each_scaler_in(*container, see);
 }
 
 void Reopened::each_scaler_in(const Container& container, const std::function<void(const FoundScaler&)>& see) const {

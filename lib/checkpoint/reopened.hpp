@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/checkpoint/checkpoint.hpp"
+#include "lib/container/kept_directory.hpp"
 
 namespace tare {
 
@@ -38,7 +39,7 @@ class Reopened {
   [[nodiscard]] const std::shared_ptr<const Source>& source_of_part(std::size_t part) const { return sources_[part]; }
 
   /// Lets go of the container, whose tree may be large, when nothing more is asked of it. What follows can still be.
-  void close_container() { container_.reset(); }
+  void close_container();
 
   /// Calls `see` with each scaler as it would read after `changes`, which are written nowhere. Throws what opening
   /// throws.
@@ -48,6 +49,7 @@ class Reopened {
   void open_single(const CheckpointFile& file);
   /// The container in which the known scalers were found.
   void take_over(KeptFile& kept, std::span<const FoundScaler* const> known);
+  void find_again(std::span<const FoundScaler* const> known);
   void open_several(const CheckpointFile& file);
   [[nodiscard]] std::shared_ptr<const Source> after(std::size_t part, std::span<const PartChange> changes) const;
   void each_scaler_in(const Container& container, const std::function<void(const FoundScaler&)>& see) const;
@@ -57,6 +59,7 @@ class Reopened {
   std::vector<std::shared_ptr<const Source>> sources_;  ///< by part
   std::vector<std::string> names_;                      ///< of the parts of several
   std::unique_ptr<const Container> container_;
+  std::shared_ptr<const KeptDirectory> directory_;  ///< of a container that was closed; null where it has none
   std::unordered_map<const FoundScaler*, std::vector<FieldNode>> nodes_;  ///< by known scaler
 };
 

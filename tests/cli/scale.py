@@ -66,6 +66,16 @@ def many_tensors(tare, folder):
         yield "the scale is another"
 
 
+def many_items(tare, folder):
+    """Of a distributed checkpoint the directory is most: an edit holds one, as a look does."""
+    model = folder / "model"
+    make_scale.distributed(model, 60_000)
+    plain = tare("inspect", model)
+    yield from wrong(tare("edit", model, "scale=4096", "--yes", "--no-history"), plain.peak_kib * 5 // 4 // MIB)
+    if tare("get", model, "scale").out.strip() != b"4096.0":
+        yield "the scale is another"
+
+
 def many_places(tare, folder):
     """A look at the whole pickle for each place would be more than the file's budget of steps."""
     model, state = folder / "model.pt", folder / "state.json"
@@ -197,7 +207,7 @@ def main():
     ask.add_argument("--tare", required=True)
     tare = Tare(ask.parse_args().tare)
     failed = []
-    cases = (many_modules, many_ranks, long_header, many_tensors, many_places, modules_as_json, states_in_json,
+    cases = (many_modules, many_ranks, long_header, many_tensors, many_items, many_places, modules_as_json, states_in_json,
              histories_filled, ranks_that_differ, long_history, editors_of_one_folder, a_lock_that_stays)
     # A process for each: what a command takes at most is counted from the memory of who starts it.
     with concurrent.futures.ProcessPoolExecutor(1, max_tasks_per_child=1) as fresh:

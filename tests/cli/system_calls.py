@@ -5,7 +5,8 @@
 
 300 rank files are inspected, edited and restored by a process that may have 64 files open; of an edit and an undo those calls
 are counted that ask about names, and none of their threads waits for more than its share. And an Orbax item of 2,000
-arrays, of which none but the scaler's is looked at. Exit 1 if a file takes more calls than it should, 77 (skipped) where
+arrays, of which none but the scaler's is looked at; and an edit of a distributed checkpoint of 20,000 items, whose directory is
+read once. Exit 1 if a file takes more calls than it should, 77 (skipped) where
 strace may not trace.
 """
 import argparse
@@ -18,6 +19,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
+import make_scale
 
 RANKS = 300
 PER_FILE = {"openat": 1, "pread64": 1, "newfstatat": 2, "fstat": 1, "close": 1}  # of a small file; looked at
@@ -32,6 +37,10 @@ FOR_JOURNALS = 140  # of an edit: looks for journals in each folder above, and t
 ARRAYS = 2000
 FOR_ALL_ARRAYS = 400  # calls of any kind: those of the process, a few listings, the scaler's own files, a look for
 # journals and records in each folder above
+
+
+ITEMS = 20_000
+READS_OF_DIRECTORY = 1.2  # of its bytes: it is read once, and of the items little
 
 
 def limit_open_files():
@@ -65,6 +74,19 @@ def arrays(run, tare, corpus, scratch):
         done = run(tare, verb, item, *rest, "--yes")
         if done.returncode != 0:
             yield f"{verb} of an item: {done}"
+
+
+def items(run, tare, scratch):
+    """What is wrong with an edit of a distributed checkpoint whose directory is large."""
+    model, trace = pathlib.Path(scratch, "model"), pathlib.Path(scratch, "items")
+    make_scale.distributed(model, ITEMS)
+    done = run("strace", "-f", "-o", trace, "-e", "trace=pread64,read", tare, "edit", model, "scale=4096", "--yes")
+    if done.returncode != 0:
+        yield f"edit of {ITEMS} items: {done}"
+    read = sum(map(int, re.findall(r"^\d+ +(?:pread64|read)\(.* = (\d+)$", trace.read_text(), re.MULTILINE)))
+    size = (model / ".metadata").stat().st_size
+    if not size <= read <= READS_OF_DIRECTORY * size:
+        yield f"an edit reads {read} bytes where the directory has {size}"
 
 
 def main():
@@ -111,6 +133,7 @@ def main():
         if any(path.read_bytes() != before for path in folder.glob("*.pt")):
             failed.append("undo: bytes are not back")
         failed.extend(arrays(run, options.tare, options.corpus, scratch))
+        failed.extend(items(run, options.tare, scratch))
     print("\n".join(failed) or f"{dict(calls)}")
     sys.exit(bool(failed))
 

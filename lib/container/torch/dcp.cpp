@@ -11,6 +11,7 @@
 #include "lib/base/alike.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/kept_directory.hpp"
 #include "lib/container/nested_keys.hpp"
 #include "lib/container/pickle/read/tensor.hpp"
 #include "lib/container/pickle/write/plain_file.hpp"
@@ -121,12 +122,19 @@ bool is_all_of(const Tree& item, NodeId value) {
   return value == item.root || (only.size() == 1 && only[0] == value);
 }
 
-class TorchDcp final : public Container {
+/// What a metadata file says, and which of its items are read.
+struct ReadDirectory {
+  std::shared_ptr<const Source> source;
+  std::string name;
+  std::unique_ptr<const DcpMetadata> metadata;
+  std::vector<bool> chosen;
+};
+
+class TorchDcp final : public Container, public WithDirectory {
  public:
-  TorchDcp(const SourceFolder& folder, const std::string& name, const DcpChoice& choose)
-      : source_(folder.open(name)),
-        metadata_(read_dcp_metadata(*source_)),
-        blobs_(read_dcp_blobs(folder, name, *metadata_, choose(*metadata_))),
+  TorchDcp(const SourceFolder& folder, std::shared_ptr<const ReadDirectory> read)
+      : read_(std::move(read)),
+        blobs_(read_dcp_blobs(folder, read_->name, *read_->metadata, read_->chosen)),
         tree_(folder.budget()) {
     NestedKeys keys(tree_);
     for (DcpBlob& blob : blobs_.blobs) {
@@ -149,11 +157,12 @@ class TorchDcp final : public Container {
     return blob == blobs_.blobs.end() ? 0 : blob->part;
   }
   [[nodiscard]] std::vector<PartChange> change_parts(std::span<const NodeChange> changes) const override;
+  [[nodiscard]] std::shared_ptr<const KeptDirectory> directory() const override;
 
  private:
   void collect_findings() {
     AlikeFindings all;
-    for (const auto& findings : {metadata_->pickle.findings, blobs_.findings}) {
+    for (const auto& findings : {read_->metadata->pickle.findings, blobs_.findings}) {
       for (const Finding& finding : findings) all.add(finding, "");
     }
     for (const DcpBlob& blob : blobs_.blobs) {
@@ -168,15 +177,29 @@ class TorchDcp final : public Container {
   /// Throws `refused` where another item is stored in the same bytes.
   void require_own_bytes(const DcpItem& item) const;
 
-  std::shared_ptr<const Source> source_;
-  std::unique_ptr<const DcpMetadata> metadata_;
+  std::shared_ptr<const ReadDirectory> read_;
   DcpBlobs blobs_;
   Tree tree_;
   std::vector<Finding> findings_;
 };
 
+class OpenedAgain final : public KeptDirectory {
+ public:
+  explicit OpenedAgain(std::shared_ptr<const ReadDirectory> read) : read_(std::move(read)) {}
+  [[nodiscard]] std::unique_ptr<Container> open(const SourceFolder& folder) const override {
+    return std::make_unique<TorchDcp>(folder, read_);
+  }
+
+ private:
+  std::shared_ptr<const ReadDirectory> read_;
+};
+
+std::shared_ptr<const KeptDirectory> TorchDcp::directory() const {
+  return std::make_shared<const OpenedAgain>(read_);
+}
+
 std::vector<GlobalName> TorchDcp::globals() const {
-  std::vector<GlobalName> all = metadata_->pickle.globals;
+  std::vector<GlobalName> all = read_->metadata->pickle.globals;
   for (const DcpBlob& blob : blobs_.blobs) {
     for (GlobalName& global : blob.container->globals()) {
       const auto is_same = [&](const GlobalName& g) { return g.module == global.module && g.name == global.name; };
@@ -187,7 +210,7 @@ std::vector<GlobalName> TorchDcp::globals() const {
 }
 
 void TorchDcp::require_own_bytes(const DcpItem& item) const {
-  for (const DcpItem& other : metadata_->items) {
+  for (const DcpItem& other : read_->metadata->items) {
     const bool is_apart = &other == &item || other.file != item.file || other.place.end() <= item.place.offset ||
                           other.place.offset >= item.place.end();
     if (is_apart) continue;
@@ -211,7 +234,7 @@ std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> chang
   }
 
   std::map<std::size_t, FileChange> by_part;
-  Directory directory(*source_, *metadata_);
+  Directory directory(*read_->source, *read_->metadata);
   directory.remove(removed);
   for (const auto& [blob, inner] : work) {
     if (!blob->is_in_image) require_own_bytes(*blob->item);
@@ -252,7 +275,12 @@ std::vector<PartChange> TorchDcp::change_parts(std::span<const NodeChange> chang
 
 std::unique_ptr<Container> open_torch_dcp(const std::shared_ptr<const SourceFolder>& folder, const std::string& name,
                                           const DcpChoice& choose) {
-  return std::make_unique<TorchDcp>(*folder, name, choose);
+  auto read = std::make_shared<ReadDirectory>();
+  read->source = folder->open(name);
+  read->name = name;
+  read->metadata = read_dcp_metadata(*read->source);
+  read->chosen = choose(*read->metadata);
+  return std::make_unique<TorchDcp>(*folder, std::move(read));
 }
 
 }  // namespace tare

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lib/base/error.hpp"
+#include "lib/container/kept_directory.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
@@ -125,6 +126,20 @@ TEST_CASE("a value of the same size changes in its item, with both checksums, an
   CHECK(changes[0].change.patches.size() == 3);
   images.apply(*container, changes);
   const auto again = open(images, beginning_with("scaler."));
+  CHECK(again->findings().empty());
+  CHECK(value_at(*again, {"scaler", "scale"}).as_double() == 4096.0);
+}
+
+TEST_CASE("what was read of the metadata opens the checkpoint again, over files that changed beside it") {
+  Images images = four_rank_images();
+  std::unique_ptr<Container> container = open(images, beginning_with("scaler."));
+  const NodeChange change{node_at(container->tree(), {"scaler", "scale"}), 4096.0, "scale"};
+  images.apply(*container, container->change_parts({&change, 1}));
+  const auto directory = dynamic_cast<const WithDirectory&>(*container).directory();
+  container.reset();
+  images.opened.clear();
+  const auto again = directory->open(images);
+  CHECK_FALSE(images.opened.contains(".metadata"));
   CHECK(again->findings().empty());
   CHECK(value_at(*again, {"scaler", "scale"}).as_double() == 4096.0);
 }
