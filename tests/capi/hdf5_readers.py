@@ -61,7 +61,7 @@ def plain(dataset):
 
 def as_json(dataset):
     value = plain(dataset)
-    return json.loads(value) if dataset.attrs.get("kind") == b"json" else value
+    return json.loads(value) if dataset.attrs.get("kind") == "json" else value
 
 
 def dumped(path, dataset, kind):
@@ -82,8 +82,8 @@ def small_state(folder):
     for compression in ("none", "gzip", "zstd"):
         path = write(state, folder, compression)
         with h5py.File(path, "r") as file:
-            compare("schema", file.attrs["schema"], b"tare.state/1")
-            compare("policy", file.attrs["policy"], b"mindformers_adaptive")
+            compare("schema", file.attrs["schema"], "tare.state/1")
+            compare("policy", file.attrs["policy"], "mindformers_adaptive")
             for section in ("params", "fields", "statistics"):
                 got = {name: as_json(dataset) for name, dataset in file[section].items()}
                 compare(section, got, wanted[section])
@@ -91,8 +91,8 @@ def small_state(folder):
             compare("other", others, {name: text[name] for name in text if name not in
                                       ("schema", "policy", "params", "fields", "roles", "statistics")})
             scale = file["fields/scale_sense"]
-            compare("the scale's attributes", dict(scale.attrs), {"role": b"scale", "units": b"1"})
-            compare("a step counter's unit", file["statistics/steps"].attrs["units"], b"steps")
+            compare("the scale's attributes", dict(scale.attrs), {"role": "scale", "units": "1"})
+            compare("a step counter's unit", file["statistics/steps"].attrs["units"], "steps")
         shown = subprocess.run(["h5dump", "-d", "/other/integer", path], check=True, capture_output=True, text=True).stdout
         compare("h5dump", "(0): -9223372036854775808" in shown, True)
         compare("h5dump of the scale", dumped(path, "/fields/scale_sense", "<f8").tolist(), [wanted["fields"]["scale_sense"]])

@@ -31,13 +31,26 @@ Handle type_of(std::int32_t element, std::uint64_t width) {
   return type;
 }
 
-void write_attribute(hid_t object, const char* name, std::string_view text) {
-  const Handle type = type_of(TARE_HDF5_TEXT, text.size());
+void write_attribute(hid_t object, const char* name, hid_t type, const void* value) {
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose, "make a dataspace");
   const Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
                          "make an attribute");
-  const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
-  check(H5Awrite(attribute, type, padded.data()), "write an attribute");
+  check(H5Awrite(attribute, type, value), "write an attribute");
+}
+
+/// Of no set length: h5py then gives Python a str, and no bytes that equal none.
+void write_text(hid_t object, const char* name, const char* text) {
+  const Handle type = type_of(TARE_HDF5_TEXT, 1);
+  check(H5Tset_size(type, H5T_VARIABLE), "make a text type");
+  check(H5Tset_strpad(type, H5T_STR_NULLTERM), "make a text type");
+  write_attribute(object, name, type, &text);
+}
+
+/// Stays where it is: its digits are filled in once the file's bytes are known.
+void write_blank_checksum(hid_t file) {
+  constexpr std::string_view blank = TARE_HDF5_BLANK_CHECKSUM;
+  const Handle type = type_of(TARE_HDF5_TEXT, blank.size());
+  write_attribute(file, "checksum", type, blank.data());
 }
 
 Handle space_of(const tare_hdf5_entry& entry) {
@@ -106,9 +119,9 @@ void write_entry(hid_t group, const tare_hdf5_entry& entry, std::int32_t compres
   } else if (entry.element != TARE_HDF5_NULL && entry.data != nullptr) {
     write_values(dataset, type, values, file.pieces);
   }
-  if (entry.element == TARE_HDF5_JSON) write_attribute(dataset, "kind", "json");
-  if (entry.units != nullptr) write_attribute(dataset, "units", entry.units);
-  if (entry.role != nullptr) write_attribute(dataset, "role", entry.role);
+  if (entry.element == TARE_HDF5_JSON) write_text(dataset, "kind", "json");
+  if (entry.units != nullptr) write_text(dataset, "units", entry.units);
+  if (entry.role != nullptr) write_text(dataset, "role", entry.role);
 }
 
 Handle make_group(hid_t parent, const char* name) {
@@ -132,9 +145,9 @@ void write_each(hid_t root, std::span<const tare_hdf5_state> states, std::int32_
   std::size_t number = 0;
   for (const tare_hdf5_state& state : states) {
     const Handle group = make_group(all, std::to_string(number++).c_str());
-    write_attribute(group, "path", state.path);
-    write_attribute(group, "schema", state.schema);
-    write_attribute(group, "policy", state.policy);
+    write_text(group, "path", state.path);
+    write_text(group, "schema", state.schema);
+    write_text(group, "policy", state.policy);
     write_sections(group, state, compression, file);
   }
 }
@@ -159,11 +172,11 @@ void encode(const char* schema, std::span<const tare_hdf5_state> states, std::in
   register_zstd();
   const Driver driver(file.pieces);
   const Handle made = make_file(driver);
-  write_attribute(made, "schema", schema);
+  write_text(made, "schema", schema);
   const bool is_one = states.size() == 1 && states.front().path == nullptr;
-  if (is_one) write_attribute(made, "policy", states.front().policy);
-  write_attribute(made, "library", "tare " TARE_RELEASE);
-  write_attribute(made, "checksum", TARE_HDF5_BLANK_CHECKSUM);
+  if (is_one) write_text(made, "policy", states.front().policy);
+  write_text(made, "library", "tare " TARE_RELEASE);
+  write_blank_checksum(made);
   if (is_one) {
     write_sections(made, states.front(), compression, file);
   } else {

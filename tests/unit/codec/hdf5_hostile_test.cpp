@@ -169,7 +169,7 @@ TEST_CASE("values of a wrong type are refused by their name") {
   const auto integer = "\x10\x08\0\0\x08\0\0\0\0\0\x40\0"sv;
   const Bytes reference = with(whole, integer, "\x17\0\0\0\x08\0\0\0\0\0\x40\0"sv);
   CHECK(refusal_of(sealed(reference)) == "x.h5: fields.integers: is of a type that no state has");
-  const Bytes number_policy = with(whole, "policy\0\0\x13\x11\0\0\x08"sv, "policy\0\0\x10\x08\0\0\x08"sv);
+  const Bytes number_policy = with(whole, "policy\0\0\x19\x01\x01\0\x10"sv, "policy\0\0\x10\x08\0\0\x10"sv);
   CHECK(refusal_of(sealed(number_policy)) == "x.h5: the root: its \"policy\" is no text");
   const Bytes no_json = with(whole, R"([1,"b"]})", R"([1,"b"]])");
   CHECK(refusal_of(sealed(no_json)).starts_with("x.h5: fields.json: "));
