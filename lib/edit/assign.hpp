@@ -1,8 +1,10 @@
 // Values that a user gives to the fields of a scaler, and copies that disagree brought to one state.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "lib/base/finding.hpp"
 #include "lib/edit/request.hpp"
 #include "lib/edit/state_work.hpp"
 
@@ -13,6 +15,9 @@ using ScalerGroup = std::vector<const Scaler*>;
 
 /// The one that most files hold; of equals the first.
 const Scaler& most_common(const ScalerGroup& group);
+
+/// Where as many files hold another state as hold that one: that nobody has said which of them is right.
+std::optional<Finding> told_of_tie(const Checkpoint& checkpoint, const ScalerGroup& group, const Scaler& chosen);
 
 /// The number of a field of what a state becomes. Throws `refused` where it has none of that name.
 std::size_t index_of(const Checkpoint& checkpoint, const StateWork& state, const std::string& name);

@@ -103,7 +103,9 @@ class Planner {
       groups[scaler->group].push_back(scaler);
     }
     for (const auto& [number, group] : groups) {
-      const FoundScaler& reference = most_common(group).state();
+      const Scaler& chosen = most_common(group);
+      const FoundScaler& reference = chosen.state();
+      if (auto tie = told_of_tie(checkpoint_, group, chosen)) plan_.findings.push_back(*std::move(tie));
       std::vector<StateWork> states;
       for (const Scaler* scaler : group) states.push_back({scaler, scaler->state(), {}, {}});
       for (StateWork& state : states) align(checkpoint_, state, reference);

@@ -26,7 +26,7 @@ struct EditPlan {
   std::vector<PlannedField> fields;
   std::vector<FileEdit> files;  ///< those whose bytes change
   std::vector<FieldEdit> for_history;
-  std::vector<Finding> findings;         ///< what the run would suffer from, and did not before
+  std::vector<Finding> findings;         ///< what the run would suffer from, and did not before; what was chosen
   std::vector<PlannedRequest> requests;  ///< of a store, where it was asked what they would be
 };
 

@@ -42,7 +42,8 @@ TARE_API int32_t tare_checkpoint_inspect_with(tare_text** out, const tare_source
 /* Changes scaler state in all files of a checkpoint as one transaction, and gives the plan as it was carried out
  * ("tare.edit/1"). `edit_json`:
  *   {"schema":"tare.edit/1","set":{"scale":1024},"at":null,"all":false,"dry_run":false,"force":false,"history":true}
- * "align":true: copies that disagree first get the state that most of them have; "set" may then be empty.
+ * "align":true: copies that disagree first get the state that most of them have, of equals the first in
+ * file order (finding "no-majority"); "set" may then be empty.
  * "hard_links":true: also in files that have other names; "content_addressed":true: also in files that are named by
  * what they hold. "state_folder": where the user's key lies that journals are sealed with, an absolute path; without it
  * .local/state/tare in the home that /etc/passwd names; where that is none, no edit is sealed ("journal-unsealed").

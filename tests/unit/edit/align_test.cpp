@@ -82,6 +82,22 @@ TEST_CASE("of states that are equally common the first counts, and values that a
   CHECK(number(after.scalers[0], Role::growth_tracker) == 0);
 }
 
+TEST_CASE("where no state is held by more files than another it is said which one was taken") {
+  const auto findings = [](const std::vector<std::string>& files) {
+    EditRequest request;
+    request.action = Assign{{}, true};
+    return plan_edit(Ranks(files).open(), request).findings;
+  };
+  const std::vector<Finding> told = findings({other, usual, usual, other});
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].severity == Severity::warning);
+  CHECK(told[0].code == "no-majority");
+  CHECK(told[0].file == "rank0.pt");
+  CHECK(told[0].message.starts_with("2 states are held by 2 files each, and none by more: all get this one"));
+  CHECK(findings({other, usual, usual}).empty());
+  CHECK(findings({usual, usual}).empty());
+}
+
 TEST_CASE("an int and a float of one value are aligned too, and the plan says that a type changes") {
   const Ranks ranks({with_float, with_float, with_int});
   REQUIRE(ranks.open().scalers.size() == 2);
