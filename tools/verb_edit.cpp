@@ -51,7 +51,8 @@ Verb edit_verb() {
                           {"--layer", &request.layer, "FP8 state: the layers that match; * and ? are wildcards"},
                           {"--all", &request.all, "Every scaler, or every layer, where there are several"},
                           {"--align", &options->align,
-                           "Where copies disagree: give all of them the state that most have, of equals the first, then the values given"},
+                           "Where copies disagree: give all of them the state that most have, of equals the first, "
+                           "then the values given"},
                           {"--force", &request.force, "Write values that the framework could not use"}},
                          change_options(options->change)}),
       .closing_words = closing_words,

@@ -67,11 +67,12 @@ std::optional<Finding> told_of_tie(const Checkpoint& checkpoint, const ScalerGro
   const auto equals = std::ranges::count(group, most, [](const Scaler* one) { return one->copies.size(); });
   if (equals < 2) return std::nullopt;
   const std::string& file = checkpoint.files[chosen.copies.front().places.front()].path;
-  return Finding{Severity::warning, "no-majority",
-                 fmt::format("{} states are held by {} file{} each, and none by more: all get this one, the first; where "
-                             "another is right, give its values",
-                             equals, most, most == 1 ? "" : "s"),
-                 file, chosen.state().path};
+  return Finding{
+      Severity::warning, "no-majority",
+      fmt::format("{} states are held by {} file{} each, and none by more: all get this one, the first; where "
+                  "another is right, give its values",
+                  equals, most, most == 1 ? "" : "s"),
+      file, chosen.state().path};
 }
 
 std::size_t index_of(const Checkpoint& checkpoint, const StateWork& state, const std::string& name) {
