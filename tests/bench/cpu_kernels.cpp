@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/backend.hpp"
@@ -207,6 +208,43 @@ void peers(const Options& options) {
       [&] { list->observe({}, nullptr); });
 }
 
+/// What it costs to tell of finite values beside others: nothing has one, and one value in each tensor of 1 MiB is nan.
+void finite_values(const Options& options) {
+  constexpr std::size_t tensor_bytes = std::size_t{1} << 20;
+  Buffer buffer(std::size_t{64} << 20);
+  const float scale = 1;
+  for (const auto& [dtype, what] : {std::pair{Dtype::f32, "f32"}, {Dtype::bf16, "bf16"}}) {
+    buffer.fill(dtype, 1);
+    std::vector<Tensor> tensors;
+    for (std::size_t at = 0; at < buffer.bytes; at += tensor_bytes) {
+      tensors.push_back({buffer.memory.get() + at, tensor_bytes / static_cast<std::size_t>(size_of(dtype)), dtype, 0});
+    }
+    cpu::CpuBackend backend(1);
+    const auto list = backend.make_list();
+    list->assign(tensors.data(), tensors.size(), nullptr);
+    std::vector<Statistics> each(tensors.size());
+    std::vector<FiniteValues> finite(tensors.size());
+    float found_inf = 0;
+    Statistics total;
+    const Findings without = {.found_inf = &found_inf, .total = &total, .each = each.data(), .threshold = 1e-7};
+    Findings with = without;
+    with.finite = finite.data();
+    std::printf("\n64 MiB of %s, 1 thread: finite values told of / not\n", what);
+    for (const char* state : {"all finite", "a nan in each tensor"}) {
+      char row[80];
+      std::snprintf(row, sizeof row, "statistics, %s", state);
+      compare(
+          row, options.pairs, static_cast<double>(buffer.bytes), 0, [&] { list->observe(without, nullptr); },
+          [&] { list->observe(with, nullptr); });
+      std::snprintf(row, sizeof row, "in place with statistics, %s", state);
+      compare(
+          row, options.pairs, 2.0 * static_cast<double>(buffer.bytes), 0,
+          [&] { list->unscale(&scale, without, nullptr); }, [&] { list->unscale(&scale, with, nullptr); });
+      for (const Tensor& tensor : tensors) std::memset(tensor.data, 0xff, static_cast<std::size_t>(size_of(dtype)));
+    }
+  }
+}
+
 /// To a half of the bytes belongs no more time.
 void casts(const Options& options) {
   constexpr std::size_t count = std::size_t{8} << 20;
@@ -258,6 +296,7 @@ int main(int count, char** arguments) {
     if (cpu::is_available(set)) tiny_tensors(options, set);
   }
   peers(options);
+  finite_values(options);
   casts(options);
   const auto best = cpu::best_instruction_set();
   large_arrays(options, best);
