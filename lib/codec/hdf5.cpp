@@ -1,5 +1,7 @@
 #include "lib/codec/hdf5.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <exception>
@@ -9,6 +11,7 @@
 #include "lib/base/error.hpp"
 #include "lib/codec/hdf5_library.hpp"
 #include "lib/codec/schema.hpp"
+#include "lib/hdf5/attribute.hpp"
 #include "lib/state/policy_value.hpp"
 #include "lib/state/role.hpp"
 
@@ -30,6 +33,15 @@ std::string padded(const std::vector<std::string>& texts, std::uint64_t width) {
 [[noreturn]] void throw_unholdable(std::string_view name, std::string_view why) {
   throw Error(Status::unsupported, "HDF5 cannot hold " + std::string(name) + ": " + std::string(why),
               "Write the state as JSON.");
+}
+
+/// A name that comes back as it is: `what` has it. What is longer would be cut by whoever reads it.
+const char* holdable(const char* what, const std::string& name) {
+  static constexpr std::size_t longest = Hdf5TextBounds().longest;
+  if (name.find('\0') != std::string::npos) throw_unholdable(what, "it has a NUL character");
+  if (name.size() > longest)
+    throw_unholdable(what, fmt::format("it has {} bytes, and {} are read", name.size(), longest));
+  return name.c_str();
 }
 
 struct Fill {
@@ -118,7 +130,7 @@ class Entries {
     for (const auto& [name, value] : values) {
       tare_hdf5_entry entry{};
       entry.section = section;
-      entry.name = name.c_str();
+      entry.name = holdable("a name", name);
       entry.role = role_of(spec_, section, name);
       entry.units = std::string_view(section) == "statistics" ? "steps" : units_of(entry.role);
       std::visit(Fill{entry, held_}, value);
@@ -196,7 +208,7 @@ void put_hdf5_checksum(Bytes& head, std::span<const ByteView> behind) {
 
 void write_hdf5(const ScalerState& state, Compression compression, const TakePieces& take) {
   const Entries entries(state);
-  const tare_hdf5_state one{nullptr, state_schema.data(), state.policy.c_str(), entries.all().data(),
+  const tare_hdf5_state one{nullptr, state_schema.data(), holdable("the policy", state.policy), entries.all().data(),
                             entries.all().size()};
   encode(state_schema, {&one, 1}, compression, take);
 }
@@ -205,10 +217,9 @@ void write_hdf5(std::span<const NamedState> states, Compression compression, con
   std::deque<Entries> entries;
   std::vector<tare_hdf5_state> all;
   for (const NamedState& named : states) {
-    if (named.path.find('\0') != std::string::npos) throw_unholdable("a path", "it has a NUL character");
     const Entries& own = entries.emplace_back(named.state);
-    all.push_back(
-        {named.path.c_str(), state_schema.data(), named.state.policy.c_str(), own.all().data(), own.all().size()});
+    all.push_back({holdable("a path", named.path), state_schema.data(), holdable("the policy", named.state.policy),
+                   own.all().data(), own.all().size()});
   }
   encode(states_schema, all, compression, take);
 }

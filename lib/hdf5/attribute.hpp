@@ -23,7 +23,7 @@ std::vector<Hdf5Attribute> read_hdf5_attributes(Hdf5File& file, const Hdf5Header
 /// Names are a few, texts short: a model's configuration, which is long, is nothing that a scaler's place needs.
 struct Hdf5TextBounds {
   std::uint64_t most = 256;
-  std::uint64_t longest = 1024;
+  std::uint64_t longest = 4096;
 };
 
 /// The texts of an attribute, one an element: nothing where it holds none, or more than anybody will look at. Throws

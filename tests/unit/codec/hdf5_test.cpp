@@ -98,6 +98,37 @@ TEST_CASE("text with a NUL character is no text for HDF5") {
   CHECK_THROWS_AS(state_to_hdf5(state, Compression::none), Error);
 }
 
+TEST_CASE("names come back as they are, or are refused: HDF5's own ends at a NUL, and nobody reads one without end") {
+  constexpr std::size_t longest = 4096;
+  const auto named = [](const std::string& name) {
+    ScalerState state;
+    state.policy = name;
+    state.fields.set(name, 1.0);
+    return state;
+  };
+  for (const std::string& name : {std::string(1025, 'q'), std::string(longest, 'q'), std::string(longest, '/')}) {
+    const ScalerState state = named(name);
+    CHECK(state_from(state_to_hdf5(state, Compression::none)) == state);
+    const NamedState several[] = {{name, state}, {name.substr(1), state}};
+    const auto file = std::make_shared<MemorySource>("states.h5", states_to_hdf5(several, Compression::none));
+    const std::vector<NamedState> read = states_from_hdf5(file).states;
+    REQUIRE(read.size() == 2);
+    CHECK(read[0].path == name);
+    CHECK(read[1].path == name.substr(1));
+    CHECK(read[1].state == state);
+  }
+  for (const std::string& name : {std::string("a\0b", 3), std::string(longest + 1, 'q'), std::string(70'000, '/')}) {
+    CHECK_THROWS_WITH(state_to_hdf5(named(name), Compression::none), Catch::StartsWith("HDF5 cannot hold"));
+    ScalerState only_policy, only_field;
+    only_policy.policy = name;
+    only_field.fields.set(name, 1.0);
+    CHECK_THROWS_AS(state_to_hdf5(only_policy, Compression::none), Error);
+    CHECK_THROWS_AS(state_to_hdf5(only_field, Compression::none), Error);
+    const NamedState one[] = {{name, ScalerState{}}};
+    CHECK_THROWS_AS(states_to_hdf5(one, Compression::none), Error);
+  }
+}
+
 TEST_CASE("values that are not compressed are written from where they lie in the state, without a second image") {
   ScalerState state;
   state.policy = "tomorrow";
