@@ -53,7 +53,6 @@ typedef struct tare_backend_pass {
   double clip_norm; /* WRITE: above 0, then values are read twice: for the norm, and to be written */
   double threshold;
   const void* outputs; /* WRITE: as many kernels::Tensor as the list has */
-  void* finite;        /* the CPU's: a kernels::FiniteValues for each tensor is written there; null: none */
 } tare_backend_pass;
 
 /* What a pass, or a report, found on this rank. */
@@ -91,6 +90,7 @@ typedef struct tare_backend_looks tare_backend_looks;
 typedef struct tare_backend_seen {
   void* summaries;  /* of tensors: a kernels::Summary each */
   void* statistics; /* of a list: a kernels::Statistics for each tensor */
+  void* finite;     /* of one that counts finite values: a kernels::FiniteValues for each */
   void* list;       /* its kernels::ListCore */
   void* scaler;     /* its scaler's kernels::ScalerCore */
   void* standing;   /* of somebody else's scaler: a kernels::ScalerStanding */
@@ -119,6 +119,8 @@ typedef struct tare_backend_table {
   void (*list_end)(tare_backend_list* list);
   /* Its kernels::ListCore, where it stays. */
   void* (*list_core)(const tare_backend_list* list);
+  /* Its passes count finite values beside others from now on; to be said before tensors are assigned. */
+  void (*list_count_finite)(tare_backend_list* list);
   /* `tensors`: kernels::Tensor, copied. Waits for what was done with the scaler before; a captured list is refused, and
    * so is memory that the backend cannot reach, here and wherever tensors are taken. */
   int32_t (*list_assign)(tare_backend_list* list, const void* tensors, uint64_t count, tare_backend_error* error);
@@ -132,8 +134,10 @@ typedef struct tare_backend_table {
                        tare_backend_error* error);
   /* Its found-inf was reduced: noop says the same, and the scaler takes it in. */
   int32_t (*list_follow)(tare_backend_list* list, void* stream, tare_backend_error* error);
-  /* Waits and copies its kernels::ListCore and a kernels::Statistics for each tensor. */
-  int32_t (*list_read)(const tare_backend_list* list, void* core, void* each, void* stream, tare_backend_error* error);
+  /* Waits and copies its kernels::ListCore, a kernels::Statistics for each tensor and, of a list that counts finite
+   * values, a kernels::FiniteValues for each (null: of another). */
+  int32_t (*list_read)(const tare_backend_list* list, void* core, void* each, void* finite, void* stream,
+                       tare_backend_error* error);
 
   /* FP8 slots. `like`, `into` and `from` are kernels::fp8::Slots whose arrays are in host memory. Waits. */
   int32_t (*slots_make)(tare_backend_slots** out, int32_t place, const void* like, tare_backend_error* error);

@@ -47,7 +47,8 @@ class ListFold {
       findings_.each[tensor] = of_tensor.size() == 1 ? fold_one(of_tensor[0], pieces[first].count)
                                                      : fold_pieces(of_tensor, plan_.tensors()[tensor].count);
       if (findings_.finite != nullptr) {
-        findings_.finite[tensor] = finite_of(findings_.each[tensor], finite.subspan(first, end - first));
+        findings_.finite[tensor] = finite_of(findings_.each[tensor], static_cast<std::uint32_t>(end - first),
+                                             [&](std::uint32_t i) { return finite[first + i]; });
       }
       ++tensor_;
       first = end;
@@ -69,13 +70,6 @@ class ListFold {
       findings_.each[tensor_] = Statistics{};
       if (findings_.finite != nullptr) findings_.finite[tensor_] = FiniteValues{};
     }
-  }
-
-  static FiniteValues finite_of(const Statistics& all, std::span<const FiniteValues> pieces) {
-    if (std::isfinite(all.max_abs)) return {0, 0, all.max_abs, all.sum_of_squares};
-    FiniteValues finite;
-    for (const FiniteValues& piece : pieces) merge(finite, piece);
-    return finite;
   }
 
   const Plan& plan_;

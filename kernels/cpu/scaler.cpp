@@ -73,10 +73,12 @@ ScalerList::~ScalerList() {
 void ScalerList::assign(std::span<const Tensor> tensors) {
   count_ = 0;
   each_.resize(tensors.size());
+  finite_.resize(counts_finite_ ? tensors.size() : 0);
   list_->assign(tensors.data(), tensors.size(), nullptr);
   count_ = tensors.size();
   core_ = {};
   each_.assign(tensors.size(), {});
+  finite_.assign(counts_finite_ ? tensors.size() : 0, {});
 }
 
 bool ScalerList::rebind(std::span<const Tensor> tensors) {
@@ -91,7 +93,7 @@ template <class Run>
 void ScalerList::look(const Pass& pass, double clip_norm, const Run& run) {
   Statistics seen;
   float found_inf = 0;
-  run(Findings{&found_inf, &seen, each_.data(), pass.threshold, static_cast<FiniteValues*>(pass.finite)});
+  run(Findings{&found_inf, &seen, each_.data(), pass.threshold, counts_finite_ ? finite_.data() : nullptr});
   std::int32_t of_any_rank = found_inf != 0 ? 1 : 0;
   scaler_.join_ranks(pass.what, seen, of_any_rank);
   note_findings(core_, seen, pass.unscales != 0 ? scaler_.core_.shown.inverse_scale : 1.0f, clip_norm);

@@ -53,6 +53,9 @@ class ScalerList {
   ListCore* core() { return &core_; }
   const ListCore& core() const { return core_; }
   std::span<const Statistics> each() const { return each_; }
+  /// None, unless they are counted.
+  std::span<const FiniteValues> finite() const { return finite_; }
+  void count_finite() { counts_finite_ = true; }
   /// Without the memory the list is empty.
   void assign(std::span<const Tensor> tensors);
   /// False (and nothing done) for other counts or dtypes.
@@ -71,7 +74,9 @@ class ScalerList {
   std::unique_ptr<TensorList> list_;
   std::size_t count_ = 0;
   ListCore core_;
-  std::vector<Statistics> each_;  // one a tensor
+  std::vector<Statistics> each_;      // one a tensor
+  std::vector<FiniteValues> finite_;  // likewise, where they are counted
+  bool counts_finite_ = false;
 };
 
 }  // namespace tare::kernels::cpu

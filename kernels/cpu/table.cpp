@@ -73,6 +73,10 @@ void* list_core(const tare_backend_list* list) {
   return const_cast<tare_backend_list*>(list)->list.core();
 }
 
+void list_count_finite(tare_backend_list* list) {
+  list->list.count_finite();
+}
+
 std::int32_t list_assign(tare_backend_list* list, const void* tensors, std::uint64_t count, Error* error) {
   return at_edge(error, [&] { list->list.assign(tensors_at(tensors, count)); });
 }
@@ -96,9 +100,10 @@ std::int32_t list_follow(tare_backend_list* list, void*, Error*) {
   return done;
 }
 
-std::int32_t list_read(const tare_backend_list* list, void* core, void* each, void*, Error*) {
+std::int32_t list_read(const tare_backend_list* list, void* core, void* each, void* finite, void*, Error*) {
   *static_cast<ListCore*>(core) = list->list.core();
   std::ranges::copy(list->list.each(), static_cast<Statistics*>(each));
+  if (finite != nullptr) std::ranges::copy(list->list.finite(), static_cast<FiniteValues*>(finite));
   return done;
 }
 
@@ -185,6 +190,7 @@ constexpr tare_backend_table functions{
     .list_make = list_make,
     .list_end = list_end,
     .list_core = list_core,
+    .list_count_finite = list_count_finite,
     .list_assign = list_assign,
     .list_rebind = list_rebind,
     .list_is_captured = list_is_captured,

@@ -19,6 +19,9 @@ Kernel rewrite_kernel(Dtype only);
 Kernel write_kernel();
 /// Each tensor's statistics, a warp a tensor; takes EachArguments.
 Kernel fold_kernel();
+/// Pieces in which a value is not finite, a warp a piece; then the tensors, a thread each. Both take TornArguments.
+Kernel torn_kernel();
+Kernel finish_torn_kernel();
 /// New addresses; takes BindArguments.
 Kernel bind_kernel();
 /// A step, or a new state; one thread; takes CommandArguments.
@@ -43,8 +46,9 @@ void for_each_kernel(const Visit& visit) {
     visit(unscale_kernel(static_cast<Dtype>(dtype)));
     visit(rewrite_kernel(static_cast<Dtype>(dtype)));
   }
-  for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(),
-                              quantise_kernel(), dequantise_kernel(), look_kernel(), finish_look_kernel()})
+  for (const Kernel kernel :
+       {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(), quantise_kernel(),
+        dequantise_kernel(), look_kernel(), finish_look_kernel(), torn_kernel(), finish_torn_kernel()})
     visit(kernel);
 }
 

@@ -24,6 +24,8 @@ void DeviceList::assign(std::span<const Tensor> tensors) {
     sums_.reserve(work_.list().pieces().size());
     counts_.reserve(work_.list().pieces().size());
     each_.reserve(tensors.size());
+    if (counts_finite_) torn_.reserve(work_.list().pieces().size());
+    if (counts_finite_) finite_.reserve(tensors.size());
     const Core fresh = {};
     check(cudaMemcpyAsync(core_.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, own), "make a list ready");
     scaler_.device().finish_own();
@@ -80,8 +82,10 @@ void DeviceList::enqueue(const PassRequest& request, Capture capture, cudaStream
   const float* inverse_scale = request.unscales ? &scaler_.core()->shown.inverse_scale : nullptr;
   switch (request.pass) {
     case Pass::observe:
-      return look(observe_kernel(only_dtype(work_.list())), pass, request, stream);
+      look(observe_kernel(only_dtype(work_.list())), pass, request, stream);
+      return look_at_torn(stream);
     case Pass::unscale:
+      look_ahead(pass, stream);
       pass.inverse_scale = inverse_scale;
       return look(unscale_kernel(only_dtype(work_.list())), pass, request, stream);
     case Pass::scale:
@@ -95,9 +99,11 @@ void DeviceList::enqueue(const PassRequest& request, Capture capture, cudaStream
   if (request.clip_norm > 0) {
     pass.end.clip_norm = request.clip_norm;
     look(observe_kernel(only_dtype(work_.list())), pass, request, stream);
+    look_at_torn(stream);
     pass.folds = 0;
     pass.coefficient = &core()->coefficient;
   }
+  if (request.clip_norm <= 0) look_ahead(pass, stream);
   pass.outputs = work_.outputs();
   pass.inverse_scale = inverse_scale;
   pass.limit = request.limit;
@@ -121,24 +127,60 @@ void DeviceList::follow_reduced(cudaStream_t stream) {
   scaler_.obey(asked, stream);
 }
 
-void DeviceList::fold(Statistics* each, cudaStream_t stream) const {
+void DeviceList::look_ahead(PassArguments pass, cudaStream_t stream) {
+  if (!counts_finite_) return;
+  pass.end = {};
+  launch(observe_kernel(only_dtype(work_.list())), pass, stream);
+  look_at_torn(stream);
+}
+
+TornArguments DeviceList::torn_arguments() const {
+  TornArguments torn = {};
+  torn.pieces = work_.pieces();
+  torn.inputs = work_.inputs();
+  torn.sums = sums_.data();
+  torn.counts = counts_.data();
+  torn.tensors = work_.tensor_pieces();
+  torn.of_pieces = torn_.data();
+  torn.piece_count = static_cast<std::uint32_t>(work_.list().pieces().size());
+  torn.tensor_count = static_cast<std::uint32_t>(size());
+  return torn;
+}
+
+void DeviceList::look_at_torn(cudaStream_t stream) {
+  const TornArguments torn = torn_arguments();
+  if (!counts_finite_ || torn.piece_count == 0) return;
+  const Device& device = scaler_.device();
+  device.launch(torn_kernel(), device.blocks_for(torn_kernel(), (torn.piece_count + block_warps - 1) / block_warps),
+                threads, &torn, stream);
+}
+
+void DeviceList::fold(Statistics* each, FiniteValues* finite, cudaStream_t stream) const {
   const EachArguments arguments{sums_.data(), counts_.data(), work_.tensor_pieces(), each, size()};
   const Device& device = scaler_.device();
   device.launch(fold_kernel(), device.blocks_for(fold_kernel(), (size() + block_warps - 1) / block_warps), threads,
                 &arguments, stream);
+  if (!counts_finite_ || size() == 0) return;
+  TornArguments torn = torn_arguments();
+  torn.each = each;
+  torn.of_tensors = finite;
+  device.launch(finish_torn_kernel(),
+                device.blocks_for(finish_torn_kernel(), (torn.tensor_count + threads - 1) / threads), threads, &torn,
+                stream);
 }
 
-void DeviceList::leave(Statistics* each, ListCore* core, ScalerCore* scaler, cudaStream_t stream) {
+void DeviceList::leave(Statistics* each, FiniteValues* finite, ListCore* core, ScalerCore* scaler,
+                       cudaStream_t stream) {
   const OnDevice here(device());
   require_uncaptured(stream);
   scaler_.order().take_turn(stream, [&](Capture) {
     check(cudaMemcpyAsync(core, this->core(), sizeof *core, cudaMemcpyDeviceToHost, stream), "read a list");
     check(cudaMemcpyAsync(scaler, scaler_.core(), sizeof *scaler, cudaMemcpyDeviceToHost, stream), "read a scaler");
-    fold(each, stream);
+    fold(each, finite, stream);
   });
 }
 
-ListCore DeviceList::read(Statistics* each, cudaStream_t stream) const {
+ListCore DeviceList::read(Statistics* each, cudaStream_t stream, FiniteValues* finite) const {
   const OnDevice here(device());
   require_uncaptured(stream);
   scaler_.order().wait(stream);
@@ -149,10 +191,15 @@ ListCore DeviceList::read(Statistics* each, cudaStream_t stream) const {
   check(cudaStreamSynchronize(stream), "wait for the stream");
   if (copy.seen.count == 0) {  // no pass has run, or there is nothing to see
     std::ranges::transform(work_.list().tensors(), each, [](const Tensor&) { return Statistics{}; });
+    if (counts_finite_) std::fill_n(finite, count, FiniteValues{});
     return copy;
   }
-  fold(each_.data(), stream);
+  fold(each_.data(), finite_.data(), stream);
   check(cudaMemcpyAsync(each, each_.data(), count * sizeof *each, cudaMemcpyDeviceToHost, stream), "read a list");
+  if (counts_finite_) {
+    check(cudaMemcpyAsync(finite, finite_.data(), count * sizeof *finite, cudaMemcpyDeviceToHost, stream),
+          "read a list");
+  }
   check(cudaStreamSynchronize(stream), "wait for the stream");
   return copy;
 }

@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/order.hpp"
 #include "kernels/cuda/small_kernels.hpp"
+#include "kernels/cuda/torn.hpp"
 #include "kernels/cuda/work.hpp"
 
 namespace tare::kernels::cuda {
@@ -77,6 +78,9 @@ class DeviceList {
 
   int device() const { return scaler_.device().ordinal(); }
   ListCore* core() const { return &core_.data()->list; }
+  /// Passes count finite values beside others from now on. Before the first assign.
+  void count_finite() { counts_finite_ = true; }
+  bool counts_finite() const { return counts_finite_; }
   /// As DeviceWork's; a captured list is refused.
   void assign(std::span<const Tensor> tensors);
   bool rebind(std::span<const Tensor> tensors) { return work_.rebind(tensors); }
@@ -86,11 +90,12 @@ class DeviceList {
   /// After a caller's reduction of the list's found-inf.
   void follow_reduced(cudaStream_t stream);
   /// Enqueues copies of what the last pass found, of each tensor, and of the scaler as it stands then, into pinned
-  /// memory; not in a capture. Of a list without a pass `each` is undefined, and core's seen.count 0.
-  void leave(Statistics* each, ListCore* core, ScalerCore* scaler, cudaStream_t stream);
-  /// Waits; not in a capture. `each`: one a tensor, of which nothing is known before a pass. Several threads may read
-  /// at once.
-  ListCore read(Statistics* each, cudaStream_t stream) const;
+  /// memory; not in a capture. Of a list without a pass `each` is undefined, and core's seen.count 0. `finite`: where
+  /// they are counted.
+  void leave(Statistics* each, FiniteValues* finite, ListCore* core, ScalerCore* scaler, cudaStream_t stream);
+  /// Waits; not in a capture. `each` and, where they are counted, `finite`: one a tensor, of which nothing is known
+  /// before a pass. Several threads may read at once.
+  ListCore read(Statistics* each, cudaStream_t stream, FiniteValues* finite = nullptr) const;
 
  private:
   struct Core {
@@ -103,8 +108,13 @@ class DeviceList {
   void enqueue(const PassRequest& request, Capture capture, cudaStream_t stream);
   Kernel kernel_that_writes(const PassRequest& request) const;
   void launch(Kernel kernel, const PassArguments& pass, cudaStream_t stream);
-  /// Each tensor's statistics.
-  void fold(Statistics* each, cudaStream_t stream) const;
+  /// Each tensor's statistics, and its finite values where they are counted.
+  void fold(Statistics* each, FiniteValues* finite, cudaStream_t stream) const;
+  /// Before a pass that writes: what is not finite is looked at while it is as it was.
+  void look_ahead(PassArguments pass, cudaStream_t stream);
+  /// At what is not finite in what a pass has found.
+  void look_at_torn(cudaStream_t stream);
+  TornArguments torn_arguments() const;
   /// A launch whose findings count.
   void look(Kernel kernel, const PassArguments& pass, const PassRequest& request, cudaStream_t stream);
 
@@ -115,7 +125,10 @@ class DeviceList {
   Room<PieceCounts> counts_;
   Room<BlockCounts> block_counts_;
   Room<Statistics> each_;
-  mutable std::mutex reading_;  // each_
+  bool counts_finite_ = false;
+  Room<FiniteValues> torn_;     // a piece's, of which a value is not finite
+  Room<FiniteValues> finite_;   // a tensor's
+  mutable std::mutex reading_;  // each_, finite_
 };
 
 }  // namespace tare::kernels::cuda

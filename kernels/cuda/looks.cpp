@@ -106,9 +106,10 @@ void DeviceLooks::add(DeviceList& list, cudaStream_t stream) {
   look(stream, [&](Batch& batch) {
     batch.size = list.size();
     batch.statistics.reserve(batch.size);
+    if (list.counts_finite()) batch.finite.reserve(batch.size);
     batch.list.reserve(1);
     batch.scaler.reserve(1);
-    list.leave(batch.statistics.data(), batch.list.data(), batch.scaler.data(), stream);
+    list.leave(batch.statistics.data(), batch.finite.data(), batch.list.data(), batch.scaler.data(), stream);
   });
 }
 
@@ -144,6 +145,7 @@ void DeviceLooks::read(const tare_backend_seen* into) {
     const Batch& batch = *batches_[i];
     copy(batch.summaries, batch.size, into->summaries);
     copy(batch.statistics, batch.size, into->statistics);
+    copy(batch.finite, batch.size, into->finite);
     copy(batch.list, 1, into->list);
     copy(batch.scaler, 1, into->scaler);
     copy(batch.standing, 1, into->standing);

@@ -42,6 +42,7 @@ class DeviceLooks {
     Room<Moments> moments;
     Room<SummaryCounts> counts;
     Pinned<Statistics> statistics;
+    Pinned<FiniteValues> finite;
     Pinned<ListCore> list;
     Pinned<ScalerCore> scaler;
     Pinned<ScalerStanding> standing;

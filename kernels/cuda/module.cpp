@@ -116,6 +116,10 @@ void* list_core(const tare_backend_list* list) {
   return list->list.core();
 }
 
+void list_count_finite(tare_backend_list* list) {
+  list->list.count_finite();
+}
+
 std::int32_t list_assign(tare_backend_list* list, const void* tensors, std::uint64_t count, tare_backend_error* error) {
   return at_edge(error, [&] { list->list.assign(tensors_at(tensors, count)); });
 }
@@ -149,9 +153,11 @@ std::int32_t list_follow(tare_backend_list* list, void* stream, tare_backend_err
   return at_edge(error, [&] { list->list.follow_reduced(stream_of(stream)); });
 }
 
-std::int32_t list_read(const tare_backend_list* list, void* core, void* each, void* stream, tare_backend_error* error) {
+std::int32_t list_read(const tare_backend_list* list, void* core, void* each, void* finite, void* stream,
+                       tare_backend_error* error) {
   return at_edge(error, [&] {
-    *static_cast<ListCore*>(core) = list->list.read(static_cast<Statistics*>(each), stream_of(stream));
+    *static_cast<ListCore*>(core) =
+        list->list.read(static_cast<Statistics*>(each), stream_of(stream), static_cast<FiniteValues*>(finite));
   });
 }
 
@@ -271,6 +277,7 @@ constexpr tare_backend_table table{
     .list_make = list_make,
     .list_end = list_end,
     .list_core = list_core,
+    .list_count_finite = list_count_finite,
     .list_assign = list_assign,
     .list_rebind = list_rebind,
     .list_is_captured = list_is_captured,

@@ -31,21 +31,21 @@ void GpuLooks::add(int gpu, std::span<const kernels::Tensor> tensors, double sca
                    std::size_t place) {
   Gpu& on = gpu_of(gpu);
   call(cuda_backend().looks_add, on.looks.get(), tensors.data(), tensors.size(), scale, stream);
-  on.added.push_back({Kind::tensors, place, tensors.size(), false});
+  on.added.push_back({Kind::tensors, place, tensors.size(), false, false});
 }
 
 void GpuLooks::add(Grads& grads, kernels::Stream stream, std::size_t place) {
   Gpu& on = gpu_of(grads.scaler().cuda_device());
   call(cuda_backend().looks_add_list, on.looks.get(), grads.backend_list(), stream);
   keep_scaler();
-  on.added.push_back({Kind::list, place, grads.tensors().size(), true});
+  on.added.push_back({Kind::list, place, grads.tensors().size(), true, grads.counts_finite()});
 }
 
 void GpuLooks::add(int gpu, const kernels::ScalerPlaces& places, kernels::Stream stream) {
   Gpu& on = gpu_of(gpu);
   call(cuda_backend().looks_add_scaler, on.looks.get(), &places, stream);
   keep_scaler();
-  on.added.push_back({Kind::scaler, 0, 0, true});
+  on.added.push_back({Kind::scaler, 0, 0, true, false});
 }
 
 void GpuLooks::keep_scaler() {
@@ -70,6 +70,7 @@ bool GpuLooks::are_done() const {
 struct GpuLooks::Seen {
   std::vector<Summary> summaries;
   std::vector<kernels::Statistics> statistics;
+  std::vector<kernels::FiniteValues> finite;
   kernels::ListCore list;
   kernels::ScalerCore scaler;
   kernels::ScalerStanding standing;
@@ -77,23 +78,31 @@ struct GpuLooks::Seen {
   explicit Seen(const Look& look) {
     if (look.kind == Kind::tensors) summaries.resize(look.count);
     if (look.kind == Kind::list) statistics.resize(look.count);
+    if (look.kind == Kind::list && look.counts_finite) finite.resize(look.count);
   }
   tare_backend_seen places(Kind kind) {
     switch (kind) {
       case Kind::tensors:
-        return {.summaries = summaries.data(), .statistics = {}, .list = {}, .scaler = {}, .standing = {}};
+        return {
+            .summaries = summaries.data(), .statistics = {}, .finite = {}, .list = {}, .scaler = {}, .standing = {}};
       case Kind::list:
-        return {.summaries = {}, .statistics = statistics.data(), .list = &list, .scaler = &scaler, .standing = {}};
+        return {.summaries = {},
+                .statistics = statistics.data(),
+                .finite = finite.empty() ? nullptr : finite.data(),
+                .list = &list,
+                .scaler = &scaler,
+                .standing = {}};
       case Kind::scaler:
         break;
     }
-    return {.summaries = {}, .statistics = {}, .list = {}, .scaler = {}, .standing = &standing};
+    return {.summaries = {}, .statistics = {}, .finite = {}, .list = {}, .scaler = {}, .standing = &standing};
   }
   void write(const Look& look, ObservedStep& into) const {
     for (std::size_t i = 0; i < summaries.size(); ++i) into.tensors[look.place + i].summary = summaries[i];
     const bool had_pass = list.seen.count != 0;
     for (std::size_t i = 0; had_pass && i < statistics.size(); ++i) {
       into.gradients[look.place + i].seen = statistics[i];
+      if (!finite.empty()) into.gradients[look.place + i].finite = finite[i];
     }
     if (!look.sets_scaler) return;
     if (look.kind == Kind::list) {

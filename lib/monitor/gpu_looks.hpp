@@ -44,6 +44,7 @@ class GpuLooks {
     std::size_t place;
     std::size_t count;
     bool sets_scaler;
+    bool counts_finite;
   };
   struct Gpu {
     int number = 0;

@@ -81,8 +81,6 @@ class Parser {
     if (!fault.empty()) refuse_config(fault);
     const rule::Bounds& bounds = into_.start.policy.bounds;
     if (bounds.floor > bounds.ceiling) refuse_config("floor is above ceiling");
-    if (into_.finite_statistics && into_.cuda_device >= 0)
-      refuse_config("finite_statistics are counted on the CPU alone", "Leave them out on a GPU.");
     const rule::Bounds off;
     const bool is_bounded = bounds.floor != off.floor || bounds.ceiling != off.ceiling;
     if (is_bounded && into_.start.policy.id == rule::PolicyId::megatron_none)

@@ -10,7 +10,7 @@ struct ScalerConfig {
   unsigned threads = 1;
   int cuda_device = -1;            ///< below 0: the CPU
   double underflow_threshold = 0;  ///< what statistics count as below
-  bool finite_statistics = false;  ///< lists tell of finite values beside others; on the CPU
+  bool finite_statistics = false;  ///< lists tell of finite values beside others
 };
 
 /// Throws `invalid_argument` and names the allowed keys or range.

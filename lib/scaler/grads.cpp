@@ -20,8 +20,8 @@ Grads::Grads(LossScaler& scaler, std::span<const kernels::Tensor> tensors)
       tensors_(readable(scaler.backend_, tensors).begin(), tensors.end()),
       writable_(!kernels::find_defect(tensors, kernels::Use::write)),
       list_(made_by(scaler.backend_, scaler.backend_.list_make, scaler.scaler_.get())) {
+  if (counts_finite()) scaler_.backend_.list_count_finite(list_.get());
   call(scaler_.backend_.list_assign, list_.get(), tensors.data(), tensors.size());
-  finite_.resize(scaler.counts_finite_ ? tensors.size() : 0);
 }
 
 void Grads::rebind(std::span<const kernels::Tensor> tensors) {
@@ -35,11 +35,6 @@ void Grads::pass(std::int32_t what, bool steps, kernels::Stream stream) {
   if (what == TARE_BACKEND_UNSCALE && !writable_) require_usable(scaler_.backend_, tensors_, kernels::Use::write);
   tare_backend_pass pass = scaler_.pass_of(what);
   pass.steps = steps ? 1 : 0;
-  run(pass, stream);
-}
-
-void Grads::run(tare_backend_pass pass, kernels::Stream stream) {
-  if (!finite_.empty()) pass.finite = finite_.data();
   scaler_.run(list_.get(), pass, stream);
 }
 
@@ -67,7 +62,7 @@ void Grads::write(std::span<const kernels::Tensor> outputs, const char* options,
   pass.limit = wanted.clip_value > 0 ? static_cast<float>(wanted.clip_value) : __builtin_inff();
   pass.clip_norm = wanted.clip_norm;
   pass.outputs = outputs.data();
-  run(pass, stream);
+  scaler_.run(list_.get(), pass, stream);
 }
 
 kernels::ListCore& Grads::memory() const {
@@ -90,8 +85,9 @@ void Grads::report_reduced(kernels::Stream stream) {
 GradsReport Grads::last_pass(kernels::Stream stream) const {
   kernels::ListCore core;
   std::vector<kernels::Statistics> each(tensors_.size());
-  call(scaler_.backend_.list_read, list_.get(), &core, each.data(), stream);
-  return {core.shown.found_inf != 0, scaler_.threshold_, core.seen, std::move(each), finite_};
+  std::vector<kernels::FiniteValues> finite(counts_finite() ? tensors_.size() : 0);
+  call(scaler_.backend_.list_read, list_.get(), &core, each.data(), counts_finite() ? finite.data() : nullptr, stream);
+  return {core.shown.found_inf != 0, scaler_.threshold_, core.seen, std::move(each), std::move(finite)};
 }
 
 std::string Grads::statistics(kernels::Stream stream) const {

@@ -126,6 +126,8 @@ class Grads {
   /// As they were given; rebind changes where they lie, not what they are.
   [[nodiscard]] std::span<const kernels::Tensor> tensors() const { return tensors_; }
   [[nodiscard]] const LossScaler& scaler() const { return scaler_; }
+  /// Whether passes tell of finite values beside others.
+  [[nodiscard]] bool counts_finite() const { return scaler_.counts_finite_; }
   /// For those who enqueue what is read later.
   [[nodiscard]] tare_backend_list* backend_list() { return list_.get(); }
   /// What the last pass found, in total and by tensor. Waits.
@@ -135,7 +137,6 @@ class Grads {
 
  private:
   void pass(std::int32_t what, bool steps, kernels::Stream stream);
-  void run(tare_backend_pass pass, kernels::Stream stream);
   /// Where it computes.
   [[nodiscard]] kernels::ListCore& memory() const;
 
@@ -144,7 +145,6 @@ class Grads {
   bool writable_ = false;  // a matter of dtypes alone, which rebind keeps
   BackendHandle<tare_backend_list> list_;
   KnownWriteOptions options_;
-  std::vector<kernels::FiniteValues> finite_;  // one a tensor, with finite_statistics
 };
 
 std::unique_ptr<LossScaler> make_scaler(const ScalerConfig& config);

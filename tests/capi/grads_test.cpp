@@ -208,11 +208,9 @@ TEST_CASE("what is finite in a tensor is told beside its infinities and nan, whi
   tare_grads_destroy(grads);
   tare_scaler_destroy(scaler);
   tare_scaler* refused = nullptr;
-  for (const char* bad : {R"({"policy":"torch","finite_statistics":1})",
-                          R"({"policy":"torch","device":"cuda:0","finite_statistics":true})"}) {
-    CHECK(tare_scaler_create(&refused, bad, &error) == TARE_E_INVALID_ARGUMENT);
-    CHECK_THAT(error.message, Catch::Contains("finite_statistics"));
-  }
+  const char* bad = R"({"policy":"torch","finite_statistics":1})";
+  CHECK(tare_scaler_create(&refused, bad, &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK_THAT(error.message, Catch::Contains("finite_statistics"));
 }
 
 TEST_CASE_METHOD(Fixture, "a list's pass and the update in one call are the two calls") {

@@ -132,8 +132,8 @@ TEST_CASE("what a list found and how its scaler stands is left as they were then
   looks.add(list, stream);
   must(cudaMemsetAsync(values.tensors()[0].data, 0xff, 100, stream));  // nan
   list.run({.pass = cuda::Pass::observe, .steps = true}, stream);
-  const tare_backend_seen into[] = {{nullptr, before.data(), &lists[0], &scalers[0], nullptr},
-                                    {nullptr, after.data(), &lists[1], &scalers[1], nullptr}};
+  const tare_backend_seen into[] = {{nullptr, before.data(), nullptr, &lists[0], &scalers[0], nullptr},
+                                    {nullptr, after.data(), nullptr, &lists[1], &scalers[1], nullptr}};
   looks.read(into);
   CHECK(lists[0].seen.count == 0);
   CHECK(scalers[0].running.counters.steps == 0);
@@ -167,7 +167,7 @@ TEST_CASE("a scaler of somebody else's is read where it lies, in its turn") {
   looks.add(places, stream);
   must(cudaMemsetAsync(memory.data(), 0, 32, stream));
   ScalerStanding standing;
-  const tare_backend_seen into = {nullptr, nullptr, nullptr, nullptr, &standing};
+  const tare_backend_seen into = {nullptr, nullptr, nullptr, nullptr, nullptr, &standing};
   looks.read(&into);
   CHECK(standing.scale == 512);
   CHECK(standing.steps == 100);

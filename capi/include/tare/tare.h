@@ -175,11 +175,9 @@ TARE_API void tare_text_destroy(tare_text* text);
  * "scale_window") or tare's own words for them ("initial_scale", "window"), and start at the framework's defaults.
  * Besides: "variant", "floor" and "ceiling" (bounds of the scale that no framework has; off by default), "device"
  * ("cpu", "cuda:0"), "threads", "underflow_threshold" (what statistics count as below), and "finite_statistics"
- * (tare_grads_statistics; false by default, true on the CPU alone). Policy "megatron" takes Megatron's arguments as
- * well
- * ("loss_scale", "initial_loss_scale", "min_loss_scale", "loss_scale_window", "fp16", "bf16") and chooses as it does
- * between a dynamic scaler, a constant one and none. *out is owned. TARE_E_INVALID_ARGUMENT names the allowed keys or
- * range. */
+ * (tare_grads_statistics; false by default). Policy "megatron" takes Megatron's arguments as well ("loss_scale",
+ * "initial_loss_scale", "min_loss_scale", "loss_scale_window", "fp16", "bf16") and chooses as it does between a dynamic
+ * scaler, a constant one and none. *out is owned. TARE_E_INVALID_ARGUMENT names the allowed keys or range. */
 TARE_API int32_t tare_scaler_create(tare_scaler** out, const char* config_json, tare_error* error);
 
 /* Makes a scaler that goes on where `state` stands; what the state does not name starts as the framework starts it.
@@ -365,9 +363,10 @@ TARE_API int32_t tare_grads_report_reduced(tare_grads* grads, tare_stream stream
  * "total", and "tensors", one for each in the list's order, with count, zeros, below, max_abs, sum_of_squares, norm.
  * One infinity makes these infinite, one nan makes them nan. With the scaler's "finite_statistics" each has besides
  * them how many "nans" and "infinities" there were, and "finite_max_abs" and "finite_norm" of the other values. The
- * pass itself counts them: a piece of 64 KiB at most that is not finite throughout is looked at once more while it is
- * in the cache, before anything is written over it. (On a GPU, whose passes do not count them, create refuses
- * "finite_statistics".) Waits. *out is owned. */
+ * pass itself counts them: a piece of 64 KiB at most that is not finite throughout is looked at once more, before
+ * anything is written over it; on the CPU while it is in the cache, on a GPU in a launch behind the pass, and where the
+ * pass writes all values are read ahead of it for that. (Tried on a simulated GPU; not yet on a card.) Waits. *out is
+ * owned. */
 TARE_API int32_t tare_grads_statistics(tare_text** out, const tare_grads* grads, tare_stream stream, tare_error* error);
 
 TARE_API void tare_grads_destroy(tare_grads* grads);

@@ -10,6 +10,7 @@
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/look.hpp"
 #include "kernels/cuda/small_kernels.hpp"
+#include "kernels/cuda/torn.hpp"
 #include "tests/gpu/ptx/machine.hpp"
 #include "tests/gpu/simulated/machine.hpp"
 
@@ -25,7 +26,8 @@ const std::vector<std::unique_ptr<Kernel>>& kernels() {
   static const auto all = [] {
     const std::string folder = environment_or("PTX_FOLDER", TARE_PTX);
     std::vector<std::unique_ptr<Kernel>> read;
-    for (const char* module : {"observe", "unscale", "rewrite", "write", "small_kernels", "fp8_kernels", "look"}) {
+    for (const char* module :
+         {"observe", "unscale", "rewrite", "write", "small_kernels", "fp8_kernels", "look", "torn"}) {
       for (auto& kernel : read_module(folder + "/" + module + "." + environment_or("PTX_ARCH", "90") + ".ptx")) {
         read.push_back(std::move(kernel));
       }
@@ -97,6 +99,12 @@ Kernel quantise_kernel() {
 }
 Kernel dequantise_kernel() {
   return find<DequantiseArguments>({"10dequantiseE"});
+}
+Kernel torn_kernel() {
+  return find<TornArguments>({"look_at_torn_pieces"});
+}
+Kernel finish_torn_kernel() {
+  return find<TornArguments>({"finish_torn_tensors"});
 }
 Kernel look_kernel() {
   return find<LookArguments>({"look_at_pieces"});

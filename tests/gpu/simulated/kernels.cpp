@@ -9,6 +9,7 @@
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/look.hpp"
 #include "kernels/cuda/small_kernels.hpp"
+#include "kernels/cuda/torn.hpp"
 #include "tests/gpu/simulated/machine.hpp"
 
 namespace tare::kernels::cuda {
@@ -96,6 +97,18 @@ constexpr SimulatedKernel finishing{[](const void* argument, unsigned, unsigned)
                                     },
                                     sizeof(LookArguments)};
 
+constexpr SimulatedKernel torn{[](const void* argument, unsigned, unsigned) {
+                                 const auto& all = *static_cast<const TornArguments*>(argument);
+                                 for (std::uint32_t i = 0; i < all.piece_count; ++i) look_at_torn(all, i);
+                               },
+                               sizeof(TornArguments)};
+
+constexpr SimulatedKernel finishing_torn{[](const void* argument, unsigned, unsigned) {
+                                           const auto& all = *static_cast<const TornArguments*>(argument);
+                                           for (std::uint32_t i = 0; i < all.tensor_count; ++i) finish_torn(all, i);
+                                         },
+                                         sizeof(TornArguments)};
+
 }  // namespace
 
 Kernel observe_kernel(Dtype only) {
@@ -127,6 +140,12 @@ Kernel quantise_kernel() {
 }
 Kernel dequantise_kernel() {
   return &dequantising;
+}
+Kernel torn_kernel() {
+  return &torn;
+}
+Kernel finish_torn_kernel() {
+  return &finishing_torn;
 }
 Kernel look_kernel() {
   return &looking;

@@ -5,7 +5,7 @@ function(tare_simulated_gpu name)
   set(here ${PROJECT_SOURCE_DIR}/tests/gpu)
   set(backend device order reach work list scaler fp8 looks)
   list(TRANSFORM backend REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/kernels/cuda/\\1.cpp")
-  set(tests look monitor pairs pass torch_vectors stream graph fp8 scaler fp8_scaler)
+  set(tests look monitor pairs pass torn torch_vectors stream graph fp8 scaler fp8_scaler)
   list(TRANSFORM tests REPLACE "(.+)" "${here}/\\1_test.cpp")
 
   add_library(${name}_runtime SHARED ${here}/simulated/runtime.cpp ${here}/simulated/streams.cpp ${ARGN})
