@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/policy.hpp"
@@ -12,11 +14,16 @@
 namespace tare {
 namespace {
 
+bool is_whole(double number) {
+  return number == std::trunc(number) && std::fabs(number) < 0x1p63;
+}
+
 /// The whole number that is given for a field of that role; nothing where none is.
 std::optional<std::int64_t> given_for(const FoundScaler& scaler, const std::vector<Assignment>& given, Role role) {
   for (const Assignment& assignment : given) {
     const std::optional<double> number = parse_number(given_text(assignment.value));
-    if (field_of(scaler, assignment.key).role == role && number) return static_cast<std::int64_t>(*number);
+    if (field_of(scaler, assignment.key).role != role || !number) continue;
+    if (is_whole(*number)) return static_cast<std::int64_t>(*number);  // others are refused as what they are
   }
   return std::nullopt;
 }

@@ -79,6 +79,7 @@ class Converter {
   Conversion run() {
     to_.policy = rule::make_policy(target_spec_);
     for (const auto& parameter : target_spec_.parameters) set_parameter(parameter);
+    require_given_allowed();
     leave_fixed_parameters();
     rule::prepare(to_.policy);
     choose_level();
@@ -132,6 +133,22 @@ class Converter {
       return note(Outcome::kept, key, {}, parameter.role, {}, "the target's own");
     }
     note(Outcome::defaulted, key, {}, parameter.role, {}, default_of_target());
+  }
+
+  /// What the user gives is held to what a configuration is held to; what the source had is carried, whatever it is.
+  void require_given_allowed() const {
+    if (given_.empty()) return;
+    const std::string fault = rule::find_fault(target_spec_, to_.policy.params);
+    if (fault.empty()) return;
+    rule::RuleParams ungiven = to_.policy.params;
+    const rule::RuleParams usual = rule::make_policy(target_spec_).params;
+    for (const auto& parameter : target_spec_.parameters) {
+      const auto means_it = [&](const auto& entry) { return means(entry.name, parameter.name, parameter.role); };
+      if (std::ranges::none_of(given_, means_it)) continue;
+      assign(ungiven, parameter, value_of(usual, parameter), parameter.name);
+    }
+    if (rule::find_fault(target_spec_, ungiven) == fault) return;
+    throw Error(Status::invalid_argument, fault, "what is given has to be what the framework would take");
   }
 
   /// What the file does not hold and the framework cannot be told is as its code has it, whatever it was to be: the
@@ -362,10 +379,15 @@ class Converter {
 
   // ---- the account
 
+  /// A key by its native name, or by a word for its role.
+  static bool means(const std::string& key, std::string_view native, std::string_view role) {
+    const auto as_role = parse_role(key);
+    return key == native || (!role.empty() && as_role && name(*as_role) == role);
+  }
+
   [[nodiscard]] const StateValue* given(std::string_view native, std::string_view role) {
     for (const auto& entry : given_) {
-      const auto as_role = parse_role(entry.name);
-      if (entry.name != native && (role.empty() || !as_role || name(*as_role) != role)) continue;
+      if (!means(entry.name, native, role)) continue;
       if (source_.took(entry.name)) continue;
       used_.insert(entry.name);
       return &entry.value;

@@ -54,6 +54,10 @@ def try_edits(tare, command, path):
         before = path.read_bytes()
         answer = command("edit", path, *words, "--yes")
         require(answer.code == REFUSED and LIST in answer.reason and path.read_bytes() == before, answer)
+    for words in (["window_index=1e30"], ["window_index=2.5"], ["window=nan"], ["window_index=nan"]):
+        before = path.read_bytes()
+        answer = command("edit", path, *words, "--yes")
+        require(answer.code == REFUSED and "-9223372036854775808" not in answer.reason and path.read_bytes() == before, answer)
     answer = command("edit", path, "window_index=3", "window=123", "--force", "--yes")
     require(answer.code == DONE, answer)
     require("window-not-in-list" in command("inspect", path).out.decode(), command("inspect", path).out)

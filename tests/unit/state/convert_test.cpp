@@ -236,6 +236,27 @@ TEST_CASE("Into mindformers' adaptive window goes the nearest level, with the pe
   CHECK(get(carried.state, "list_index") == StateValue(std::int64_t{4}));
 }
 
+TEST_CASE("What is given for the target is held to what its framework takes, what the source had is carried") {
+  const auto given = [](const char* policy, const char* key, double value) {
+    StateSection one;
+    one.set(key, StateValue(value));
+    return convert(torch_state(4096.0, 42), {policy, "", one});
+  };
+  const auto levels = "max_scale_window is not greater than min_scale_window";
+  CHECK_THROWS_WITH(given("mindformers_adaptive", "max_scale_window", 10), levels);
+  CHECK_THROWS_WITH(given("mindformers_adaptive", "max_scale_window", 20), levels);
+  CHECK_THROWS_WITH(given("mindformers_adaptive", "min_scale_window", 5000), levels);
+  CHECK_THROWS_WITH(given("mindformers_adaptive", "min_scale_window", -1), Catch::StartsWith("min_scale_window is -1"));
+  CHECK_THROWS_WITH(given("megatron", "hysteresis", -3), Catch::StartsWith("hysteresis is -3, allowed:"));
+  CHECK(get(given("mindformers_adaptive", "max_scale_window", 200).state, "fields.scale_window") ==
+        StateValue(std::int64_t{200}));
+  ScalerState odd = torch_state(4096.0, 42);
+  odd.params.set("growth_interval", std::int64_t{-7});
+  StateSection sound;
+  sound.set("min_scale", StateValue(2.0));
+  CHECK(get(convert(odd, {"megatron", "", sound}).state, "growth_interval") == StateValue(std::int64_t{-7}));
+}
+
 TEST_CASE("A name that neither side knows, and a policy that follows statistics, are refused") {
   StateSection given;
   given.set("no_such_thing", StateValue(1.0));
