@@ -86,6 +86,9 @@ std::vector<Finding> judge_next(const FoundScaler& scaler) {
     findings.push_back({severity, code, std::move(message), "", scaler.path});
   };
   if (const auto why = out_of_reach(scaler)) tell(Severity::warning, "counter-out-of-reach", *why);
+  if (const auto why = why_not_loaded(scaler)) {
+    tell(Severity::warning, "state-not-loaded", fmt::format("no scaler starts from it: {}", *why));
+  }
   const auto state = running(scaler);
   if (!state || !(rule::scale_of(state->policy.id, state->state) > 0)) return findings;  // judge tells of such a scale
   if (const auto why = why_it_stops(*state)) tell(Severity::warning, "overflow-stops-run", *why);

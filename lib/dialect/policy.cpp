@@ -7,6 +7,7 @@
 #include "lib/base/error.hpp"
 #include "lib/dialect/frameworks/tare.hpp"
 #include "lib/dialect/state_value.hpp"
+#include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
@@ -74,6 +75,16 @@ void put_configured(ScalerState& state, const rule::PolicySpec& spec, const Conf
 }
 
 }  // namespace
+
+std::optional<std::string> why_not_loaded(const FoundScaler& scaler) {
+  if (!is_own(scaler)) return std::nullopt;
+  try {
+    require_level(start_from(to_state(scaler)));
+  } catch (const Error& error) {
+    if (error.status == Status::mismatch) return error.what();  // others: a policy that is not known here
+  }
+  return std::nullopt;
+}
 
 ScalerState to_state(const FoundScaler& scaler) {
   if (is_own(scaler)) return own_state(scaler);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "lib/dialect/found.hpp"
 #include "lib/state/scaler_state.hpp"
@@ -14,6 +15,9 @@ namespace tare {
 /// hold is not in it. Throws `unsupported` where no policy runs that dialect's
 /// state.
 ScalerState to_state(const FoundScaler& scaler);
+
+/// Of a state of tare's own: why no scaler starts from it. Nothing where one does, and of other frameworks' states.
+std::optional<std::string> why_not_loaded(const FoundScaler& scaler);
 
 /// Where an adaptive window stands in its list; nothing for other scalers.
 std::optional<WindowLevel> window_level(const FoundScaler& scaler);

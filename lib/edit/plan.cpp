@@ -15,6 +15,7 @@
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/called.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/dialect/policy.hpp"
 #include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/assign.hpp"
 #include "lib/edit/file_plan.hpp"
@@ -52,6 +53,14 @@ void require_complete(const Checkpoint& checkpoint, const EditRequest& request) 
     throw Error(Status::refused, fmt::format("{}: {}", finding.file, finding.message),
                 "an edit changes every copy or none: mend or remove that file first");
   }
+}
+
+/// Of a state of tare's own.
+void require_loadable(const FoundScaler& after) {
+  const auto why = why_not_loaded(after);
+  if (!why) return;
+  throw Error(Status::refused, fmt::format("no scaler would start from {}: {}", called(after.path), *why),
+              "give that a value in the same edit; --force writes what is given all the same");
 }
 
 /// What is sick about `after` and was not about `before`: values that are fine, each by itself.
@@ -110,6 +119,7 @@ class Planner {
       for (const Scaler* scaler : group) states.push_back({scaler, scaler->state(), {}, {}});
       for (StateWork& state : states) align(checkpoint_, state, reference);
       act(states, reference);
+      if (!request_.force) require_loadable(states.front().after);
       std::ranges::move(new_findings(reference, states.front().after), std::back_inserter(plan_.findings));
       for (const Field& field : reference.fields) {
         for (StateWork& state : states) record(state, field.name);

@@ -144,6 +144,7 @@ constexpr auto table = std::to_array<Rule>({
      "Normal of current, block and MXFP8 scaling; for delayed scaling `tare fp8 inject CHECKPOINT STATE.json` puts it "
      "in"},
     {"state-not-read", warning, LooksAt::state, "a state that is there and cannot be read", ""},
+    {"state-not-loaded", warning, LooksAt::state, "a state of tare's own that no scaler starts from", ""},
     {"scaler-not-readable", warning, LooksAt::state, "a scaler's shape, with a field that is no number", ""},
     {"no-scaler", note, LooksAt::state, "no scaler is in the checkpoint", "`tare migrate --into` puts one in"},
 

@@ -372,6 +372,41 @@ def try_not_finite(tare, command, folder, path):
     require(answer.code == DONE and tare.State.read(str(sick))["scale"] == 1024, answer)
 
 
+def try_misshapen(tare, command, folder, path):
+    """What a state's own reader would not take is told, and never edited into a state that does not load."""
+    whole, twin = json.loads(path.read_text()), folder / "misshapen.json"
+    places = [(key,) for key in whole] + [(part, key) for part in ("params", "fields") for key in whole[part]]
+    edited = 0
+    for place in places:
+        for other in [1], None, "x", 1.5:
+            if place == ("schema",) and other == "x":
+                continue  # no state of tare's, and perhaps a scaler of somebody else's
+            document = json.loads(path.read_text())
+            inside = document if len(place) == 1 else document[place[0]]
+            if len(place) > 1:
+                del document["roles"]
+            inside[place[-1]] = other
+            twin.write_text(json.dumps(document))
+            answer = command("edit", twin, "scale=8", "--yes")
+            if answer.code == DONE:
+                edited += 1
+                try:
+                    require(tare.Scaler(state=tare.State.read(str(twin))).scale == 8, place, other, answer)
+                except tare.TareError as error:
+                    require(False, place, other, "was edited, and does not load:", error)
+            else:
+                require(answer.code == REFUSED and json.loads(twin.read_text()) == document, place, other, answer)
+    require(edited > 0, "nothing was edited")
+    document = json.loads(path.read_text())
+    for key in document["params"]:
+        twin.write_text(json.dumps({**document, "params": {**document["params"], key: "x"}, "roles": {}}))
+        told = command("inspect", twin).out
+        require(b"state-not-loaded" in told or b"state-not-read" in told, key, told)
+    for part in "params", "roles", "statistics", "schema":
+        twin.write_text(json.dumps({**document, part: [1]}))
+        require(f'"{part}" is no'.encode() in command("inspect", twin).out, part, command("inspect", twin).out)
+
+
 def try_unnamed(command, folder, corpus):
     """Whose state is the whole file has no path: what is refused names the file or the state, and no empty place."""
     layers, frozen = folder / "unnamed.json", corpus / "msamp/adamw/checkpoint.pt"
@@ -419,6 +454,9 @@ def main():
         try_no_policy(command, folder)
         try_damage(command, folder, folder / "torch.json")
         try_not_finite(tare, command, folder, folder / "torch.json")
+        for policy in "torch", "mindformers_adaptive", "deepspeed-fused":
+            if (folder / f"{policy}.json").exists():
+                try_misshapen(tare, command, folder, folder / f"{policy}.json")
         try_unnamed(command, folder, corpus)
         try_changed(command, folder / "torch.h5")
     print(f"{count} states of tare's own went through every verb and ran on")

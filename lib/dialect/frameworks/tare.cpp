@@ -99,7 +99,7 @@ bool is_state(const Tree& tree, NodeId map) {
   const std::string schema = text_under(tree, map, "schema");
   const std::string policy = text_under(tree, map, policy_field);
   if (policy == monitor_policy) return false;
-  if (!schema.empty()) return schema == state_schema;
+  if (!schema.empty()) return schema == state_schema;  // what is no text is told of
   return tree.find(map, "fields") != nowhere && !policy.empty() && rule::find_policy(policy) != nullptr;
 }
 
@@ -139,6 +139,10 @@ class Reader {
       match.problem = "a state of tare's whose policy is no name";
       return match;
     }
+    if (const auto problem = misshapen()) {
+      match.problem = *problem;
+      return match;
+    }
     if (find_fp8_policy(policy) != nullptr) return fp8(std::move(match), policy);
     try {
       spec_ = policy_of(named(policy));
@@ -152,6 +156,18 @@ class Reader {
   }
 
  private:
+  /// A part of the state that is nothing of the kind, which no reader of states takes.
+  [[nodiscard]] std::optional<std::string> misshapen() const {
+    const NodeId schema = tree_.find(map_, "schema");
+    if (schema != nowhere && tree_.kind(schema) != Kind::string) return "a state of tare's whose \"schema\" is no text";
+    for (const std::string_view part : {"params", "fields", "roles", "statistics"}) {
+      const NodeId node = tree_.find(map_, part);
+      if (node == nowhere || tree_.kind(node) == Kind::map) continue;
+      return fmt::format("a state of tare's whose \"{}\" is no object", part);
+    }
+    return std::nullopt;
+  }
+
   [[nodiscard]] Match fp8(Match match, const std::string& policy) const {
     Match found = tare_fp8_match(tree_, map_, policy);
     found.path = std::move(match.path);
