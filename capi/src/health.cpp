@@ -12,6 +12,7 @@
 #include "lib/base/text.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/report/health.hpp"
+#include "lib/report/listed.hpp"
 #include "lib/state/scaler_state.hpp"
 
 using namespace tare;
@@ -156,6 +157,22 @@ int32_t tare_health_timeline(tare_text** out, const char* const* paths, uint64_t
     Thresholds thresholds;
     take_options(options_json, "the options", {{"thresholds", into_thresholds(thresholds)}, {"tag", &reading.tag}});
     return new_text(timeline_json(timeline_of(read_trace(given, reading), given, thresholds)));
+  });
+}
+
+int32_t tare_health_list(tare_text** out, const char* const* paths, uint64_t path_count, const char* options_json,
+                         tare_error* error) {
+  return guard_making(out, error, [&] {
+    Journals journals;
+    take_options(options_json, "the options", {{"state_folder", &journals.state_folder}});
+    const ScopeOf scope_of = journals.scopes_for_reading();
+    ListOptions options;
+    options.open = [&](const std::string& path) { return open_settled(path, {}, scope_of).checkpoint; };
+    std::string lines;
+    for (const std::string& path : paths_of(paths, path_count)) {
+      for (const ListedCheckpoint& checkpoint : list_checkpoints(path, options)) lines += listed_line(checkpoint);
+    }
+    return new_text(std::move(lines));
   });
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/catch.hpp"
 
@@ -71,6 +73,28 @@ TEST_CASE("a timeline and a simulation come through the C ABI") {
   CHECK_FALSE(simulation.at("explanation").at("exact").empty());
   CHECK(status_of(tare_health_simulate, to_zero, nullptr) == TARE_E_REFUSED);
   CHECK(status_of(tare_health_simulate, every_step, R"({"policy":"torch","hysteresis":2})") == TARE_E_INVALID_ARGUMENT);
+}
+
+TEST_CASE("the checkpoints below a folder come through the C ABI, a line each") {
+  tare_text* text = nullptr;
+  const char* paths[] = {collapsed, TARE_TEST_DATA "/corpus/torch/train-t2.15"};
+  REQUIRE(tare_health_list(&text, paths, 2, nullptr, nullptr) == TARE_OK);
+  std::istringstream lines(tare_text_data(text));
+  std::vector<json> listed;
+  for (std::string line; std::getline(lines, line);) listed.push_back(json::parse(line));
+  tare_text_destroy(text);
+  REQUIRE(listed.size() == 10);
+  CHECK(listed[0].at("schema") == "tare.ls/1");
+  CHECK(listed[0].at("step") == 500);
+  CHECK(listed[8].at("path") == std::string(collapsed) + "/checkpoint-4500");
+  CHECK(listed[8].at("scale") == 0);
+  CHECK(listed[8].at("findings")[0].at("code") == "scale-zero");
+  CHECK(listed[9].at("dialect") == "torch");
+  CHECK(status_of(tare_health_list, "/nowhere/at/all", nullptr) == TARE_E_IO);
+  CHECK(status_of(tare_health_list, TARE_TEST_DATA "/traces/apex", nullptr) == TARE_E_NOT_FOUND);
+  CHECK(status_of(tare_health_list, collapsed, R"({"jobs":2})") == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_health_list(nullptr, paths, 2, nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_health_list(&text, paths, 0, nullptr, nullptr) == TARE_E_INVALID_ARGUMENT);
 }
 
 TEST_CASE("recipes of FP8 are simulated over a checkpoint's histories through the C ABI") {

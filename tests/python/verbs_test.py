@@ -162,6 +162,15 @@ class Verbs(unittest.TestCase):
         self.compare(["simulate", fp8, "--policy", "msamp", "--history", "16,64", "--margin", "0,1"],
                      lambda: tare.simulate(fp8, policy="msamp", history=[16, 64], margin=[0, 1]))
 
+    def test_ls_answers_as_the_command(self):
+        run = copy_of("torch/train-t2.15").folder
+        code, out = command("ls", run, "--json")
+        self.assertEqual(code, 0)
+        self.assertEqual(tare.ls(run), [json.loads(line) for line in out.splitlines()])
+        self.assertEqual(tare.ls(run)[0].dialect, "torch")
+        with self.assertRaises(tare.FileMissing):
+            tare.ls(run / "nowhere")
+
     def test_a_watched_run_tells_what_the_command_tells(self):
         log = copy_of("torch/train-t2.15").folder / "train.log"
         log.write_text("".join(f"step {step} loss_scale: {65536 >> step // 2}\n" for step in range(1, 30)))

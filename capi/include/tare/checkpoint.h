@@ -154,6 +154,13 @@ TARE_API int32_t tare_health_doctor(tare_text** out, const char* const* paths, u
 TARE_API int32_t tare_health_timeline(tare_text** out, const char* const* paths, uint64_t path_count,
                                       const char* options_json, tare_error* error);
 
+/* The lines of `tare ls --json` ("tare.ls/1"): of each checkpoint at `paths` and below them one document, on a line of
+ * its own: its path, step, framework, scale, and the warnings and errors. What cannot be read is told in its place.
+ * `options_json` may be NULL: {"state_folder":"..."} as above. TARE_E_IO where a path is not there,
+ * TARE_E_NOT_FOUND where nothing at it or below it is a checkpoint. *out is owned. */
+TARE_API int32_t tare_health_list(tare_text** out, const char* const* paths, uint64_t path_count,
+                                  const char* options_json, tare_error* error);
+
 /* The JSON of `tare simulate --json` ("tare.simulate/1"): what other settings would have done in the run, as ranges
  * from what is sure to what is possible. `options_json` may be NULL:
  *   {"policy":"megatron","window":[500,1000],"hysteresis":[1,2],"floor":1,"initial":65536,"parameters":{"min_scale":1},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import fp8
     from .answers import Answer
-    from .checkpoint import (attest, diff, doctor, edit, history, inspect, migrate, policies, simulate, timeline, trace,
+    from .checkpoint import (attest, diff, doctor, edit, history, inspect, ls, migrate, policies, simulate, timeline, trace,
                              undo)
     from .comm import Comm
     from .errors import (BackendError, Busy, Conflict, Corrupt, Error, FileError, FileMissing, InternalError,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "answers": "Answer",
-    "checkpoint": "attest diff doctor edit history inspect migrate policies simulate timeline trace undo",
+    "checkpoint": "attest diff doctor edit history inspect ls migrate policies simulate timeline trace undo",
     "comm": "Comm",
     "errors": "BackendError Busy Conflict Corrupt Error FileError FileMissing InternalError InvalidArgument Mismatch "
               "NotFound OutOfMemory Refused RuleRaised Unsupported WrongKind",

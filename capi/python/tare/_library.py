@@ -139,6 +139,7 @@ SIGNATURES: dict[str, tuple] = {
     "trace_read": (_out, POINTER(c_char_p), c_uint64, c_char_p),
     "health_doctor": (_out, POINTER(c_char_p), c_uint64, c_char_p),
     "health_timeline": (_out, POINTER(c_char_p), c_uint64, c_char_p),
+    "health_list": (_out, POINTER(c_char_p), c_uint64, c_char_p),
     "health_simulate": (_out, POINTER(c_char_p), c_uint64, c_char_p),
     "watch_create": (_out, POINTER(c_char_p), c_uint64, c_char_p),
     "watch_look": (_out, c_void_p, c_double),

@@ -118,15 +118,24 @@ def timeline(*paths: Path, tag: str | None = None) -> Answer:
     return _of_run("health_timeline", paths, {"tag": tag})
 
 
+def ls(*paths: Path) -> list[Answer]:
+    """The checkpoints at the paths and below them: path, step, framework, scale, and what is wrong with each."""
+    return [answer_of(line) for line in _text_of_run("health_list", paths, {}).splitlines()]
+
+
 def simulate(*paths: Path, **options: Any) -> Answer:
     """What other settings would have done in a recorded run; the options are those of tare_health_simulate in tare.h."""
     return _of_run("health_simulate", paths, options)
 
 
 def _of_run(call: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Answer:
+    return answer_of(_text_of_run(call, paths, options))
+
+
+def _text_of_run(call: str, paths: tuple[Path, ...], options: dict[str, Any]) -> str:
     given = [path_bytes(path) for path in paths]
     said = json.dumps({key: value for key, value in options.items() if value is not None}).encode()
-    return answer_of(_library.text(call, (ctypes.c_char_p * len(given))(*given), len(given), said))
+    return _library.text(call, (ctypes.c_char_p * len(given))(*given), len(given), said)
 
 
 def fp8_change(verb: str, path: Path, handle: Any = None, *, release: str | None = None, old: str | None = None,
