@@ -78,9 +78,10 @@ def alone(here):
                 yield answer
         if here("attest", name).code not in (DONE, NO):
             yield here("attest", name)
-    for words in (("edit", URL, "scale=1"), ("undo", URL), ("edit", "GS://b/a.pt", "scale=1")):
+    for words, why in ((("edit", URL, "scale=1"), "not edited in place"), (("undo", URL), "not edited in place"),
+                       (("edit", "HF://owner/name/a.pt", "scale=1"), "the Hub takes changes as commits alone")):
         answer = here(*words, "--yes")
-        if answer.code != REFUSED or "not edited in place" not in answer.reason:
+        if answer.code != REFUSED or why not in answer.reason:
             yield answer
     for words in (("migrate", here.state, "--to", "torch", "-o", "alone.pt", "--force"), ("inspect", here.state)):
         answer = here(*words)
@@ -99,8 +100,9 @@ def cases_of_need(here):
     yield "inspect", URL
     yield "get", URL, "scale"
     yield "diff", here.scaler, URL
-    yield "edit", "s3://bucket/a.pt", "scale=1", "--yes"
-    yield "undo", "s3://bucket/a.pt", "--yes"
+    for store in ("s3://bucket", "GS://bucket", "az://container"):
+        yield "edit", f"{store}/a.pt", "scale=1", "--yes"
+        yield "undo", f"{store}/a.pt", "--yes"
 
 
 def broken(here, breakage):
