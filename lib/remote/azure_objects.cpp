@@ -44,10 +44,6 @@ constexpr auto other_now = std::to_array<std::string_view>({
     "TargetConditionNotMet",
 });
 
-bool is_other_now(const HttpAnswer& answer) {
-  return answer.status == not_found || std::ranges::find(other_now, error_code(answer)) != other_now.end();
-}
-
 /// Azure says of itself what it would choose for blobs that nobody gave a tier: that is nothing to give again.
 bool is_inferred(const std::vector<std::string>& lines) {
   return std::ranges::any_of(lines, [](const std::string& line) {
@@ -97,18 +93,8 @@ ObjectSeen AzureObjects::seen_in(const HttpAnswer& answer) const {
   return seen;
 }
 
-std::optional<ObjectSeen> AzureObjects::put(const std::string& path, const std::string& query, ByteView bytes,
-                                            std::vector<std::string> lines) const {
-  const HttpAnswer answer = ask(
-      path, query,
-      {.most_bytes = most_answer_bytes, .method = "PUT", .body = bytes, .lines = with_content_type(std::move(lines))});
-  if (is_success(answer)) {
-    ObjectSeen seen = seen_in(answer);
-    seen.size = bytes.size();
-    return seen;
-  }
-  if (is_other_now(answer)) return std::nullopt;
-  fail(path, answer, "write an object");
+bool AzureObjects::is_other_now(const HttpAnswer& answer) const {
+  return answer.status == not_found || std::ranges::find(other_now, error_code(answer)) != other_now.end();
 }
 
 std::optional<ObjectSeen> AzureObjects::create(const std::string& path, ByteView bytes) {

@@ -27,8 +27,7 @@ class AzureObjects final : public StoreObjects {
 
  private:
   [[nodiscard]] ObjectSeen seen_in(const HttpAnswer& answer) const override;
-  [[nodiscard]] std::optional<ObjectSeen> put(const std::string& path, const std::string& query, ByteView bytes,
-                                              std::vector<std::string> lines) const;
+  [[nodiscard]] bool is_other_now(const HttpAnswer& answer) const override;
   /// False where the blob is no longer what was seen.
   [[nodiscard]] bool put_block(const std::string& path, const ObjectSeen& seen, const std::string& block,
                                const ObjectPart& part, const NewBytes& bytes) const;

@@ -25,6 +25,7 @@ constexpr auto own_lines = std::to_array<std::string_view>({
     "x-goog-storage-class",
 });
 constexpr std::string_view metadata_prefix = "x-goog-meta-";
+constexpr const char* generation_line = "x-goog-if-generation-match: ";
 constexpr const char* no_object = "0";
 
 }  // namespace
@@ -41,23 +42,12 @@ ObjectSeen GcsObjects::seen_in(const HttpAnswer& answer) const {
   return seen;
 }
 
-std::optional<ObjectSeen> GcsObjects::put(const std::string& path, ByteView bytes, const std::string& generation,
-                                          std::vector<std::string> lines) const {
-  lines.push_back("x-goog-if-generation-match: " + generation);
-  const HttpAnswer answer = ask(
-      path, "",
-      {.most_bytes = most_answer_bytes, .method = "PUT", .body = bytes, .lines = with_content_type(std::move(lines))});
-  if (is_success(answer)) {
-    ObjectSeen seen = seen_in(answer);
-    seen.size = bytes.size();
-    return seen;
-  }
-  if (answer.status == not_found || answer.status == precondition_failed) return std::nullopt;
-  fail(path, answer, "write an object");
+bool GcsObjects::is_other_now(const HttpAnswer& answer) const {
+  return answer.status == not_found || answer.status == precondition_failed;
 }
 
 std::optional<ObjectSeen> GcsObjects::create(const std::string& path, ByteView bytes) {
-  return put(path, bytes, no_object, {});
+  return put(path, "", bytes, {std::string(generation_line) + no_object});
 }
 
 std::optional<ObjectSeen> GcsObjects::replace(const std::string& path, const ObjectSeen& seen, ByteView bytes) {
@@ -66,7 +56,9 @@ std::optional<ObjectSeen> GcsObjects::replace(const std::string& path, const Obj
                 path + ": the server tells no generation of it, so that another's change would be lost",
                 "download it, edit that, and upload it");
   }
-  return put(path, bytes, seen.kept, seen.properties);
+  std::vector<std::string> lines = seen.properties;
+  lines.push_back(std::string(generation_line) + seen.kept);
+  return put(path, "", bytes, std::move(lines));
 }
 
 void GcsObjects::require_parts(const std::string& path, const ObjectSeen& seen) const {

@@ -27,8 +27,7 @@ class GcsObjects final : public StoreObjects {
 
  private:
   [[nodiscard]] ObjectSeen seen_in(const HttpAnswer& answer) const override;
-  [[nodiscard]] std::optional<ObjectSeen> put(const std::string& path, ByteView bytes, const std::string& generation,
-                                              std::vector<std::string> lines) const;
+  [[nodiscard]] bool is_other_now(const HttpAnswer& answer) const override;
 };
 
 }  // namespace tare

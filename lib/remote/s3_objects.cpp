@@ -32,13 +32,6 @@ constexpr auto own_lines = std::to_array<std::string_view>({
 });
 constexpr std::string_view metadata_prefix = "x-amz-meta-";
 
-/// Is it that the object is no longer what was seen, or the upload no longer there?
-bool is_other_now(const HttpAnswer& answer) {
-  const std::string code = error_code(answer);
-  return answer.status == not_found || answer.status == conflict || answer.status == precondition_failed ||
-         code == "PreconditionFailed" || code == "ConditionalRequestConflict" || code == "NoSuchUpload";
-}
-
 }  // namespace
 
 ObjectSeen S3Objects::seen_in(const HttpAnswer& answer) const {
@@ -54,28 +47,20 @@ ObjectSeen S3Objects::seen_in(const HttpAnswer& answer) const {
   return seen;
 }
 
-std::optional<ObjectSeen> S3Objects::put(const std::string& path, ByteView bytes,
-                                         std::vector<std::string> lines) const {
-  const HttpAnswer answer = ask(
-      path, "",
-      {.most_bytes = most_answer_bytes, .method = "PUT", .body = bytes, .lines = with_content_type(std::move(lines))});
-  if (is_success(answer)) {
-    ObjectSeen seen = seen_in(answer);
-    seen.size = bytes.size();
-    return seen;
-  }
-  if (is_other_now(answer)) return std::nullopt;
-  fail(path, answer, "write an object");
+bool S3Objects::is_other_now(const HttpAnswer& answer) const {
+  const std::string code = error_code(answer);
+  return answer.status == not_found || answer.status == conflict || answer.status == precondition_failed ||
+         code == "PreconditionFailed" || code == "ConditionalRequestConflict" || code == "NoSuchUpload";
 }
 
 std::optional<ObjectSeen> S3Objects::create(const std::string& path, ByteView bytes) {
-  return put(path, bytes, {"if-none-match: *"});
+  return put(path, "", bytes, {"if-none-match: *"});
 }
 
 std::optional<ObjectSeen> S3Objects::replace(const std::string& path, const ObjectSeen& seen, ByteView bytes) {
   std::vector<std::string> lines = seen.properties;
   lines.push_back("if-match: " + seen.tag);
-  return put(path, bytes, std::move(lines));
+  return put(path, "", bytes, std::move(lines));
 }
 
 std::string S3Objects::begin(const std::string& path, const ObjectSeen& seen) {

@@ -23,8 +23,7 @@ class S3Objects final : public StoreObjects {
 
  private:
   [[nodiscard]] ObjectSeen seen_in(const HttpAnswer& answer) const override;
-  [[nodiscard]] std::optional<ObjectSeen> put(const std::string& path, ByteView bytes,
-                                              std::vector<std::string> lines) const;
+  [[nodiscard]] bool is_other_now(const HttpAnswer& answer) const override;
   /// The ETag of part `number`; empty where the object is no longer what was seen, or the upload is gone.
   [[nodiscard]] std::string part(const std::string& path, const ObjectSeen& seen, const std::string& upload,
                                  std::size_t number, const ObjectPart& part, const NewBytes& bytes) const;

@@ -70,6 +70,20 @@ std::vector<std::string> StoreObjects::listed(const std::string& folder, ListDep
   return names;
 }
 
+std::optional<ObjectSeen> StoreObjects::put(const std::string& path, const std::string& query, ByteView bytes,
+                                            std::vector<std::string> lines) const {
+  const HttpAnswer answer = ask(
+      path, query,
+      {.most_bytes = most_answer_bytes, .method = "PUT", .body = bytes, .lines = with_content_type(std::move(lines))});
+  if (is_success(answer)) {
+    ObjectSeen seen = seen_in(answer);
+    seen.size = bytes.size();
+    return seen;
+  }
+  if (is_other_now(answer)) return std::nullopt;
+  fail(path, answer, "write an object");
+}
+
 void StoreObjects::remove(const std::string& path) {
   const HttpAnswer answer = ask(path, "", {.most_bytes = most_answer_bytes, .method = "DELETE"});
   if (!is_success(answer) && answer.status != not_found) fail(path, answer, "remove an object");

@@ -28,6 +28,11 @@ class StoreObjects : public ObjectLayer {
  protected:
   /// What an answer tells of an object.
   [[nodiscard]] virtual ObjectSeen seen_in(const HttpAnswer& answer) const = 0;
+  /// Is it that the object is no longer what was seen, or what was to be made of it no longer there?
+  [[nodiscard]] virtual bool is_other_now(const HttpAnswer& answer) const = 0;
+  /// Writes an object on the conditions that the lines have; what it is then, or nothing where it is another now.
+  [[nodiscard]] std::optional<ObjectSeen> put(const std::string& path, const std::string& query, ByteView bytes,
+                                              std::vector<std::string> lines) const;
   /// `query`: with '?', sorted and escaped; may be empty.
   [[nodiscard]] HttpAnswer ask(const std::string& path, const std::string& query, const HttpRequest& request) const;
   [[nodiscard]] const RemoteFiles& files() const { return files_; }
