@@ -116,6 +116,8 @@ OptionTable change_options(ChangeOptions& options, const std::string& schema) {
                      {"-y,--yes", &options.yes, "Do not ask"},
                      {"--no-history", &options.no_history, "Keep no record: the edit cannot be undone"},
                      {"--hard-links", &transaction.allow_hard_links, "Edit files that have other names too"},
+                     {"--send-whole", &transaction.send_whole,
+                      "Large objects in gs://, where what changes stands in their middle: read and send all of them"},
                      trust_option(transaction.recovery),
                      wait_option(options.wait_seconds),
                      {"--content-addressed", &transaction.allow_content_addressed,

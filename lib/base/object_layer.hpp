@@ -37,6 +37,24 @@ struct ComposeRequests {
 /// The bytes of a run of the new version.
 using NewBytes = std::function<Bytes(Span span)>;
 
+/// What a store does in place of copying parts: its large objects grow by what comes behind their end, and come back
+/// from a copy of what they were.
+class WholeObjects {
+ public:
+  virtual ~WholeObjects() = default;
+
+  /// Where the copy of an object is, or is to be; empty where its bucket keeps what it was in any case.
+  virtual std::string place_of_copy(const std::string& path, const ObjectSeen& seen) = 0;
+  /// Makes that copy, unless it is there. False where the object is no longer what was seen.
+  virtual bool copy(const std::string& path, const ObjectSeen& seen) = 0;
+  /// Makes an object what it was as `kept`, by a copy or by what the bucket keeps. Nothing where it is no longer what
+  /// was seen; throws `refused` where neither is there.
+  virtual std::optional<ObjectSeen> bring_back(const std::string& path, const ObjectSeen& seen,
+                                               const std::string& kept) = 0;
+  /// The copy is wanted no more.
+  virtual void remove_copy(const std::string& path, const std::string& kept) = 0;
+};
+
 /// Every change is made by the store as a whole or not at all, and only where the object is still what was seen. Paths
 /// are URLs of the store. Functions throw `io` where the store cannot be asked or does not allow it, and may be called
 /// by several threads at once.
@@ -61,8 +79,6 @@ class ObjectLayer {
   virtual std::optional<ObjectSeen> replace(const std::string& path, const ObjectSeen& seen, ByteView bytes) = 0;
   virtual void remove(const std::string& path) = 0;
 
-  /// Throws `refused` where the store makes no object of parts, of which it copies those that do not change.
-  virtual void require_parts(const std::string& /*path*/, const ObjectSeen& /*seen*/) const {}
   /// The name of a new version that is made part by part, and shows only when it is whole.
   virtual std::string begin(const std::string& path, const ObjectSeen& seen) = 0;
   /// Makes it: parts but the last have `least_part_bytes` at least. `before_each` is called before each part. Nothing
@@ -76,6 +92,8 @@ class ObjectLayer {
   /// The same of one that nobody else knows, and that nobody will make whole.
   virtual void drop(const std::string& path, const std::string& upload) { give_up(path, upload); }
   [[nodiscard]] virtual ComposeRequests compose_requests() const = 0;
+  /// Null where the store copies parts of objects.
+  virtual WholeObjects* whole_objects() { return nullptr; }
 
   /// What is read of objects by other means is asked for anew: they may have changed.
   virtual void forget() = 0;
@@ -83,5 +101,7 @@ class ObjectLayer {
 };
 
 inline constexpr std::uint64_t least_part_bytes = std::uint64_t{5} << 20;
+/// An object that is smaller is written whole, by one request.
+inline constexpr std::uint64_t least_composed_bytes = std::uint64_t{8} << 20;
 
 }  // namespace tare

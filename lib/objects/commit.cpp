@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/objects/finish.hpp"
 #include "lib/objects/new_version.hpp"
@@ -19,9 +20,9 @@ std::string size_of_parts(const std::vector<ObjectPart>& parts) {
   return fmt::format("{} parts", parts.size());
 }
 
-/// One object that is composed: as many requests as it has parts, and two around them.
-void add_composed(std::vector<PlannedRequest>& requests, const std::string& path, const FileRecord& record,
-                  const ComposeRequests& methods) {
+/// As many requests as an object has parts, and those around them.
+void add_composed_of_parts(std::vector<PlannedRequest>& requests, const std::string& path, const FileRecord& record,
+                           const ComposeRequests& methods) {
   if (*methods.begin != '\0') requests.push_back({methods.begin, path, "begins a new version", 0, 0});
   const auto parts = NewVersion(record).parts();
   for (const ObjectPart& part : parts) {
@@ -36,6 +37,40 @@ void add_composed(std::vector<PlannedRequest>& requests, const std::string& path
       {methods.end, path,
        fmt::format("makes it whole of {}, if it is still {}", size_of_parts(parts), versions_of(record).tag_before), 0,
        0});
+}
+
+/// Pieces have names of their own, which go again. Where there are too many for one object, some are joined before:
+/// that is told as one request.
+void add_composed_of_wholes(std::vector<PlannedRequest>& requests, const std::string& path, const FileRecord& record,
+                            const ObjectSeen& seen, WholeObjects& wholes) {
+  std::vector<PlannedRequest> removals;
+  const std::string pieces = joined(joined(folder_of(path), store_name), "a piece");
+  if (grows_alone(record)) {
+    const std::string copy = wholes.place_of_copy(path, seen);
+    if (!copy.empty()) requests.push_back({"PUT", copy, "a copy, for undo", 0, record.size_before});
+  }
+  std::uint64_t copied = 0;
+  const auto parts = NewVersion(record).whole_and_pieces();
+  for (const ObjectPart& part : parts) {
+    if (part.copied_from) {
+      copied = part.span.size;
+      continue;
+    }
+    requests.push_back({"PUT", pieces, fmt::format("bytes from {} on are sent", part.span.offset), part.span.size, 0});
+    removals.push_back({"DELETE", pieces, "it is in the object", 0, 0});
+  }
+  requests.push_back(
+      {"PUT", path,
+       fmt::format("makes it whole of {} objects, if it is still {}", parts.size(), versions_of(record).tag_before), 0,
+       copied});
+  requests.insert(requests.end(), removals.begin(), removals.end());
+}
+
+void add_composed(std::vector<PlannedRequest>& requests, const std::string& path, const FileRecord& record,
+                  const ObjectSeen& seen, ObjectLayer& objects) {
+  WholeObjects* const wholes = objects.whole_objects();
+  if (wholes != nullptr) return add_composed_of_wholes(requests, path, record, seen, *wholes);
+  add_composed_of_parts(requests, path, record, objects.compose_requests());
 }
 
 Receipt receipt_of(const ObjectHome& home, const Journal& journal, const TransactionOptions& options) {
@@ -57,7 +92,7 @@ Receipt commit(ObjectLayer& objects, const std::vector<FileEdit>& edits, const s
                const TransactionOptions& options) {
   if (edits.empty()) return {};
   const ObjectHome home(objects, common_folder(edits), options.key);
-  PlannedObjects planned = planned_objects(home, edits);
+  PlannedObjects planned = planned_objects(home, edits, options);
   if (planned.records.empty()) {
     Receipt receipt;
     receipt.folder = home.folder();
@@ -76,15 +111,16 @@ std::vector<PlannedRequest> planned_requests(ObjectLayer& objects, const std::ve
   std::vector<PlannedRequest> requests;
   if (edits.empty()) return requests;
   const ObjectHome home(objects, common_folder(edits), options.key);
-  const PlannedObjects planned = planned_objects(home, edits);
+  const PlannedObjects planned = planned_objects(home, edits, options);
   if (planned.records.empty()) return requests;
   const Journal journal = journal_of(home, planned.records, fields, options);
   const std::uint64_t journal_bytes = home.encoded(journal).size();
   requests.push_back({"PUT", home.pending(), "the journal, if there is none", journal_bytes, 0});
   requests.push_back({"PUT", home.pending(), "again, as the store must not allow it", journal_bytes, 0});
-  for (const FileRecord& file : journal.files) {
+  for (std::size_t i = 0; i < journal.files.size(); ++i) {
+    const FileRecord& file = journal.files[i];
     if (is_composed(file)) {
-      add_composed(requests, home.path(file), file, objects.compose_requests());
+      add_composed(requests, home.path(file), file, planned.seen[i], objects);
     } else {
       requests.push_back({"PUT", home.path(file),
                           fmt::format("all of it, if it is still {}", versions_of(file).tag_before), file.size_after,

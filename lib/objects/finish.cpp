@@ -65,6 +65,7 @@ void leave_record(ObjectClaim& claim, const std::vector<ObjectSeen>& made, Store
   std::vector<std::size_t> all(made.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   roll_back(claim, all, {});
+  let_go_of_copies(home, journal.files);
   claim.withdraw();
   throw Error(Status::busy, home.record(record) + ": somebody else wrote this record meanwhile", "try again");
 }
@@ -91,7 +92,10 @@ std::vector<std::string> folders_around(const ObjectHome& home, const std::vecto
 }
 
 void clear_up(const ObjectHome& home, const Journal& journal) {
-  if (journal.kind == JournalKind::undo) home.objects().remove(home.record({journal.number, RecordState::applied}));
+  if (journal.kind == JournalKind::undo) {
+    home.objects().remove(home.record({journal.number, RecordState::applied}));
+    let_go_of_copies_brought_back(home, journal.files);
+  }
   home.objects().remove(home.pending());
 }
 
@@ -106,7 +110,11 @@ void run(const ObjectHome& home, Journal journal, const std::vector<ObjectSeen>&
     throw;
   }
   const auto made = apply(*claim, seen);
-  if (record) leave_record(*claim, made, *record);
+  if (record) {
+    leave_record(*claim, made, *record);
+  } else {
+    let_go_of_copies(home, journal.files);
+  }
   clear_up(home, journal);
 }
 

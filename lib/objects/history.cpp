@@ -5,6 +5,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/objects/object_changes.hpp"
 #include "lib/objects/object_claim.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "lib/objects/places.hpp"
@@ -93,7 +94,8 @@ std::size_t prune(ObjectLayer& objects, const std::string& path, const JournalKe
   }
   recover(objects, path, key, options);
   std::size_t removed = 0;
-  for_each_record(objects, path, key, [&](const ObjectHome& home, StoredRecord record, const Journal*) {
+  for_each_record(objects, path, key, [&](const ObjectHome& home, StoredRecord record, const Journal* journal) {
+    if (journal != nullptr && journal->is_own) let_go_of_copies(home, journal->files);
     objects.remove(home.record(record));
     ++removed;
   });

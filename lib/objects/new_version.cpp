@@ -13,6 +13,7 @@ constexpr std::size_t most_parts = 10'000;
 /// Several are copied at the same time; those that are sent are in memory.
 constexpr std::uint64_t copied_part_bytes = std::uint64_t{64} << 20;  // Azure copies 100 MiB at a time
 constexpr std::uint64_t sent_part_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t piece_bytes = std::uint64_t{8} << 20;  // read before they are sent
 
 /// Parts of `whole`, of about `size` bytes, none of which is smaller than a part may be.
 void add_divided(std::vector<ObjectPart>& parts, const ObjectPart& whole, std::uint64_t size) {
@@ -64,7 +65,7 @@ class PartPlan {
 
 }  // namespace
 
-NewVersion::NewVersion(const FileRecord& record) {
+NewVersion::NewVersion(const FileRecord& record) : old_size_(record.size_before) {
   const bool is_rewritten = record.write_method == WriteMethod::rewritten;
   std::uint64_t from = 0;
   for (const Swap& swap : record.swaps) {
@@ -113,6 +114,17 @@ Bytes NewVersion::read(Span span, const NewBytes& old) const {
     made.insert(made.end(), bytes.begin(), bytes.end());
   }
   return made;
+}
+
+std::vector<ObjectPart> NewVersion::whole_and_pieces() const {
+  std::vector<ObjectPart> parts;
+  const Run& first = runs_.front();
+  const bool is_whole = first.copied_from == 0 && first.span.size == old_size_;
+  if (is_whole) parts.push_back({first.span, 0});
+  for (std::uint64_t at = is_whole ? old_size_ : 0; at < size(); at += piece_bytes) {
+    parts.push_back({{at, std::min(piece_bytes, size() - at)}, std::nullopt});
+  }
+  return parts;
 }
 
 std::vector<ObjectPart> NewVersion::parts() const {

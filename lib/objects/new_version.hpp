@@ -20,6 +20,9 @@ class NewVersion {
   /// One behind the other, all of it: what changes is sent, with as much around it as a part must have, all else is
   /// copied. Throws `unsupported` where they would be more than a store takes.
   [[nodiscard]] std::vector<ObjectPart> parts() const;
+  /// The same for a store that copies no parts: what is there first, as a whole, if all of it stays, then pieces that
+  /// are sent.
+  [[nodiscard]] std::vector<ObjectPart> whole_and_pieces() const;
 
  private:
   struct Run {
@@ -31,10 +34,8 @@ class NewVersion {
   void add_copied(std::uint64_t from, std::uint64_t end);
   void add_sent(ByteView bytes);
 
+  std::uint64_t old_size_;
   std::vector<Run> runs_;
 };
-
-/// An object that is smaller is written whole, by one request.
-inline constexpr std::uint64_t least_composed_bytes = std::uint64_t{8} << 20;
 
 }  // namespace tare

@@ -27,9 +27,14 @@ std::optional<ObjectSeen> make(ObjectClaim& claim, const FileRecord& record, con
   const NewBytes old = [&](Span span) { return objects.read(path, seen, span); };
   const NewBytes bytes = [&](Span span) { return made.read(span, old); };
   claim.keep();
-  const std::string& upload = versions_of(record).upload;
-  if (upload.empty()) return objects.replace(path, seen, bytes({0, made.size()}));
-  return objects.compose(path, seen, upload, made.parts(), bytes, [&] { claim.keep(); });
+  const ObjectVersions& versions = versions_of(record);
+  WholeObjects* const wholes = objects.whole_objects();
+  if (wholes != nullptr && is_composed(record) && shrinks_alone(record)) {
+    return wholes->bring_back(path, seen, versions.kept_after);
+  }
+  if (versions.upload.empty()) return objects.replace(path, seen, bytes({0, made.size()}));
+  const auto parts = wholes == nullptr ? made.parts() : made.whole_and_pieces();
+  return objects.compose(path, seen, versions.upload, parts, bytes, [&] { claim.keep(); });
 }
 
 void begin_upload(const ObjectHome& home, FileRecord& record, const ObjectSeen& seen) {
@@ -45,7 +50,7 @@ void give_up_upload(const ObjectHome& home, const FileRecord& record) {
 
 /// It was new when it was looked at. False where it is something else by now.
 bool make_old(ObjectClaim& claim, const FileRecord& record, const ObjectSeen& seen) {
-  FileRecord back = inverse(record);
+  FileRecord back = inverse_of_object(record);
   begin_upload(claim.home(), back, seen);
   try {
     if (make(claim, back, seen)) return true;
@@ -64,6 +69,14 @@ void roll_back_one(ObjectClaim& claim, const FileRecord& record) {
     if (make_old(claim, record, *seen)) return;
   }
   throw Error(Status::busy, claim.home().path(record) + ": somebody else writes it again and again", "try again");
+}
+
+/// What undo brings back where it cannot be made of the new version. False where the object is no longer what was seen.
+bool copy_if_needed(ObjectClaim& claim, const FileRecord& record, const ObjectSeen& seen) {
+  WholeObjects* const wholes = claim.home().objects().whole_objects();
+  if (wholes == nullptr || !is_composed(record) || !grows_alone(record)) return true;
+  claim.keep();
+  return wholes->copy(claim.home().path(record), seen);
 }
 
 /// What is to be made old where something failed.
@@ -91,7 +104,9 @@ class Progress {
 void apply_one(ObjectClaim& claim, std::size_t i, const ObjectSeen& seen, Progress& progress) {
   const FileRecord& record = claim.journal().files[i];
   progress.touch(i);
-  if (auto made = make(claim, record, seen)) return progress.made(i, *std::move(made));
+  if (copy_if_needed(claim, record, seen)) {
+    if (auto made = make(claim, record, seen)) return progress.made(i, *std::move(made));
+  }
   // It may be ours: the answer that said so can be lost.
   const auto now = claim.home().objects().look(claim.home().path(record));
   if (object_state(claim.home(), record, now) == FileState::after) return progress.made(i, *now);
@@ -104,6 +119,7 @@ void apply_one(ObjectClaim& claim, std::size_t i, const ObjectSeen& seen, Progre
     claim.confirm();
     give_up_uploads(claim.home(), claim.journal().files);
     roll_back(claim, progress.touched(), {});
+    let_go_of_copies(claim.home(), claim.journal().files);
     claim.withdraw();
   } catch (const Error& problem) {
     throw Error(error.status,
@@ -117,6 +133,40 @@ void apply_one(ObjectClaim& claim, std::size_t i, const ObjectSeen& seen, Progre
 
 bool is_composed(const FileRecord& record) {
   return std::min(record.size_before, record.size_after) >= least_composed_bytes;
+}
+
+bool grows_alone(const FileRecord& record) {
+  return record.swaps.empty() && record.size_before < record.size_after;
+}
+
+bool shrinks_alone(const FileRecord& record) {
+  return record.swaps.empty() && record.size_after < record.size_before;
+}
+
+void let_go_of_copies(const ObjectHome& home, const std::vector<FileRecord>& records) {
+  WholeObjects* const wholes = home.objects().whole_objects();
+  if (wholes == nullptr) return;
+  for (const FileRecord& record : records) {
+    if (!is_composed(record) || !grows_alone(record)) continue;
+    wholes->remove_copy(home.path(record), versions_of(record).kept_before);
+  }
+}
+
+void let_go_of_copies_brought_back(const ObjectHome& home, const std::vector<FileRecord>& records) {
+  WholeObjects* const wholes = home.objects().whole_objects();
+  if (wholes == nullptr) return;
+  for (const FileRecord& record : records) {
+    if (!is_composed(record) || !shrinks_alone(record)) continue;
+    wholes->remove_copy(home.path(record), versions_of(record).kept_after);
+  }
+}
+
+FileRecord inverse_of_object(const FileRecord& record) {
+  FileRecord back = inverse(record);
+  ObjectVersions versions = versions_of(record);
+  versions.kept_after = versions.kept_before;
+  set_versions(back, std::move(versions));
+  return back;
 }
 
 FileState object_state(const ObjectHome& home, const FileRecord& record, const std::optional<ObjectSeen>& seen) {

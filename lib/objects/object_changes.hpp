@@ -15,6 +15,16 @@ FileState object_state(const ObjectHome& home, const FileRecord& record, const s
 /// Is it made by parts, and what is not changed copied by the store?
 bool is_composed(const FileRecord& record);
 
+/// Is all that changes that bytes come behind the end, or that those go again? That is all that a store does to a large
+/// object that copies no parts of it.
+bool grows_alone(const FileRecord& record);
+bool shrinks_alone(const FileRecord& record);
+/// Removes the copies that such a store has of what grew; of what shrank again, of that which it was made of.
+void let_go_of_copies(const ObjectHome& home, const std::vector<FileRecord>& records);
+void let_go_of_copies_brought_back(const ObjectHome& home, const std::vector<FileRecord>& records);
+/// The way back, with what the bucket calls the version that it leads to.
+FileRecord inverse_of_object(const FileRecord& record);
+
 /// Begins the new versions of those that are composed, and notes them in the records: nothing is to be seen of them,
 /// and whoever reads the journal can keep them from becoming whole.
 void begin_uploads(const ObjectHome& home, std::vector<FileRecord>& records, const std::vector<ObjectSeen>& seen);

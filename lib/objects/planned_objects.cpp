@@ -23,12 +23,21 @@ ObjectSeen seen_as_planned(ObjectLayer& objects, const FileEdit& edit) {
   return *std::move(seen);
 }
 
+void require_made_of_what_is_there(const ObjectHome& home, const FileRecord& record) {
+  if (home.objects().whole_objects() == nullptr || !is_composed(record)) return;
+  if (grows_alone(record) || shrinks_alone(record)) return;
+  throw Error(Status::refused,
+              fmt::format("{}: this store copies no part of an object into another, and what changes stands in the "
+                          "middle: all of its {} bytes would have to be sent",
+                          home.path(record), record.size_after),
+              "--send-whole sends them, and reads as many");
+}
+
 FileRecord record_of(const ObjectHome& home, const FileEdit& edit, const ObjectSeen& seen) {
   FileRecord record =
       record_of(readable(home.objects(), edit.path, seen), edit.change, relative_to(home.folder(), edit.path));
   set_versions(record, versions_before(seen));
   require_sane(record, edit.path);
-  if (is_composed(record)) home.objects().require_parts(edit.path, seen);
   return record;
 }
 
@@ -57,12 +66,14 @@ std::string common_folder(const std::vector<FileEdit>& edits) {
   return folder;
 }
 
-PlannedObjects planned_objects(const ObjectHome& home, const std::vector<FileEdit>& edits) {
+PlannedObjects planned_objects(const ObjectHome& home, const std::vector<FileEdit>& edits,
+                               const TransactionOptions& options) {
   std::vector<FileRecord> records(edits.size());
   std::vector<ObjectSeen> seen(edits.size());
   const auto look = [&](std::size_t i) {
     seen[i] = seen_as_planned(home.objects(), edits[i]);
     records[i] = record_of(home, edits[i], seen[i]);
+    if (!options.send_whole) require_made_of_what_is_there(home, records[i]);
   };
   for_each_parallel(edits.size(), look, {}, home.objects().most_at_once());
   PlannedObjects planned;

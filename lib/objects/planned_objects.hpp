@@ -16,9 +16,10 @@ struct PlannedObjects {
 /// The deepest folder that has all objects in it.
 std::string common_folder(const std::vector<FileEdit>& edits);
 
-/// Without those that change no byte. Throws `refused` where an object is not what the edit was planned for, or would
-/// lose labels.
-PlannedObjects planned_objects(const ObjectHome& home, const std::vector<FileEdit>& edits);
+/// Without those that change no byte. Throws `refused` where an object is not what the edit was planned for, would lose
+/// labels, or could be made of what is there by sending all of it alone, where that is not asked for.
+PlannedObjects planned_objects(const ObjectHome& home, const std::vector<FileEdit>& edits,
+                               const TransactionOptions& options);
 
 /// Of a change that is yet to be made.
 ObjectVersions versions_before(const ObjectSeen& seen);

@@ -51,6 +51,7 @@ std::optional<Pending> recover_in(const ObjectHome& home, const std::string& pat
   std::vector<std::size_t> all(journal.files.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   roll_back(claim, all, options);
+  let_go_of_copies(home, journal.files);
   claim.withdraw();
   return home.described(journal, PendingState::interrupted);
 }

@@ -69,7 +69,9 @@ FileRecord way_back(const ObjectHome& home, const FileRecord& edit, const Object
   }
   require_no_labels(home.path(edit), seen);
   FileRecord back = inverse(edit);
-  set_versions(back, versions_before(seen));
+  ObjectVersions versions = versions_before(seen);
+  versions.kept_after = versions_of(edit).kept_before;
+  set_versions(back, std::move(versions));
   return back;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <string_view>
 #include <utility>
 
@@ -62,11 +61,6 @@ void require_writable(const std::string& kind, const std::string& lease) {
               "have it released, or wait until it ends");
 }
 
-std::string random_name() {
-  std::random_device device;
-  return fmt::format("tare{:08x}{:08x}", device(), device());
-}
-
 /// All of one blob are of the same length.
 std::string block_name(const std::string& upload, std::size_t number) {
   return base64(fmt::format("{}{:06}", upload, number));
@@ -108,7 +102,7 @@ std::optional<ObjectSeen> AzureObjects::replace(const std::string& path, const O
 }
 
 std::string AzureObjects::begin(const std::string&, const ObjectSeen&) {
-  return random_name();
+  return new_upload_name();
 }
 
 bool AzureObjects::put_block(const std::string& path, const ObjectSeen& seen, const std::string& block,

@@ -24,6 +24,7 @@ HttpSource::HttpSource(std::shared_ptr<const HttpClient> client, const ObjectSta
       begin_(start.begin),
       size_(start.size),
       block_bytes_(start.block_bytes),
+      only_grows_(start.only_grows),
       version_(start.version) {}
 
 const std::string& HttpSource::version() const {

@@ -22,6 +22,7 @@ struct ObjectStart {
   std::uint64_t size = 0;
   std::optional<std::string> version;  ///< nothing where none was made yet: the first read tells
   std::uint64_t block_bytes = usual_block_bytes;
+  bool only_grows = false;
 };
 
 /// Asks for the first `wanted` bytes. Throws what HttpClient::get throws.
@@ -34,6 +35,7 @@ class HttpSource final : public VersionedSource {
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] const std::string& name() const override { return object_.name; }
   [[nodiscard]] const std::string& version() const override;
+  [[nodiscard]] bool only_grows() const override { return only_grows_; }
   /// One request at most. Throws `io` where the object has changed since the first.
   void read(std::uint64_t offset, std::span<std::byte> to) const override;
   using Source::read;
@@ -51,6 +53,7 @@ class HttpSource final : public VersionedSource {
   mutable std::map<std::uint64_t, Bytes> blocks_;  ///< by number
   std::uint64_t size_;
   std::uint64_t block_bytes_;
+  bool only_grows_;
   mutable std::optional<std::string> version_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/object_layer.hpp"
 #include "lib/remote/http_source.hpp"
 #include "lib/remote/url.hpp"
 
@@ -77,6 +78,11 @@ bool looks_like_folder(std::string_view path) {
   return last_name(path).find('.') == path.npos;
 }
 
+bool can_only_grow(const std::string& path, std::uint64_t size) {
+  const ObjectStore* store = store_of(path);
+  return store != nullptr && store->copies_whole_objects && size >= least_composed_bytes;
+}
+
 bool is_root(const std::string& path) {
   const ObjectStore* store = store_of(path);
   return store != nullptr && store->is_root(path);
@@ -124,7 +130,8 @@ std::shared_ptr<const Source> RemoteFiles::open(const std::string& path) const {
   }
   const auto size = folders_.size(path);
   if (size && *size > usual_block_bytes && is_indexed(path)) {
-    return std::make_shared<const HttpSource>(client_, ObjectStart{object(path), {}, *size, {}, indexed_block_bytes});
+    return std::make_shared<const HttpSource>(
+        client_, ObjectStart{object(path), {}, *size, {}, indexed_block_bytes, can_only_grow(path, *size)});
   }
   return std::make_shared<const HttpSource>(client_, *start(path));
 }
@@ -136,7 +143,9 @@ std::shared_ptr<const ObjectStart> RemoteFiles::start(const std::string& path) c
     if (known != known_.end() && known->second != nullptr) return known->second;
   }
   const std::uint64_t wanted = first_bytes_of(path, folders_.size(path).value_or(0));
-  auto found = std::make_shared<const ObjectStart>(start_of(*client_, object(path), wanted));
+  ObjectStart asked = start_of(*client_, object(path), wanted);
+  asked.only_grows = can_only_grow(path, asked.size);
+  auto found = std::make_shared<const ObjectStart>(std::move(asked));
   const std::lock_guard lock(mutex_);
   const bool has_room = known_bytes_ + found->begin.size() <= most_known_bytes;
   if (has_room && known_.insert_or_assign(path, found).second) known_bytes_ += found->begin.size();

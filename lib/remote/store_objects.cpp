@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <random>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -145,6 +146,11 @@ ObjectSeen tagged(const HttpAnswer& answer) {
   const auto now = http_time(answer.now);
   if (written && now) seen.age = std::max<std::int64_t>(*now - *written, 0);
   return seen;
+}
+
+std::string new_upload_name() {
+  std::random_device device;
+  return fmt::format("tare{:08x}{:08x}", device(), device());
 }
 
 std::vector<std::string> with_content_type(std::vector<std::string> lines) {

@@ -65,6 +65,9 @@ bool is_success(const HttpAnswer& answer);
 /// The size aside: its tag, its version by the header line `kept`, and its age by the server's clock.
 ObjectSeen tagged(const HttpAnswer& answer);
 
+/// Where a store gives none: one that nobody else has.
+std::string new_upload_name();
+
 /// libcurl would give one of its own.
 std::vector<std::string> with_content_type(std::vector<std::string> lines);
 

@@ -53,7 +53,8 @@ constexpr ObjectStore stores[] = {
      },
      is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
-        const std::string& from) { return list_s3(client, settings.google, folder, depth, from); }},
+        const std::string& from) { return list_s3(client, settings.google, folder, depth, from); },
+     true},
     {"hf://", nullptr,
      [](const StoreSettings& settings, const std::string& path, const std::string&) {
        return hub_object(settings.hub, path);

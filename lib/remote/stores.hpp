@@ -39,6 +39,8 @@ struct ObjectStore {
   /// As ListsFolder.
   std::optional<ListPage> (*list)(const HttpClient& client, const StoreSettings& settings, const std::string& folder,
                                   ListDepth depth, const std::string& from);
+  /// Does it copy no part of an object into another, so that a large one can only grow?
+  bool copies_whole_objects = false;
 };
 
 /// Null for what has another scheme: a server of the web.

@@ -24,7 +24,9 @@ struct TransactionOptions {
   bool keep_history = true;              ///< false: no undo, nothing is left beside the files
   bool allow_hard_links = false;         ///< edit files with several names (rewriting one parts it from the others)
   bool allow_content_addressed = false;  ///< edit files that are named by their own hash (`blobs/<hash>`)
-  std::string upper;                     ///< how far up other transactions are looked for; see Scope
+  /// Where a store copies no part of an object: send all bytes of a large one again, whatever of it changes.
+  bool send_whole = false;
+  std::string upper;  ///< how far up other transactions are looked for; see Scope
   RecoverOptions recovery = {};
   JournalKey key = {};  ///< to seal the journal with; none: undo will need to be told to trust it
   Origin origin = {};   ///< for the history

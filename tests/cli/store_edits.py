@@ -52,10 +52,10 @@ class Checks(RemoteChecks):
         return folder
 
     @contextlib.contextmanager
-    def a_large_model(self):
+    def a_large_model(self, size="20000000"):
         """One that is changed by parts."""
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([sys.executable, self.options.make_checkpoint, f"{folder}/model.pt", "--bytes", "20000000",
+            subprocess.run([sys.executable, self.options.make_checkpoint, f"{folder}/model.pt", "--bytes", size,
                             "--parameters", "12"], check=True, stdout=subprocess.DEVNULL)
             yield folder
 
@@ -341,7 +341,7 @@ class Checks(RemoteChecks):
                     outcomes += 0 < len(changed) < len(before)
         self.expect(told > 5 and outcomes > 3, f"{told} were told, {outcomes} were mixed before")
 
-    def killed_at(self, bucket, variables, moment, count):
+    def killed_at(self, bucket, variables, moment, count, target="run/global_step2"):
         """-> whether the edit came to that many requests that change something."""
         state = {"left": count, "process": None}
 
@@ -363,7 +363,7 @@ class Checks(RemoteChecks):
         environment = {"PATH": os.environ["PATH"], "HOME": self.home.name, **variables}
         with lock:
             state["process"] = subprocess.Popen(
-                [self.tare, "edit", f"{self.root}/run/global_step2", "scale=256", "--yes", "--connections", "1"],
+                [self.tare, "edit", f"{self.root}/{target}", "scale=256", "--yes", "--connections", "1"],
                 env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         state["process"].wait()
         setattr(bucket, moment, lambda *request: None)

@@ -278,6 +278,8 @@ FileChange TorchZip::change(std::span<const NodeChange> changes) const {
 
   Bytes record = std::move(rewrite.pickle);
   record.insert(record.end(), text_->begin() + static_cast<std::ptrdiff_t>(pickle_.end), text_->end());
+  const bool moves_storages = change.moves_patched_records() && !rewrite.elements.empty();
+  if (rewrite.names_other_storages || moves_storages) records_.forget_order(change);
   if (record == *text_) return std::move(change).finish();
   if (is_crc_wrong()) {
     throw Error(
@@ -287,7 +289,6 @@ FileChange TorchZip::change(std::span<const NodeChange> changes) const {
   }
   const std::string meaning = joined_meaning(changes);
   for (const NewStorage& storage : rewrite.storages) change.add(records_.storage_name(storage.key), storage.data);
-  if (rewrite.names_other_storages) records_.forget_order(change);
   if (object_.is_stored() && record.size() == text_->size() && rewrite.storages.empty()) {
     change.rewrite(object_, *text_, record, meaning);
   } else {

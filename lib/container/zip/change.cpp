@@ -11,6 +11,7 @@
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/container/zip/layout.hpp"
 
 namespace tare {
@@ -223,7 +224,34 @@ std::uint32_t ZipChange::mended(const ZipEntry& entry) const {
   return found == touched_by_entry_.end() || entry.crc == 0 ? entry.crc : touched_[found->second].crc;
 }
 
+void ZipChange::append_patched_records() {
+  std::uint64_t size = 0;
+  for (const Touched& touched : touched_) size += touched.record.payload.size;
+  if (size > limits::max_tensor_read_bytes) {
+    throw Error(
+        Status::refused,
+        fmt::format("{}: what this edit changes stands in records of {} bytes, all of which would have to be sent",
+                    archive_.source().name(), size),
+        "download it, edit that, and upload it");
+  }
+  for (const Touched& touched : touched_) {
+    const Span payload = touched.record.payload;
+    Bytes content = archive_.source().read(payload);
+    std::string meaning;
+    for (const Patch& patch : change_.patches) {
+      if (patch.offset < payload.offset || patch.offset >= payload.end()) continue;
+      std::ranges::copy(patch.after, content.begin() + static_cast<std::ptrdiff_t>(patch.offset - payload.offset));
+      if (meaning.empty()) meaning = patch.meaning;
+    }
+    if (!meaning.empty()) replace(*touched.entry, content, meaning);
+  }
+  touched_.clear();
+  touched_by_entry_.clear();
+  change_.patches.clear();
+}
+
 FileChange ZipChange::finish() && {
+  if (moves_patched_records()) append_patched_records();
   for (const Touched& touched : touched_) mend_checksums(touched);
   if (!change_.append) return std::move(change_);
   Append& append = *change_.append;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/versioned_source.hpp"
 #include "lib/container/file_change.hpp"
 #include "lib/container/zip/zip.hpp"
 
@@ -27,7 +28,10 @@ class ZipChange {
   /// One more record, last in the directory. REQUIRES: a record is replaced as well.
   void add(std::string name, ByteView content);
 
-  /// The whole. A CRC that was not computed (0) stays so.
+  /// Do records move that are only patched? In a file that can only grow a patched record is appended anew.
+  [[nodiscard]] bool moves_patched_records() const { return only_grows(archive_.source()); }
+  /// The whole. A CRC that was not computed (0) stays so. Throws `refused` where a file can only grow, and by more than
+  /// is read of a record.
   FileChange finish() &&;
 
  private:
@@ -39,6 +43,7 @@ class ZipChange {
   Touched& touch(const ZipEntry& entry);
   void verify(const Touched& touched) const;
   void mend_checksums(const Touched& touched);
+  void append_patched_records();
   [[nodiscard]] std::uint32_t mended(const ZipEntry& entry) const;
   struct Replaced {
     const ZipEntry* entry;

@@ -3,6 +3,7 @@
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/versioned_source.hpp"
 #include "lib/container/zip/layout.hpp"
 #include "lib/container/zip/zip.hpp"
 #include "tests/catch.hpp"
@@ -25,6 +26,19 @@ Value value_at(const Bytes& image, std::initializer_list<Step> steps) {
   const auto container = open_image(image);
   return container->tree().value(node_at(container->tree(), steps), 64);
 }
+
+class GrowingSource final : public VersionedSource {
+ public:
+  explicit GrowingSource(const Bytes& bytes) : bytes_("image", bytes) {}
+  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+  [[nodiscard]] const std::string& name() const override { return bytes_.name(); }
+  [[nodiscard]] const std::string& version() const override { return bytes_.name(); }
+  [[nodiscard]] bool only_grows() const override { return true; }
+  void read(std::uint64_t offset, std::span<std::byte> to) const override { bytes_.read(offset, to); }
+
+ private:
+  MemorySource bytes_;
+};
 
 /// Every record's bytes have the CRC that all its copies say, where it is not 0.
 void require_checksums(const Bytes& image) {
@@ -101,6 +115,33 @@ TEST_CASE("checksums that torch did not compute stay 0") {
   CHECK(changed_offsets(image, after).size() <= 8);
   const ZipArchive archive(std::make_shared<MemorySource>("image", after));
   for (const ZipEntry& entry : archive.entries()) CHECK(entry.crc == 0);
+}
+
+TEST_CASE("what only grows changes behind its end alone, and says that its records stand in no order") {
+  for (const auto* const file :
+       {"torch/train-t2.15/checkpoint.pth", "torch/cuda-tag-t2.15/gpu.pt", "torch/crc-off/nocrc.pt"}) {
+    INFO(file);
+    const Bytes image = corpus_bytes(file);
+    const auto container = open_container(std::make_shared<GrowingSource>(image));
+    const NodeId scale = node_at(container->tree(), {"scaler", "scale"});
+    const NodeChange change{scale, 1024.0, "a new value"};
+    const FileChange made = container->change({&change, 1});
+    CHECK(made.patches.empty());
+    REQUIRE(made.append);
+    CHECK(made.append->old_size == image.size());
+    const Bytes after = applied(image, made);
+    const auto again = open_image(after);
+    CHECK(differing(container->tree(), again->tree()) == std::vector<NodeId>{scale});
+    CHECK(value_at(after, {"scaler", "scale"}).as_double() == 1024.0);
+    CHECK(again->findings().size() == container->findings().size());
+    require_checksums(after);
+    const bool is_tensor = container->tree().kind(scale) == Kind::tensor;
+    const ZipArchive archive(std::make_shared<MemorySource>("image", after));
+    const auto version = std::ranges::find_if(
+        archive.entries(), [](const ZipEntry& entry) { return entry.name.ends_with("/.format_version"); });
+    if (version == archive.entries().end()) continue;
+    CHECK(archive.read(*version, 1) == bytes_of(is_tensor ? "0" : "1"));
+  }
 }
 
 TEST_CASE("a longer pickle is appended with a directory of its own, and the old archive stays below") {

@@ -9,7 +9,9 @@ namespace tare::test {
 namespace {
 
 struct World {
-  Journal journal() { return journal_of(home, planned_objects(home, bucket.edits()).records, {}, Bucket::sealed()); }
+  Journal journal() {
+    return journal_of(home, planned_objects(home, bucket.edits(), {}).records, {}, Bucket::sealed());
+  }
 
   Bucket bucket{{first_rank, second_rank}};
   ObjectHome home{bucket.store, run_folder, key_of(1)};

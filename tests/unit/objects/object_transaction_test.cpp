@@ -94,7 +94,7 @@ TEST_CASE("an object whose answer was lost is new all the same") {
 TEST_CASE("an edit in a folder around that has the same object is in the way") {
   Bucket bucket({first_rank});
   const ObjectHome around(bucket.store, "s3://bucket", key_of(1));
-  const auto records = planned_objects(around, bucket.edits()).records;
+  const auto records = planned_objects(around, bucket.edits(), {}).records;
   const auto claim = ObjectClaim::create(around, journal_of(around, records, {}, Bucket::sealed()));
   REQUIRE(claim);
   CHECK(status_of([&] { bucket.edit(); }) == Status::busy);
