@@ -61,7 +61,7 @@ void add_items(const DcpMetadata& metadata, const SourceFolder& folder, WholeIte
       if (is_image && !images.insert(item.place.offset).second) continue;
       const Span place = is_image ? Span{item.place.offset, source->size() - item.place.offset} : item.place;
       places.push_back(place);
-      if (const std::string transforms = transform_names(metadata, item); !transforms.empty()) {
+      if (const std::string& transforms = metadata.transforms[item.transforms]; !transforms.empty()) {
         whole.doubts.push_back(fmt::format("{} went through {}, which is not undone", item.key, transforms));
         continue;
       }

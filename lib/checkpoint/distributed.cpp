@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view metadata_name = ".metadata";
 
 /// The trainer that keeps such items; null where it is nobody's that adds files.
-const Trainer* trainer_of(const std::vector<DcpItem>& items) {
+const Trainer* trainer_of(const ReallocVector<DcpItem>& items) {
   const auto is_kept_by = [&](const Trainer* trainer) {
     return std::ranges::any_of(trainer->distributed.items, [&](std::string_view beginning) {
       return std::ranges::any_of(items, [&](const DcpItem& item) { return item.key.starts_with(beginning); });

@@ -24,6 +24,7 @@ from command import Tare
 command.WALL_LIMIT_S = 120  # what it holds to is no time
 
 MIB = 1 << 10  # in KiB
+OF_THE_PROCESS = 8  # MiB that any answer takes
 FILL_FACTOR = 2  # of memory to the bytes of the histories that are filled, beside what a look at them takes
 
 
@@ -67,10 +68,12 @@ def many_tensors(tare, folder):
 
 
 def many_items(tare, folder):
-    """Of a distributed checkpoint the directory is most: an edit holds one, as a look does."""
+    """Of a distributed checkpoint the directory is most: its text and as much again, of which an edit holds one, too."""
     model = folder / "model"
-    make_scale.distributed(model, 60_000)
+    make_scale.run("make_scale.py", "distributed", model, 60_000)
+    text_kib = (model / ".metadata").stat().st_size >> 10
     plain = tare("inspect", model)
+    yield from wrong(plain, OF_THE_PROCESS + 2 * text_kib // MIB)
     yield from wrong(tare("edit", model, "scale=4096", "--yes", "--no-history"), plain.peak_kib * 5 // 4 // MIB)
     if tare("get", model, "scale").out.strip() != b"4096.0":
         yield "the scale is another"

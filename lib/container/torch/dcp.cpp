@@ -61,14 +61,14 @@ class Directory {
   Directory(const Source& source, const DcpMetadata& known) : source_(source), known_(known) {}
 
   void move(const DcpItem& item, std::uint64_t offset, std::uint64_t size) {
-    const DcpItem& own = find(item);
+    const DcpPlaceNodes& own = whole().nodes[find(item)];
     const std::string meaning = fmt::format("place of {}", item.key);
     changes_.push_back({own.offset, Integer{static_cast<std::int64_t>(offset), {}}, meaning});
     changes_.push_back({own.length, Integer{static_cast<std::int64_t>(size), {}}, meaning});
   }
 
   void resize(const DcpItem& tensor, std::int64_t count) {
-    const DcpItem& own = find(tensor);
+    const DcpItem& own = whole().items[find(tensor)];
     for (const NodeId length : length_nodes(*whole_, own)) {
       changes_.push_back({length, Integer{count, {}}, fmt::format("size of {}", tensor.key)});
     }
@@ -96,9 +96,9 @@ class Directory {
     return *whole_;
   }
 
-  const DcpItem& find(const DcpItem& item) {
+  std::size_t find(const DcpItem& item) {
     const auto index = static_cast<std::size_t>(&item - known_.items.data());
-    if (whole().items.size() == known_.items.size()) return whole().items[index];
+    if (whole().items.size() == known_.items.size()) return index;
     throw Error(Status::corrupt, fmt::format("{}: contradicts itself where {} is stored", source_.name(), item.key),
                 "save the checkpoint again with torch first");
   }

@@ -147,7 +147,7 @@ class BlobReader {
   void read_item(const DcpItem& item) {
     const std::size_t part = part_of_file_[item.file];
     if (part == unopened) return;
-    if (const std::string transforms = transform_names(metadata_, item); !transforms.empty()) {
+    if (const std::string& transforms = metadata_.transforms[item.transforms]; !transforms.empty()) {
       tell(Severity::error, "item-not-read",
            fmt::format("is stored transformed ({}), which tare does not read", transforms), result_.parts[part],
            item.key);

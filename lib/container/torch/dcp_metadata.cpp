@@ -33,75 +33,136 @@ bool is_expected(const GlobalName& global) {
          std::find(expected_modules.begin(), expected_modules.end(), package) != expected_modules.end();
 }
 
-class MetadataReader {
+/// Reads the items of a tree; or takes them while the pickle is read, of which nothing is left then but their names.
+class MetadataReader final : public PairTaker {
  public:
-  MetadataReader(const Source& source, DcpMetadata& metadata)
-      : source_(source), metadata_(metadata), tree_(metadata.pickle.tree) {}
+  MetadataReader(const Source& source, DcpMetadata& metadata, DcpShapes shapes)
+      : source_(source), metadata_(metadata), shapes_(shapes) {
+    start_anew();
+  }
 
-  void read() {
-    const NodeId root = tree_.root;
+  [[nodiscard]] bool take(const Tree& tree, NodeId name, NodeId map, std::span<const NodeId> pairs) override {
+    if (tree.text(name) == ways) return true;
+    if (tree.text(name) != places || (map_ != nowhere && map_ != map)) return false;
+    map_ = map;
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      add(tree, pairs[i], pairs[i + 1]);
+      // One that does not stand in the text would move.
+      if (tree[name_of(tree, pairs[i])].store != RunIn::text) throw NeedsEveryOpcode();
+    }
+    return true;
+  }
+
+  void start_anew() override {
+    map_ = nowhere;
+    metadata_.files.clear();
+    metadata_.transforms.assign(1, {});
+    metadata_.items.resize_unwritten(0);
+    numbers_.clear();
+  }
+
+  /// False where some items were taken and others are in the tree.
+  [[nodiscard]] bool finish() {
+    const Tree& tree = metadata_.pickle.tree;
+    const NodeId root = tree.root;
     if (!is_instance(root, "torch.distributed.checkpoint.metadata", "Metadata")) {
       throw Error(Status::corrupt,
                   fmt::format("{}: holds no metadata of a torch distributed checkpoint", source_.name()),
                   "it would run something else when loaded: find out where it comes from");
     }
-    const NodeId data = tree_.find(tree_.fields(root), "storage_data");
-    if (data == nowhere || tree_.kind(data) != Kind::map) fail("does not say where its items are stored");
-    const auto pairs = tree_.items(data);
+    const NodeId data = tree.find(tree.fields(root), places);
+    if (data == nowhere || tree.kind(data) != Kind::map) fail("does not say where its items are stored");
+    const auto pairs = tree.items(data);
+    if (map_ != nowhere) return map_ == data && pairs.empty();
     metadata_.items.reserve(pairs.size() / 2);
-    for (std::size_t i = 0; i < pairs.size(); i += 2) metadata_.items.push_back(item(pairs[i], pairs[i + 1]));
+    for (std::size_t i = 0; i < pairs.size(); i += 2) add(tree, pairs[i], pairs[i + 1]);
+    return true;
   }
 
  private:
+  static constexpr std::string_view places = "storage_data";
+  static constexpr std::string_view ways = "planner_data";
+
   [[noreturn]] void fail(const std::string& problem) const {
     throw Error(Status::corrupt, fmt::format("{}: {}", source_.name(), problem),
                 "torch could not load this checkpoint either; take another copy");
   }
 
   [[nodiscard]] bool is_instance(NodeId node, std::string_view module, std::string_view name) const {
-    const QualifiedName type = tree_.qualified_name(node);
-    return node != nowhere && tree_.kind(node) == Kind::opaque && type.module == module && type.name == name;
+    const Tree& tree = metadata_.pickle.tree;
+    const QualifiedName type = tree.qualified_name(node);
+    return node != nowhere && tree.kind(node) == Kind::opaque && type.module == module && type.name == name;
   }
 
-  [[nodiscard]] DcpItem item(NodeId index, NodeId info) {
-    const NodeId name = tree_.find(tree_.fields(index), "fqn");
-    if (name == nowhere || tree_.kind(name) != Kind::string) fail("an item has no name");
+  [[nodiscard]] static NodeId name_of(const Tree& tree, NodeId index) { return tree.find(tree.fields(index), "fqn"); }
+
+  void add(const Tree& tree, NodeId index, NodeId info) {
+    const NodeId name = name_of(tree, index);
+    if (name == nowhere || tree.kind(name) != Kind::string) fail("an item has no name");
     DcpItem item;
-    item.key = tree_.text(name);
-    tree_.take_steps(looks_at_a_key * item.key.size());
-    const NodeId chunk = tree_.find(tree_.fields(index), "offset");
-    item.is_tensor = chunk != nowhere && tree_.kind(chunk) != Kind::none;
+    item.key = tree.text(name);
+    tree.take_steps(looks_at_a_key * item.key.size());
+    const NodeId chunk = tree.find(tree.fields(index), "offset");
+    item.is_tensor = chunk != nowhere && tree.kind(chunk) != Kind::none;
 
-    const NodeId fields = tree_.fields(info);
-    const NodeId file = tree_.find(fields, "relative_path");
-    if (file == nowhere || tree_.kind(file) != Kind::string) fail(fmt::format("{} is in no file", item.key));
-    item.file = file_number(tree_.text(file));
-    item.offset = tree_.find(fields, "offset");
-    item.length = tree_.find(fields, "length");
-    item.place = {number(item.offset, item.key), number(item.length, item.key)};
-    item.transforms = tree_.find(fields, "transform_descriptors");
-    return item;
+    const NodeId fields = tree.fields(info);
+    const NodeId file = tree.find(fields, "relative_path");
+    if (file == nowhere || tree.kind(file) != Kind::string) fail(fmt::format("{} is in no file", item.key));
+    item.file = file_number(tree, file);
+    const DcpPlaceNodes own{tree.find(fields, "offset"), tree.find(fields, "length")};
+    item.place = {number(tree, own.offset, item.key), number(tree, own.length, item.key)};
+    item.transforms = transforms(tree, tree.find(fields, "transform_descriptors"));
+    tree.take_memory(sizeof(DcpItem));
+    metadata_.items.push_back(item);
+    if (shapes_ == DcpShapes::read) metadata_.nodes.push_back(own);
   }
 
-  [[nodiscard]] std::uint64_t number(NodeId node, std::string_view key) const {
+  [[nodiscard]] std::uint64_t number(const Tree& tree, NodeId node, std::string_view key) const {
     constexpr std::int64_t largest = std::int64_t{1} << 62;
-    if (node != nowhere && tree_.kind(node) == Kind::integer && !tree_.integer(node).is_big()) {
-      const std::int64_t value = tree_.integer(node).value;
+    if (node != nowhere && tree.kind(node) == Kind::integer && !tree.integer(node).is_big()) {
+      const std::int64_t value = tree.integer(node).value;
       if (value >= 0 && value < largest) return static_cast<std::uint64_t>(value);
     }
     fail(fmt::format("{} has no place in its file", key));
   }
 
-  std::uint32_t file_number(std::string_view name) {
-    const auto [known, is_new] = numbers_.try_emplace(name, static_cast<std::uint32_t>(metadata_.files.size()));
-    if (is_new) metadata_.files.emplace_back(name);
+  std::uint32_t file_number(const Tree& tree, NodeId file) {
+    const auto [known, is_new] =
+        numbers_.try_emplace(std::string(tree.text(file)), static_cast<std::uint32_t>(metadata_.files.size()));
+    if (is_new) metadata_.files.push_back(known->first);
     return known->second;
+  }
+
+  /// Few differ: what one saver does to its items.
+  std::uint32_t transforms(const Tree& tree, NodeId list) {
+    std::string names = list == nowhere ? std::string() : joined(tree, list);
+    if (names.empty()) return 0;
+    auto& all = metadata_.transforms;
+    auto known = std::find(all.begin(), all.end(), names);
+    tree.take_steps(all.size() * sizeof(names));
+    if (known == all.end()) known = all.insert(known, std::move(names));
+    return static_cast<std::uint32_t>(known - all.begin());
+  }
+
+  [[nodiscard]] static std::string joined(const Tree& tree, NodeId list) {
+    const auto names = tree.items(list);
+    tree.take_steps(names.size());
+    std::string joined;
+    for (const NodeId name : names) {
+      joined += (joined.empty() ? "" : ", ") +
+                (tree.kind(name) == Kind::string ? std::string(tree.text(name)) : std::string("?"));
+    }
+    const bool is_list = tree.kind(list) == Kind::list || tree.kind(list) == Kind::tuple;
+    if (!is_list && tree.kind(list) != Kind::none) return "?";
+    tree.take_memory(joined.size());
+    return joined;
   }
 
   const Source& source_;
   DcpMetadata& metadata_;
-  const Tree& tree_;
-  std::unordered_map<std::string_view, std::uint32_t, KeyedHash> numbers_;
+  DcpShapes shapes_;
+  NodeId map_ = nowhere;  ///< whose pairs were taken
+  std::unordered_map<std::string, std::uint32_t, KeyedHash> numbers_;
 };
 
 }  // namespace
@@ -112,10 +173,20 @@ std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source, DcpSh
   }
   auto metadata = std::make_unique<DcpMetadata>();
   metadata->text = std::make_shared<const Bytes>(source.read({0, source.size()}));
+  MetadataReader reader(source, *metadata, shapes);
   PickleHints hints = source.size() <= most_ahead ? small_objects : PickleHints();
-  hints.left_unread = shapes == DcpShapes::skipped ? tensor_shapes : QualifiedName();
-  metadata->pickle = read_pickle(metadata->text, source.name(), 0, hints, source.budget());
-  MetadataReader(source, *metadata).read();
+  if (shapes == DcpShapes::skipped) {
+    hints.left_unread = tensor_shapes;
+    hints.taker = &reader;
+  }
+  const auto read = [&] { return read_pickle(metadata->text, source.name(), 0, hints, source.budget()); };
+  metadata->pickle = read();
+  if (!reader.finish()) {
+    reader.start_anew();
+    hints.taker = nullptr;
+    metadata->pickle = read();
+    static_cast<void>(reader.finish());
+  }
   const auto& globals = metadata->pickle.globals;
   if (std::all_of(globals.begin(), globals.end(), is_expected)) {
     std::erase_if(metadata->pickle.findings, [](const Finding& f) { return f.code == "opaque-class"; });
@@ -137,21 +208,6 @@ std::vector<NodeId> length_nodes(const DcpMetadata& metadata, const DcpItem& ten
   if (lengths.size() == 2) return lengths;
   throw Error(Status::refused, fmt::format("{}: is a tensor in several chunks, or of several dimensions", tensor.key),
               "its size does not change");
-}
-
-std::string transform_names(const DcpMetadata& metadata, const DcpItem& item) {
-  if (item.transforms == nowhere) return {};
-  const Tree& tree = metadata.pickle.tree;
-  const auto names = tree.items(item.transforms);
-  tree.take_steps(names.size());
-  std::string joined;
-  for (const NodeId name : names) {
-    joined += (joined.empty() ? "" : ", ") +
-              (tree.kind(name) == Kind::string ? std::string(tree.text(name)) : std::string("?"));
-  }
-  const bool is_list = tree.kind(item.transforms) == Kind::list || tree.kind(item.transforms) == Kind::tuple;
-  if (!is_list && tree.kind(item.transforms) != Kind::none) return "?";
-  return joined;
 }
 
 }  // namespace tare

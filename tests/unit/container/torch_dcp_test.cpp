@@ -211,7 +211,8 @@ TEST_CASE("an object that Megatron keeps in a list of one goes with its key, and
   images.apply(*container, container->change_parts({&change, 1}));
   CHECK(std::erase(keys, key) == 1);
   CHECK(keys_in(images) == keys);
-  const auto metadata = read_dcp_metadata(MemorySource(".metadata", images.images.at(".metadata")));
+  const MemorySource source(".metadata", images.images.at(".metadata"));
+  const auto metadata = read_dcp_metadata(source, DcpShapes::read);
   const Tree& tree = metadata->pickle.tree;
   CHECK(tree.find(tree.fields(tree.root), "all_local_plans") == nowhere);
   CHECK(tree.find(tree.find(tree.fields(tree.root), "state_dict_metadata"), key) == nowhere);
@@ -339,15 +340,16 @@ TEST_CASE("an item that shares its bytes with another one is not changed") {
   CHECK_NOTHROW(container->change_parts({&change, 1}));
   // Where the metadata says that the scale is, it says that the back-off factor is, too.
   std::string text(as_text(images.images.at(".metadata")));
-  const auto metadata = read_dcp_metadata(MemorySource(".metadata", images.images.at(".metadata")));
-  const auto find = [&](std::string_view key) {
-    return *std::find_if(metadata->items.begin(), metadata->items.end(),
-                         [&](const DcpItem& i) { return i.key == key; });
+  const MemorySource source(".metadata", images.images.at(".metadata"));
+  const auto metadata = read_dcp_metadata(source, DcpShapes::read);
+  const auto place = [&](std::string_view key) {
+    const auto item =
+        std::find_if(metadata->items.begin(), metadata->items.end(), [&](const DcpItem& i) { return i.key == key; });
+    const auto index = static_cast<std::size_t>(item - metadata->items.begin());
+    return metadata->pickle.tree.span(metadata->nodes[index].offset);
   };
-  const DcpItem scale = find("scaler.scale");
-  const DcpItem factor = find("scaler.backoff_factor");
-  const Span from = metadata->pickle.tree.span(scale.offset);
-  const Span to = metadata->pickle.tree.span(factor.offset);
+  const Span from = place("scaler.scale");
+  const Span to = place("scaler.backoff_factor");
   REQUIRE(from.size == to.size);
   text.replace(to.offset, to.size, text.substr(from.offset, from.size));
   images.images[".metadata"] = bytes_of(text);
@@ -376,12 +378,14 @@ TEST_CASE("where items are is read alike whether tensors' shapes are read or ste
 
 TEST_CASE("items that overlap, or are compressed, are refused: they could ask for any amount of work") {
   Images images = four_rank_images();
-  const auto metadata = read_dcp_metadata(MemorySource(".metadata", images.images.at(".metadata")));
+  const MemorySource source(".metadata", images.images.at(".metadata"));
+  const auto metadata = read_dcp_metadata(source, DcpShapes::read);
   const Tree& tree = metadata->pickle.tree;
   std::string text(as_text(images.images.at(".metadata")));
   // Every item of the scaler is said to be as long as its file.
-  for (const DcpItem& item : metadata->items) {
-    const Span length = tree.span(item.length);
+  for (std::size_t i = 0; i < metadata->items.size(); ++i) {
+    const DcpItem& item = metadata->items[i];
+    const Span length = tree.span(metadata->nodes[i].length);
     const std::uint64_t left = images.images.at(metadata->files[item.file]).size() - item.place.offset;
     if (!item.key.starts_with("scaler.") || length.size != 3) continue;
     text[length.offset + 1] = static_cast<char>(left & 0xff);

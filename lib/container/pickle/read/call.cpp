@@ -38,11 +38,11 @@ void PickleMachine::stack_global(const PickleOp& op) {
   const NodeId name = take(op);
   const NodeId module = take(op);
   if (tree_.kind(name) != Kind::string || tree_.kind(module) != Kind::string) fail(op, "a class name that is no text");
-  push(add_name(op, tree_.add_items(Kind::name, std::array{module, name}, op.span())));
+  push(add_name(op, add_items(Kind::name, std::array{module, name}, op.span())));
 }
 
 NodeId PickleMachine::add_call(const PickleOp& op, Kind kind, NodeId callee, NodeId arguments) {
-  return tree_.add_items(kind, std::array{callee, arguments, nowhere, nowhere}, op.span());
+  return add_items(kind, std::array{callee, arguments, nowhere, nowhere}, op.span());
 }
 
 /// A copy: the item store may move while it is read.
@@ -60,7 +60,7 @@ NodeId PickleMachine::argument(NodeId arguments, std::size_t index) const {
 
 /// dict(), OrderedDict(pairs), defaultdict(factory, map) ...
 NodeId PickleMachine::as_map(const PickleOp& op, NodeId arguments) {
-  const NodeId map = tree_.add_items(Kind::map, {}, op.span());
+  const NodeId map = add_items(Kind::map, {}, op.span());
   for (const NodeId from : items_of(arguments)) {
     const auto items = items_of(from);
     if (tree_.kind(from) == Kind::map) {
@@ -79,7 +79,7 @@ NodeId PickleMachine::as_map(const PickleOp& op, NodeId arguments) {
 NodeId PickleMachine::as_sequence(const PickleOp& op, Kind kind, NodeId arguments) {
   const NodeId from = argument(arguments, 0);
   const std::vector<NodeId> items = from == nowhere ? std::vector<NodeId>() : items_of(from);
-  return tree_.add_items(kind, items, op.span());
+  return add_items(kind, items, op.span());
 }
 
 /// Text that stands for bytes: each character is one byte (latin-1). Its span is that of the text, which an edit
@@ -108,7 +108,9 @@ NodeId PickleMachine::as_bytes_of(const PickleOp& op, NodeId callee, NodeId argu
 /// A tensor may have attributes as any object has: they stand where an object's state does.
 NodeId PickleMachine::with_attributes(NodeId made, NodeId state) {
   const bool can_have = tree_.kind(made) == Kind::opaque || tree_.kind(made) == Kind::tensor;
-  if (can_have && state != nowhere && tree_.state(made) == nowhere) tree_.replace_item(made, 2, state);
+  if (!can_have || state == nowhere || tree_.state(made) != nowhere) return made;
+  watch_filled(made);
+  tree_.replace_item(made, 2, state);
   return made;
 }
 
@@ -260,7 +262,7 @@ void PickleMachine::new_object_keywords(const PickleOp& op) {
   const NodeId keywords = take(op);
   const NodeId arguments = take(op);
   const NodeId type = take(op);
-  const NodeId both = tree_.add_items(Kind::tuple, std::array{arguments, keywords}, op.span());
+  const NodeId both = add_items(Kind::tuple, std::array{arguments, keywords}, op.span());
   push(add_call(op, Kind::opaque, type, both));
 }
 
@@ -270,19 +272,20 @@ void PickleMachine::inst(const PickleOp& op) {
   add_scalar(op, Kind::name,
              {static_cast<std::uint32_t>(op.begin + 1), static_cast<std::uint32_t>(op.argument.size())});
   const NodeId type = add_name(op, take(op));
-  push(called(op, type, tree_.add_items(Kind::tuple, marked, op.span())));
+  push(called(op, type, add_items(Kind::tuple, marked, op.span())));
 }
 
 void PickleMachine::obj(const PickleOp& op) {
   const auto marked = take_marked(op);
   if (marked.empty()) fail(op, "an instance of nothing");
   const NodeId type = marked.front();
-  push(called(op, type, tree_.add_items(Kind::tuple, marked.subspan(1), op.span())));
+  push(called(op, type, add_items(Kind::tuple, marked.subspan(1), op.span())));
 }
 
 void PickleMachine::build(const PickleOp& op) {
   const NodeId state = take(op);
   const NodeId target = top(op);
+  watch_filled(target);
   switch (tree_.kind(target)) {
     case Kind::array:
     case Kind::opaque:
@@ -305,7 +308,7 @@ void PickleMachine::build(const PickleOp& op) {
     return;
   }
   // A second BUILD updates the attributes; the first's dict may be known elsewhere and stays as it is.
-  const NodeId merged = tree_.add_items(Kind::map, {}, op.span());
+  const NodeId merged = add_items(Kind::map, {}, op.span());
   for (const NodeId part : {before, state}) {
     assign(op, merged, items_of(part));
   }

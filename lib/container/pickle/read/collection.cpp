@@ -6,38 +6,38 @@
 namespace tare {
 
 void PickleMachine::empty_list(const PickleOp& op) {
-  push(tree_.add_items(Kind::list, {}, op.span()));
+  push(add_items(Kind::list, {}, op.span()));
 }
 void PickleMachine::empty_dict(const PickleOp& op) {
-  push(tree_.add_items(Kind::map, {}, op.span()));
+  push(add_items(Kind::map, {}, op.span()));
 }
 void PickleMachine::empty_set(const PickleOp& op) {
-  push(tree_.add_items(Kind::set, {}, op.span()));
+  push(add_items(Kind::set, {}, op.span()));
 }
 void PickleMachine::empty_tuple(const PickleOp& op) {
-  push(tree_.add_items(Kind::tuple, {}, op.span()));
+  push(add_items(Kind::tuple, {}, op.span()));
 }
 
 void PickleMachine::tuple_of(const PickleOp& op) {
   std::array<NodeId, 3> items{};
   const std::size_t count = static_cast<std::size_t>(op.code) - static_cast<std::size_t>(Opcode::tuple1) + 1;
   for (std::size_t i = count; i-- > 0;) items[i] = take(op);
-  push(tree_.add_items(Kind::tuple, std::span(items).first(count), op.span()));
+  push(add_items(Kind::tuple, std::span(items).first(count), op.span()));
 }
 
 void PickleMachine::tuple_from_mark(const PickleOp& op) {
   const auto items = take_marked(op);
-  push(tree_.add_items(Kind::tuple, items, op.span()));
+  push(add_items(Kind::tuple, items, op.span()));
 }
 
 void PickleMachine::list_from_mark(const PickleOp& op) {
   const auto items = take_marked(op);
-  push(tree_.add_items(Kind::list, items, op.span()));
+  push(add_items(Kind::list, items, op.span()));
 }
 
 void PickleMachine::dict_from_mark(const PickleOp& op) {
   const auto pairs = take_marked(op);
-  const NodeId map = tree_.add_items(Kind::map, {}, op.span());
+  const NodeId map = add_items(Kind::map, {}, op.span());
   assign(op, map, pairs);
   push(map);
 }
@@ -45,11 +45,12 @@ void PickleMachine::dict_from_mark(const PickleOp& op) {
 void PickleMachine::set_from_mark(const PickleOp& op) {
   const auto items = take_marked(op);
   for (const NodeId item : items) require_hashable(op, item);
-  push(tree_.add_items(Kind::set, items, op.span()));
+  push(add_items(Kind::set, items, op.span()));
 }
 
 /// A list takes items itself; an object of unknown class keeps them beside its state.
 void PickleMachine::extend(const PickleOp& op, NodeId target, std::span<const NodeId> items) {
+  watch_filled(target);
   const Kind kind = tree_.kind(target);
   if (kind == Kind::list || kind == Kind::set) {
     tree_.append_items(target, items);
@@ -57,7 +58,7 @@ void PickleMachine::extend(const PickleOp& op, NodeId target, std::span<const No
   }
   if (kind != Kind::opaque) fail(op, "appends to what is no list");
   if (tree_.contents(target) == nowhere) {
-    tree_.replace_item(target, 3, tree_.add_items(Kind::list, items, op.span()));
+    tree_.replace_item(target, 3, add_items(Kind::list, items, op.span()));
   } else {
     tree_.append_items(tree_.contents(target), items);
   }
@@ -73,7 +74,7 @@ void PickleMachine::appends(const PickleOp& op) {
   extend(op, top(op), items);
 }
 
-void PickleMachine::add_items(const PickleOp& op) {
+void PickleMachine::add_to_set(const PickleOp& op) {
   const auto items = take_marked(op);
   for (const NodeId item : items) require_hashable(op, item);
   extend(op, top(op), items);
@@ -85,11 +86,12 @@ void PickleMachine::require_hashable(const PickleOp& op, NodeId key) const {
 }
 
 void PickleMachine::assign(const PickleOp& op, NodeId target, std::span<const NodeId> pairs) {
+  watch_filled(target);
   if (pairs.size() % 2 != 0) fail(op, "a key without a value");
   for (std::size_t i = 0; i < pairs.size(); i += 2) require_hashable(op, pairs[i]);
   if (tree_.kind(target) == Kind::opaque) {
     if (tree_.contents(target) == nowhere) {
-      tree_.replace_item(target, 3, tree_.add_items(Kind::map, {}, op.span()));
+      tree_.replace_item(target, 3, add_items(Kind::map, {}, op.span()));
     }
     target = tree_.contents(target);
   }
@@ -100,12 +102,16 @@ void PickleMachine::assign(const PickleOp& op, NodeId target, std::span<const No
 void PickleMachine::set_item(const PickleOp& op) {
   const NodeId value = take(op);
   const NodeId key = take(op);
-  assign(op, top(op), std::array{key, value});
+  const std::array pair{key, value};
+  if (!hand_out(op, pair)) return assign(op, top(op), pair);
+  begin_pairs();
 }
 
 void PickleMachine::set_items(const PickleOp& op) {
   const auto pairs = take_marked(op);
-  assign(op, top(op), pairs);
+  if (!hand_out(op, pairs)) return assign(op, top(op), pairs);
+  forget_pairs();
+  begin_pairs();
 }
 
 }  // namespace tare

@@ -60,7 +60,7 @@ constexpr OpcodeHandler handlers[] = {
     {"e", &PickleMachine::appends},
     {"s", &PickleMachine::set_item},
     {"u", &PickleMachine::set_items},
-    {"\x90", &PickleMachine::add_items},
+    {"\x90", &PickleMachine::add_to_set},
     {"c", &PickleMachine::global},
     {"\x93", &PickleMachine::stack_global},
     {"R", &PickleMachine::reduce},
@@ -83,9 +83,6 @@ constexpr std::array<Handler, 256> handler_table() {
 
 constexpr auto table = handler_table();
 
-/// What a slot holds that a part of an unread tensor was stored in.
-constexpr NodeId unread = nowhere - 1;
-
 /// The memo grows by so many slots: more than one in use, so that most are found made.
 constexpr std::size_t slots_ahead = 256;
 
@@ -98,7 +95,8 @@ PickleMachine::PickleMachine(std::shared_ptr<const Bytes> text, std::string_view
       scanner_(*text_, source_, begin),
       result_{Tree(text_, std::move(budget)), {}, {}, 0, 0},
       reading_(reading),
-      left_unread_(hints.left_unread) {
+      left_unread_(hints.left_unread),
+      taker_(reading == TensorReading::whole ? hints.taker : nullptr) {
   const std::size_t size = text_->size() - begin;
   if (size > limits::max_pickle_bytes) {
     throw Error(Status::refused,
@@ -150,6 +148,7 @@ std::span<const NodeId> PickleMachine::take_marked(const PickleOp& op) {
 }
 
 void PickleMachine::mark(const PickleOp&) {
+  if (taker_ != nullptr && marks_.size() == 1) begin_pairs();
   make_room(marks_);
   marks_.push_back(static_cast<std::uint32_t>(stack_.size()));
 }
@@ -305,7 +304,7 @@ bool PickleMachine::take_whole_tensor(const PickleOp& op, NodeId function) {
                           slot(pattern->device_slot),
                           fetched(pattern->sizes.slot),
                           fetched(pattern->strides.slot)};
-  const NodeId tensor = tree_.add_items(Kind::tensor, parts, {pattern->begin, 0});
+  const NodeId tensor = add_items(Kind::tensor, parts, {pattern->begin, 0});
   tree_.edit(tensor).detail = static_cast<std::uint16_t>(Callee::tensor);
   push(tensor);
   if (pattern->result_stored != TensorPattern::no_slot) remember(pattern->result_stored, tensor);
@@ -328,7 +327,10 @@ bool PickleMachine::step_over_object(const PickleOp& op, NodeId type) {
   const auto object = skip_object(*text_, scanner_.position(), memo_size_);
   if (!object) return false;
   leave_unread(object->memoized);
-  push(add_call(op, Kind::opaque, type, nowhere));
+  if (unread_object_ == nowhere) {
+    unread_object_ = tree_.add_items(Kind::opaque, std::array{type, nowhere, nowhere, nowhere}, op.span());
+  }
+  push(unread_object_);
   scanner_.go_to(object->end);
   return true;
 }
@@ -342,14 +344,20 @@ void PickleMachine::get_far(const PickleOp& op) {
 void PickleMachine::get_line(const PickleOp& op) {
   fetch(op, line_index(op, scanner_));
 }
+/// Slots of a pickler's choice: what was stored since a mark is not told by their numbers.
+void PickleMachine::store(const PickleOp& op, std::uint64_t index) {
+  if (taker_ != nullptr) throw NeedsEveryOpcode();
+  remember(index, top(op));
+}
+
 void PickleMachine::put_near(const PickleOp& op) {
-  remember(near_index(op), top(op));
+  store(op, near_index(op));
 }
 void PickleMachine::put_far(const PickleOp& op) {
-  remember(far_index(op), top(op));
+  store(op, far_index(op));
 }
 void PickleMachine::put_line(const PickleOp& op) {
-  remember(line_index(op, scanner_), top(op));
+  store(op, line_index(op, scanner_));
 }
 
 void PickleMachine::memoize(const PickleOp& op) {
@@ -369,6 +377,7 @@ Pickle read_pickle(std::shared_ptr<const Bytes> text, std::string_view source, s
   try {
     pickle = PickleMachine(text, source, begin, TensorReading::whole, hints, budget).run();
   } catch (const NeedsEveryOpcode&) {
+    if (hints.taker != nullptr) hints.taker->start_anew();
     pickle = PickleMachine(std::move(text), source, begin, TensorReading::by_opcode, hints, budget).run();
   }
   finish_pickle(pickle);

@@ -2,6 +2,7 @@
 // key that is set twice ends with the span of its last value.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -24,9 +25,6 @@ enum class TensorReading : std::uint8_t {
               ///< objects of the class that PickleHints names, as skip_object.hpp says
   by_opcode,  ///< every opcode is followed
 };
-
-/// Thrown where a pickle refers to what was left unread: it has to be read by opcode then.
-struct NeedsEveryOpcode {};
 
 class PickleMachine {
  public:
@@ -78,7 +76,7 @@ class PickleMachine {
   void appends(const PickleOp&);
   void set_item(const PickleOp&);
   void set_items(const PickleOp&);
-  void add_items(const PickleOp&);
+  void add_to_set(const PickleOp&);
   // names and calls (call.cpp)
   void global(const PickleOp&);
   void stack_global(const PickleOp&);
@@ -92,6 +90,9 @@ class PickleMachine {
   void persistent_line(const PickleOp&);
 
  private:
+  /// What a slot holds that a part of what was left unread was stored in.
+  static constexpr NodeId unread = nowhere - 1;
+
   [[noreturn]] void fail(const PickleOp& op, std::string_view problem) const { scanner_.fail(op.begin, problem); }
   void push(NodeId id) {
     make_room(stack_);
@@ -129,8 +130,27 @@ class PickleMachine {
   bool take_whole_tensor(const PickleOp& op, NodeId function);
   bool step_over_object(const PickleOp& op, NodeId type);
   void leave_unread(std::uint64_t count);
+  NodeId add(const Node& node) { return taker_ == nullptr ? tree_.add(node) : add_new(node); }
+  NodeId add_items(Kind kind, std::span<const NodeId> items, Span span) {
+    return taker_ == nullptr ? tree_.add_items(kind, items, span) : add_new_items(kind, items, span);
+  }
+  // pairs that somebody takes (take_pairs.cpp)
+  NodeId add_new(const Node& node);
+  NodeId add_new_items(Kind kind, std::span<const NodeId> items, Span span);
+  void note_new(NodeId id);
+  void begin_pairs();
+  bool hand_out(const PickleOp& op, std::span<const NodeId> pairs);
+  [[nodiscard]] bool are_new_objects(std::span<const NodeId> pairs) const;
+  void forget_pairs();
+  /// `target` is about to refer to something that may be newer.
+  void watch_filled(NodeId target) {
+    if (target == unread_object_) throw NeedsEveryOpcode();
+    if (taker_ != nullptr) fills_older_ = fills_older_ || !is_new(target);
+  }
+  [[nodiscard]] bool is_new(NodeId id) const { return id < is_new_.size() && is_new_[id]; }
   bool is_plain(const TensorPattern& pattern);
   [[nodiscard]] NodeId slot(std::uint32_t index) const { return index < memo_.size() ? memo_[index] : nowhere; }
+  void store(const PickleOp& op, std::uint64_t index);
   void remember(std::uint64_t index, NodeId id);
   void remember_beyond(std::uint64_t index, NodeId id);
   [[nodiscard]] NodeId recall(const PickleOp& op, std::uint64_t index) const;
@@ -150,8 +170,15 @@ class PickleMachine {
   std::unordered_map<std::uint64_t, NodeId> far_memo_;  ///< indices that no pickler gives: one entry each, no room
   TensorReading reading_;
   QualifiedName left_unread_;
-  NodeId unread_type_ = nowhere;      ///< the name node of that class
-  NodeId tensor_function_ = nowhere;  ///< the last name node of torch's function for tensors
+  NodeId unread_type_ = nowhere;    ///< the name node of that class
+  NodeId unread_object_ = nowhere;  ///< stands for all of them
+  PairTaker* taker_;
+  std::vector<NodeId> new_;   ///< nodes made since the last mark that pairs of a dict may stand behind, as they came
+  std::vector<bool> is_new_;  ///< by node
+  bool fills_older_ = false;  ///< an older node was given something since
+  std::uint64_t slots_before_pairs_ = 0;        ///< of the memo
+  std::array<std::vector<NodeId>, 8> spare_{};  ///< nodes that nothing refers to any more, by what they can become
+  NodeId tensor_function_ = nowhere;            ///< the last name node of torch's function for tensors
   /// What the last whole tensor fetched its storage's word, class and device and its hooks from.
   std::array<std::uint32_t, 4> plain_slots_{TensorPattern::no_slot};
   std::uint64_t memo_size_ = 0;  ///< entries set, which MEMOIZE counts on

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,21 @@
 
 namespace tare {
 
+/// Takes what a dict is filled with while it is read, so that the tree need not hold it.
+class PairTaker {
+ public:
+  virtual ~PairTaker() = default;
+  /// Keys and values in turns, which the dict `map` is about to have, which stands under the key `name` of another
+  /// one. No key that is an object was handed out before. True: they were taken, and go out of the tree; `map` does not
+  /// get them. Throws NeedsEveryOpcode where all has to be in the tree.
+  virtual bool take(const Tree& tree, NodeId name, NodeId map, std::span<const NodeId> pairs) = 0;
+  /// The pickle is read anew, and nobody is asked: what was taken stands in the tree.
+  virtual void start_anew() = 0;
+};
+
+/// Thrown where a pickle refers to what was left unread: it has to be read by opcode then.
+struct NeedsEveryOpcode {};
+
 /// What a reader knows beforehand. The defaults: large checkpoints, which are tensors' names and places.
 struct PickleHints {
   /// Bytes of pickle to a node, and slots for items to a node: room is made for so many. Wrong ones cost time alone.
@@ -22,6 +38,8 @@ struct PickleHints {
   /// The class of objects that nobody will ask for: of most, only that they are there is read (an opaque node without
   /// arguments and state), and not whether a loader would take them.
   QualifiedName left_unread = {};
+  /// Is asked for the dicts among the attributes of the outermost object.
+  PairTaker* taker = nullptr;
 };
 
 struct Pickle {

@@ -80,13 +80,13 @@ std::string without_surrogates(std::string text) {
 }  // namespace
 
 void PickleMachine::none(const PickleOp& op) {
-  push(tree_.add(scalar(op, Kind::none)));
+  push(add(scalar(op, Kind::none)));
 }
 
 void PickleMachine::boolean(const PickleOp& op) {
   Node node = scalar(op, Kind::boolean);
   node.as.boolean = op.code == Opcode::newtrue;
-  push(tree_.add(node));
+  push(add(node));
 }
 
 void PickleMachine::small_integer(const PickleOp& op) {
@@ -94,7 +94,7 @@ void PickleMachine::small_integer(const PickleOp& op) {
   const std::int64_t value = op.code == Opcode::binint1   ? std::to_integer<std::int64_t>(*from)
                              : op.code == Opcode::binint2 ? load_le<std::uint16_t>(from)
                                                           : load_le<std::int32_t>(from);
-  push(tree_.add(integer(op, value)));
+  push(add(integer(op, value)));
 }
 
 void PickleMachine::long_integer(const PickleOp& op) {
@@ -107,7 +107,7 @@ void PickleMachine::long_integer(const PickleOp& op) {
   if (bytes.size() <= sizeof(std::int64_t)) {
     std::int64_t value = !bytes.empty() && (bytes.back() & std::byte{0x80}) != std::byte{0} ? -1 : 0;
     for (std::size_t i = bytes.size(); i-- > 0;) value = value * 256 + std::to_integer<std::int64_t>(bytes[i]);
-    push(tree_.add(integer(op, value)));
+    push(add(integer(op, value)));
     return;
   }
   if (bytes.size() > limits::max_integer_digits / 2) fail(op, fmt::format("an integer of {} bytes", bytes.size()));
@@ -120,7 +120,7 @@ void PickleMachine::integer_text(const PickleOp& op) {
   if (op.code == Opcode::int_text && (text == "00" || text == "01")) {
     Node node = scalar(op, Kind::boolean);
     node.as.boolean = text == "01";
-    push(tree_.add(node));
+    push(add(node));
     return;
   }
   if (text.ends_with('L') && op.code == Opcode::long_text) text.remove_suffix(1);
@@ -129,13 +129,13 @@ void PickleMachine::integer_text(const PickleOp& op) {
   if (text.front() == '+') text.remove_prefix(1);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  push(error == std::errc() ? tree_.add(integer(op, value)) : tree_.add_big_integer(text, op.span()));
+  push(error == std::errc() ? add(integer(op, value)) : tree_.add_big_integer(text, op.span()));
 }
 
 void PickleMachine::binary_float(const PickleOp& op) {
   Node node = scalar(op, Kind::floating);
   node.as.floating = load<double>(op.argument.data(), std::endian::big);
-  push(tree_.add(node));
+  push(add(node));
 }
 
 void PickleMachine::float_line(const PickleOp& op) {
@@ -143,13 +143,13 @@ void PickleMachine::float_line(const PickleOp& op) {
   if (!value) fail(op, "a float that is none");
   Node node = scalar(op, Kind::floating);
   node.as.floating = *value;
-  push(tree_.add(node));
+  push(add(node));
 }
 
 void PickleMachine::add_scalar(const PickleOp& op, Kind kind, Node::Run run) {
   Node node = scalar(op, kind);
   node.as.run = run;
-  push(tree_.add(node));
+  push(add(node));
 }
 
 void PickleMachine::unicode(const PickleOp& op) {
