@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+#include <utility>
+
 #include "lib/base/error.hpp"
 #include "lib/base/module.hpp"
 #include "lib/base/text.hpp"
@@ -10,9 +13,11 @@
 #include "lib/report/report.hpp"
 #include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
+#include "tools/json_line.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
+#include "tools/outcome.hpp"
 #include "tools/render.hpp"
 #include "tools/tell_copied.hpp"
 #include "tools/tell_made.hpp"
@@ -34,74 +39,138 @@ std::string changes_of(const Terminal& terminal, const Checkpoint& checkpoint, c
   return fmt::format("{}\n{}{}", files, preface_of(change), render_fields(terminal, plan));
 }
 
-int show_plan(const Terminal& terminal, const ChangeOptions& options, const Change& change, ObjectLayer* objects) {
-  const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
-  if (pending) terminal.say(render_pending(*pending));
-  tell_foreign_records(terminal, checkpoint);
-  EditPlan plan = change.plan(checkpoint);
-  if (objects == nullptr) {
-    require_possible(system_files(), plan.files, options.transaction);
-  } else {
-    plan.requests = planned_requests(*objects, plan.files, plan.for_history, options.transaction);
-  }
-  tell_findings(terminal, plan.findings);
-  terminal.answer(options.json ? change.json(checkpoint, plan, std::nullopt)
-                               : changes_of(terminal, checkpoint, change, plan) + render_bytes(terminal, plan) +
-                                     render_requests(plan.requests));
-  return exit_done;
+bool is_json(const ChangeOptions& options) {
+  return options.json || options.json_lines;
 }
 
-int show_receipt(const Terminal& terminal, const ChangeOptions& options, const Change& change,
-                 const Checkpoint& checkpoint, const EditPlan& plan, const Receipt& receipt) {
-  if (options.json) return tell_made(terminal, [&] { return change.json(checkpoint, plan, receipt); });
-  const int code = tell_made(terminal, [&] { return changes_of(terminal, checkpoint, change, plan); });
-  tell_findings(terminal, receipt.findings);
-  if (receipt.files.empty()) {
-    terminal.note("nothing had to be written");
-  } else if (options.transaction.keep_history) {
-    terminal.note(fmt::format("{}; `tare undo {}` takes it back", change.done, escaped(options.path)));
-  } else {
-    terminal.note(fmt::format("{}; no history is kept, so it cannot be undone", change.done));
-  }
-  return code;
-}
+/// A change that was planned while others were, until its turn comes.
+struct Prepared {
+  ObjectLayer* objects = nullptr;
+  PlannedChange planned;
+  std::optional<Pending> pending;    ///< of a dry run
+  std::exception_ptr needs_another;  ///< another program, which can plan it
+};
 
-int make(const Terminal& terminal, ChangeOptions& options, const Change& change, ObjectLayer* objects) {
-  options.transaction.recovery = announced(terminal, options.transaction.recovery);
-  options.transaction.recovery.allow_hard_links = options.transaction.allow_hard_links;
-  options.transaction.key = sealing_key();
-  options.transaction.origin = origin_of_command();
-  options.transaction.on_copied = shown_while_copying(terminal);
-  std::string agreed_to;
-  // Asked again only where somebody else made it another change meanwhile.
-  const auto approve = [&](const Checkpoint& checkpoint, const EditPlan& plan) {
+/// The change of one path. Borrows all but that.
+class Making {
+ public:
+  Making(const Terminal& terminal, const ChangeOptions& options, const Change& change, std::string path)
+      : terminal_(terminal), options_(options), change_(change), path_(std::move(path)) {}
+
+  Prepared prepare() {
+    Prepared prepared;
+    prepared.objects = objects_to_change(path_);
+    try {
+      if (options_.dry_run) {
+        plan_only(prepared);
+      } else {
+        prepared.planned =
+            while_others_edit(path_, options_.wait_seconds, [&] { return plan_change(wanted(prepared.objects)); });
+      }
+    } catch (const NoLoader&) {
+      prepared.needs_another = std::current_exception();
+    }
+    return prepared;
+  }
+
+  int finish(Prepared prepared) {
+    try {
+      if (prepared.needs_another) std::rethrow_exception(prepared.needs_another);
+      return options_.dry_run ? show_plan(prepared) : make(std::move(prepared));
+    } catch (const NoLoader&) {
+      reach_output(path_);  // where tare-remote begins anew: nothing was written yet
+      throw;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string json(const Checkpoint& checkpoint, const EditPlan& plan,
+                                 const std::optional<Receipt>& receipt) const {
+    const std::string document = change_.json(checkpoint, plan, receipt);
+    return options_.json_lines ? JsonLine().of(document) : document;
+  }
+
+  void plan_only(Prepared& prepared) {
+    Opened opened = open_for_reading(terminal_, path_, {});
+    EditPlan plan = change_.plan(opened.checkpoint);
+    if (prepared.objects == nullptr) {
+      require_possible(system_files(), plan.files, options_.transaction);
+    } else {
+      plan.requests = planned_requests(*prepared.objects, plan.files, plan.for_history, options_.transaction);
+    }
+    prepared.planned = {std::move(opened.checkpoint), std::move(plan)};
+    prepared.pending = std::move(opened.pending);
+  }
+
+  int show_plan(const Prepared& prepared) {
+    const auto& [checkpoint, plan] = prepared.planned;
+    if (prepared.pending) terminal_.say(render_pending(*prepared.pending));
+    tell_foreign_records(terminal_, checkpoint);
+    tell_findings(terminal_, plan.findings);
+    terminal_.answer(is_json(options_) ? json(checkpoint, plan, std::nullopt)
+                                       : changes_of(terminal_, checkpoint, change_, plan) +
+                                             render_bytes(terminal_, plan) + render_requests(plan.requests));
+    return exit_done;
+  }
+
+  CheckpointChange wanted(ObjectLayer* objects) {
+    return {
+        .path = path_,
+        .plan = change_.plan,
+        .open = options_for_writing(terminal_, path_),
+        .scope_of = scope_for_writing,
+        .transaction = options_.transaction,
+        .approve = [this](const Checkpoint& checkpoint, const EditPlan& plan) { approve(checkpoint, plan); },
+        .on_rolled_back =
+            [this](const Pending& pending) {
+              terminal_.note(fmt::format("rolled back an edit of {} that was interrupted", pending.when));
+            },
+        .objects = objects,
+    };
+  }
+
+  /// Asked again only where somebody else made it another change meanwhile.
+  void approve(const Checkpoint& checkpoint, const EditPlan& plan) {
     const std::string question =
-        fmt::format("{}Edit {} file(s)?", changes_of(terminal, checkpoint, change, plan), plan.files.size());
-    if (question == agreed_to) return;
-    tell_findings(terminal, plan.findings);
-    if (!options.yes && !plan.files.empty()) terminal.require_yes(question, "--yes");
-    agreed_to = question;
-  };
-  const CheckpointChange wanted{
-      .path = options.path,
-      .plan =
-          [&](const Checkpoint& checkpoint) {
-            tell_foreign_records(terminal, checkpoint);
-            return change.plan(checkpoint);
-          },
-      .open = options_for_writing(terminal, options.path),
-      .scope_of = scope_for_writing,
-      .transaction = options.transaction,
-      .approve = approve,
-      .on_rolled_back =
-          [&](const Pending& pending) {
-            terminal.note(fmt::format("rolled back an edit of {} that was interrupted", pending.when));
-          },
-      .objects = objects,
-  };
-  const MadeChange made = while_others_edit(options.path, options.wait_seconds, [&] { return make_change(wanted); });
-  return show_receipt(terminal, options, change, made.checkpoint, made.plan, made.receipt);
-}
+        fmt::format("{}Edit {} file(s)?", changes_of(terminal_, checkpoint, change_, plan), plan.files.size());
+    if (question == agreed_to_) return;
+    tell_foreign_records(terminal_, checkpoint);
+    tell_findings(terminal_, plan.findings);
+    if (!options_.yes && !plan.files.empty()) terminal_.require_yes(question, "--yes");
+    agreed_to_ = question;
+  }
+
+  int make(Prepared prepared) {
+    const CheckpointChange change = wanted(prepared.objects);
+    bool is_first = true;
+    const MadeChange made = while_others_edit(path_, options_.wait_seconds, [&] {
+      if (!std::exchange(is_first, false)) return make_change(change);
+      return make_planned(change, std::move(prepared.planned));
+    });
+    return show_receipt(made);
+  }
+
+  int show_receipt(const MadeChange& made) {
+    const Receipt& receipt = made.receipt;
+    if (is_json(options_)) return tell_made(terminal_, [&] { return json(made.checkpoint, made.plan, made.receipt); });
+    const int code = tell_made(terminal_, [&] { return changes_of(terminal_, made.checkpoint, change_, made.plan); });
+    tell_findings(terminal_, receipt.findings);
+    if (receipt.files.empty()) {
+      terminal_.note("nothing had to be written");
+    } else if (options_.transaction.keep_history) {
+      terminal_.note(fmt::format("{}; `tare undo {}` takes it back", change_.done, escaped(path_)));
+    } else {
+      terminal_.note(fmt::format("{}; no history is kept, so it cannot be undone", change_.done));
+    }
+    return code;
+  }
+
+  const Terminal& terminal_;
+  const ChangeOptions& options_;
+  const Change& change_;
+  std::string path_;
+  std::string agreed_to_;
+};
 
 }  // namespace
 
@@ -127,19 +196,33 @@ OptionTable change_options(ChangeOptions& options, const std::string& schema) {
                  network_options()});
 }
 
-int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {
-  options.transaction.keep_history = !options.no_history;
-  ObjectLayer* const objects = objects_to_change(options.path);
-  try {
-    return options.dry_run ? show_plan(terminal, options, change, objects) : make(terminal, options, change, objects);
-  } catch (const NoLoader&) {
-    reach_output(options.path);  // where tare-remote begins anew: nothing was written yet
-    throw;
+int carry_out_each(const Terminal& terminal, ChangeOptions& options, const std::vector<std::string>& paths,
+                   std::size_t jobs, const Change& change) {
+  TransactionOptions& transaction = options.transaction;
+  transaction.keep_history = !options.no_history;
+  if (!options.dry_run) {
+    transaction.recovery = announced(terminal, transaction.recovery);
+    transaction.recovery.allow_hard_links = transaction.allow_hard_links;
+    transaction.key = sealing_key();
+    transaction.origin = origin_of_command();
+    transaction.on_copied = shown_while_copying(terminal);
   }
+  return outcome_of_each<Prepared>(
+      terminal, paths, jobs, [&](const std::string& path) { return Making(terminal, options, change, path).prepare(); },
+      [&](const std::string& path, Prepared prepared) {
+        return Making(terminal, options, change, path).finish(std::move(prepared));
+      });
+}
+
+int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {
+  return carry_out_each(terminal, options, {options.path}, 1, change);
+}
+
+Change requested_change(const Terminal& terminal, ChangeOptions& options) {
+  options.request.announce = [&terminal](const std::string& sentence) { terminal.note(sentence); };
+  return {[&options](const Checkpoint& checkpoint) { return plan_edit(checkpoint, options.request); }, {}, edit_json};
 }
 
 int carry_out(const Terminal& terminal, ChangeOptions& options) {
-  options.request.announce = [&terminal](const std::string& sentence) { terminal.note(sentence); };
-  const auto plan = [&](const Checkpoint& checkpoint) { return plan_edit(checkpoint, options.request); };
-  return carry_out(terminal, options, {plan, {}, edit_json});
+  return carry_out(terminal, options, requested_change(terminal, options));
 }

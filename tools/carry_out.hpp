@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/edit/plan.hpp"
 #include "lib/transaction/transaction.hpp"
@@ -18,6 +19,7 @@ struct ChangeOptions {
   bool dry_run = false;
   bool yes = false;
   bool json = false;
+  bool json_lines = false;
   bool no_history = false;
   int wait_seconds = usual_wait_seconds;
 };
@@ -43,3 +45,10 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
 
 /// The same for the edit that `options.request` asks for.
 int carry_out(const Terminal& terminal, ChangeOptions& options);
+
+/// The same for each of `paths`, each a transaction of its own: `jobs` of them are read and planned at the same time,
+/// then one after the other is asked about and made. Returns the highest exit code.
+int carry_out_each(const Terminal& terminal, ChangeOptions& options, const std::vector<std::string>& paths,
+                   std::size_t jobs, const Change& change);
+/// What `options.request` asks for; borrows both.
+Change requested_change(const Terminal& terminal, ChangeOptions& options);

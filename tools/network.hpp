@@ -27,5 +27,9 @@ tare::ObjectLayer* changeable_objects(const std::string& path);
 /// be, and for standard input.
 tare::ObjectLayer* objects_to_change(const std::string& path);
 
+/// Each of `paths` that is to be changed once, in their order; as reached() where they are in a store that takes
+/// changes.
+std::vector<std::string> paths_to_change(const std::vector<std::string>& paths);
+
 /// The storage that `path` is in. Borrowed, for the life of the process.
 const tare::Files& files_of(const std::string& path);

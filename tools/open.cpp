@@ -102,6 +102,17 @@ std::string scheme_of(const std::string& url) {
 
 }  // namespace
 
+std::vector<std::string> paths_to_change(const std::vector<std::string>& paths) {
+  std::vector<std::string> meant;
+  for (const std::string& path : paths) {
+    const bool is_in_store = is_url(path) && std::ranges::find(changeable, scheme_of(path)) != changeable.end();
+    for (const std::string& one : is_in_store ? reached({path}) : std::vector<std::string>{path}) {
+      if (std::ranges::find(meant, one) == meant.end()) meant.push_back(one);
+    }
+  }
+  return meant;
+}
+
 ObjectLayer* objects_to_change(const std::string& path) {
   if (!is_url(path)) {
     require_local(path);

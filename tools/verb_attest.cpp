@@ -6,6 +6,7 @@
 #include "lib/checkpoint/plain_states.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/report/report.hpp"
+#include "tools/json_line.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
@@ -44,6 +45,7 @@ struct Options {
   std::optional<std::string> at;
   bool all = false;
   bool json = false;
+  bool json_lines = false;
   bool force = false;
 };
 
@@ -81,8 +83,10 @@ int tell(const Terminal& terminal, const Options& options, const Attested& attes
   const auto& [checkpoint, attestation] = attested;
   std::vector<NamedState> states;
   if (!options.plain.empty()) states = plain_states(checkpoint, options.at);
-  terminal.answer(options.json ? attest_json(checkpoint, attestation)
-                               : render_attestation(terminal, checkpoint, attestation));
+  const bool is_json = options.json || options.json_lines;
+  const std::string answer =
+      is_json ? attest_json(checkpoint, attestation) : render_attestation(terminal, checkpoint, attestation);
+  terminal.answer(options.json_lines ? JsonLine().of(answer) : answer);
   if (!options.plain.empty()) write_state_files(states, options.plain);
   return attestation.is_plain() ? exit_done : exit_no;
 }
@@ -120,6 +124,7 @@ Verb attest_verb() {
                {"--all", &options->all, "Of a run folder every checkpoint, and not that alone which it leads to"},
                {"--jobs", &options->jobs, "How many checkpoints are read at the same time (default: 2; of URLs 8)"},
                {"--json", &options->json, "Answer in JSON (schema tare.attest/1): a document a PATH"},
+               {"--json-lines", &options->json_lines, "The same, a document a line"},
            },
            network_options()}),
       .closing_words = closing_words,

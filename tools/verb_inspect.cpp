@@ -6,6 +6,7 @@
 #include "lib/checkpoint/plain_states.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/report/report.hpp"
+#include "tools/json_line.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
@@ -24,6 +25,7 @@ struct Options {
   std::string save;
   std::size_t jobs = 0;
   bool json = false;
+  bool json_lines = false;
   bool globals = false;
   bool histories = false;
   bool force = false;
@@ -37,11 +39,15 @@ void save(const Checkpoint& checkpoint, const Options& options) {
 
 int tell(const Terminal& terminal, const Options& options, const Opened& opened, bool& has_answered) {
   const auto& [checkpoint, pending] = opened;
-  if (has_answered && !options.json) terminal.answer("\n");
+  const bool is_json = options.json || options.json_lines;
+  if (has_answered && !is_json) terminal.answer("\n");
   has_answered = true;
-  if (options.json) {
-    write_inspect_json(checkpoint, pending, {.globals = options.globals, .histories = options.histories},
-                       [&](std::string_view piece) { terminal.answer(piece); });
+  if (is_json) {
+    JsonLine line;
+    write_inspect_json(
+        checkpoint, pending, {.globals = options.globals, .histories = options.histories},
+        [&](std::string_view piece) { terminal.answer(options.json_lines ? line.next(piece) : std::string(piece)); });
+    if (options.json_lines) terminal.answer("\n");
   } else {
     if (pending) terminal.say(render_pending(*pending));
     terminal.answer(render_checkpoint(terminal, checkpoint, options.layers));
@@ -77,6 +83,7 @@ Verb inspect_verb() {
              Presence::required},
             {"--jobs", &options->jobs, "How many checkpoints are read at the same time (default: 2; of URLs 8)"},
             {"--json", &options->json, "Answer in JSON (schema tare.inspect/1): a document a PATH"},
+            {"--json-lines", &options->json_lines, "The same, a document a line"},
             {"--histories", &options->histories,
              "With --json: all numbers of long fields, such as amax histories, also where they are more than 65,536"},
             {"--layer", &options->layers, "Show every FP8 tensor of the layers that match: * and ? are wildcards"},

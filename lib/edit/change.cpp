@@ -52,15 +52,24 @@ void let_go(Checkpoint& checkpoint) {
 
 }  // namespace
 
-MadeChange make_change(const CheckpointChange& change) {
+PlannedChange plan_change(const CheckpointChange& change) {
   Checkpoint checkpoint = change.objects == nullptr ? open_recovered(change) : open_recovered_objects(change);
   EditPlan plan = change.plan(checkpoint);
   let_go(checkpoint);
+  return {std::move(checkpoint), std::move(plan)};
+}
+
+MadeChange make_planned(const CheckpointChange& change, PlannedChange planned) {
+  auto& [checkpoint, plan] = planned;
   if (change.approve) change.approve(checkpoint, plan);
   Receipt receipt = change.objects == nullptr
                         ? commit(system_files(), plan.files, plan.for_history, change.transaction)
                         : commit(*change.objects, plan.files, plan.for_history, change.transaction);
   return {std::move(checkpoint), std::move(plan), std::move(receipt)};
+}
+
+MadeChange make_change(const CheckpointChange& change) {
+  return make_planned(change, plan_change(change));
 }
 
 }  // namespace tare

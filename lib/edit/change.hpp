@@ -25,6 +25,12 @@ struct CheckpointChange {
   ObjectLayer* objects = nullptr;  ///< of a checkpoint in a store: its objects, borrowed; then `scope_of` is not asked
 };
 
+/// What was read, and what is to become of it.
+struct PlannedChange {
+  Checkpoint checkpoint;
+  EditPlan plan;
+};
+
 struct MadeChange {
   Checkpoint checkpoint;  ///< as it was
   EditPlan plan;
@@ -35,5 +41,10 @@ struct MadeChange {
 /// it throws, nothing but the rolling back was done: what is `busy` may be tried again. Throws what open_settled,
 /// recover, `plan`, `approve` and commit throw.
 MadeChange make_change(const CheckpointChange& change);
+
+/// The same in two steps: what comes before the approval, and from that on. Of several changes the first steps may be
+/// taken at the same time.
+PlannedChange plan_change(const CheckpointChange& change);
+MadeChange make_planned(const CheckpointChange& change, PlannedChange planned);
 
 }  // namespace tare

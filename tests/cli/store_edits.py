@@ -99,6 +99,26 @@ class Checks(RemoteChecks):
     def edits_a_set_of_ranks(self):
         self.as_on_disk(RANKS, "scale=2048")
 
+    def edits_several_by_a_pattern(self):
+        """Each is a transaction of its own; where one cannot be edited the others are, and the exit code says so."""
+        with self.a_folder(SCALER) as folder:
+            names = [f"run/step{number}/scaler.pt" for number in (1, 2, 10)]
+            for name in names:
+                pathlib.Path(folder, name).parent.mkdir()
+                shutil.copy(pathlib.Path(folder, "run/scaler.pt"), pathlib.Path(folder, name))
+            broken = pathlib.Path(folder, "run/step3/scaler.pt")
+            broken.parent.mkdir()
+            broken.write_bytes(b"no checkpoint")
+            bucket, variables = self.bucket(folder)
+            before = bucket.data(names[0])
+            done = self.run("edit", f"{self.root}/run/step*", "scale=1024", "--yes", "--json-lines", **variables)
+            told = [json.loads(line) for line in done.stdout.splitlines()]
+            self.expect(done.returncode == 3 and "step3" in done.stderr, f"a pattern: {done}")
+            self.expect([one["target"] for one in told] == [f"{self.root}/{name.rpartition('/')[0]}" for name in names], f"{told}")
+            self.expect(all(bucket.data(name) != before for name in names) and not self.left_over(bucket), "all but one are edited")
+            undone = self.run("undo", f"{self.root}/run/step2", "--yes", **variables)
+            self.expect(undone.returncode == 0 and [bucket.data(name) == before for name in names] == [False, True, False], f"{undone}")
+
     def repairs_fp8_state(self):
         """Every verb of `tare fp8`, in objects of one checkpoint and of several."""
         rename = ("rename", "--from", "layers", "--to", "blocks")
@@ -385,7 +405,7 @@ def run(checks_of, names):
 
 
 if __name__ == "__main__":
-    run(Checks, ("edits_one_object", "edits_a_set_of_ranks", "repairs_fp8_state", "takes_over_what_migrates",
+    run(Checks, ("edits_one_object", "edits_a_set_of_ranks", "edits_several_by_a_pattern", "repairs_fp8_state", "takes_over_what_migrates",
                  "of_a_large_object_only_parts_travel", "a_dry_run_tells_its_requests_in_json", "a_changed_object_is_refused",
                  "a_store_without_conditions_is_refused", "rights_to_its_own_prefix_are_enough",
                  "what_a_store_cannot_do_is_said", "a_mixture_is_told_by_every_verb", "tells_what_was_edited_and_forgets_it",
