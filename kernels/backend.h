@@ -66,8 +66,21 @@ typedef struct tare_backend_findings {
 enum {
   TARE_BACKEND_RECORD = 1, /* a kernels::RankRecord */
   TARE_BACKEND_SLOTS = 2,  /* a kernels::fp8::Slots, in host memory, whose arrays are a GPU's: amaxes and counts */
-  TARE_BACKEND_WORDS = 3   /* four words, of each the greatest */
+  TARE_BACKEND_WORDS = 3,  /* four words, of each the greatest */
+  /* The rest are tare_backend_numbers. */
+  TARE_BACKEND_MAXIMA = 4,   /* words in place, of each the greatest */
+  TARE_BACKEND_SUMS = 5,     /* doubles in place, summed up */
+  TARE_BACKEND_TO_ALL = 6,   /* `count` bytes for each rank, as many from each */
+  TARE_BACKEND_FROM_ALL = 7, /* `count` bytes of each rank */
+  TARE_BACKEND_SUM_E4M3 = 8, /* values in place, summed up as the engine does it */
+  TARE_BACKEND_SUM_E5M2 = 9
 };
+
+typedef struct tare_backend_numbers {
+  void* from;
+  void* to;
+  uint64_t count;
+} tare_backend_numbers;
 
 /* How ranks are joined; a function gives a status, and nothing is noted of what it fails for. */
 typedef struct tare_backend_reduction {
@@ -76,7 +89,19 @@ typedef struct tare_backend_reduction {
   int32_t (*join)(void* context, const tare_backend_findings* findings, tare_backend_error* error);
   /* A GPU's: enqueues that of all ranks in the place of `data`, one of the above in the GPU's memory. */
   int32_t (*enqueue)(void* context, int32_t what, void* data, void* stream, tare_backend_error* error);
+  int32_t takes_slots; /* whether SLOTS is one of what `enqueue` takes; else MAXIMA and SUMS stand for it */
 } tare_backend_reduction;
+
+/* How gradients become those of all ranks. */
+typedef struct tare_backend_sum {
+  uint64_t ranks;
+  uint64_t rank;
+  uint64_t bucket_bytes; /* of fp8 under way at once */
+  int32_t by_engine;     /* SUM_E4M3 and SUM_E5M2; else TO_ALL, a sum here, FROM_ALL */
+  double fixed_mu;       /* of slots that have none */
+  double summands;       /* what sums are divided by */
+  const tare_backend_reduction* reduction;
+} tare_backend_sum;
 
 enum { TARE_BACKEND_NOTE = 1, TARE_BACKEND_QUANTISE = 2, TARE_BACKEND_DEQUANTISE = 3 };
 
@@ -84,6 +109,7 @@ typedef struct tare_backend_scaler tare_backend_scaler;
 typedef struct tare_backend_list tare_backend_list;
 typedef struct tare_backend_slots tare_backend_slots;
 typedef struct tare_backend_casts tare_backend_casts;
+typedef struct tare_backend_sums tare_backend_sums;
 typedef struct tare_backend_looks tare_backend_looks;
 
 /* Where to copy what was seen; null: what an addition does not have. */
@@ -169,6 +195,26 @@ typedef struct tare_backend_table {
   /* casts_assign and casts_run of a list that is not kept; null where a list has to be made ready first. */
   int32_t (*slots_cast)(tare_backend_slots* slots, int32_t what, const void* tensors, const uint32_t* slots_of,
                         uint64_t count, const void* outputs, tare_backend_error* error);
+
+  /* Gradients that ranks sum in fp8; null on the CPU, as the next seven. How many ranks there are, and which this one
+   * is. Waits. */
+  int32_t (*slots_count_ranks)(tare_backend_slots* slots, const tare_backend_reduction* reduction, uint64_t* ranks,
+                               uint64_t* rank, void* stream, tare_backend_error* error);
+  /* `list`: how many gradients, and a digest of what they are; the slots' mu are told with them. With `words`, four in
+   * host memory, waits and copies the greatest of all ranks' words: the count, the digest of list and mu, each before
+   * its complement. */
+  int32_t (*slots_compare)(tare_backend_slots* slots, const tare_backend_reduction* reduction, const uint64_t* list,
+                           uint64_t* words, void* stream, tare_backend_error* error);
+  int32_t (*sums_make)(tare_backend_sums** out, tare_backend_slots* slots, tare_backend_error* error);
+  void (*sums_end)(tare_backend_sums* sums);
+  /* As casts_assign; `formats`: of each tensor's slot. */
+  int32_t (*sums_assign)(tare_backend_sums* sums, const void* tensors, const uint32_t* slots, const int32_t* formats,
+                         uint64_t count, const tare_backend_sum* how, tare_backend_error* error);
+  /* *same is 0, and nothing done, for other counts, dtypes, slots, ranks or ways to sum. */
+  int32_t (*sums_rebind)(tare_backend_sums* sums, const void* tensors, const uint32_t* slots, uint64_t count,
+                         const tare_backend_sum* how, int32_t* same, tare_backend_error* error);
+  int32_t (*sums_are_captured)(const tare_backend_sums* sums);
+  int32_t (*sums_run)(tare_backend_sums* sums, const tare_backend_sum* how, void* stream, tare_backend_error* error);
 
   /* Tensors looked at, with what was found read later. Null on the CPU, which summarises at once. */
   int32_t (*looks_make)(tare_backend_looks** out, int32_t place, tare_backend_error* error);

@@ -70,9 +70,9 @@ int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_error* erro
 }
 
 int32_t tare_fp8_all_reduce(tare_fp8* fp8, const tare_tensor* gradients, const uint32_t* slots, uint64_t count,
-                            const char* options_json, tare_error* error) {
+                            const char* options_json, tare_stream stream, tare_error* error) {
   return guard(error, [&] {
     require(fp8, "fp8");
-    fp8->slots->all_reduce(tensors_of(gradients, count), slots, parse_all_reduce_options(options_json));
+    fp8->slots->all_reduce(tensors_of(gradients, count), slots, parse_all_reduce_options(options_json), stream);
   });
 }

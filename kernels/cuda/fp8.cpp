@@ -1,6 +1,7 @@
 #include "kernels/cuda/fp8.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/cuda/dequantise.hpp"
 #include "kernels/fp8/each_array.hpp"
@@ -28,13 +29,18 @@ Arguments arguments_of(const DeviceWork& work, const std::uint32_t* slots, Turns
   return all;
 }
 
-void join_ranks(const tare_backend_reduction& reduction, std::int32_t what, void* data, cudaStream_t stream) {
+void join_data(const tare_backend_reduction& reduction, std::int32_t what, void* data, cudaStream_t stream) {
   tare_backend_error error;
   if (reduction.enqueue(reduction.context, what, data, stream, &error) == done) return;
   throw Refusal(error.status, error.detail, error.message, error.hint);
 }
 
 }  // namespace
+
+void join_ranks(const tare_backend_reduction& reduction, std::int32_t what, tare_backend_numbers numbers,
+                cudaStream_t stream) {
+  join_data(reduction, what, &numbers, stream);
+}
 
 DeviceSlots::DeviceSlots(int device, const fp8::Slots& like) : device_(device), order_(device_), slots_(like) {
   const OnDevice here(device);
@@ -52,6 +58,7 @@ DeviceSlots::DeviceSlots(int device, const fp8::Slots& like) : device_(device), 
     slots_.seen = reserved(seen_, count);
     slots_.at_largest = reserved(at_largest_, count);
   }
+  agreed_.reserve(agreed_words);
   copy_in(like, device_.own_stream());
 }
 
@@ -61,19 +68,92 @@ void DeviceSlots::step(cudaStream_t stream) {
   const OnDevice here(device_.ordinal());
   const std::uint64_t blocks = (std::uint64_t{slots_.count} + fp8::slots_of_block - 1) / fp8::slots_of_block;
   order_.take_turn(stream, [&](Capture) {
-    if (reduction_.enqueue != nullptr) join_ranks(reduction_, TARE_BACKEND_SLOTS, &slots_, stream);
+    if (reduction_.enqueue != nullptr) join_counts(stream);
     device_.launch(slots_kernel(), device_.blocks_for(slots_kernel(), blocks), threads, &slots_, stream);
   });
 }
 
+void DeviceSlots::join_by(const tare_backend_reduction& reduction) {
+  const OnDevice here(device_.ordinal());
+  reserved(words_, slots_.count);
+  reserved(numbers_, 2 * slots_.count);
+  reduction_ = reduction;
+}
+
+/// What casts saw becomes what those of all ranks saw: in place, or by words and numbers that any engine takes.
+void DeviceSlots::join_counts(cudaStream_t stream) const {
+  if (reduction_.takes_slots != 0) {
+    fp8::Slots slots = slots_;
+    return join_data(reduction_, TARE_BACKEND_SLOTS, &slots, stream);
+  }
+  RankNumbersArguments all = {};
+  all.slots = slots_;
+  all.words = words_.data();
+  all.numbers = numbers_.data();
+  all.step = RankStep::tell_slots;
+  tell_ranks(all, stream);
+  join_ranks(reduction_, TARE_BACKEND_MAXIMA, {all.words, all.words, slots_.count}, stream);
+  if (slots_.mu != nullptr) {
+    join_ranks(reduction_, TARE_BACKEND_SUMS, {all.numbers, all.numbers, 2 * std::uint64_t{slots_.count}}, stream);
+  }
+  all.step = RankStep::hear_slots;
+  tell_ranks(all, stream);
+}
+
+void DeviceSlots::tell_ranks(const RankNumbersArguments& arguments, cudaStream_t stream) const {
+  const std::uint64_t blocks = (std::uint64_t{count_of(arguments)} + threads - 1) / threads;
+  device_.launch(rank_numbers_kernel(), device_.blocks_for(rank_numbers_kernel(), blocks), threads, &arguments, stream);
+}
+
+void DeviceSlots::count_ranks(const tare_backend_reduction& reduction, std::uint64_t& ranks, std::uint64_t& rank,
+                              cudaStream_t stream) {
+  const OnDevice here(device_.ordinal());
+  require_uncaptured(stream);
+  const auto copy = [&](void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    check(cudaMemcpyAsync(to, from, bytes, kind, stream), "join ranks");
+  };
+  double count = 1;
+  reserved(numbers_, 1);
+  copy(numbers_.data(), &count, sizeof count, cudaMemcpyHostToDevice);
+  join_ranks(reduction, TARE_BACKEND_SUMS, {numbers_.data(), numbers_.data(), 1}, stream);
+  copy(&count, numbers_.data(), sizeof count, cudaMemcpyDeviceToHost);
+  check(cudaStreamSynchronize(stream), "wait for the stream");
+  ranks = static_cast<std::uint64_t>(count);
+  std::vector<std::uint64_t> numbers(ranks);  // each tells every rank that one's number
+  std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+  ranks_.reserve(2 * ranks);
+  copy(ranks_.data(), numbers.data(), ranks * sizeof rank, cudaMemcpyHostToDevice);
+  join_ranks(reduction, TARE_BACKEND_TO_ALL, {ranks_.data(), ranks_.data() + ranks, sizeof rank}, stream);
+  copy(&rank, ranks_.data() + ranks, sizeof rank, cudaMemcpyDeviceToHost);
+  check(cudaStreamSynchronize(stream), "wait for the stream");
+}
+
+void DeviceSlots::compare(const tare_backend_reduction& reduction, const std::uint64_t* list, std::uint64_t* words,
+                          cudaStream_t stream) {
+  const OnDevice here(device_.ordinal());
+  if (words != nullptr) require_uncaptured(stream);
+  order_.take_turn(stream, [&](Capture) {
+    RankNumbersArguments all = {};
+    all.slots = slots_;
+    all.words = agreed_.data();
+    std::copy_n(list, 2, all.list);
+    all.step = RankStep::tell_list;
+    tell_ranks(all, stream);
+    join_ranks(reduction, TARE_BACKEND_MAXIMA, {all.words, all.words, agreed_words}, stream);
+  });
+  if (words == nullptr) return;
+  check(cudaMemcpyAsync(words, agreed_.data(), agreed_words * sizeof *words, cudaMemcpyDeviceToHost, stream),
+        "join ranks");
+  check(cudaStreamSynchronize(stream), "wait for the stream");
+}
+
 void DeviceSlots::join_words(const tare_backend_reduction& reduction, std::uint64_t* words) {
-  constexpr std::size_t bytes = 4 * sizeof *words;
+  constexpr std::size_t bytes = agreed_words * sizeof *words;
   const OnDevice here(device_.ordinal());
   const cudaStream_t own = device_.own_stream();
-  words_.reserve(4);
-  check(cudaMemcpyAsync(words_.data(), words, bytes, cudaMemcpyHostToDevice, own), "join ranks");
-  join_ranks(reduction, TARE_BACKEND_WORDS, words_.data(), own);
-  check(cudaMemcpyAsync(words, words_.data(), bytes, cudaMemcpyDeviceToHost, own), "join ranks");
+  check(cudaMemcpyAsync(agreed_.data(), words, bytes, cudaMemcpyHostToDevice, own), "join ranks");
+  join_data(reduction, TARE_BACKEND_WORDS, agreed_.data(), own);
+  check(cudaMemcpyAsync(words, agreed_.data(), bytes, cudaMemcpyDeviceToHost, own), "join ranks");
   device_.finish_own();
 }
 

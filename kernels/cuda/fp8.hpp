@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "kernels/cuda/order.hpp"
-#include "kernels/cuda/quantise.hpp"
+#include "kernels/cuda/rank_numbers.hpp"
 #include "kernels/cuda/work.hpp"
 
 namespace tare::kernels::cuda {
+
+/// What the engine of ranks does with numbers, enqueued. Throws what it refuses.
+void join_ranks(const tare_backend_reduction& reduction, std::int32_t what, tare_backend_numbers numbers,
+                cudaStream_t stream);
 
 /// Throws Failures.
 class DeviceSlots {
@@ -27,9 +31,17 @@ class DeviceSlots {
   /// One step of all of them: one launch.
   void step(cudaStream_t stream);
   /// Steps go by what all ranks saw from now on; one without a function: by what was seen here.
-  void join_by(const tare_backend_reduction& reduction) { reduction_ = reduction; }
+  void join_by(const tare_backend_reduction& reduction);
   /// Makes of four words in host memory the greatest of all ranks'. Waits.
   void join_words(const tare_backend_reduction& reduction, std::uint64_t* words);
+  /// How many ranks there are, and which this one is. Waits.
+  void count_ranks(const tare_backend_reduction& reduction, std::uint64_t& ranks, std::uint64_t& rank,
+                   cudaStream_t stream);
+  /// Tells all ranks which gradients are to be summed, and with which mu. With `words` it waits for what all told.
+  void compare(const tare_backend_reduction& reduction, const std::uint64_t* list, std::uint64_t* words,
+               cudaStream_t stream);
+  /// Enqueues that step.
+  void tell_ranks(const RankNumbersArguments& arguments, cudaStream_t stream) const;
   /// Waits; not in a capture. `into`: arrays in host memory, for as many slots of the same rule and shape. Several
   /// threads may read at once.
   void read(const fp8::Slots& into, cudaStream_t stream) const;
@@ -38,6 +50,7 @@ class DeviceSlots {
 
  private:
   void copy_in(const fp8::Slots& from, cudaStream_t stream);
+  void join_counts(cudaStream_t stream) const;
 
   Device device_;
   Order order_;
@@ -52,7 +65,10 @@ class DeviceSlots {
   Room<double> mu_;
   Room<std::uint64_t> seen_;
   Room<std::uint64_t> at_largest_;
+  Room<std::uint64_t> agreed_;
   Room<std::uint64_t> words_;
+  Room<std::uint64_t> ranks_;
+  Room<double> numbers_;
   tare_backend_reduction reduction_{};
   fp8::Slots slots_;
 };

@@ -34,6 +34,11 @@ Kernel quantise_kernel();
 /// Lists from fp8; takes DequantiseArguments.
 Kernel dequantise_kernel();
 
+/// A step of what ranks tell one another of slots and gradients; takes RankNumbersArguments.
+Kernel rank_numbers_kernel();
+/// Sums of ranks in fp8; takes RankSumsArguments.
+Kernel rank_sums_kernel();
+
 /// Looks at tensors: their pieces, then the tensors; both take LookArguments.
 Kernel look_kernel();
 Kernel finish_look_kernel();
@@ -46,9 +51,9 @@ void for_each_kernel(const Visit& visit) {
     visit(unscale_kernel(static_cast<Dtype>(dtype)));
     visit(rewrite_kernel(static_cast<Dtype>(dtype)));
   }
-  for (const Kernel kernel :
-       {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(), quantise_kernel(),
-        dequantise_kernel(), look_kernel(), finish_look_kernel(), torn_kernel(), finish_torn_kernel()})
+  for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(),
+                              quantise_kernel(), dequantise_kernel(), rank_numbers_kernel(), rank_sums_kernel(),
+                              look_kernel(), finish_look_kernel(), torn_kernel(), finish_torn_kernel()})
     visit(kernel);
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/backend_edge.hpp"
 #include "kernels/cuda/fp8.hpp"
+#include "kernels/cuda/gradient_sums.hpp"
 #include "kernels/cuda/list.hpp"
 #include "kernels/cuda/looks.hpp"
 
@@ -25,6 +26,11 @@ struct tare_backend_slots {
 struct tare_backend_casts {
   explicit tare_backend_casts(tare::kernels::cuda::DeviceSlots& slots) : list(slots) {}
   tare::kernels::cuda::CastList list;
+};
+
+struct tare_backend_sums {
+  explicit tare_backend_sums(tare::kernels::cuda::DeviceSlots& slots) : list(slots) {}
+  tare::kernels::cuda::GradientSums list;
 };
 
 struct tare_backend_looks {
@@ -235,6 +241,47 @@ std::int32_t casts_run(tare_backend_casts* casts, std::int32_t what, const void*
   });
 }
 
+std::int32_t slots_count_ranks(tare_backend_slots* slots, const tare_backend_reduction* reduction, std::uint64_t* ranks,
+                               std::uint64_t* rank, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] { slots->slots.count_ranks(*reduction, *ranks, *rank, stream_of(stream)); });
+}
+
+std::int32_t slots_compare(tare_backend_slots* slots, const tare_backend_reduction* reduction,
+                           const std::uint64_t* list, std::uint64_t* words, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] { slots->slots.compare(*reduction, list, words, stream_of(stream)); });
+}
+
+SumShape shape_of(const tare_backend_sum& how) {
+  return {how.ranks, how.rank, how.bucket_bytes, how.by_engine != 0};
+}
+
+std::int32_t sums_make(tare_backend_sums** out, tare_backend_slots* slots, tare_backend_error* error) {
+  return at_edge(error, [&] { *out = new tare_backend_sums(slots->slots); });
+}
+
+void sums_end(tare_backend_sums* sums) {
+  end(sums, sums->list.device().ordinal());
+}
+
+std::int32_t sums_assign(tare_backend_sums* sums, const void* tensors, const std::uint32_t* slots,
+                         const std::int32_t* formats, std::uint64_t count, const tare_backend_sum* how,
+                         tare_backend_error* error) {
+  return at_edge(error, [&] { sums->list.assign(tensors_at(tensors, count), slots, formats, shape_of(*how)); });
+}
+
+std::int32_t sums_rebind(tare_backend_sums* sums, const void* tensors, const std::uint32_t* slots, std::uint64_t count,
+                         const tare_backend_sum* how, std::int32_t* same, tare_backend_error* error) {
+  return at_edge(error, [&] { *same = sums->list.rebind(tensors_at(tensors, count), slots, shape_of(*how)) ? 1 : 0; });
+}
+
+std::int32_t sums_are_captured(const tare_backend_sums* sums) {
+  return sums->list.is_captured() ? 1 : 0;
+}
+
+std::int32_t sums_run(tare_backend_sums* sums, const tare_backend_sum* how, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] { sums->list.run(*how->reduction, how->fixed_mu, how->summands, stream_of(stream)); });
+}
+
 std::int32_t looks_make(tare_backend_looks** out, std::int32_t device, tare_backend_error* error) {
   return at_edge(error, [&] { *out = new tare_backend_looks(device); });
 }
@@ -298,6 +345,14 @@ constexpr tare_backend_table table{
     .casts_are_captured = casts_are_captured,
     .casts_run = casts_run,
     .slots_cast = nullptr,
+    .slots_count_ranks = slots_count_ranks,
+    .slots_compare = slots_compare,
+    .sums_make = sums_make,
+    .sums_end = sums_end,
+    .sums_assign = sums_assign,
+    .sums_rebind = sums_rebind,
+    .sums_are_captured = sums_are_captured,
+    .sums_run = sums_run,
     .looks_make = looks_make,
     .looks_end = looks_end,
     .looks_add = looks_add,

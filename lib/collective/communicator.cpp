@@ -32,6 +32,8 @@ class CallersCommunicator : public Communicator {
   void all_gather(const void* from, void* to, std::uint64_t bytes, kernels::Stream stream) override {
     exchange(collectives_.all_gather, "all_gather", from, to, bytes, stream);
   }
+  void require_fp8_sum() const override { refuse_fp8_sum("the comm's callbacks have"); }
+  void sum_fp8(void*, std::uint64_t, Dtype, kernels::Stream) override { require_fp8_sum(); }
   void reduce(std::span<const RankNumbers> parts, kernels::Stream stream) override {
     for (const RankNumbers& part : parts) reduce_one(part, stream);
   }
@@ -57,6 +59,11 @@ class CallersCommunicator : public Communicator {
 };
 
 }  // namespace
+
+void refuse_fp8_sum(const char* engine) {
+  throw Error(Status::unsupported, std::string(engine) + " no sum of fp8",
+              "Leave the option \"adder\" out: ranks then add their shares, whatever the engine.");
+}
 
 std::shared_ptr<Communicator> communicator_of(const Collectives& collectives) {
   return std::make_shared<CallersCommunicator>(collectives);

@@ -38,6 +38,10 @@ class Communicator {
   virtual void all_to_all(const void* from, void* to, std::uint64_t bytes, kernels::Stream stream) = 0;
   /// `bytes` of each rank, in their order.
   virtual void all_gather(const void* from, void* to, std::uint64_t bytes, kernels::Stream stream) = 0;
+  /// Throws `unsupported` where the engine has not the next one.
+  virtual void require_fp8_sum() const = 0;
+  /// Values of that format become the sums of all ranks', rounded as the engine does it.
+  virtual void sum_fp8(void* data, std::uint64_t count, Dtype format, kernels::Stream stream) = 0;
 
   void maximum(std::span<std::uint64_t> words, kernels::Stream stream) {
     reduce_one({words.data(), words.size(), Operation::max_u64}, stream);
@@ -49,6 +53,9 @@ class Communicator {
  private:
   void reduce_one(const RankNumbers& part, kernels::Stream stream) { reduce({&part, 1}, stream); }
 };
+
+/// Throws `unsupported`; `engine`: "MPI has".
+[[noreturn]] void refuse_fp8_sum(const char* engine);
 
 /// The functions of a caller, as the C ABI's `tare_collectives` has them behind its size.
 struct Collectives {

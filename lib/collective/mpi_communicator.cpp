@@ -45,6 +45,8 @@ class MpiCommunicator : public Communicator {
   void all_gather(const void* from, void* to, std::uint64_t bytes, kernels::Stream) override {
     call(mpi().exchange, group_.get(), std::int32_t{TARE_MPI_ALL_GATHER}, from, to, bytes);
   }
+  void require_fp8_sum() const override { refuse_fp8_sum("MPI has"); }
+  void sum_fp8(void*, std::uint64_t, Dtype, kernels::Stream) override { require_fp8_sum(); }
   void reduce(std::span<const RankNumbers> parts, kernels::Stream) override {
     for (const RankNumbers& part : parts) all_reduce(part.data, part.count, part.operation);
   }

@@ -1,5 +1,6 @@
 #include "lib/collective/nccl_communicator.hpp"
 
+#include <cstddef>
 #include <string>
 #include <thread>
 
@@ -12,6 +13,10 @@ namespace {
 // Of nccl.h, the same in all of version 2.
 constexpr int success = 0;
 constexpr int in_progress = 7;
+constexpr int adding = 0;
+constexpr int bytes_type = 1;  // ncclUint8
+constexpr int e4m3_type = 10;  // from 2.24 on, as the next
+constexpr int e5m2_type = 11;
 
 struct Kind {
   int type;
@@ -53,29 +58,52 @@ class NcclCommunicator : public Communicator {
                 "Both must be on the same GPU.");
   }
   bool takes(Operation) const override { return true; }
-  void require_exchange() const override { refuse_exchange(); }
-  void all_to_all(const void*, void*, std::uint64_t, kernels::Stream) override { refuse_exchange(); }
-  void all_gather(const void*, void*, std::uint64_t, kernels::Stream) override { refuse_exchange(); }
+  void require_exchange() const override {}
+  void all_to_all(const void* from, void* to, std::uint64_t bytes, kernels::Stream stream) override {
+    int ranks = 0;
+    check(nccl_.count_ranks(comm_, &ranks), "count the ranks of");
+    const auto* const source = static_cast<const std::byte*>(from);
+    auto* const target = static_cast<std::byte*>(to);
+    group([&](const auto& note) {
+      for (int rank = 0; rank < ranks; ++rank) {
+        const std::size_t at = static_cast<std::size_t>(rank) * bytes;
+        note(nccl_.send(source + at, bytes, bytes_type, rank, comm_, stream));
+        note(nccl_.receive(target + at, bytes, bytes_type, rank, comm_, stream));
+      }
+    });
+  }
+  void all_gather(const void* from, void* to, std::uint64_t bytes, kernels::Stream stream) override {
+    group([&](const auto& note) { note(nccl_.all_gather(from, to, bytes, bytes_type, comm_, stream)); });
+  }
+  void require_fp8_sum() const override { require_fp8(nccl_); }
+  void sum_fp8(void* data, std::uint64_t count, Dtype format, kernels::Stream stream) override {
+    const int type = format == Dtype::f8_e4m3fn ? e4m3_type : e5m2_type;
+    group([&](const auto& note) { note(nccl_.all_reduce(data, data, count, type, adding, comm_, stream)); });
+  }
 
   void reduce(std::span<const RankNumbers> parts, kernels::Stream stream) override {
+    group([&](const auto& note) {
+      for (const RankNumbers& part : parts) {
+        const Kind kind = kind_of(part.operation);
+        note(nccl_.all_reduce(part.data, part.data, part.count, kind.type, kind.operation, comm_, stream));
+      }
+    });
+  }
+
+ private:
+  /// What `enqueue` asks for as one; it notes what each call answers.
+  template <class Enqueue>
+  void group(const Enqueue& enqueue) const {
     check(state(), "go on with");
     check(nccl_.group_start(), "begin");
     int first_failure = success;
-    for (const RankNumbers& part : parts) {
-      const Kind kind = kind_of(part.operation);
-      const int result = nccl_.all_reduce(part.data, part.data, part.count, kind.type, kind.operation, comm_, stream);
+    enqueue([&](int result) {
       if (first_failure == success && result != in_progress) first_failure = result;
-    }
+    });
     const int ended = nccl_.group_end();  // even so: a group that stays open takes in what others enqueue
     check(first_failure, "enqueue");
     if (ended != in_progress) return check(ended, "enqueue");
     check(settled(), "enqueue");
-  }
-
- private:
-  [[noreturn]] static void refuse_exchange() {
-    throw Error(Status::unsupported, "a comm of NCCL's exchanges no bytes in this release",
-                "Gradients are summed in FP8 on the CPU, by MPI or callbacks.");
   }
   /// What became of all that was asked of the communicator before.
   int state() const {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int least_version = 20900;
 constexpr int next_major = 30000;
+constexpr int first_with_fp8 = 22400;
 
 [[noreturn]] void fail(const std::string& what) {
   throw Error(Status::unsupported, what,
@@ -40,9 +41,14 @@ std::string version_in_words(int version) {
          std::to_string(version % 100);
 }
 
-void require_version(const NcclLibrary& nccl) {
+int version_of(const NcclLibrary& nccl) {
   int version = 0;
   if (nccl.version(&version) != 0) fail("the NCCL of this process does not tell its version");
+  return version;
+}
+
+void require_version(const NcclLibrary& nccl) {
+  const int version = version_of(nccl);
   if (version >= least_version && version < next_major) return;
   throw Error(Status::unsupported, "the NCCL of this process is " + version_in_words(version),
               "Use NCCL 2.9 or a later one of version 2.");
@@ -61,7 +67,19 @@ NcclLibrary nccl_of_process() {
   find(library, "ncclGroupStart", nccl.group_start);
   find(library, "ncclGroupEnd", nccl.group_end);
   find(library, "ncclAllReduce", nccl.all_reduce);
+  find(library, "ncclAllGather", nccl.all_gather);
+  find(library, "ncclSend", nccl.send);
+  find(library, "ncclRecv", nccl.receive);
+  find(library, "ncclCommCount", nccl.count_ranks);
   return nccl;
+}
+
+void require_fp8(const NcclLibrary& nccl) {
+  const int version = version_of(nccl);
+  if (version >= first_with_fp8) return;
+  throw Error(Status::unsupported,
+              "the NCCL of this process is " + version_in_words(version) + ", which has no sum of fp8",
+              "Use NCCL 2.24 or later, or leave the option \"adder\" out.");
 }
 
 }  // namespace tare

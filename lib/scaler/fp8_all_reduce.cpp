@@ -4,12 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <string>
 
 #include "kernels/fp8/cast.hpp"
-#include "lib/base/crc32.hpp"
-#include "lib/base/error.hpp"
-#include "lib/codec/json.hpp"
+#include "kernels/fp8/shared_factor.hpp"
 
 namespace tare {
 namespace {
@@ -18,12 +15,7 @@ using kernels::Tensor;
 using kernels::fp8::Factor;
 using kernels::fp8::Slots;
 
-/// What is under way at once, so that buffers do not grow with the model.
-constexpr std::uint64_t bucket_bytes = std::uint64_t{1} << 26;
 constexpr std::uint64_t block = 4096;  // elements that are added up at once
-
-constexpr double least_factor = 0x1p-126;
-constexpr double most_factor = 0x1p126;
 
 double mu_of(const Slots& slots, std::uint32_t slot, std::uint64_t ranks) {
   return slots.mu != nullptr ? slots.mu[slot] : 1 / std::sqrt(static_cast<double>(ranks));
@@ -55,46 +47,21 @@ void write_values(const std::uint8_t* bytes, Dtype format, const Tensor& to, flo
   for (std::uint64_t i = 0; i < to.count; ++i) std::memcpy(place + i * sizeof(Value), &values[bytes[i]], sizeof(Value));
 }
 
-/// In the digest of what ranks must have alike.
-struct Described {
-  std::uint64_t count;
-  std::uint64_t mu;
-  std::uint32_t dtype;
-  std::uint32_t format;
-};
-
 }  // namespace
 
-Combined parse_all_reduce_options(const char* json) {
-  Combined combined = Combined::mean;
-  if (json == nullptr || *json == '\0') return combined;
-  for (const auto& [key, value] : members_of_json(json, "the options")) {
-    const auto* text = std::get_if<std::string>(&value);
-    const bool is_sum = text != nullptr && *text == "sum";
-    if (key != "operation" || (!is_sum && (text == nullptr || *text != "mean"))) {
-      throw Error(Status::invalid_argument, "the options have no \"" + key + "\" of that value",
-                  "Options: operation (\"mean\" or \"sum\")");
-    }
-    combined = is_sum ? Combined::sum : Combined::mean;
-  }
-  return combined;
-}
-
-void Fp8AllReduce::run(const Slots& slots, std::span<const Dtype> formats, std::span<const Tensor> gradients,
-                       std::span<const std::uint32_t> slots_of, Combined combined) {
-  formats_ = formats;
-  gradients_ = gradients;
-  slots_of_ = slots_of;
+void Fp8AllReduce::run(const Slots& slots, const GradientList& list, const AllReduceOptions& options) {
+  list_ = list;
   communicator_->require_exchange();
+  if (options.adder == Adder::engine) communicator_->require_fp8_sum();
   know_ranks();
-  require_alike(slots);
-  share_factors(slots, combined);
-  seen_.assign(gradients.size(), 0);
-  at_largest_.assign(gradients.size(), 0);
+  require_alike(slots, options);
+  share_factors(slots, options.combined);
+  seen_.assign(list.tensors.size(), 0);
+  at_largest_.assign(list.tensors.size(), 0);
   std::uint64_t total = 0;
-  for (const Tensor& gradient : gradients) total += gradient.count;
-  for (std::uint64_t begin = 0; begin < total; begin += bucket_bytes) {
-    exchange(begin, std::min(bucket_bytes, total - begin));
+  for (const Tensor& gradient : list.tensors) total += gradient.count;
+  for (std::uint64_t begin = 0; begin < total; begin += options.bucket_bytes) {
+    exchange(begin, std::min(options.bucket_bytes, total - begin));
   }
   note(slots);
 }
@@ -112,54 +79,36 @@ void Fp8AllReduce::know_ranks() {
   ranks_ = numbers.size();
 }
 
-void Fp8AllReduce::require_alike(const Slots& slots) {
-  std::vector<Described> all;
-  all.reserve(gradients_.size());
-  for (std::size_t i = 0; i < gradients_.size(); ++i) {
-    const std::uint32_t slot = slots_of_[i];
-    all.push_back({gradients_[i].count, bits_of(mu_of(slots, slot, ranks_)),
-                   static_cast<std::uint32_t>(gradients_[i].dtype), static_cast<std::uint32_t>(formats_[slot])});
-  }
-  const std::uint64_t count = all.size();
-  const std::uint64_t digest = crc32(std::as_bytes(std::span<const Described>(all)));
+void Fp8AllReduce::require_alike(const Slots& slots, const AllReduceOptions& options) {
+  const std::uint64_t count = list_.tensors.size();
+  const std::uint64_t digest = digest_of(list_, slots.mu, options);
   std::array<std::uint64_t, 4> words{count, ~count, digest, ~digest};  // the greatest of each, and so the least as well
   communicator_->maximum(words, nullptr);
-  if (words[0] != ~words[1]) {
-    throw Error(Status::mismatch,
-                "the ranks of the comm give from " + std::to_string(~words[1]) + " to " + std::to_string(words[0]) +
-                    " gradients, " + std::to_string(count) + " here",
-                "All ranks give the same list.");
-  }
-  if (words[2] != ~words[3]) {
-    throw Error(Status::mismatch, "the gradients of the comm's ranks differ in counts, dtypes, formats or mu",
-                "All ranks give the same list, with slots that were updated alike.");
-  }
+  require_same_list(words, count);
 }
 
 void Fp8AllReduce::share_factors(const Slots& slots, Combined combined) {
-  amaxes_.resize(gradients_.size());
-  for (std::size_t i = 0; i < gradients_.size(); ++i) {
-    amaxes_[i] = kernels::fp8::observe(gradients_[i], {1, false, __builtin_inff()}).amax;
+  amaxes_.resize(list_.tensors.size());
+  for (std::size_t i = 0; i < amaxes_.size(); ++i) {
+    amaxes_[i] = kernels::fp8::observe(list_.tensors[i], {1, false, __builtin_inff()}).amax;
   }
   communicator_->maximum(amaxes_, nullptr);
   shared_.clear();
-  for (std::size_t i = 0; i < gradients_.size(); ++i) {
-    const std::uint32_t slot = slots_of_[i];
-    const float amax = float_from(static_cast<std::uint32_t>(amaxes_[i]));
-    const double wanted = slots.fp8_max[slot] / static_cast<double>(amax) * mu_of(slots, slot, ranks_);
-    const auto up = static_cast<float>(amax > 0 ? std::clamp(wanted, least_factor, most_factor) : 1.0);
-    const double values = combined == Combined::mean ? static_cast<double>(ranks_) : 1.0;
-    shared_.push_back({is_finite(amax) ? up : 1.0f, static_cast<float>(1 / (static_cast<double>(up) * values)),
-                       kernels::fp8::counted_from(slots.params.fp8_lm, slots.fp8_max[slot]), formats_[slot],
-                       is_finite(amax)});
+  for (std::size_t i = 0; i < amaxes_.size(); ++i) {
+    const std::uint32_t slot = list_.slots[i];
+    const kernels::fp8::SharedFactor factor = kernels::fp8::shared_factor(
+        static_cast<std::uint32_t>(amaxes_[i]), slots.fp8_max[slot], mu_of(slots, slot, ranks_),
+        combined == Combined::mean ? static_cast<double>(ranks_) : 1.0);
+    shared_.push_back({factor.up, factor.down, kernels::fp8::counted_from(slots.params.fp8_lm, slots.fp8_max[slot]),
+                       list_.formats[slot], factor.is_finite});
   }
 }
 
 template <class Visit>
 void Fp8AllReduce::each_stretch(std::uint64_t begin, std::uint64_t end, const Visit& visit) const {
   std::uint64_t first = 0;  // of the tensor
-  for (std::size_t i = 0; i < gradients_.size() && first < end; ++i) {
-    const std::uint64_t last = first + gradients_[i].count;
+  for (std::size_t i = 0; i < list_.tensors.size() && first < end; ++i) {
+    const std::uint64_t last = first + list_.tensors[i].count;
     const std::uint64_t from = std::max(first, begin);
     const std::uint64_t to = std::min(last, end);
     if (from < to) visit(Stretch{i, from - first, to - from, from - begin});
@@ -175,7 +124,7 @@ void Fp8AllReduce::exchange(std::uint64_t begin, std::uint64_t size) {
   each_stretch(begin, begin + size, [&](const Stretch& stretch) {
     const Shared& by = shared_[stretch.tensor];
     if (!by.is_finite) return;
-    kernels::fp8::quantise(part_of(gradients_[stretch.tensor], stretch.first, stretch.count),
+    kernels::fp8::quantise(part_of(list_.tensors[stretch.tensor], stretch.first, stretch.count),
                            bytes_at(own_.data() + stretch.at, stretch.count, by.format), {by.up, false, by.largest});
   });
   communicator_->all_to_all(own_.data(), shares_.data(), share, nullptr);
@@ -187,7 +136,7 @@ void Fp8AllReduce::exchange(std::uint64_t begin, std::uint64_t size) {
     const Shared& by = shared_[stretch.tensor];
     constexpr std::uint8_t nan = 0x7f;  // of both formats
     if (!by.is_finite) std::memset(own_.data() + stretch.at, nan, stretch.count);
-    const Tensor to = part_of(gradients_[stretch.tensor], stretch.first, stretch.count);
+    const Tensor to = part_of(list_.tensors[stretch.tensor], stretch.first, stretch.count);
     if (to.dtype == Dtype::f32) return write_values<float>(own_.data() + stretch.at, by.format, to, by.down);
     write_values<std::uint16_t>(own_.data() + stretch.at, by.format, to, by.down);
   });
@@ -215,8 +164,8 @@ void Fp8AllReduce::add_up(const Stretch& stretch, std::uint64_t share) {
 
 void Fp8AllReduce::note(const Slots& slots) const {
   if (slots.mu == nullptr) return;
-  for (std::size_t i = 0; i < gradients_.size(); ++i) {
-    const std::uint32_t slot = slots_of_[i];
+  for (std::size_t i = 0; i < list_.tensors.size(); ++i) {
+    const std::uint32_t slot = list_.slots[i];
     slots.amax[slot] = std::max(slots.amax[slot], static_cast<std::uint32_t>(amaxes_[i]));
     slots.seen[slot] += seen_[i];
     slots.at_largest[slot] += at_largest_[i];

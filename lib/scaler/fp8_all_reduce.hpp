@@ -22,23 +22,18 @@
 #include "kernels/fp8/slots.hpp"
 #include "kernels/launch.hpp"
 #include "lib/collective/communicator.hpp"
+#include "lib/scaler/fp8_gradients.hpp"
 
 namespace tare {
-
-enum class Combined { mean, sum };
-
-/// A JSON object {"operation":"mean"}; null or empty: that. Throws `invalid_argument`.
-Combined parse_all_reduce_options(const char* json);
 
 class Fp8AllReduce {
  public:
   explicit Fp8AllReduce(std::shared_ptr<Communicator> communicator) : communicator_(std::move(communicator)) {}
 
-  /// A call of all ranks, in place, in host memory; `formats`: one a slot; `slots_of`: one a tensor. Throws `mismatch`
-  /// on every rank where their tensors, slots or mu are not alike, `unsupported` where the engine exchanges no bytes;
-  /// then nothing has changed. Where the engine fails on the way gradients may be anything; the slots are as they were.
-  void run(const kernels::fp8::Slots& slots, std::span<const Dtype> formats, std::span<const kernels::Tensor> gradients,
-           std::span<const std::uint32_t> slots_of, Combined combined);
+  /// A call of all ranks, in place, in host memory. Throws `mismatch` on every rank where their tensors, slots or mu
+  /// are not alike, `unsupported` where the engine exchanges no bytes, or does not add; then nothing has changed. Where
+  /// the engine fails on the way gradients may be anything; the slots are as they were.
+  void run(const kernels::fp8::Slots& slots, const GradientList& list, const AllReduceOptions& options);
 
  private:
   struct Shared {
@@ -57,7 +52,7 @@ class Fp8AllReduce {
   };
 
   void know_ranks();
-  void require_alike(const kernels::fp8::Slots& slots);
+  void require_alike(const kernels::fp8::Slots& slots, const AllReduceOptions& options);
   void share_factors(const kernels::fp8::Slots& slots, Combined combined);
   template <class Visit>
   void each_stretch(std::uint64_t begin, std::uint64_t end, const Visit& visit) const;
@@ -68,9 +63,7 @@ class Fp8AllReduce {
   std::shared_ptr<Communicator> communicator_;
   std::uint64_t ranks_ = 0;  // 0: not known yet
   std::uint64_t rank_ = 0;
-  std::span<const Dtype> formats_;  // of the call that runs, as the next two
-  std::span<const kernels::Tensor> gradients_;
-  std::span<const std::uint32_t> slots_of_;
+  GradientList list_;  // of the call that runs
   std::vector<std::uint64_t> amaxes_;
   std::vector<Shared> shared_;
   std::vector<std::uint64_t> at_largest_;  // of the sums of this rank's shares, by tensor, as the next

@@ -50,22 +50,43 @@ void Fp8Reduction::require_alike() {
   compare(words);
 }
 
-void Fp8Reduction::require_alike(const tare_backend_table& backend, tare_backend_slots* slots) {
+tare_backend_reduction Fp8Reduction::hook() {
   const auto enqueue_part = [](void* context, std::int32_t what, void* data, void* stream, tare_backend_error* error) {
     return errors_at_edge(error, [&] { static_cast<Fp8Reduction*>(context)->enqueue(what, data, stream); });
   };
-  const tare_backend_reduction hook{this, nullptr, enqueue_part};
+  return {this, nullptr, enqueue_part, communicator_->takes(Operation::max_u32) ? 1 : 0};
+}
+
+void Fp8Reduction::require_alike(const tare_backend_table& backend, tare_backend_slots* slots) {
+  const tare_backend_reduction all_ranks = hook();
   std::array<std::uint64_t, 4> words = own_;
-  call(backend.slots_join, slots, &hook, words.data());
+  call(backend.slots_join, slots, &all_ranks, words.data());
   compare(words);
-  call(backend.slots_join, slots, &hook, nullptr);
+  call(backend.slots_join, slots, &all_ranks, nullptr);
 }
 
 void Fp8Reduction::enqueue(std::int32_t what, void* data, kernels::Stream stream) {
   if (what == TARE_BACKEND_WORDS) {
     return communicator_->maximum({static_cast<std::uint64_t*>(data), own_.size()}, stream);
   }
-  const auto& slots = *static_cast<const kernels::fp8::Slots*>(data);
+  if (what == TARE_BACKEND_SLOTS) return enqueue_slots(*static_cast<const kernels::fp8::Slots*>(data), stream);
+  const auto& numbers = *static_cast<const tare_backend_numbers*>(data);
+  switch (what) {
+    case TARE_BACKEND_MAXIMA:
+      return communicator_->maximum({static_cast<std::uint64_t*>(numbers.to), numbers.count}, stream);
+    case TARE_BACKEND_SUMS:
+      return communicator_->sum({static_cast<double*>(numbers.to), numbers.count}, stream);
+    case TARE_BACKEND_TO_ALL:
+      return communicator_->all_to_all(numbers.from, numbers.to, numbers.count, stream);
+    case TARE_BACKEND_FROM_ALL:
+      return communicator_->all_gather(numbers.from, numbers.to, numbers.count, stream);
+    default:
+      const Dtype format = what == TARE_BACKEND_SUM_E4M3 ? Dtype::f8_e4m3fn : Dtype::f8_e5m2;
+      return communicator_->sum_fp8(numbers.to, numbers.count, format, stream);
+  }
+}
+
+void Fp8Reduction::enqueue_slots(const kernels::fp8::Slots& slots, kernels::Stream stream) {
   const RankNumbers parts[] = {{slots.amax, slots.count, Operation::max_u32},
                                {slots.seen, slots.count, Operation::sum_u64},
                                {slots.at_largest, slots.count, Operation::sum_u64}};

@@ -25,12 +25,15 @@ class Fp8Reduction {
   /// A call of all ranks: the greatest amaxes, and for fp8_lm the sums of its counts. `slots` are in host memory; they
   /// stay as they were where the engine fails. Allocates nothing.
   void join(const kernels::fp8::Slots& slots);
+  /// For a GPU's; it lives as long as this, which stays where it is.
+  [[nodiscard]] tare_backend_reduction hook();
   [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
 
  private:
   /// Throws where the greatest of all ranks' words are not this rank's.
   void compare(const std::array<std::uint64_t, 4>& all) const;
   void enqueue(std::int32_t what, void* data, kernels::Stream stream);
+  void enqueue_slots(const kernels::fp8::Slots& slots, kernels::Stream stream);
 
   std::shared_ptr<Communicator> communicator_;
   std::array<std::uint64_t, 4> own_;  // count and digest with their complements

@@ -114,7 +114,7 @@ void Fp8Scaler::run(std::int32_t what, std::span<const Tensor> inputs, const Ten
 void Fp8Scaler::set_communicator(std::shared_ptr<Communicator> communicator) {
   std::unique_ptr<Fp8Reduction> reduction;
   if (communicator) {
-    require_fitting(*communicator);
+    communicator->require_device(device_);
     reduction = std::make_unique<Fp8Reduction>(std::move(communicator), set_);
   }
   if (backend_.slots_join == nullptr) {
@@ -124,17 +124,16 @@ void Fp8Scaler::set_communicator(std::shared_ptr<Communicator> communicator) {
   } else {
     call(backend_.slots_join, slots_.get(), nullptr, nullptr);
   }
+  device_sums_ =
+      reduction && device_ >= 0 ? std::make_unique<Fp8DeviceSums>(backend_, slots_.get(), *reduction) : nullptr;
   all_reduce_ = reduction ? std::make_unique<Fp8AllReduce>(reduction->communicator()) : nullptr;
   reduction_ = std::move(reduction);
 }
 
-void Fp8Scaler::all_reduce(std::span<const Tensor> gradients, const std::uint32_t* slots, Combined combined) {
+void Fp8Scaler::all_reduce(std::span<const Tensor> gradients, const std::uint32_t* slots,
+                           const AllReduceOptions& options, kernels::Stream stream) {
   const SlotsOf slots_of = checked(slots, gradients.size());
   require_wide(backend_, gradients, "gradient");
-  if (device_ >= 0) {
-    throw Error(Status::unsupported, "gradients on a GPU are not summed in FP8 in this release",
-                "Keep the slots and the gradients on the CPU.");
-  }
   if (!all_reduce_) {
     throw Error(Status::refused, "the slots have no comm: there is nobody to sum gradients with",
                 "Call tare_fp8_set_comm first, on all ranks.");
@@ -146,14 +145,9 @@ void Fp8Scaler::all_reduce(std::span<const Tensor> gradients, const std::uint32_
         "slot " + std::to_string(slot) + " is of " + name_of(set_.formats[slot]) + ", and gradients are summed in fp8",
         "Give the gradients slots of e4m3 or e5m2.");
   }
-  all_reduce_->run(arrays(), set_.formats, gradients, slots_of, combined);
-}
-
-void Fp8Scaler::require_fitting(const Communicator& communicator) const {
-  communicator.require_device(device_);
-  if (device_ < 0 || communicator.takes(Operation::max_u32)) return;
-  throw Error(Status::unsupported, "slots on a GPU take a comm of NCCL's alone",
-              "Use tare_comm_from_nccl, or reduce tare_fp8_accumulators with MAX before each update.");
+  const GradientList list{gradients, slots_of, set_.formats};
+  if (device_sums_) return device_sums_->run(list, options, stream);
+  all_reduce_->run(arrays(), list, options);
 }
 
 void Fp8Scaler::update(kernels::Stream stream) {
@@ -246,6 +240,7 @@ void Fp8Scaler::load(const ScalerState& state, kernels::Stream stream) {
   const auto host = host_slots_of(loaded);
   call(backend_.slots_write, slots_.get(), &host->arrays(), stream);
   set_ = std::move(loaded);
+  if (device_sums_) device_sums_->forget();
 }
 
 std::unique_ptr<Fp8Casts> Fp8Scaler::make_casts(std::span<const Tensor> inputs, const std::uint32_t* slots) {

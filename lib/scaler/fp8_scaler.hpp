@@ -10,6 +10,7 @@
 #include "kernels/launch.hpp"
 #include "lib/scaler/fp8_all_reduce.hpp"
 #include "lib/scaler/fp8_config.hpp"
+#include "lib/scaler/fp8_device_sums.hpp"
 #include "lib/scaler/fp8_reduction.hpp"
 #include "lib/scaler/scaler.hpp"
 
@@ -49,8 +50,10 @@ class Fp8Scaler {
   void set_communicator(std::shared_ptr<Communicator> communicator);
 
   /// A call of all ranks: gradients, f32, f16 or bf16, become the mean or the sum of those of all ranks. Throws what
-  /// Fp8AllReduce does, `refused` without a communicator, `unsupported` on a GPU and for slots of format f16.
-  void all_reduce(std::span<const kernels::Tensor> gradients, const std::uint32_t* slots, Combined combined);
+  /// Fp8AllReduce does, or on a GPU, Fp8DeviceSums; `refused` without a communicator, `unsupported` for slots of format
+  /// f16.
+  void all_reduce(std::span<const kernels::Tensor> gradients, const std::uint32_t* slots,
+                  const AllReduceOptions& options, kernels::Stream stream);
 
   /// `slots` as above. Throws as those do.
   std::unique_ptr<Fp8Casts> make_casts(std::span<const kernels::Tensor> inputs, const std::uint32_t* slots);
@@ -64,7 +67,6 @@ class Fp8Scaler {
  private:
   friend class Fp8Casts;
 
-  void require_fitting(const Communicator& communicator) const;
   /// Where it computes.
   [[nodiscard]] const kernels::fp8::Slots& arrays() const;
   void run(std::int32_t what, std::span<const kernels::Tensor> inputs, const kernels::Tensor* outputs, SlotsOf slots,
@@ -85,6 +87,7 @@ class Fp8Scaler {
   const tare_backend_table& backend_;
   BackendHandle<tare_backend_slots> slots_;
   RecentLists<tare_backend_casts> casts_;
+  std::unique_ptr<Fp8DeviceSums> device_sums_;  // likewise, of slots on a GPU
 };
 
 /// A list made ready once and cast every step; it belongs to slots and goes before them. Throws what they throw.

@@ -17,6 +17,7 @@ struct BackendEnd {
   void operator()(tare_backend_list* list) const { backend->list_end(list); }
   void operator()(tare_backend_slots* slots) const { backend->slots_end(slots); }
   void operator()(tare_backend_casts* casts) const { backend->casts_end(casts); }
+  void operator()(tare_backend_sums* sums) const { backend->sums_end(sums); }
 };
 
 template <class Thing>

@@ -106,7 +106,7 @@ tare_backend_reduction Reduction::hook() {
     return errors_at_edge(error,
                           [&] { static_cast<Reduction*>(context)->enqueue(static_cast<RankRecord*>(data), stream); });
   };
-  return {this, join_ranks, enqueue_record};
+  return {this, join_ranks, enqueue_record, 0};
 }
 
 }  // namespace tare

@@ -124,7 +124,8 @@ void compare_sums(const tare_comm* comm, std::size_t count) {
   for (const auto& [what, tensor] :
        {std::pair{"gradients: in fp8, f32 in memory", tare_tensor{wide.data(), count, TARE_F32, 0}},
         {"gradients: in fp8, bf16 in memory", tare_tensor{narrow.data(), count, TARE_BF16, 0}}}) {
-    say(what, time_of(1, [&] { must(tare_fp8_all_reduce(slots, &tensor, nullptr, 1, nullptr, &error), error); }),
+    say(what,
+        time_of(1, [&] { must(tare_fp8_all_reduce(slots, &tensor, nullptr, 1, nullptr, nullptr, &error), error); }),
         share);
   }
   tare_fp8_destroy(slots);

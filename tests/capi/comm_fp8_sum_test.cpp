@@ -56,12 +56,31 @@ TEST_CASE("a value goes over the wire as one byte, twice") {
   CHECK(group.exchange.bytes_sent() == 2 * 3 * share + 3 * 8);  // and once, its number to each
 }
 
+TEST_CASE("smaller buckets are more exchanges of as many bytes, and the same bits") {
+  const char* options = GENERATE(R"({"bucket_bytes":1000})", R"({"bucket_bytes":7})", R"({"bucket_bytes":1073741824})");
+  SumGroup group(3, "fp8_lm");
+  std::vector<std::vector<Gradient>> of_rank;
+  for (std::size_t rank = 0; rank < 3; ++rank) of_rank.push_back(gradients_of(3, rank));
+  std::vector<Gradient> means;
+  SumSlot slots[] = {{e4m3, 1}, {e5m2, 1}, {e4m3, 1}};
+  for (std::size_t k = 0; k < tensors_of_step; ++k) {
+    means.push_back(mean_of({of_rank[0][k], of_rank[1][k], of_rank[2][k]}, slots[SumSlots::slots_of[k]]));
+  }
+  const std::vector<int32_t> wrong = group.each([&](std::size_t rank) {
+    const InMemory own(of_rank[rank]);
+    const int32_t status = tare_fp8_all_reduce(group.all[rank]->get(), own.tensors().data(), SumSlots::slots_of,
+                                               own.tensors().size(), options, nullptr, nullptr);
+    return status != TARE_OK ? status : own.is(means) ? 0 : -1;
+  });
+  CHECK(wrong == std::vector<int32_t>(3, 0));
+}
+
 TEST_CASE("a sum is the mean times the ranks, but for the last rounding") {
   SumGroup group(2, "fp8_static");
   std::vector<std::vector<float>> values{{1, 2, -4}, {1, 2, 0}};
   const std::vector<int32_t> statuses = group.each([&](std::size_t rank) {
     const tare_tensor tensor{values[rank].data(), 3, TARE_F32, 0};
-    return tare_fp8_all_reduce(group.all[rank]->get(), &tensor, nullptr, 1, R"({"operation":"sum"})", nullptr);
+    return tare_fp8_all_reduce(group.all[rank]->get(), &tensor, nullptr, 1, R"({"operation":"sum"})", nullptr, nullptr);
   });
   CHECK(statuses == std::vector<int32_t>(2, TARE_OK));
   for (const std::vector<float>& of_rank : values) {
@@ -80,11 +99,15 @@ TEST_CASE("ranks with other lists, dtypes or mu are all told, and nothing has ch
     lists[1].pop_back();
   }
   SECTION("another dtype") {
-    expected = "the gradients of the comm's ranks differ in counts, dtypes, formats or mu";
+    expected = "the gradients of the comm's ranks differ in counts, dtypes, formats, options or mu";
     lists[1][1].dtype = TARE_BF16;
   }
+  SECTION("a shorter tensor") {
+    expected = "the gradients of the comm's ranks differ in counts, dtypes, formats, options or mu";
+    lists[1][2].codes.pop_back();
+  }
   SECTION("another mu") {
-    expected = "the gradients of the comm's ranks differ in counts, dtypes, formats or mu";
+    expected = "the gradients of the comm's ranks differ in counts, dtypes, formats, options or mu";
     tare_state* state = nullptr;
     REQUIRE(tare_fp8_save(&state, group.all[1]->get(), nullptr, nullptr) == TARE_OK);
     tare_fp8* one = nullptr;  // alone, so that its step asks nobody
@@ -108,6 +131,17 @@ TEST_CASE("ranks with other lists, dtypes or mu are all told, and nothing has ch
     CHECK(std::string(errors[rank].message).starts_with(expected));
     CHECK(values[rank].is(lists[rank]));
   }
+}
+
+TEST_CASE("ranks that ask for a mean and for a sum are both told") {
+  SumGroup group(2, "fp8_static");
+  const std::vector<Gradient> list = gradients_of(1, 0);
+  const InMemory values[2] = {InMemory(list), InMemory(list)};
+  CHECK(group.each([&](std::size_t rank) {
+    return tare_fp8_all_reduce(group.all[rank]->get(), values[rank].tensors().data(), SumSlots::slots_of,
+                               tensors_of_step, rank == 0 ? nullptr : R"({"operation":"sum"})", nullptr, nullptr);
+  }) == std::vector<int32_t>(2, TARE_E_MISMATCH));
+  CHECK(values[0].is(list));
 }
 
 TEST_CASE("an engine that fails in the exchange is told with its number, and slots stay as they were") {
@@ -137,12 +171,20 @@ TEST_CASE("gradients are not summed without a comm, without an exchange of bytes
   const SumGroup whole(1, "fp8_lm");
   double wide = 1;
   const tare_tensor tensor{&wide, 1, TARE_F64, 0};
-  CHECK(tare_fp8_all_reduce(whole.all[0]->get(), &tensor, nullptr, 1, nullptr, &error) == TARE_E_UNSUPPORTED);
+  CHECK(tare_fp8_all_reduce(whole.all[0]->get(), &tensor, nullptr, 1, nullptr, nullptr, &error) == TARE_E_UNSUPPORTED);
   CHECK(std::string(error.message).starts_with("gradient 0 is f64"));
-  CHECK(tare_fp8_all_reduce(whole.all[0]->get(), nullptr, nullptr, 0, R"({"operation":"product"})", &error) ==
+  CHECK(tare_fp8_all_reduce(whole.all[0]->get(), nullptr, nullptr, 0, R"({"operation":"product"})", nullptr, &error) ==
         TARE_E_INVALID_ARGUMENT);
-  CHECK(tare_fp8_all_reduce(nullptr, nullptr, nullptr, 0, nullptr, &error) == TARE_E_INVALID_ARGUMENT);
-  CHECK(tare_fp8_all_reduce(whole.all[0]->get(), nullptr, nullptr, 0, nullptr, &error) == TARE_OK);
+  for (const char* options : {R"({"adder":"nobody"})", R"({"bucket_bytes":0})", R"({"bucket_bytes":1073741825})",
+                              R"({"bucket_bytes":"1"})", R"({"other":1})", "[]", "{"}) {
+    CHECK(tare_fp8_all_reduce(whole.all[0]->get(), nullptr, nullptr, 0, options, nullptr, &error) ==
+          TARE_E_INVALID_ARGUMENT);
+  }
+  CHECK(tare_fp8_all_reduce(whole.all[0]->get(), nullptr, nullptr, 0, R"({"adder":"engine"})", nullptr, &error) ==
+        TARE_E_UNSUPPORTED);
+  CHECK(std::string(error.message).starts_with("the comm's callbacks have no sum of fp8"));
+  CHECK(tare_fp8_all_reduce(nullptr, nullptr, nullptr, 0, nullptr, nullptr, &error) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_fp8_all_reduce(whole.all[0]->get(), nullptr, nullptr, 0, nullptr, nullptr, &error) == TARE_OK);
 }
 
 TEST_CASE("slots that eight ranks saved go on with two, and mu follows") {

@@ -207,7 +207,8 @@ class SumSlots {
   [[nodiscard]] tare_fp8* get() const { return handle_; }
 
   int32_t all_reduce(const InMemory& values, tare_error* error = nullptr) const {
-    return tare_fp8_all_reduce(handle_, values.tensors().data(), slots_of, values.tensors().size(), nullptr, error);
+    return tare_fp8_all_reduce(handle_, values.tensors().data(), slots_of, values.tensors().size(), nullptr, nullptr,
+                               error);
   }
 
   /// A step beside what is reckoned of all ranks' gradients; whether it came out the same.

@@ -1,7 +1,9 @@
 // A comm where memory runs out.
 #include <tare/tare.h>
 
+#include "tests/capi/exchange.hpp"
 #include "tests/capi/failing_memory.hpp"
+#include "tests/capi/fp8_ranks.hpp"
 #include "tests/capi/ranks.hpp"
 #include "tests/catch.hpp"
 
@@ -67,6 +69,36 @@ TEST_CASE("FP8 slots of a comm without memory are status 3, and an update with i
   CHECK(made.status == TARE_OK);
   tare_fp8_destroy(fp8);
   tare_comm_destroy(comm);
+}
+
+TEST_CASE("a sum of gradients in fp8 without memory is status 3, and slots note those alone that are made") {
+  Exchange alone(1);
+  int made = 0;
+  std::string states[2];
+  for (const bool fails : {true, false}) {
+    tare_comm* comm = alone.comm(0);
+    tare_fp8* fp8 = nullptr;
+    REQUIRE(tare_fp8_create(&fp8, R"({"policy":"fp8_lm","slots":["a","b"],"format":"e4m3"})", nullptr) == TARE_OK);
+    REQUIRE(tare_fp8_set_comm(fp8, comm, nullptr) == TARE_OK);
+    const auto sum = [&] {
+      float values[2][8] = {{1, 2, 3}, {4}};
+      const tare_tensor tensors[] = {{values[0], 8, TARE_F32, 0}, {values[1], 8, TARE_F32, 0}};
+      return tare_fp8_all_reduce(fp8, tensors, nullptr, 2, R"({"bucket_bytes":5})", nullptr, nullptr);
+    };
+    if (fails) {
+      fail_everywhere("fp8_all_reduce", [&] {
+        const int32_t status = sum();
+        made += status == TARE_OK ? 1 : 0;
+        return status;
+      });
+    } else {
+      for (int i = 0; i < made; ++i) CHECK(sum() == TARE_OK);
+    }
+    states[fails ? 1 : 0] = state_of(fp8);
+    tare_fp8_destroy(fp8);
+    tare_comm_destroy(comm);
+  }
+  CHECK(states[0] == states[1]);
 }
 
 TEST_CASE("a list's accumulators and their report allocate nothing") {

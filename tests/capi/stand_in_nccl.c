@@ -31,3 +31,17 @@ int ncclGroupEnd(void) {
 int ncclAllReduce(void) {
   return 3;
 }
+int ncclAllGather(void) {
+  return 3;
+}
+int ncclSend(void) {
+  return 3;
+}
+int ncclRecv(void) {
+  return 3;
+}
+int ncclCommCount(void* comm, int* out) {
+  (void)comm;
+  *out = 1;
+  return 0;
+}

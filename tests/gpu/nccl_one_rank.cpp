@@ -1,5 +1,6 @@
 // A scaler on cuda:0 with a comm of NCCL's own, of one rank, beside one without: 1,000 steps, and 1,000 replays of a
-// captured one. Needs a GPU and libnccl.so.2 (LD_LIBRARY_PATH), and says so where either is not there (exit 77).
+// captured one; and gradients that it sums in fp8, beside the CPU's. Needs a GPU and libnccl.so.2 (LD_LIBRARY_PATH),
+// and says so where either is not there (exit 77).
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <tare/tare.h>
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -51,9 +53,8 @@ class OneRank {
  public:
   explicit OneRank(void* library) : destroy_(function_of<CommDestroy>(library, "ncclCommDestroy")) {
     UniqueId id;
-    int version = 0;
-    must(function_of<GetVersion>(library, "ncclGetVersion")(&version) == 0, "ncclGetVersion");
-    std::printf("NCCL %d\n", version);
+    must(function_of<GetVersion>(library, "ncclGetVersion")(&version_) == 0, "ncclGetVersion");
+    std::printf("NCCL %d\n", version_);
     must(function_of<GetUniqueId>(library, "ncclGetUniqueId")(&id) == 0, "ncclGetUniqueId");
     must(function_of<CommInitRank>(library, "ncclCommInitRank")(&comm_, 1, id, 0) == 0, "ncclCommInitRank");
   }
@@ -61,10 +62,12 @@ class OneRank {
   OneRank(const OneRank&) = delete;
   OneRank& operator=(const OneRank&) = delete;
   [[nodiscard]] void* get() const { return comm_; }
+  [[nodiscard]] int version() const { return version_; }
 
  private:
   CommDestroy destroy_;
   void* comm_ = nullptr;
+  int version_ = 0;
 };
 
 class Trained {
@@ -117,6 +120,37 @@ class Trained {
   tare_error error_ = TARE_ERROR_INIT;
 };
 
+class Sums {
+ public:
+  Sums(const std::string& device, const tare_comm* comm) {
+    const std::string config = R"({"policy":"fp8_lm","slots":1,"format":"e4m3","device":")" + device + "\"}";
+    must(tare_fp8_create(&slots_, config.c_str(), &error_), error_);
+    must(tare_fp8_set_comm(slots_, comm, &error_), error_);
+  }
+  ~Sums() { tare_fp8_destroy(slots_); }
+  Sums(const Sums&) = delete;
+  Sums& operator=(const Sums&) = delete;
+
+  void all_reduce(float* values, const char* options) const {
+    const tare_tensor tensor{values, elements, TARE_F32, 0};
+    tare_error error = TARE_ERROR_INIT;
+    must(tare_fp8_all_reduce(slots_, &tensor, nullptr, 1, options, nullptr, &error), error);
+    must(tare_fp8_update(slots_, nullptr, &error), error);
+  }
+  [[nodiscard]] std::string told() const {
+    tare_text* text = nullptr;
+    tare_error error = TARE_ERROR_INIT;
+    must(tare_fp8_statistics(&text, slots_, nullptr, &error), error);
+    std::string copy = tare_text_data(text);
+    tare_text_destroy(text);
+    return copy;
+  }
+
+ private:
+  tare_fp8* slots_ = nullptr;
+  tare_error error_ = TARE_ERROR_INIT;
+};
+
 /// How often the two did not tell the same after `step`.
 template <class Run>
 int differences(Trained& joined, Trained& alone, std::mt19937& random, const Run& run) {
@@ -132,6 +166,48 @@ int differences(Trained& joined, Trained& alone, std::mt19937& random, const Run
     if (joined.told() != alone.told()) ++different;
     for (float& value : values) value = 0;
   }
+  return different;
+}
+
+/// Gradients that a rank sums in fp8 with itself, on the card by NCCL, beside the CPU's by functions; how often the
+/// values or the slots came out different. `adder`: an option, which the CPU has not.
+int differences_of_sums(const tare_comm* comm, const char* adder, std::mt19937& random) {
+  const tare_collectives functions{sizeof functions,
+                                   nullptr,
+                                   [](void*, void*, uint64_t, int32_t, tare_stream) { return int32_t{0}; },
+                                   0,
+                                   [](void*, const void* from, void* to, uint64_t bytes, tare_stream) {
+                                     std::memcpy(to, from, bytes);
+                                     return int32_t{0};
+                                   },
+                                   [](void*, const void* from, void* to, uint64_t bytes, tare_stream) {
+                                     std::memcpy(to, from, bytes);
+                                     return int32_t{0};
+                                   }};
+  tare_error error = TARE_ERROR_INIT;
+  tare_comm* alone = nullptr;
+  must(tare_comm_from_callbacks(&alone, &functions, &error), error);
+  const Sums joined("cuda:0", comm);
+  const Sums host("cpu", alone);
+  tare_comm_destroy(alone);
+  float* on_card = nullptr;
+  must(cudaMalloc(reinterpret_cast<void**>(&on_card), elements * sizeof(float)));
+  std::vector<float> values(elements);
+  std::vector<float> copy(elements);
+  int different = 0;
+  for (int i = 0; i < 100; ++i) {
+    for (float& value : values) value = std::ldexp(static_cast<float>(random() % 2001) - 1000, -20);
+    must(cudaMemcpy(on_card, values.data(), elements * sizeof(float), cudaMemcpyHostToDevice));
+    must(cudaDeviceSynchronize());
+    joined.all_reduce(on_card, adder);
+    host.all_reduce(values.data(), nullptr);
+    must(cudaDeviceSynchronize());
+    must(cudaMemcpy(copy.data(), on_card, elements * sizeof(float), cudaMemcpyDeviceToHost));
+    if (std::memcmp(copy.data(), values.data(), elements * sizeof(float)) != 0 || joined.told() != host.told()) {
+      ++different;
+    }
+  }
+  cudaFree(on_card);
   return different;
 }
 
@@ -163,8 +239,17 @@ int main() {
   tare_comm* comm = nullptr;
   must(tare_comm_from_nccl(&comm, rank.get(), &error), error);
   joined.join(comm);
-  tare_comm_destroy(comm);
   std::mt19937 random(1);
+  const int sums = differences_of_sums(comm, nullptr, random);
+  std::printf("100 sums of gradients in fp8, %d different from the CPU's\n", sums);
+  cudaDeviceProp card{};
+  must(cudaGetDeviceProperties(&card, 0));
+  int by_engine = 0;
+  if (rank.version() >= 22400 && card.major >= 9) {
+    by_engine = differences_of_sums(comm, R"({"adder":"engine"})", random);
+    std::printf("100 of NCCL's own sums of fp8, %d different\n", by_engine);
+  }
+  tare_comm_destroy(comm);
   const int eager = differences(joined, alone, random, [](Trained& one) { one.enqueue_step(); });
   joined.capture();
   alone.capture();
@@ -172,5 +257,5 @@ int main() {
   std::printf("%d steps, %d different; %d replays, %d different\n", steps, eager, steps, replayed);
   std::printf("microseconds a step: %.1f alone, %.1f with a comm\n", microseconds_a_step(alone),
               microseconds_a_step(joined));
-  return eager + replayed == 0 ? 0 : 1;
+  return eager + replayed + sums + by_engine == 0 ? 0 : 1;
 }

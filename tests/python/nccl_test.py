@@ -81,11 +81,40 @@ def in_a_graph(comm):
         assert told(together, lists[1]) == told(alone, lists[0]), step
 
 
+def sums_in_fp8(comm, on_host, rank, ranks, device="cuda:0"):
+    """Slots that see and sum gradients, beside the CPU's: the same bits."""
+    for policy in ("fp8_lm", "fp8_static", "transformer_engine"):
+        both = [tare.Fp8(policy, slots=2, format=["e4m3", "e5m2"], device=where) for where in (device, "cpu")]
+        values = [torch.zeros(SIZE, device=device), torch.zeros(SIZE)]
+        for fp8, ranks_of in zip(both, (comm, on_host)):
+            fp8.set_comm(ranks_of)
+        for step in range(20):
+            for fp8, own in zip(both, values):
+                own.copy_(torch.tensor(values_of(step, ranks)[rank]))
+                if own.is_cuda:
+                    torch.cuda.synchronize()
+                fp8.observe([own], slots=[1])
+                if policy != "transformer_engine":
+                    fp8.all_reduce([own[:900], own[901:]], slots=[step % 2, 1])
+                fp8.update()
+            assert both[0].save().to_json() == both[1].save().to_json(), (policy, step)
+            assert torch.equal(values[0].cpu().view(torch.int32), values[1].view(torch.int32)), (policy, step)
+
+
+def of_itself():
+    """A comm of one rank on the CPU."""
+    def copy(given, got):
+        got[:] = given
+
+    return tare.Comm(lambda numbers, operation: None, copy, copy, 1)
+
+
 def one_rank_of_nccl(_rank, _ranks):
     torch.cuda.set_device(0)
     comm = tare.Comm.of_torch()
     beside_one_that_sees_all(comm, 0, 1)
     in_a_graph(comm)
+    sums_in_fp8(comm, of_itself(), 0, 1)
     try:
         tare.Scaler("torch").set_comm(comm)
     except tare.Unsupported as refused:
@@ -96,7 +125,9 @@ def one_rank_of_nccl(_rank, _ranks):
 
 def ranks_of_gloo_on_a_card(rank, ranks):
     torch.cuda.set_device(0)
-    beside_one_that_sees_all(tare.Comm.of_torch(device="cuda:0"), rank, ranks)
+    comm = tare.Comm.of_torch(device="cuda:0")
+    beside_one_that_sees_all(comm, rank, ranks)
+    sums_in_fp8(comm, tare.Comm.of_torch(device="cpu"), rank, ranks)
 
 
 class NcclTest(unittest.TestCase):

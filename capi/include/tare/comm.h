@@ -111,8 +111,8 @@ TARE_API int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm
  * With a comm this is a call of all ranks itself, an all_reduce of 4 words: TARE_E_MISMATCH on every one of them where
  * they have not as many slots of the same policy, parameters, names and formats; states are not compared, and ranks
  * that start from different histories are alike once these are over. Failures, order and threads: as above; an update
- * that fails leaves the slots as they were. TARE_E_UNSUPPORTED: slots on a GPU with another comm than NCCL's, or on the
- * CPU with that. */
+ * that fails leaves the slots as they were. TARE_E_UNSUPPORTED: slots on a GPU with a comm for the CPU, or the other
+ * way round. */
 TARE_API int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_error* error);
 
 /* Makes of gradients (f32, f16, bf16; in place; any number of tensors) the mean over all ranks of the slots' comm, in
@@ -125,19 +125,32 @@ TARE_API int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_er
  *   each value is made fp8; all-to-all: every rank gets its share of all ranks' bytes; sums in f32, in the order of the
  *   ranks, are made fp8 once; all-gather; what is written is sum / (factor * ranks)
  *
- * Two roundings a value, then, whatever the number of ranks, and the same bits on every rank. Sums at the largest, or
- * beyond, count in slots of "fp8_lm" with the values that were summed: tare_fp8_update, of all ranks, moves mu by them,
- * and tare_fp8_save keeps it. Other policies note nothing. A tensor that is not finite on any rank is NaN on all, and
- * noted nowhere.
+ * Two roundings a value, then, whatever the number of ranks, and the same bits on every rank, on a GPU those of the
+ * CPU. Sums at the largest, or beyond, count in slots of "fp8_lm" with the values that were summed: tare_fp8_update, of
+ * all ranks, moves mu by them, and tare_fp8_save keeps it. Other policies note nothing. A tensor that is not finite on
+ * any rank is NaN on all, and noted nowhere.
  *
- * `options_json` may be NULL: {"operation":"mean"} or "sum". A call of all ranks, with the same list: TARE_E_MISMATCH
- * on every one of them where counts, dtypes, formats or mu differ, and nothing has changed. Six collectives, and two
- * more for each 64 MiB of fp8 beyond the first. After a failure of the engine (TARE_E_BACKEND) gradients may be
- * anything; slots are as they were. TARE_E_REFUSED: no comm. TARE_E_UNSUPPORTED: a comm without all_to_all and
- * all_gather, a GPU, format f16.
- */
+ * `options_json` may be NULL:
+ *   {"operation":"mean",        or "sum"
+ *    "adder":"ranks",           as above; "engine": the fp8 of each rank goes to NCCL's own sum, which rounds at every
+ *                               addition: 2.24 or later, on a GPU of compute capability 9.0 or later, and nowhere else.
+ *                               Sums at the largest then count, whatever the slots' "counted"
+ *    "bucket_bytes":67108864}   how many values are under way at once, up to 2^30; buffers are two to three times that
+ *
+ * A call of all ranks, with the same list and options: TARE_E_MISMATCH on every one of them where counts, dtypes,
+ * formats, options or mu differ, and nothing has changed. Six collectives, of which the first call alone has two, and
+ * two more for each bucket beyond the first. After a failure of the engine (TARE_E_BACKEND) gradients may be anything;
+ * slots are as they were. TARE_E_REFUSED: no comm. TARE_E_UNSUPPORTED: a comm without all_to_all and all_gather, or
+ * without the adder; format f16.
+ *
+ * On a GPU all is enqueued on `stream`. The host waits for it where this list is not that of the last call, or the comm
+ * or the slots' state is new: then it hears what the others gave. Where it is, nothing waits, and graphs take the call;
+ * so a rank that comes with another list is told, and those that have the old one wait in their streams, as for a rank
+ * that is gone. Buffers are kept for the last two lists, and for those that graphs hold. This has run in simulations of
+ * a GPU (its code on the host, and the PTX made of it for sm_75 and sm_90) and with a stand-in for NCCL; on no card
+ * yet. */
 TARE_API int32_t tare_fp8_all_reduce(tare_fp8* fp8, const tare_tensor* gradients, const uint32_t* slots, uint64_t count,
-                                     const char* options_json, tare_error* error);
+                                     const char* options_json, tare_stream stream, tare_error* error);
 
 #ifdef __cplusplus
 }

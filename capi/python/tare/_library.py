@@ -94,7 +94,7 @@ SIGNATURES: dict[str, tuple] = {
     "fp8_update": (c_void_p, c_void_p),
     "fp8_scale_pointer": (_out, c_void_p, c_int32),
     "fp8_accumulators": (_out, POINTER(c_uint64), c_void_p),
-    "fp8_all_reduce": (c_void_p, POINTER(TensorStruct), POINTER(c_uint32), c_uint64, c_char_p),
+    "fp8_all_reduce": (c_void_p, POINTER(TensorStruct), POINTER(c_uint32), c_uint64, c_char_p, c_void_p),
     "fp8_set_comm": (c_void_p, c_void_p),
     "fp8_quantize": (c_void_p, *_slots),
     "fp8_dequantize": (c_void_p, *_slots),

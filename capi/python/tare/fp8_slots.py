@@ -63,13 +63,14 @@ class Fp8(Handle):
         _library.call("fp8_set_comm", self._handle, None if comm is None else comm.handle_for(self.on_device))
         self._comm = comm  # lives as long as who calls it
 
-    def all_reduce(self, gradients: Any, slots: Sequence[int] | None = None, operation: str = "mean") -> None:
+    def all_reduce(self, gradients: Any, slots: Sequence[int] | None = None, operation: str = "mean", adder: str = "ranks",
+                   stream: int | None = None) -> None:
         """A call of all ranks of the comm: gradients (f32, f16, bf16; in place) become their mean, or their "sum", over the
         ranks, in fp8 on the way (FP8-LM's all-reduce; tare/comm.h has the arithmetic). Slots of policy "fp8_lm" note what
-        saturates, and their update moves mu."""
+        saturates, and their update moves mu. `adder`: "engine" lets NCCL add the fp8, as it rounds."""
         given = Tensors(gradients)
-        options = json.dumps({"operation": operation}).encode()
-        _library.call("fp8_all_reduce", self._handle, given.array, _numbers(slots, given.count), given.count, options)
+        options = json.dumps({"operation": operation, "adder": adder}).encode()
+        _library.call("fp8_all_reduce", self._handle, given.array, _numbers(slots, given.count), given.count, options, stream)
 
     def quantize(self, out: Any, tensors: Any, slots: Sequence[int] | None = None, stream: int | None = None) -> None:
         """Writes each tensor, scaled by its slot, into its place in `out`, which is fp8."""

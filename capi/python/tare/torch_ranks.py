@@ -58,13 +58,31 @@ class TorchRanks:
             if distributed.get_backend(self.group) == "nccl":
                 distributed.all_to_all(targets, sources, group=self.group)
                 return
-            for number, target in zip(self._numbers, targets):  # gloo has no all_to_all of lists
-                own = distributed.get_rank() == number
-                distributed.scatter(target, sources if own else None, src=number, group=self.group)
+            with self._at_host(sources, targets) as (sources, targets):
+                for number, target in zip(self._numbers, targets):  # gloo has no all_to_all of lists
+                    own = distributed.get_rank() == number
+                    distributed.scatter(target, sources if own else None, src=number, group=self.group)
 
     def all_gather(self, given: int, got: int, count: int, stream: int | None) -> None:
         with self._on(stream):
-            distributed.all_gather(self._parts(got, count), self._view(given, count, torch.uint8), group=self.group)
+            source, targets = self._view(given, count, torch.uint8), self._parts(got, count)
+            if distributed.get_backend(self.group) == "nccl":
+                distributed.all_gather(targets, source, group=self.group)
+                return
+            with self._at_host([source], targets) as (sources, targets):
+                distributed.all_gather(targets, sources[0], group=self.group)
+
+    @contextlib.contextmanager
+    def _at_host(self, sources: list[torch.Tensor], targets: list[torch.Tensor]) -> Any:
+        """gloo exchanges what is on the host."""
+        if not self.on_device:
+            yield sources, targets
+            return
+        given, arrived = [one.cpu() for one in sources], [torch.empty_like(one, device="cpu") for one in targets]
+        _views.extend([*given, *arrived])
+        yield given, arrived
+        for target, one in zip(targets, arrived):
+            target.copy_(one)
 
     def _parts(self, address: int, count: int) -> list[torch.Tensor]:
         """`count` bytes of each rank."""

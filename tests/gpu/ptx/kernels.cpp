@@ -9,6 +9,8 @@
 #include "kernels/cuda/dequantise.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/look.hpp"
+#include "kernels/cuda/rank_numbers.hpp"
+#include "kernels/cuda/rank_sums.hpp"
 #include "kernels/cuda/small_kernels.hpp"
 #include "kernels/cuda/torn.hpp"
 #include "tests/gpu/ptx/machine.hpp"
@@ -27,7 +29,7 @@ const std::vector<std::unique_ptr<Kernel>>& kernels() {
     const std::string folder = environment_or("PTX_FOLDER", TARE_PTX);
     std::vector<std::unique_ptr<Kernel>> read;
     for (const char* module :
-         {"observe", "unscale", "rewrite", "write", "small_kernels", "fp8_kernels", "look", "torn"}) {
+         {"observe", "unscale", "rewrite", "write", "small_kernels", "fp8_kernels", "rank_kernels", "look", "torn"}) {
       for (auto& kernel : read_module(folder + "/" + module + "." + environment_or("PTX_ARCH", "90") + ".ptx")) {
         read.push_back(std::move(kernel));
       }
@@ -99,6 +101,12 @@ Kernel quantise_kernel() {
 }
 Kernel dequantise_kernel() {
   return find<DequantiseArguments>({"10dequantiseE"});
+}
+Kernel rank_numbers_kernel() {
+  return find<RankNumbersArguments>({"tell_ranks_numbers"});
+}
+Kernel rank_sums_kernel() {
+  return find<RankSumsArguments>({"add_ranks"});
 }
 Kernel torn_kernel() {
   return find<TornArguments>({"look_at_torn_pieces"});

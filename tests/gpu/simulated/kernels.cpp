@@ -8,6 +8,8 @@
 #include "kernels/cuda/dequantise.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/look.hpp"
+#include "kernels/cuda/rank_numbers.hpp"
+#include "kernels/cuda/rank_sums.hpp"
 #include "kernels/cuda/small_kernels.hpp"
 #include "kernels/cuda/torn.hpp"
 #include "tests/gpu/simulated/machine.hpp"
@@ -83,6 +85,22 @@ constexpr SimulatedKernel dequantising{[](const void* argument, unsigned blocks,
                                        },
                                        sizeof(DequantiseArguments)};
 
+constexpr SimulatedKernel telling_ranks{[](const void* argument, unsigned, unsigned) {
+                                          const auto& all = *static_cast<const RankNumbersArguments*>(argument);
+                                          if (all.step == RankStep::tell_list) return tell_list(all);
+                                          for (std::uint32_t i = 0; i < count_of(all); ++i) do_rank_step(all, i);
+                                        },
+                                        sizeof(RankNumbersArguments)};
+
+constexpr SimulatedKernel adding_ranks{[](const void* argument, unsigned blocks, unsigned) {
+                                         each_block(blocks, [&](const Block& block) {
+                                           CastShared shared;
+                                           add_ranks_block(*static_cast<const RankSumsArguments*>(argument), block,
+                                                           shared);
+                                         });
+                                       },
+                                       sizeof(RankSumsArguments)};
+
 constexpr SimulatedKernel looking{[](const void* argument, unsigned blocks, unsigned) {
                                     each_block(blocks, [&](const Block& block) {
                                       LookShared shared;
@@ -140,6 +158,12 @@ Kernel quantise_kernel() {
 }
 Kernel dequantise_kernel() {
   return &dequantising;
+}
+Kernel rank_numbers_kernel() {
+  return &telling_ranks;
+}
+Kernel rank_sums_kernel() {
+  return &adding_ranks;
 }
 Kernel torn_kernel() {
   return &torn;

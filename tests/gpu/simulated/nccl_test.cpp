@@ -394,10 +394,3 @@ TEST_CASE("slots on a GPU that are not those of the other ranks are refused on e
   one->update(nullptr);
   CHECK(nccl.take_calls().empty());
 }
-
-TEST_CASE("slots on a GPU refuse a comm that has no words of 32 bits") {
-  const auto slots = make_fp8_scaler(parse_fp8_config(slots_on("cuda:0", "transformer_engine").c_str()));
-  const auto reduce = [](void*, void*, std::uint64_t, std::int32_t, CUstream_st*) { return std::int32_t{0}; };
-  const auto callbacks = communicator_of(Collectives{nullptr, reduce, true});
-  CHECK(status_of([&] { slots->set_communicator(callbacks); }) == Status::unsupported);
-}

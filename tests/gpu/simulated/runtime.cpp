@@ -95,8 +95,13 @@ Work copying_staged(void* to, const void* from, std::size_t size) {
 
 int launches_until_failure = -1;
 cudaError_t wanted_failure = cudaSuccess;
+int capability = 9;
 
 }  // namespace
+
+void tare::kernels::test::say_capability(int major) {
+  capability = major;
+}
 
 void tare::kernels::test::fail_a_launch(int after, cudaError_t error) {
   const std::lock_guard guard(runtime_lock());
@@ -119,7 +124,9 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrPageableMemoryAccess ? 0 : 3;
+  constexpr int processors = 3;
+  *value = attribute == cudaDevAttrMultiProcessorCount ? processors : 0;
+  if (attribute == cudaDevAttrComputeCapabilityMajor) *value = capability;
   return cudaSuccess;
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {

@@ -3,9 +3,9 @@
 # would share the driver.
 function(tare_simulated_gpu name)
   set(here ${PROJECT_SOURCE_DIR}/tests/gpu)
-  set(backend device order reach work list scaler fp8 looks)
+  set(backend device order reach work list scaler fp8 gradient_sums looks)
   list(TRANSFORM backend REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/kernels/cuda/\\1.cpp")
-  set(tests look monitor pairs pass torn torch_vectors stream graph fp8 scaler fp8_scaler)
+  set(tests look monitor pairs pass torn torch_vectors stream graph fp8 scaler fp8_scaler fp8_sum)
   list(TRANSFORM tests REPLACE "(.+)" "${here}/\\1_test.cpp")
 
   add_library(${name}_runtime SHARED ${here}/simulated/runtime.cpp ${here}/simulated/streams.cpp ${ARGN})
@@ -25,7 +25,7 @@ function(tare_simulated_gpu name)
                                                 LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   target_link_libraries(${name}_nccl PUBLIC ${name}_runtime)
 
-  add_executable(${name} ${here}/simulated/faults_test.cpp ${here}/simulated/nccl_test.cpp ${tests} ${backend})
+  add_executable(${name} ${here}/simulated/faults_test.cpp ${here}/simulated/nccl_test.cpp ${here}/simulated/nccl_fp8_sum_test.cpp ${tests} ${backend})
   target_link_libraries(${name} PRIVATE tare_catch_main ${name}_nccl ${name}_runtime tare_fp8 Threads::Threads tare_cpu tare_scaler tare_monitor
                                         nlohmann_json::nlohmann_json)
   target_compile_definitions(${name} PRIVATE TARE_SIMULATED TARE_TEST_SOURCE="${PROJECT_SOURCE_DIR}/tests")

@@ -8,7 +8,13 @@
 
 namespace tare::kernels::test {
 
-/// An ncclAllReduce that was enqueued, numbers as nccl.h has them; `group`: the n-th group of its thread, from 1, or 0.
+/// What is no reduction, in the place of an operation.
+inline constexpr int gathered = 100;
+inline constexpr int exchanged = 101;
+
+/// An ncclAllReduce that was enqueued, numbers as nccl.h has them, an ncclAllGather, or a group of ncclSend and
+/// ncclRecv
+/// (`count`: to each rank); `group`: the n-th group of its thread, from 1, or 0.
 struct NcclCall {
   std::size_t rank;
   std::size_t count;
@@ -32,6 +38,8 @@ class NcclRanks {
   std::vector<NcclCall> take_calls();
   /// Reductions that all ranks came to.
   std::size_t met() const;
+  /// As ncclCommAbort on every rank: nobody waits any more.
+  void abort();
   /// As an error that NCCL finds while the host does something else.
   void fail(std::size_t rank, int result);
 
