@@ -130,6 +130,50 @@ void sums() {
   }
 }
 
+int32_t sum(const SumSlots& slots, const std::vector<Gradient>& list, tare_error& error) {
+  const InMemory values(list);
+  error = TARE_ERROR_INIT;
+  const int32_t status = slots.all_reduce(values, &error);
+  require(status == TARE_OK || values.is(list), "gradients changed in a call that failed");
+  return status;
+}
+
+/// Every rank is told that the last one has other gradients, and the comm goes on.
+void other_lists() {
+  const SumSlots slots("fp8_lm");
+  const Comm comm;
+  comm.give_to(slots.get());
+  const std::function<void(std::vector<Gradient>&)> changes[] = {
+      [](auto& list) { list.pop_back(); }, [](auto& list) { list.clear(); },
+      [](auto& list) { list[1].dtype = TARE_BF16; }, [](auto& list) { list[0].codes.pop_back(); },
+      [](auto& list) { list[2].codes.resize(100000); }};
+  for (const auto& change : changes) {
+    std::vector<Gradient> list = gradients_of(1, static_cast<std::size_t>(rank));
+    tare_error error = TARE_ERROR_INIT;
+    require(sum(slots, list, error) == TARE_OK, error.message);
+    if (rank == ranks - 1) change(list);
+    require(sum(slots, list, error) == TARE_E_MISMATCH, "other gradients are not told");
+    const std::string told(error.message);
+    require(told.starts_with("the ranks of the comm give from ") ||
+                told.starts_with("the gradients of the comm's ranks differ in counts, dtypes, formats, options or mu"),
+            told);
+  }
+}
+
+/// Lists of a scaler are each rank's own: any number of tensors, of any size, none at all.
+void own_lists() {
+  Trained one(torch, 1);
+  const Comm comm;
+  comm.give_to(one);
+  std::vector<float> values(static_cast<std::size_t>(100 * rank + 1), 1.0f);
+  const tare_tensor tensor{values.data(), values.size(), TARE_F32, 0};
+  require(tare_scaler_observe(one.scaler, &tensor, rank == 0 ? 0 : 1, nullptr, nullptr) == TARE_OK, "observe");
+  std::size_t expected = 0;
+  for (int i = 1; i < ranks; ++i) expected += static_cast<std::size_t>(100 * i + 1);
+  const json told = json::parse(one.text(tare_scaler_statistics));
+  require(told["accumulated"]["count"] == expected, told.dump());
+}
+
 int32_t observe(const Trained& one, tare_error& error) {
   error = TARE_ERROR_INIT;
   return tare_grads_observe(one.grads, nullptr, &error);
@@ -182,6 +226,27 @@ void skips() {
   std::this_thread::sleep_for(std::chrono::seconds(60));
 }
 
+/// Likewise of gradients in fp8.
+void skips_a_sum() {
+  const SumSlots slots("fp8_lm");
+  const Comm comm(R"({"timeout_seconds":1})");
+  comm.give_to(slots.get());
+  const InMemory values(gradients_of(1, static_cast<std::size_t>(rank)));
+  tare_error error = TARE_ERROR_INIT;
+  require(slots.all_reduce(values, &error) == TARE_OK, error.message);
+  if (rank != ranks - 1) {
+    const std::string before = state_of(slots.get());
+    require(slots.all_reduce(values, &error) == TARE_E_BACKEND, "nobody came, and it went well");
+    require(std::string(error.message).starts_with("the other ranks did not come within 1.0 seconds\n"), error.message);
+    require(tare_fp8_update(slots.get(), nullptr, &error) == TARE_E_BACKEND, "a comm that failed goes on");
+    require(state_of(slots.get()) == before, "slots changed in a call that failed");
+    say("[dying]");
+    std::this_thread::sleep_for(std::chrono::seconds(3));  // until all have said so
+    MPI_Abort(MPI_COMM_WORLD, 7);
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(60));
+}
+
 /// A rank that is killed between two steps. What becomes of the others is MPI's to say: they end.
 void killed() {
   Trained one(torch, 1);
@@ -195,6 +260,27 @@ void killed() {
     }
     if (observe(one, error) != TARE_OK) fail(error.message);
     tare_scaler_update(one.scaler, nullptr, nullptr);
+  }
+}
+
+/// Likewise, in the middle of sums of gradients.
+void killed_in_a_sum() {
+  const SumSlots slots("fp8_lm");
+  const Comm comm;
+  comm.give_to(slots.get());
+  std::jthread killer;
+  if (rank == ranks - 1) {
+    killer = std::jthread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      say("[dying]");
+      raise(SIGKILL);
+    });
+  }
+  for (std::size_t step = 0;; ++step) {
+    tare_error error = TARE_ERROR_INIT;
+    if (slots.all_reduce(InMemory(gradients_of(step, static_cast<std::size_t>(rank))), &error) != TARE_OK) {
+      fail(error.message);
+    }
   }
 }
 
@@ -257,6 +343,10 @@ constexpr std::pair<const char*, void (*)()> modes[] = {{"alike", alike},
                                                         {"refusals", refusals},
                                                         {"fp8", fp8},
                                                         {"sums", sums},
+                                                        {"other_lists", other_lists},
+                                                        {"own_lists", own_lists},
+                                                        {"skips_a_sum", skips_a_sum},
+                                                        {"killed_in_a_sum", killed_in_a_sum},
                                                         {"other_mpi", other_mpi}};
 
 }  // namespace
