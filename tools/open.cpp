@@ -7,11 +7,13 @@
 #include <set>
 #include <string_view>
 
+#include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/edit/open_settled.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
+#include "lib/transaction/store.hpp"
 #include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
@@ -41,12 +43,20 @@ ObjectLayer* objects_of(const std::string& path) {
   return is_url(path) ? changeable_objects(path) : nullptr;
 }
 
-/// Looked for after all was read: what was at work meanwhile is told.
+/// Looked for after all was read: what was at work meanwhile is told. Not where it is known already that what was read
+/// was there at one moment, and nobody at work.
 std::optional<Pending> pending_of_objects(const std::string& path, const Checkpoint& checkpoint) {
   ObjectLayer* objects = objects_of(path);
   if (objects == nullptr) return std::nullopt;
   std::vector<std::string> read;
-  for (const CheckpointFile& file : checkpoint.files) read.push_back(file.location);
+  std::vector<FileVersion> versions;
+  for (const CheckpointFile& file : checkpoint.files) {
+    read.push_back(file.location);
+    versions.push_back({file.location, file.version});
+  }
+  const auto* distant = dynamic_cast<const DistantFiles*>(checkpoint.storage);
+  const std::string claim = std::string(store_name) + "/" + pending_name;
+  if (distant != nullptr && distant->was_all_there_without(checkpoint.resolved, claim, versions)) return std::nullopt;
   return find_pending(*objects, checkpoint.resolved, read, key_for_reading());
 }
 

@@ -18,6 +18,12 @@ bool read_size(const std::string& text, std::uint64_t& size) {
   return read.ec == std::errc() && read.ptr == end;
 }
 
+/// Some stores quote it in a list, some in a header alone.
+std::string without_quotes(const std::string& tag) {
+  const bool is_quoted = tag.size() >= 2 && tag.starts_with('"') && tag.ends_with('"');
+  return is_quoted ? tag.substr(1, tag.size() - 2) : tag;
+}
+
 /// What is read of S3's, element by element.
 struct S3Page {
   ListPage page;
@@ -30,6 +36,7 @@ struct S3Page {
 
   bool end(XmlPath path, const std::string& text) {
     if (is_at(path, {"ListBucketResult", "Contents", "Key"})) page.objects.back().key = text;
+    if (is_at(path, {"ListBucketResult", "Contents", "ETag"})) page.objects.back().tag = without_quotes(text);
     if (is_at(path, {"ListBucketResult", "CommonPrefixes", "Prefix"})) page.folders.push_back(text);
     if (is_at(path, {"ListBucketResult", "NextContinuationToken"})) page.next = text;
     if (is_at(path, {"ListBucketResult", "IsTruncated"})) is_cut = text == "true";
@@ -69,6 +76,9 @@ struct AzurePage {
     if (is_at(path, {"EnumerationResults", "NextMarker"})) page.next = text;
     if (is_at(path, {"EnumerationResults", "Blobs", "Blob", "Properties", "ResourceType"}))
       is_folder = text == "directory";
+    if (is_at(path, {"EnumerationResults", "Blobs", "Blob", "Properties", "Etag"})) {
+      page.objects.back().tag = without_quotes(text);
+    }
     if (is_folder && is_at(path, {"EnumerationResults", "Blobs", "Blob"})) page.objects.pop_back();
     return !is_at(path, {"EnumerationResults", "Blobs", "Blob", "Properties", "Content-Length"}) ||
            read_size(text, page.objects.back().size);

@@ -14,6 +14,7 @@ namespace tare {
 struct ListedObject {
   std::string key;
   std::uint64_t size = 0;
+  std::string tag = {};  ///< its ETag without quotes; empty where the store tells none
 };
 
 struct ListPage {

@@ -213,6 +213,15 @@ void RemoteFiles::require_choosy(const std::string& folder) const {
               "give the URL of one file, or download the checkpoint");
 }
 
+bool RemoteFiles::was_all_there_without(const std::string& folder, const std::string& absent,
+                                        std::span<const FileVersion> files) const {
+  if (files.empty() || folders_.type(folder + "/" + absent) != FileType::absent) return false;
+  return std::ranges::all_of(files, [&](const FileVersion& file) {
+    const std::string tag = folders_.tag(folder, file.path);
+    return !tag.empty() && file.version == "\"" + tag + "\"";
+  });
+}
+
 std::vector<FileEntry> RemoteFiles::list(const std::string& folder) const {
   auto listed = folders_.list(folder);
   return listed ? *std::move(listed) : list_by_names(folder);

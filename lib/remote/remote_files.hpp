@@ -27,6 +27,9 @@ class RemoteFiles final : public DistantFiles {
   [[nodiscard]] std::size_t most_at_once() const override { return client_->limits().at_once; }
   [[nodiscard]] bool lists_all(const std::string& folder) const override { return folders_.lists_all(folder); }
 
+  [[nodiscard]] bool was_all_there_without(const std::string& folder, const std::string& absent,
+                                           std::span<const FileVersion> files) const override;
+
   [[nodiscard]] const HttpClient& client() const { return *client_; }
   /// What is asked for where `path` is wanted, by whom; `query`: as of ObjectStore::object.
   [[nodiscard]] HttpObject object(const std::string& path, const std::string& query = {}) const;

@@ -83,7 +83,16 @@ std::optional<std::uint64_t> StoreFolders::size(const std::string& path) const {
   const auto place = place_of(path);
   if (!place) return std::nullopt;
   const auto found = place->listed->objects.find(place->key);
-  return found == place->listed->objects.end() ? std::nullopt : std::optional(found->second);
+  return found == place->listed->objects.end() ? std::nullopt : std::optional(found->second.size);
+}
+
+std::string StoreFolders::tag(const std::string& folder, const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto place = place_of(path);
+  const auto around = place_of(folder);
+  if (!place || !around || place->listed != around->listed || !place->listed->is_of_one_moment) return {};
+  const auto found = place->listed->objects.find(place->key);
+  return found == place->listed->objects.end() ? "" : found->second.tag;
 }
 
 std::optional<std::vector<FileEntry>> StoreFolders::list(const std::string& folder) const {
@@ -125,7 +134,8 @@ std::optional<StoreFolders::Listed> StoreFolders::read(const std::string& folder
     for (ListedObject& object : page->objects) {
       const bool is_marker = object.size == 0 && (object.key.empty() || object.key.ends_with('/'));
       if (is_reachable(object.key)) {
-        listed.objects.emplace(std::move(object.key), object.size);
+        std::string key = object.key;
+        listed.objects.emplace(std::move(key), std::move(object));
       } else if (!is_marker) {
         listed.has_unreachable = true;
       }
@@ -140,6 +150,7 @@ std::optional<StoreFolders::Listed> StoreFolders::read(const std::string& folder
     }
     from = std::move(page->next);
     listed.is_whole = from.empty();
+    listed.is_of_one_moment = listed.is_whole && page_number == 0;
     if (listed.objects.size() + listed.folders.size() > limits::max_files) break;
   }
   return listed;

@@ -34,6 +34,9 @@ class StoreFolders {
   [[nodiscard]] std::optional<FileType> type(const std::string& path) const;
   /// The bytes of the object at `path`, where a listing that was made tells them.
   [[nodiscard]] std::optional<std::uint64_t> size(const std::string& path) const;
+  /// The ETag without quotes of the object at `path`, where one listing of one moment tells of it and of all in
+  /// `folder`, in which it is; else empty.
+  [[nodiscard]] std::string tag(const std::string& folder, const std::string& path) const;
   /// What is in `folder`, which is listed unless it is known: with all below it where that takes a few pages. Nothing
   /// where the store does not list.
   std::optional<std::vector<FileEntry>> list(const std::string& folder) const;
@@ -44,11 +47,12 @@ class StoreFolders {
  private:
   struct Listed {
     ListDepth depth;
-    std::map<std::string, std::uint64_t> objects;  ///< bytes by key, from the folder on
-    std::set<std::string> folders;                 ///< of a level
+    std::map<std::string, ListedObject> objects;  ///< by key, from the folder on
+    std::set<std::string> folders;                ///< of a level
     bool is_there = false;
     bool is_whole = false;
-    bool has_unreachable = false;  ///< objects that are left out
+    bool is_of_one_moment = false;  ///< one answer told all of it
+    bool has_unreachable = false;   ///< objects that are left out
 
     [[nodiscard]] FileType type(const std::string& key) const;
     [[nodiscard]] std::vector<FileEntry> entries(const std::string& prefix) const;

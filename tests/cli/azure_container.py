@@ -75,6 +75,10 @@ class Container:
                 found[key] = path.stat().st_size if path.is_file() else FOLDER
         return found
 
+    def tag(self, key):
+        """-> the ETag that the blob has, as its header has it; a list has it without quotes."""
+        return '"1"'
+
     def list(self, request, query):
         self.listings.append(query)
         if self.answers_pages:
@@ -88,7 +92,7 @@ class Container:
         left = sorted(entry for entry in entries if entry > marker)
         page = left[:self.page]
         more = page[-1] if len(left) > len(page) else ""
-        blobs = "".join(element(entry, entries[entry]) for entry in page)
+        blobs = "".join(element(entry, entries[entry], self.tag) for entry in page)
         body = f"""\ufeff<?xml version="1.0" encoding="utf-8"?><EnumerationResults ServiceEndpoint="http://x/" ContainerName="box">
 <Prefix>{escape(prefix)}</Prefix><Blobs>{blobs}</Blobs><NextMarker>{escape(more)}</NextMarker></EnumerationResults>"""
         request.answer(200, body.encode())
@@ -101,9 +105,9 @@ def name_of(key):
     return f"<Name>{escape(key)}</Name>"
 
 
-def element(key, size):
+def element(key, size, tag):
     if size == BELOW:
         return f"<BlobPrefix>{name_of(key)}</BlobPrefix>"
     kind, size = ("directory", 0) if size == FOLDER else ("file", size)
-    return f"""<Blob>{name_of(key)}<Properties><Last-Modified>Thu, 01 Jan 2026 00:00:00 GMT</Last-Modified><Etag>0x1</Etag>
+    return f"""<Blob>{name_of(key)}<Properties><Last-Modified>Thu, 01 Jan 2026 00:00:00 GMT</Last-Modified><Etag>{tag(key).strip('"')}</Etag>
 <ResourceType>{kind}</ResourceType><Content-Length>{size}</Content-Length><BlobType>BlockBlob</BlobType></Properties></Blob>"""

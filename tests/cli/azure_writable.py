@@ -209,5 +209,8 @@ class WritableContainer(Container):
             return self.error(404, "BlobNotFound")
         return 202, b""
 
+    def tag(self, key):
+        return self.objects[key].tag
+
     def entries(self, request, prefix):
         return {key: stored.content.size for key, stored in self.objects.items() if key.startswith(prefix)}

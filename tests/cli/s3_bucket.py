@@ -73,6 +73,10 @@ class Bucket:
         return {path.relative_to(request.folder).as_posix(): path.stat().st_size
                 for path in (request.folder / prefix.rpartition("/")[0]).rglob("*") if path.is_file()}
 
+    def tag(self, key):
+        """-> the ETag that the object has, as its header has it."""
+        return '"1"'
+
     def list(self, request, query):
         self.listings.append(query)
         if self.answers_pages:
@@ -93,15 +97,15 @@ class Bucket:
         request.answer(200, f"""<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bucket</Name><Prefix>{spelt(prefix)}</Prefix>
 <KeyCount>{len(page)}</KeyCount><MaxKeys>{self.page}</MaxKeys><IsTruncated>{str(bool(more)).lower()}</IsTruncated>{more}
-<EncodingType>url</EncodingType>{"".join(element(entry, sizes) for entry in page)}</ListBucketResult>""".encode())
+<EncodingType>url</EncodingType>{"".join(element(entry, sizes, self.tag) for entry in page)}</ListBucketResult>""".encode())
 
 
 def spelt(key):
     return escape(urllib.parse.quote_plus(key, safe="/*"))
 
 
-def element(entry, sizes):
+def element(entry, sizes, tag):
     if entry.endswith("/"):
         return f"<CommonPrefixes><Prefix>{spelt(entry)}</Prefix></CommonPrefixes>"
     return f"""<Contents><Key>{spelt(entry)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>
-<ETag>&quot;1&quot;</ETag><Size>{sizes[entry]}</Size><StorageClass>STANDARD</StorageClass></Contents>"""
+<ETag>{escape(tag(entry), {chr(34): "&quot;"})}</ETag><Size>{sizes[entry]}</Size><StorageClass>STANDARD</StorageClass></Contents>"""

@@ -104,6 +104,9 @@ class WritableBucket(Bucket):
     def sizes(self, request, prefix):
         return {key: stored.content.size for key, stored in self.objects.items()}
 
+    def tag(self, key):
+        return self.objects[key].tag
+
     def __call__(self, request, method="GET"):
         request.date_time_string = lambda timestamp=None: email.utils.formatdate(self.now(), usegmt=True)
         headers = {name.lower(): value for name, value in request.headers.items()}

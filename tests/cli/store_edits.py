@@ -240,6 +240,26 @@ class Checks(RemoteChecks):
                 done = self.run(*words, **variables)
                 self.expect("interrupted" not in done.stderr, f"{words[0]} of what is beside it: {done}")
 
+    def an_edit_that_begins_while_it_is_read_is_told(self):
+        """The list shows nobody at work; what is read after it are other versions than it told of."""
+        with self.a_folder(RANKS) as folder:
+            bucket, variables = self.bucket(folder)
+            target = f"{self.root}/run/global_step2"
+            quiet = self.run("inspect", target, **variables)
+            asked = [key for method, key, _ in bucket.log if key.endswith("/pending")]
+            self.expect(quiet.returncode == 0 and not asked, f"whom nobody disturbs asks nobody: {quiet} {asked}")
+            before = dict(bucket.objects)
+            self.killed_at(bucket, variables, "after", 5)
+            mixed, bucket.objects, bucket.ahead = bucket.objects, before, 3600
+            bucket.log.clear()
+
+            def edit_meanwhile(method, key, query):
+                if key in before:
+                    bucket.objects = mixed
+            bucket.before = edit_meanwhile
+            told = self.run("inspect", target, **variables)
+            self.expect("was interrupted" in told.stderr, f"it began after the list: {told} {bucket.log}")
+
     def a_folder_with_records_is_attested_as_on_the_disk(self):
         with self.a_folder(RANKS) as folder:
             bucket, variables = self.bucket(folder)
@@ -408,6 +428,7 @@ if __name__ == "__main__":
     run(Checks, ("edits_one_object", "edits_a_set_of_ranks", "edits_several_by_a_pattern", "repairs_fp8_state", "takes_over_what_migrates",
                  "of_a_large_object_only_parts_travel", "a_dry_run_tells_its_requests_in_json", "a_changed_object_is_refused",
                  "a_store_without_conditions_is_refused", "rights_to_its_own_prefix_are_enough",
-                 "what_a_store_cannot_do_is_said", "a_mixture_is_told_by_every_verb", "tells_what_was_edited_and_forgets_it",
+                 "what_a_store_cannot_do_is_said", "a_mixture_is_told_by_every_verb",
+                 "an_edit_that_begins_while_it_is_read_is_told", "tells_what_was_edited_and_forgets_it",
                  "prune_takes_back_what_was_interrupted", "a_folder_with_records_is_attested_as_on_the_disk",
                  "killed_anywhere_it_is_old_or_new"))
