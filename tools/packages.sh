@@ -4,6 +4,7 @@
 #   tools/packages.sh build          to configure and build
 #   tools/packages.sh build check    also to run all tests, formatters, fuzzers and the like
 #   tools/packages.sh fidelity       to load what was edited with the real frameworks
+#   tools/packages.sh stores         to ask a real web server
 #   tools/packages.sh names GROUP... prints them, and installs nothing
 set -euo pipefail
 
@@ -19,6 +20,7 @@ check=(
   libopenmpi-dev openmpi-bin libmpich-dev mpich
 )
 fidelity=(python3-venv python3-dev)
+stores=(nginx-light)
 
 only_names=
 if [ "${1:-}" = names ]; then
@@ -31,7 +33,8 @@ for group in "$@"; do
     build) wanted+=("${build[@]}") ;;
     check) wanted+=("${check[@]}") ;;
     fidelity) wanted+=("${fidelity[@]}") ;;
-    *) echo "$0: no such group: $group (there are: build check fidelity)" >&2; exit 2 ;;
+    stores) wanted+=("${stores[@]}") ;;
+    *) echo "$0: no such group: $group (there are: build check fidelity stores)" >&2; exit 2 ;;
   esac
 done
 

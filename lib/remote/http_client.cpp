@@ -12,6 +12,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/remote/content_range.hpp"
+#include "lib/remote/store_objects.hpp"
 
 namespace tare {
 namespace {
@@ -91,12 +92,17 @@ HttpClient::HttpClient(const RemoteLimits& limits)
 
 namespace {
 
-[[noreturn]] void fail(const HttpObject& object, long status) {
-  const bool is_absent = status == 404;
-  const bool is_forbidden = status == 401 || status == 403;
+[[noreturn]] void fail(const HttpObject& object, const HttpAnswer& answer) {
+  const bool is_absent = answer.status == 404;
+  const bool is_forbidden = answer.status == 401 || answer.status == 403;
+  const bool is_in_store = !object.s3.bucket.empty();
   throw Error(is_absent ? Status::not_found : Status::io,
-              fmt::format("{}: the server answers {}{}", object.name, status, is_absent ? ", no such object" : ""),
-              is_forbidden ? object.hint : "", is_forbidden ? EACCES : 0);
+              fmt::format("{}: the server answers {}{}", object.name, status_and_code(answer),
+                          is_absent ? ", no such object" : ""),
+              is_forbidden  ? object.hint
+              : is_in_store ? hint_of(answer)
+                            : "",
+              is_forbidden ? EACCES : 0);
 }
 
 [[noreturn]] void fail_range(const HttpObject& object, Span range, const HttpAnswer& answer) {
@@ -116,6 +122,7 @@ void require_range(const HttpObject& object, Span range, const HttpAnswer& answe
 }
 
 HttpRange taken(const HttpObject& object, Span range, HttpAnswer answer) {
+  if (answer.is_folder) throw Error(Status::not_found, object.name + ": is a folder, no object");
   HttpRange found;
   found.version = answer.etag.empty() ? answer.date : answer.etag;
   if (answer.status == range_not_satisfiable) {
@@ -130,7 +137,7 @@ HttpRange taken(const HttpObject& object, Span range, HttpAnswer answer) {
                 fmt::format("{}: the server sends all of it where a range is asked for", object.name),
                 "download it, or put it where ranges are served");
   } else if (answer.status != partial_content) {
-    fail(object, answer.status);
+    fail(object, answer);
   } else {
     require_range(object, range, answer, found.total);
   }
@@ -175,7 +182,7 @@ HttpAnswer HttpClient::answer_of(HttpObject& object, const HttpRequest& request)
     if (is_over && attempt < most_attempts && has_moved(object, answer)) continue;
     if (is_over && !is_busy) return answer;
     if (attempt == most_attempts) {
-      if (is_over) fail(object, answer.status);
+      if (is_over) fail(object, answer);
       throw Error(Status::io, fmt::format("{}: {}", object.name, problem),
                   "see whether the address is right and the network is there");
     }
@@ -221,6 +228,8 @@ std::string HttpClient::follow(const HttpConnection& connection, const HttpObjec
     std::string problem = connection.ask(object, request, budget_.take(object.name), route, answer);
     route.require_allowed();
     if (answer.redirect.empty()) return problem;
+    answer.is_folder = shown_url(answer.redirect) == shown_url(route.url()) + '/';
+    if (answer.is_folder) return problem;
     if (step == most_redirects) {
       throw Error(Status::io, fmt::format("{}: the server leads on and on: {} redirects", object.name, step + 1));
     }

@@ -25,7 +25,8 @@ struct HttpAnswer {
   std::size_t header_bytes = 0;
   bool is_cut = false;  ///< the body is longer than what was wanted, and was not read further
   long status = 0;
-  std::string redirect;  ///< where the server sends us instead; empty where it does not
+  std::string redirect;    ///< where the server sends us instead; empty where it does not
+  bool is_folder = false;  ///< that is the same path with a slash behind it, which is not gone to
 };
 
 /// Seconds since 1970 of a moment as servers write it; nothing where it is none.

@@ -21,6 +21,7 @@ struct ListPage {
   std::vector<ListedObject> objects;
   std::vector<std::string> folders;  ///< keys up to the delimiter, and with it
   std::string next;                  ///< what the next page is asked for with; empty where this is the last
+  bool is_level = false;             ///< of the folder itself alone, whatever was asked for
 };
 
 /// Of S3's ListObjectsV2, its keys unescaped where it says that they are escaped. Nothing for an answer that is no

@@ -14,6 +14,7 @@
 #include "lib/base/object_layer.hpp"
 #include "lib/remote/http_source.hpp"
 #include "lib/remote/url.hpp"
+#include "lib/remote/web_index.hpp"
 
 namespace tare {
 namespace {
@@ -100,8 +101,20 @@ RemoteFiles::RemoteFiles(StoreSettings settings, const RemoteLimits& limits)
 std::optional<ListPage> RemoteFiles::list_now(const std::string& folder, ListDepth depth,
                                               const std::string& from) const {
   const ObjectStore* store = store_of(folder);
-  if (store == nullptr) return std::nullopt;
+  if (store == nullptr) return list_of_web(folder);
   return store->list(*client_, settings(*store), folder, depth, from);
+}
+
+std::optional<ListPage> RemoteFiles::list_of_web(const std::string& folder) const {
+  auto page = list_web(*client_, folder);
+  if (!page) return std::nullopt;
+  for (const std::string_view name : index_names) {
+    const bool is_hidden = name.starts_with('.');
+    const bool is_listed = std::ranges::find(page->objects, name, &ListedObject::key) != page->objects.end();
+    if (is_hidden && !is_listed && has(fmt::format("{}/{}", folder, name)))
+      page->objects.push_back({std::string(name)});
+  }
+  return page;
 }
 
 void RemoteFiles::forget() const {
@@ -162,8 +175,9 @@ bool RemoteFiles::has(const std::string& path) const {
     return start(path) != nullptr;
   } catch (const Error& error) {
     // Stores answer 401 or 403 for what is not there to who may not list the bucket.
+    const bool is_hidden = last_name(path).starts_with('.');  // what web servers show to nobody
     const bool may_be_absent =
-        error.status == Status::not_found || (store_of(path) != nullptr && error.detail == EACCES);
+        error.status == Status::not_found || ((store_of(path) != nullptr || is_hidden) && error.detail == EACCES);
     if (!may_be_absent) throw;
   }
   const std::lock_guard lock(mutex_);

@@ -25,7 +25,9 @@ class RemoteFiles final : public DistantFiles {
   [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override;
   [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override;
   [[nodiscard]] std::size_t most_at_once() const override { return client_->limits().at_once; }
-  [[nodiscard]] bool lists_all(const std::string& folder) const override { return folders_.lists_all(folder); }
+  [[nodiscard]] bool lists_all(const std::string& folder) const override {
+    return store_of(folder) != nullptr && folders_.lists_all(folder);
+  }
 
   [[nodiscard]] bool was_all_there_without(const std::string& folder, const std::string& absent,
                                            std::span<const FileVersion> files) const override;
@@ -52,6 +54,8 @@ class RemoteFiles final : public DistantFiles {
   /// Throws `unsupported` for a server that has whatever it is asked for.
   void require_choosy(const std::string& folder) const;
   [[nodiscard]] bool is_folder(const std::string& path) const;
+  /// Of a server of the web: its page, and what that leaves out.
+  [[nodiscard]] std::optional<ListPage> list_of_web(const std::string& folder) const;
   [[nodiscard]] std::vector<FileEntry> list_by_names(const std::string& folder) const;
 
   mutable StoreSettings settings_;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "lib/base/error.hpp"
+#include "lib/remote/store_objects.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
@@ -48,7 +49,9 @@ std::optional<ListPage> list_s3(const HttpClient& client, const S3Settings& sett
   const HttpAnswer answer = client.get_whole(asked, most_page_bytes);
   if (std::find(not_listing.begin(), not_listing.end(), answer.status) != not_listing.end()) return std::nullopt;
   if (answer.status != ok) {
-    throw Error(Status::io, fmt::format("{}: the server answers {} where it is to list", folder, answer.status));
+    throw Error(Status::io,
+                fmt::format("{}: the server answers {} where it is to list", folder, status_and_code(answer)),
+                hint_of(answer));
   }
   auto page = parse_s3_page(folder, answer.body);
   if (!page) return std::nullopt;

@@ -130,6 +130,7 @@ std::optional<StoreFolders::Listed> StoreFolders::read(const std::string& folder
   for (std::size_t page_number = 0; page_number < most_pages && !listed.is_whole; ++page_number) {
     auto page = list_page_(folder, depth, from);
     if (!page) return std::nullopt;
+    if (page->is_level) listed.depth = ListDepth::level;
     listed.is_there = listed.is_there || !page->objects.empty() || !page->folders.empty();
     for (ListedObject& object : page->objects) {
       const bool is_marker = object.size == 0 && (object.key.empty() || object.key.ends_with('/'));

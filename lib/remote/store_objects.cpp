@@ -125,18 +125,30 @@ std::string error_code(const HttpAnswer& answer) {
   return text_at(answer.body, {"Error", "Code"});
 }
 
+std::string status_and_code(const HttpAnswer& answer) {
+  const std::string code = error_code(answer);
+  return fmt::format("{}{}{}", answer.status, code.empty() ? "" : " ", code);
+}
+
+const char* hint_of(const HttpAnswer& answer) {
+  constexpr long bad_request = 400;
+  const std::string code = error_code(answer);
+  const bool may_be_expired = answer.status == bad_request && (code.empty() || code.starts_with("ExpiredToken"));
+  return may_be_expired ? "a token that has expired is answered so: get new credentials" : "";
+}
+
 bool is_success(const HttpAnswer& answer) {
   return answer.status >= ok && answer.status < first_redirect && error_code(answer).empty();
 }
 
 [[noreturn]] void fail(const std::string& path, const HttpAnswer& answer, std::string_view what) {
-  const std::string code = error_code(answer);
   const std::string message = text_at(answer.body, {"Error", "Message"});
   const bool is_forbidden = answer.status == 401 || answer.status == 403;
   throw Error(Status::io,
-              fmt::format("{}: the server answers {}{}{}{}{} where it is to {}", path, answer.status,
-                          code.empty() ? "" : " ", code, message.empty() ? "" : ": ", message, what),
-              is_forbidden ? "these credentials (or none) may not do that" : "", is_forbidden ? EACCES : 0);
+              fmt::format("{}: the server answers {}{}{} where it is to {}", path, status_and_code(answer),
+                          message.empty() ? "" : ": ", message, what),
+              is_forbidden ? "these credentials (or none) may not do that" : hint_of(answer),
+              is_forbidden ? EACCES : 0);
 }
 
 ObjectSeen tagged(const HttpAnswer& answer) {

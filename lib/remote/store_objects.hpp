@@ -59,6 +59,10 @@ std::string text_at(ByteView xml, std::initializer_list<std::string_view> names)
 /// What a store calls what went wrong; S3 says so also in an answer that began as a success.
 std::string error_code(const HttpAnswer& answer);
 bool is_success(const HttpAnswer& answer);
+/// "400 ExpiredToken"; the number alone where the answer says no more.
+std::string status_and_code(const HttpAnswer& answer);
+/// What to do about it; empty where nothing is known.
+const char* hint_of(const HttpAnswer& answer);
 /// Throws `io` for an answer to a request that was `what` ("write an object").
 [[noreturn]] void fail(const std::string& path, const HttpAnswer& answer, std::string_view what);
 

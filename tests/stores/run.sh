@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Reads and edits real checkpoints in moto's S3 (PyPI), which checks each signature with botocore's own code, and attests all of
-# them in the tests' own stand-in. Not a part of
+# Reads and edits real checkpoints in moto's S3 (PyPI), which checks each signature with botocore's own code; reads them in
+# gcp-storage-emulator (PyPI) and behind nginx (Debian), with a password and limits; and attests all of them in the tests' own
+# stand-in. Not a part of
 # tests/run.sh, whose stand-in needs nothing from PyPI. Edits that are killed, 300 of them: tests/cli/store_kills.py.
 #
 #   tests/stores/run.sh
 #
-# TARE_STORES_CACHE   where moto is kept (default ~/.cache/tare-stores)
+# TARE_STORES_CACHE   where moto and the emulator are kept (default ~/.cache/tare-stores)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cache=${TARE_STORES_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tare-stores}
 
-tools/packages.sh build check fidelity
+tools/packages.sh build check fidelity stores
 cmake --preset release >/dev/null
 cmake --build --preset release --target tare test_data
 if ! cmp -s tests/stores/packages.txt "$cache/made-of.txt"; then
@@ -21,4 +22,7 @@ if ! cmp -s tests/stores/packages.txt "$cache/made-of.txt"; then
 fi
 "$cache/bin/python" tests/stores/moto_bucket.py --tare build/release/tools/tare \
   --corpus build/release/tests/data/corpus
+"$cache/bin/python" tests/stores/google_emulator.py --tare build/release/tools/tare \
+  --corpus build/release/tests/data/corpus
+"$cache/bin/python" tests/stores/nginx_folder.py --tare build/release/tools/tare --corpus build/release/tests/data/corpus
 "$cache/bin/python" tests/cli/object_stores.py --whole --tare build/release/tools/tare --corpus build/release/tests/data/corpus

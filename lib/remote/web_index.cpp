@@ -1,0 +1,75 @@
+#include "lib/remote/web_index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "lib/base/error.hpp"
+#include "lib/remote/url.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::uint64_t most_page_bytes = std::uint64_t{8} << 20;
+constexpr long ok = 200;
+
+/// How the title of such a page begins: nginx, Apache and lighttpd; Python.
+constexpr auto titles = std::to_array<std::string_view>({"<title>Index of", "<title>Directory listing for"});
+constexpr std::string_view link = "href=\"";
+
+std::string without_entities(std::string_view text) {
+  constexpr std::string_view ampersand = "&amp;";
+  std::string plain(text);
+  for (std::size_t at = plain.find(ampersand); at != plain.npos; at = plain.find(ampersand, at + 1)) {
+    plain.erase(at + 1, ampersand.size() - 1);
+  }
+  return plain;
+}
+
+/// A name in the folder itself, a folder's with '/' behind it; empty for what leads elsewhere, or sorts the list.
+std::string name_in(std::string_view target) {
+  std::string name = unescaped_key(without_entities(target));
+  if (name.starts_with("./")) name.erase(0, 2);
+  const std::size_t slash = name.find('/');
+  const bool is_elsewhere = target.starts_with('?') || target.starts_with('#') || name == "../" || name == ".." ||
+                            (slash != name.npos && slash + 1 != name.size()) || slash == 0;
+  return is_elsewhere ? "" : name;
+}
+
+}  // namespace
+
+std::optional<ListPage> parse_web_index(std::string_view page) {
+  const bool is_list =
+      std::ranges::any_of(titles, [&](std::string_view title) { return page.find(title) != page.npos; });
+  if (!is_list) return std::nullopt;
+  ListPage found;
+  found.is_level = true;
+  for (std::size_t at = page.find(link); at != page.npos; at = page.find(link, at)) {
+    at += link.size();
+    const std::size_t end = std::min(page.find('"', at), page.size());
+    std::string name = name_in(page.substr(at, end - at));
+    if (name.ends_with('/')) {
+      found.folders.push_back(std::move(name));
+    } else if (!name.empty()) {
+      found.objects.push_back({std::move(name)});
+    }
+    at = end;
+  }
+  return found;
+}
+
+std::optional<ListPage> list_web(const HttpClient& client, const std::string& folder) {
+  if (folder.find('?') != folder.npos) return std::nullopt;  // a signature is good for one object
+  HttpObject asked;
+  asked.name = shown_url(folder);
+  asked.url = folder + "/";
+  try {
+    const HttpAnswer answer = client.get_whole(asked, most_page_bytes);
+    if (answer.status == ok) return parse_web_index(as_text(answer.body));
+  } catch (const Error& error) {
+    if (error.status != Status::io) throw;  // more than a list, or nothing: its files are asked for by their names
+  }
+  return std::nullopt;
+}
+
+}  // namespace tare
