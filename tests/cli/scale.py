@@ -25,6 +25,8 @@ command.WALL_LIMIT_S = 120  # what it holds to is no time
 
 MIB = 1 << 10  # in KiB
 OF_THE_PROCESS = 8  # MiB that any answer takes
+OF_CODECS = 16  # MiB of what packs and unpacks, on all threads
+JOURNAL_FACTOR = 2.1  # what changes is in it as it was and as it becomes
 FILL_FACTOR = 2  # of memory to the bytes of the histories that are filled, beside what a look at them takes
 
 
@@ -40,6 +42,10 @@ def many_modules(tare, folder):
     make_scale.fp8_modules(model, 17_000, 4)
     for words in (["inspect", model], ["inspect", model, "--json"], ["doctor", model]):
         yield from wrong(tare(*words, address_bytes=most), 160)
+    answer = tare("attest", model, address_bytes=most)
+    refused = answer.code == 1 and b"refused 17000" in answer.out
+    if not refused or answer.peak_kib > 160 * MIB:
+        yield f"{answer.peak_kib} KiB: {answer}: {answer.out[-200:]}"
 
 
 def many_ranks(tare, folder):
@@ -151,6 +157,22 @@ def states_in_json(tare, folder):
         yield "the state that was injected is another"
 
 
+def states_in_hdf5(tare, folder):
+    """Written from one image, and read a history after the other: what is packed takes little beside the numbers."""
+    model, state, again = folder / "model.pt", folder / "state.h5", folder / "again.h5"
+    count, length = 2000, 1024
+    make_scale.run("make_scale.py", "fp8_long_histories", model, count)
+    numbers_mib = count * length * 5 * 4 >> 20
+    plain = tare("inspect", model)
+    yield from wrong(tare("inspect", model, "--save", state), plain.peak_kib // MIB + OF_CODECS + 5 * numbers_mib // 2)
+    yield from wrong(tare("inspect", state), OF_THE_PROCESS + OF_CODECS + 3 * numbers_mib // 2)
+    tare("fp8", "strip", model, "--yes", "--no-history")
+    yield from wrong(tare("fp8", "inject", model, state, "--yes", "--no-history"), 10 * numbers_mib)
+    tare("inspect", model, "--save", again)
+    if not again.exists() or again.read_bytes() != state.read_bytes():
+        yield "the state that was injected is another"
+
+
 def histories_filled(tare, folder):
     """A fill is one value and a range, in memory and wherever it goes; what changes is held as it was and as it becomes."""
     model, count, length = folder / "model.pt", 400, 1024
@@ -158,6 +180,9 @@ def histories_filled(tare, folder):
     plain = tare("inspect", model)
     changes_kib = count * length * 5 * 4 >> 10
     answer = tare("fp8", "reset", model, "--yes")
+    journal_kib = (folder / ".tare/000001.edit").stat().st_size >> 10
+    if not changes_kib < journal_kib <= JOURNAL_FACTOR * changes_kib:
+        yield f"the journal has {journal_kib} KiB, of {changes_kib} that change"
     yield from wrong(answer, (plain.peak_kib + FILL_FACTOR * changes_kib) // MIB)
     before = tare("inspect", model)
     yield from wrong(tare("undo", model, "--yes"), (plain.peak_kib + FILL_FACTOR * changes_kib) // MIB)
@@ -211,7 +236,7 @@ def main():
     tare = Tare(ask.parse_args().tare)
     failed = []
     cases = (many_modules, many_ranks, long_header, many_tensors, many_items, many_places, modules_as_json, states_in_json,
-             histories_filled, ranks_that_differ, long_history, editors_of_one_folder, a_lock_that_stays)
+             states_in_hdf5, histories_filled, ranks_that_differ, long_history, editors_of_one_folder, a_lock_that_stays)
     # A process for each: what a command takes at most is counted from the memory of who starts it.
     with concurrent.futures.ProcessPoolExecutor(1, max_tasks_per_child=1) as fresh:
         for case in cases:

@@ -5,8 +5,9 @@
 
 300 rank files are inspected, edited and restored by a process that may have 64 files open; of an edit and an undo those calls
 are counted that ask about names, and none of their threads waits for more than its share. And an Orbax item of 2,000
-arrays, of which none but the scaler's is looked at; and an edit of a distributed checkpoint of 20,000 items, whose directory is
-read once. Exit 1 if a file takes more calls than it should, 77 (skipped) where
+arrays, of which none but the scaler's is looked at; an edit of a distributed checkpoint of 20,000 items, whose directory is
+read once; a zip of 20,000 tensors, whose directory an edit reads once more to check what it made; and an npz of 3,000 arrays,
+which are read many at once. Exit 1 if a file takes more calls than it should, 77 (skipped) where
 strace may not trace.
 """
 import argparse
@@ -19,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
@@ -39,8 +41,13 @@ FOR_ALL_ARRAYS = 400  # calls of any kind: those of the process, a few listings,
 # journals and records in each folder above
 
 
+READS_OF_A_FILE = {"edit": 4, "undo": 5}  # times its bytes: the look, the plan's check, the bytes that go to the journal ...
 ITEMS = 20_000
 READS_OF_DIRECTORY = 1.2  # of its bytes: it is read once, and of the items little
+TENSORS = 20_000
+READS_OF_ZIP = {"inspect": 1.1, "edit": 2.2}  # of its directory and its pickle: the change is checked as a file that nobody knows
+MEMBERS = 3000
+FOR_ALL_MEMBERS = 250  # calls of any kind
 
 
 def limit_open_files():
@@ -76,6 +83,31 @@ def arrays(run, tare, corpus, scratch):
             yield f"{verb} of an item: {done}"
 
 
+def bytes_read(trace):
+    return sum(map(int, re.findall(r"^\d+ +(?:pread64|read)\(.* = (\d+)$", trace.read_text(), re.MULTILINE)))
+
+
+def archives(run, tare, scratch):
+    """What is wrong with a zip of many tensors, and with an npz of many arrays."""
+    folder, trace = pathlib.Path(scratch, "archives"), pathlib.Path(scratch, "archive")
+    folder.mkdir()
+    model, arrays = folder / "model.pt", folder / "arrays.npz"
+    make_scale.zip_of_tensors(model, TENSORS)
+    with zipfile.ZipFile(model) as archive:
+        pickled = next(entry for entry in archive.infolist() if entry.filename.endswith("data.pkl"))
+        looked_at = model.stat().st_size - archive.start_dir + pickled.file_size
+    for verb, *rest in (("inspect",), ("edit", "scale=4096", "--yes", "--no-history")):
+        done = run("strace", "-f", "-o", trace, "-e", "trace=pread64,read", tare, verb, model, *rest)
+        read = bytes_read(trace)
+        if done.returncode != 0 or not looked_at <= read <= READS_OF_ZIP[verb] * looked_at:
+            yield f"{verb} of {TENSORS} tensors: {read} bytes, of {looked_at}: {done.stderr}"
+    make_scale.npz(arrays, MEMBERS)
+    done = run("strace", "-f", "-o", trace, tare, "inspect", arrays)
+    count = calls_in(trace).total()
+    if "growth_factor" not in done.stdout or count > FOR_ALL_MEMBERS:
+        yield f"{count} calls for an npz of {MEMBERS} members: {done}"
+
+
 def items(run, tare, scratch):
     """What is wrong with an edit of a distributed checkpoint whose directory is large."""
     model, trace = pathlib.Path(scratch, "model"), pathlib.Path(scratch, "items")
@@ -83,7 +115,7 @@ def items(run, tare, scratch):
     done = run("strace", "-f", "-o", trace, "-e", "trace=pread64,read", tare, "edit", model, "scale=4096", "--yes")
     if done.returncode != 0:
         yield f"edit of {ITEMS} items: {done}"
-    read = sum(map(int, re.findall(r"^\d+ +(?:pread64|read)\(.* = (\d+)$", trace.read_text(), re.MULTILINE)))
+    read = bytes_read(trace)
     size = (model / ".metadata").stat().st_size
     if not size <= read <= READS_OF_DIRECTORY * size:
         yield f"an edit reads {read} bytes where the directory has {size}"
@@ -117,7 +149,7 @@ def main():
         for call, count in calls.items():
             if count > (PER_FILE | BETWEEN_THREADS).get(call, 0) * RANKS + ANYTHING_ELSE:
                 failed.append(f"{call}: {count} calls for {RANKS} files")
-        before = source.read_bytes()
+        before, size = source.read_bytes(), RANKS * source.stat().st_size
         for arguments, wanted in ((["edit", folder, "scale=2048", "--yes"], "2048.0"), (["undo", folder, "--yes"], None)):
             done = run("strace", "-f", "-o", trace, "-e", f"inject=openat,newfstatat:delay_exit={SLOW}", options.tare, *arguments)
             if done.returncode != 0:
@@ -127,6 +159,8 @@ def main():
             asked = sum(calls_in(trace)[call] for call in OF_NAMES)
             if asked > EDITED * RANKS + ANYTHING_ELSE + FOR_JOURNALS:
                 failed.append(f"{arguments[0]}: {asked} calls about names of {RANKS} files")
+            if bytes_read(trace) > READS_OF_A_FILE[arguments[0]] * size:
+                failed.append(f"{arguments[0]}: {bytes_read(trace)} bytes are read of {size}")
             got = run(options.tare, "get", folder, "scale").stdout.strip()
             if wanted and float(got) != float(wanted):
                 failed.append(f"{arguments[0]}: scale is {got}")
@@ -134,6 +168,7 @@ def main():
             failed.append("undo: bytes are not back")
         failed.extend(arrays(run, options.tare, options.corpus, scratch))
         failed.extend(items(run, options.tare, scratch))
+        failed.extend(archives(run, options.tare, scratch))
     print("\n".join(failed) or f"{dict(calls)}")
     sys.exit(bool(failed))
 

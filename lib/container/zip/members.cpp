@@ -5,6 +5,7 @@
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/read_ahead.hpp"
 #include "lib/container/preview.hpp"
 
 namespace tare {
@@ -28,6 +29,7 @@ std::vector<Finding> check_members(const ZipArchive& archive) {
     if (findings.size() > limits::max_alike_findings) return;
     findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
   };
+  const ReadAhead view(archive.shared_source());
   std::uint64_t checked = 0;
   for (const ZipEntry& entry : archive.entries()) {
     check_size(archive, entry);
@@ -36,7 +38,7 @@ std::vector<Finding> check_members(const ZipArchive& archive) {
     }
     checked += std::max(entry.size, entry.stored_size);
     if (checked > checked_bytes) continue;
-    if (crc32(archive.read(entry, checked_bytes)) != entry.crc) {
+    if (crc32(archive.read(entry, checked_bytes, view)) != entry.crc) {
       warn("crc-mismatch", fmt::format("{}: its CRC-32 does not match", entry.name));
     }
   }

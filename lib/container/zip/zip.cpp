@@ -178,14 +178,13 @@ ZipRecord ZipArchive::record(const ZipEntry& entry, const Source& view) const {
   return record;
 }
 
-Bytes ZipArchive::read(const ZipEntry& entry, std::uint64_t limit) const {
+Bytes ZipArchive::read(const ZipEntry& entry, std::uint64_t limit, const Source& view) const {
   if (!entry.is_stored()) limit = std::min(limit, limits::max_inflated_bytes);
   if (const std::uint64_t size = std::max(entry.size, entry.stored_size); size > limit) {
     fail(Status::refused, *source_, entry.name, fmt::format("has {} bytes; the limit is {}", size, limit));
   }
   if (!entry.is_stored()) source_->budget()->take_unpacked(entry.size);
-  const Span payload = record(entry).payload;
-  Bytes bytes = source_->read(payload);
+  Bytes bytes = view.read(record(entry, view).payload);
   return entry.is_stored() ? bytes : inflate(entry, bytes);
 }
 

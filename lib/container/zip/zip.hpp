@@ -70,7 +70,9 @@ class ZipArchive {
   /// The same, read through a view of the source.
   [[nodiscard]] ZipRecord record(const ZipEntry& entry, const Source& view) const;
   /// All bytes of a record, unpacked; at most `limit`, else `refused`. The CRC is not looked at.
-  [[nodiscard]] Bytes read(const ZipEntry& entry, std::uint64_t limit) const;
+  [[nodiscard]] Bytes read(const ZipEntry& entry, std::uint64_t limit) const { return read(entry, limit, *source_); }
+  /// The same, read through a view of the source.
+  [[nodiscard]] Bytes read(const ZipEntry& entry, std::uint64_t limit, const Source& view) const;
   /// Every copy of the record's CRC-32. Throws `corrupt` where a promised data descriptor is not there.
   [[nodiscard]] std::vector<ZipChecksum> checksums(const ZipEntry& entry) const;
   /// What a message calls an entry: "model.pt (archive/data.pkl)".
