@@ -22,6 +22,8 @@ constexpr auto expected_modules = std::to_array<std::string_view>({"torch", "pat
 /// Thousands of small objects, each with a dict; those that say what shape each tensor has are of no interest here.
 /// Room is made ahead only up to a size that does no harm where they are not what the file turns out to hold.
 constexpr QualifiedName tensor_shapes{"torch.distributed.checkpoint.metadata", "TensorStorageMetadata"};
+/// What Megatron keeps of its plan for each rank, in terms of the shapes.
+constexpr QualifiedName planned_writes{"torch.distributed.checkpoint.planner", "WriteItem"};
 constexpr PickleHints small_objects{12, 3, {}};
 constexpr std::uint64_t most_ahead = std::uint64_t{64} << 20;
 /// How often an item's name is hashed or compared, here and by those who choose. One name can be that of many items.
@@ -176,7 +178,7 @@ std::unique_ptr<const DcpMetadata> read_dcp_metadata(const Source& source, DcpSh
   MetadataReader reader(source, *metadata, shapes);
   PickleHints hints = source.size() <= most_ahead ? small_objects : PickleHints();
   if (shapes == DcpShapes::skipped) {
-    hints.left_unread = tensor_shapes;
+    hints.left_unread = {tensor_shapes, planned_writes};
     hints.taker = &reader;
   }
   const auto read = [&] { return read_pickle(metadata->text, source.name(), 0, hints, source.budget()); };

@@ -19,7 +19,7 @@ constexpr std::uint64_t memo_before_second = 9;
 
 Pickle read(const std::string& text, QualifiedName left_unread) {
   const auto bytes = std::make_shared<const Bytes>(as_bytes(text).begin(), as_bytes(text).end());
-  return read_pickle(bytes, "test", 0, {.left_unread = left_unread});
+  return read_pickle(bytes, "test", 0, {.left_unread = {left_unread}});
 }
 
 const Pickle& without(const Pickle& pickle, std::size_t object, bool unread) {

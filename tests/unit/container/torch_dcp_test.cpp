@@ -376,6 +376,22 @@ TEST_CASE("where items are is read alike whether tensors' shapes are read or ste
   CHECK(without_shapes->pickle.tree.size() < whole->pickle.tree.size() * 2 / 3);
 }
 
+TEST_CASE("Megatron's plans, which refer to what is stepped over, are stepped over, too") {
+  for (const char* folder : {"megatron/dist_tp2/ckpt/iter_0000200", "megatron/dist_moe_chained/ckpt/iter_0000002"}) {
+    INFO(folder);
+    const Images images(folder, {".metadata"});
+    const MemorySource source(".metadata", images.images.at(".metadata"));
+    const auto without_shapes = read_dcp_metadata(source);
+    const auto whole = read_dcp_metadata(source, DcpShapes::read);
+    REQUIRE(without_shapes->items.size() == whole->items.size());
+    for (std::size_t i = 0; i < whole->items.size(); ++i) {
+      CHECK(without_shapes->items[i].key == whole->items[i].key);
+      CHECK(without_shapes->items[i].place.offset == whole->items[i].place.offset);
+    }
+    CHECK(without_shapes->pickle.tree.size() < whole->pickle.tree.size() / 2);
+  }
+}
+
 TEST_CASE("items that overlap, or are compressed, are refused: they could ask for any amount of work") {
   Images images = four_rank_images();
   const MemorySource source(".metadata", images.images.at(".metadata"));

@@ -17,7 +17,8 @@ NodeId PickleMachine::add_name(const PickleOp& op, NodeId id) {
   const Callee callee = callee_of(name.module, name.name);
   tree_.edit(id).detail = static_cast<std::uint16_t>(callee);
   if (callee == Callee::tensor) tensor_function_ = id;
-  if (name == left_unread_) unread_type_ = id;
+  const auto known = std::ranges::find(left_unread_, name);
+  if (known != left_unread_.end()) unread_types_[static_cast<std::size_t>(known - left_unread_.begin())] = id;
   const std::size_t length = name.module.size() + name.name.size();
   tree_.take_steps(length);
   if (named_.insert(fmt::format("{}\n{}", name.module, name.name)).second) {

@@ -254,7 +254,9 @@ void PickleMachine::fetch(const PickleOp& op, std::uint64_t index) {
   const NodeId id = recall(op, index);
   if (reading_ == TensorReading::whole) {
     if (id == tensor_function_ && take_whole_tensor(op, id)) return;
-    if (id == unread_type_ && step_over_object(op, id)) return;
+    const auto type = std::ranges::find(unread_types_, id);
+    if (type != unread_types_.end() && step_over_object(op, static_cast<std::size_t>(type - unread_types_.begin())))
+      return;
   }
   push(id);
 }
@@ -323,14 +325,16 @@ void PickleMachine::leave_unread(std::uint64_t count) {
   memo_size_ = end;
 }
 
-bool PickleMachine::step_over_object(const PickleOp& op, NodeId type) {
+bool PickleMachine::step_over_object(const PickleOp& op, std::size_t unread_class) {
   const auto object = skip_object(*text_, scanner_.position(), memo_size_);
   if (!object) return false;
   leave_unread(object->memoized);
-  if (unread_object_ == nowhere) {
-    unread_object_ = tree_.add_items(Kind::opaque, std::array{type, nowhere, nowhere, nowhere}, op.span());
+  NodeId& stand_in = unread_objects_[unread_class];
+  if (stand_in == nowhere) {
+    const std::array parts{unread_types_[unread_class], nowhere, nowhere, nowhere};
+    stand_in = tree_.add_items(Kind::opaque, parts, op.span());
   }
-  push(unread_object_);
+  push(stand_in);
   scanner_.go_to(object->end);
   return true;
 }

@@ -128,7 +128,7 @@ class PickleMachine {
   /// Pushes what a slot holds; where that is torch's function for tensors, perhaps the whole tensor that follows.
   void fetch(const PickleOp& op, std::uint64_t index);
   bool take_whole_tensor(const PickleOp& op, NodeId function);
-  bool step_over_object(const PickleOp& op, NodeId type);
+  bool step_over_object(const PickleOp& op, std::size_t unread_class);
   void leave_unread(std::uint64_t count);
   NodeId add(const Node& node) { return taker_ == nullptr ? tree_.add(node) : add_new(node); }
   NodeId add_items(Kind kind, std::span<const NodeId> items, Span span) {
@@ -144,7 +144,7 @@ class PickleMachine {
   void forget_pairs();
   /// `target` is about to refer to something that may be newer.
   void watch_filled(NodeId target) {
-    if (target == unread_object_) throw NeedsEveryOpcode();
+    if (std::ranges::find(unread_objects_, target) != unread_objects_.end()) throw NeedsEveryOpcode();
     if (taker_ != nullptr) fills_older_ = fills_older_ || !is_new(target);
   }
   [[nodiscard]] bool is_new(NodeId id) const { return id < is_new_.size() && is_new_[id]; }
@@ -169,9 +169,9 @@ class PickleMachine {
   std::unordered_set<std::string, KeyedHash> named_;    ///< "module\nname" of every name in the result
   std::unordered_map<std::uint64_t, NodeId> far_memo_;  ///< indices that no pickler gives: one entry each, no room
   TensorReading reading_;
-  QualifiedName left_unread_;
-  NodeId unread_type_ = nowhere;    ///< the name node of that class
-  NodeId unread_object_ = nowhere;  ///< stands for all of them
+  std::array<QualifiedName, 2> left_unread_;
+  std::array<NodeId, 2> unread_types_{nowhere, nowhere};    ///< the name nodes of these classes
+  std::array<NodeId, 2> unread_objects_{nowhere, nowhere};  ///< each stands for all of a class
   PairTaker* taker_;
   std::vector<NodeId> new_;   ///< nodes made since the last mark that pairs of a dict may stand behind, as they came
   std::vector<bool> is_new_;  ///< by node

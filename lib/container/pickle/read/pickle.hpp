@@ -2,6 +2,7 @@
 // data become opaque nodes. Protocols 0 to 5.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,9 +36,9 @@ struct PickleHints {
   /// Bytes of pickle to a node, and slots for items to a node: room is made for so many. Wrong ones cost time alone.
   std::size_t bytes_a_node = 20;
   std::size_t slots_a_node = 4;
-  /// The class of objects that nobody will ask for: of most, only that they are there is read (an opaque node without
-  /// arguments and state), and not whether a loader would take them.
-  QualifiedName left_unread = {};
+  /// Classes of objects that nobody will ask for: of most, only that they are there is read (an opaque node without
+  /// arguments and state, one for all), and not whether a loader would take them.
+  std::array<QualifiedName, 2> left_unread = {};
   /// Is asked for the dicts among the attributes of the outermost object.
   PairTaker* taker = nullptr;
 };
