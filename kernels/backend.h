@@ -165,7 +165,8 @@ typedef struct tare_backend_table {
   int32_t (*list_read)(const tare_backend_list* list, void* core, void* each, void* finite, void* stream,
                        tare_backend_error* error);
 
-  /* FP8 slots. `like`, `into` and `from` are kernels::fp8::Slots whose arrays are in host memory. Waits. */
+  /* FP8 slots. `place` as above. `like`, `into` and `from` are kernels::fp8::Slots whose arrays are in host memory.
+   * Waits. */
   int32_t (*slots_make)(tare_backend_slots** out, int32_t place, const void* like, tare_backend_error* error);
   void (*slots_end)(tare_backend_slots* slots);
   /* A kernels::fp8::Slots with the arrays that it computes with, which stay where they are. */
@@ -220,9 +221,9 @@ typedef struct tare_backend_table {
   int32_t (*looks_make)(tare_backend_looks** out, int32_t place, tare_backend_error* error);
   /* Waits for the looks that were not read. */
   void (*looks_end)(tare_backend_looks* looks);
-  /* `tensors`: kernels::Tensor, whose values bear `scale`; borrowed until the look is done. Not in a capture. Waits
-   * where there is not yet the memory for it. */
-  int32_t (*looks_add)(tare_backend_looks* looks, const void* tensors, uint64_t count, double scale, void* stream,
+  /* `tensors`: kernels::Tensor, whose values bear `scale`, a kernels::BorneScale; borrowed until the look is done, and
+   * so is the scale's place. Not in a capture. Waits where there is not yet the memory for it. */
+  int32_t (*looks_add)(tare_backend_looks* looks, const void* tensors, uint64_t count, const void* scale, void* stream,
                        tare_backend_error* error);
   /* What the last pass of a list found, and how its scaler stands then; likewise. */
   int32_t (*looks_add_list)(tare_backend_looks* looks, tare_backend_list* list, void* stream,

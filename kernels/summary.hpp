@@ -77,12 +77,18 @@ struct Unscaling {
   double inverse = 1;  ///< 0: divide
 
   Unscaling() = default;
-  explicit Unscaling(double by) : scale(by) {
+  TARE_HD explicit Unscaling(double by) : scale(by) {
     const std::uint64_t exponent = bits_of(by) >> 52;
     const bool is_power_of_two = bits_of(by) << 12 == 0 && exponent > 0 && exponent < 2046;
     inverse = is_power_of_two ? 1 / by : 0;
   }
   TARE_HD double of(double value) const { return inverse == 0 ? value / scale : value * inverse; }
+};
+
+/// A loss scale that values bear: known, or where it lies in the memory of a GPU.
+struct BorneScale {
+  double known = 1;
+  const float* place = nullptr;
 };
 
 }  // namespace tare::kernels

@@ -36,6 +36,15 @@ int32_t tare_fp8_count(uint64_t* out, const tare_fp8* fp8, tare_error* error) {
   });
 }
 
+int32_t tare_fp8_slot(uint32_t* out, const tare_fp8* fp8, const char* name, tare_error* error) {
+  return guard(error, [&] {
+    require(out, "out");
+    require(fp8, "fp8");
+    require(name, "name");
+    *out = fp8->slots->slot_of(name);
+  });
+}
+
 int32_t tare_fp8_observe(tare_fp8* fp8, const tare_tensor* tensors, const uint32_t* slots, uint64_t count,
                          tare_stream stream, tare_error* error) {
   return guard(error, [&] {

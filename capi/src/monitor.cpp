@@ -88,7 +88,21 @@ int32_t tare_monitor_observe_on(tare_monitor* monitor, const char* device, const
     const auto list = tensors_of(tensors, count);
     const auto named = names_of(names, list.size());
     if (gpu < 0) return watching.observe(text_of(group, "group"), named, list, scale);
-    watching.observe_on_gpu(gpu, text_of(group, "group"), named, list, scale, stream);
+    watching.observe_on_gpu(gpu, text_of(group, "group"), named, list, {.known = scale}, stream);
+  });
+}
+
+int32_t tare_monitor_observe_scaled_on(tare_monitor* monitor, const char* device, const char* group,
+                                       const char* const* names, const tare_tensor* tensors, uint64_t count,
+                                       const float* scale, tare_stream stream, tare_error* error) {
+  return guard(error, [&] {
+    monitor::Monitor& watching = live(monitor, "monitor").monitor;
+    const int gpu = gpu_named(text_of(device, "device"));
+    require(scale, "scale");
+    const auto list = tensors_of(tensors, count);
+    const auto named = names_of(names, list.size());
+    if (gpu < 0) return watching.observe(text_of(group, "group"), named, list, *scale);
+    watching.observe_on_gpu(gpu, text_of(group, "group"), named, list, {.place = scale}, stream);
   });
 }
 

@@ -18,11 +18,11 @@ struct tare_backend_list {
 };
 
 struct tare_backend_slots {
-  tare::kernels::fp8::HostSlots slots;
+  tare::kernels::cpu::CastingSlots slots;
 };
 
 struct tare_backend_casts {
-  explicit tare_backend_casts(const tare::kernels::fp8::HostSlots& slots) : casts(slots) {}
+  explicit tare_backend_casts(tare::kernels::cpu::CastingSlots& slots) : casts(slots) {}
   tare::kernels::cpu::Casts casts;
 };
 
@@ -111,14 +111,9 @@ const fp8::Slots& arrays_at(const void* slots) {
   return *static_cast<const fp8::Slots*>(slots);
 }
 
-std::int32_t slots_make(tare_backend_slots** out, std::int32_t, const void* like, Error* error) {
-  return at_edge(error, [&] {
-    const fp8::Slots& from = arrays_at(like);
-    auto made = std::unique_ptr<tare_backend_slots>(
-        new tare_backend_slots{{from.params, from.shape, std::span(from.fp8_max, from.count)}});
-    made->slots.assign(from);
-    *out = made.release();
-  });
+std::int32_t slots_make(tare_backend_slots** out, std::int32_t threads, const void* like, Error* error) {
+  return at_edge(error,
+                 [&] { *out = new tare_backend_slots{CastingSlots(static_cast<unsigned>(threads), arrays_at(like))}; });
 }
 
 void slots_end(tare_backend_slots* slots) {
@@ -126,21 +121,21 @@ void slots_end(tare_backend_slots* slots) {
 }
 
 const void* slots_arrays(const tare_backend_slots* slots) {
-  return &slots->slots.arrays();
+  return &slots->slots.slots().arrays();
 }
 
 std::int32_t slots_step(tare_backend_slots* slots, void*, Error*) {
-  slots->slots.step();
+  slots->slots.slots().step();
   return done;
 }
 
 std::int32_t slots_read(const tare_backend_slots* slots, const void* into, void*, Error*) {
-  fp8::copy_arrays(arrays_at(into), slots->slots.arrays());
+  fp8::copy_arrays(arrays_at(into), slots->slots.slots().arrays());
   return done;
 }
 
 std::int32_t slots_write(tare_backend_slots* slots, const void* from, void*, Error*) {
-  slots->slots.assign(arrays_at(from));
+  slots->slots.slots().assign(arrays_at(from));
   return done;
 }
 
@@ -174,7 +169,7 @@ std::int32_t casts_run(tare_backend_casts* casts, std::int32_t what, const void*
 std::int32_t slots_cast(tare_backend_slots* slots, std::int32_t what, const void* tensors,
                         const std::uint32_t* slots_of, std::uint64_t count, const void* outputs, Error* error) {
   return at_edge(error, [&] {
-    cast(slots->slots.arrays(), what, tensors_at(tensors, count), slots_of, static_cast<const Tensor*>(outputs));
+    slots->slots.cast(what, tensors_at(tensors, count), slots_of, static_cast<const Tensor*>(outputs));
   });
 }
 

@@ -21,10 +21,16 @@ struct LookArguments {
   std::uint32_t tensor_count;
   std::uint32_t pieces;
   Unscaling unscaling;
+  const float* scale;     ///< null: `unscaling` is right
   Moments* moments;       ///< one a piece
   SummaryCounts* counts;  ///< one a tensor: all 0 between looks
   Summary* summaries;     ///< one a tensor, in the host's memory
 };
+
+/// The scale is read by whoever needs it, once the stream has come to the look.
+TARE_HD inline Unscaling unscaling_of(const LookArguments& all) {
+  return all.scale == nullptr ? all.unscaling : Unscaling(static_cast<double>(*all.scale));
+}
 
 /// What the warps of a block share.
 struct LookShared {
@@ -37,7 +43,7 @@ TARE_HD inline void look_block(const LookArguments& all, const Block& block, Loo
   block.each_warp([&](int warp) {
     if (number(warp) >= all.pieces) return;
     const LookPiece piece = all.work[number(warp)];
-    summarise(all.tensors[piece.tensor].input, piece.number, all.unscaling, shared.columns[warp],
+    summarise(all.tensors[piece.tensor].input, piece.number, unscaling_of(all), shared.columns[warp],
               all.moments[number(warp)], all.counts[piece.tensor]);
   });
   block.each_warp_alone([&](int warp) {
@@ -46,7 +52,8 @@ TARE_HD inline void look_block(const LookArguments& all, const Block& block, Loo
   });
 }
 
-/// A warp's tensor, once all its pieces are done.
+/// A warp's tensor, once all its pieces are done. Nothing is told of values that bear a scale which cannot be divided
+/// out.
 TARE_HD inline void finish_look(const LookArguments& all, std::uint32_t number) {
   const LookTensor tensor = all.tensors[number];
   const auto pieces = static_cast<std::uint32_t>(summary_pieces(tensor.input.count));
@@ -59,14 +66,20 @@ TARE_HD inline void finish_look(const LookArguments& all, std::uint32_t number) 
     }
   });
   merge_chains(chains);
+  const double scale = unscaling_of(all).scale;
+  const bool is_told = is_finite(scale) && scale > 0;
   each_lane([&](int i) {
     for (int bin = lane_at(i); bin < ExponentHistogram::bin_count; bin += warp_lanes) {
       std::uint64_t& row = counts.rows[SummaryCounts::first_bin + bin];
-      summary.exponents.bins[bin] = row;
+      summary.exponents.bins[bin] = is_told ? row : 0;
       row = 0;
     }
     if (lane_at(i) != 0) return;
-    finish_summary(summary, tensor.input, chains.value[i], counts, all.unscaling.scale);
+    if (is_told) {
+      finish_summary(summary, tensor.input, chains.value[i], counts, scale);
+    } else {
+      finish_summary(summary, {}, {}, {}, 1);
+    }
     counts.rows[SummaryCounts::below] = 0;
     counts.rows[SummaryCounts::above] = 0;
     counts.rows[SummaryCounts::zero] = 0;

@@ -62,13 +62,14 @@ void DeviceLooks::prepare(Batch& batch, std::span<const Tensor> tensors) {
   batch.size = tensors.size();
 }
 
-void DeviceLooks::enqueue(const Batch& batch, std::uint32_t pieces, double scale, cudaStream_t stream) {
+void DeviceLooks::enqueue(const Batch& batch, std::uint32_t pieces, const BorneScale& scale, cudaStream_t stream) {
   LookArguments all = {};
   all.tensors = batch.tensors.data();
   all.work = batch.work.data();
   all.tensor_count = static_cast<std::uint32_t>(batch.size);
   all.pieces = pieces;
-  all.unscaling = Unscaling(scale);
+  all.unscaling = Unscaling(scale.known);
+  all.scale = scale.place;
   all.moments = batch.moments.data();
   all.counts = batch.counts.data();
   all.summaries = batch.summaries.data();
@@ -94,9 +95,11 @@ void DeviceLooks::look(cudaStream_t stream, const Enqueue& enqueue) {
   ++used_;
 }
 
-void DeviceLooks::add(std::span<const Tensor> tensors, double scale, cudaStream_t stream) {
+void DeviceLooks::add(std::span<const Tensor> tensors, const BorneScale& scale, cudaStream_t stream) {
   look(stream, [&](Batch& batch) {
     require_reachable(tensors, device_.ordinal());
+    const std::string place = scale.place == nullptr ? "" : unreachable_place(scale.place, device_.ordinal());
+    if (!place.empty()) refuse_place("the scale", place, device_.ordinal());
     prepare(batch, tensors);
     if (!tensors.empty()) enqueue(batch, pieces_of(tensors), scale, stream);
   });

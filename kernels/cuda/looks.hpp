@@ -22,8 +22,8 @@ class DeviceLooks {
   DeviceLooks& operator=(const DeviceLooks&) = delete;
 
   const Device& device() const { return device_; }
-  /// Enqueues a look at tensors; memory that the device cannot reach is refused.
-  void add(std::span<const Tensor> tensors, double scale, cudaStream_t stream);
+  /// Enqueues a look at tensors, behind whatever writes the scale, too; memory that the device cannot reach is refused.
+  void add(std::span<const Tensor> tensors, const BorneScale& scale, cudaStream_t stream);
   /// At what a list of this device found.
   void add(DeviceList& list, cudaStream_t stream);
   /// At somebody else's scaler.
@@ -53,7 +53,7 @@ class DeviceLooks {
   template <class Enqueue>
   void look(cudaStream_t stream, const Enqueue& enqueue);
   void prepare(Batch& batch, std::span<const Tensor> tensors);
-  void enqueue(const Batch& batch, std::uint32_t pieces, double scale, cudaStream_t stream);
+  void enqueue(const Batch& batch, std::uint32_t pieces, const BorneScale& scale, cudaStream_t stream);
 
   Device device_;
   std::vector<std::unique_ptr<Batch>> batches_;

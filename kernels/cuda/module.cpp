@@ -290,9 +290,11 @@ void looks_end(tare_backend_looks* looks) {
   end(looks, looks->looks.device().ordinal());
 }
 
-std::int32_t looks_add(tare_backend_looks* looks, const void* tensors, std::uint64_t count, double scale, void* stream,
-                       tare_backend_error* error) {
-  return at_edge(error, [&] { looks->looks.add(tensors_at(tensors, count), scale, stream_of(stream)); });
+std::int32_t looks_add(tare_backend_looks* looks, const void* tensors, std::uint64_t count, const void* scale,
+                       void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] {
+    looks->looks.add(tensors_at(tensors, count), *static_cast<const BorneScale*>(scale), stream_of(stream));
+  });
 }
 
 std::int32_t looks_add_list(tare_backend_looks* looks, tare_backend_list* list, void* stream,

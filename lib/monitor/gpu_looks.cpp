@@ -27,10 +27,10 @@ GpuLooks::Gpu& GpuLooks::gpu_of(int number) {
   return *known;
 }
 
-void GpuLooks::add(int gpu, std::span<const kernels::Tensor> tensors, double scale, kernels::Stream stream,
-                   std::size_t place) {
+void GpuLooks::add(int gpu, std::span<const kernels::Tensor> tensors, const kernels::BorneScale& scale,
+                   kernels::Stream stream, std::size_t place) {
   Gpu& on = gpu_of(gpu);
-  call(cuda_backend().looks_add, on.looks.get(), tensors.data(), tensors.size(), scale, stream);
+  call(cuda_backend().looks_add, on.looks.get(), tensors.data(), tensors.size(), &scale, stream);
   on.added.push_back({Kind::tensors, place, tensors.size(), false, false});
 }
 

@@ -19,7 +19,8 @@ namespace tare::monitor {
 class GpuLooks {
  public:
   /// At tensors of the GPU with that number; the first one's place in the step is `place`.
-  void add(int gpu, std::span<const kernels::Tensor> tensors, double scale, kernels::Stream stream, std::size_t place);
+  void add(int gpu, std::span<const kernels::Tensor> tensors, const kernels::BorneScale& scale, kernels::Stream stream,
+           std::size_t place);
   /// At what the last pass of a list found, likewise, and at its scaler, unless one is added later.
   void add(Grads& grads, kernels::Stream stream, std::size_t place);
   /// At a scaler of somebody else's.

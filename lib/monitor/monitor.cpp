@@ -85,8 +85,9 @@ void Monitor::observe(const std::string& group, std::span<const std::string> nam
 }
 
 void Monitor::observe_on_gpu(int gpu, const std::string& group, std::span<const std::string> names,
-                             std::span<const kernels::Tensor> tensors, double scale, kernels::Stream stream) {
-  require_scale(scale);
+                             std::span<const kernels::Tensor> tensors, const kernels::BorneScale& scale,
+                             kernels::Stream stream) {
+  require_scale(scale.known);
   require_usable(cuda_backend(), tensors, kernels::Use::read);
   if (!looks()) return;
   std::vector<kernels::Tensor> looked_at;

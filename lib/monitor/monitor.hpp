@@ -37,9 +37,11 @@ class Monitor {
                double scale = 1);
 
   /// The same of tensors in the memory of a GPU: enqueues a look on the stream, whose turn it is then, and borrows
-  /// their values until that has run.
+  /// their values until that has run. So it does with a scale that lies there; where that turns out to be none, the
+  /// tensors are noted as if they held no values.
   void observe_on_gpu(int gpu, const std::string& group, std::span<const std::string> names,
-                      std::span<const kernels::Tensor> tensors, double scale, kernels::Stream stream);
+                      std::span<const kernels::Tensor> tensors, const kernels::BorneScale& scale,
+                      kernels::Stream stream);
 
   /// Notes that a tensor of the step under way, observed as `known` of `known_group`, goes by this group and name, too,
   /// where that is looked at. Throws `invalid_argument` where the other was not looked at in the step. The last tensors

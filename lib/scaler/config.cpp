@@ -17,7 +17,6 @@
 namespace tare {
 namespace {
 
-constexpr std::int64_t most_threads = 1024;
 constexpr std::string_view own_keys = "policy, device, threads, underflow_threshold, finite_statistics";
 
 std::string variant_in(const StateSection& config, const rule::PolicySpec& usual) {
@@ -99,12 +98,7 @@ class Parser {
     if (key == "policy" || key == "device" || key == "variant" || key == spec_.variant_key) return;
     rule::Bounds& bounds = into_.start.policy.bounds;
     if (key == "threads") {
-      const auto* given = std::get_if<std::int64_t>(&value);
-      if (given == nullptr) refuse_config("threads is no whole number");
-      const std::int64_t threads = *given;
-      if (threads < 1 || threads > most_threads)
-        refuse_config(fmt::format("threads is {}, allowed: 1 to {}", threads, most_threads));
-      into_.threads = static_cast<unsigned>(threads);
+      into_.threads = thread_count(&value);
     } else if (key == "underflow_threshold") {
       into_.underflow_threshold = bound_of(value, key);
     } else if (key == "finite_statistics") {

@@ -7,6 +7,11 @@
 #include "lib/base/error.hpp"
 
 namespace tare {
+namespace {
+
+constexpr std::int64_t most_threads = 1024;
+
+}  // namespace
 
 void refuse_config(std::string_view message, const std::string& hint) {
   std::string text("the configuration: ");
@@ -38,6 +43,14 @@ int cuda_device_in_config(const StateSection& config) {
   const std::optional<int> found = device.empty() ? -1 : find_cuda_device(device);
   if (found) return *found;
   refuse_config(fmt::format("there is no device \"{}\"", device), "Devices: cpu, cuda:0, cuda:1 ...");
+}
+
+unsigned thread_count(const StateValue* threads) {
+  if (threads == nullptr) return 1;
+  const auto* count = std::get_if<std::int64_t>(threads);
+  if (count == nullptr) refuse_config("threads is no whole number");
+  if (*count >= 1 && *count <= most_threads) return static_cast<unsigned>(*count);
+  refuse_config(fmt::format("threads is {}, allowed: 1 to {}", *count, most_threads));
 }
 
 }  // namespace tare

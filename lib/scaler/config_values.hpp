@@ -21,4 +21,7 @@ std::optional<int> find_cuda_device(std::string_view device);
 /// That of "device"; -1 where there is none.
 int cuda_device_in_config(const StateSection& config);
 
+/// What "threads" says; null: 1.
+unsigned thread_count(const StateValue* threads);
+
 }  // namespace tare

@@ -11,10 +11,11 @@ namespace tare {
 namespace {
 
 void take(Fp8Set& set, const std::string& key, const StateValue& value) {
-  if (key == "policy" || key == "device" || key == fp8_slots_key || lists_scales(set, key, value)) return;
+  if (key == "policy" || key == "device" || key == "threads" || key == fp8_slots_key || lists_scales(set, key, value))
+    return;
   if (assign(set, key, value)) return;
   refuse_config(fmt::format("policy \"{}\" has no \"{}\"", set.policy->name, key),
-                fmt::format("Allowed: policy, device, slots, format, {}", parameter_names(*set.policy)));
+                fmt::format("Allowed: policy, device, threads, slots, format, {}", parameter_names(*set.policy)));
 }
 
 }  // namespace
@@ -24,8 +25,7 @@ Fp8Config parse_fp8_config(const char* json) {
   const std::string name = text_in_config(config, "policy");
   if (name.empty()) refuse_config("no \"policy\"", "For example {\"policy\":\"transformer_engine\",\"slots\":3}.");
   const Fp8PolicySpec& spec = require_fp8_policy(name);
-  Fp8Config parsed{without_slots(spec), -1};
-  parsed.cuda_device = cuda_device_in_config(config);
+  Fp8Config parsed{without_slots(spec), cuda_device_in_config(config), thread_count(config.find("threads"))};
   try {
     const StateValue* slots = config.find(fp8_slots_key);
     assign(parsed.start, fp8_slots_key, slots == nullptr ? StateValue(std::int64_t{1}) : *slots);
@@ -42,15 +42,17 @@ Fp8Config parse_fp8_config(const char* json) {
 }
 
 Fp8Config parse_fp8_config(const char* json, const ScalerState& state) {
-  Fp8Config parsed{start_fp8_from(state), -1};
+  Fp8Config parsed{start_fp8_from(state)};
   if (json == nullptr || *json == '\0') return parsed;
   const StateSection config = members_of_json(json, "the configuration");
   for (const auto& entry : config) {
-    if (entry.name == "device" || (entry.name == "policy" && text_in_config(config, "policy") == state.policy))
+    if (entry.name == "device" || entry.name == "threads" ||
+        (entry.name == "policy" && text_in_config(config, "policy") == state.policy))
       continue;
     refuse_config(fmt::format("\"{}\" is the state's", entry.name), "Change the state, or leave it out.");
   }
   parsed.cuda_device = cuda_device_in_config(config);
+  parsed.threads = thread_count(config.find("threads"));
   return parsed;
 }
 

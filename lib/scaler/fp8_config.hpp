@@ -8,6 +8,7 @@ namespace tare {
 struct Fp8Config {
   Fp8Set start;
   int cuda_device = -1;  ///< below 0: the CPU
+  unsigned threads = 1;  ///< that cast on the CPU, the caller's among them
 };
 
 /// Throws `invalid_argument` and names the allowed keys or range.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
 #include "lib/device/device_memory.hpp"
 #include "lib/scaler/fp8_slots.hpp"
 #include "lib/scaler/fp8_statistics.hpp"
@@ -78,7 +79,9 @@ Fp8Scaler::Fp8Scaler(Fp8Config&& config)
       each_its_own_(set_.count()),
       device_(config.cuda_device),
       backend_(config.cuda_device >= 0 ? cuda_backend() : cpu_backend()),
-      slots_(made_by(backend_, backend_.slots_make, config.cuda_device, &host_slots_of(set_)->arrays())),
+      slots_(made_by(backend_, backend_.slots_make,
+                     config.cuda_device >= 0 ? config.cuda_device : static_cast<std::int32_t>(config.threads),
+                     &host_slots_of(set_)->arrays())),
       casts_(most_casts) {
   look_for_cuda_driver();
   std::iota(each_its_own_.begin(), each_its_own_.end(), 0u);
@@ -153,6 +156,19 @@ void Fp8Scaler::all_reduce(std::span<const Tensor> gradients, const std::uint32_
 void Fp8Scaler::update(kernels::Stream stream) {
   if (reduction_ && backend_.slots_join == nullptr) reduction_->join(arrays());
   call(backend_.slots_step, slots_.get(), stream);
+}
+
+std::uint32_t Fp8Scaler::slot_of(std::string_view name) const {
+  const auto found = std::ranges::find(set_.names, name);
+  if (found == set_.names.end()) {
+    throw Error(
+        Status::mismatch, "no slot is called \"" + escaped(name) + "\"",
+        set_.names.empty() ? "These slots have no names." : "\"slots\" of tare_fp8_statistics has their names.");
+  }
+  if (std::find(found + 1, set_.names.end(), name) != set_.names.end()) {
+    throw Error(Status::mismatch, "several slots are called \"" + escaped(name) + "\"", "Go by their numbers.");
+  }
+  return static_cast<std::uint32_t>(found - set_.names.begin());
 }
 
 const float* Fp8Scaler::pointer(Fp8Shown which) const {

@@ -30,6 +30,8 @@ class Fp8Scaler {
   explicit Fp8Scaler(Fp8Config&& config);
 
   [[nodiscard]] std::size_t count() const { return set_.count(); }
+  /// The number of the slot with that name. Throws `mismatch` where none, or more than one, has it.
+  [[nodiscard]] std::uint32_t slot_of(std::string_view name) const;
   /// One float a slot: what values are multiplied by to become fp8, or fp8 to become values. Stable for life. Throws
   /// `invalid_argument` for a number that is neither.
   [[nodiscard]] const float* pointer(Fp8Shown which) const;

@@ -313,7 +313,7 @@ void looks_at_tensors(Bench& bench, const Memory& memory, double copy) {
   for (const Dtype dtype : {Dtype::bf16, Dtype::f16, Dtype::f32}) {
     const std::vector<Tensor> tensors = uneven(memory, 500, 225181696, dtype, as_allocated);
     DeviceLooks looks(0);
-    const double time = bench.seconds_of_call([&](cudaStream_t stream) { looks.add(tensors, 1, stream); });
+    const double time = bench.seconds_of_call([&](cudaStream_t stream) { looks.add(tensors, {1}, stream); });
     const std::string what = std::string("a monitor's look at 500 ") + name_of(dtype) + " matrices of 225 M";
     bench.row("", what.c_str(), time, 225181696.0 * static_cast<double>(size_of(dtype)), copy, "");
   }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What tare.torch.Monitor costs a training step, on the CPU or on a GPU.
 
-    monitor.py [--rounds 30] [--width 256] [--depth 4] [--device cpu]
+    monitor.py [--rounds 32] [--width 256] [--depth 4] [--device cpu]
 
 A transformer is trained with tare.torch.GradScaler, unwatched and watched in several ways, by turns: a round is ten steps of
-each, another one first each time, so that one of every ten is looked at. Told is the processor time of a step, all threads of the process included, as
-the median over the rounds: unlike the time on the clock it is not that of others on the machine. On a GPU it is the time
-on the clock until all that was asked for is done: a monitor that made the host wait would show. Needs torch.
+each, another one first each time, so that one of every ten is looked at. Told is the processor time of a step, all threads
+of the process included: unlike the time on the clock it is not that of others on the machine. On a GPU it is the time on
+the clock until all that was asked for is done: a monitor that made the host wait would show. The differences are the median
+over windows of four rounds. Needs torch.
 """
 import argparse
 import pathlib
@@ -61,9 +62,14 @@ class Watched:
         return time.perf_counter()
 
 
+def windows(times):
+    """Of 40 steps each, so that what comes in every fortieth is in each of them."""
+    return [sum(times[first:first + 4]) for first in range(0, len(times) - 3, 4)]
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=30)
+    options.add_argument("--rounds", type=int, default=32)
     options.add_argument("--width", type=int, default=256)
     options.add_argument("--depth", type=int, default=4)
     options.add_argument("--device", default="cpu")
@@ -75,11 +81,13 @@ def main():
             "unwatched": Watched(given),
             "gradients, every 10 steps": Watched(given, every=10),
             "the same, three sinks": Watched(given, every=10, sinks=sinks),
-            "weights and moments too, every 100 steps": Watched(
+            "weights and moments too, every 40 steps": Watched(
                 given, every=10, weights=True, moments=True,
-                groups={"weights": {"every": 100}, "exp_avg_sq": {"every": 100}}),
+                groups={"weights": {"every": 40}, "exp_avg_sq": {"every": 40}}),
             "weights and moments too, every 10 steps": Watched(given, every=10, weights=True, moments=True),
-            "activations too, every 10 steps": Watched(given, every=10, activations=True),
+            "activations too, every 40 steps": Watched(given, every=10, activations=True),
+            "activations too, every 10 steps": Watched(
+                given, every=10, activations=True, groups={"inputs": {"every": 10}, "outputs": {"every": 10}}),
             "gradients, every step": Watched(given, every=1),
         }
         generator = torch.Generator().manual_seed(0)
@@ -91,9 +99,9 @@ def main():
     values = sum(parameter.numel() for parameter in rows["unwatched"].model.parameters())
     print(f"{values:,} parameters, {given.rounds} rounds of {STEPS} steps; ms of "
           f"{'processor time' if given.device == 'cpu' else 'time'} a step, and more than unwatched")
-    without = rows["unwatched"].times
+    without = windows(rows["unwatched"].times)
     for name, row in rows.items():
-        more = statistics.median(one / other - 1 for one, other in zip(row.times, without))
+        more = statistics.median(one / other - 1 for one, other in zip(windows(row.times), without))
         print(f"{name:44} {1000 * statistics.median(row.times):9.2f} ms {100 * more:+7.2f} %", flush=True)
 
 

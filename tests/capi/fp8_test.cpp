@@ -50,6 +50,10 @@ TEST_CASE_METHOD(Fixture, "FP8: every pointer that must not be NULL is asked for
   is_told(tare_fp8_policies(nullptr, &error), "out");
   is_told(tare_fp8_count(nullptr, fp8, &error), "out");
   is_told(tare_fp8_count(&number, nullptr, &error), "fp8");
+  uint32_t slot = 0;
+  is_told(tare_fp8_slot(nullptr, fp8, "x", &error), "out");
+  is_told(tare_fp8_slot(&slot, nullptr, "x", &error), "fp8");
+  is_told(tare_fp8_slot(&slot, fp8, nullptr, &error), "name");
   is_told(tare_fp8_observe(nullptr, &wide, nullptr, 1, nullptr, &error), "fp8");
   is_told(tare_fp8_observe(fp8, nullptr, nullptr, 1, nullptr, &error), "tensors");
   is_told(tare_fp8_update(nullptr, nullptr, &error), "fp8");

@@ -39,6 +39,8 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
     if (status == TARE_OK) status = tare_monitor_observe_scaled(monitor, "x", &name, &tensor, 1, 8, nullptr);
     if (status == TARE_OK)
       status = tare_monitor_observe_on(monitor, "cpu", "y", &name, &tensor, 1, 8, nullptr, nullptr);
+    if (status == TARE_OK)
+      status = tare_monitor_observe_scaled_on(monitor, "cpu", "y", &name, &tensor, 1, &scale, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_observe_again(monitor, "z", name, "y", name, nullptr);
     if (status == TARE_OK) status = tare_monitor_add_grads(monitor, grads, &name, 1, nullptr, nullptr);
     if (status == TARE_OK) status = tare_monitor_add_grads_on(monitor, grads, &name, 1, nullptr, nullptr);
@@ -66,7 +68,7 @@ TEST_CASE("a monitor that gets no memory is status 3, and what it wrote is whole
   std::ifstream file(path);
   int lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
-    CHECK(nlohmann::json::parse(line).at("tensors").size() == 4);
+    CHECK(nlohmann::json::parse(line).at("tensors").size() == 5);
     CHECK(nlohmann::json::parse(line).at("gradients").size() == 2);
     CHECK(nlohmann::json::parse(line).at("findings").size() == 2);
   }

@@ -334,7 +334,19 @@ TEST_CASE("values on the CPU are looked at by that name, too, and settled at onc
   const json& seen = report.at("tensors").front();
   CHECK(seen.at("max_abs") == 1);
   CHECK(seen.at("infinities") == 1);
+  const float two = 2;
+  const float none = 0;
+  REQUIRE(tare_monitor_observe_scaled_on(monitor.handle, "cpu", "gradients", &name, &tensor, 1, &two, nullptr,
+                                         nullptr) == TARE_OK);
+  monitor.step(6);
+  CHECK(monitor.report().at("tensors").front().at("max_abs") == 1);
+  for (const float* wrong : {&none, static_cast<const float*>(nullptr)}) {
+    CHECK(tare_monitor_observe_scaled_on(monitor.handle, "cpu", "gradients", &name, &tensor, 1, wrong, nullptr,
+                                         nullptr) == TARE_E_INVALID_ARGUMENT);
+  }
   for (const char* device : {"gpu", "cuda:", "cuda:-1", "", "CPU", "cuda:0x"}) {
+    CHECK(tare_monitor_observe_scaled_on(monitor.handle, device, "weights", &name, &tensor, 1, &two, nullptr,
+                                         nullptr) == TARE_E_INVALID_ARGUMENT);
     CHECK(tare_monitor_observe_on(monitor.handle, device, "weights", &name, &tensor, 1, 2, nullptr, &monitor.error) ==
           TARE_E_INVALID_ARGUMENT);
     CHECK(std::string(monitor.error.message).find("there is no device \"" + std::string(device) + "\"") == 0);
@@ -475,6 +487,7 @@ TEST_CASE("const calls on one monitor, and calls on different ones, run at the s
       wrong[i] += tare_grads_observe(list, nullptr, nullptr);
       for (int step = 0; step < 50; ++step) {
         const float value = static_cast<float>(step);
+        const float eight = 8;
         const char* name = "w";
         const tare_tensor tensor{const_cast<float*>(&value), 1, TARE_F32, 0};
         tare_text* text = nullptr;
@@ -489,6 +502,8 @@ TEST_CASE("const calls on one monitor, and calls on different ones, run at the s
         wrong[i] += tare_monitor_looks(&looks, shared.handle, "weights", "w", nullptr) + (looks == 1 ? 0 : 1);
         wrong[i] += tare_monitor_observe_scaled(own, "gradients", &name, &tensor, 1, 8, nullptr);
         wrong[i] += tare_monitor_observe_on(own, "cpu", "weights", &name, &tensor, 1, 1, nullptr, nullptr);
+        wrong[i] +=
+            tare_monitor_observe_scaled_on(own, "cpu", "gradients", &name, &tensor, 1, &eight, nullptr, nullptr);
         wrong[i] += tare_monitor_observe_again(own, "outputs", name, "gradients", name, nullptr);
         wrong[i] += tare_monitor_add_grads_on(own, list, &name, 1, nullptr, nullptr);
         wrong[i] += tare_monitor_add_scaler_on(own, "cpu", &value, step, nullptr, nullptr, nullptr, nullptr, nullptr);

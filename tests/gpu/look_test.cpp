@@ -1,4 +1,5 @@
 // Looks at tensors on the GPU against the CPU's, in every bit.
+#include <cmath>
 #include <cstring>
 
 #include "kernels/cpu/summarise.hpp"
@@ -51,9 +52,48 @@ TEST_CASE("looks at tensors of every dtype tell what the CPU tells, to the bit")
   const GpuArrays values(arrays);
   for (const double scale : {1.0, 1024.0, 3.0}) {
     std::vector<Summary> found(arrays.size());
-    looks.add(values.tensors(), scale, stream);
+    looks.add(values.tensors(), {scale}, stream);
     read(looks, found.data(), 1, found.size());
     CHECK(different(found, arrays, scale) == 0);
+  }
+}
+
+TEST_CASE("a scale that lies on the GPU is read in its turn, and divided out as one that the host knows") {
+  std::mt19937_64 random(11);
+  const GpuStream stream;
+  cuda::DeviceLooks looks(0);
+  std::vector<Array> arrays = arrays_of_all_dtypes(random, 20'000);
+  const GpuArrays values(arrays);
+  const GpuBytes scale(sizeof(float));
+  const auto* place = reinterpret_cast<const float*>(scale.data());
+  for (const float now : {65536.0F, 3.0F, 0x1p-130F}) {
+    std::vector<Summary> found(arrays.size());
+    must(cudaMemcpyAsync(scale.data(), &now, sizeof now, cudaMemcpyHostToDevice, stream));
+    looks.add(values.tensors(), {.place = place}, stream);
+    must(cudaMemsetAsync(scale.data(), 0, sizeof now, stream));  // what comes behind does not reach it
+    read(looks, found.data(), 1, found.size());
+    CHECK(different(found, arrays, static_cast<double>(now)) == 0);
+  }
+}
+
+TEST_CASE("nothing is told of values whose scale turns out to be none, and the next look is as good") {
+  std::mt19937_64 random(12);
+  const GpuStream stream;
+  cuda::DeviceLooks looks(0);
+  std::vector<Array> arrays;
+  for (const std::uint64_t count : {9000, 1, 0}) fill(arrays.emplace_back(Dtype::f16, count), random, true);
+  const GpuArrays values(arrays);
+  const GpuBytes scale(sizeof(float));
+  for (const float none : {0.0F, -0.0F, -8.0F, INFINITY, NAN}) {
+    std::vector<Summary> found(arrays.size());
+    must(cudaMemcpyAsync(scale.data(), &none, sizeof none, cudaMemcpyHostToDevice, stream));
+    looks.add(values.tensors(), {.place = reinterpret_cast<const float*>(scale.data())}, stream);
+    read(looks, found.data(), 1, found.size());
+    const Summary nothing;
+    for (const Summary& one : found) CHECK(std::memcmp(&one, &nothing, sizeof one) == 0);
+    looks.add(values.tensors(), {2}, stream);
+    read(looks, found.data(), 1, found.size());
+    CHECK(different(found, arrays, 2) == 0);
   }
 }
 
@@ -69,7 +109,7 @@ TEST_CASE("several looks of several streams are read together, in their order, a
   const std::vector<Tensor> tensors = values.tensors();
   for (int round = 0; round < 3; ++round) {
     for (std::size_t i = 0; i < tensors.size(); i += 2)
-      looks.add(std::span(tensors).subspan(i, 2), 2, streams[i / 2 % 2]);
+      looks.add(std::span(tensors).subspan(i, 2), {2}, streams[i / 2 % 2]);
     std::vector<Summary> found(arrays.size());
     read(looks, found.data(), 3, 2);
     CHECK(looks.are_done());
@@ -86,9 +126,9 @@ TEST_CASE("a look sees the values of its place in the stream, and nobody waits f
   const GpuArrays values(before);
   const std::vector<Tensor> tensors = values.tensors();
   std::vector<Summary> found(2);
-  looks.add(tensors, 1, stream);
+  looks.add(tensors, {1}, stream);
   must(cudaMemsetAsync(tensors[0].data, 0, 10'000, stream));
-  looks.add(tensors, 1, stream);
+  looks.add(tensors, {1}, stream);
   read(looks, found.data(), 2, 1);
   const Summary expected = cpu::summarise(before[0].tensor(), 1);
   CHECK(std::memcmp(found.data(), &expected, sizeof expected) == 0);
@@ -103,12 +143,12 @@ TEST_CASE("a look that would be captured is refused, and the next one is as good
   fill(arrays.emplace_back(Dtype::f32, 100), random, true);
   const GpuArrays values(arrays);
   must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  CHECK_THROWS_AS(looks.add(values.tensors(), 1, stream), cuda::Failure);
+  CHECK_THROWS_AS(looks.add(values.tensors(), {1}, stream), cuda::Failure);
   cudaGraph_t graph = nullptr;
   must(cudaStreamEndCapture(stream, &graph));
   must(cudaGraphDestroy(graph));
   Summary found;
-  looks.add(values.tensors(), 1, stream);
+  looks.add(values.tensors(), {1}, stream);
   read(looks, &found, 1, 1);
   CHECK(found.count == 100);
 }
@@ -184,7 +224,7 @@ TEST_CASE("looks that nobody reads end with what holds them") {
   const GpuArrays values(arrays);
   {
     cuda::DeviceLooks looks(0);
-    looks.add(values.tensors(), 1, stream);
+    looks.add(values.tensors(), {1}, stream);
   }
   stream.wait();
   SUCCEED();

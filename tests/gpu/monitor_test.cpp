@@ -48,8 +48,8 @@ TEST_CASE("what a monitor sees of a GPU's tensors is word for word what it sees 
   for (std::int64_t step = 0; step < 3; ++step) {
     here.observe("weights", names, weights.cpu(), 1024);
     here.observe("inputs", names, weights.cpu());
-    there.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), 1024, stream);
-    there.observe_on_gpu(0, "inputs", names, weights.on_gpu->tensors(), 1, stream);
+    there.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), {1024}, stream);
+    there.observe_on_gpu(0, "inputs", names, weights.on_gpu->tensors(), {1}, stream);
     for (Monitor* monitor : {&here, &there}) monitor->observe_again("outputs", "again", "weights", names[1]);
     here.step(step);
     there.step(step);
@@ -57,11 +57,27 @@ TEST_CASE("what a monitor sees of a GPU's tensors is word for word what it sees 
   }
 }
 
+TEST_CASE("a scale that lies on the GPU is told as one that the host knows") {
+  Weights weights;
+  const GpuStream stream;
+  const GpuBytes scale(sizeof(float));
+  const float now = 1024;
+  upload(scale.data(), &now, sizeof now);
+  Monitor here(monitor::parse_config(R"({"every":1})"));
+  Monitor there(monitor::parse_config(R"({"every":1})"));
+  here.observe("gradients", names, weights.cpu(), 1024);
+  there.observe_on_gpu(0, "gradients", names, weights.on_gpu->tensors(),
+                       {.place = reinterpret_cast<const float*>(scale.data())}, stream);
+  here.step(0);
+  there.step(0);
+  CHECK(told(there) == told(here));
+}
+
 TEST_CASE("a step waits for no GPU, and is told once that has looked") {
   Weights weights;
   const GpuStream stream;
   Monitor monitor(monitor::parse_config(R"({"every":10})"));
-  monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), 1, stream);
+  monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), {1}, stream);
   monitor.step(100);
 #if defined(TARE_SIMULATED)  // where nothing runs before somebody waits
   CHECK(!monitor.is_settled());
@@ -105,7 +121,7 @@ TEST_CASE("steps in a row are told in their order, each when the next one is loo
   const GpuStream stream;
   Monitor monitor(monitor::parse_config(R"({"every":1})"));
   for (std::int64_t step = 0; step < 4; ++step) {
-    monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), 1, stream);
+    monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), {1}, stream);
     monitor.step(step);
 #if defined(TARE_SIMULATED)
     if (step > 0) CHECK(monitor.report().find("\"step\": " + std::to_string(step - 1)) != std::string::npos);
@@ -121,7 +137,7 @@ TEST_CASE("a monitor that ends while a GPU looks leaves that step to its sinks")
   const auto path = std::filesystem::temp_directory_path() / ("tare-monitor-" + std::to_string(::getpid()) + ".jsonl");
   {
     Monitor monitor(monitor::parse_config((R"({"every":1,"sinks":[{"jsonl":")" + path.string() + R"("}]})").c_str()));
-    monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), 1, stream);
+    monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), {1}, stream);
     monitor.step(41);
   }
   std::ifstream file(path);
@@ -137,11 +153,11 @@ TEST_CASE("a state that is loaded while a GPU looks forgets that look") {
   const GpuStream stream;
   Monitor monitor(monitor::parse_config(R"({"every":1})"));
   const ScalerState fresh = monitor.save();
-  monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), 1, stream);
+  monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), {1}, stream);
   monitor.step(0);
   monitor.load(fresh);
   CHECK(monitor.is_settled());
-  monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), 1, stream);
+  monitor.observe_on_gpu(0, "weights", names, weights.on_gpu->tensors(), {1}, stream);
   monitor.step(7);
   CHECK(told(monitor).find("\"step\": 7") != std::string::npos);
 }
@@ -149,7 +165,7 @@ TEST_CASE("a state that is loaded while a GPU looks forgets that look") {
 TEST_CASE("tensors of a group that is not looked at are not touched, a GPU's either") {
   Monitor monitor(monitor::parse_config(R"({"groups":{"weights":{"every":0}}})"));
   const std::vector<Tensor> nowhere{{reinterpret_cast<void*>(16), 4, Dtype::f32, 0}};
-  monitor.observe_on_gpu(0, "weights", std::vector<std::string>{"a"}, nowhere, 1, nullptr);
+  monitor.observe_on_gpu(0, "weights", std::vector<std::string>{"a"}, nowhere, {1}, nullptr);
   monitor.step(0);
   CHECK(monitor.is_settled());
 }

@@ -92,6 +92,20 @@ class Monitoring(unittest.TestCase):
             told.append([tensor.name for tensor in monitor.report().tensors])
         self.assertEqual(told, [["a.w"], [], ["a.w"]])
 
+    def test_a_scale_may_be_told_by_where_it_lies(self):
+        scale, values = array.array("f", [1024]), array.array("f", [3072, -4096, 0])
+        told = []
+        for how in ({"scale": 1024.0}, {"scale_at": scale.buffer_info()[0]}):
+            monitor = tare.Monitor(every=1)
+            monitor.observe("gradients", {"w": values}, **how)
+            monitor.step(0)
+            told.append(monitor.report().tensors[0])
+        self.assertEqual(told[0].max_abs, 4)
+        self.assertEqual(told[1], told[0])
+        scale[0] = 0
+        with self.assertRaises(tare.InvalidArgument):
+            monitor.observe("gradients", {"w": values}, scale_at=scale.buffer_info()[0])
+
     def test_what_another_scale_or_format_would_do_is_computed(self):
         monitor = tare.Monitor(every=1)
         values = [1.5 * 2.0 ** exponent for exponent in range(-40, 10)]

@@ -70,6 +70,17 @@ class TorchMonitor(unittest.TestCase):
             self.assertIn(("outputs", "embedding"), seen)
             self.assertEqual(seen["loss", "value"].count, 1)
 
+    def test_activations_are_in_every_fourth_look_unless_more_are_asked_for(self):
+        for groups, expected in ((None, [True, False, False, False, True]), ({"outputs": {"every": 1}}, [True] * 5)):
+            monitor = tare.torch.Monitor(self.model, every=1, activations=True, groups=groups)
+            told = []
+            for step in range(5):
+                self.model(torch.randint(0, 5, (16, 4)))
+                monitor.step(step)
+                told.append(any(one.group == "outputs" for one in monitor.report().tensors))
+            monitor.close()
+            self.assertEqual(told, expected)
+
     def test_gradients_that_become_zero_are_told_and_rows_without_gradients_are_not(self):
         scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
         scaler.scale(torch.ones(()))

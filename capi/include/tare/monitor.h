@@ -71,6 +71,13 @@ TARE_API int32_t tare_monitor_observe_on(tare_monitor* monitor, const char* devi
                                          const char* const* names, const tare_tensor* tensors, uint64_t count,
                                          double scale, tare_stream stream, tare_error* error);
 
+/* The same of values whose loss scale lies in the memory of that device, as torch's does: it is read there in its turn,
+ * and borrowed as the tensors are. Where it turns out to be not finite, or not above 0, the tensors are told as if they
+ * held no values; on "cpu" that is TARE_E_INVALID_ARGUMENT. */
+TARE_API int32_t tare_monitor_observe_scaled_on(tare_monitor* monitor, const char* device, const char* group,
+                                                const char* const* names, const tare_tensor* tensors, uint64_t count,
+                                                const float* scale, tare_stream stream, tare_error* error);
+
 /* Notes that a tensor of the step that is under way is that which was observed as `known_name` of `known_group`: what
  * one layer gives is what the next one takes. It is looked at once and told under both names. Notes nothing where this
  * group and name are not looked at; else TARE_E_INVALID_ARGUMENT where the other was not in this step. Whether its

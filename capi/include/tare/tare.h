@@ -20,9 +20,9 @@
  *   [P3]  No exception, signal handler or change of locale leaves a call; no environment variable is read. (libhdf5 and
  *         the libraries under it read some of their own when HDF5 is first written; no result of tare's goes by them.)
  *
- *   [P4]  Worker threads belong to one scaler ("threads" in its configuration, 1: none), or to one monitor with sinks,
- *         and are joined at its destroy; those that read and write many checkpoint files at once end before the call
- *         does. In a forked child a handle may only be destroyed.
+ *   [P4]  Worker threads belong to one scaler or set of FP8 slots ("threads" in its configuration, 1: none), or to one
+ *         monitor with sinks, and are joined at its destroy; those that read and write many checkpoint files at once
+ *         end before the call does. In a forked child a handle may only be destroyed.
  *
  *   [P5]  Bad arguments get a status: NULL pointers, unknown dtypes, counts that overflow, misaligned data, handles of
  *         another kind, and destroyed ones as long as their memory was not given out again. A failed
@@ -381,8 +381,9 @@ TARE_API void tare_grads_destroy(tare_grads* grads);
  * "policy" is one of tare_fp8_policies: transformer_engine ("variant": fused_bulk, fused_single, unfused), te_current,
  * fp8_static, msamp, flax_fp8, keras_fp8, torchao_delayed ("variant": 0.7, 0.6, 0.4: the releases of torchao that round
  * alike), torchao_dynamic, fp8_lm. "slots": how many (1), or a name for each. "format": "e4m3", "e5m2", "f16" (MS-AMP's
- * scaled halves), of msamp "bf16" and "f32" (scale 1), for all or a list of each. "device": "cpu", "cuda:0". Parameters
- * bear the framework's names; "initial_scale" may be a list, one for each slot. fp8_lm's mu grows a little each step
+ * scaled halves), of msamp "bf16" and "f32" (scale 1), for all or a list of each. "device": "cpu", "cuda:0"; "threads":
+ * that cast on the CPU (1). Parameters bear the framework's names; "initial_scale" may be a list, one for each slot.
+ * fp8_lm's mu grows a little each step
  * ("variant":"continuous"), or by "growth_exponent" powers of two after "growth_steps" clean steps in a row
  * ("stepped"); "counted" says which values make a step crowded. *out is owned. TARE_E_INVALID_ARGUMENT names the
  * allowed keys or range.
@@ -394,8 +395,8 @@ TARE_API void tare_grads_destroy(tare_grads* grads);
  * slots the greatest; without a cast torchao notes its old amax again, these slots 0.) */
 TARE_API int32_t tare_fp8_create(tare_fp8** out, const char* config_json, tare_error* error);
 
-/* Slots that go on where `state` stands: of tare_fp8_save, or of a file. `config_json` may be NULL; it says "device"
- * and nothing else. *out is owned, the state is copied. */
+/* Slots that go on where `state` stands: of tare_fp8_save, or of a file. `config_json` may be NULL; it says "device",
+ * "threads" and nothing else. *out is owned, the state is copied. */
 TARE_API int32_t tare_fp8_create_from_state(tare_fp8** out, const tare_state* state, const char* config_json,
                                             tare_error* error);
 TARE_API void tare_fp8_destroy(tare_fp8* fp8);
@@ -406,6 +407,9 @@ TARE_API int32_t tare_fp8_policies(tare_text** out, tare_error* error);
 
 /* How many slots there are. */
 TARE_API int32_t tare_fp8_count(uint64_t* out, const tare_fp8* fp8, tare_error* error);
+
+/* The number of the slot with that name. TARE_E_MISMATCH: none has it, or several. */
+TARE_API int32_t tare_fp8_slot(uint32_t* out, const tare_fp8* fp8, const char* name, tare_error* error);
 
 /* Raises the amax of slots[i] by the greatest magnitude of tensors[i]: f32, f16 or bf16. `slots` may be NULL: the i-th
  * tensor is of slot i; a slot may come several times. Lists are copied, data borrowed until the stream passes. */

@@ -39,14 +39,19 @@ class Fp8(Handle):
         self.on_device = str(parameters.get("device", "cpu")).startswith("cuda")
 
     @classmethod
-    def from_state(cls, state: State, device: str = "cpu") -> Fp8:
+    def from_state(cls, state: State, device: str = "cpu", threads: int = 1) -> Fp8:
         fp8 = cls.__new__(cls)
-        fp8._own(_library.made("fp8_create_from_state", state._handle, json.dumps({"device": device}).encode()))
+        config = json.dumps({"device": device, "threads": threads})
+        fp8._own(_library.made("fp8_create_from_state", state._handle, config.encode()))
         fp8.on_device = device.startswith("cuda")
         return fp8
 
     def __len__(self) -> int:
         return _library.number(ctypes.c_uint64, "fp8_count", self._handle)
+
+    def slot(self, name: str) -> int:
+        """The number of the slot with that name."""
+        return _library.number(ctypes.c_uint32, "fp8_slot", self._handle, name.encode())
 
     def observe(self, tensors: Any, slots: Sequence[int] | None = None, stream: int | None = None) -> None:
         """Raises the slots' amax by the greatest magnitude of each tensor."""

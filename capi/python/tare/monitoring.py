@@ -37,12 +37,16 @@ class Monitor(Handle):
         """Is a tensor of that group and name looked at in the step under way?"""
         return bool(_library.number(ctypes.c_int32, "monitor_looks", self._handle, group.encode(), name.encode()))
 
-    def observe(self, group: str, tensors: Mapping[str, Any], *, scale: float = 1.0, device: str = "cpu",
-                stream: int | None = None) -> None:
+    def observe(self, group: str, tensors: Mapping[str, Any], *, scale: float = 1.0, scale_at: int | None = None,
+                device: str = "cpu", stream: int | None = None) -> None:
         """Looks at buffers, by name: `group` says what they are ("weights", "exp_avg_sq"). One of a single number, such as
-        a loss, is told as that. A loss scale that the values bear is divided out. Buffers of a `device` "cuda:0" are looked
-        at there, in their turn on the `stream`, and nothing waits: see `settled`."""
+        a loss, is told as that. A loss scale that the values bear is divided out; `scale_at` is the address of one that
+        lies on the device, as float32. Buffers of a `device` "cuda:0" are looked at there, in their turn on the `stream`,
+        and nothing waits: see `settled`."""
         given = Tensors(list(tensors.values()), writes=False)
+        if scale_at is not None:
+            return _library.call("monitor_observe_scaled_on", self._handle, device.encode(), group.encode(),
+                                 _names(list(tensors)), given.array, given.count, scale_at, stream)
         _library.call("monitor_observe_on", self._handle, device.encode(), group.encode(), _names(list(tensors)),
                       given.array, given.count, scale, stream)
 

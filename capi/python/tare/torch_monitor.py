@@ -17,6 +17,7 @@ from .state import State
 from .tensors import _dense
 
 _FLOATS = {torch.float32, torch.float64, torch.float16, torch.bfloat16}
+_LOOKS_PER_ACTIVATION = 4  # then they cost less than 1 % of a step
 _NEAR_THE_BOTTOM = 2.0 ** -20  # of float16: what lies there tells zeros of range from a layer's own
 
 
@@ -114,7 +115,8 @@ class Monitor:
     `moments` (exp_avg_sq): looked at too, in steps that are looked at, where they lie. So are the gradients with
     `histograms`, without their scale, as group "gradients": `at_scale` then tells what another scale, or format, would do
     to them.
-    `groups`, as for tare.Monitor, makes that fewer: {"weights": {"every": 100}, "inputs": {"names": ["*.up.*"]}}.
+    `groups`, as for tare.Monitor, chooses among that: {"weights": {"every": 100}, "inputs": {"names": ["*.up.*"]}}. Of
+    activations, which take most of the time, every fourth look is enough unless it says more ("inputs", "outputs").
 
     A run that is resumed goes on with `load_state_dict` of what `state_dict` gave, behind that of the scaler."""
 
@@ -125,7 +127,10 @@ class Monitor:
                  histograms: bool = False, groups: Mapping[str, Mapping[str, Any]] | None = None):
         self._model, self._scaler, self._optimizer, self._every = model, scaler, optimizer, every
         self._weights, self._moments, self._histograms = weights, moments, histograms
-        self._groups = set(groups or ())
+        chosen = {name: dict(group) for name, group in (groups or {}).items()}
+        for name in ("inputs", "outputs"):
+            chosen[name] = {"every": _LOOKS_PER_ACTIVATION * every, **chosen.get(name, {})}
+        self._groups = set(chosen)
         self._steps = 0
         self._devices: dict[torch.device, _OnDevice] = {}
         self._told: set[tuple[str, str]] = set()
@@ -138,7 +143,7 @@ class Monitor:
         is_scaled = scaler is not None and scaler.is_enabled()
         self._course = _Course(scaler) if scaler is not None and is_scaled else None
         self._monitor = _Monitor(every=every, sinks=[*folder, *sinks], format="f16" if is_scaled else "bf16", warn=warn,
-                                 groups=groups)
+                                 groups=chosen)
         self._hooks = [module.register_forward_hook(self._hook_of(name)) for name, module in model.named_modules()
                        if activations and not any(module.children())]
 
@@ -175,9 +180,9 @@ class Monitor:
                 self._course.tell(self._monitor, there)
             else:
                 self._monitor.add_scaler(scale, **self._course.counts())
-        if self._histograms and scale is not None and 0 < scale < math.inf:
+        if self._histograms and (scale is None or 0 < scale < math.inf):
             for gradients in found.values():
-                self._observe("gradients", gradients, scale)
+                self._observe("gradients", gradients, there if scale is None else scale)
 
     def follow(self) -> None:
         """From now on `gradients` is called by the scaler, before it first unscales or steps in a step of the monitor's:
@@ -195,7 +200,7 @@ class Monitor:
         """Looks at tensors of yours, if the step is one that is looked at."""
         self._observe(group, tensors, 1.0)
 
-    def _observe(self, group: str, tensors: Mapping[str, Any], scale: float) -> None:
+    def _observe(self, group: str, tensors: Mapping[str, Any], scale: float | torch.Tensor) -> None:
         if not self.looks:
             return
         found: dict[torch.device, dict[str, torch.Tensor]] = {}
@@ -205,7 +210,10 @@ class Monitor:
                     tensor = tensor.detach().cpu()
                 found.setdefault(tensor.device, {})[name] = tensor
         for device, some in found.items():
-            self._monitor.observe(group, some, scale=scale, device=str(device), stream=_stream_of(device))
+            if isinstance(scale, torch.Tensor) and scale.device == device:
+                self._monitor.observe(group, some, scale_at=scale.data_ptr(), device=str(device), stream=_stream_of(device))
+            elif (known := float(scale)) > 0 and math.isfinite(known):
+                self._monitor.observe(group, some, scale=known, device=str(device), stream=_stream_of(device))
 
     def _chooses(self, group: str, name: str) -> bool:
         return group not in self._groups or self._monitor.looks(group, name)
@@ -303,8 +311,8 @@ class Monitor:
         return [finding for finding in findings if (finding.code, finding.path) not in before]
 
     def _scale_on_gpu(self) -> torch.Tensor | None:
-        """The scale, where it lies on a GPU and the host need not know it, as it must for histograms."""
-        scale = getattr(self._scaler, "_scale", None) if self._course is not None and not self._histograms else None
+        """The scale, where it lies on a GPU and the host need not know it."""
+        scale = getattr(self._scaler, "_scale", None) if self._course is not None else None
         return scale if scale is not None and scale.device.type == "cuda" else None
 
     def _looking_first(self, method: Any) -> Any:

@@ -38,6 +38,7 @@ std::vector<Summary> looked_at(const std::vector<Tensor>& tensors, double scale,
                                    static_cast<std::uint32_t>(tensors.size()),
                                    static_cast<std::uint32_t>(work.size()),
                                    Unscaling(scale),
+                                   nullptr,
                                    moments.data(),
                                    counts.data(),
                                    summaries.data()};
