@@ -28,6 +28,9 @@ def syntax_check(entry, clang):
     options = words[compiler + 1:]
     output = options.index("-o")
     del options[output:output + 2]
+    if "-include" in options:  # what GCC has precompiled, no clang reads; the source includes it, too
+        precompiled = options.index("-include")
+        del options[precompiled:precompiled + 2]
     language = [] if entry["file"].endswith(".c") else ["-x", "c++"]
     run = subprocess.run([*clang, *language, *options, *KEPT_QUIET, "-fsyntax-only"], cwd=entry["directory"],
                          stdin=subprocess.DEVNULL, capture_output=True, text=True)

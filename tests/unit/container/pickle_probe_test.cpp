@@ -28,7 +28,7 @@ TEST_CASE("an import is reached whatever stands before it, by every opcode that 
   const std::string marks(1000, '(');
   for (const std::string& bytes :
        {std::string("cos\ngetcwd\n"), std::string("Ncos\ngetcwd\n(tR."), std::string("(ios\ngetcwd\n"),
-        std::string("(cos\ngetcwd\no."), std::string("\x80\x02\x8c\x02os\x8c\x06getcwd\x93)R.", 22),
+        std::string("(cos\ngetcwd\no."), std::string("\x80\x02\x8c\x02os\x8c\x06getcwd\x93)R.", 18),
         std::string("Vos\nVgetcwd\n\x93"), std::string("I1\n0F2.5\n0L3L\n0cos\ngetcwd\n"), long1("cos\ngetcwd\n)R."),
         std::string("Vos\np7\n0g7\nVgetcwd\n\x93"), marks + "cos\ngetcwd\n", std::string("N.cos\ngetcwd\n)R."),
         std::string("\x8a\x00.N.\x8a\x01\x05.cos\ngetcwd\n", 20)}) {
