@@ -12,23 +12,22 @@
 #include "kernels/rule/policy.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/cpu/reference.hpp"
+#if defined(TARE_SIMULATED)
+#include "tests/gpu/simulated/machine.hpp"
+#endif
 
 namespace tare::kernels::test {
 
 /// A simulated GPU gets smaller lists, an interpreted one a sample as well of what takes long, unless PTX_ALL is set.
-#if defined(TARE_INTERPRETED)
+#if defined(TARE_SIMULATED)
+inline bool is_sampled() {
+  return interprets() && std::getenv("PTX_ALL") == nullptr;
+}
 inline std::uint64_t share() {
-  return std::getenv("PTX_ALL") == nullptr ? 2000 : 30;
+  return is_sampled() ? 2000 : 30;
 }
 inline std::uint64_t sample() {
-  return std::getenv("PTX_ALL") == nullptr ? 64 : 1;
-}
-#elif defined(TARE_SIMULATED)
-constexpr std::uint64_t share() {
-  return 30;
-}
-constexpr std::uint64_t sample() {
-  return 1;
+  return is_sampled() ? 64 : 1;
 }
 #else
 constexpr std::uint64_t share() {

@@ -125,6 +125,10 @@ Kernel finish_look_kernel() {
 
 namespace tare::kernels::test {
 
+bool interprets() {
+  return true;
+}
+
 std::size_t argument_size(const void* kernel) {
   return static_cast<const ptx::Kernel*>(kernel)->params;
 }
