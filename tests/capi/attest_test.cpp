@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using nlohmann::json;
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "tests/capi/scratch.hpp"
 #include "tests/capi/state_folder.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 namespace {
 

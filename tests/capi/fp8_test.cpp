@@ -7,6 +7,7 @@
 
 #include "tests/capi/scratch.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 namespace {
 

@@ -1,6 +1,7 @@
 // The frameworks' own FP8 traces through the C ABI.
 #include "tests/fp8_vectors.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 #include <tare/tare.h>
 

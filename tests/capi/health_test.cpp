@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using nlohmann::json;
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 namespace {
 

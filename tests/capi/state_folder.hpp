@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "tests/places.hpp"
+
 /// `options` (JSON, or null) with a "state_folder".
 inline std::string with_state_folder(const char* options) {
   std::string json = options == nullptr ? "{}" : options;

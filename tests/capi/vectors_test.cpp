@@ -1,6 +1,7 @@
 // The frameworks' own traces through the C ABI.
 #include "tests/vectors.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 #include <tare/tare.h>
 

@@ -3,6 +3,7 @@
 #include "lib/codec/json.hpp"
 #include "tests/fp8_vectors.hpp"
 #include "tests/gpu/graph.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 using namespace tare::kernels::test;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tests/gpu/graph.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/scaler/library_scaler.hpp"
 
 using namespace tare;

@@ -15,7 +15,7 @@ add_library(gpu_simulated_tests OBJECT ${here}/simulated/faults_test.cpp ${here}
                                        ${here}/simulated/nccl_fp8_sum_test.cpp ${tests})
 target_link_libraries(gpu_simulated_tests PUBLIC tare_catch_main gpu_simulated_backend tare_fp8 Threads::Threads tare_cpu
                                                  tare_scaler tare_monitor nlohmann_json::nlohmann_json)
-target_compile_definitions(gpu_simulated_tests PRIVATE TARE_SIMULATED TARE_TEST_SOURCE="${PROJECT_SOURCE_DIR}/tests")
+target_compile_definitions(gpu_simulated_tests PRIVATE TARE_SIMULATED)
 
 function(tare_simulated_gpu name)
   set(here ${PROJECT_SOURCE_DIR}/tests/gpu)

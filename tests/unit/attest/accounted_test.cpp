@@ -12,6 +12,7 @@
 #include "lib/attest/attest.hpp"
 #include "lib/base/crc32c.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 using namespace std::string_literals;

@@ -3,6 +3,7 @@
 
 #include "lib/attest/safe_globals.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 #include <algorithm>
 #include <filesystem>

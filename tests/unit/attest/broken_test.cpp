@@ -3,6 +3,7 @@
 
 #include <zlib.h>
 
+#include "tests/places.hpp"
 #include "tests/unit/attest/told.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "tests/places.hpp"
 #include "tests/unit/attest/told.hpp"
 
 using namespace tare;

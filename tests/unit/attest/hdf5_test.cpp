@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/container/keras_config.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/attest/told.hpp"
 
 using namespace tare;

@@ -11,6 +11,7 @@
 #include "lib/attest/attest.hpp"
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 namespace tare::test {
 

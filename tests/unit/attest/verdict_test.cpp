@@ -10,6 +10,7 @@
 #include "lib/attest/framework_class.hpp"
 #include "lib/container/pickle/globals/dangerous_global.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 

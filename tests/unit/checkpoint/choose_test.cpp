@@ -4,6 +4,7 @@
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

@@ -10,6 +10,7 @@
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 using nlohmann::json;

@@ -5,6 +5,7 @@
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

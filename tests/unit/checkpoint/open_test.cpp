@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

@@ -2,6 +2,7 @@
 
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;

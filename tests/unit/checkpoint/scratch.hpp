@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/places.hpp"
+
 namespace tare {
 
 class Scratch {

@@ -5,6 +5,7 @@
 #include "lib/base/error.hpp"
 #include "lib/codec/hdf5.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 

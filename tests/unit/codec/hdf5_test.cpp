@@ -10,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/hdf5/superblock.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/codec/hdf5_of_bytes.hpp"
 
 using namespace tare;

@@ -4,6 +4,7 @@
 
 #include "lib/hdf5/checksum.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/container/changed.hpp"
 
 using namespace tare;

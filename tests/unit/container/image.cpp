@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "tests/places.hpp"
 
 namespace tare::test {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/cpu/reference.hpp"
 
 namespace tare::kernels::test {

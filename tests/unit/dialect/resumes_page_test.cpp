@@ -8,6 +8,7 @@
 
 #include "lib/dialect/trainer.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 

@@ -4,6 +4,7 @@
 #include "lib/base/error.hpp"
 #include "lib/edit/plan.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
 namespace tare::test {

@@ -3,6 +3,7 @@
 #include "lib/base/error.hpp"
 #include "lib/edit/plan.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 

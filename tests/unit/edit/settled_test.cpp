@@ -9,6 +9,7 @@
 #include "lib/transaction/folder.hpp"
 #include "lib/transaction/undo.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/fp8/blockwise.hpp"
 #include "tests/unit/fp8/mxfp8.hpp"
 #include "tests/unit/fp8/nvfp4.hpp"

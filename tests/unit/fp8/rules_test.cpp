@@ -6,6 +6,7 @@
 
 #include "kernels/fp8/host_slots.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 using namespace tare::kernels;

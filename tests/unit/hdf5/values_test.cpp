@@ -10,6 +10,7 @@
 #include "lib/hdf5/layout.hpp"
 #include "lib/hdf5/superblock.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 using Index = Hdf5Layout::Index;

@@ -10,6 +10,7 @@
 #include "lib/state/policy_state.hpp"
 #include "lib/state/window_level.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/health/made_runs.hpp"
 
 using namespace tare;

@@ -6,6 +6,7 @@
 
 #include "lib/report/json.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 using Answer = nlohmann::json;

@@ -9,6 +9,7 @@
 
 #include "kernels/dtype.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 namespace tare::test {
 

@@ -8,6 +8,7 @@
 #include "lib/state/convert.hpp"
 #include "lib/state/window_level.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/vectors.hpp"
 
 using namespace tare;

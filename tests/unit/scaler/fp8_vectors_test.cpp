@@ -4,6 +4,7 @@
 #include "lib/codec/json.hpp"
 #include "lib/scaler/fp8_scaler.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include "lib/base/error.hpp"
 #include "lib/scaler/scaler.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/vectors.hpp"
 
 using namespace tare;

@@ -1,6 +1,7 @@
 // The frameworks' own traces through the C++ scaler.
 
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/scaler/library_scaler.hpp"
 
 using namespace tare;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 #include "tests/unit/trace/in_pieces.hpp"
 #include "tests/unit/trace/memory_files.hpp"
 

@@ -10,6 +10,7 @@
 #include "lib/trace/together.hpp"
 #include "lib/watch/followed_files.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using namespace tare;
 
