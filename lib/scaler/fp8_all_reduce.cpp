@@ -7,6 +7,7 @@
 
 #include "kernels/fp8/cast.hpp"
 #include "kernels/fp8/shared_factor.hpp"
+#include "lib/scaler/rank_call.hpp"
 
 namespace tare {
 namespace {
@@ -53,8 +54,8 @@ void Fp8AllReduce::run(const Slots& slots, const GradientList& list, const AllRe
   list_ = list;
   communicator_->require_exchange();
   if (options.adder == Adder::engine) communicator_->require_fp8_sum();
-  know_ranks();
   require_alike(slots, options);
+  know_ranks();
   share_factors(slots, options.combined);
   seen_.assign(list.tensors.size(), 0);
   at_largest_.assign(list.tensors.size(), 0);
@@ -82,9 +83,13 @@ void Fp8AllReduce::know_ranks() {
 void Fp8AllReduce::require_alike(const Slots& slots, const AllReduceOptions& options) {
   const std::uint64_t count = list_.tensors.size();
   const std::uint64_t digest = digest_of(list_, slots.mu, options);
-  std::array<std::uint64_t, 4> words{count, ~count, digest, ~digest};  // the greatest of each, and so the least as well
+  const std::array<std::uint64_t, 4> told{count, ~count, digest, ~digest};  // of each the greatest, and so the least
+  std::vector<std::uint64_t> words(words_of_call(slots.count));
+  put_call(words, RankCall::all_reduce);
+  std::ranges::copy(told, words.begin() + call_words);
   communicator_->maximum(words, nullptr);
-  require_same_list(words, count);
+  require_same_call(words);
+  require_same_list(std::span(words).subspan<call_words, 4>(), count);
 }
 
 void Fp8AllReduce::share_factors(const Slots& slots, Combined combined) {

@@ -26,9 +26,9 @@ void Fp8DeviceSums::run(const GradientList& list, const AllReduceOptions& option
   const Communicator& communicator = *reduction_.communicator();
   communicator.require_exchange();
   if (options.adder == Adder::engine) communicator.require_fp8_sum();
-  know_ranks(stream);
   const std::uint64_t digest = digest_of(list, nullptr, options);
   compare(list, digest, stream);
+  know_ranks(stream);
   const auto ranks = static_cast<double>(ranks_);
   const tare_backend_sum how{ranks_,
                              rank_,

@@ -8,6 +8,7 @@
 #include "lib/codec/json.hpp"
 #include "lib/device/backend.hpp"
 #include "lib/scaler/errors_at_edge.hpp"
+#include "lib/scaler/rank_call.hpp"
 
 namespace tare {
 namespace {
@@ -29,7 +30,10 @@ std::array<std::uint64_t, 4> words_of(const Fp8Set& set) {
 }  // namespace
 
 Fp8Reduction::Fp8Reduction(std::shared_ptr<Communicator> communicator, const Fp8Set& set)
-    : communicator_(std::move(communicator)), own_(words_of(set)), amaxes_(set.count()), counts_(2 * set.mu.size()) {}
+    : communicator_(std::move(communicator)),
+      own_(words_of(set)),
+      amaxes_(words_of_call(set.count())),
+      counts_(2 * set.mu.size()) {}
 
 void Fp8Reduction::compare(const std::array<std::uint64_t, 4>& all) const {
   if (all[0] != ~all[1]) {
@@ -94,8 +98,12 @@ void Fp8Reduction::enqueue_slots(const kernels::fp8::Slots& slots, kernels::Stre
 }
 
 void Fp8Reduction::join(const kernels::fp8::Slots& slots) {
-  std::copy_n(slots.amax, slots.count, amaxes_.begin());  // bits of magnitudes order as the magnitudes do, nan last
+  const std::span<std::uint64_t> amaxes = std::span(amaxes_).subspan(call_words);
+  std::ranges::fill(amaxes_, 0);
+  put_call(amaxes_, RankCall::update);
+  std::copy_n(slots.amax, slots.count, amaxes.begin());  // bits of magnitudes order as the magnitudes do, nan last
   communicator_->maximum(amaxes_, nullptr);
+  require_same_call(amaxes_);
   const bool counts = slots.mu != nullptr;
   if (counts) {
     std::copy_n(slots.seen, slots.count, counts_.begin());
@@ -103,7 +111,7 @@ void Fp8Reduction::join(const kernels::fp8::Slots& slots) {
     communicator_->sum(counts_, nullptr);  // exact up to 2^53
   }
   for (std::uint32_t i = 0; i < slots.count; ++i) {
-    slots.amax[i] = static_cast<std::uint32_t>(amaxes_[i]);
+    slots.amax[i] = static_cast<std::uint32_t>(amaxes[i]);
     if (!counts) continue;
     slots.seen[i] = static_cast<std::uint64_t>(counts_[i]);
     slots.at_largest[i] = static_cast<std::uint64_t>(counts_[slots.count + i]);

@@ -23,7 +23,7 @@ class Fp8Reduction {
   void require_alike(const tare_backend_table& backend, tare_backend_slots* slots);
 
   /// A call of all ranks: the greatest amaxes, and for fp8_lm the sums of its counts. `slots` are in host memory; they
-  /// stay as they were where the engine fails. Allocates nothing.
+  /// stay as they were where the engine fails, or ranks make another call, which throws `mismatch`. Allocates nothing.
   void join(const kernels::fp8::Slots& slots);
   /// For a GPU's; it lives as long as this, which stays where it is.
   [[nodiscard]] tare_backend_reduction hook();
@@ -36,8 +36,8 @@ class Fp8Reduction {
   void enqueue_slots(const kernels::fp8::Slots& slots, kernels::Stream stream);
 
   std::shared_ptr<Communicator> communicator_;
-  std::array<std::uint64_t, 4> own_;  // count and digest with their complements
-  std::vector<std::uint64_t> amaxes_;
+  std::array<std::uint64_t, 4> own_;   // count and digest with their complements
+  std::vector<std::uint64_t> amaxes_;  // behind the call's words
   std::vector<double> counts_;
 };
 

@@ -133,6 +133,33 @@ TEST_CASE("ranks with other lists, dtypes or mu are all told, and nothing has ch
   }
 }
 
+TEST_CASE("a rank that leaves out a sum, and updates, is told, and so is who sums") {
+  Exchange exchange(2);
+  tare_fp8* slots[2] = {};
+  std::string before[2];
+  const std::vector<Gradient> list = gradients_of(1, 0);
+  const InMemory values(list);
+  int32_t statuses[2] = {};
+  tare_error errors[2] = {TARE_ERROR_INIT, TARE_ERROR_INIT};
+  on_ranks(2, [&](std::size_t rank) {
+    tare_fp8_create(&slots[rank], R"({"policy":"fp8_lm","slots":4,"format":"e4m3"})", nullptr);
+    tare_comm* comm = exchange.comm(rank);
+    tare_fp8_set_comm(slots[rank], comm, nullptr);
+    tare_comm_destroy(comm);
+    before[rank] = state_of(slots[rank]);
+    statuses[rank] = rank == 0 ? tare_fp8_update(slots[rank], nullptr, &errors[rank])
+                               : tare_fp8_all_reduce(slots[rank], values.tensors().data(), nullptr, tensors_of_step,
+                                                     nullptr, nullptr, &errors[rank]);
+  });
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(statuses[rank] == TARE_E_MISMATCH);
+    CHECK(std::string(errors[rank].message).starts_with("the ranks of the comm are not in the same call"));
+    CHECK(state_of(slots[rank]) == before[rank]);
+    tare_fp8_destroy(slots[rank]);
+  }
+  CHECK(values.is(list));
+}
+
 TEST_CASE("ranks that ask for a mean and for a sum are both told") {
   SumGroup group(2, "fp8_static");
   const std::vector<Gradient> list = gradients_of(1, 0);

@@ -29,8 +29,8 @@ typedef struct tare_collectives {
    * or a number of yours for a failure (a rank that is gone, a time that is over), after which `data` may be anything.
    */
   int32_t (*all_reduce)(void* context, void* data, uint64_t count, int32_t operation, tare_stream stream);
-  /* 1: `data` may be memory of a GPU, in a scaler's calls there; the function then only enqueues, on that stream, which
-   * may be captured. 0: scalers on the CPU alone. */
+  /* 1: `data` may be memory of a GPU, in calls of scalers and slots there; functions then only enqueue, on that stream,
+   * which may be captured. 0: for the CPU alone. */
   uint64_t device_memory;
   /* What tare_fp8_all_reduce needs besides, else NULL. `from` has `bytes` for each rank, in their order, and `to` gets
    * as many from each; of all_gather `from` has `bytes` for all. Ranks have the same order in both. As all_reduce
@@ -66,9 +66,10 @@ TARE_API int32_t tare_comm_from_mpi(tare_comm** out, const char* config_json, ta
  *
  * A scaler's pass is then the pass, two small launches, and between them one group of two ncclAllReduce on the stream
  * of the call, 8 ncclUint64 with ncclMax and 4 ncclDouble with ncclSum; slots' update one of ncclUint32 with ncclMax,
- * of fp8_lm with two of ncclUint64. The host waits for nothing, and graphs take it as it is. Not between ncclGroupStart
- * and ncclGroupEnd of yours. NCCL runs what is on one communicator in one order: that of the calls, the same on all
- * ranks.
+ * of fp8_lm with two of ncclUint64; tare_fp8_all_reduce takes ncclSend and ncclRecv in groups, and ncclAllGather, of
+ * ncclUint8. The host waits for nothing where that function does not say so, and graphs take it as it is. Not between
+ * ncclGroupStart and ncclGroupEnd of yours. NCCL runs what is on one communicator in one order: that of the calls, the
+ * same on all ranks.
  *
  * Where ranks part, a scaler's calls return before anybody knows: the list's noop is 1, nothing else is noted, and the
  * next call that waits (tare_scaler_scale, _save, ...) is TARE_E_MISMATCH, once. An error that NCCL told of the
@@ -104,9 +105,11 @@ TARE_API int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm
                                       tare_error* error);
 
 /* From here on tare_fp8_update is a call of all ranks: the amaxes in progress become the greatest of any rank's in one
- * all_reduce of a word a slot, before the rule goes by them (what TransformerEngine's reduce_amax does); of fp8_lm the
- * values and those at the largest are added up in another one of two numbers a slot. Then scales and histories are
- * those of one process that saw all values. Everything else reduces nothing. `comm` may be NULL: alone again.
+ * all_reduce of a word a slot (on the CPU with two more, that tell the call, and of six at least), before the rule goes
+ * by them (what TransformerEngine's reduce_amax does); of fp8_lm the values and those at the largest are added up in
+ * another one of two numbers a slot. Then scales and histories are those of one process that saw all values. Of other
+ * calls tare_fp8_all_reduce alone reduces. `comm` may be NULL: alone again. On the CPU an update that meets an
+ * all-reduce of another rank is TARE_E_MISMATCH on both.
  *
  * With a comm this is a call of all ranks itself, an all_reduce of 4 words: TARE_E_MISMATCH on every one of them where
  * they have not as many slots of the same policy, parameters, names and formats; states are not compared, and ranks

@@ -160,6 +160,23 @@ void other_lists() {
   }
 }
 
+/// The last rank leaves out a sum, and updates: all are told, and the comm goes on.
+void other_call() {
+  const SumSlots slots("fp8_lm");
+  const Comm comm;
+  comm.give_to(slots.get());
+  for (int i = 0; i < 10; ++i) {
+    const std::string before = state_of(slots.get());
+    tare_error error = TARE_ERROR_INIT;
+    const std::vector<Gradient> list = gradients_of(1, static_cast<std::size_t>(rank));
+    const int32_t status = rank == ranks - 1 ? tare_fp8_update(slots.get(), nullptr, &error) : sum(slots, list, error);
+    require(status == TARE_E_MISMATCH, "another call is not told");
+    require(std::string(error.message).starts_with("the ranks of the comm are not in the same call"), error.message);
+    require(state_of(slots.get()) == before, "slots changed in a call that failed");
+    require(sum(slots, list, error) == TARE_OK, error.message);
+  }
+}
+
 /// Lists of a scaler are each rank's own: any number of tensors, of any size, none at all.
 void own_lists() {
   Trained one(torch, 1);
@@ -345,6 +362,7 @@ constexpr std::pair<const char*, void (*)()> modes[] = {{"alike", alike},
                                                         {"sums", sums},
                                                         {"other_lists", other_lists},
                                                         {"own_lists", own_lists},
+                                                        {"other_call", other_call},
                                                         {"skips_a_sum", skips_a_sum},
                                                         {"killed_in_a_sum", killed_in_a_sum},
                                                         {"other_mpi", other_mpi}};
