@@ -17,6 +17,33 @@ TEST_CASE("gradients of ranks on a GPU become in fp8 what they become on the CPU
                             [&](std::size_t rank) { return on_gpu.communicator(rank); }) == 0);
 }
 
+TEST_CASE("gradients of ranks on a GPU that are large enough for whole blocks are summed to the bit, in both formats") {
+  constexpr std::size_t ranks = 2;
+  constexpr std::uint64_t count = 35000;  // more than a warp takes of a piece
+  RankThreads on_gpu(ranks, true);
+  RankThreads on_host(ranks, false);
+  std::vector<std::size_t> different(ranks);
+  on_ranks(ranks, [&](std::size_t rank) {
+    SumRank own("fp8_lm", rank);
+    own.host->set_communicator(on_host.communicator(rank));
+    own.device->set_communicator(on_gpu.communicator(rank));
+    std::vector<Array> arrays;  // each a rank's share
+    for (int i = 0; i < 2; ++i) arrays.emplace_back(Dtype::bf16, count);
+    for (Array& array : arrays) fill(array, own.random, false);
+    const GpuArrays copies(arrays);
+    const std::vector<Tensor> host{arrays[0].tensor(), arrays[1].tensor()};
+    own.device->all_reduce(copies.tensors(), nullptr, {}, own.stream);
+    own.host->all_reduce(host, nullptr, {}, nullptr);
+    own.stream.wait();
+    different[rank] = copies.different_from(arrays);
+    own.device->update(own.stream);
+    own.host->update(nullptr);
+    const std::string state = state_to_json(own.device->save(own.stream));
+    different[rank] += state == state_to_json(own.host->save(nullptr)) ? 0 : 1;
+  });
+  CHECK(different == std::vector<std::size_t>(ranks));
+}
+
 TEST_CASE("ranks with other gradients on a GPU, or another mu, are all told, and nothing has changed") {
   constexpr std::size_t ranks = 3;
   const std::string what = GENERATE("a tensor more", "another count", "an option", "another mu");
