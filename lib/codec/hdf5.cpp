@@ -9,6 +9,7 @@
 
 #include "lib/base/attribute_checksum.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "lib/codec/hdf5_library.hpp"
 #include "lib/codec/schema.hpp"
 #include "lib/hdf5/attribute.hpp"
@@ -185,11 +186,46 @@ void encode(std::string_view schema, std::span<const tare_hdf5_state> states, Co
   if (taking.failure != nullptr) std::rethrow_exception(taking.failure);
 }
 
+std::uint64_t total_size(std::span<const ByteView> pieces) {
+  std::uint64_t size = 0;
+  for (const ByteView piece : pieces) size += piece.size();
+  return size;
+}
+
+std::uint64_t bytes_of_values(const tare_hdf5_entry& entry) {
+  std::uint64_t bytes = entry.element == TARE_HDF5_F32 ? sizeof(float) : sizeof(double);
+  if (entry.element == TARE_HDF5_TEXT || entry.element == TARE_HDF5_JSON) bytes = entry.width;
+  for (std::uint32_t i = 0; i < entry.rank; ++i) bytes *= entry.shape[i];
+  return bytes;
+}
+
+/// Whoever reads a file takes no more memory for its values than its size vouches for (limits::tree_bytes). An
+/// eighth of that is for what else is read.
+bool vouches_for(std::uint64_t file, std::uint64_t values) {
+  const std::uint64_t beyond = file > limits::small_file_bytes ? file - limits::small_file_bytes : 0;
+  return values <= (limits::tree_bytes.least + (beyond >> 10) * limits::tree_bytes.a_kib) / 8 * 7;
+}
+
+/// Histories of one value pack to next to nothing: such a file could not be told from one that was made to exhaust its
+/// reader, and is left unpacked.
+void encode_readable(std::string_view schema, std::span<const tare_hdf5_state> states, Compression compression,
+                     const TakePieces& take) {
+  std::uint64_t values = 0;
+  for (const tare_hdf5_state& state : states) {
+    for (const tare_hdf5_entry& entry : std::span(state.entries, state.count)) values += bytes_of_values(entry);
+  }
+  bool is_taken = false;
+  encode(schema, states, compression, [&](std::span<const ByteView> pieces) {
+    if (compression != Compression::none && !vouches_for(total_size(pieces), values)) return;
+    is_taken = true;
+    take(pieces);
+  });
+  if (!is_taken) encode(schema, states, Compression::none, take);
+}
+
 Bytes joined(std::span<const ByteView> pieces) {
   Bytes bytes;
-  std::size_t size = 0;
-  for (const ByteView piece : pieces) size += piece.size();
-  bytes.reserve(size);
+  bytes.reserve(total_size(pieces));
   for (const ByteView piece : pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
   return bytes;
 }
@@ -210,7 +246,7 @@ void write_hdf5(const ScalerState& state, Compression compression, const TakePie
   const Entries entries(state);
   const tare_hdf5_state one{nullptr, state_schema.data(), holdable("the policy", state.policy), entries.all().data(),
                             entries.all().size()};
-  encode(state_schema, {&one, 1}, compression, take);
+  encode_readable(state_schema, {&one, 1}, compression, take);
 }
 
 void write_hdf5(std::span<const NamedState> states, Compression compression, const TakePieces& take) {
@@ -221,7 +257,7 @@ void write_hdf5(std::span<const NamedState> states, Compression compression, con
     all.push_back({holdable("a path", named.path), state_schema.data(), holdable("the policy", named.state.policy),
                    own.all().data(), own.all().size()});
   }
-  encode(states_schema, all, compression, take);
+  encode_readable(states_schema, all, compression, take);
 }
 
 Bytes state_to_hdf5(const ScalerState& state, Compression compression) {

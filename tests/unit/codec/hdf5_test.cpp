@@ -182,6 +182,17 @@ TEST_CASE("values are read once, for the state and for the checksum over the who
   CHECK(source->count() < source->size() + 262'144);
 }
 
+TEST_CASE("histories of one value are written as large as whoever reads the file can take them") {
+  ScalerState state;
+  state.policy = "tomorrow";
+  const auto size_with = [&](std::size_t entries) {
+    state.fields.set("amax_history", StateArray{{entries}, std::vector<float>(entries)});
+    return state_to_hdf5(state, Compression::gzip).size();
+  };
+  CHECK(size_with(11'000'000) < 300'000);     // 44 MB, which any file may hold
+  CHECK(size_with(12'000'000) > 48'000'000);  // 48 MB: as they are
+}
+
 TEST_CASE("amax histories of a training run take a fifth of their bytes under shuffle and zstd") {
   const LoadedState loaded =
       state_from_hdf5(std::make_shared<FileSource>(TARE_TEST_SOURCE "/data/states/amax_of_a_run.h5"));
