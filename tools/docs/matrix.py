@@ -18,8 +18,8 @@ PAGE = HERE / "matrix.md"
 HEAD = """# Which release of which framework was tried
 
 Written by `tools/docs/matrix.py` from `tests/fidelity/results/`. "Loads as edited": the framework wrote the checkpoint, tare read
-it and changed its scale, and the framework loaded that with the new scale and every other value as it was. All of it ran on
-a CPU. What is not here was tried with files alone (`tests/data/`), or not at all.
+it and changed its scale, and the framework loaded that with the new scale; nothing else was compared. "As edited": every field
+that was edited was loaded as intended, and every other value as it was. All of it ran on a CPU. What is not here was tried with files alone (`tests/data/`), or not at all.
 """
 
 

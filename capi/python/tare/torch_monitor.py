@@ -17,7 +17,7 @@ from .state import State
 from .tensors import _dense
 
 _FLOATS = {torch.float32, torch.float64, torch.float16, torch.bfloat16}
-_LOOKS_PER_ACTIVATION = 4  # then they cost less than 1 % of a step
+_LOOKS_PER_ACTIVATION = 4  # each look took 1.2 to 1.8 % of ten steps on an H100
 _NEAR_THE_BOTTOM = 2.0 ** -20  # of float16: what lies there tells zeros of range from a layer's own
 
 
