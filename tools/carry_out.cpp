@@ -8,12 +8,12 @@
 #include "lib/base/error.hpp"
 #include "lib/base/module.hpp"
 #include "lib/base/text.hpp"
+#include "lib/codec/json_line.hpp"
 #include "lib/edit/change.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
 #include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
-#include "tools/json_line.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
@@ -192,12 +192,19 @@ OptionTable change_options(ChangeOptions& options, const std::string& schema) {
                      {"--content-addressed", &transaction.allow_content_addressed,
                       "Edit files that are named by their own hash, as in a model hub's cache"},
                      {"--json", &options.json, fmt::format("Answer in JSON (schema {})", schema)},
+                     {"--json-lines", &options.json_lines, "The same, a document a line"},
                  },
                  network_options()});
 }
 
-int carry_out_each(const Terminal& terminal, ChangeOptions& options, const std::vector<std::string>& paths,
-                   std::size_t jobs, const Change& change) {
+Option jobs_option(ChangeOptions& options) {
+  return {"--jobs", &options.jobs, "How many checkpoints are read at the same time (default: 2; of URLs 8)"};
+}
+
+namespace {
+
+int carry_out_all(const Terminal& terminal, ChangeOptions& options, const std::vector<std::string>& paths,
+                  std::size_t jobs, const Change& change) {
   TransactionOptions& transaction = options.transaction;
   transaction.keep_history = !options.no_history;
   if (!options.dry_run) {
@@ -214,15 +221,25 @@ int carry_out_each(const Terminal& terminal, ChangeOptions& options, const std::
       });
 }
 
-int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {
-  return carry_out_each(terminal, options, {options.path}, 1, change);
-}
-
+/// Borrows both.
 Change requested_change(const Terminal& terminal, ChangeOptions& options) {
   options.request.announce = [&terminal](const std::string& sentence) { terminal.note(sentence); };
   return {[&options](const Checkpoint& checkpoint) { return plan_edit(checkpoint, options.request); }, {}, edit_json};
 }
 
+}  // namespace
+
+int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& change) {
+  return carry_out_all(terminal, options, {options.path}, 1, change);
+}
+
 int carry_out(const Terminal& terminal, ChangeOptions& options) {
   return carry_out(terminal, options, requested_change(terminal, options));
+}
+
+int carry_out_each(const Terminal& terminal, ChangeOptions& options, const std::vector<std::string>& paths) {
+  const std::vector<std::string> meant = paths_to_change(paths);
+  const std::size_t usual = meant.size() > 1 ? usual_jobs(files_of(meant.front())) : 1;
+  return carry_out_all(terminal, options, meant, options.jobs > 0 ? options.jobs : usual,
+                       requested_change(terminal, options));
 }

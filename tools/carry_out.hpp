@@ -22,6 +22,7 @@ struct ChangeOptions {
   bool json_lines = false;
   bool no_history = false;
   int wait_seconds = usual_wait_seconds;
+  std::size_t jobs = 0;  ///< 0: as many as the storage takes
 };
 
 /// A change of a checkpoint, and what a verb says of it.
@@ -37,6 +38,9 @@ struct Change {
 /// The flags that go with every change. `schema` is of its answer in JSON.
 OptionTable change_options(ChangeOptions& options, const std::string& schema = "tare.edit/1");
 
+/// How many of several paths are read at the same time.
+Option jobs_option(ChangeOptions& options);
+
 /// Says each, on stderr.
 void tell_findings(const Terminal& terminal, const std::vector<tare::Finding>& findings);
 
@@ -46,9 +50,7 @@ int carry_out(const Terminal& terminal, ChangeOptions& options, const Change& ch
 /// The same for the edit that `options.request` asks for.
 int carry_out(const Terminal& terminal, ChangeOptions& options);
 
-/// The same for each of `paths`, each a transaction of its own: `jobs` of them are read and planned at the same time,
-/// then one after the other is asked about and made. Returns the highest exit code.
-int carry_out_each(const Terminal& terminal, ChangeOptions& options, const std::vector<std::string>& paths,
-                   std::size_t jobs, const Change& change);
-/// What `options.request` asks for; borrows both.
-Change requested_change(const Terminal& terminal, ChangeOptions& options);
+/// The edit that `options.request` asks for, of each path that is meant by one of `paths`, each a transaction of its
+/// own: some are read and planned at the same time, then one after the other is asked about and made. Returns the
+/// highest exit code.
+int carry_out_each(const Terminal& terminal, ChangeOptions& options, const std::vector<std::string>& paths);

@@ -123,7 +123,8 @@ int tell_of_words(const CLI::App& app, const CLI::ParseError& error) {
     return exit_usage;
   }
   if (write_to(stdout, out.str())) return exit_done;
-  Terminal().say(fmt::format("tare: standard output: {}", std::generic_category().message(errno)));
+  const bool has_reader = errno != EPIPE;
+  if (has_reader) Terminal().say(fmt::format("tare: standard output: {}", std::generic_category().message(errno)));
   return exit_failed;
 }
 

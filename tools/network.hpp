@@ -14,8 +14,8 @@ void keep_arguments(char** arguments);
 /// Where a verb that reads `path` needs a network: in `tare` runs the whole command in `tare-remote` instead, and comes
 /// back only to throw `io` where that cannot be started. In `tare-remote`: nothing.
 void reach(const std::string& path);
-/// The same for each of `paths`; what they stand for where they are in an object store and have wildcards: `*` and `?`
-/// are a shell's in the file system. Throws as paths_matching.
+/// The same for each of `paths`; what they stand for where they are in an object store, or in the file system, and have
+/// wildcards. Throws as paths_matching.
 std::vector<std::string> reached(const std::vector<std::string>& paths);
 /// As reach(), where a state goes to `path` and is HDF5 by its name.
 void reach_output(const std::string& path);
@@ -28,7 +28,7 @@ tare::ObjectLayer* changeable_objects(const std::string& path);
 tare::ObjectLayer* objects_to_change(const std::string& path);
 
 /// Each of `paths` that is to be changed once, in their order; as reached() where they are in a store that takes
-/// changes.
+/// changes, or in the file system.
 std::vector<std::string> paths_to_change(const std::vector<std::string>& paths);
 
 /// The storage that `path` is in. Borrowed, for the life of the process.

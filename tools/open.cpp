@@ -115,8 +115,8 @@ std::string scheme_of(const std::string& url) {
 std::vector<std::string> paths_to_change(const std::vector<std::string>& paths) {
   std::vector<std::string> meant;
   for (const std::string& path : paths) {
-    const bool is_in_store = is_url(path) && std::ranges::find(changeable, scheme_of(path)) != changeable.end();
-    for (const std::string& one : is_in_store ? reached({path}) : std::vector<std::string>{path}) {
+    const bool is_changeable = !is_url(path) || std::ranges::find(changeable, scheme_of(path)) != changeable.end();
+    for (const std::string& one : is_changeable ? reached({path}) : std::vector<std::string>{path}) {
       if (std::ranges::find(meant, one) == meant.end()) meant.push_back(one);
     }
   }

@@ -26,11 +26,12 @@ int exit_code(tare::Status status) {
   }
 }
 
-}  // namespace
-
-int outcome(const Terminal& terminal, const std::function<int()>& verb) {
+/// What nobody reads any more is thrown on.
+int told_outcome(const Terminal& terminal, const std::function<int()>& verb) {
   try {
     return verb();
+  } catch (const ReaderLeft&) {
+    throw;
   } catch (const tare::Error& error) {
     terminal.say(fmt::format("tare: {}", tare::escaped(error.what())));
     if (!error.hint.empty()) terminal.say(fmt::format("hint: {}", tare::escaped(error.hint)));
@@ -43,11 +44,21 @@ int outcome(const Terminal& terminal, const std::function<int()>& verb) {
   return exit_failed;
 }
 
+}  // namespace
+
+int outcome(const Terminal& terminal, const std::function<int()>& verb) {
+  try {
+    return told_outcome(terminal, verb);
+  } catch (const ReaderLeft&) {
+    return exit_failed;
+  }
+}
+
 int outcome_of_each(const Terminal& terminal, const std::vector<std::string>& paths,
                     const std::function<int(const std::string&)>& verb) {
   if (paths.size() == 1) return verb(paths.front());
   int worst = exit_done;
-  for (const std::string& path : paths) worst = std::max(worst, outcome(terminal, [&] { return verb(path); }));
+  for (const std::string& path : paths) worst = std::max(worst, told_outcome(terminal, [&] { return verb(path); }));
   return worst;
 }
 

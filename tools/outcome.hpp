@@ -15,10 +15,12 @@
 #include "lib/base/parallel.hpp"
 #include "tools/terminal.hpp"
 
-/// Runs `verb`. What it throws is told on stderr, and its kind gives the exit code.
+/// Runs `verb`. What it throws is told on stderr, and its kind gives the exit code; ReaderLeft is not told of: whoever
+/// reads no further (`tare inspect | head`) has what was wanted.
 int outcome(const Terminal& terminal, const std::function<int()>& verb);
 
-/// The same for each of `paths`, of which none keeps another from its turn; the highest exit code.
+/// The same for each of `paths`, of which none keeps another from its turn, until ReaderLeft, which is thrown; the
+/// highest exit code.
 int outcome_of_each(const Terminal& terminal, const std::vector<std::string>& paths,
                     const std::function<int(const std::string&)>& verb);
 

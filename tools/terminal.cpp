@@ -68,7 +68,9 @@ void Terminal::end_progress() const {
 void Terminal::answer(std::string_view text) const {
   const std::lock_guard lock(mutex_);
   end_progress();
-  if (!write_to(stdout, text)) tare::throw_io("standard output", errno);
+  if (write_to(stdout, text)) return;
+  if (errno == EPIPE) throw ReaderLeft();
+  tare::throw_io("standard output", errno);
 }
 
 void Terminal::say(std::string_view line) const {

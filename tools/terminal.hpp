@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@ struct TerminalOptions {
   bool is_verbose = false;  ///< details, too
 };
 
+/// Nobody reads stdout any more.
+struct ReaderLeft : std::exception {
+  [[nodiscard]] const char* what() const noexcept override { return "standard output: nobody reads it any more"; }
+};
+
 /// Lines are whole, whichever threads say them.
 class Terminal {
  public:
@@ -26,7 +32,7 @@ class Terminal {
 
   /// `text` in that style; as it is where there are no colours. Text from a file is escaped before it comes here.
   [[nodiscard]] std::string styled(Style style, std::string_view text) const;
-  /// Writes to stdout. Throws `io` where it cannot be written.
+  /// Writes to stdout. Throws ReaderLeft, or `io` where it cannot be written for another reason.
   void answer(std::string_view text) const;
   /// Writes a line to stderr: an error or a warning. Where it cannot be written it is lost, and nothing else is.
   void say(std::string_view line) const;

@@ -3,10 +3,12 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/codec/json_line.hpp"
 #include "lib/report/health.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
+#include "tools/outcome.hpp"
 #include "tools/render.hpp"
 #include "tools/render_health.hpp"
 #include "tools/verb.hpp"
@@ -20,7 +22,9 @@ struct Options {
   std::vector<std::string> thresholds;
   std::string tag;
   std::string fail_on = "error";
+  std::size_t jobs = 0;
   bool json = false;
+  bool json_lines = false;
   bool sarif = false;
   bool rules = false;
 };
@@ -30,12 +34,20 @@ DoctorOptions doctor_options(const Terminal& terminal, const Options& options, c
   for (const std::string& assignment : options.thresholds) set_threshold(given.thresholds, assignment);
   given.trace.tag = options.tag;
   given.trace.files = &files;
+  given.trace.at_once = options.jobs;
+  given.at_once = options.jobs > 0 ? options.jobs : usual_jobs(files);
   given.open = [&terminal](const std::string& path) {
     Opened opened = open_for_reading(terminal, path, {});
     if (opened.pending) terminal.say(render_pending(*opened.pending));
     return std::move(opened.checkpoint);
   };
   return given;
+}
+
+std::string answer_of(const Terminal& terminal, const Options& options, const Diagnosis& diagnosis) {
+  if (options.sarif) return findings_sarif(diagnosis, TARE_VERSION);
+  if (options.json_lines) return JsonLine().of(findings_json(diagnosis));
+  return options.json ? findings_json(diagnosis) : render_diagnosis(terminal, diagnosis);
 }
 
 int exit_code(const Options& options, const Diagnosis& diagnosis) {
@@ -46,15 +58,15 @@ int exit_code(const Options& options, const Diagnosis& diagnosis) {
 
 int doctor(const Terminal& terminal, const Options& options) {
   if (options.rules) {
-    terminal.answer(options.json ? rules_json() : render_rules(terminal));
+    const bool is_json = options.json || options.json_lines;
+    const std::string rules = is_json ? rules_json() : render_rules(terminal);
+    terminal.answer(options.json_lines ? JsonLine().of(rules) : rules);
     return exit_done;
   }
   if (options.paths.empty()) throw Error(Status::invalid_argument, "PATH is required", "tare doctor run/");
   const std::vector<std::string> paths = reached(options.paths);
   const Diagnosis diagnosis = diagnose(paths, doctor_options(terminal, options, one_storage_of(paths)));
-  terminal.answer(options.sarif  ? findings_sarif(diagnosis, TARE_VERSION)
-                  : options.json ? findings_json(diagnosis)
-                                 : render_diagnosis(terminal, diagnosis));
+  terminal.answer(answer_of(terminal, options, diagnosis));
   return exit_code(options, diagnosis);
 }
 
@@ -67,7 +79,9 @@ Verb doctor_verb() {
       .purpose = "What is wrong with a checkpoint, a run or its logs, since when, and what to do",
       .options = joined(
           {{{"PATH", &options->paths, "Checkpoints, run folders, logs, event files: of one run"},
+            {"--jobs", &options->jobs, "How many checkpoints are read at the same time (default: 2; of URLs 8)"},
             {"--json", &options->json, "Answer in JSON (schema tare.findings/1)"},
+            {"--json-lines", &options->json_lines, "The same, on one line"},
             {"--sarif", &options->sarif, "Answer in SARIF 2.1.0"},
             {"--fail-on",
              OneOf{"SEVERITY",
@@ -78,7 +92,7 @@ Verb doctor_verb() {
             {"--tag", &options->tag, "The series that is the scale, where there are several"},
             {"--rules", &options->rules, "List the rules and their thresholds"}},
            network_options()}),
-      .exclusive = {"--json", "--sarif"},
+      .exclusive = {"--json", "--json-lines", "--sarif"},
       .closing_words =
           "Exit 0: nothing as grave as --fail-on says. 1: something.\n"
           "Examples:\n"

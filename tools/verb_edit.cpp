@@ -6,8 +6,6 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "tools/carry_out.hpp"
-#include "tools/network.hpp"
-#include "tools/outcome.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -35,7 +33,6 @@ constexpr const char* closing_words =
 struct Options {
   ChangeOptions change;
   std::vector<std::string> words;  ///< behind the first path: more of them, then assignments
-  std::size_t jobs = 0;
   bool align = false;
 };
 
@@ -65,9 +62,7 @@ int edit(const Terminal& terminal, Options& options) {
   Assign action{{}, options.align};
   for (auto word = first; word != options.words.end(); ++word) action.values.push_back(parse_assignment(*word));
   options.change.request.action = std::move(action);
-  paths = paths_to_change(paths);
-  if (options.jobs == 0) options.jobs = paths.size() > 1 ? usual_jobs(files_of(paths.front())) : 1;
-  return carry_out_each(terminal, options.change, paths, options.jobs, requested_change(terminal, options.change));
+  return carry_out_each(terminal, options.change, paths);
 }
 
 }  // namespace
@@ -78,22 +73,20 @@ Verb edit_verb() {
   return {
       .name = "edit",
       .purpose = "Change scaler state in place, in every file that holds a copy, or in none",
-      .options =
-          joined({{{"PATH", &options->change.path,
-                    "As for inspect. More may follow, each edited by itself; then what they are to become",
-                    Presence::required},
-                   {"ASSIGNMENT", &options->words,
-                    "KEY=VALUE: a role or native name, and a number: 65536, 2^16, 0x1p16; or true, false"},
-                   {"--jobs", &options->jobs, "How many checkpoints are read at the same time (default: 2; of URLs 8)"},
-                   {"--json-lines", &options->change.json_lines, "Answer as with --json, a document a line"},
-                   {"--at", &request.at, "Which scaler, by the place that inspect prints"},
-                   {"--layer", &request.layer, "FP8 state: the layers that match; * and ? are wildcards"},
-                   {"--all", &request.all, "Every scaler, or every layer, where there are several"},
-                   {"--align", &options->align,
-                    "Where copies disagree: give all of them the state that most have, of equals the first, "
-                    "then the values given"},
-                   {"--force", &request.force, "Write values that the framework could not use"}},
-                  change_options(options->change)}),
+      .options = joined({{{"PATH", &options->change.path,
+                           "As for inspect. More may follow, each edited by itself; then what they are to become",
+                           Presence::required},
+                          {"ASSIGNMENT", &options->words,
+                           "KEY=VALUE: a role or native name, and a number: 65536, 2^16, 0x1p16; or true, false"},
+                          jobs_option(options->change),
+                          {"--at", &request.at, "Which scaler, by the place that inspect prints"},
+                          {"--layer", &request.layer, "FP8 state: the layers that match; * and ? are wildcards"},
+                          {"--all", &request.all, "Every scaler, or every layer, where there are several"},
+                          {"--align", &options->align,
+                           "Where copies disagree: give all of them the state that most have, of equals the first, "
+                           "then the values given"},
+                          {"--force", &request.force, "Write values that the framework could not use"}},
+                         change_options(options->change)}),
       .closing_words = closing_words,
       .run = [options](const Terminal& t) { return edit(t, *options); },
   };

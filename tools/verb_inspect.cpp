@@ -4,9 +4,9 @@
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/plain_states.hpp"
+#include "lib/codec/json_line.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/report/report.hpp"
-#include "tools/json_line.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"

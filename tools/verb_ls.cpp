@@ -73,7 +73,8 @@ Verb ls_verb() {
       .options = joined(
           {{{"PATH", &options->paths, "Folders of checkpoints, run folders, folders of runs", Presence::required},
             {"--jobs", &options->jobs, "How many checkpoints are read at the same time (default: 2; of URLs 8)"},
-            {"--json", &options->json, "Answer in lines of JSON (schema tare.ls/1), one a checkpoint"}},
+            {"--json", &options->json, "Answer in lines of JSON (schema tare.ls/1), one a checkpoint"},
+            {"--json-lines", &options->json, "The same: so it is called by other verbs"}},
            network_options()}),
       .closing_words =
           "A folder that `tare inspect` reads as one checkpoint is one; of a run each save is listed. Exit 1: of one "

@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/codec/json_line.hpp"
 #include "lib/codec/new_file.hpp"
 #include "lib/migrate/strict.hpp"
 #include "lib/report/report.hpp"
@@ -99,7 +100,8 @@ int new_file(const Terminal& terminal, const Options& options, const ScalerState
     write_whole_file(options.out, plan.contents);
   }
   const MigrationOutcome outcome{options.source, options.out, nullptr, nullptr, {}, !options.change.dry_run};
-  const auto answer = [&] {
+  const auto answer = [&]() -> std::string {
+    if (options.change.json_lines) return JsonLine().of(migrate_json(plan.migration, outcome));
     return options.change.json ? migrate_json(plan.migration, outcome) : render_migration(terminal, plan.migration);
   };
   if (options.change.dry_run) {

@@ -21,8 +21,9 @@ bool has_wildcard(std::string_view text) {
 /// What in `folder` is called as `part` says.
 std::vector<std::string> matching_in(const Files& files, const std::string& folder, std::string_view part) {
   std::vector<std::string> found;
-  if (files.type(folder) != FileType::folder) return found;
-  for (const auto& [name, type] : files.list(folder)) {
+  const std::string listed = folder.empty() ? "/" : folder;
+  if (files.type(listed) != FileType::folder) return found;
+  for (const auto& [name, type] : files.list(listed)) {
     if (name == part) return {folder + "/" + name};
     const bool is_hidden = name.starts_with('.') && !part.starts_with('.');
     if (!is_hidden && glob_matches(part, name)) found.push_back(folder + "/" + name);
@@ -34,8 +35,10 @@ std::vector<std::string> matching_in(const Files& files, const std::string& fold
 
 }  // namespace
 
-std::vector<std::string> paths_matching(const Files& files, const std::string& pattern, std::size_t root_bytes) {
-  if (!has_wildcard(std::string_view(pattern).substr(root_bytes))) return {pattern};
+namespace {
+
+/// All that is called so; may be none.
+std::vector<std::string> all_matching(const Files& files, const std::string& pattern, std::size_t root_bytes) {
   std::vector<std::string> found{pattern.substr(0, root_bytes)};
   while (found.front().ends_with('/')) found.front().pop_back();
   for (std::string_view rest = std::string_view(pattern).substr(root_bytes); !rest.empty();) {
@@ -52,8 +55,27 @@ std::vector<std::string> paths_matching(const Files& files, const std::string& p
     found = std::move(next);
   }
   std::erase_if(found, [&](const std::string& path) { return files.type(path) == FileType::absent; });
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> paths_matching(const Files& files, const std::string& pattern, std::size_t root_bytes) {
+  if (!has_wildcard(std::string_view(pattern).substr(root_bytes))) return {pattern};
+  std::vector<std::string> found = all_matching(files, pattern, root_bytes);
   if (!found.empty()) return found;
   throw Error(Status::not_found, pattern + ": nothing is called so", "`tare ls` lists what is there");
+}
+
+std::vector<std::string> local_paths_matching(const Files& files, const std::string& pattern) {
+  constexpr std::string_view here = "./";
+  if (!has_wildcard(pattern) || files.type(pattern) != FileType::absent) return {pattern};
+  const bool is_absolute = pattern.starts_with('/');
+  std::vector<std::string> found = all_matching(files, is_absolute ? pattern : std::string(here) + pattern, 1);
+  if (found.empty()) return {pattern};
+  if (is_absolute) return found;
+  for (std::string& path : found) path.erase(0, here.size());
+  return found;
 }
 
 }  // namespace tare

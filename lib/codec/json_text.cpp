@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/text.hpp"
+#include "lib/codec/json_line.hpp"
 
 namespace tare::json {
 namespace {
@@ -139,13 +140,7 @@ std::string text_of(const Json& json, std::size_t room) {
 }
 
 std::string line_of(const Json& json) {
-  std::string line;
-  bool is_indent = false;
-  for (const char c : text_of(json)) {  // line breaks inside texts are escaped ones
-    is_indent = c == '\n' || (is_indent && c == ' ');
-    if (!is_indent) line.push_back(c);
-  }
-  return line + "\n";
+  return JsonLine().of(text_of(json));
 }
 
 void write_text(const Object& front, const MadeList& list, const Object& behind, const TextSink& sink) {

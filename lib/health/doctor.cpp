@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "lib/base/error.hpp"
+#include "lib/base/parallel.hpp"
 #include "lib/checkpoint/listing.hpp"
 #include "lib/health/rules.hpp"
 
@@ -77,7 +78,7 @@ class Examiner {
   Diagnosis run() {
     const Trace trace = read_trace(diagnosis_.targets, options_.trace);
     std::vector<HealthFinding> of_states;
-    for (const std::string& path : diagnosis_.targets) look_at_checkpoint(path, trace, of_states);
+    look_at_checkpoints(trace, of_states);
     diagnosis_.findings =
         trace.sources.empty() && has_checkpoint_ ? std::vector<HealthFinding>{} : examine(trace, options_.thresholds);
     for (HealthFinding& finding : diagnosis_.findings) {
@@ -93,24 +94,40 @@ class Examiner {
   }
 
  private:
-  void look_at_checkpoint(const std::string& path, const Trace& trace, std::vector<HealthFinding>& findings) {
+  /// What a path is as a checkpoint.
+  struct Look {
+    bool is_checkpoint = false;
+    std::string resolved;
+    std::string not_read;  ///< why it is none
+    std::vector<HealthFinding> findings;
+  };
+
+  /// Many at the same time, told of in their order.
+  void look_at_checkpoints(const Trace& trace, std::vector<HealthFinding>& findings) {
+    std::vector<Look> looks(diagnosis_.targets.size());
+    for_each_parallel(
+        looks.size(), [&](std::size_t i) { looks[i] = look_at_checkpoint(diagnosis_.targets[i], trace); }, {},
+        options_.at_once);
+    for (Look& look : looks) {
+      has_checkpoint_ = has_checkpoint_ || look.is_checkpoint;
+      if (!look.resolved.empty()) chosen_ = std::move(look.resolved);
+      if (!look.not_read.empty()) not_read_ = std::move(look.not_read);
+      std::ranges::move(look.findings, std::back_inserter(findings));
+    }
+  }
+
+  [[nodiscard]] Look look_at_checkpoint(const std::string& path, const Trace& trace) const {
     try {
       const Checkpoint checkpoint = options_.open(path);
-      if (checkpoint.scalers.empty() && gives_a_trace(trace, path)) return;
-      has_checkpoint_ = true;
-      chosen_ = checkpoint.resolved;
-      std::ranges::move(examine(checkpoint), std::back_inserter(findings));
+      if (checkpoint.scalers.empty() && gives_a_trace(trace, path)) return {};
+      return {true, checkpoint.resolved, {}, examine(checkpoint)};
     } catch (const Error& error) {
       const bool is_other_format = error.status == Status::not_found || error.status == Status::unsupported;
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
-      if (is_none && gives_a_trace(trace, path)) return;
-      if (is_unfinished_save(path)) {
-        findings.push_back(told("incomplete-checkpoint", error.what(), path));
-        has_checkpoint_ = true;
-        return;
-      }
+      if (is_none && gives_a_trace(trace, path)) return {};
+      if (is_unfinished_save(path)) return {true, {}, {}, {told("incomplete-checkpoint", error.what(), path)}};
       if (!is_other_format) throw;
-      not_read_ = error.what();
+      return {false, {}, error.what(), {}};
     }
   }
 

@@ -1,6 +1,7 @@
 // What is wrong with a run: its logs, its checkpoints, or both.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -44,8 +45,9 @@ void put_gravest_first(std::vector<HealthFinding>& findings);
 struct DoctorOptions {
   Thresholds thresholds = {};
   TraceOptions trace = {};
-  /// Opens a checkpoint as open_checkpoint does.
+  /// Opens a checkpoint as open_checkpoint does; called by so many threads at the same time.
   std::function<Checkpoint(const std::string& path)> open;
+  std::size_t at_once = 1;
 };
 
 /// Looks at all that lies at `paths`. Throws what read_trace throws, and what `open` throws of a checkpoint that cannot

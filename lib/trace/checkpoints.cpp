@@ -269,7 +269,8 @@ Trace read_saves(std::span<const std::string> paths, const TraceOptions& options
 
 Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options) {
   constexpr std::size_t files_of_one = 8;  // which are read at the same time, too
-  const std::size_t at_once = std::max<std::size_t>(1, most_at_once(*options.files) / files_of_one);
+  const std::size_t usual = std::max<std::size_t>(1, most_at_once(*options.files) / files_of_one);
+  const std::size_t at_once = options.at_once > 0 ? options.at_once : usual;
   const auto budget = Budget::of_files("the checkpoints of the run");
   const auto read = [&](const std::string& path) {
     return read_save(path, *options.files, Budget::of_files(path, budget));

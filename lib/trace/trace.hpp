@@ -56,6 +56,7 @@ struct Trace {
 struct TraceOptions {
   std::string tag = {};                 ///< of several series that could be the scale, this one alone; empty: choose
   const Files* files = &local_files();  ///< borrowed
+  std::size_t at_once = 0;              ///< so many checkpoints are read at the same time; 0: as many as the files take
   /// What the path "-" is; null: a file of that name.
   std::function<std::unique_ptr<ByteStream>()> standard_input = {};
 };

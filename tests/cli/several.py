@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -25,6 +26,68 @@ def documents(text):
         document, end = decoder.raw_decode(text)
         yield document
         text = text[end:].strip()
+
+
+def lines_of_json(tare, sound, model):
+    """What --json says, a document a line, all spelt as one program would: no blanks but those in texts."""
+    for words in ["inspect"], ["attest"], ["doctor"], ["doctor", "--rules"], ["ls"], ["edit", "--dry-run", "scale=4"], ["fp8", "reset", "--dry-run"]:
+        if words[0] == "edit":
+            paths = [sound]
+        elif words[0] == "fp8":
+            paths = [model]
+        else:
+            paths = [] if "--rules" in words else [sound, model]
+        ask = [words[0], *paths, *words[1:]] if words[0] == "edit" else [*words, *paths]
+        plain, lines = tare(*ask, "--json"), tare(*ask, "--json-lines")
+        wanted = list(documents(plain.out))
+        told = lines.out.decode().splitlines()
+        require(wanted and [json.loads(line) for line in told] == wanted, words, plain, lines)
+        for line, document in zip(told, wanted):
+            compact = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+            require(re.sub(r"-?\d[\d.e+-]*", "0", line) == re.sub(r"-?\d[\d.e+-]*", "0", compact), words, line[:300], compact[:300])
+        require(lines.code == plain.code, lines, plain)
+
+
+def quoted_patterns(tare, corpus):
+    """A pattern that no shell saw means what it means to a shell; one that a file is called by to the letter means that."""
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        for name in "run/step2/scaler.pt", "run/step10/scaler.pt", "run/step10/.hidden.pt":
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(corpus / "torch/scaler-file-t2.15/scaler.pt", scratch / name)
+        wanted = ["run/step2/scaler.pt", "run/step10/scaler.pt"]
+        for root in "", f"{scratch}/", "./":
+            for verb in "inspect", "attest":
+                told = list(documents(tare(verb, f"{root}run/step*/*.pt", "--json", folder=scratch).out))
+                require([one["target"] for one in told] == [root + name for name in wanted], verb, root, told)
+            done = tare("edit", f"{root}run/*/scaler.p?", "scale=2", "--yes", "--json-lines", folder=scratch)
+            told = [json.loads(line)["target"] for line in done.out.decode().splitlines()]
+            require(done.code == DONE and told == [root + name for name in wanted], done, told)
+        doctor = tare("doctor", "run/step*", "--json", folder=scratch).json()
+        require(doctor["targets"] == ["run/step2", "run/step10"], doctor)
+        (scratch / "run/step*").mkdir()
+        shutil.copy(scratch / wanted[0], scratch / "run/step*/scaler.pt")
+        told = list(documents(tare("inspect", "run/step*/scaler.pt", "--json", folder=scratch).out))
+        require([one["target"] for one in told] == ["run/step*/scaler.pt"], told)
+        absent = tare("inspect", "nothing*.pt", wanted[0], folder=scratch)
+        require(absent.code == FAILED and "nothing*.pt" in absent.reason and absent.out, "what nothing is called by:", absent)
+
+
+def fp8_verbs(tare, corpus):
+    """FP8 state of several checkpoints: each is changed by itself, and undone by itself."""
+    with tempfile.TemporaryDirectory() as scratch:
+        paths = [pathlib.Path(scratch, name) for name in ("a.pt", "b.pt")]
+        for path in paths:
+            shutil.copy(corpus / "transformer_engine/te1.13_4layers/model.pt", path)
+        before = paths[0].read_bytes()
+        absent = pathlib.Path(scratch, "absent.pt")
+        done = tare("fp8", "reset", paths[0], absent, paths[1], "--yes", "--json-lines", "--jobs", "2")
+        told = [json.loads(line) for line in done.out.decode().splitlines()]
+        require(done.code == FAILED and [one["target"] for one in told] == list(map(str, paths)), done)
+        require(paths[0].read_bytes() == paths[1].read_bytes() != before, "both are reset")
+        for path in paths:
+            undone = tare("undo", path, "--yes")
+            require(undone.code == DONE and path.read_bytes() == before, undone)
 
 
 def edits(tare, corpus, scratch):
@@ -83,9 +146,9 @@ def main():
             require((again.code, again.out) == (broken.code, broken.out), f"--jobs {jobs} tells something else:", again)
         told = list(documents(tare(verb, "--json", sound, model).out))
         require([one["target"] for one in told] == [str(sound), str(model)], "JSON tells of", [sorted(one) for one in told])
-    for verb in "inspect", "attest":
-        lines = tare(verb, "--json-lines", sound, model).out.decode().splitlines()
-        require([json.loads(line) for line in lines] == list(documents(tare(verb, "--json", sound, model).out)), verb, lines)
+    lines_of_json(tare, sound, model)
+    fp8_verbs(tare, options.corpus)
+    quoted_patterns(tare, options.corpus)
     with tempfile.TemporaryDirectory() as scratch:
         edits(tare, options.corpus, pathlib.Path(scratch))
     with tempfile.TemporaryDirectory() as scratch:

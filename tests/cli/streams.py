@@ -9,6 +9,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -119,6 +120,25 @@ def check(tare, scaler, name, case, is_change):
                 yield f"{name}, {broken}: the files are not what they should be"
 
 
+def told_to_who_left(tare, scaler):
+    """Whoever reads no further (`tare inspect | head`) is told nothing about it; that a change is made is told."""
+    several = {"several inspections": (("inspect", "a.pt", "edited.pt"), DONE, FAILED)}
+    for cases, is_told in ((ANSWERS | several, False), (CHANGES, True)):
+        for name, (words, code, code_untold) in cases.items():
+            if code == code_untold:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                make_scene(tare, scaler, pathlib.Path(folder))
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = subprocess.run([tare.binary, "-q", *words] if words[0][0] != "-" else [tare.binary, *words],
+                                      cwd=folder, stdout=writer, stderr=subprocess.PIPE, text=True)
+                os.close(writer)
+            lines = [line for line in done.stderr.splitlines() if "standard output" in line or line.startswith("tare:")]
+            if done.returncode != code_untold or bool(lines) != is_told:
+                yield f"{name}, and nobody reads it: exit {done.returncode}, {done.stderr}"
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
@@ -129,6 +149,7 @@ def main():
     for cases, is_change in ((CHANGES, True), (ANSWERS, False)):
         for name, case in cases.items():
             failures += check(tare, scaler, name, case, is_change)
+    failures += told_to_who_left(tare, scaler)
     for failure in failures:
         print(f"falls short: {failure}")
     print(f"{len(CHANGES) + len(ANSWERS)} commands with {len(list(breakages()))} kinds of broken streams, "

@@ -9,6 +9,7 @@
 
 #include "lib/base/companion.hpp"
 #include "lib/base/error.hpp"
+#include "lib/checkpoint/paths_matching.hpp"
 #include "lib/codec/state_file.hpp"
 #include "tools/local/probe.hpp"
 
@@ -44,8 +45,13 @@ void reach(const std::string& path) {
 }
 
 std::vector<std::string> reached(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) reach(path);
-  return paths;
+  std::vector<std::string> meant;
+  for (const std::string& path : paths) {
+    reach(path);
+    const auto found = local_paths_matching(local_files(), path);
+    meant.insert(meant.end(), found.begin(), found.end());
+  }
+  return meant;
 }
 
 void reach_output(const std::string& path) {

@@ -31,6 +31,14 @@ const tare::RemoteFiles& remote_files() {
   return remote;
 }
 
+/// A web server's names have a '?' of their own, and no list that could be gone by.
+std::vector<std::string> matching(const std::string& path) {
+  if (!tare::is_url(path)) return tare::local_paths_matching(tare::local_files(), path);
+  const tare::ObjectStore* store = tare::store_of(path);
+  const std::size_t root = store == nullptr ? path.size() : store->root_bytes(path);
+  return tare::paths_matching(remote_files(), path, std::min(root, path.size()));
+}
+
 }  // namespace
 
 const tare::Files& files_of(const std::string& path) {
@@ -50,9 +58,7 @@ tare::ObjectLayer* changeable_objects(const std::string& path) {
 std::vector<std::string> reached(const std::vector<std::string>& paths) {
   std::vector<std::string> meant;
   for (const std::string& path : paths) {
-    const tare::ObjectStore* store = tare::store_of(path);
-    const std::size_t root = store == nullptr ? path.size() : store->root_bytes(path);
-    const auto found = tare::paths_matching(files_of(path), path, std::min(root, path.size()));
+    const auto found = matching(path);
     meant.insert(meant.end(), found.begin(), found.end());
   }
   return meant;

@@ -44,3 +44,12 @@ TEST_CASE("hidden names are meant only where the pattern says so, and what match
   CHECK_THROWS_AS(matching("s3://b/run/nothing*"), Error);
   CHECK_THROWS_AS(matching("s3://b/run/log.txt/*"), Error);
 }
+
+TEST_CASE("of the file system a pattern is itself where nothing is called so, and a path where something is") {
+  const MemoryFiles disk({{"/w/run/a*.pt", "x"}, {"/w/run/ab.pt", "x"}, {"/w/runs/step2/b.pt", "x"}});
+  CHECK(local_paths_matching(disk, "/w/run/a*.pt") == Paths{"/w/run/a*.pt"});
+  CHECK(local_paths_matching(disk, "/w/run/?b.pt") == Paths{"/w/run/ab.pt"});
+  CHECK(local_paths_matching(disk, "/w/run*/step*/*.pt") == Paths{"/w/runs/step2/b.pt"});
+  CHECK(local_paths_matching(disk, "/w/run/c*.pt") == Paths{"/w/run/c*.pt"});
+  CHECK(local_paths_matching(disk, "/w/run/nothing") == Paths{"/w/run/nothing"});
+}

@@ -4,8 +4,10 @@
 #include <string>
 #include <string_view>
 
-/// Takes a document that is indented, piece by piece: no text in JSON holds a line break of its own, so that each ends
-/// a line and is followed by blanks.
+namespace tare {
+
+/// Takes a document piece by piece, and leaves the blanks and line breaks out that stand in none of its texts: as the
+/// lines of `ls` and `watch` are.
 class JsonLine {
  public:
   /// What is left of the next piece.
@@ -14,5 +16,8 @@ class JsonLine {
   std::string of(std::string_view document) { return next(document) + '\n'; }
 
  private:
-  bool is_indent_ = false;
+  bool is_text_ = false;
+  bool is_escaped_ = false;
 };
+
+}  // namespace tare
