@@ -11,7 +11,7 @@ set -euo pipefail
 build=(
   cmake ninja-build g++ python3
   libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libdeflate-dev libzstd-dev liblzma-dev libhdf5-dev libhwy-dev
-  libcurl4-openssl-dev libexpat1-dev
+  libcurl4-openssl-dev libexpat1-dev libssl-dev
 )
 check=(
   catch2 git clang clang-format clang-tidy
@@ -20,7 +20,7 @@ check=(
   libopenmpi-dev openmpi-bin libmpich-dev mpich
 )
 fidelity=(python3-venv python3-dev)
-stores=(nginx-light)
+stores=(nginx-light openssl)
 
 only_names=
 if [ "${1:-}" = names ]; then

@@ -10,6 +10,7 @@
 #include "lib/dialect/place.hpp"
 #include "lib/dialect/walk.hpp"
 #include "lib/tree/path.hpp"
+#include "lib/tree/reads_ahead.hpp"
 
 namespace tare {
 namespace {
@@ -84,6 +85,23 @@ class Finder {
         walk_(tree),
         root_(tree.fields(tree.root)) {}
 
+  /// A model's scales lie scattered between its weights: far away, one after the other would take long. Those that
+  /// find() will ask for.
+  std::vector<NodeId> read_by_find() {
+    std::vector<NodeId> nodes;
+    const auto add = [&](const Dialect&, const Match& match) {
+      if (match.holder != nowhere) nodes.push_back(match.holder);
+      for (const Match::Part& part : match.parts) {
+        if (!part.value) nodes.push_back(part.node);
+      }
+    };
+    while (walk_.next()) {
+      const NodeId node = walk_.step(walk_.current()).node;
+      if (!tree_.items(node).empty() && tree_.kind(node) == Kind::map) for_each_match(node, add);
+    }
+    return nodes;
+  }
+
   FoundScalers find() {
     static const Telltales telltales;
     while (walk_.next()) {
@@ -112,14 +130,20 @@ class Finder {
     }
   }
 
-  void try_finders(NodeId map) {
+  /// Calls `take` with each match in `map`, and whose it is.
+  template <typename Take>
+  void for_each_match(NodeId map, const Take& take) {
     words_.clear();
     for (const Dialect* dialect : dialects()) {
       if (dialect->find_in == nullptr || !has_word(map, dialect->telling_word) || !stands_right(*dialect)) continue;
       for (const Match& match : dialect->find_in(tree_, map, root_)) {
-        take(match.dialect != nullptr ? *match.dialect : *dialect, map, match);
+        take(match.dialect != nullptr ? *match.dialect : *dialect, match);
       }
     }
+  }
+
+  void try_finders(NodeId map) {
+    for_each_match(map, [&](const Dialect& dialect, const Match& match) { take(dialect, map, match); });
   }
 
   /// Looked for once in each map, however many dialects ask. REQUIRES: `words_` are those of this map.
@@ -271,6 +295,9 @@ class Finder {
 
 FoundScalers find_scalers(const Tree& tree, const FileContext& file, std::vector<Finding>& findings,
                           const OnFound& on_found) {
+  if (const ReadsAhead* reader = far_reader(tree)) {
+    reader->read_ahead(Finder(tree, file, findings, on_found).read_by_find());
+  }
   return Finder(tree, file, findings, on_found).find();
 }
 

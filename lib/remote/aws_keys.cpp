@@ -193,9 +193,10 @@ AwsKeySources::SignOn sign_on(const Environment& environment, std::string_view c
 AwsKeySources read_aws_key_sources(const Environment& environment) {
   const std::string given = environment("AWS_CONFIG_FILE");
   const std::string config = small_file(given.empty() ? environment("HOME") + "/.aws/config" : given);
-  const std::string profile = environment("AWS_PROFILE");
-  const std::string section = profile.empty() || profile == "default" ? "default" : "profile " + profile;
+  const std::string profile = aws_profile(environment);
+  const std::string section = profile == "default" ? profile : "profile " + profile;
   AwsKeySources sources;
+  sources.role = read_aws_role(environment, config, section);
   sources.sign_on = sign_on(environment, config, section);
   sources.process = ini_value(config, section, "credential_process");
   sources.container_url = container_url(environment);
@@ -210,6 +211,7 @@ AwsKeySources read_aws_key_sources(const Environment& environment) {
 }
 
 void find_aws_keys(const AwsKeySources& sources, const HttpClient& client, S3Settings& settings) {
+  if (!sources.role.arn.empty()) return take_role(sources.role, client, settings);
   if (!sources.sign_on.start_url.empty()) return ask_sign_on(sources.sign_on, client, settings);
   if (!sources.process.empty()) return ask_process(sources.process, settings);
   if (!sources.container_url.empty() && ask_container(sources, client, settings)) return;

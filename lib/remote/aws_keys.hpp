@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "lib/remote/aws_roles.hpp"
 #include "lib/remote/http_client.hpp"
 #include "lib/remote/s3_settings.hpp"
 
@@ -16,6 +17,7 @@ struct AwsKeySources {
     std::string token_folder;  ///< where `aws sso login` left it
   };
 
+  AwsRole role;               ///< which the user or the container may take
   SignOn sign_on;             ///< IAM Identity Center: sso_session, sso_start_url of the profile
   std::string process;        ///< credential_process of the profile: a program that prints keys, and its words
   std::string container_url;  ///< ECS, EKS
@@ -23,8 +25,9 @@ struct AwsKeySources {
   std::string metadata_url;  ///< of the machine, where it is one of EC2's
 };
 
-/// Of the profile AWS_PROFILE, AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI with _AUTHORIZATION_TOKEN or its
-/// _FILE, and AWS_EC2_METADATA_SERVICE_ENDPOINT unless AWS_EC2_METADATA_DISABLED.
+/// Of the profile AWS_PROFILE, with the role that it names; AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE;
+/// AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI with _AUTHORIZATION_TOKEN or its _FILE; and
+/// AWS_EC2_METADATA_SERVICE_ENDPOINT unless AWS_EC2_METADATA_DISABLED.
 AwsKeySources read_aws_key_sources(const Environment& environment);
 
 /// Puts the keys of the first source that is there into `settings`; leaves them as they are where none is. Throws `io`

@@ -55,27 +55,13 @@ AzureSettings of_connection(std::string_view connection) {
   return settings;
 }
 
-Bytes from_base64(std::string_view text) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  Bytes bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text.substr(0, text.find('='))) {
-    const std::size_t digit = digits.find(c);
-    if (digit == digits.npos) {
-      throw Error(Status::invalid_argument, "AZURE_STORAGE_KEY: not in base64", "take it as Azure shows it");
-    }
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes.push_back(static_cast<std::byte>(bits >> count & 0xff));
-  }
-  return bytes;
+Bytes key_bytes(std::string_view key) {
+  if (auto bytes = from_base64(key)) return *std::move(bytes);
+  throw Error(Status::invalid_argument, "AZURE_STORAGE_KEY: not in base64", "take it as Azure shows it");
 }
 
 std::string signature(const std::string& key, const std::string& text) {
-  HmacSha256 hmac(from_base64(key));
+  HmacSha256 hmac(key_bytes(key));
   hmac.add(as_bytes(text));
   const Sha256Digest digest = hmac.finish();
   return base64(as_text(digest));

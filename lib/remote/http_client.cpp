@@ -53,6 +53,7 @@ std::chrono::milliseconds jittered(std::chrono::milliseconds pause) {
 class HttpClient::Lease {
  public:
   explicit Lease(const HttpClient& client) : client_(client), turn_(client.turns_) {
+    ++client_.under_way_;
     const std::lock_guard lock(client_.mutex_);
     if (client_.idle_.empty()) {
       connection_ = std::make_unique<HttpConnection>();
@@ -62,6 +63,7 @@ class HttpClient::Lease {
     }
   }
   ~Lease() {
+    --client_.under_way_;
     const std::lock_guard lock(client_.mutex_);
     client_.idle_.push_back(std::move(connection_));
   }
@@ -89,6 +91,11 @@ std::string s3_url(const S3Object& object, const S3Settings& settings) {
 
 HttpClient::HttpClient(const RemoteLimits& limits)
     : budget_(limits), turns_(static_cast<std::ptrdiff_t>(limits.at_once)) {}
+
+std::size_t HttpClient::spare() const {
+  const std::size_t all = limits().at_once;
+  return all - std::min(under_way_.load(), all - 1);
+}
 
 namespace {
 
@@ -143,6 +150,11 @@ HttpRange taken(const HttpObject& object, Span range, HttpAnswer answer) {
   }
   found.bytes = std::move(answer.body);
   return found;
+}
+
+/// Does it hold what was asked for?
+bool is_given(const HttpAnswer& answer) {
+  return answer.status == partial_content || answer.status == ok || answer.status == range_not_satisfiable;
 }
 
 void move(HttpObject& object, const std::string& region) {
@@ -222,12 +234,41 @@ std::optional<HttpAnswer> HttpClient::ask_nearby(const HttpObject& object, const
 
 std::string HttpClient::follow(const HttpConnection& connection, const HttpObject& object, const HttpRequest& request,
                                HttpAnswer& answer) const {
-  Route route(hosts_, object.name, object.url, budget_.limits().private_redirects);
+  const auto make_route = [&] { return Route(hosts_, object.name, object.url, budget_.limits().private_redirects); };
+  if (const auto lead = lead_of(object, request)) {
+    Route known = make_route();
+    known.go_on_from(lead->url, lead->home);
+    const std::string problem = walk(connection, object, request, known, answer);
+    if (problem.empty() && is_given(answer)) return problem;
+    const std::lock_guard lock(mutex_);
+    leads_.erase(object.url);  // such a way is open for some time
+  }
+  Route route = make_route();
+  const std::string problem = walk(connection, object, request, route, answer);
+  if (problem.empty()) keep_lead(object, route, answer);
+  return problem;
+}
+
+std::optional<HttpClient::Lead> HttpClient::lead_of(const HttpObject& object, const HttpRequest& request) const {
+  if (!request.range) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto known = leads_.find(object.url);
+  return known == leads_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void HttpClient::keep_lead(const HttpObject& object, const Route& route, const HttpAnswer& answer) const {
+  if (route.url() == object.url || !is_given(answer) || !route.home_address()) return;
+  const std::lock_guard lock(mutex_);
+  leads_.insert_or_assign(object.url, Lead{route.url(), *route.home_address()});
+}
+
+std::string HttpClient::walk(const HttpConnection& connection, const HttpObject& object, const HttpRequest& request,
+                             Route& route, HttpAnswer& answer) const {
   for (int step = 0;; ++step) {
     answer = {};
     std::string problem = connection.ask(object, request, budget_.take(object.name), route, answer);
     route.require_allowed();
-    if (answer.redirect.empty()) return problem;
+    if (answer.redirect.empty() || !request.body.empty()) return problem;  // what is sent goes to no other
     answer.is_folder = shown_url(answer.redirect) == shown_url(route.url()) + '/';
     if (answer.is_folder) return problem;
     if (step == most_redirects) {

@@ -1,6 +1,7 @@
 // Ranges of objects, over HTTP, within what a command may ask for in all.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,8 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   [[nodiscard]] const RemoteLimits& limits() const { return budget_.limits(); }
+  /// How many more could ask now at the same time; 1 at least.
+  [[nodiscard]] std::size_t spare() const;
 
   /// The bytes of `range` that are there. Tries again, three times, where a server is busy or a connection breaks; a
   /// region that S3 names is put into `object`. Throws `not_found` (404), `refused` for a redirect that must not be
@@ -54,15 +57,28 @@ class HttpClient {
   class Lease;
 
   HttpAnswer answer_of(HttpObject& object, const HttpRequest& request) const;
+  /// Where an object's host led; good for as long as the server there gives it.
+  struct Lead {
+    std::string url;
+    NetAddress home;
+  };
+
   std::string follow(const HttpConnection& connection, const HttpObject& object, const HttpRequest& request,
                      HttpAnswer& answer) const;
+  /// Asks where `route` leads, step by step.
+  std::string walk(const HttpConnection& connection, const HttpObject& object, const HttpRequest& request, Route& route,
+                   HttpAnswer& answer) const;
+  [[nodiscard]] std::optional<Lead> lead_of(const HttpObject& object, const HttpRequest& request) const;
+  void keep_lead(const HttpObject& object, const Route& route, const HttpAnswer& answer) const;
   bool has_moved(HttpObject& object, const HttpAnswer& answer) const;
   void move_to_known_region(HttpObject& object) const;
 
   mutable RemoteBudget budget_;
   mutable std::counting_semaphore<> turns_;  ///< of requests under way
+  mutable std::atomic<std::size_t> under_way_ = 0;
   mutable HostPlaces hosts_;
   mutable std::map<std::string, std::string> regions_;  ///< of buckets that were found elsewhere; under the mutex
+  mutable std::map<std::string, Lead> leads_;           ///< by the object's URL; likewise
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<HttpConnection>> idle_;
 };

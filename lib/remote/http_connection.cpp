@@ -110,7 +110,7 @@ HeaderLines sign(CURL* curl, const S3Settings& settings, const HttpRequest& requ
     lines.push_back(fmt::format("x-amz-security-token: {}", settings.session_token));
   }
   lines.insert(lines.end(), request.lines.begin(), request.lines.end());
-  if (is_copy(request) || settings.signature == S3Settings::Signature::google) {
+  if (is_copy(request) || settings.signature != S3Settings::Signature::amazon) {
     return say(curl, signed_lines(settings, {request.method, url, request.body, std::move(lines)}, std::time(nullptr)));
   }
   curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", settings.region).c_str());

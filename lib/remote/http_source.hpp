@@ -6,8 +6,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "lib/base/versioned_source.hpp"
+#include "lib/base/distant_source.hpp"
 #include "lib/remote/http_client.hpp"
 
 namespace tare {
@@ -28,7 +29,7 @@ struct ObjectStart {
 /// Asks for the first `wanted` bytes. Throws what HttpClient::get throws.
 ObjectStart start_of(const HttpClient& client, HttpObject object, std::uint64_t wanted = usual_block_bytes);
 
-class HttpSource final : public VersionedSource {
+class HttpSource final : public DistantSource {
  public:
   HttpSource(std::shared_ptr<const HttpClient> client, const ObjectStart& start);
 
@@ -38,11 +39,14 @@ class HttpSource final : public VersionedSource {
   [[nodiscard]] bool only_grows() const override { return only_grows_; }
   /// One request at most. Throws `io` where the object has changed since the first.
   void read(std::uint64_t offset, std::span<std::byte> to) const override;
+  void fetch_ahead(std::vector<Span> ranges) const override;
   using Source::read;
 
  private:
   static constexpr std::size_t most_blocks = 64;
 
+  [[nodiscard]] bool copy_kept(std::uint64_t offset, std::span<std::byte> to) const;
+  Bytes require_same(HttpRange found, Span range) const;
   void fetch_missing(std::uint64_t first, std::uint64_t end) const;
   Bytes fetch(Span range) const;
 
@@ -51,6 +55,8 @@ class HttpSource final : public VersionedSource {
   mutable HttpObject object_;
   Bytes begin_;
   mutable std::map<std::uint64_t, Bytes> blocks_;  ///< by number
+  mutable std::map<std::uint64_t, Bytes> ahead_;   ///< by offset
+  mutable std::uint64_t ahead_bytes_ = 0;
   std::uint64_t size_;
   std::uint64_t block_bytes_;
   bool only_grows_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -124,7 +123,10 @@ void RemoteFiles::forget() const {
 }
 
 const StoreSettings& RemoteFiles::settings(const ObjectStore& store) const {
-  if (store.prepare != nullptr) std::call_once(is_prepared_, store.prepare, *client_, std::ref(settings_));
+  if (store.prepare == nullptr) return settings_;
+  const std::lock_guard lock(preparing_);
+  if (!prepared_.contains(store.scheme)) store.prepare(*client_, settings_);
+  prepared_.insert(store.scheme);
   return settings_;
 }
 

@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "lib/base/distant_files.hpp"
 #include "lib/remote/http_client.hpp"
@@ -59,7 +61,8 @@ class RemoteFiles final : public DistantFiles {
   [[nodiscard]] std::vector<FileEntry> list_by_names(const std::string& folder) const;
 
   mutable StoreSettings settings_;
-  mutable std::once_flag is_prepared_;  ///< of the one store that is
+  mutable std::mutex preparing_;
+  mutable std::set<std::string_view> prepared_;  ///< schemes
   std::shared_ptr<const HttpClient> client_;
   StoreFolders folders_;
   mutable std::mutex mutex_;

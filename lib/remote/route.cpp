@@ -51,6 +51,11 @@ void Route::go_to(const std::string& redirect) {
   is_redirected_ = true;
 }
 
+void Route::go_on_from(const std::string& redirect, const NetAddress& home) {
+  home_address_ = home;
+  go_to(redirect);
+}
+
 void Route::refuse(const std::string& what) const {
   throw Error(Status::refused, fmt::format("{}: the server leads to {}", name_, what),
               "--allow-private-redirect follows it to addresses inside; else give that address yourself");

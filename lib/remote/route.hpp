@@ -38,6 +38,11 @@ class Route {
   /// Throws `refused` where a connection was not allowed.
   void require_allowed() const;
 
+  /// Where the user's URL led before, and the address that was asked then: goes on from there, as go_to() does.
+  void go_on_from(const std::string& redirect, const NetAddress& home);
+  /// The address that the user's host was asked at; nothing where it was not.
+  [[nodiscard]] const std::optional<NetAddress>& home_address() const { return home_address_; }
+
   /// The next step. Throws `refused` for what is neither http nor https, for http after https, and for an address
   /// inside by its number, whatever a proxy would do with it.
   void go_to(const std::string& redirect);

@@ -17,6 +17,11 @@ std::string first_set(const Environment& environment, std::initializer_list<cons
 
 }  // namespace
 
+std::string aws_profile(const Environment& environment) {
+  const std::string given = first_set(environment, {"AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
+  return given.empty() ? "default" : given;
+}
+
 S3Settings read_s3_settings(const Environment& environment) {
   const std::string home = environment("HOME");
   const auto file = [&](const char* variable, const char* usual) {
@@ -25,8 +30,7 @@ S3Settings read_s3_settings(const Environment& environment) {
   };
   const std::string credentials = file("AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials");
   const std::string config = file("AWS_CONFIG_FILE", "/.aws/config");
-  std::string profile = environment("AWS_PROFILE");
-  if (profile.empty()) profile = "default";
+  const std::string profile = aws_profile(environment);
   const std::string section = profile == "default" ? profile : "profile " + profile;
   const auto or_config = [&](const std::string& value, const char* key) {
     return value.empty() ? ini_value(config, section, key) : value;
@@ -41,6 +45,11 @@ S3Settings read_s3_settings(const Environment& environment) {
     settings.access_key = ini_value(credentials, profile, "aws_access_key_id");
     settings.secret_key = ini_value(credentials, profile, "aws_secret_access_key");
     settings.session_token = ini_value(credentials, profile, "aws_session_token");
+  }
+  if (settings.access_key.empty()) {
+    settings.access_key = ini_value(config, section, "aws_access_key_id");
+    settings.secret_key = ini_value(config, section, "aws_secret_access_key");
+    settings.session_token = ini_value(config, section, "aws_session_token");
   }
   const std::string region = or_config(first_set(environment, {"AWS_REGION", "AWS_DEFAULT_REGION"}), "region");
   if (!region.empty()) settings.region = region;
@@ -63,10 +72,12 @@ S3Settings read_google_settings(const Environment& environment) {
     settings.access_key = environment("GS_ACCESS_KEY_ID");
     settings.secret_key = environment("GS_SECRET_ACCESS_KEY");
   }
-  settings.endpoint = environment("STORAGE_EMULATOR_HOST");
+  constexpr std::string_view api = "/storage/v1";  // which gcloud has behind it
+  settings.endpoint = first_set(environment, {"STORAGE_EMULATOR_HOST", "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE"});
+  while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
+  if (settings.endpoint.ends_with(api)) settings.endpoint.erase(settings.endpoint.size() - api.size());
   if (settings.endpoint.empty()) settings.endpoint = "https://storage.googleapis.com";
   if (!is_http(settings.endpoint) && !is_https(settings.endpoint)) settings.endpoint.insert(0, "http://");
-  while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
   return settings;
 }
 

@@ -15,8 +15,8 @@ struct S3Settings {
   std::string token;  ///< sent in place of a signature: Google's
   std::string region = "us-east-1";
   std::string endpoint;  ///< of another service that speaks S3; empty: Amazon's
-  /// Whose names a signature has: Google's is Amazon's, with others.
-  enum class Signature : std::uint8_t { amazon, google } signature = Signature::amazon;
+  /// Whose names a signature has: Google's is Amazon's, with others; Amazon's services have each its own.
+  enum class Signature : std::uint8_t { amazon, google, amazon_tokens } signature = Signature::amazon;
   bool pays = false;  ///< for requests to buckets whose owner has whoever asks pay
   /// Where the bucket stands in the URL.
   enum class Style : std::uint8_t {
@@ -29,6 +29,9 @@ struct S3Settings {
 /// A variable's value, "" where it is not set.
 using Environment = std::function<std::string(const char* name)>;
 
+/// AWS_PROFILE, AWS_DEFAULT_PROFILE, or "default".
+std::string aws_profile(const Environment& environment);
+
 /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3
 /// or AWS_ENDPOINT_URL; where these say nothing, the profile AWS_PROFILE (or "default") of ~/.aws/credentials and
 /// ~/.aws/config (or AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE), which has the addressing_style, too. Anonymous
@@ -37,7 +40,8 @@ using Environment = std::function<std::string(const char* name)>;
 S3Settings read_s3_settings(const Environment& environment);
 
 /// Of Google's Cloud Storage, which is asked as S3 is: GOOGLE_OAUTH_ACCESS_TOKEN or CLOUDSDK_AUTH_ACCESS_TOKEN; else
-/// the HMAC key GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY, as GDAL has it. STORAGE_EMULATOR_HOST: of an emulator.
+/// the HMAC key GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY, as GDAL has it. STORAGE_EMULATOR_HOST: of an emulator;
+/// CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE: another address, as gcloud has it.
 S3Settings read_google_settings(const Environment& environment);
 
 }  // namespace tare

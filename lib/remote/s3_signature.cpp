@@ -46,6 +46,19 @@ struct Names {
 };
 constexpr Names of_amazon{"AWS4", "x-amz-", "s3", "aws4_request"};
 constexpr Names of_google{"GOOG4", "x-goog-", "storage", "goog4_request"};
+constexpr Names of_amazon_tokens{"AWS4", "x-amz-", "sts", "aws4_request"};
+
+const Names& names_in(S3Settings::Signature signature) {
+  switch (signature) {
+    case S3Settings::Signature::google:
+      return of_google;
+    case S3Settings::Signature::amazon_tokens:
+      return of_amazon_tokens;
+    case S3Settings::Signature::amazon:
+      break;
+  }
+  return of_amazon;
+}
 
 struct UrlParts {
   std::string_view host, path, query;
@@ -95,7 +108,7 @@ std::string canonical_query(std::string_view query) {
 }  // namespace
 
 std::vector<std::string> signed_lines(const S3Settings& settings, const ToSign& request, std::time_t now) {
-  const Names& names_of = settings.signature == S3Settings::Signature::google ? of_google : of_amazon;
+  const Names& names_of = names_in(settings.signature);
   const UrlParts url = parts_of(request.url);
   const std::string sum = sha256_of(request.body);
   const std::string moment = utc(now, "%Y%m%dT%H%M%SZ");

@@ -38,4 +38,21 @@ std::string ini_value(std::string_view text, std::string_view section, std::stri
   return {};
 }
 
+std::optional<Bytes> from_base64(std::string_view text) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  Bytes bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text.substr(0, text.find('='))) {
+    const std::size_t digit = digits.find(c);
+    if (digit == digits.npos) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push_back(static_cast<std::byte>(bits >> count & 0xff));
+  }
+  return bytes;
+}
+
 }  // namespace tare

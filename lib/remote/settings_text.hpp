@@ -1,8 +1,11 @@
 // Small texts that settings are kept in.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "lib/base/bytes.hpp"
 
 namespace tare {
 
@@ -14,5 +17,8 @@ std::string small_file(const std::string& path);
 
 /// The value of `key` in `[section]` of an INI text, "" where there is none.
 std::string ini_value(std::string_view text, std::string_view section, std::string_view key);
+
+/// What base64 made a text of, up to its first '='; nothing where there are other letters in it.
+std::optional<Bytes> from_base64(std::string_view text);
 
 }  // namespace tare

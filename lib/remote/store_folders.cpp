@@ -53,6 +53,26 @@ std::vector<FileEntry> StoreFolders::Listed::entries(const std::string& prefix) 
   return found;
 }
 
+void StoreFolders::Listed::end_page(const ListPage& page) {
+  if (page.objects.empty() && page.folders.empty()) return;
+  const bool is_first = objects.empty() && folders.empty();
+  if (!is_first && page_ends.empty()) return;
+  std::string least, last;
+  const auto take = [&](const std::string& key, bool is_only) {
+    least = is_only ? key : std::min(least, key);
+    last = std::max(last, key);
+  };
+  for (const ListedObject& object : page.objects) take(object.key, &object == page.objects.data());
+  for (const std::string& name : page.folders) take(name, page.objects.empty() && &name == page.folders.data());
+  if (is_first || least > page_ends.back()) return page_ends.push_back(std::move(last));
+  page_ends.clear();
+}
+
+bool StoreFolders::Listed::is_of_one_answer(const std::string& first, const std::string& last) const {
+  const auto page_of = [&](const std::string& key) { return std::ranges::lower_bound(page_ends, key); };
+  return page_of(last) != page_ends.end() && page_of(first) == page_of(last);
+}
+
 /// Is `folder`, or one that it lies in, one that the store would not list? Under the mutex.
 bool StoreFolders::is_in_unlisted(const std::string& folder) const {
   return std::any_of(unlisted_.begin(), unlisted_.end(),
@@ -90,7 +110,9 @@ std::string StoreFolders::tag(const std::string& folder, const std::string& path
   const std::lock_guard lock(mutex_);
   const auto place = place_of(path);
   const auto around = place_of(folder);
-  if (!place || !around || place->listed != around->listed || !place->listed->is_of_one_moment) return {};
+  if (!place || !around || place->listed != around->listed || !place->listed->is_whole) return {};
+  const std::string begin = around->key.empty() ? "" : around->key + "/";
+  if (!place->listed->is_of_one_answer(begin, place->key)) return {};
   const auto found = place->listed->objects.find(place->key);
   return found == place->listed->objects.end() ? "" : found->second.tag;
 }
@@ -131,6 +153,7 @@ std::optional<StoreFolders::Listed> StoreFolders::read(const std::string& folder
     auto page = list_page_(folder, depth, from);
     if (!page) return std::nullopt;
     if (page->is_level) listed.depth = ListDepth::level;
+    listed.end_page(*page);
     listed.is_there = listed.is_there || !page->objects.empty() || !page->folders.empty();
     for (ListedObject& object : page->objects) {
       const bool is_marker = object.size == 0 && (object.key.empty() || object.key.ends_with('/'));
@@ -151,7 +174,6 @@ std::optional<StoreFolders::Listed> StoreFolders::read(const std::string& folder
     }
     from = std::move(page->next);
     listed.is_whole = from.empty();
-    listed.is_of_one_moment = listed.is_whole && page_number == 0;
     if (listed.objects.size() + listed.folders.size() > limits::max_files) break;
   }
   return listed;

@@ -34,8 +34,8 @@ class StoreFolders {
   [[nodiscard]] std::optional<FileType> type(const std::string& path) const;
   /// The bytes of the object at `path`, where a listing that was made tells them.
   [[nodiscard]] std::optional<std::uint64_t> size(const std::string& path) const;
-  /// The ETag without quotes of the object at `path`, where one listing of one moment tells of it and of all in
-  /// `folder`, in which it is; else empty.
+  /// The ETag without quotes of the object at `path`, where one answer, which is of one moment, told of it and of all
+  /// that stands before it in `folder`, in which it is; else empty.
   [[nodiscard]] std::string tag(const std::string& folder, const std::string& path) const;
   /// What is in `folder`, which is listed unless it is known: with all below it where that takes a few pages. Nothing
   /// where the store does not list.
@@ -51,10 +51,13 @@ class StoreFolders {
     std::set<std::string> folders;                ///< of a level
     bool is_there = false;
     bool is_whole = false;
-    bool is_of_one_moment = false;  ///< one answer told all of it
-    bool has_unreachable = false;   ///< objects that are left out
+    std::vector<std::string> page_ends = {};  ///< the last key of each answer; none where they come in no order
+    bool has_unreachable = false;             ///< objects that are left out
 
     [[nodiscard]] FileType type(const std::string& key) const;
+    /// Did one answer tell of all keys from `first` to `last`?
+    [[nodiscard]] bool is_of_one_answer(const std::string& first, const std::string& last) const;
+    void end_page(const ListPage& page);
     [[nodiscard]] std::vector<FileEntry> entries(const std::string& prefix) const;
   };
   struct Place {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "lib/remote/gcs_listing.hpp"
 #include "lib/remote/s3_listing.hpp"
 #include "lib/remote/url.hpp"
 
@@ -39,7 +40,8 @@ std::size_t bytes_of_bucket(std::string_view path) {
 constexpr ObjectStore stores[] = {
     {"s3://",
      [](const HttpClient& client, StoreSettings& settings) {
-       if (settings.s3.access_key.empty()) find_aws_keys(settings.s3_keys, client, settings.s3);
+       const bool takes_role = !settings.s3_keys.role.arn.empty();
+       if (settings.s3.access_key.empty() || takes_role) find_aws_keys(settings.s3_keys, client, settings.s3);
      },
      [](const StoreSettings& settings, const std::string& path, const std::string& query) {
        return bucket_object(settings.s3, path, query);
@@ -47,13 +49,17 @@ constexpr ObjectStore stores[] = {
      is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
         const std::string& from) { return list_s3(client, settings.s3, folder, depth, from); }},
-    {"gs://", nullptr,
+    {"gs://",
+     [](const HttpClient& client, StoreSettings& settings) {
+       const bool has_keys = !settings.google.token.empty() || !settings.google.access_key.empty();
+       if (!has_keys) find_google_token(settings.google_keys, client, settings.google);
+     },
      [](const StoreSettings& settings, const std::string& path, const std::string& query) {
        return bucket_object(settings.google, path, query);
      },
      is_bucket, bytes_of_bucket,
      [](const HttpClient& client, const StoreSettings& settings, const std::string& folder, ListDepth depth,
-        const std::string& from) { return list_s3(client, settings.google, folder, depth, from); },
+        const std::string& from) { return list_google(client, settings.google, folder, depth, from); },
      true},
     {"hf://", nullptr,
      [](const StoreSettings& settings, const std::string& path, const std::string&) {
@@ -75,8 +81,8 @@ constexpr ObjectStore stores[] = {
 }  // namespace
 
 StoreSettings read_store_settings(const Environment& environment) {
-  return {read_s3_settings(environment), read_aws_key_sources(environment), read_google_settings(environment),
-          read_hub_settings(environment), read_azure_settings(environment)};
+  return {read_s3_settings(environment),        read_aws_key_sources(environment), read_google_settings(environment),
+          read_google_key_sources(environment), read_hub_settings(environment),    read_azure_settings(environment)};
 }
 
 const ObjectStore* store_of(std::string_view path) {

@@ -7,6 +7,7 @@
 
 #include "lib/remote/aws_keys.hpp"
 #include "lib/remote/azure.hpp"
+#include "lib/remote/google_keys.hpp"
 #include "lib/remote/http_client.hpp"
 #include "lib/remote/hub.hpp"
 #include "lib/remote/s3_settings.hpp"
@@ -17,8 +18,9 @@ namespace tare {
 /// Who asks each of them, and where it is.
 struct StoreSettings {
   S3Settings s3;
-  AwsKeySources s3_keys;  ///< where `s3` has none
-  S3Settings google;      ///< Google's Cloud Storage speaks S3's protocol, too
+  AwsKeySources s3_keys;         ///< where `s3` has none
+  S3Settings google;             ///< Google's Cloud Storage speaks S3's protocol, too
+  GoogleKeySources google_keys;  ///< where `google` has none
   HubSettings hub;
   AzureSettings azure;
 };

@@ -8,11 +8,12 @@ TOKEN = "hf_token"
 
 class Hub:
     """The behaviour of a Server: its folder is the repository me/runs, as a model and as a dataset's pull request. Only TOKEN
-    is answered. `page`: how many entries a page has. `answers`: what is sent instead of a tree, and its Link."""
+    is answered. `page`: how many entries a page has. `answers`: what is sent instead of a tree, and its Link. `lasts`: how often
+    the way that it leads to is open."""
 
-    def __init__(self, page=1000, answers=None):
-        self.page, self.answers = page, answers
-        self.leaked = False
+    def __init__(self, page=1000, answers=None, lasts=10**9):
+        self.page, self.answers, self.lasts = page, answers, lasts
+        self.leaked, self.ways = False, []
 
     def __call__(self, request):
         path, _, query = request.path.partition("?")
@@ -20,6 +21,9 @@ class Hub:
         authorization = request.headers.get("Authorization")
         if path.startswith("/cdn/"):
             self.leaked = self.leaked or authorization is not None
+            self.ways[int(query["way"])] -= 1
+            if self.ways[int(query["way"])] < 0:
+                return request.answer(403) or True
             return request.serve(path.removeprefix("/cdn")) or True
         if authorization != f"Bearer {TOKEN}":
             return request.answer(401) or True
@@ -29,7 +33,8 @@ class Hub:
         elif file := re.fullmatch("/(?:me/runs/resolve/main|datasets/me/runs/resolve/refs/pr/1)/(.*)", path):
             if (request.folder / file[1]).is_file():
                 port = request.headers["Host"].rpartition(":")[2]  # another host by its name, the same by its address
-                request.answer(302, Location=f"http://localhost:{port}/cdn/{urllib.parse.quote(file[1])}")
+                self.ways.append(self.lasts)
+                request.answer(302, Location=f"http://localhost:{port}/cdn/{urllib.parse.quote(file[1])}?way={len(self.ways) - 1}")
             else:
                 request.answer(404)
         else:

@@ -19,15 +19,15 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from aws_keys import PROCESS_KEYS, SIGN_ON, cached_token, container, machine, portal
 from azure_container import ACCOUNT, HOLDERS, KEY, Container
 from http_servers import RemoteChecks, Server, bytes_read
 from hub import TOKEN, Hub
 from s3_bucket import ANYBODY, GOOGLER, KEEPER, Bucket
 
 # The disk's words and the server's.
-NOT_THERE = re.compile(r"No such file or directory|the server answers 404, no such object|no such object\nhint: .*")
-MAKE_DISTRIBUTED = pathlib.Path(__file__).resolve().parent.parent / "bench/make_distributed.py"
+NOT_THERE = re.compile(r"No such file or directory|the server answers 404( \w+)?, no such object|no such object\nhint: .*")
+BENCH = pathlib.Path(__file__).resolve().parent.parent / "bench"
+MAKE_DISTRIBUTED, MAKE_SCALE = BENCH / "make_distributed.py", BENCH / "make_scale.py"
 RANKS = "deepspeed/zero2_4ranks_tags/ckpt"
 
 
@@ -250,6 +250,21 @@ class Checks(RemoteChecks):
             least = bytes_read([self.tare, "inspect", str(items)])
             self.expect(server.sent <= 1.01 * least, f"20,000 items: {server.sent} bytes sent, {least} read on the disk")
 
+    def scattered_values_at_once(self):
+        """The scales between a model's weights, and the states of its layers, are read at the same time, and little besides."""
+        with tempfile.TemporaryDirectory() as folder:
+            for kind, count, values in (("safetensors", 400, 200), ("fp8_modules", 100, 100)):
+                model = pathlib.Path(folder, kind + (".safetensors" if kind == "safetensors" else ".pt"))
+                subprocess.run([sys.executable, MAKE_SCALE, kind, model, str(count)], check=True)
+                least = bytes_read([self.tare, "inspect", str(model)])
+                server, _, variables = self.bucket(folder, 0.05)
+                local, remote = self.both(pathlib.Path(folder), model.name, variables)
+                self.expect(local == remote and local[0] == 0, f"{kind}: {difference(local, remote)}")
+                self.expect(server.most_at_once >= 17, f"{kind}: {server.most_at_once} at once")
+                # The list, the begin, of a zip its end, and a request a value.
+                self.expect(len(server.requests) <= values + 5, f"{kind}: {len(server.requests)} requests for {values} values")
+                self.expect(server.sent <= 1.01 * least + (128 << 10), f"{kind}: {server.sent} bytes sent, {least} read on the disk")
+
     def odd_names(self):
         """Keys that need escapes in a URL, in XML, or in both; and those that no path leads to."""
         data = (self.corpus / "torch/scaler-file-t2.15/scaler.pt").read_bytes()
@@ -285,52 +300,6 @@ class Checks(RemoteChecks):
         done = self.run("inspect", "s3://bucket/nothing/here", **variables)
         self.expect(done.returncode == 3 and "no such object" in done.stderr, f"no such folder: {done}")
 
-    def keys_for_a_while(self):
-        """Keys that somebody gives: to the machine, to the container, to who signed on, by a program."""
-        config, cache = pathlib.Path(self.home.name, ".aws/config"), pathlib.Path(self.home.name, ".aws/sso/cache/ab.json")
-        cache.parent.mkdir(parents=True)
-        program = pathlib.Path(self.home.name, "give keys")
-        program.write_text(f"#!/bin/sh\ntest \"$1\" = 'for tare' && echo '{json.dumps(PROCESS_KEYS)}'\n")
-        program.chmod(0o700)
-        config_of = {"program": f"[default]\ncredential_process = \"{program}\" 'for tare'\n", "sign-on": SIGN_ON}
-        cases = {"machine": (machine(), lambda url: {"AWS_EC2_METADATA_SERVICE_ENDPOINT": url}),
-                 "container": (container(), lambda url: {"AWS_CONTAINER_CREDENTIALS_FULL_URI": url + "/keys",
-                                                         "AWS_CONTAINER_AUTHORIZATION_TOKEN": "c0ntainer"}),
-                 "sign-on": (portal(), lambda url: {"AWS_ENDPOINT_URL_SSO": url}), "program": (None, lambda url: {})}
-        for what, (service, own) in cases.items():
-            config.write_text(config_of.get(what, ""))
-            cache.write_text(cached_token("2036-01-01T00:00:00Z"))
-            server, bucket, variables = self.bucket()
-            variables = {k: v for k, v in variables.items() if k not in KEEPER} | own(service.url if service else "")
-            local, remote = self.both(self.corpus, RANKS, variables)
-            self.expect(local == remote and not bucket.refused, f"keys of a {what}: {difference(local, remote)}")
-            self.expect(not service or len(service.asked) == (3 if what == "machine" else 1), f"{what}: {service and service.asked}")
-            anonymous = Server(self.corpus, Bucket(credentials=ANYBODY)).url
-            done = self.run("inspect", f"s3://bucket/{RANKS}", **variables | KEEPER | {"AWS_ENDPOINT_URL": server.url})
-            self.expect(done.returncode == 0 and (not service or len(service.asked) <= 3), f"{what}, with keys: {done}")
-            if service:
-                service.answers = {key: (None, b"") for key in service.answers}
-                done = self.run("inspect", f"s3://bucket/{RANKS}", **variables | {"AWS_ENDPOINT_URL": anonymous})
-                self.expect(done.returncode == (0 if what == "machine" else 3), f"{what}, which gives none: {done}")
-                self.expect(not re.search("t0ken|c0ntainer|m3ta", done.stderr), f"{what}: {done}")
-        config.write_text(SIGN_ON)
-        for what, text in (("old", cached_token("2020-01-01T00:00:00Z")), ("none", "{}"), ("broken", '{"accessToken": "t0ken')):
-            cache.write_text(text)
-            done = self.run("inspect", f"s3://bucket/{RANKS}", **variables | {"AWS_ENDPOINT_URL": anonymous})
-            self.expect(done.returncode == 3 and "aws sso login" in done.stderr and "t0ken" not in done.stderr, f"{what}: {done}")
-        for what, text in (("fails", "false"), ("is not there", "/nothing/here"), ("prints no keys", "echo s3cr3t"),
-                           ("never stops printing", "head -c 1000000 /dev/zero")):
-            config.write_text(f"[default]\ncredential_process = {text}\n")
-            done = self.run("inspect", f"s3://bucket/{RANKS}", **variables)
-            self.expect(done.returncode == 3 and "s3cr3t" not in done.stderr and "tare: " in done.stderr, f"{what}: {done}")
-        config.unlink()
-        far = self.run("inspect", "s3://bucket/x", AWS_CONTAINER_CREDENTIALS_FULL_URI="http://example.com/keys",
-                       AWS_CONTAINER_AUTHORIZATION_TOKEN="c0ntainer")
-        self.expect(far.returncode == 4 and "c0ntainer" not in far.stderr, f"a container far away: {far}")
-        far = self.run("inspect", Server(self.corpus).url + "/torch/scaler-file-t2.15/scaler.pt",
-                       AWS_CONTAINER_CREDENTIALS_FULL_URI="http://example.com/keys")
-        self.expect(far.returncode == 0, f"a container far away, and no bucket: {far}")
-
     def google(self):
         """Google's Cloud Storage, which speaks S3's protocol, with a token or with an HMAC key."""
         for what, settings, variables in (
@@ -345,6 +314,19 @@ class Checks(RemoteChecks):
                 local, remote = self.both(self.corpus, case, variables, root="gs://bucket/")
                 self.expect(local == remote, f"gs, {what}: {difference(local, remote)}")
             self.expect(not bucket.refused, f"gs, {what}: {bucket.refused}")
+        for page in (1000, 3):
+            server, bucket, _ = self.bucket(credentials=GOOGLER, page=page)
+            local, remote = self.both(self.corpus, "megatron/torch_tp2_pp2/ckpt", {**GOOGLER, "STORAGE_EMULATOR_HOST": server.url}, root="gs://bucket/")
+            self.expect(local == remote and (len(bucket.listings) == 1) == (page == 1000), f"gs, by pages of {page}: {difference(local, remote)}")
+        server, _, _ = self.bucket(credentials=GOOGLER, lists=False)
+        local, remote = noted(*self.both(self.corpus, RANKS, {**GOOGLER, "STORAGE_EMULATOR_HOST": server.url}, root="gs://bucket/"))
+        self.expect(local == remote, f"gs, without lists: {difference(local, remote)}")
+        for what, body, word in (("half of it", b'{"items": [{"name": "run/a.pt", "si', "breaks off"), ("HTML", b"<html>", "breaks off"),
+                                 ("another folder's names", b'{"items": [{"name": "other/a.pt", "size": "1"}]}', "is not in it"),
+                                 ("no end", b'{"nextPageToken": "x", "items": [{"name": "run/a.pt", "size": "1"}]}', "--max-requests")):
+            server, _, _ = self.bucket(credentials=GOOGLER, answers_pages=lambda n, body=body: body)
+            done = self.run("inspect", "gs://bucket/run", "--max-requests", "60", STORAGE_EMULATOR_HOST=server.url, **GOOGLER)
+            self.expect(done.returncode == 3 and word in done.stderr, f"gs, a list with {what}: {done}")
         server, _, _ = self.bucket(credentials=GOOGLER)
         done = self.run("inspect", f"gs://bucket/{RANKS}", STORAGE_EMULATOR_HOST=server.url)
         self.expect(done.returncode == 3 and "401" in done.stderr, f"gs, without a token: {done}")
@@ -433,6 +415,7 @@ class Checks(RemoteChecks):
                     local, remote = self.both(self.corpus, case, variables, root=root)
                     self.expect(local == remote, f"{root}{case}: {difference(local, remote)}")
         self.expect(not server.behaviour.leaked, "a token went where the hub led to")
+        self.the_way_is_asked_for_once()
         whole = Server(self.corpus / RANKS, Hub())
         wanted = json.loads(self.answer(str(self.corpus / RANKS))[0])["scalers"]
         done = self.run("inspect", "--json", "hf://me/runs", HF_ENDPOINT=whole.url, HF_TOKEN=TOKEN)
@@ -455,6 +438,19 @@ class Checks(RemoteChecks):
             server = Server(self.corpus, Hub(answers=(body, link)))
             done = self.run("inspect", "hf://me/runs/torch", HF_ENDPOINT=server.url, HF_TOKEN=TOKEN)
             self.expect(done.returncode == 3 and "hf://me/runs/torch" in done.stderr, f"a tree with {what}: {done}")
+
+    def the_way_is_asked_for_once(self):
+        """Where the hub sends whoever asks for a file is where its other ranges are, too, as long as that way is open."""
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder, "model.safetensors")
+            subprocess.run([sys.executable, MAKE_SCALE, "safetensors", model, "80"], check=True)
+            for lasts, least, most in ((10**9, 1, 3), (5, 4, 40)):
+                hub = Hub(lasts=lasts)
+                server = Server(folder, hub)
+                local, remote = self.both(pathlib.Path(folder), model.name, {"HF_ENDPOINT": server.url, "HF_TOKEN": TOKEN}, root="hf://me/runs/")
+                self.expect(local == remote and local[0] == 0, f"ways that last {lasts}: {difference(local, remote)}")
+                self.expect(least <= len(hub.ways) <= most, f"ways that last {lasts}: {len(hub.ways)} were asked for")
+                self.expect(not hub.leaked, f"ways that last {lasts}: a token went there")
 
     def whole_bucket(self):
         """The bucket itself is a folder, with a slash or without one."""
@@ -526,8 +522,9 @@ def main():
     checks = Checks(ask.parse_args())
     of_stand_in = (checks.attested_as_on_disk, checks.attests_all_or_nothing, checks.a_run_at_once,
                    checks.lists_checkpoints,
-                   checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.several_at_once, checks.a_distributed_checkpoint_in_few_requests, checks.odd_names, checks.credentials,
-                   checks.keys_for_a_while, checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
+                   checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.several_at_once, checks.a_distributed_checkpoint_in_few_requests,
+                   checks.scattered_values_at_once, checks.odd_names, checks.credentials,
+                   checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")

@@ -1,5 +1,7 @@
-"""A stand-in for S3, from its published protocol: GetObject by ranges, ListObjectsV2, signatures (version 4)."""
+"""A stand-in for S3, from its published protocol: GetObject by ranges, ListObjectsV2, signatures (version 4); and for Google's
+Cloud Storage, which speaks that protocol, too, and lists by one of its own."""
 import base64
+import json
 import re
 import urllib.parse
 from xml.sax.saxutils import escape
@@ -9,6 +11,7 @@ from http_servers import signature
 KEY, SECRET, TOKEN = "AKIDTARE", "s3cr3t/+key", "session+token"
 KEEPER = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": TOKEN}
 ANYBODY = {}
+LIST_OF_GOOGLES = "/storage/v1/b/bucket/o"
 GOOGLER = {"GOOGLE_OAUTH_ACCESS_TOKEN": "ya29.token"}
 
 
@@ -37,6 +40,9 @@ class Bucket:
             request.answer(status, f"<Error><Code>{code}</Code></Error>".encode(), **more)
             return True
         path, _, query = request.path.partition("?")
+        if path == LIST_OF_GOOGLES:
+            self.list_as_google(request, dict(urllib.parse.parse_qsl(query, keep_blank_values=True)))
+            return True
         key = urllib.parse.unquote(path.removeprefix("/") if self.host else path.removeprefix("/bucket").removeprefix("/"))
         if key:
             request.serve("/" + key)
@@ -64,7 +70,7 @@ class Bucket:
                 return 403, "AccessDenied", {}
         if self.credentials is GOOGLER and headers.get("authorization") != "Bearer ya29.token":
             return 401, "AuthenticationRequired", {}
-        if not self.lists and "list-type=" in request.path:
+        if not self.lists and ("list-type=" in request.path or request.path.startswith(LIST_OF_GOOGLES)):
             return 403, "AccessDenied", {}
         return None
 
@@ -82,9 +88,19 @@ class Bucket:
         if self.answers_pages:
             return request.answer(200, self.answers_pages(len(self.listings)))
         assert query["list-type"] == "2" and query["encoding-type"] == "url", query
-        prefix, delimiter = query["prefix"], query.get("delimiter")
-        after = base64.b64decode(query.get("continuation-token", "")).decode()
+        prefix = query["prefix"]
         sizes = self.sizes(request, prefix)
+        page, following = self.page_of(sizes, prefix, query.get("delimiter"), query.get("continuation-token", ""))
+        more = f"<NextContinuationToken>{following}</NextContinuationToken>" if following else ""
+        request.answer(200, f"""<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bucket</Name><Prefix>{spelt(prefix)}</Prefix>
+<KeyCount>{len(page)}</KeyCount><MaxKeys>{self.page}</MaxKeys><IsTruncated>{str(bool(more)).lower()}</IsTruncated>{more}
+<EncodingType>url</EncodingType>{"".join(element(entry, sizes, self.tag) for entry in page)}</ListBucketResult>""".encode())
+
+
+    def page_of(self, sizes, prefix, delimiter, token):
+        """-> keys, and what folders end with, up to the page's end; what the next page is asked for with, or nothing."""
+        after = base64.b64decode(token).decode()
         entries = set()
         for key in sizes:
             if key.startswith(prefix):
@@ -92,12 +108,24 @@ class Bucket:
                 entries.add(key if end < 0 else key[:end + 1])
         left = sorted((entry for entry in entries if entry > after), key=str.encode)
         page = left[:self.page]
-        more = f"<NextContinuationToken>{base64.b64encode(page[-1].encode()).decode()}</NextContinuationToken>" \
-            if len(left) > len(page) else ""
-        request.answer(200, f"""<?xml version="1.0" encoding="UTF-8"?>
-<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bucket</Name><Prefix>{spelt(prefix)}</Prefix>
-<KeyCount>{len(page)}</KeyCount><MaxKeys>{self.page}</MaxKeys><IsTruncated>{str(bool(more)).lower()}</IsTruncated>{more}
-<EncodingType>url</EncodingType>{"".join(element(entry, sizes, self.tag) for entry in page)}</ListBucketResult>""".encode())
+        return page, base64.b64encode(page[-1].encode()).decode() if len(left) > len(page) else ""
+
+    def list_as_google(self, request, query):
+        """Google's JSON API, which takes tokens, and no HMAC keys."""
+        self.listings.append(query)
+        if self.answers_pages:
+            return request.answer(200, self.answers_pages(len(self.listings)))
+        assert query["fields"] == "nextPageToken,prefixes,items(name,size,md5Hash)", query
+        sizes = self.sizes(request, query["prefix"])
+        page, following = self.page_of(sizes, query["prefix"], query.get("delimiter"), query.get("pageToken", ""))
+        told = {"nextPageToken": following, "prefixes": [entry for entry in page if entry.endswith("/")],
+                "items": [{"name": entry, "size": str(sizes[entry]), **self.sum_of(entry)} for entry in page if not entry.endswith("/")]}
+        request.answer(200, json.dumps({name: value for name, value in told.items() if value}).encode())
+
+    def sum_of(self, key):
+        """Objects that were composed have an ETag that is none."""
+        tag = self.tag(key).strip('"')
+        return {"md5Hash": base64.b64encode(bytes.fromhex(tag)).decode()} if re.fullmatch("[0-9a-f]{32}", tag) else {}
 
 
 def spelt(key):

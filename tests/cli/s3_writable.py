@@ -9,7 +9,7 @@ import time
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
-from s3_bucket import Bucket
+from s3_bucket import LIST_OF_GOOGLES, Bucket
 
 LEAST_PART = 5 << 20
 OWN_LINES = re.compile(r"(content-type|cache-control|content-disposition|content-encoding|content-language|expires|"
@@ -120,13 +120,14 @@ class WritableBucket(Bucket):
             self.answer(request, status, f"<Error><Code>{code}</Code></Error>".encode(), **more)
             return True
         path, _, query = request.path.partition("?")
-        key = urllib.parse.unquote(path.removeprefix("/bucket").removeprefix("/"))
+        is_googles = path == LIST_OF_GOOGLES
+        key = "" if is_googles else urllib.parse.unquote(path.removeprefix("/bucket").removeprefix("/"))
         query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         if not (key or query.get("prefix", "")).startswith(self.prefix):
             self.answer(request, 403, b"<Error><Code>AccessDenied</Code></Error>")
             return True
         if not key:
-            self.list(request, query)
+            (self.list_as_google if is_googles else self.list)(request, query)
             return True
         try:
             self.before(method, key, query)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Asks tare of real checkpoints behind nginx: with a password, where ranges are limited, where it is asked too often.
+"""Asks tare of real checkpoints behind nginx: with a password, where ranges are limited, where it is asked too often; over HTTP/2.
 
     nginx_folder.py --tare TARE --corpus FOLDER
 
 tests/stores/run.sh calls this where nginx is. What a server gives must equal what the disk gives.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -37,17 +38,29 @@ http {{
     location /one/ {{ alias {root}/; max_ranges 1; }}
     location /slow/ {{ alias {root}/; limit_req zone=slow burst=2 nodelay; }}
   }}
+  log_format told '$connection $server_protocol $status';
+  ssl_certificate {folder}/own.pem; ssl_certificate_key {folder}/own.key;
+  server {{ listen 127.0.0.1:{ports[1]} ssl http2; access_log {folder}/two.log told; location / {{ alias {root}/; autoindex on; }} }}
+  server {{ listen 127.0.0.1:{ports[2]} ssl; access_log {folder}/one.log told; location / {{ alias {root}/; autoindex on; }} }}
 }}
 """
+RANKS = 150
 
 
 class Nginx:
     def __init__(self, root, folder):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.folder = pathlib.Path(folder)
+        with contextlib.ExitStack() as open_ones:
+            free = [open_ones.enter_context(socket.socket()) for _ in range(3)]
+            for one in free:
+                one.bind(("127.0.0.1", 0))
+            self.ports = [one.getsockname()[1] for one in free]
+        self.port = self.ports[0]
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                        "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", self.folder / "own.key", "-out", self.folder / "own.pem"],
+                       check=True, stderr=subprocess.DEVNULL)
         configuration = pathlib.Path(folder, "nginx.conf")
-        configuration.write_text(CONFIGURATION.format(folder=folder, port=self.port, root=root))
+        configuration.write_text(CONFIGURATION.format(folder=folder, port=self.port, ports=self.ports, root=root))
         pathlib.Path(folder, "users").write_text("anna:{PLAIN}secret\n")
         os.chmod(folder, 0o755)
         binary = shutil.which("nginx") or "/usr/sbin/nginx"
@@ -61,6 +74,32 @@ class Nginx:
             except OSError:
                 time.sleep(0.05)
         raise SystemExit("nginx does not answer")
+
+
+def over_few_connections(options, nginx, root):
+    """Many ranks over TLS: HTTP/2 carries all of them over one connection, or what a second one was begun for meanwhile."""
+    run = root / "ranks"
+    run.mkdir()
+    source = options.corpus / FILES[2]
+    shutil.copy(source / "mp_rank_00_model_states.pt", run)
+    for rank in range(RANKS):
+        shutil.copy(source / "zero_pp_rank_0_mp_rank_00_optim_states.pt", run / f"zero_pp_rank_{rank}_mp_rank_00_optim_states.pt")
+    trusts = {"PATH": os.environ["PATH"], "HOME": str(root.parent), "SSL_CERT_FILE": str(nginx.folder / "own.pem")}
+    local = json.loads(subprocess.run([options.tare, "inspect", "--json", run], capture_output=True, text=True).stdout)
+    for log, port, protocol, most in (("two.log", nginx.ports[1], "HTTP/2.0", 2), ("one.log", nginx.ports[2], "HTTP/1.1", 64)):
+        command = [options.tare, "inspect", "--json", f"https://localhost:{port}/ranks"]
+        told = subprocess.run(command, capture_output=True, text=True, env=trusts)
+        time.sleep(0.3)  # the log is written behind the answers
+        lines = [line.split() for line in (nginx.folder / log).read_text().splitlines()]
+        connections, protocols = {line[0] for line in lines}, {line[1] for line in lines}
+        if json.loads(told.stdout or "{}").get("scalers") != local["scalers"] or len(lines) < RANKS:
+            yield f"{RANKS} ranks by {protocol}: {told.stderr}"
+        if protocols != {protocol} or len(connections) > most:
+            yield f"{RANKS} ranks by {protocol}: {protocols}, {len(connections)} connections"
+        print(f"{protocol}: {len(lines)} requests over {len(connections)} connections")
+        strange = subprocess.run(command, capture_output=True, text=True, env={**trusts, "SSL_CERT_FILE": ""})
+        if strange.returncode != 3 or "certificate" not in strange.stderr:
+            yield f"a server that nobody vouches for: {strange}"
 
 
 def failures(options, port, root):
@@ -114,7 +153,7 @@ def main():
             shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
         nginx = Nginx(root, folder)
         try:
-            found = list(failures(options, nginx.port, root))
+            found = [*failures(options, nginx.port, root), *over_few_connections(options, nginx, root)]
         finally:
             nginx.process.terminate()
             nginx.process.wait()

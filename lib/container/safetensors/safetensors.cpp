@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/distant_source.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/file_change.hpp"
@@ -14,6 +15,7 @@
 #include "lib/container/safetensors/layout.hpp"
 #include "lib/container/safetensors/mindspore_checksum.hpp"
 #include "lib/json/lexer.hpp"
+#include "lib/tree/reads_ahead.hpp"
 
 namespace tare {
 namespace {
@@ -75,11 +77,13 @@ class Safetensors final : public Container {
   [[nodiscard]] FileChange change(std::span<const NodeChange> all) const override;
 
  private:
-  class Reader final : public TensorReader {
+  class Reader final : public TensorReader, public ReadsAhead {
    public:
     explicit Reader(const Safetensors& whole) : whole_(whole) {}
     [[nodiscard]] Tensor describe(NodeId node) const override;
     [[nodiscard]] Bytes elements(NodeId node) const override;
+    [[nodiscard]] bool is_far() const override { return is_distant(*whole_.image_); }
+    void read_ahead(std::span<const NodeId> nodes) const override;
     [[nodiscard]] std::shared_ptr<const Tree> open(NodeId node) const override {
       return open_nested_tree(whole_.tree_, node, whole_.image_->name());
     }
@@ -133,6 +137,15 @@ Tensor Safetensors::Reader::describe(NodeId node) const {
 
 Bytes Safetensors::Reader::elements(NodeId node) const {
   return whole_.read_whole(whole_.entry(node));
+}
+
+void Safetensors::Reader::read_ahead(std::span<const NodeId> nodes) const {
+  std::vector<Span> places;
+  for (const NodeId node : nodes) {
+    if (whole_.tree_.kind(node) == Kind::tensor) places.push_back(whole_.entry(node).place);
+  }
+  std::erase_if(places, [](Span place) { return place.size > most_bytes_ahead; });
+  fetch_ahead(*whole_.image_, std::move(places));
 }
 
 std::string Safetensors::name_of(const SafetensorsEntry& entry) const {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "lib/base/distant_source.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/container/torch/dcp_tensor.hpp"
@@ -120,9 +121,12 @@ class BlobReader {
   void open_file(std::size_t number, std::vector<Span> places) {
     const std::string& name = metadata_.files[number];
     try {
-      auto ahead = std::make_shared<ReadAhead>(folder_.open(name));
+      const std::shared_ptr<const Source> file = folder_.open(name);
+      auto ahead = std::make_shared<ReadAhead>(file);
       require_apart(*ahead, places);
-      for (const Span run : runs_of(std::move(places), ahead->size())) ahead->read_ahead(run);
+      const std::vector<Span> runs = runs_of(std::move(places), ahead->size());
+      fetch_ahead(*file, runs);
+      for (const Span run : runs) ahead->read_ahead(run);
       part_of_file_[number] = result_.parts.size();
       result_.parts.push_back(name);
       result_.sources.push_back(std::move(ahead));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/base/crc32.hpp"
+#include "lib/base/distant_source.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/nested.hpp"
@@ -54,6 +55,7 @@ class TorchRecords final : public StorageTable {
   [[nodiscard]] Span find(std::string_view key, std::uint64_t size) const override;
   [[nodiscard]] std::endian order() const override { return order_; }
   [[nodiscard]] const Source& source() const override { return archive_->source(); }
+  void read_ahead(std::span<const std::string> keys) const override;
   [[nodiscard]] std::string unused_key(std::string_view last) const override;
   /// Torch from 2.7 on computes where storages stand, from their order and sizes, if the format's version is 1 or more;
   /// otherwise it looks each one up. Source: torch/serialization.py, can_calculate_storage_offsets.
@@ -142,6 +144,18 @@ Span TorchRecords::find(std::string_view key, std::uint64_t size) const {
                 "the file is damaged; take another copy");
   }
   return archive_->record(*found).payload;
+}
+
+/// With their local headers, whose padding only they themselves tell: up to the next record.
+void TorchRecords::read_ahead(std::span<const std::string> keys) const {
+  constexpr std::uint64_t most_around = 1024;
+  std::vector<Span> places;
+  for (const std::string& key : keys) {
+    const ZipEntry* found = entry(fmt::format("data/{}", key));
+    if (found == nullptr || !found->is_stored()) continue;
+    places.push_back({found->header, std::min(found->limit - found->header, found->stored_size + most_around)});
+  }
+  fetch_ahead(source(), std::move(places));
 }
 
 std::string TorchRecords::unused_key(std::string_view last) const {

@@ -1,5 +1,6 @@
 #include "lib/remote/list_page.hpp"
 #include "lib/base/error.hpp"
+#include "lib/remote/gcs_listing.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;
@@ -64,5 +65,34 @@ TEST_CASE("what is no listing is told from a listing that is broken") {
            "<ListBucketResult><a><a><a><a><a><a><a><a><a></a></a></a></a></a></a></a></a></a></ListBucketResult>",
        }) {
     CHECK_THROWS_AS(parse(broken), Error);
+  }
+}
+
+TEST_CASE("a page of Google's JSON API has names, sizes, folders, sums, and where it goes on") {
+  const auto parse_json = [](const std::string& json) {
+    return parse_google_page("gs://bucket/run", "run/", as_bytes(json));
+  };
+  const ListPage page = parse_json(R"({"kind":"storage#objects","nextPageToken":"Cgxy","prefixes":["run/a/"],
+    "items":[{"name":"run/x é.pt","size":"4400000000","md5Hash":"1B2M2Y8AsgTpgAmY7PhCfg=="},{"name":"run/y","size":"0"}]})");
+  REQUIRE(page.objects.size() == 2);
+  CHECK(page.objects[0].key == "x é.pt");
+  CHECK(page.objects[0].size == 4'400'000'000);
+  CHECK(page.objects[0].tag == "d41d8cd98f00b204e9800998ecf8427e");
+  CHECK(page.objects[1].key == "y");
+  CHECK(page.objects[1].tag.empty());
+  CHECK(page.folders == std::vector<std::string>{"a/"});
+  CHECK(page.next == "Cgxy");
+  CHECK(parse_json("{}").objects.empty());
+  CHECK(parse_json("{}").next.empty());
+  for (const char* broken :
+       {"[]", "{", R"({"items":1})", R"({"items":[{"name":"other/a","size":"1"}]})", R"({"items":[{"name":"run/a"}]})",
+        R"({"items":[{"name":"run/a","size":"-1"}]})", R"({"prefixes":["x/"]})"}) {
+    CAPTURE(broken);
+    try {
+      parse_json(broken);
+      FAIL("nothing is thrown");
+    } catch (const Error& error) {
+      CHECK(error.status == Status::io);
+    }
   }
 }

@@ -75,6 +75,8 @@ TEST_CASE("another profile is read under its own names in both files") {
   CHECK(lab.endpoint == "http://minio:9000");
   CHECK(lab.style == S3Settings::Style::virtual_host);
   CHECK(home.settings({}).style == S3Settings::Style::usual);
+  CHECK(home.settings({{"AWS_DEFAULT_PROFILE", "lab"}}).access_key == "AKLAB");
+  CHECK(home.settings({{"AWS_DEFAULT_PROFILE", "lab"}, {"AWS_PROFILE", "default"}}).access_key == "AKDEFAULT");
 }
 
 TEST_CASE("nobody's settings are anonymous") {

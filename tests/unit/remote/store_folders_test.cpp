@@ -31,7 +31,7 @@ struct Store {
     for (auto at = from.empty() ? entries.begin() : entries.upper_bound(from); at != entries.end(); ++at) {
       if (page.objects.size() + page.folders.size() == a_page) return page;
       if (at->ends_with('/')) page.folders.push_back(*at);
-      if (!at->ends_with('/')) page.objects.push_back({*at, 1});
+      if (!at->ends_with('/')) page.objects.push_back({*at, 1, "t"});
       page.next = std::next(at) == entries.end() ? "" : *at;
     }
     return page;
@@ -141,4 +141,30 @@ TEST_CASE("a listing with a name that no path leads to does not tell all, and on
   CHECK(marked.lists_all("s3://b/run"));
   const StoreFolders silent([](const std::string&, ListDepth, const std::string&) { return std::nullopt; });
   CHECK_FALSE(silent.lists_all("s3://b/run"));
+}
+
+TEST_CASE("tags are told of a folder that one answer tells whole, of however many the list has") {
+  Store store{{"a/1", "a/2", "b/1", "b/2", "c/1"}, 3};
+  const StoreFolders folders = store.folders();
+  folders.list("s3://b");
+  CHECK(folders.tag("s3://b/a", "s3://b/a/2") == "t");
+  CHECK(folders.tag("s3://b/b", "s3://b/b/1") == "t");
+  CHECK(folders.tag("s3://b/b", "s3://b/b/2").empty());
+  CHECK(folders.tag("s3://b/c", "s3://b/c/1") == "t");
+  CHECK(folders.tag("s3://b", "s3://b/a/1") == "t");
+  CHECK(folders.tag("s3://b", "s3://b/c/1").empty());
+  CHECK(folders.tag("s3://b/c", "s3://b/c/2").empty());
+}
+
+TEST_CASE("a list whose answers come in no order tells no tags of a folder") {
+  const StoreFolders folders([](const std::string&, ListDepth, const std::string& from) {
+    ListPage page;
+    page.objects.push_back({from.empty() ? "b/1" : "a/1", 1, "t"});
+    page.next = from.empty() ? "x" : "";
+    return page;
+  });
+  folders.list("s3://b");
+  CHECK(folders.size("s3://b/a/1") == 1);
+  CHECK(folders.tag("s3://b/b", "s3://b/b/1").empty());
+  CHECK(folders.tag("s3://b/a", "s3://b/a/1").empty());
 }

@@ -71,3 +71,38 @@ TEST_CASE("Google's store is asked with a token, or with the key of somebody who
   CHECK(object.bearer == "ya29");
   CHECK(store_of("gs://runs")->is_root("gs://runs/"));
 }
+
+TEST_CASE("another address of Google's store is one that gcloud takes, with its API behind it or without") {
+  const auto endpoint = [](const char* given_as) {
+    return read_google_settings(given({{"CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", given_as}})).endpoint;
+  };
+  CHECK(endpoint("https://storage-lab.p.googleapis.com/storage/v1/") == "https://storage-lab.p.googleapis.com");
+  CHECK(endpoint("https://restricted.googleapis.com/") == "https://restricted.googleapis.com");
+  CHECK(endpoint("") == "https://storage.googleapis.com");
+}
+
+TEST_CASE("Google's tokens come from the file that is named, else from what gcloud left, and no emulator needs that") {
+  const auto sources = [](std::map<std::string, std::string> variables) {
+    return read_google_key_sources(given(std::move(variables)));
+  };
+  CHECK(sources({{"GOOGLE_APPLICATION_CREDENTIALS", "/a.json"}}).file == "/a.json");
+  CHECK(sources({{"HOME", "/nowhere"}}).file.empty());
+  CHECK(sources({{"GCE_METADATA_HOST", "127.0.0.1:8"}}).metadata_url == "http://127.0.0.1:8");
+}
+
+TEST_CASE("a role is a profile's or a pod's, and nobody's who has keys in variables") {
+  const std::string config =
+      "[default]\nrole_arn = r1\nsource_profile = base\nmfa_serial = m\n[profile p]\nrole_arn = r2\n"
+      "web_identity_token_file = /t\n";
+  CHECK(read_aws_role(given({}), config, "default").arn == "r1");
+  CHECK(read_aws_role(given({}), config, "default").wants_code);
+  CHECK(read_aws_role(given({}), config, "profile p").token_file == "/t");
+  CHECK(read_aws_role(given({}), config, "profile other").arn.empty());
+  const auto pod =
+      given({{"AWS_ROLE_ARN", "r3"}, {"AWS_WEB_IDENTITY_TOKEN_FILE", "/pod"}, {"AWS_REGION", "eu-west-1"}});
+  CHECK(read_aws_role(pod, config, "default").arn == "r3");
+  CHECK(read_aws_role(pod, config, "default").token_file == "/pod");
+  CHECK(read_aws_role(pod, config, "default").service == "https://sts.eu-west-1.amazonaws.com");
+  CHECK(read_aws_role(given({{"AWS_ACCESS_KEY_ID", "a"}, {"AWS_SECRET_ACCESS_KEY", "s"}}), config, "default")
+            .arn.empty());
+}

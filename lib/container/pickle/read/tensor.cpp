@@ -354,6 +354,22 @@ Bytes PickleTensors::elements(NodeId node) const {
   return gather(tensor, std::move(run));
 }
 
+void PickleTensors::read_ahead(std::span<const NodeId> nodes) const {
+  std::vector<std::string> keys;
+  for (const NodeId node : nodes) {
+    if (tree_.kind(node) != Kind::tensor || stream_of_tensor(tree_, node) != nowhere) continue;
+    try {
+      const Tensor tensor = describe(node);
+      if (static_cast<std::uint64_t>(tensor.storage_count) <= most_bytes_ahead / std::max(tensor.type.size, 1u)) {
+        keys.emplace_back(tensor.storage);
+      }
+    } catch (const Error&) {
+      continue;  // told where it is asked for
+    }
+  }
+  storages_->read_ahead(keys);
+}
+
 TensorPlace PickleTensors::place_of(NodeId node) const {
   TensorPlace place{describe(node), {}, std::endian::little, false};
   const Tensor& tensor = place.tensor;

@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "lib/base/distant_source.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/base/source.hpp"
+#include "lib/tree/reads_ahead.hpp"
 #include "lib/tree/tree.hpp"
 
 namespace tare {
@@ -25,6 +28,8 @@ class StorageTable {
   [[nodiscard]] virtual Span find(std::string_view key, std::uint64_t size) const = 0;
   [[nodiscard]] virtual std::endian order() const = 0;
   [[nodiscard]] virtual const Source& source() const = 0;
+  /// These storages are read soon, those of them that are there.
+  virtual void read_ahead(std::span<const std::string> /*keys*/) const {}
   /// A key for one more storage, other than `last` and all that were given before that (empty: none was). Throws
   /// `refused` where the format has no room for it.
   [[nodiscard]] virtual std::string unused_key(std::string_view last) const = 0;
@@ -64,13 +69,15 @@ class SharedStorages {
 };
 
 /// Reads descriptions out of a pickle's tree; `storages` is null for a pickle that stands alone. Both must outlive it.
-class PickleTensors final : public TensorReader {
+class PickleTensors final : public TensorReader, public ReadsAhead {
  public:
   PickleTensors(const Tree& tree, const StorageTable* storages) : tree_(tree), storages_(storages) {}
   [[nodiscard]] Tensor describe(NodeId node) const override;
   [[nodiscard]] Bytes elements(NodeId node) const override;
 
   [[nodiscard]] std::shared_ptr<const Tree> open(NodeId node) const override;
+  [[nodiscard]] bool is_far() const override { return storages_ != nullptr && is_distant(storages_->source()); }
+  void read_ahead(std::span<const NodeId> nodes) const override;
 
   /// REQUIRES: kind tensor, of a known element type. Throws as `elements` does, and `refused` where its bytes stand in
   /// the pickle as text.
