@@ -56,7 +56,7 @@ class HttpClient::Lease {
     ++client_.under_way_;
     const std::lock_guard lock(client_.mutex_);
     if (client_.idle_.empty()) {
-      connection_ = std::make_unique<HttpConnection>();
+      connection_ = std::make_unique<HttpConnection>(client_.loop_);
     } else {
       connection_ = std::move(client_.idle_.back());
       client_.idle_.pop_back();

@@ -12,6 +12,7 @@
 
 #include "lib/base/bytes.hpp"
 #include "lib/remote/http_connection.hpp"
+#include "lib/remote/http_loop.hpp"
 #include "lib/remote/http_object.hpp"
 #include "lib/remote/remote_limits.hpp"
 #include "lib/remote/route.hpp"
@@ -36,6 +37,7 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   [[nodiscard]] const RemoteLimits& limits() const { return budget_.limits(); }
+  void allow_for(std::size_t listed_objects) const { budget_.allow_for(listed_objects); }
   /// How many more could ask now at the same time; 1 at least.
   [[nodiscard]] std::size_t spare() const;
 
@@ -80,6 +82,7 @@ class HttpClient {
   mutable std::map<std::string, std::string> regions_;  ///< of buckets that were found elsewhere; under the mutex
   mutable std::map<std::string, Lead> leads_;           ///< by the object's URL; likewise
   mutable std::mutex mutex_;
+  mutable HttpLoop loop_;
   mutable std::vector<std::unique_ptr<HttpConnection>> idle_;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "lib/base/sha256.hpp"
 #include "lib/remote/inside.hpp"
 #include "lib/remote/s3_signature.hpp"
+#include "lib/remote/url.hpp"
 
 namespace tare {
 namespace {
@@ -132,6 +134,18 @@ void set_method(CURL* curl, const HttpRequest& request) {
   curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.empty() ? "" : as_text(request.body).data());
 }
 
+/// Of those who vouch for servers, where it is not the system's.
+const std::string& trusted_file() {
+  static const std::string found = [] {
+    for (const char* name : {"AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+      const char* value = std::getenv(name);
+      if (value != nullptr && *value != '\0') return std::string(value);
+    }
+    return std::string();
+  }();
+  return found;
+}
+
 /// Before a connection is made.
 curl_socket_t on_open(void* data, curlsocktype, curl_sockaddr* to) {
   const auto address = address_of(to->addr);
@@ -154,9 +168,7 @@ std::optional<std::int64_t> http_time(const std::string& text) {
   return time;
 }
 
-HttpConnection::HttpConnection() {
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (ready != CURLE_OK) throw Error(Status::io, fmt::format("libcurl: {}", curl_easy_strerror(ready)));
+HttpConnection::HttpConnection(HttpLoop& loop) : loop_(loop) {
   handle_.reset(curl_easy_init());
   if (handle_ == nullptr) throw Error(Status::io, "libcurl cannot be started");
 }
@@ -190,6 +202,11 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
   // A password goes to the host that the user named, and to no other that it leads to.
   const long netrc = route.is_at_home() ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED;
   curl_easy_setopt(curl, CURLOPT_NETRC, netrc);
+  // Where one connection may turn out to carry all, a second one is not begun before that is known.
+  curl_easy_setopt(curl, CURLOPT_PIPEWAIT, is_https(route.url()) ? 1L : 0L);
+  if (const std::string& trusted = trusted_file(); !trusted.empty()) {
+    curl_easy_setopt(curl, CURLOPT_CAINFO, trusted.c_str());
+  }
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "tare");
   curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(curl, CURLOPT_HEADERDATA, &answer);
@@ -207,7 +224,7 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
   } else if (!request.lines.empty()) {
     headers = say(curl, request.lines);
   }
-  const CURLcode result = curl_easy_perform(curl);
+  const auto result = static_cast<CURLcode>(loop_.perform(curl));
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
   const char* redirect = nullptr;
   curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &redirect);

@@ -1,4 +1,4 @@
-// One connection to a server. The only thing here that knows libcurl.
+// One request to a server at a time. This and the loop are all here that knows libcurl.
 #pragma once
 
 #include <chrono>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/base/bytes.hpp"
+#include "lib/remote/http_loop.hpp"
 #include "lib/remote/http_object.hpp"
 #include "lib/remote/route.hpp"
 
@@ -32,10 +33,11 @@ struct HttpAnswer {
 /// Seconds since 1970 of a moment as servers write it; nothing where it is none.
 std::optional<std::int64_t> http_time(const std::string& text);
 
-/// Kept and used again for other requests, by one thread at a time.
+/// Kept and used again for other requests, by one thread at a time; the connections themselves are the loop's.
 class HttpConnection {
  public:
-  HttpConnection();
+  /// `loop` outlives it.
+  explicit HttpConnection(HttpLoop& loop);
 
   /// Asks for that of what `route` leads to, signed as `object` says, and follows nothing. Why no answer came;
   /// empty where one did.
@@ -46,6 +48,7 @@ class HttpConnection {
   struct Close {
     void operator()(void* opened) const;
   };
+  HttpLoop& loop_;
   std::unique_ptr<void, Close> handle_;
 };
 

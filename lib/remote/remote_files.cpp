@@ -93,9 +93,11 @@ bool is_root(const std::string& path) {
 RemoteFiles::RemoteFiles(StoreSettings settings, const RemoteLimits& limits)
     : settings_(std::move(settings)),
       client_(std::make_shared<const HttpClient>(limits)),
-      folders_([this](const std::string& folder, ListDepth depth, const std::string& from) {
-        return list_now(folder, depth, from);
-      }) {}
+      folders_([this](const std::string& folder, ListDepth depth,
+                      const std::string& from) { return list_now(folder, depth, from); },
+               [this](const std::string& folder, std::size_t objects) {
+                 if (store_of(folder) != nullptr) client_->allow_for(objects);
+               }) {}
 
 std::optional<ListPage> RemoteFiles::list_now(const std::string& folder, ListDepth depth,
                                               const std::string& from) const {

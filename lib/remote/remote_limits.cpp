@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 
 namespace tare {
 
@@ -12,11 +15,18 @@ std::chrono::milliseconds RemoteBudget::take(const std::string& name) {
     throw Error(Status::io, fmt::format("{}: {} s are spent on this server", name, limits_.time.count()),
                 "--max-seconds gives it more, or download the checkpoint");
   }
-  if (taken_.fetch_add(1) >= limits_.requests) {
-    throw Error(Status::io, fmt::format("{}: {} requests are spent on this checkpoint", name, limits_.requests),
+  if (const std::size_t allowed = allowed_; taken_.fetch_add(1) >= allowed) {
+    throw Error(Status::io, fmt::format("{}: {} requests are spent on this checkpoint", name, allowed),
                 "--max-requests allows more, or download the checkpoint");
   }
   return left;
+}
+
+void RemoteBudget::allow_for(std::size_t listed_objects) {
+  const std::size_t most = limits_.requests + limits_.requests_a_listed_object * limits::max_files;
+  const std::size_t more = limits_.requests_a_listed_object * listed_objects;
+  std::size_t allowed = allowed_;
+  while (!allowed_.compare_exchange_weak(allowed, std::min(most, allowed + more))) continue;
 }
 
 }  // namespace tare

@@ -128,6 +128,7 @@ std::optional<std::vector<FileEntry>> StoreFolders::list(const std::string& fold
   }
   auto listed = read(folder, ListDepth::below, most_pages_below);
   if (listed && !listed->is_whole) listed = read(folder, ListDepth::level, limits::max_files);
+  if (on_listed_ && listed && listed->is_whole) on_listed_(folder, listed->objects.size());
   const std::lock_guard lock(mutex_);
   if (listed && !listed->is_there) return std::vector<FileEntry>();  // an object may have this name
   if (listed) return listed_.insert_or_assign(folder, *std::move(listed)).first->second.entries("");

@@ -25,10 +25,14 @@ enum class ListDepth : std::uint8_t {
 using ListsFolder =
     std::function<std::optional<ListPage>(const std::string& folder, ListDepth depth, const std::string& from)>;
 
+/// Called with each list that came to its end: of `folder`, so many objects.
+using OnListed = std::function<void(const std::string& folder, std::size_t objects)>;
+
 /// May be used by several threads at once. Folders are named without a slash at their end.
 class StoreFolders {
  public:
-  explicit StoreFolders(ListsFolder list_page) : list_page_(std::move(list_page)) {}
+  explicit StoreFolders(ListsFolder list_page, OnListed on_listed = {})
+      : list_page_(std::move(list_page)), on_listed_(std::move(on_listed)) {}
 
   /// What `path` is, where a listing that was made tells it.
   [[nodiscard]] std::optional<FileType> type(const std::string& path) const;
@@ -70,6 +74,7 @@ class StoreFolders {
   std::optional<Listed> read(const std::string& folder, ListDepth depth, std::size_t most_pages) const;
 
   ListsFolder list_page_;
+  OnListed on_listed_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, Listed> listed_;  ///< by folder; never taken out
   mutable std::set<std::string> unlisted_;        ///< folders that the store does not list

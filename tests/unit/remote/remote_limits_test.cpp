@@ -1,6 +1,7 @@
 #include "lib/remote/remote_limits.hpp"
 
 #include "lib/base/error.hpp"
+#include "lib/base/limits.hpp"
 #include "tests/catch.hpp"
 
 using namespace tare;
@@ -36,4 +37,17 @@ TEST_CASE("once the time is over no request is made, and it is said how to give 
   RemoteBudget budget(limits);
   CHECK(refusal(budget) ==
         "s3://box/a.pt: 0 s are spent on this server: --max-seconds gives it more, or download the checkpoint");
+}
+
+TEST_CASE("what a store's list tells may be asked for, too, unless the user said how many requests there are") {
+  const auto left = [](const RemoteLimits& limits, std::size_t listed) {
+    RemoteBudget budget(limits);
+    budget.allow_for(listed);
+    std::size_t count = 0;
+    while (refusal(budget).empty()) ++count;
+    return count;
+  };
+  CHECK(left({.requests = 3, .requests_a_listed_object = 2}, 10) == 23);
+  CHECK(left({.requests = 3, .requests_a_listed_object = 0}, 10) == 3);
+  CHECK(left({.requests = 3, .requests_a_listed_object = 2}, std::size_t{1} << 40) == 3 + 2 * limits::max_files);
 }
