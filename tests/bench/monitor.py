@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What tare.torch.Monitor costs a training step, on the CPU or on a GPU.
 
-    monitor.py [--rounds 32] [--width 256] [--depth 4] [--device cpu]
+    monitor.py [--rounds 32] [--width 256] [--depth 4] [--device cpu] [--row NAME ...]
 
 A transformer is trained with tare.torch.GradScaler, unwatched and watched in several ways, by turns: a round is ten steps of
 each, another one first each time, so that one of every ten is looked at. Told is the processor time of a step, all threads
@@ -73,6 +73,7 @@ def main():
     options.add_argument("--width", type=int, default=256)
     options.add_argument("--depth", type=int, default=4)
     options.add_argument("--device", default="cpu")
+    options.add_argument("--row", action="append", help="beside unwatched, only those whose name begins so")
     given = options.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -90,6 +91,8 @@ def main():
                 given, every=10, activations=True, groups={"inputs": {"every": 10}, "outputs": {"every": 10}}),
             "gradients, every step": Watched(given, every=1),
         }
+        names = ("unwatched", *(given.row or ("",)))
+        rows = {name: row for name, row in rows.items() if name.startswith(names)}
         generator = torch.Generator().manual_seed(0)
         for turn in range(given.rounds):
             batches = [[side.to(given.device) for side in underflow.batch(generator, 32)] for _ in range(STEPS)]
