@@ -53,12 +53,14 @@ std::vector<NewField> resized_slots(const FoundScaler& state, std::int64_t lengt
   for (std::uint64_t row = 0; row < slots.size(); ++row) {
     const Fp8Slot& slot = slots[row];
     const std::uint64_t before = slot.history_length();
-    const std::uint64_t kept = std::min(finished_entries(slot.order, before), finished_entries(slot.order, wanted));
-    for (std::uint64_t age = 0; age < kept; ++age) {
-      const std::uint64_t from = slot.history_index(entry_of_age(slot.order, before, age));
-      const std::uint64_t to = row * wanted + entry_of_age(slot.order, wanted, age);
-      std::copy_n(array->bytes->begin() + static_cast<std::ptrdiff_t>(from * size), size,
-                  elements.begin() + static_cast<std::ptrdiff_t>(to * size));
+    const std::uint64_t running = 2 - finished_entries(slot.order, 2);  // 1 where entry 0 is the amax in progress
+    const auto copy = [&](std::uint64_t from, std::uint64_t to) {
+      std::copy_n(array->bytes->begin() + static_cast<std::ptrdiff_t>(slot.history_index(from) * size), size,
+                  elements.begin() + static_cast<std::ptrdiff_t>((row * wanted + to) * size));
+    };
+    if (running == 1) copy(0, 0);
+    for (std::uint64_t age = 0; age < std::min(before, wanted) - running; ++age) {
+      copy(entry_of_age(slot.order, before, age), entry_of_age(slot.order, wanted, age));
     }
   }
   const std::vector<std::int64_t> shape{std::ssize(slots), length};

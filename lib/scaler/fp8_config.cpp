@@ -6,6 +6,7 @@
 #include "lib/codec/json.hpp"
 #include "lib/codec/json_text.hpp"
 #include "lib/scaler/config_values.hpp"
+#include "lib/state/fp8_history.hpp"
 
 namespace tare {
 namespace {
@@ -16,6 +17,16 @@ void take(Fp8Set& set, const std::string& key, const StateValue& value) {
   if (assign(set, key, value)) return;
   refuse_config(fmt::format("policy \"{}\" has no \"{}\"", set.policy->name, key),
                 fmt::format("Allowed: policy, device, threads, slots, format, {}", parameter_names(*set.policy)));
+}
+
+/// A length that is out of range is the configuration's fault.
+Fp8Set resized(const Fp8Set& set, const std::string& key, const StateValue& length) {
+  try {
+    return with_history_length(set, key, length);
+  } catch (const Error& error) {
+    if (error.status != Status::mismatch) throw;
+    refuse_config(error.what(), error.hint);
+  }
 }
 
 }  // namespace
@@ -45,11 +56,14 @@ Fp8Config parse_fp8_config(const char* json, const ScalerState& state) {
   Fp8Config parsed{start_fp8_from(state)};
   if (json == nullptr || *json == '\0') return parsed;
   const StateSection config = members_of_json(json, "the configuration");
-  for (const auto& entry : config) {
-    if (entry.name == "device" || entry.name == "threads" ||
-        (entry.name == "policy" && text_in_config(config, "policy") == state.policy))
+  for (const auto& [key, value] : config) {
+    if (is_history_length(parsed.start, key)) {
+      parsed.start = resized(parsed.start, key, value);
       continue;
-    refuse_config(fmt::format("\"{}\" is the state's", entry.name), "Change the state, or leave it out.");
+    }
+    if (key == "device" || key == "threads" || (key == "policy" && text_in_config(config, "policy") == state.policy))
+      continue;
+    refuse_config(fmt::format("\"{}\" is the state's", key), "Change the state, or leave it out.");
   }
   parsed.cuda_device = cuda_device_in_config(config);
   parsed.threads = thread_count(config.find("threads"));

@@ -14,7 +14,8 @@ struct Fp8Config {
 /// Throws `invalid_argument` and names the allowed keys or range.
 Fp8Config parse_fp8_config(const char* json);
 
-/// From where `state` stands; the configuration (null: none) says where it is kept, and nothing else.
+/// From where `state` stands; the configuration (null: none) says where it is kept, perhaps how long histories are to
+/// be (lib/state/fp8_history), and nothing else.
 Fp8Config parse_fp8_config(const char* json, const ScalerState& state);
 
 /// Every policy with its parameters, ranges and fields as JSON "tare.fp8_policies/1".

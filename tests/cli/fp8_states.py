@@ -35,10 +35,12 @@ class Slots:
     """FP8 slots that run."""
 
     def __init__(self, tare, config=None, state=None):
+        """With a state, `config` may say how long histories are to be."""
         self.tare = tare
-        self.handle = (tare._made("fp8_create", json.dumps(config).encode()) if state is None
-                       else tare._made("fp8_create_from_state", state.handle, None))
-        self.count = len((config or json.loads(state.json())["params"])["slots"])
+        given = None if config is None else json.dumps(config).encode()
+        self.handle = (tare._made("fp8_create", given) if state is None
+                       else tare._made("fp8_create_from_state", state.handle, given))
+        self.count = len((config if state is None else json.loads(state.json())["params"])["slots"])
 
     def __del__(self):
         self.tare._library.tare_fp8_destroy(self.handle)
@@ -165,6 +167,9 @@ def try_lengths(tare, command, policy, twin, saved):
         after = json.loads(resized.json())
         require(all(len(row) == length for row in after["fields"][history_field(policy)]), policy["policy"], after)
         check_migrated(policy, json.loads(saved.json()), policy, after)
+        name = next(one["name"] for one in policy["parameters"] if one["role"] == "history_length")
+        live = Slots(tare, {name: length}, saved).save()
+        require(live.json() == resized.json(), policy["policy"], length, live.json(), resized.json())
         Slots(tare, state=resized).run(random.Random(24), 50)
         undo(command, twin, original)
         answer = command("fp8", "reset", twin, "--history", str(length), "--yes")

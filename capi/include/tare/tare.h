@@ -396,7 +396,8 @@ TARE_API void tare_grads_destroy(tare_grads* grads);
 TARE_API int32_t tare_fp8_create(tare_fp8** out, const char* config_json, tare_error* error);
 
 /* Slots that go on where `state` stands: of tare_fp8_save, or of a file. `config_json` may be NULL; it says "device",
- * "threads" and nothing else. *out is owned, the state is copied. */
+ * "threads", and the length of histories by the policy's name for it ("amax_history_len"): each amax is then where the
+ * rule looks for one of its age, as `tare fp8 resize` does it. Nothing else. *out is owned, the state is copied. */
 TARE_API int32_t tare_fp8_create_from_state(tare_fp8** out, const tare_state* state, const char* config_json,
                                             tare_error* error);
 TARE_API void tare_fp8_destroy(tare_fp8* fp8);

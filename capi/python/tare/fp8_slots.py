@@ -39,9 +39,10 @@ class Fp8(Handle):
         self.on_device = str(parameters.get("device", "cpu")).startswith("cuda")
 
     @classmethod
-    def from_state(cls, state: State, device: str = "cpu", threads: int = 1) -> Fp8:
+    def from_state(cls, state: State, device: str = "cpu", threads: int = 1, **history: int) -> Fp8:
+        """`history`: another length of the histories, by the policy's name for it (amax_history_len=16)."""
         fp8 = cls.__new__(cls)
-        config = json.dumps({"device": device, "threads": threads})
+        config = json.dumps({"device": device, "threads": threads, **history})
         fp8._own(_library.made("fp8_create_from_state", state._handle, config.encode()))
         fp8.on_device = device.startswith("cuda")
         return fp8

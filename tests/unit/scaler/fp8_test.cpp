@@ -403,6 +403,61 @@ TEST_CASE("states that do not fit are refused, and nothing changes") {
   CHECK_THAT(message(R"({"policy":"transformer_engine","params":{"slots":3},"fields":{}})"), Contains("3 slots"));
 }
 
+TEST_CASE("slots that go on with a longer or shorter history keep each amax at its age") {
+  const auto [policy, parameter, field, first] = GENERATE(table<std::string, std::string, std::string, std::size_t>(
+      {{"transformer_engine", "amax_history_len", "amax_history", 1},
+       {"msamp", "window_size", "amax", 1},
+       {"flax_fp8", "amax_history_length", "amax_history", 0},
+       {"torchao_delayed", "history_len", "amax_history", 0}}));
+  CAPTURE(policy);
+  const auto of_length = [&](int length) {
+    return slots_of(R"({"policy":")" + policy + R"(","slots":2,")" + parameter + "\":" + std::to_string(length) + "}");
+  };
+  const auto resumed = [&](const Fp8Scaler& slots, int length) {
+    const std::string config = "{\"" + parameter + "\":" + std::to_string(length) + "}";
+    return make_fp8_scaler(parse_fp8_config(config.c_str(), slots.save(nullptr)));
+  };
+  const auto step = [](Fp8Scaler& slots, int number) {
+    for (const auto& [slot, factor] : {std::pair{0u, 1.0f}, {1u, 100.0f}}) {
+      std::vector<float> values{static_cast<float>(number) * factor};
+      const Tensor in = tensor_of(values);
+      slots.observe({&in, 1}, &slot, nullptr);
+    }
+    slots.update(nullptr);
+  };
+  const auto longer = of_length(8);
+  for (const int number : {50, 4, 3, 40, 1, 2, 5, 6, 7, 3}) step(*longer, number);
+  const auto shorter = resumed(*longer, 4);
+  const auto known_from_then = of_length(4);
+  known_from_then->load(shorter->save(nullptr), nullptr);
+  for (int number = 1; number < 12; ++number) {  // until all that was known before is gone
+    step(*shorter, number);
+    step(*known_from_then, number);
+    CHECK(shorter->save(nullptr) == known_from_then->save(nullptr));
+  }
+  const auto again = resumed(*resumed(*shorter, 9), 4);
+  CHECK(again->save(nullptr) == shorter->save(nullptr));
+  if (policy == "torchao_delayed") return;  // whose history keeps the first amax alone
+  const auto grown = floats_of(resumed(*shorter, 9)->save(nullptr), "fields." + field);
+  REQUIRE(grown.size() == 18);
+  CHECK(std::ranges::count(std::span(grown).first(9), 0.0f) == (first == 1 ? 6 : 5));
+  CHECK(std::ranges::max(grown) == 1100.0f);
+}
+
+TEST_CASE("a length of history that cannot be is refused by its name, and one of a policy without histories too") {
+  const auto slots = slots_of(R"({"policy":"transformer_engine","slots":2,"amax_history_len":3})");
+  const auto told = [](const Fp8Scaler& of, const char* config) {
+    const Error error = refusal_of([&] { parse_fp8_config(config, of.save(nullptr)); });
+    CHECK(error.status == Status::invalid_argument);
+    return std::string(error.what());
+  };
+  CHECK_THAT(told(*slots, R"({"amax_history_len":0})"), Contains("amax_history_len is 0"));
+  CHECK_THAT(told(*slots, R"({"amax_history_len":"long"})"), Contains("amax_history_len"));
+  CHECK_THAT(told(*slots, R"({"margin":1})"), Contains("\"margin\" is the state's"));
+  CHECK_THAT(told(*slots_of(R"({"policy":"te_current"})"), R"({"amax_history_len":2})"),
+             Contains("\"amax_history_len\" is the state's"));
+}
+
 TEST_CASE("tensors that do not fit are refused, and no slot has noted anything") {
   const auto slots = slots_of(R"({"policy":"transformer_engine","slots":2,"format":["e4m3","e5m2"]})");
   const ScalerState before = slots->save(nullptr);
