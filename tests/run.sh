@@ -8,10 +8,8 @@ cd "$(dirname "$0")/.."
 trap '[ -n "${counted:-}" ] || echo "0 passed, 1 failed"' EXIT  # whatever stopped us before the tests could speak
 
 tools/packages.sh build check
-if command -v ccache >/dev/null; then
-  export CCACHE_SLOPPINESS=pch_defines,time_macros  # without which nothing that reads a precompiled header is kept
-  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
-fi
+# shellcheck source=tests/compiler_cache.sh
+. tests/compiler_cache.sh
 cmake --preset release
 cmake --build --preset release
 

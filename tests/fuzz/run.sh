@@ -25,7 +25,8 @@ python=${PYTHON:-python3}
 made=()
 for target in "${targets[@]}"; do [ "$target" = loaders ] || made+=("fuzz_$target"); done
 if [ ${#made[@]} -gt 0 ]; then
-  if command -v ccache >/dev/null; then export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+  # shellcheck source=tests/compiler_cache.sh
+  . tests/compiler_cache.sh
   cmake --preset fuzz -B "$build" >/dev/null
   cmake --build "$build" --target "${made[@]}"
 fi
