@@ -116,27 +116,8 @@ class Layerwise(unittest.TestCase):
         layers = moved(True, lambda model: tare.torch.LayerwiseScaler(model, accum_upper_bound=32768.0))
         self.assertGreater(float(torch.nn.functional.cosine_similarity(layers, exact, dim=0)), 0.9)
 
-    def test_paths_that_meet_again_are_refused_by_name(self):
-        class Residual(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.first, self.second = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
-
-            def forward(self, x):
-                x = self.first(x)
-                return x + self.second(x)
-
-        model = Residual()
-        scaler = tare.torch.LayerwiseScaler(model)
-        with self.assertRaisesRegex(tare.Unsupported, "second.*the loss|the loss.*second"):
-            scaler.scale(model(torch.randn(2, 4)).sum())
-
-    def test_a_layer_that_is_used_twice_is_refused(self):
-        layer = torch.nn.Linear(4, 4)
-        model = torch.nn.Sequential(layer, torch.nn.ReLU(), layer)
-        with self.assertRaises(tare.Unsupported):
-            tare.torch.LayerwiseScaler(model).scale(model(torch.randn(2, 4)).sum())
-        with self.assertRaises(tare.Unsupported):
+    def test_float16_parameters_are_refused_by_name(self):
+        with self.assertRaisesRegex(tare.Unsupported, "parameter weight is no float32"):
             tare.torch.LayerwiseScaler(torch.nn.Linear(2, 2).half())
 
     def test_gradients_of_several_passes_add_up_and_what_is_not_finite_is_skipped(self):
