@@ -41,8 +41,8 @@ class Use(Bearer):
 
 
 class _Meeting(Bearer):
-    """Where gradients of several scales are added up, or go on side by side: all get the greatest scale at which their
-    sums stay in float16's range."""
+    """Where gradients of several scales are added up, or go on side by side: all get the greatest of these, or a smaller one
+    where a sum would leave float16's range."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -71,8 +71,8 @@ class LayerwiseScaler:
     Behind backward the gradients of parameters, and of other tensors without a graph, are as without scaling, so that they can
     be clipped, added up and looked at. Parameters are float32 (as under autocast): gradients of float16 parameters would
     underflow again. Where paths part and meet again (residual blocks, branches, a layer that is used twice), their gradients
-    are brought to one scale before they are added up: the greatest at which the sum stays in float16's range. What hooks of
-    tensors in between see bears scales, and at such points no single one.
+    are brought to one scale before they are added up: the greatest of theirs, or a smaller one where the sum would leave float16's
+    range. What hooks of tensors in between see bears scales, and at such points no single one.
 
     `loss_scale`: what the loss is multiplied by; `parameters`: those of policy "layerwise" (scale_upper_bound,
     accum_upper_bound, n_uf_threshold, power_of_two ...). Statistics are read by the host: on a GPU each layer waits, and each
