@@ -90,6 +90,7 @@ typedef struct tare_backend_reduction {
   /* A GPU's: enqueues that of all ranks in the place of `data`, one of the above in the GPU's memory. */
   int32_t (*enqueue)(void* context, int32_t what, void* data, void* stream, tare_backend_error* error);
   int32_t takes_slots; /* whether SLOTS is one of what `enqueue` takes; else MAXIMA and SUMS stand for it */
+  int32_t same_values; /* a GPU's: whether ranks whose RECORDs are of other counts of values part */
 } tare_backend_reduction;
 
 /* How gradients become those of all ranks. */

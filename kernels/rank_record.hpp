@@ -8,8 +8,8 @@ namespace tare::kernels {
 
 /// In what ranks must agree. Of each such word the greatest is formed, and of its complement: so all see the least,
 /// too.
-enum class Agreement : std::int32_t { call, step, scale };
-inline constexpr std::int32_t agreements = 3;
+enum class Agreement : std::int32_t { call, step, scale, values };
+inline constexpr std::int32_t agreements = 4;
 
 /// Bits of magnitudes order as the magnitudes do, nan above infinity. Counts are exact up to 2^53. No number is
 /// negative: as words, their greatest is that of the greatest number.
@@ -25,11 +25,12 @@ struct RankRecord {
 inline constexpr std::uint64_t record_words = 2 + 2 * agreements;
 inline constexpr std::uint64_t record_numbers = 4;
 
-/// `call`: a TARE_BACKEND_OBSERVE ..., 0 a report; `steps` and `scale`: of the rule, before.
-TARE_HD inline RankRecord record_of(std::int32_t call, std::int64_t steps, double scale, const Statistics& seen,
-                                    bool found_inf) {
+/// `call`: a TARE_BACKEND_OBSERVE ..., 0 a report; `steps` and `scale`: of the rule, before; `values`: how many all
+/// ranks must have seen, 0 where each has its own.
+TARE_HD inline RankRecord record_of(std::int32_t call, std::int64_t steps, double scale, std::uint64_t values,
+                                    const Statistics& seen, bool found_inf) {
   const std::uint64_t words[agreements] = {static_cast<std::uint64_t>(call), static_cast<std::uint64_t>(steps),
-                                           bits_of(scale)};
+                                           bits_of(scale), values};
   RankRecord record;
   record.max_abs = bits_of(seen.max_abs);
   record.found_inf = found_inf ? 1 : 0;

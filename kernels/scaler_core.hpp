@@ -106,10 +106,12 @@ TARE_HD inline void add_layer(ScalerCore& core, const rule::LayerStatistics& lay
   core.checked = 1;
 }
 
-/// What this rank tells of a pass or a report. `call`: as record_of has it.
-TARE_HD inline RankRecord record_of(std::int32_t call, const ScalerCore& core, const Statistics& seen, bool found_inf) {
+/// What this rank tells of a pass or a report. `call` and `values`: as record_of has them.
+TARE_HD inline RankRecord record_of(std::int32_t call, const ScalerCore& core, std::uint64_t values,
+                                    const Statistics& seen, bool found_inf) {
   const rule::RunningState& running = core.running;
-  return record_of(call, running.counters.steps, rule::scale_of(running.policy.id, running.state), seen, found_inf);
+  const double scale = rule::scale_of(running.policy.id, running.state);
+  return record_of(call, running.counters.steps, scale, values, seen, found_inf);
 }
 
 /// One step of the rule with what was accumulated, which is then cleared; tells why the rule raised.

@@ -46,6 +46,7 @@ void DeviceScaler::join_by(const tare_backend_reduction& reduction) {
 
 void DeviceScaler::join_ranks(CommandArguments asked, cudaStream_t stream) {
   asked.ranks.record = record_.data();
+  asked.ranks.same_values = reduction_.same_values;
   asked.command = Command::tell_ranks;
   launch(asked, stream);
   tare_backend_error error;

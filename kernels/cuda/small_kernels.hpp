@@ -46,6 +46,7 @@ struct RankCall {
   std::int32_t what = 0;  ///< a TARE_BACKEND_OBSERVE ..., 0 a report
   std::int32_t scaled = 0;
   std::int32_t steps = 0;
+  std::int32_t same_values = 0;  ///< whether all ranks look at as many
   double clip_norm = 0;
 };
 
@@ -69,7 +70,7 @@ TARE_HD inline RankRecord own_record(const CommandArguments& asked) {
   const bool is_pass = asked.list_count > 0;
   const Statistics seen = is_pass ? asked.lists[0]->seen : Statistics{};
   const bool found_inf = is_pass ? !is_finite(seen.max_abs) : asked.overflow != 0;
-  return record_of(asked.ranks.what, *asked.core, seen, found_inf);
+  return record_of(asked.ranks.what, *asked.core, asked.ranks.same_values != 0 ? seen.count : 0, seen, found_inf);
 }
 
 /// What a pass does at its end where it is alone, or a report. Where ranks part, the list's noop keeps its step from

@@ -58,7 +58,7 @@ tare_backend_reduction Fp8Reduction::hook() {
   const auto enqueue_part = [](void* context, std::int32_t what, void* data, void* stream, tare_backend_error* error) {
     return errors_at_edge(error, [&] { static_cast<Fp8Reduction*>(context)->enqueue(what, data, stream); });
   };
-  return {this, nullptr, enqueue_part, communicator_->takes(Operation::max_u32) ? 1 : 0};
+  return {this, nullptr, enqueue_part, communicator_->takes(Operation::max_u32) ? 1 : 0, 0};
 }
 
 void Fp8Reduction::require_alike(const tare_backend_table& backend, tare_backend_slots* slots) {

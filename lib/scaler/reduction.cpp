@@ -20,7 +20,7 @@ std::string told_call(std::uint64_t word) {
   constexpr std::array calls{"report_overflow", "observe", "unscale", "write"};  // by TARE_BACKEND_OBSERVE ...
   return word < calls.size() ? calls[word] : std::to_string(word);
 }
-std::string told_step(std::uint64_t word) {
+std::string told_number(std::uint64_t word) {
   return std::to_string(word);
 }
 std::string told_scale(std::uint64_t word) {
@@ -30,8 +30,16 @@ std::string told_scale(std::uint64_t word) {
 struct Told {
   const char* what;
   std::string (*word)(std::uint64_t word);
+  const char* hint;
 };
-constexpr std::array told{Told{"call", told_call}, Told{"step", told_step}, Told{"scale", told_scale}};  // by Agreement
+constexpr const char* same_calls = "All ranks make the same calls in the same order, and start from the same state.";
+constexpr std::array told{
+    Told{"call", told_call, same_calls},
+    Told{"step", told_number, same_calls},
+    Told{"scale", told_scale, same_calls},
+    Told{"number of values", told_number,
+         "Replicated gradients are those of every rank; where each has its own, say {\"gradients\":\"sharded\"}."},
+};  // by Agreement
 static_assert(told.size() == kernels::agreements);
 
 /// As the one reduction and, of gradients that all look at, as one of the greatest.
@@ -72,13 +80,14 @@ void require_together(const kernels::Parting& parting) {
               "the ranks of the comm are not at the same " + std::string(tell.what) + ": from " +
                   tell.word(parting.least) + " to " + tell.word(parting.greatest) + ", and " + tell.word(parting.here) +
                   " here",
-              "All ranks make the same calls in the same order, and start from the same state.");
+              tell.hint);
 }
 
 void Reduction::join(const tare_backend_findings& findings) {
   auto& seen = *static_cast<kernels::Statistics*>(findings.seen);
   const auto& core = *static_cast<const kernels::ScalerCore*>(findings.core);
-  const RankRecord own = kernels::record_of(findings.what, core, seen, *findings.found_inf != 0);
+  const std::uint64_t values = gradients_ == Gradients::replicated ? seen.count : 0;
+  const RankRecord own = kernels::record_of(findings.what, core, values, seen, *findings.found_inf != 0);
   RankRecord all = own;
   communicator_->maximum(words_of(all), nullptr);
   require_together(kernels::parting_in(own, all));
@@ -106,7 +115,7 @@ tare_backend_reduction Reduction::hook() {
     return errors_at_edge(error,
                           [&] { static_cast<Reduction*>(context)->enqueue(static_cast<RankRecord*>(data), stream); });
   };
-  return {this, join_ranks, enqueue_record, 0};
+  return {this, join_ranks, enqueue_record, 0, gradients_ == Gradients::replicated ? 1 : 0};
 }
 
 }  // namespace tare

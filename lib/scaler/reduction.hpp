@@ -15,7 +15,8 @@ enum class Gradients {
   replicated,  ///< those that every rank looks at: they are counted once
 };
 
-/// Throws `mismatch` where ranks were not in the same call, of the same scale and step.
+/// Throws `mismatch` where ranks were not in the same call, of the same scale and step, or of replicated gradients had
+/// not as many values.
 void require_together(const kernels::Parting& parting);
 
 /// A JSON object {"gradients":"sharded"}; null or empty: that. Throws `invalid_argument`.

@@ -102,6 +102,41 @@ TEST_CASE_METHOD(Group, "an FP8 update without a rank is the engine's error, and
   CHECK(all[0]->update() == TARE_OK);
 }
 
+TEST_CASE("slots of ranks that start from other histories are alike once these are over") {
+  for (const char* policy : fp8_policies) {
+    if (std::string(policy).find("fp8_lm") != std::string::npos) continue;  // it has no history
+    INFO(policy);
+    Group group;
+    RandomValues random;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      group.all.push_back(std::make_unique<SlotsOfRank>(policy));
+      for (std::size_t i = 0; i < 2 * rank; ++i) {
+        group.all[rank]->look_at(random.next(1)[0]);
+        group.all[rank]->update();
+      }
+    }
+    REQUIRE(group.join({}) == all_well);
+    CHECK(group.all[0]->told() != group.all[2]->told());
+    std::vector<std::vector<RankValues>> values;
+    for (std::size_t i = 0; i < 12; ++i) values.push_back(random.next(ranks));
+    group.each([&](std::size_t rank) {
+      for (const auto& step : values) {
+        group.all[rank]->look_at(step[rank]);
+        group.all[rank]->update();
+      }
+      return 0;
+    });
+    std::vector<std::vector<float>> scales;
+    for (const auto& slots : group.all) {
+      const float* first = nullptr;
+      REQUIRE(tare_fp8_scale_pointer(&first, slots->get(), TARE_FP8_SCALE, nullptr) == TARE_OK);
+      scales.emplace_back(first, first + 3);
+    }
+    CHECK(scales == std::vector<std::vector<float>>(ranks, scales[0]));
+    CHECK(scales[0] != std::vector<float>(3, 1.0f));
+  }
+}
+
 TEST_CASE_METHOD(Group, "a comm for FP8 slots is asked for by its name") {
   SlotsOfRank one(fp8_policies[0]);
   CHECK(tare_fp8_set_comm(nullptr, comm, &errors[0]) == TARE_E_INVALID_ARGUMENT);

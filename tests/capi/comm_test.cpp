@@ -90,6 +90,33 @@ TEST_CASE_METHOD(Pair, "replicated gradients count once") {
   }
 }
 
+TEST_CASE_METHOD(Pair,
+                 "replicated gradients that are not as many on every rank are told to all, and nothing is noted") {
+  join(R"({"gradients":"replicated"})");
+  const std::string before = first.told();
+  float one_value = infinity;
+  const tare_tensor list[2] = {{&one_value, 1, TARE_F32, 0}, {second.values.data(), 4, TARE_F32, 0}};
+  for (const uint64_t values : {0u, 1u, 5u}) {  // of rank 1; rank 0 has 6
+    const uint64_t tensors = values < 2 ? values : 2;
+    std::vector<int32_t> statuses(2);
+    on_ranks(2, [&](std::size_t rank) {
+      statuses[rank] = rank == 0 ? tare_grads_unscale_and_update(first.grads, nullptr, &errors[0])
+                                 : tare_scaler_unscale(second.scaler, list, tensors, nullptr, &errors[1]);
+    });
+    CHECK(statuses == std::vector<int32_t>{TARE_E_MISMATCH, TARE_E_MISMATCH});
+    for (const uint64_t rank : {0u, 1u}) {
+      INFO(errors[rank].message);
+      const std::string told = "the ranks of the comm are not at the same number of values: from " +
+                               std::to_string(values) + " to 6, and " + std::to_string(rank == 0 ? 6 : values) +
+                               " here\n";
+      CHECK(std::string(errors[rank].message).starts_with(told));
+      CHECK(std::string(errors[rank].message).find("{\"gradients\":\"sharded\"}") != std::string::npos);
+    }
+    CHECK(first.told() == before);
+  }
+  CHECK(observe_both() == std::vector<int32_t>{TARE_OK, TARE_OK});
+}
+
 TEST_CASE_METHOD(Pair, "the greatest magnitude of doubles is exact") {
   join();
   first.wide[0] = 1 + std::numeric_limits<double>::epsilon();

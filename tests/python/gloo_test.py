@@ -160,11 +160,14 @@ def a_rank_that_skips(rank, ranks):
 def ranks_that_part(rank, _ranks):
     """Other scales, other lists: all ranks are told, and go on alike when that is mended."""
     scaler = tare.Scaler("torch", initial_scale=1024 if rank == 0 else 512)
+    replicated = tare.Scaler("torch", initial_scale=512)
     slots = tare.Fp8("fp8_lm", slots=2)
     comm = tare.Comm.of_torch()
     scaler.set_comm(comm)
+    replicated.set_comm(comm, "replicated")
     slots.set_comm(comm)
     for call, said in ((lambda: scaler.observe(torch.ones(5)), "not at the same scale: from 512.0 to 1024.0"),
+                       (lambda: replicated.observe(torch.ones(5 + rank % 2)), "not at the same number of values: from 5 to 6"),
                        (lambda: slots.all_reduce([torch.ones(5)] * (1 if rank == 0 else 2)), "give from 1 to 2 gradients")):
         try:
             call()

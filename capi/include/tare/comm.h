@@ -65,11 +65,11 @@ TARE_API int32_t tare_comm_from_mpi(tare_comm** out, const char* config_json, ta
  * libnccl.so.2, of version 2.9 or a later 2 (no other copy is looked for: it would not know the communicator).
  *
  * A scaler's pass is then the pass, two small launches, and between them one group of two ncclAllReduce on the stream
- * of the call, 8 ncclUint64 with ncclMax and 4 ncclDouble with ncclSum; slots' update one of ncclUint32 with ncclMax,
- * of fp8_lm with two of ncclUint64; tare_fp8_all_reduce takes ncclSend and ncclRecv in groups, and ncclAllGather, of
- * ncclUint8. The host waits for nothing where that function does not say so, and graphs take it as it is. Not between
- * ncclGroupStart and ncclGroupEnd of yours. NCCL runs what is on one communicator in one order: that of the calls, the
- * same on all ranks.
+ * of the call, 10 ncclUint64 with ncclMax and 4 ncclDouble with ncclSum, or of replicated gradients one, of 14
+ * ncclUint64 with ncclMax; slots' update one of ncclUint32 with ncclMax, of fp8_lm with two of ncclUint64;
+ * tare_fp8_all_reduce takes ncclSend and ncclRecv in groups, and ncclAllGather, of ncclUint8. The host waits for
+ * nothing where that function does not say so, and graphs take it as it is. Not between ncclGroupStart and ncclGroupEnd
+ * of yours. NCCL runs what is on one communicator in one order: that of the calls, the same on all ranks.
  *
  * Where ranks part, a scaler's calls return before anybody knows: the list's noop is 1, nothing else is noted, and the
  * next call that waits (tare_scaler_scale, _save, ...) is TARE_E_MISMATCH, once. An error that NCCL told of the
@@ -89,14 +89,15 @@ TARE_API void tare_comm_destroy(tare_comm* comm);
  *
  * `options_json` may be NULL: {"gradients":"sharded"}, each rank looks at values of its own (shards, or other layers);
  * counts and sums of squares are added up. "replicated": all look at the same values, as after an all-reduce of them,
- * which count once.
+ * which count once. All ranks give the same options.
  *
- * Order: all ranks make the same of those calls in the same order, from the same state; their lists may differ, and may
- * be empty. A call takes two all_reduces, of 8 words and then of 4 numbers. Where ranks are not in the same kind of
- * call, step or scale, it is TARE_E_MISMATCH on every one of them (on a GPU of the next call that waits). A function
- * that fails is TARE_E_BACKEND, with what it returned as detail. Both leave the scaler as it was; values that the pass
- * was to write are written. A rank that makes no call leaves the others waiting as long as their engine waits, and so
- * does one that is refused for its arguments.
+ * Order: all ranks make the same of those calls in the same order, from the same state; lists of sharded gradients may
+ * differ, and may be empty. A call takes two all_reduces, of 10 words and then of 4 numbers (words, too, of replicated
+ * gradients). Where ranks are not in the same kind of call, step or scale, or have not as many replicated values, it is
+ * TARE_E_MISMATCH on every one of them (on a GPU of the next call that waits). A function that fails is TARE_E_BACKEND,
+ * with what it returned as detail. Both leave the scaler as it was; values that the pass was to write are written. A
+ * rank that makes no call leaves the others waiting as long as their engine waits, and so does one that is refused for
+ * its arguments.
  *
  * Threads: as the scaler [P1]; handles that share a comm need it one after another, in the same order on every rank.
  * TARE_E_UNSUPPORTED: a scaler on a GPU with a comm for the CPU, or the other way round. TARE_E_WRONG_KIND: policy
@@ -113,9 +114,9 @@ TARE_API int32_t tare_scaler_set_comm(tare_scaler* scaler, const tare_comm* comm
  *
  * With a comm this is a call of all ranks itself, an all_reduce of 4 words: TARE_E_MISMATCH on every one of them where
  * they have not as many slots of the same policy, parameters, names and formats; states are not compared, and ranks
- * that start from different histories are alike once these are over. Failures, order and threads: as above; an update
- * that fails leaves the slots as they were. TARE_E_UNSUPPORTED: slots on a GPU with a comm for the CPU, or the other
- * way round. */
+ * that start from different histories are alike once these are over and each slot has seen a value that is not 0.
+ * Failures, order and threads: as above; an update that fails leaves the slots as they were. TARE_E_UNSUPPORTED: slots
+ * on a GPU with a comm for the CPU, or the other way round. */
 TARE_API int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_error* error);
 
 /* Makes of gradients (f32, f16, bf16; in place; any number of tensors) the mean over all ranks of the slots' comm, in

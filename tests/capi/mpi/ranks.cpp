@@ -177,6 +177,31 @@ void other_call() {
   }
 }
 
+/// Of replicated gradients the last rank has one tensor less, another time a value more: all are told, and go on.
+void other_replicated() {
+  Trained one(torch, 1);
+  tare_comm* comm = nullptr;
+  tare_error error = TARE_ERROR_INIT;
+  require(tare_comm_from_mpi(&comm, patient, &error) == TARE_OK, error.message);
+  require(tare_scaler_set_comm(one.scaler, comm, R"({"gradients":"replicated"})", nullptr) == TARE_OK, "set_comm");
+  tare_comm_destroy(comm);
+  std::vector<float> values(8, infinity);
+  const tare_tensor tensors[2] = {{values.data(), 3, TARE_F32, 0}, {values.data() + 4, 2, TARE_F32, 0}};
+  const tare_tensor more[2] = {tensors[0], {values.data() + 4, 3, TARE_F32, 0}};
+  const bool is_other = rank == ranks - 1;
+  for (int i = 0; i < 10; ++i) {
+    const std::string before = one.text(tare_scaler_statistics);
+    require(tare_scaler_observe(one.scaler, is_other && i % 2 == 0 ? more : tensors, is_other && i % 2 == 1 ? 1 : 2,
+                                nullptr, &error) == TARE_E_MISMATCH,
+            "other gradients are not told");
+    require(std::string(error.message).starts_with("the ranks of the comm are not at the same number of values: from "),
+            error.message);
+    require(one.text(tare_scaler_statistics) == before, "noted what was seen in a call that failed");
+    require(tare_scaler_observe(one.scaler, tensors, 2, nullptr, &error) == TARE_OK, error.message);
+    require(tare_scaler_update(one.scaler, nullptr, nullptr) == TARE_OK, "update");
+  }
+}
+
 /// Lists of a scaler are each rank's own: any number of tensors, of any size, none at all.
 void own_lists() {
   Trained one(torch, 1);
@@ -362,6 +387,7 @@ constexpr std::pair<const char*, void (*)()> modes[] = {{"alike", alike},
                                                         {"sums", sums},
                                                         {"other_lists", other_lists},
                                                         {"own_lists", own_lists},
+                                                        {"other_replicated", other_replicated},
                                                         {"other_call", other_call},
                                                         {"skips_a_sum", skips_a_sum},
                                                         {"killed_in_a_sum", killed_in_a_sum},

@@ -171,7 +171,7 @@ TEST_CASE("a pass is one group of two reductions on its own stream, and the host
   for (std::size_t rank = 0; rank < 2; ++rank) {
     const int group = calls[2 * rank].group;
     CHECK(group > 0);
-    CHECK(calls[2 * rank] == NcclCall{rank, 8, 5, 2, world.streams[rank], group});
+    CHECK(calls[2 * rank] == NcclCall{rank, 10, 5, 2, world.streams[rank], group});
     CHECK(calls[2 * rank + 1] == NcclCall{rank, 4, 8, 0, world.streams[rank], group});
   }
   CHECK(calls[0].group != calls[2].group);
@@ -195,11 +195,31 @@ TEST_CASE("replicated gradients on a GPU count once, in one reduction") {
   for (std::size_t rank = 0; rank < 2; ++rank) world.all[rank]->grads->observe(world.streams[rank]);
   const std::vector<NcclCall> calls = world.nccl.take_calls();
   REQUIRE(calls.size() == 2);
-  CHECK(calls[0] == NcclCall{0, 12, 5, 2, world.streams[0], calls[0].group});
+  CHECK(calls[0] == NcclCall{0, 14, 5, 2, world.streams[0], calls[0].group});
   const ScalerReport report = world.all[1]->scaler->report(world.streams[1]);
   CHECK(report.accumulated.sum_of_squares == 25);
   CHECK(report.accumulated.count == 5);
   CHECK(report.accumulated.zeros == 3);
+}
+
+TEST_CASE("ranks on a GPU whose replicated gradients are not as many are all told, and nothing else is noted") {
+  World world(2, Gradients::replicated);
+  for (const auto& one : world.all) one->fill({{infinity, 4, 0, 0, 0}});
+  Trained& other = *world.all[1];
+  const std::string before = state_to_json(other.scaler->save(world.streams[1]));
+  std::vector<Tensor> fewer = other.outputs();
+  fewer[0].count -= 1;
+  const auto list = other.scaler->make_grads(fewer);
+  world.all[0]->grads->observe(world.streams[0]);
+  list->observe(world.streams[1]);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK_THROWS_WITH(
+        world.all[rank]->scaler->scale(world.streams[rank]),
+        Catch::Matchers::Contains("the ranks of the comm are not at the same number of values: from 4 to 5, and"));
+  }
+  CHECK(state_to_json(other.scaler->save(world.streams[1])) == before);
+  world.make(1, {false, false});
+  CHECK(world.all[0]->scaler->scale(world.streams[0]) == 32768);
 }
 
 TEST_CASE("steps of ranks that are captured are, replayed, those of ranks that are not") {
@@ -316,7 +336,7 @@ TEST_CASE("callbacks that take a GPU's memory get the record and the stream") {
   gpu.scaler->set_communicator(communicator_of(Collectives{&seen, reduce, true}), Gradients::sharded);
   gpu.fill({{3, 4, 0, 0, 0}});
   gpu.grads->observe(stream);
-  CHECK(seen.calls == std::vector<std::pair<std::int32_t, std::uint64_t>>{{1, 8}, {2, 4}});
+  CHECK(seen.calls == std::vector<std::pair<std::int32_t, std::uint64_t>>{{1, 10}, {2, 4}});
   CHECK(seen.stream == stream);
   CHECK(gpu.scaler->report(stream).accumulated.sum_of_squares == 25);
 }
