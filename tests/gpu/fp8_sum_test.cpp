@@ -17,9 +17,11 @@ TEST_CASE("gradients of ranks on a GPU become in fp8 what they become on the CPU
                             [&](std::size_t rank) { return on_gpu.communicator(rank); }) == 0);
 }
 
-TEST_CASE("gradients of ranks on a GPU that are large enough for whole blocks are summed to the bit, in both formats") {
+TEST_CASE("gradients of ranks on a GPU, large and small are summed and counted to the bit in both formats") {
   constexpr std::size_t ranks = 2;
-  constexpr std::uint64_t count = 35000;  // more than a warp takes of a piece
+  // More than a warp takes of a piece, and less; shares are alike on both, and so is what each rank counts.
+  constexpr std::uint64_t counts[] = {35008, 35008, 304, 304};
+  constexpr std::uint32_t slots[] = {0, 1, 2, 1};
   RankThreads on_gpu(ranks, true);
   RankThreads on_host(ranks, false);
   std::vector<std::size_t> different(ranks);
@@ -27,15 +29,22 @@ TEST_CASE("gradients of ranks on a GPU that are large enough for whole blocks ar
     SumRank own("fp8_lm", rank);
     own.host->set_communicator(on_host.communicator(rank));
     own.device->set_communicator(on_gpu.communicator(rank));
-    std::vector<Array> arrays;  // each a rank's share
-    for (int i = 0; i < 2; ++i) arrays.emplace_back(Dtype::bf16, count);
-    for (Array& array : arrays) fill(array, own.random, false);
+    std::vector<Array> arrays;  // a rank's share has one of the large ones whole
+    for (const std::uint64_t count : counts) arrays.emplace_back(Dtype::bf16, count);
+    for (Array& array : arrays) {
+      fill(array, own.random, false);
+      const std::uint64_t one = encode(Dtype::bf16, 1.0);  // a sum of which is beyond the largest
+      for (std::uint64_t i = 0; i < array.count(); i += 100) array.set(i, one);
+    }
     const GpuArrays copies(arrays);
-    const std::vector<Tensor> host{arrays[0].tensor(), arrays[1].tensor()};
-    own.device->all_reduce(copies.tensors(), nullptr, {}, own.stream);
-    own.host->all_reduce(host, nullptr, {}, nullptr);
+    std::vector<Tensor> host;
+    for (Array& array : arrays) host.push_back(array.tensor());
+    own.device->all_reduce(copies.tensors(), slots, {}, own.stream);
+    own.host->all_reduce(host, slots, {}, nullptr);
     own.stream.wait();
     different[rank] = copies.different_from(arrays);
+    const std::string noted = state_to_json(own.device->save(own.stream));  // before an update takes it
+    different[rank] += noted == state_to_json(own.host->save(nullptr)) ? 0 : 1;
     own.device->update(own.stream);
     own.host->update(nullptr);
     const std::string state = state_to_json(own.device->save(own.stream));
