@@ -78,6 +78,21 @@ TEST_CASE("what stands in a file that becomes too long is cut back to whole line
   CHECK(std::filesystem::file_size(path) == size);
 }
 
+TEST_CASE("a line that breaks off, as after a power cut, spoils none of those behind it") {
+  const Scratch folder;
+  const std::string path = folder.path("a.jsonl");
+  std::ofstream(path) << R"({"schema":"tare.moni)";
+  Monitor monitor(config(1, path));
+  monitor.step(1);
+  monitor.step(2);
+  monitor.report();
+  std::ifstream file(path);
+  std::string line;
+  std::vector<bool> whole;
+  while (std::getline(file, line)) whole.push_back(json::accept(line));
+  CHECK(whole == std::vector<bool>{false, true, true});
+}
+
 TEST_CASE("files that are taken away while a run goes on begin anew, whole") {
   const Scratch folder;
   const std::string lines = folder.path("a.jsonl");
