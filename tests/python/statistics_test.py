@@ -127,6 +127,15 @@ class Statistics(unittest.TestCase):
                 self.check(nearest(numpy.full(3000, 448.0), dtype), dtype)
                 self.check(nearest(400.0 + numpy.arange(3000) % 3 * 0.25, dtype), dtype)
 
+    def test_doubles_whose_squares_are_none_have_magnitudes_and_means(self):
+        for values, norm in (([1e200, -1e200, 1.0], numpy.inf), ([1e-200] * 3, 0.0)):
+            monitor = tare.Monitor(every=1)
+            monitor.observe("g", {"w": numpy.array(values)})
+            monitor.step(0)
+            told = monitor.report().tensors[0]
+            self.assertEqual((told.max_abs, told["min"], told["mean"]), (max(values), min(values), sum(values) / 3))
+            self.assertEqual(float(told.norm), norm)
+
     def test_infinities_and_nan_alone_and_beside_values(self):
         for dtype in (tare.F32, tare.F64, tare.F16):
             of = OWN[dtype]

@@ -71,15 +71,17 @@ class TorchMonitor(unittest.TestCase):
             self.assertEqual(seen["loss", "value"].count, 1)
 
     def test_activations_are_in_every_fourth_look_unless_more_are_asked_for(self):
-        for groups, expected in ((None, [True, False, False, False, True]), ({"outputs": {"every": 1}}, [True] * 5)):
+        fourth, each = [True, False, False, False, True, False, False, False, True], [True] * 9
+        for groups, inputs, outputs in ((None, fourth, fourth), ({"outputs": {"every": 1}}, fourth, each)):
             monitor = tare.torch.Monitor(self.model, every=1, activations=True, groups=groups)
             told = []
-            for step in range(5):
+            for step in range(9):
                 self.model(torch.randint(0, 5, (16, 4)))
                 monitor.step(step)
-                told.append(any(one.group == "outputs" for one in monitor.report().tensors))
+                told.append({one.group for one in monitor.report().tensors})
             monitor.close()
-            self.assertEqual(told, expected)
+            self.assertEqual(["inputs" in groups for groups in told], inputs)
+            self.assertEqual(["outputs" in groups for groups in told], outputs)
 
     def test_gradients_that_become_zero_are_told_and_rows_without_gradients_are_not(self):
         scaler = torch.amp.GradScaler("cpu", init_scale=8.0)

@@ -128,22 +128,23 @@ TARE_API int32_t tare_monitor_wait(tare_monitor* monitor, tare_error* error);
 
 /* JSON "tare.monitor/1": "steps" that ended; "sinks", each with the "failure" that stopped it, or null; "left_out",
  * steps that they missed; once a step was looked at, its number, "step", and its "tensors": "group", "name", "dtype",
- * "count", "nans", "infinities" and, of the finite values alone, "zeros", "subnormals" (not zero, and below the
- * dtype's smallest normal number), "min", "max", "max_abs", "mean", "mean_abs", "std" (of the whole population),
- * "norm" (those are null where no value is finite), "min_abs" (the least magnitude that is not zero, or null), the
- * "scale" that was divided out and "exponents": in "bins"[i] the magnitudes from 2^("lowest" + i) to below twice that,
- * "below" and "above" the others; its "gradients", of lists that were added: "name", "dtype" and, as in
- * "tare.grads/1", of the values as the pass read them, "count", "zeros", "below", "max_abs", "norm", with the
- * scaler's "finite_statistics" "nans", "infinities", "finite_max_abs", "finite_norm"; how many looks in
- * a row all of them were zero, "zero_looks", and the step of the first, "zero_since", or null (of names that are
- * ignored no such count is kept); and the "scaler" of the last list: "scale", "steps", "skipped", "growths" and
- * "backoffs" as they were when it was added, or null. Of each of the gradients, and as a whole in "signals": "lost",
- * the share that became zero for want of range (below), and "headroom_bits", doublings of the greatest magnitude until
- * the format's largest number; null where they tell nothing, as in a step that overflowed. "signals" also has the trend
- * of "lost", "lost_slope" (a step) and "lost_confidence" (that it rises), and how many tensors of gradients, "layers",
- * the step had that are not ignored, with the share of them that lost as much as is told ("layers_lost") and that had
- * as many zeros as "zeros" says, of whatever cause ("layers_zero"); null where there are none, as in a step that
- * overflowed. "findings": as below. Waits until the sinks have what they are owed. *out is owned.
+ * "count", "nans", "infinities" and, of the finite values alone, "zeros", "subnormals" (not zero, and below the dtype's
+ * smallest normal number), "min", "max", "max_abs", "mean", "mean_abs", "std" (of the whole population), "norm" (those
+ * are null where no value is finite; what a double cannot hold, as the squares of some f64, is "inf", or 0), "min_abs"
+ * (the least magnitude that is not zero, or null), the "scale" that was divided out and "exponents": in "bins"[i] the
+ * magnitudes from 2^("lowest" + i) to below twice that, "below" and "above" the others; its "gradients", of lists that
+ * were added: "name", "dtype" and, as in "tare.grads/1", of the values as the pass read them, "count", "zeros",
+ * "below", "max_abs", "norm", with the scaler's "finite_statistics" "nans", "infinities", "finite_max_abs",
+ * "finite_norm"; how many looks in a row all of them were zero, "zero_looks", and the step of the first, "zero_since",
+ * or null (of names that are ignored no such count is kept); and the "scaler" of the last list: "scale", "steps",
+ * "skipped", "growths" and "backoffs" as they were when it was added, or null. Of each of the gradients, and as a whole
+ * in "signals": "lost", the share that became zero for want of range (below), and "headroom_bits", doublings of the
+ * greatest magnitude until the format's largest number; null where they tell nothing, as in a step that overflowed.
+ * "signals" also has the trend of "lost", "lost_slope" (a step) and "lost_confidence" (that it rises), and how many
+ * tensors of gradients, "layers", the step had that are not ignored, with the share of them that lost as much as is
+ * told ("layers_lost") and that had as many zeros as "zeros" says, of whatever cause ("layers_zero"); null where there
+ * are none, as in a step that overflowed. "findings": as below. Waits until the sinks have what they are owed. *out is
+ * owned.
  *
  * What is lost: zeros, and values "below" the scaler's "underflow_threshold" if that is 2^-24 or less. A threshold
  * above that, such as 2^-20, tells zeros of range from those that a layer has by itself (embeddings, dead units): if n
