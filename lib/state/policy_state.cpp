@@ -213,8 +213,9 @@ void load_into(RunningState& running, const ScalerState& given) {
   normalise(state);
   const rule::PolicySpec& mine = rule::spec_of(running.policy.id);
   const rule::PolicySpec& spec = known_policy(state);
-  // Megatron's constant scaler saves {} and takes nothing, and neither does a run without a scaler.
-  if (mine.fields.empty() && spec.name == mine.name) return;
+  // Megatron's constant scaler saves {} and takes nothing of another one, and neither does a run without a scaler.
+  const bool has_fields = !mine.fields.empty();
+  if (&spec != &mine && spec.name == mine.name && !has_fields) return;
   if (&spec != &mine) {
     throw Error(
         Status::mismatch,
@@ -223,9 +224,11 @@ void load_into(RunningState& running, const ScalerState& given) {
   }
   Misfits misfits;
   RunningState loaded = running;
-  take_params(loaded, spec, state, misfits);
-  rule::prepare(loaded.policy);
-  take_fields(loaded, spec, state, misfits);
+  if (has_fields) {
+    take_params(loaded, spec, state, misfits);
+    rule::prepare(loaded.policy);
+    take_fields(loaded, spec, state, misfits);
+  }
   take_counters(loaded.counters, state, misfits);
   const std::string wrong = misfits.text();
   if (!wrong.empty())
