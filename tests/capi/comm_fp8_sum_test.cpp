@@ -213,28 +213,3 @@ TEST_CASE("gradients are not summed without a comm, without an exchange of bytes
   CHECK(tare_fp8_all_reduce(nullptr, nullptr, nullptr, 0, nullptr, nullptr, &error) == TARE_E_INVALID_ARGUMENT);
   CHECK(tare_fp8_all_reduce(whole.all[0]->get(), nullptr, nullptr, 0, nullptr, nullptr, &error) == TARE_OK);
 }
-
-TEST_CASE("slots that eight ranks saved go on with two, and mu follows") {
-  SumGroup eight(8, "fp8_lm");
-  eight.each([&](std::size_t rank) {
-    for (std::size_t step = 0; step < 40; ++step) eight.all[rank]->step(step, rank, 8);
-    return 0;
-  });
-  tare_state* state = nullptr;
-  REQUIRE(tare_fp8_save(&state, eight.all[3]->get(), nullptr, nullptr) == TARE_OK);
-  SumGroup two(2, "fp8_lm");
-  for (const auto& slots : two.all) REQUIRE(tare_fp8_load(slots->get(), state, nullptr, nullptr) == TARE_OK);
-  tare_state_destroy(state);
-  const std::string loaded = state_of(two.all[0]->get());
-  CHECK(loaded == state_of(eight.all[0]->get()));
-  CHECK(two.each([&](std::size_t rank) {
-    for (std::size_t step = 1; step < 40; ++step) {
-      const int32_t status = two.all[rank]->all_reduce(InMemory(gradients_of(step, rank)));
-      if (status != TARE_OK) return status;
-      tare_fp8_update(two.all[rank]->get(), nullptr, nullptr);
-    }
-    return TARE_OK + 0;
-  }) == std::vector<int32_t>(2, TARE_OK));
-  CHECK(state_of(two.all[0]->get()) == state_of(two.all[1]->get()));
-  CHECK(state_of(two.all[0]->get()) != loaded);
-}

@@ -211,6 +211,14 @@ class SumSlots {
                                error);
   }
 
+  /// Of slots that go on where others stood, which may have been on another number of ranks.
+  void expect_as(const SumSlots& other, std::size_t ranks) {
+    expected_.clear();
+    for (const SumSlot& slot : other.expected_) {
+      expected_.push_back({slot.format, follows_ ? slot.mu : 1 / std::sqrt(static_cast<double>(ranks))});
+    }
+  }
+
   /// A step beside what is reckoned of all ranks' gradients; whether it came out the same.
   bool step(std::size_t number, std::size_t rank, std::size_t ranks) {
     if (expected_.empty()) {
