@@ -6,6 +6,7 @@
 namespace tare::kernels::cuda {
 
 struct DequantiseArguments {
+  static constexpr bool blocks_share_pieces = true;
   const WorkPiece* pieces;
   const Binding* inputs;
   const Binding* outputs;           ///< f32, f16 or bf16, as many elements

@@ -21,6 +21,7 @@ struct CastShared {
 };
 
 struct QuantiseArguments {
+  static constexpr bool blocks_share_pieces = true;
   const WorkPiece* pieces;
   const Binding* inputs;
   const Binding* outputs;           ///< e4m3 or e5m2, as many elements; null: nothing is written
@@ -166,13 +167,15 @@ TARE_HD inline void each_share(const Arguments& all, std::uint32_t item, int war
   const auto dtype = static_cast<Dtype>(segment.dtype);
   const std::uint32_t pieces = pieces_of_item(dtype, segment.sharers_log2);
   const std::uint32_t first = (item - segment.first_item) * pieces;
-  if (pieces == 1) {
-    WorkPiece part = all.pieces[segment.first_piece + first];
-    const std::uint32_t before = static_cast<std::uint32_t>(warp) * share_of_warp(dtype);
-    if (before >= part.count) return;
-    part.offset += before;
-    part.count = smaller(part.count - before, share_of_warp(dtype));
-    return take(dtype, part);
+  if constexpr (Arguments::blocks_share_pieces) {
+    if (pieces == 1) {
+      WorkPiece part = all.pieces[segment.first_piece + first];
+      const std::uint32_t before = static_cast<std::uint32_t>(warp) * share_of_warp(dtype);
+      if (before >= part.count) return;
+      part.offset += before;
+      part.count = smaller(part.count - before, share_of_warp(dtype));
+      return take(dtype, part);
+    }
   }
   const std::uint32_t end = smaller(first + pieces, segment.pieces);
   for (std::uint32_t i = first + static_cast<std::uint32_t>(warp); i < end; i += block_warps) {

@@ -7,6 +7,8 @@
 namespace tare::kernels::cuda {
 
 struct RankSumsArguments {
+  /// None of fp8 is longer than a warp's share.
+  static constexpr bool blocks_share_pieces = piece_elements(1) > share_of_warp(Dtype::f8_e4m3fn);
   const WorkPiece* pieces;
   const Binding* inputs;            ///< of the first rank; e4m3 or e5m2
   const Binding* outputs;           ///< of the same format

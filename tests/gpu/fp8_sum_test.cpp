@@ -19,7 +19,7 @@ TEST_CASE("gradients of ranks on a GPU become in fp8 what they become on the CPU
 
 TEST_CASE("gradients of ranks on a GPU, large and small are summed and counted to the bit in both formats") {
   constexpr std::size_t ranks = 2;
-  // More than a warp takes of a piece, and less; shares are alike on both, and so is what each rank counts.
+  // More than a piece, and less; shares are alike on both, and so is what each rank counts.
   constexpr std::uint64_t counts[] = {35008, 35008, 304, 304};
   constexpr std::uint32_t slots[] = {0, 1, 2, 1};
   RankThreads on_gpu(ranks, true);
