@@ -199,11 +199,11 @@ std::uint64_t bytes_of_values(const tare_hdf5_entry& entry) {
   return bytes;
 }
 
-/// Whoever reads a file takes no more memory for its values than its size vouches for (limits::tree_bytes). An
-/// eighth of that is for what else is read.
+/// Whoever reads a file takes no more memory for its values than its size vouches for (limits::tree_bytes), three times
+/// their size (lib/tree/tree_value.cpp). An eighth of that is for what else is read.
 bool vouches_for(std::uint64_t file, std::uint64_t values) {
   const std::uint64_t beyond = file > limits::small_file_bytes ? file - limits::small_file_bytes : 0;
-  return values <= (limits::tree_bytes.least + (beyond >> 10) * limits::tree_bytes.a_kib) / 8 * 7;
+  return 3 * values <= (limits::tree_bytes.least + (beyond >> 10) * limits::tree_bytes.a_kib) / 8 * 7;
 }
 
 /// Histories of one value pack to next to nothing: such a file could not be told from one that was made to exhaust its

@@ -43,7 +43,7 @@ class StoredTensors final : public TensorReader {
     return std::count_if(tensors_.begin(), tensors_.end(), matches);
   }
   [[nodiscard]] Tensor describe(NodeId node) const override { return at(node).tensor; }
-  /// Throws `refused` for more than limits::max_tensor_read_bytes.
+  /// Throws `refused` for more than 128 MiB.
   [[nodiscard]] Bytes elements(NodeId node) const override;
 
  private:

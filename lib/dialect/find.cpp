@@ -9,6 +9,7 @@
 #include "lib/dialect/configuration.hpp"
 #include "lib/dialect/place.hpp"
 #include "lib/dialect/walk.hpp"
+#include "lib/state/fp8_set.hpp"
 #include "lib/tree/path.hpp"
 #include "lib/tree/reads_ahead.hpp"
 
@@ -224,7 +225,9 @@ class Finder {
       findings_.push_back({Severity::warning, "state-not-read", problem, "", scaler.path});
       return;
     }
-    for (const Match::Part& part : match.parts) scaler.fields.push_back(seen(tree_, part));
+    // Sets of tare's own may have more entries than any framework's field, and the file holds nothing else.
+    const std::uint64_t most = dialect.is_whole_file ? most_fp8_history_entries : limits::max_field_elements;
+    for (const Match::Part& part : match.parts) scaler.fields.push_back(seen(tree_, part, most));
     if (scaler.fields.empty()) return;
     keep(std::move(scaler));
   }
@@ -234,14 +237,14 @@ class Finder {
     const std::shared_ptr<const Tree> document = tree_.open(match.holder);
     if (document == nullptr) return;
     for (const Match::Part& part : match.parts_in(*document)) {
-      Field& field = fields.emplace_back(seen(*document, part));
+      Field& field = fields.emplace_back(seen(*document, part, limits::max_field_elements));
       field.node = match.holder;
       field.inside = {part.node};
     }
   }
 
-  static Field seen(const Tree& tree, const Match::Part& part) {
-    const auto stored = [&] { return tree.value(part.node, limits::max_field_elements); };
+  static Field seen(const Tree& tree, const Match::Part& part, std::uint64_t most_elements) {
+    const auto stored = [&] { return tree.value(part.node, most_elements); };
     Field field{part.name, part.role, part.value ? *part.value : stored(), part.node, false};
     field.mirror = part.mirror;
     const bool has_number = field.value.number() != nullptr && tree.kind(part.node) != Kind::list;

@@ -1,6 +1,7 @@
 // A node as a dialect and a report know it: its number or text, and the name of its type.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "lib/base/limits.hpp"
@@ -19,15 +20,17 @@ Value nested(Value element, std::size_t dimensions) {
   return element;
 }
 
-/// What an element costs that is kept, written out and printed.
-constexpr std::uint64_t bytes_an_element = 24;
+/// What an element costs that is kept: as it is stored, unpacked and taken over; small ones, their text.
+std::uint64_t bytes_an_element(const ElementType& type) {
+  return std::max<std::uint64_t>(12, 3 * std::uint64_t{type.size});
+}
 
 Value tensor_value(const Tree& tree, NodeId id, const TensorReader& reader, std::uint64_t max_elements) {
   Tensor tensor = tree.tensor(id);
   Value value{{}, tensor.type_text()};
   const std::uint64_t count = tensor.count();
   if (tensor.type.size == 0 || count > max_elements) return value;
-  tree.keep_memory(count * bytes_an_element);
+  tree.keep_memory(count * bytes_an_element(tensor.type));
   Bytes elements = reader.elements(id);
   if (count == 1) {
     value.data = nested(element_value(tensor.type, elements.data()), tensor.shape.size()).data;

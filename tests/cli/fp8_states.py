@@ -454,6 +454,18 @@ def try_words(tare, command, corpus, folder):
     require({name.split("/")[0] for name in json.loads(few.read_text())["params"]["slots"]} == {"layers.3"}, few.read_text())
 
 
+def try_large(tare, command, folder):
+    """10,000 slots with a history of 1,024: more than any framework's field has, in either format and saved again."""
+    slots = Slots(tare, {"policy": "transformer_engine", "slots": [f"layers.{i}" for i in range(10_000)], "amax_history_len": 1024})
+    slots.run(random.Random(5), 3)
+    saved, large, again = slots.save(), folder / "large.h5", folder / "large_again.h5"
+    saved.write(str(large))
+    require(command("inspect", large, "--save", again).code == DONE, "10,000 slots are not saved again")
+    require(again.read_bytes() == large.read_bytes(), "10,000 slots are saved otherwise than they were")
+    require(command("fp8", "resize", large, "--history", "16", "--yes").code == DONE, "10,000 slots are not resized")
+    require(json.loads(tare.State.read(str(large)).json())["params"]["amax_history_len"] == 16, "10,000 slots keep their length")
+
+
 def main():
     count = 0
     with command_and_library(__doc__) as (tare, command, corpus, folder):
@@ -473,6 +485,7 @@ def main():
                     try_into(tare, command, folder, known, folder / f"{policy['policy']}.{ending}", policy)
         try_modules(command, corpus, folder)
         try_words(tare, command, corpus, folder)
+        try_large(tare, command, folder)
     print(f"{count} FP8 states of {len(known)} policies went through every verb and ran on")
     return 0
 

@@ -189,8 +189,8 @@ TEST_CASE("histories of one value are written as large as whoever reads the file
     state.fields.set("amax_history", StateArray{{entries}, std::vector<float>(entries)});
     return state_to_hdf5(state, Compression::gzip).size();
   };
-  CHECK(size_with(11'000'000) < 300'000);     // 44 MB, which any file may hold
-  CHECK(size_with(12'000'000) > 48'000'000);  // 48 MB: as they are
+  CHECK(size_with(3'900'000) < 300'000);     // 16 MB, whose reader any file may ask for
+  CHECK(size_with(4'100'000) > 16'000'000);  // as they are
 }
 
 TEST_CASE("amax histories of a training run take a fifth of their bytes under shuffle and zstd") {
