@@ -2,6 +2,10 @@
 
 namespace tare {
 
+bool is_distant(const Files& files) {
+  return dynamic_cast<const DistantFiles*>(&files) != nullptr;
+}
+
 std::size_t most_at_once(const Files& files) {
   constexpr std::size_t of_a_disk = 16;
   if (!files.is_shareable()) return 1;

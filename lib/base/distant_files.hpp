@@ -28,6 +28,8 @@ class DistantFiles : public Files {
   }
 };
 
+bool is_distant(const Files& files);
+
 /// How many calls and reads at the same time are worth it: of files that may not be shared 1, of DistantFiles what they
 /// say, of all others what a disk takes.
 std::size_t most_at_once(const Files& files);

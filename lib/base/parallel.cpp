@@ -69,39 +69,80 @@ class FirstThrown {
   std::exception_ptr first_;
 };
 
+/// Tasks that several threads share.
+class Shared {
+ public:
+  Shared(std::size_t count, const std::function<void(std::size_t)>& task) : count_(count), task_(task) {}
+
+  /// False where none is left. Where one throws, no other is begun.
+  bool do_one() {
+    const std::size_t index = next_.fetch_add(1);
+    if (index >= count_) return false;
+    if (!thrown_.returns([&] { task_(index); })) next_ = count_;
+    done_.fetch_add(1);
+    return true;
+  }
+  void do_all() {
+    while (do_one()) continue;
+  }
+  [[nodiscard]] std::size_t left() const { return count_ - std::min<std::size_t>(next_.load(), count_); }
+  [[nodiscard]] std::size_t done() const { return done_.load(); }
+  void rethrow() const { thrown_.rethrow(); }
+
+ private:
+  std::size_t count_;
+  const std::function<void(std::size_t)>& task_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<std::size_t> done_{0};
+  FirstThrown thrown_;
+};
+
+/// Tells now and then how many are done.
+class Progress {
+ public:
+  explicit Progress(const std::function<void(std::size_t)>& tell) : tell_(tell) {}
+
+  void tell(std::size_t done) {
+    const Clock::time_point now = Clock::now();
+    if (!tell_ || now - told_ < progress_interval) return;
+    tell_(done);
+    told_ = now;
+  }
+
+ private:
+  const std::function<void(std::size_t)>& tell_;
+  Clock::time_point told_ = Clock::now();
+};
+
 }  // namespace
 
 void for_each_parallel(std::size_t count, const std::function<void(std::size_t)>& task,
                        const std::function<void(std::size_t done)>& on_progress, std::size_t most) {
-  std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> done{0};
-  FirstThrown thrown;
-  const auto do_one = [&] {
-    const std::size_t index = next.fetch_add(1);
-    if (index >= count) return false;
-    if (!thrown.returns([&] { task(index); })) next = count;  // no other is begun
-    done.fetch_add(1);
-    return true;
-  };
+  Shared tasks(count, task);
   {
     Joined others;
+    Progress progress(on_progress);
     const Clock::time_point begin = Clock::now();
-    Clock::time_point told = begin;
-    for (std::size_t own = 1; do_one(); ++own) {
-      const Clock::time_point now = Clock::now();
-      const std::size_t left = count - std::min<std::size_t>(next.load(), count);
-      const bool is_slow = now - begin > std::max<Clock::duration>(longest_interruption, slow_task * own);
-      if (!others.is_started() && is_slow && left > 1) {
-        others.start(std::min(left, most - 1), [&] {
-          while (do_one()) continue;
-        });
-      }
-      if (!on_progress || now - told < progress_interval) continue;
-      on_progress(done.load());
-      told = now;
+    for (std::size_t own = 1; tasks.do_one(); ++own) {
+      const std::size_t left = tasks.left();
+      const bool is_slow = Clock::now() - begin > std::max<Clock::duration>(longest_interruption, slow_task * own);
+      if (!others.is_started() && is_slow && left > 1) others.start(std::min(left, most - 1), [&] { tasks.do_all(); });
+      progress.tell(tasks.done());
     }
   }
-  thrown.rethrow();
+  tasks.rethrow();
+}
+
+void for_each_waiting(std::size_t count, const std::function<void(std::size_t)>& task,
+                      const std::function<void(std::size_t done)>& on_progress, std::size_t most) {
+  Shared tasks(count, task);
+  {
+    Joined others;
+    Progress progress(on_progress);
+    if (count > 1) others.start(std::min(count, most) - 1, [&] { tasks.do_all(); });
+    while (tasks.do_one()) progress.tell(tasks.done());
+  }
+  tasks.rethrow();
 }
 
 void on_each_core(std::size_t most, const std::function<void()>& work) {

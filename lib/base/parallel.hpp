@@ -14,6 +14,10 @@ namespace tare {
 void for_each_parallel(std::size_t count, const std::function<void(std::size_t)>& task,
                        const std::function<void(std::size_t done)>& on_progress, std::size_t most = 16);
 
+/// The same where each task is known to wait for something far away: all threads are there from the first task on.
+void for_each_waiting(std::size_t count, const std::function<void(std::size_t)>& task,
+                      const std::function<void(std::size_t done)>& on_progress, std::size_t most);
+
 /// Calls `work` on the calling thread, and at the same time on others: as many together as there are cores, `most` and
 /// 16 at the most. For what computes; each call takes its share from what they have in common. Where calls throw, the
 /// first exception is thrown after all have ended.

@@ -238,7 +238,8 @@ class Opener {
       const auto tell_progress = [&](std::size_t done) {
         if (options_.on_progress) options_.on_progress(done, names.size());
       };
-      for_each_parallel(names.size(), read, tell_progress, most_at_once(*options_.files));
+      const auto for_each = is_distant(*options_.files) ? for_each_waiting : for_each_parallel;
+      for_each(names.size(), read, tell_progress, most_at_once(*options_.files));
     } else {
       for (std::size_t i = 0; i < names.size(); ++i) read(i);
     }

@@ -83,7 +83,7 @@ std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& res
     folders.resize(std::min(folders.size(), folders_of_one));
   }
   std::vector<std::optional<Pending>> found(folders.size());
-  for_each_parallel(
+  for_each_waiting(
       folders.size(), [&](std::size_t i) { found[i] = pending_in(ObjectHome(objects, folders[i], key), resolved); }, {},
       objects.most_at_once());
   const auto first = std::find_if(found.begin(), found.end(), [](const auto& pending) { return pending.has_value(); });
@@ -100,7 +100,7 @@ std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& pat
 std::vector<Pending> all_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key) {
   const std::vector<std::string> folders = folders_with_pending(objects, path);
   std::vector<std::optional<Pending>> found(folders.size());
-  for_each_parallel(
+  for_each_waiting(
       folders.size(), [&](std::size_t i) { found[i] = pending_in(ObjectHome(objects, folders[i], key), path); }, {},
       objects.most_at_once());
   std::vector<Pending> told;

@@ -120,7 +120,7 @@ void HttpSource::fetch_ahead(std::vector<Span> ranges) const {
     ahead_bytes_ += bytes.size();
     ahead_.insert_or_assign(runs[i].offset, std::move(bytes));
   };
-  for_each_parallel(runs.size(), fetch_one, {}, client_->spare());
+  for_each_waiting(runs.size(), fetch_one, {}, client_->spare());
 }
 
 /// From the first missing block to the last, in one request.

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Write a large distributed checkpoint as torch.distributed.checkpoint lays it out, without torch or the disk space.
 
-    make_distributed.py FOLDER [--items 20000] [--ranks 8] [--bytes 400000000000]
+    make_distributed.py FOLDER [--items 20000] [--ranks 8] [--bytes 400000000000] [--scaler-files 1]
 
 Parameters, Adam's step and two moments for each, spread over the files of the ranks, and a GradScaler's five values.
-Tensors are holes: the files occupy a few kilobytes. torch reads the metadata and the scaler.
+Tensors are holes: the files occupy a few kilobytes. torch reads the metadata and the scaler,
+whose values it spreads over the files of several ranks.
 """
 import argparse
 import collections
@@ -69,7 +70,7 @@ def stored_value(value):
     return stream.getvalue()
 
 
-def make(folder, items, ranks, size):
+def make(folder, items, ranks, size, scaler_files):
     folder.mkdir(parents=True, exist_ok=True)
     metadata = Metadata(state_dict_metadata={}, planner_data={}, storage_data={},
                         storage_meta=StorageMeta(checkpoint_id=None, save_id="bench", load_id=None, modules=[]), version="1.0.0")
@@ -86,11 +87,11 @@ def make(folder, items, ranks, size):
         ends[file] += length
 
     files = [f"__{rank}_0.distcp" for rank in range(ranks)]
-    for name, value in SCALER.items():  # objects come first in a file
-        blob = stored_value(value)
-        with open(folder / files[0], "ab") as file:
+    for number, (name, value) in enumerate(SCALER.items()):  # objects come first in a file
+        blob, own = stored_value(value), files[number % scaler_files]
+        with open(folder / own, "ab") as file:
             file.write(blob)
-        add(f"scaler.{name}", ("scaler", name), files[0], len(blob), False)
+        add(f"scaler.{name}", ("scaler", name), own, len(blob), False)
     tensors = items - len(SCALER)
     for number in range(tensors):
         parameter, part = divmod(number, 4)
@@ -109,8 +110,9 @@ def main():
     ask.add_argument("--items", type=int, default=20_000)
     ask.add_argument("--ranks", type=int, default=8)
     ask.add_argument("--bytes", type=int, default=400_000_000_000)
+    ask.add_argument("--scaler-files", type=int, default=1)
     options = ask.parse_args()
-    make(options.folder, options.items, options.ranks, options.bytes)
+    make(options.folder, options.items, options.ranks, options.bytes, options.scaler_files)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 """Edits and undos of checkpoints in a bucket are killed at any moment (SIGKILL), and the recovery from that sometimes, too.
 Then the next edit must find all objects old or all new, and its undo must bring back either, whole.
 
-    store_kills.py --tare TARE --corpus FOLDER --make-checkpoint SCRIPT [--runs 300] [--seed 1] [--store az]
+    store_kills.py --tare TARE --corpus FOLDER --make-checkpoint SCRIPT [--runs 300] [--seed 1] [--store az|gs]
 
-The bucket is the tests' own stand-in for S3, or Azure, its clock is put forward by an hour after each kill. Says how many runs were
+The bucket is the tests' own stand-in for S3, Azure or Google's store, its clock is put forward by an hour after each kill. Says how many runs were
 killed at work, and how many had left a mixture. Exit 1 if any was mixed after recovery.
 """
 import argparse
@@ -17,6 +17,7 @@ import threading
 import time
 
 from azure_edits import AzureChecks
+from google_edits import GoogleChecks
 from store_edits import RANKS, Checks
 
 #: Seconds that the bucket takes for each request that changes something.
@@ -24,7 +25,7 @@ LATENCY = 0.02
 #: Seconds in which those that were under way when their sender was killed have come to their end.
 SETTLED = 0.1
 TOLD_EACH = 25
-STORES = {"s3": Checks, "az": AzureChecks}
+STORES = {"s3": Checks, "az": AzureChecks, "gs": GoogleChecks}
 FIRST, SECOND = "scale=256", "scale=512"
 
 
@@ -90,7 +91,11 @@ class Kills:
             yield World(self.checks, name, folder)
 
     def undisturbed(self, is_large):
-        """-> what it is before, after each edit, and how many requests that change something one makes."""
+        """-> what it is before, after each edit (the second one also of what nobody edited: where a store's objects only grow, that
+        is something else), and how many requests that change something one makes."""
+        with self.world(is_large) as world:
+            self.checks.expect(*world.edit(SECOND))
+            second_alone = world.data()
         with self.world(is_large) as world:
             old = world.data()
             is_done, answer = world.edit(FIRST)
@@ -98,13 +103,13 @@ class Kills:
             first = world.data()
             is_done_too, answer_too = world.edit(SECOND)
             self.checks.expect(is_done and is_done_too, f"edits that nobody kills: {answer} {answer_too}")
-            return old, first, world.data(), requests
+            return old, first, (world.data(), second_alone), requests
 
     def kill(self, world, requests, *words):
         return world.killed_at(self.random.randint(1, requests), self.random.uniform(0, 1.5 * LATENCY), *words)
 
     def one(self, is_large, is_undo, known):
-        old, first, second, requests = known
+        old, first, seconds, requests = known
         with self.world(is_large) as world:
             if is_undo:
                 self.checks.expect(*world.edit(FIRST))
@@ -114,7 +119,7 @@ class Kills:
             if self.random.random() < 0.3:
                 self.kill(world, requests, "edit", world.target, SECOND)
             is_done, answer = world.edit(SECOND)
-            states = [(is_done, answer), (world.data() == second, "another edit finds a mixture")]
+            states = [(is_done, answer), (world.data() in seconds, "another edit finds a mixture")]
             undone = world("undo", world.target, "--yes")
             states.append((undone.returncode == 0 and world.data() in (old, first), f"its undo leaves a mixture: {undone}"))
             states.append((not [key for key in world.bucket.objects if key.endswith("/pending")], "a journal is left"))

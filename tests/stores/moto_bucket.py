@@ -29,6 +29,31 @@ MAKE_CHECKPOINT = pathlib.Path(__file__).resolve().parent.parent / "bench/make_c
 EDITED = ["torch/scaler-file-t2.15", "deepspeed/zero2_4ranks_tags/ckpt/global_step2", "large"]
 
 
+MAY_TAKE = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "*"}]}
+LETS_TAKE = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}]}
+
+
+def role_of(iam, name, policy):
+    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(LETS_TAKE))["Role"]["Arn"]
+    iam.put_role_policy(RoleName=name, PolicyName="rights", PolicyDocument=json.dumps(policy))
+    return role
+
+
+def what_falls_short_of_roles(options, url, key, role):
+    """A profile takes a role with another one's keys, whose signature moto's STS checks; those keys alone may read nothing."""
+    with tempfile.TemporaryDirectory() as home:
+        folder = pathlib.Path(home, ".aws")
+        folder.mkdir()
+        (folder / "config").write_text(f"[profile lab]\nrole_arn = {role}\nsource_profile = base\n")
+        secret = key["SecretAccessKey"]
+        for profile, given, code in (("lab", secret, 0), ("lab", secret + "x", 3), ("base", secret, 3)):
+            (folder / "credentials").write_text(f"[base]\naws_access_key_id = {key['AccessKeyId']}\naws_secret_access_key = {given}\n")
+            done = subprocess.run([options.tare, "inspect", f"s3://bucket/{EDITED[0]}"], capture_output=True, text=True,
+                                  env={"PATH": os.environ["PATH"], "HOME": home, "AWS_PROFILE": profile, "AWS_ENDPOINT_URL": url})
+            if done.returncode != code or (code and "403" not in done.stderr):
+                yield f"a role, as {profile}: {done}"
+
+
 def key_of(iam, user, policy):
     iam.create_user(UserName=user)
     iam.put_user_policy(UserName=user, PolicyName="rights", PolicyDocument=json.dumps(policy))
@@ -95,7 +120,8 @@ def main():
         if path.is_file():
             s3.put_object(Bucket="bucket", Key=path.relative_to(options.corpus).as_posix(), Body=path.read_bytes())
     iam = boto3.client("iam", **own)
-    key, key_of_writer = key_of(iam, "reader", MAY_READ), key_of(iam, "writer", MAY_WRITE)
+    key, key_of_writer, key_of_taker = key_of(iam, "reader", MAY_READ), key_of(iam, "writer", MAY_WRITE), key_of(iam, "taker", MAY_TAKE)
+    role = role_of(iam, "lab", MAY_READ)
     judge = urllib.request.Request(f"{url}/moto-api/reset-auth", data=b"0", headers={"Content-Type": "text/plain"})
     urllib.request.urlopen(judge)  # from now on each request needs a signature, and a right
     environment = {**os.environ, "AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
@@ -108,7 +134,8 @@ def main():
     if refused.returncode != 3 or "403" not in refused.stderr:
         print(f"FAILED a wrong secret: {refused}")
         right = 1
-    for failure in what_falls_short_of_edits(options, url, key_of_writer):
+    short = [*what_falls_short_of_edits(options, url, key_of_writer), *what_falls_short_of_roles(options, url, key_of_taker, role)]
+    for failure in short:
         print(f"FAILED {failure}")
         right = 1
     sys.exit(right)

@@ -9,6 +9,7 @@
 #include "lib/base/distant_source.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
+#include "lib/base/parallel.hpp"
 #include "lib/container/torch/dcp_tensor.hpp"
 
 namespace tare {
@@ -93,6 +94,7 @@ class BlobReader {
 
  private:
   static constexpr std::size_t unopened = 0;
+  static constexpr std::size_t most_files_at_once = 64;
   static constexpr std::size_t bytes_a_blob = 1024;  ///< with the reader of its format
 
   void tell(Severity severity, const char* code, std::string message, std::string file, std::string_view key) {
@@ -113,21 +115,55 @@ class BlobReader {
     for (std::size_t i = 0; i < metadata_.items.size(); ++i) {
       if (chosen_[i]) places[metadata_.items[i].file].push_back(metadata_.items[i].place);
     }
+    std::vector<OpenedFile> opened;
     for (std::size_t file = 0; file < places.size(); ++file) {
-      if (!places[file].empty()) open_file(file, std::move(places[file]));
+      if (!places[file].empty()) opened.push_back(open_file(file, std::move(places[file])));
     }
+    const bool is_far = std::ranges::any_of(opened, [](const OpenedFile& file) { return is_distant(file.source); });
+    if (is_far)
+      for_each_waiting(
+          opened.size(), [&](std::size_t i) { opened[i].fetch(); }, {}, most_files_at_once);
+    for (OpenedFile& file : opened) take_file(file);
   }
 
-  void open_file(std::size_t number, std::vector<Span> places) {
-    const std::string& name = metadata_.files[number];
+  struct OpenedFile {
+    std::size_t number;
+    std::shared_ptr<const Source> source = {};  ///< null: it cannot be opened
+    std::vector<Span> runs = {};
+    std::string problem = {};
+
+    void fetch() {
+      try {
+        if (source != nullptr) fetch_ahead(*source, runs);
+      } catch (const Error& error) {
+        problem = error.what();
+      }
+    }
+  };
+
+  static bool is_distant(const std::shared_ptr<const Source>& source) {
+    return source != nullptr && tare::is_distant(*source);
+  }
+
+  OpenedFile open_file(std::size_t number, std::vector<Span> places) {
+    OpenedFile opened{number};
     try {
-      const std::shared_ptr<const Source> file = folder_.open(name);
-      auto ahead = std::make_shared<ReadAhead>(file);
-      require_apart(*ahead, places);
-      const std::vector<Span> runs = runs_of(std::move(places), ahead->size());
-      fetch_ahead(*file, runs);
-      for (const Span run : runs) ahead->read_ahead(run);
-      part_of_file_[number] = result_.parts.size();
+      opened.source = folder_.open(metadata_.files[number]);
+      require_apart(*opened.source, places);
+      opened.runs = runs_of(std::move(places), opened.source->size());
+    } catch (const Error& error) {
+      opened.problem = error.what();
+    }
+    return opened;
+  }
+
+  void take_file(OpenedFile& opened) {
+    const std::string& name = metadata_.files[opened.number];
+    try {
+      if (!opened.problem.empty()) return tell(Severity::error, "file-not-read", opened.problem, name, {});
+      auto ahead = std::make_shared<ReadAhead>(opened.source);
+      for (const Span run : opened.runs) ahead->read_ahead(run);
+      part_of_file_[opened.number] = result_.parts.size();
       result_.parts.push_back(name);
       result_.sources.push_back(std::move(ahead));
     } catch (const Error& error) {
