@@ -16,49 +16,18 @@ if [ "${1:-}" = --smoke ]; then
 fi
 platforms=("$@")
 [ ${#platforms[@]} -gt 0 ] || platforms=(debian12 debian13)
-kept=$(realpath -m "${TARE_PLATFORMS:-build/platforms}")
 
 not_run() {
   echo "platforms: NOT RUN: $*"
   exit 77
 }
-
-# suite_of PLATFORM: what debootstrap has to be told.
-suite_of() {
-  case $1 in
-    debian12) echo bookworm http://deb.debian.org/debian main ;;
-    debian13) echo trixie http://deb.debian.org/debian main ;;
-    ubuntu2204) echo jammy http://archive.ubuntu.com/ubuntu main,universe ;;
-    ubuntu2404) echo noble http://archive.ubuntu.com/ubuntu main,universe ;;
-    *) echo "platforms: there is no $1" >&2; exit 2 ;;
-  esac
-}
-
-# within ROOT COMMAND...: in the chroot, with /proc and /dev, which are gone with the command.
-within() {
-  local root=$1
-  shift
-  # shellcheck disable=SC2016
-  unshare --mount bash -c '
-    root=$1; shift
-    mount --rbind /proc "$root/proc" && mount --rbind /dev "$root/dev" &&
-      exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-        CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" "$@"' bash "$root" "$@"
-}
+# shellcheck source=tests/chroot.sh
+. tests/chroot.sh
 
 # prepare PLATFORM: a chroot that has the sources of now, and what was built there before.
 prepare() {
-  local root=$kept/$1 suite mirror components script
-  if [ ! -f "$root/.complete" ]; then
-    read -r suite mirror components < <(suite_of "$1")
-    rm -rf "$root"
-    script=/usr/share/debootstrap/scripts/$suite
-    [ -e "$script" ] || script=${script%/*}/gutsy  # every release of Ubuntu's, which this debootstrap may be older than
-    debootstrap --variant=minbase --include=ca-certificates --components="$components" "$suite" "$root" "$mirror" "$script" \
-      >"$root.log" 2>&1 || return 1
-    touch "$root/.complete"
-  fi
-  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  local root=$kept/$1
+  bare "$1" "$root"
   mkdir -p "$root/tare"
   find "$root/tare" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
   git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for file; do [ ! -e "$file" ] || printf "%s\0" "$file"; done' sh |
@@ -105,16 +74,13 @@ row() {
     "$(lowest_glibc "$built/tools/tare-remote" "$built/lib/libtare.so" "$built/lib/libtare_hdf5.so")"
 }
 
-[ "$(id -u)" -eq 0 ] || not_run "chroots are root's"
-command -v debootstrap >/dev/null || not_run "there is no debootstrap"
-unshare --mount true 2>/dev/null || not_run "nothing can be mounted here"
-mkdir -p "$kept"
+require_chroots
 
 failed=0
 rows=()
 for platform in "${platforms[@]}"; do
   suite_of "$platform" >/dev/null || exit 2
-  prepare "$platform" || not_run "$platform cannot be fetched: $(tail -n 1 "$kept/$platform.log")"
+  prepare "$platform"
   root=$kept/$platform
   within "$root" /tare/tools/packages.sh build >"$root.packages.log" 2>&1 || not_run "its packages cannot be fetched: $root.packages.log"
   demo=$(timed "$root.demo.log" within "$root" /tare/tools/demo.sh) || { demo="FAILED after $demo"; failed=1; tail -n 20 "$root.demo.log"; }

@@ -1,0 +1,49 @@
+# Sourced: bare systems in chroots, for what tries tare there. They are kept in build/platforms, or where TARE_PLATFORMS
+# says. REQUIRES: not_run REASON, which ends the script.
+kept=$(realpath -m "${TARE_PLATFORMS:-build/platforms}")
+
+# suite_of PLATFORM: what debootstrap has to be told.
+suite_of() {
+  case $1 in
+    debian12) echo bookworm http://deb.debian.org/debian main ;;
+    debian13) echo trixie http://deb.debian.org/debian main ;;
+    ubuntu2204) echo jammy http://archive.ubuntu.com/ubuntu main,universe ;;
+    ubuntu2404) echo noble http://archive.ubuntu.com/ubuntu main,universe ;;
+    *) echo "there is no platform $1" >&2; exit 2 ;;
+  esac
+}
+
+# within ROOT COMMAND...: in the chroot, with /proc and /dev, which are gone with the command.
+within() {
+  local root=$1
+  shift
+  # shellcheck disable=SC2016
+  unshare --mount bash -c '
+    root=$1; shift
+    mount --rbind /proc "$root/proc" && mount --rbind /dev "$root/dev" &&
+      exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+        CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" "$@"' bash "$root" "$@"
+}
+
+# require_chroots: ends the script where there can be none.
+require_chroots() {
+  [ "$(id -u)" -eq 0 ] || not_run "chroots are root's"
+  command -v debootstrap >/dev/null || not_run "there is no debootstrap"
+  unshare --mount true 2>/dev/null || not_run "nothing can be mounted here"
+  mkdir -p "$kept"
+}
+
+# bare PLATFORM ROOT: a system with what every one has, and nothing else; as it was left, if it is there.
+bare() {
+  local root=$2 suite mirror components script
+  if [ ! -f "$root/.complete" ]; then
+    read -r suite mirror components < <(suite_of "$1")
+    rm -rf "$root"
+    script=/usr/share/debootstrap/scripts/$suite
+    [ -e "$script" ] || script=${script%/*}/gutsy  # every release of Ubuntu's, which this debootstrap may be older than
+    debootstrap --variant=minbase --include=ca-certificates --components="$components" "$suite" "$root" "$mirror" "$script" \
+      >"$root.log" 2>&1 || not_run "$1 cannot be fetched: $(tail -n 1 "$root.log")"
+    touch "$root/.complete"
+  fi
+  cp /etc/resolv.conf "$root/etc/resolv.conf"
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Makes the conda package of a tarball (tools/tarball.sh), and runs the recipe's tests (tools/conda/recipe.yaml) in an
+# environment that has nothing else.
+#
+#   tools/conda.sh FOLDER TARBALL      into FOLDER
+#
+# Needs pip with PyPI (py-rattler-build). Says what is missing and exits with 77 where it cannot run.
+set -euo pipefail
+[ $# -eq 2 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+tools=$(dirname "$(realpath "$0")")
+mkdir -p "$1"
+folder=$(realpath "$1") tarball=$(realpath "$2")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+python3 -m venv "$work/tools" 2>"$work/log" || { echo "no python3-venv: not run" >&2; exit 77; }
+"$work/tools/bin/pip" install -q py-rattler-build 2>"$work/log" ||
+  { echo "no py-rattler-build from PyPI: not run" >&2; tail -n 2 "$work/log" >&2; exit 77; }
+
+mkdir "$work/installed"
+tar -xzf "$tarball" --strip-components=1 -C "$work/installed"
+TARE_VERSION=$(basename "$tarball" | cut -d- -f2)
+TARE_GLIBC=$(find "$work/installed" -type f \( -perm /111 -o -name '*.so*' \) -exec grep -aohE '\bGLIBC_2\.[0-9]+' {} + | sort -V | tail -n 1 | cut -d_ -f2)
+TARE_INSTALLED=$work/installed
+export TARE_VERSION TARE_GLIBC TARE_INSTALLED
+"$work/tools/bin/python" "$tools/conda/pack.py" "$tools/conda/recipe.yaml" "$work/made" "$folder"

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Makes all files of a release (Debian's packages, the wheel, the tarball, the conda package, their sums), and tries them on
+# a bare Debian 12 in a chroot: installed by apt and pip, unpacked, a checkpoint read, edited and undone, a program linked.
+#
+#   tools/release.sh FOLDER      into FOLDER
+#
+# TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"). Needs what tools/packages.sh build installs, pip with PyPI, debootstrap and
+# root; what cannot be made or tried is told, and makes the exit code 77.
+set -euo pipefail
+[ $# -eq 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+cd "$(dirname "$0")/.."
+mkdir -p "$1"
+folder=$(realpath "$1") missing=0
+
+# made COMMAND...: one of the makers; 77 is told and noted.
+made() {
+  local status=0
+  echo "== $*"
+  "$@" || status=$?
+  [ $status -ne 77 ] || missing=77
+  [ $status -eq 0 ] || [ $status -eq 77 ] || exit $status
+}
+made tools/deb.sh "$folder"
+made tools/tarball.sh "$folder"
+made tools/conda.sh "$folder" "$(ls -t "$folder"/tare-*.tar.gz | head -n 1)"
+made tools/wheel.sh "$folder"
+(cd "$folder" && sha256sum -- *.deb *.tar.gz *.conda *.whl >SHA256SUMS 2>/dev/null) || true
+
+not_run() {
+  echo "not tried on a bare system: $*"
+  exit 77
+}
+# shellcheck source=tests/chroot.sh
+. tests/chroot.sh
+require_chroots
+root=$kept/release-debian12
+bare debian12 "$root"
+rm -rf "$root/release"
+mkdir "$root/release"
+cp "$folder"/* tests/capi/header.c "$root/release"
+tar -xJOf tests/data/corpus.tar.xz accelerate/fsdp_sharded/state/scaler.pt >"$root/release/scaler.pt"
+
+echo "== on a bare Debian 12"
+within "$root" sh -euc '
+  cd /release
+  sha256sum --quiet --check SHA256SUMS
+  says() { "$@" inspect scaler.pt --json | grep -q "\"scale\": *16384"; }
+  tries() { says "$@" && "$@" edit scaler.pt scale=32768 --yes >/dev/null && ! says "$@" && "$@" undo scaler.pt --yes >/dev/null && says "$@"; }
+
+  mkdir unpacked && tar -xzf tare-*.tar.gz -C unpacked
+  tries unpacked/tare-*/bin/tare
+  echo "tarball: runs where nothing else is installed"
+
+  apt-get update -qq
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get install -qq --no-install-recommends ./libtare0_*.deb ./tare_*.deb ./libtare-dev_*.deb gcc libc6-dev pkgconf python3-venv >apt.log 2>&1
+  tries tare
+  cc header.c $(pkg-config --cflags --libs tare) -o consumer
+  [ "$(./consumer)" = ok ]
+  echo "packages: installed by apt; a program compiles, links and runs"
+
+  python3 -m venv fresh
+  fresh/bin/pip install -q --no-index libtare-*.whl
+  tries fresh/bin/tare
+  fresh/bin/python -c "
+import tare
+assert tare.inspect(\"scaler.pt\").scalers[0].roles.scale == 16384.0
+state = tare.Scaler(\"torch\", initial_scale=1024.0).save()
+state.write(\"state.h5\")
+assert tare.State.read(\"state.h5\") == state"
+  echo "wheel: installed by pip; reads, edits, and writes HDF5"
+'
+exit $missing

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Makes tare-VERSION-linux-ARCHITECTURE.tar.gz: what an installation lays down (the static command, its manual pages and
+# completions, libtare with headers and modules), stripped, with licences. Unpacked anywhere it runs there. The same commit,
+# built by the same compiler, gives the same bytes. Tries it in a folder of its own.
+#
+#   tools/tarball.sh FOLDER [BUILD]      into FOLDER; BUILD: a build folder to use, so that less is compiled anew
+#
+# TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"). Needs what tools/packages.sh build installs.
+set -euo pipefail
+[ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+cd "$(dirname "$0")/.."
+mkdir -p "$1"
+read -ra options <<<"${TARE_OPTIONS:-}"
+folder=$(realpath "$1") build=$(realpath -m "${2:-build/tarball}")
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+
+cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/opt/tare "${options[@]}" >/dev/null
+cmake --build "$build"
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
+name=tare-$version-linux-$(uname -m)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for component in command library development cuda mpi; do
+  cmake --install "$build" --prefix "$work/$name" --strip --component "$component" >/dev/null
+done
+python3 tools/notices.py "$version" "$work/$name/share/doc/tare"
+cp LICENSE CHANGELOG.md "$work/$name/share/doc/tare"
+chmod -R u=rwX,go=rX "$work/$name"
+tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$work" -c "$name" | gzip -9n >"$folder/$name.tar.gz"
+
+mkdir "$work/elsewhere"
+tar -xzf "$folder/$name.tar.gz" -C "$work/elsewhere"
+there=$work/elsewhere/$name
+"$there/bin/tare" --version
+cc tests/capi/header.c -I "$there/include" -L "$there/lib" -ltare -Wl,-rpath,"$there/lib" -o "$work/consumer"
+[ "$("$work/consumer")" = ok ]
+echo "$name.tar.gz: $(stat -c %s "$folder/$name.tar.gz") bytes, $(sha256sum "$folder/$name.tar.gz" | cut -d' ' -f1)"
