@@ -371,3 +371,56 @@ TEST_CASE("activations that went beyond float16 may be clamped; a nan, weights a
   }
   CHECK(advice_on("weights", Dtype::f16, 3, 0).find("clamp") == std::string::npos);
 }
+
+TEST_CASE("each limit is where its finding begins") {
+  struct Limit {
+    const char* code;
+    double WarnLimits::*limit;
+    double told, silent;
+    void (*happens)(Run&);
+  };
+  const auto lossy = [](Run& run) {
+    for (int i = 0; i < 10; ++i) run.look({gradient("a", 0.1)});
+  };
+  const auto rising = [](Run& run) {  // by 4 %, not evenly
+    for (int i = 0; i < 41; ++i) run.look({gradient("a", 0.001 * (i + (i % 3)))});
+  };
+  const auto wavering = [](Run& run) {
+    for (int i = 0; i < 41; ++i) run.look({gradient("a", 0.001 * (i / 2 + 20 * (i % 2)))});
+  };
+  const auto skipping = [](Run& run) {
+    for (int i = 0; i < 110; ++i) run.look({gradient("a", 0)}, {1024, 10 * i, i < 20 ? 0 : (i - 20) / 3});
+  };
+  const auto low = [](Run& run) {
+    for (int i = 0; i < 10; ++i) run.look({gradient("a", 0)}, {4, 10 * i, 0});
+  };
+  const auto falling = [](Run& run) {
+    for (int i = 0; i < 12; ++i) run.look({gradient("a", 0)}, {65536, 10 * i, 0, 0, 0});
+    run.look({gradient("a", 0)}, {2048, 120, 5, 0, 5});
+  };
+  const auto stuck = [](Run& run) {
+    run.look({gradient("a", 0)}, {1, 100, 0, 0, 0});
+    run.look({gradient("a", 0)}, {1, 110, 10, 0, 0});
+  };
+  const auto one = GENERATE_COPY(values<Limit>({
+      {"gradient-underflow", &WarnLimits::underflow, 0.1, 0.101, lossy},
+      {"gradient-underflow", &WarnLimits::looks, 10, 11, lossy},
+      {"underflow-rising", &WarnLimits::rise, 0.039, 0.042, rising},
+      {"underflow-rising", &WarnLimits::confidence, 0.9, 1, wavering},
+      {"too-many-overflows", &WarnLimits::overflows, 0.02, 0.05, skipping},
+      {"low-scale", &WarnLimits::low_scale, 4.001, 4, low},
+      {"falling", &WarnLimits::falling, 5, 5.001, falling},
+      {"stuck-at-floor", &WarnLimits::stuck, 10, 11, stuck},
+  }));
+  CAPTURE(one.code);
+  const auto is_told_at = [&](double limit) {
+    WarnLimits limits;
+    limits.*one.limit = limit;
+    Run run(limits);
+    one.happens(run);
+    const Codes told = run.codes();
+    return std::ranges::find(told, one.code) != told.end();
+  };
+  CHECK(is_told_at(one.told));
+  CHECK_FALSE(is_told_at(one.silent));
+}
