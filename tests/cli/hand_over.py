@@ -36,7 +36,7 @@ def older_system(remote):
 
 
 def symbol_missing(remote):
-    replace(remote, b"curl_easy_perform\0", b"curl_easy_perforX\0")
+    replace(remote, b"curl_multi_perform\0", b"curl_multi_perforX\0")
 
 
 def replace(file, old, new):
@@ -47,7 +47,7 @@ def replace(file, old, new):
 
 # what keeps it from starting -> a word that the sentence must have
 BREAKAGES = {without: "there is no", not_executable: "denied", library_missing: "libcurl.so.X",
-             older_system: "GLIBC_9.34", symbol_missing: "curl_easy_perforX"}
+             older_system: "GLIBC_9.34", symbol_missing: "curl_multi_perforX"}
 
 
 class Installation:
