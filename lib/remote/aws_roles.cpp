@@ -97,8 +97,7 @@ S3Settings taker_of(const AwsRole& role, const HttpClient& client) {
 }
 
 void require_private(const std::string& service) {
-  constexpr auto near = std::to_array<std::string_view>({"localhost", "127.0.0.1", "[::1]"});
-  if (is_https(service) || (is_http(service) && std::ranges::find(near, host_of(service)) != near.end())) return;
+  if (is_private_way(service)) return;
   throw Error(Status::refused, fmt::format("{}: roles are asked for by https, or at this machine", shown_url(service)),
               "see AWS_ENDPOINT_URL_STS and AWS_ENDPOINT_URL");
 }

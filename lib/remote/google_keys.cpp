@@ -6,7 +6,6 @@
 #include <openssl/pem.h>
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <fstream>
 #include <memory>
@@ -26,7 +25,6 @@ constexpr long ok = 200;
 constexpr std::time_t token_seconds = 3600;  // the most that Google gives
 constexpr const char* scope = "https://www.googleapis.com/auth/devstorage.read_write";
 constexpr const char* usual_token_uri = "https://oauth2.googleapis.com/token";
-constexpr auto near_hosts = std::to_array<std::string_view>({"localhost", "127.0.0.1", "[::1]"});
 constexpr const char* other_way = "gcloud auth print-access-token gives a token for GOOGLE_OAUTH_ACCESS_TOKEN";
 
 template <auto Free>
@@ -112,8 +110,7 @@ std::string form_of(const JsonValue& found, const std::string& token_uri, const 
 
 /// A key would go over the network for all to read.
 void require_private(const std::string& token_uri, const std::string& file) {
-  const bool is_near = std::ranges::find(near_hosts, host_of(token_uri)) != near_hosts.end();
-  if (is_https(token_uri) || (is_http(token_uri) && is_near)) return;
+  if (is_private_way(token_uri)) return;
   throw Error(Status::refused,
               fmt::format("{}: its token_uri {} is neither https nor of this machine", file, shown_url(token_uri)),
               other_way);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "lib/base/error.hpp"
@@ -61,6 +62,11 @@ std::string host_of(std::string_view url) {
   const std::string authority = authority_of(url);
   const std::size_t bracket = authority.find(']');
   return authority.substr(0, authority.find(':', bracket == authority.npos ? 0 : bracket));
+}
+
+bool is_private_way(std::string_view url) {
+  constexpr auto near = std::to_array<std::string_view>({"localhost", "127.0.0.1", "[::1]"});
+  return is_https(url) || (is_http(url) && std::ranges::find(near, host_of(url)) != near.end());
 }
 
 std::string origin_of(std::string_view url) {

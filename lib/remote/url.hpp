@@ -16,6 +16,8 @@ bool is_https(std::string_view url);
 
 /// The host alone, in small letters: without user, port, and path; of IPv6 with its brackets.
 std::string host_of(std::string_view url);
+/// Whether what is sent there is read by nobody on the way: https, or http to this machine.
+bool is_private_way(std::string_view url);
 /// Scheme, host and port, as written.
 std::string origin_of(std::string_view url);
 

@@ -57,3 +57,15 @@ TEST_CASE("what is escaped for a query comes back") {
   CHECK(unescaped_value("a+b%2") == "a b%2");
   CHECK(unescaped_value("%zz%4x%41") == "%zz%4xA");
 }
+
+TEST_CASE("a way is private by https, or to this machine") {
+  for (const char* url :
+       {"https://a.example/x", "HTTPS://a.example", "http://localhost:8080/x", "http://127.0.0.1", "http://[::1]:1/"}) {
+    CHECK(is_private_way(url));
+  }
+  for (const char* url :
+       {"http://a.example", "http://localhost.a.example", "http://localhost@a.example/", "http://127.0.0.1.a.example",
+        "http://a.example/https://b", "ftp://localhost/x", "", "localhost"}) {
+    CHECK_FALSE(is_private_way(url));
+  }
+}
