@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Makes all files of a release (Debian's packages, the wheel, the tarball, the conda package, their sums), and tries them on
-# a bare Debian 12 in a chroot: installed by apt and pip, unpacked, a checkpoint read, edited and undone, a program linked.
+# Makes all files of a release (Debian's packages, the wheel, the tarball, the conda package, their sums), and tries all but
+# the conda package on a bare Debian 12 in a chroot: installed by apt and pip, unpacked, a checkpoint read, edited and undone, a
+# program linked.
 #
 #   tools/release.sh FOLDER      into FOLDER
 #
 # TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"). Needs what tools/packages.sh build installs, pip with PyPI, debootstrap and
 # root; what cannot be made or tried is told, and makes the exit code 77.
 set -euo pipefail
-[ $# -eq 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
 folder=$(realpath "$1") missing=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes tare-VERSION-linux-ARCHITECTURE.tar.gz: what an installation lays down (the static command, its manual pages and
-# completions, libtare with headers and modules), stripped, with licences. Unpacked anywhere it runs there. The same commit,
-# built by the same compiler, gives the same bytes. Tries it in a folder of its own.
+# completions, libtare with headers and modules), stripped, with licences. Unpacked anywhere it runs there. What was
+# built once is packed to the same bytes each time. Tries it in a folder of its own.
 #
 #   tools/tarball.sh FOLDER [BUILD]      into FOLDER; BUILD: a build folder to use, so that less is compiled anew
 #
