@@ -270,7 +270,7 @@ class Checks(RemoteChecks):
                         runs.append(time.monotonic() - begin)
                     seconds.append(min(runs))
                 trips = (seconds[1] - seconds[0]) / 0.5
-                self.expect(done.returncode == 0 and trips < most + 0.9, f"{case}: {trips:.2f} round trips")
+                self.expect(done.returncode == 0 and trips < most + 0.9, f"{case}: {trips:.2f} round trips {done.stderr}")
 
     def scattered_values_at_once(self):
         """The scales between a model's weights, and the states of its layers, are read at the same time, and little besides."""
@@ -521,6 +521,8 @@ class Checks(RemoteChecks):
 
 def noted(local, remote):
     """Both, without the note that the folder is not listed, which only the second has, once."""
+    if isinstance(remote[1], str):  # an error, which the difference tells
+        return local, remote
     codes = [finding["code"] for finding in remote[1]["findings"]]
     plain = [finding for finding in remote[1]["findings"] if finding["code"] != "not-listed"]
     return local, (remote[0], {**remote[1], "findings": plain}) if codes.count("not-listed") == 1 else remote

@@ -20,9 +20,14 @@ if ! cmp -s tests/stores/packages.txt "$cache/made-of.txt"; then
   "$cache/bin/pip" install --quiet --disable-pip-version-check -r tests/stores/packages.txt
   cp tests/stores/packages.txt "$cache/made-of.txt"
 fi
-"$cache/bin/python" tests/stores/moto_bucket.py --tare build/release/tools/tare \
-  --corpus build/release/tests/data/corpus
-"$cache/bin/python" tests/stores/google_emulator.py --tare build/release/tools/tare \
-  --corpus build/release/tests/data/corpus
-"$cache/bin/python" tests/stores/nginx_folder.py --tare build/release/tools/tare --corpus build/release/tests/data/corpus
-"$cache/bin/python" tests/cli/object_stores.py --whole --tare build/release/tools/tare --corpus build/release/tests/data/corpus
+# What is built meanwhile in the same folder would take tare-remote from beside tare.
+programs=$(mktemp -d)
+trap 'rm -rf "$programs"' EXIT
+cp build/release/tools/tare build/release/tools/tare-remote "$programs"
+check() {
+  "$cache/bin/python" "tests/$1.py" --tare "$programs/tare" --corpus build/release/tests/data/corpus "${@:2}"
+}
+check stores/moto_bucket
+check stores/google_emulator
+check stores/nginx_folder
+check cli/object_stores --whole
