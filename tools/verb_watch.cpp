@@ -188,7 +188,7 @@ int follow(const Options& options, Watch& watch, Teller& teller, EndingSignals& 
     teller.tell(events, watch.status());
     const bool is_stopped = signals.have_come();
     const bool has_failed = is_failed(options, watch.status());
-    if (has_failed || is_stopped || (options.once && !watch.waits())) {
+    if (has_failed || is_stopped || (options.once && !watch.settles())) {
       teller.tell(watch.status(), "ends", has_failed ? "finding" : is_stopped ? "signal" : "once");
       return has_failed ? exit_no : exit_done;
     }

@@ -73,6 +73,8 @@ class Watch {
   [[nodiscard]] const RunStatus& status() const { return status_; }
   /// Something is half written, and is to be looked at again though nothing changes any more.
   [[nodiscard]] bool waits() const { return files_.waits() || saves_.waits(); }
+  /// A checkpoint has not been left alone for long enough, and is not read yet.
+  [[nodiscard]] bool settles() const { return saves_.waits(); }
   /// In which changes are to be expected.
   [[nodiscard]] std::vector<std::string> folders() const;
 

@@ -235,6 +235,10 @@ def usage(tare, scratch):
         told = [json.loads(line)["event"] for line in done.stdout.splitlines()]
         if done.returncode or told != ["ends"]:
             yield f"its own files: exit {done.returncode}, {told}"
+    (folder / "begun.log").write_text("a first line that nobody ends")
+    done = subprocess.run([tare, "watch", folder, "--once", "--json"], capture_output=True, timeout=PATIENCE_S)
+    if done.returncode or json.loads(done.stdout.splitlines()[-1])["event"] != "ends":
+        yield f"looking once at a file without a whole line: exit {done.returncode}, {done.stdout[-300:]!r}"
 
 
 def main():
