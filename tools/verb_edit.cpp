@@ -15,7 +15,7 @@ namespace {
 constexpr const char* closing_words =
     "Examples:\n"
     "  tare edit run/global_step4200 scale=65536 --dry-run\n"
-    "  tare edit run/global_step4200 scale=2^16 growth_tracker=0\n"
+    "  tare edit checkpoint.pt scale=2^16 growth_tracker=0\n"
     "  tare edit gan.pt scale=1024 --at scaler_G\n"
     "  tare edit checkpoint.pt window=500 --yes\n"
     "  tare edit run/global_step4200 --align\n"

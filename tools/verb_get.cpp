@@ -66,7 +66,7 @@ Verb get_verb() {
           "Examples:\n"
           "  tare get run/global_step4200 scale\n"
           "  tare get model.pt scale.weight --layer layers.3.mlp       a multiplier, as inspect shows it\n"
-          "  tare get model.safetensors weight_scale --layer '*.0.q_proj'   what the file stores",
+          "  tare get model.safetensors weight_scale --layer '*.0.mlp.down_proj'   what the file stores",
       .run = [options](const Terminal& t) { return get(t, *options); },
   };
 }

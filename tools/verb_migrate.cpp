@@ -26,7 +26,7 @@ constexpr const char* closing_words =
     "Examples:\n"
     "  tare migrate scaler.pt --to megatron -o grad_scaler.pt\n"
     "  tare migrate scaler.pt --into run/global_step4200 --dry-run\n"
-    "  tare migrate iter_0004200 --into checkpoint-4200 --set window=500\n"
+    "  tare migrate grad_scaler.pt --into checkpoint-4200 --set window=500\n"
     "  tare migrate epoch=9.ckpt --rename lightning:2.2\n"
     "  tare migrate model.pt --to flax_fp8 -o fp8.json       FP8 state: the scales and histories of its layers\n"
     "  tare migrate model.pt --into state.msgpack --module layers.0=_overwrite_with_gradient.Fp8DotGeneralOp_0\n"
