@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
+#include "lib/base/distant_source.hpp"
 #include "lib/base/error.hpp"
 
 namespace tare {
@@ -19,10 +21,14 @@ std::optional<std::uint64_t> superblock_offset(const Source& source) {
   const auto stands_at = [&](std::uint64_t offset) {
     return as_text(source.read({offset, signature.size()})) == signature;
   };
-  std::uint64_t offset = 0;
-  while (offset <= source.size() && source.size() - offset >= signature.size()) {
-    if (stands_at(offset)) return offset;
-    offset = offset == 0 ? least_user_block : 2 * offset;
+  std::vector<Span> places;
+  for (std::uint64_t offset = 0; offset <= source.size() && source.size() - offset >= signature.size();
+       offset = offset == 0 ? least_user_block : 2 * offset) {
+    places.push_back({offset, signature.size()});
+  }
+  for (const Span place : places) {
+    if (stands_at(place.offset)) return place.offset;
+    if (place.offset == 0) fetch_ahead(source, places);
   }
   return std::nullopt;
 }

@@ -20,6 +20,7 @@ namespace {
 constexpr int most_attempts = 4;
 constexpr auto first_pause = std::chrono::milliseconds(200);
 constexpr int most_redirects = 5;
+constexpr std::uint64_t most_whole_bytes = std::uint64_t{64} << 10;
 constexpr long partial_content = 206, ok = 200, range_not_satisfiable = 416;
 constexpr auto busy_statuses = std::to_array<long>({408, 429, 500, 502, 503, 504});
 
@@ -204,7 +205,9 @@ HttpAnswer HttpClient::answer_of(HttpObject& object, const HttpRequest& request)
 }
 
 HttpRange HttpClient::get(HttpObject& object, Span range) const {
-  return taken(object, range, answer_of(object, {range, range.size}));
+  // A server without ranges sends all: of a small object that is as good.
+  const std::uint64_t most_bytes = range.offset == 0 ? std::max(range.size, most_whole_bytes) : range.size;
+  return taken(object, range, answer_of(object, {range, most_bytes}));
 }
 
 HttpAnswer HttpClient::get_whole(HttpObject& object, std::uint64_t most_bytes) const {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -17,6 +16,15 @@ namespace {
 constexpr std::uint64_t most_ahead_bytes = std::uint64_t{64} << 20;
 /// Less than what a request of its own says in its header.
 constexpr std::uint64_t widest_gap = 256;
+/// What is kept of what was read otherwise, and the largest read of which anything is kept.
+constexpr std::uint64_t most_passing_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t most_kept_read = std::uint64_t{2} << 20;
+/// What a read of less brings: the first at a place, and one that goes on from there, twice as much each time.
+constexpr std::uint64_t least_window = std::uint64_t{4} << 10;
+constexpr std::uint64_t widest_window = std::uint64_t{64} << 10;
+/// Around a read of so many bytes as many as a request of its own costs: records of a zip have their headers there.
+constexpr std::uint64_t least_read_with_margin = std::uint64_t{16} << 10;
+constexpr std::uint64_t widest_margin = 512;
 
 /// The runs that hold all these ranges, by offset, of no more bytes than that.
 std::vector<Span> runs_of(std::vector<Span> ranges, std::uint64_t most_bytes) {
@@ -42,7 +50,8 @@ std::vector<Span> runs_of(std::vector<Span> ranges, std::uint64_t most_bytes) {
 
 ObjectStart start_of(const HttpClient& client, HttpObject object, std::uint64_t wanted) {
   HttpRange first = client.get(object, {0, wanted});
-  if (first.bytes.size() != std::min(first.total, wanted)) {
+  const bool is_whole = first.bytes.size() == first.total;
+  if (!is_whole && first.bytes.size() != std::min(first.total, wanted)) {
     throw Error(Status::io, fmt::format("{}: the server sends {} bytes and says that it has {}", object.name,
                                         first.bytes.size(), first.total));
   }
@@ -52,11 +61,11 @@ ObjectStart start_of(const HttpClient& client, HttpObject object, std::uint64_t 
 HttpSource::HttpSource(std::shared_ptr<const HttpClient> client, const ObjectStart& start)
     : client_(std::move(client)),
       object_(start.object),
-      begin_(start.begin),
       size_(start.size),
-      block_bytes_(start.block_bytes),
       only_grows_(start.only_grows),
-      version_(start.version) {}
+      version_(start.version) {
+  kept_.keep(0, start.begin, Keep::always);
+}
 
 const std::string& HttpSource::version() const {
   const std::lock_guard lock(mutex_);
@@ -66,49 +75,39 @@ const std::string& HttpSource::version() const {
 
 void HttpSource::read(std::uint64_t offset, std::span<std::byte> to) const {
   require_inside(offset, to.size());
-  if (to.empty()) return;
-  if (offset + to.size() <= begin_.size()) {
-    std::copy_n(begin_.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
-    return;
-  }
   const std::lock_guard lock(mutex_);
-  if (copy_kept(offset, to)) return;
-  const std::uint64_t first = offset / block_bytes_;
-  const std::uint64_t end = (offset + to.size() - 1) / block_bytes_ + 1;
-  if (end - first > most_blocks / 2) {
-    const std::uint64_t known = offset < begin_.size() ? begin_.size() - offset : 0;
-    std::copy_n(begin_.end() - static_cast<std::ptrdiff_t>(known), known, to.begin());
-    std::ranges::copy(fetch({offset + known, to.size() - known}), to.begin() + static_cast<std::ptrdiff_t>(known));
+  if (kept_.passing_bytes() > most_passing_bytes) kept_.drop_passing();
+  const Span missing = kept_.missing({offset, to.size()});
+  if (missing.size > most_kept_read) {
+    kept_.copy_known(offset, to);
+    std::ranges::copy(fetch(missing), to.begin() + static_cast<std::ptrdiff_t>(missing.offset - offset));
     return;
   }
-  fetch_missing(first, end);
-  for (std::uint64_t number = first; number < end; ++number) {
-    const Bytes& block = blocks_.at(number);
-    const std::uint64_t begin = number * block_bytes_;
-    const std::uint64_t from = std::max(offset, begin);
-    const std::uint64_t until = std::min(offset + to.size(), begin + block.size());
-    std::copy(block.begin() + static_cast<std::ptrdiff_t>(from - begin),
-              block.begin() + static_cast<std::ptrdiff_t>(until - begin),
-              to.begin() + static_cast<std::ptrdiff_t>(from - offset));
+  if (missing.size > 0) {
+    const Span window = window_around(missing);
+    const Bytes found = fetch(window);
+    kept_.keep(window.offset, found, Keep::for_now);
   }
+  kept_.copy_known(offset, to);
 }
 
-/// Is all of it in a run that was read before? Under the mutex.
-bool HttpSource::copy_kept(std::uint64_t offset, std::span<std::byte> to) const {
-  const auto behind = ahead_.upper_bound(offset);
-  if (behind == ahead_.begin()) return false;
-  const auto& [begin, bytes] = *std::prev(behind);
-  const std::uint64_t at = offset - begin;
-  if (at > bytes.size() || to.size() > bytes.size() - at) return false;
-  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), to.size(), to.begin());
-  return true;
+Span HttpSource::window_around(Span missing) const {
+  const Span gap = kept_.gap_around(missing, size_);
+  if (size_ <= small_object_bytes) return gap;
+  const bool is_small = missing.size < least_window;
+  const bool goes_on = window_bytes_ > 0 && kept_.is_near(missing, least_window);
+  if (is_small) window_bytes_ = goes_on ? std::min(2 * window_bytes_, widest_window) : least_window;
+  const std::uint64_t wanted = is_small ? window_bytes_ : missing.size;
+  const std::uint64_t margin = missing.size < least_read_with_margin ? 0 : widest_margin;
+  const std::uint64_t begin = std::max(gap.offset, missing.offset - std::min(missing.offset, margin));
+  const std::uint64_t end = std::min(gap.end(), std::max(missing.end() + margin, missing.offset + wanted));
+  return {begin, end - begin};
 }
 
 void HttpSource::fetch_ahead(std::vector<Span> ranges) const {
-  std::erase_if(ranges, [&](Span range) {
-    return range.end() <= begin_.size() || range.offset > size_ || range.size > size_ - range.offset;
-  });
+  std::erase_if(ranges, [&](Span range) { return range.offset > size_ || range.size > size_ - range.offset; });
   std::unique_lock lock(mutex_);
+  for (Span& range : ranges) range = kept_.missing(range);
   const std::vector<Span> runs = runs_of(std::move(ranges), most_ahead_bytes - ahead_bytes_);
   const HttpObject object = object_;
   lock.unlock();
@@ -116,26 +115,11 @@ void HttpSource::fetch_ahead(std::vector<Span> ranges) const {
     HttpObject asked = object;
     HttpRange found = client_->get(asked, runs[i]);
     const std::lock_guard keeping(mutex_);
-    Bytes bytes = require_same(std::move(found), runs[i]);
+    const Bytes bytes = require_same(std::move(found), runs[i]);
     ahead_bytes_ += bytes.size();
-    ahead_.insert_or_assign(runs[i].offset, std::move(bytes));
+    kept_.keep(runs[i].offset, bytes, Keep::always);
   };
   for_each_waiting(runs.size(), fetch_one, {}, client_->spare());
-}
-
-/// From the first missing block to the last, in one request.
-void HttpSource::fetch_missing(std::uint64_t first, std::uint64_t end) const {
-  if (blocks_.size() + (end - first) > most_blocks) blocks_.clear();
-  while (first < end && blocks_.contains(first)) ++first;
-  while (first < end && blocks_.contains(end - 1)) --end;
-  if (first == end) return;
-  const std::uint64_t begin = first * block_bytes_;
-  const Bytes bytes = fetch({begin, std::min(size_, end * block_bytes_) - begin});
-  for (std::uint64_t number = first; number < end; ++number) {
-    const ByteView block = ByteView(bytes).subspan((number - first) * block_bytes_);
-    const ByteView whole = block.first(std::min<std::uint64_t>(block.size(), block_bytes_));
-    blocks_.insert_or_assign(number, Bytes(whole.begin(), whole.end()));
-  }
 }
 
 Bytes HttpSource::fetch(Span range) const {

@@ -55,18 +55,23 @@ constexpr auto series = std::to_array<Series>({
 constexpr auto whole_names = std::to_array<std::string_view>({".metadata"});
 constexpr std::uint64_t most_whole_bytes = std::uint64_t{32} << 20;
 
+/// What is asked for first, to see what a file is: of one of which a list told that it is not small, and of one of
+/// which nothing is known yet.
+constexpr std::uint64_t first_bytes_of_large = std::uint64_t{4} << 10;
+constexpr std::uint64_t first_bytes_of_unknown = std::uint64_t{16} << 10;
+
 /// Files of which an index says where to read: their begin is nothing to go by.
-constexpr std::uint64_t indexed_block_bytes = std::uint64_t{16} << 10;
 constexpr auto indexed_endings = std::to_array<std::string_view>({".distcp"});
 
 std::string_view last_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// How many bytes of an object of `size` bytes are asked for first.
+/// How many bytes of an object are asked for first; `size`: what a list told of it, 0 where none did.
 std::uint64_t first_bytes_of(std::string_view path, std::uint64_t size) {
+  if (size == 0) return first_bytes_of_unknown;
   const bool is_whole = std::ranges::find(whole_names, last_name(path)) != whole_names.end();
-  return is_whole && size <= most_whole_bytes ? std::max(size, usual_block_bytes) : usual_block_bytes;
+  return size <= (is_whole ? most_whole_bytes : small_object_bytes) ? size : first_bytes_of_large;
 }
 
 bool is_indexed(std::string_view path) {
@@ -145,10 +150,10 @@ std::shared_ptr<const Source> RemoteFiles::open(const std::string& path) const {
     throw Error(Status::not_found, fmt::format("{}: no such object", shown_url(path)),
                 "see whether the address is right, and whether these credentials may list what is there");
   }
-  const auto size = folders_.size(path);
-  if (size && *size > usual_block_bytes && is_indexed(path)) {
-    return std::make_shared<const HttpSource>(
-        client_, ObjectStart{object(path), {}, *size, {}, indexed_block_bytes, can_only_grow(path, *size)});
+  const std::uint64_t size = folders_.size(path).value_or(0);
+  if (size > 0 && is_indexed(path)) {
+    return std::make_shared<const HttpSource>(client_,
+                                              ObjectStart{object(path), {}, size, {}, can_only_grow(path, size)});
   }
   return std::make_shared<const HttpSource>(client_, *start(path));
 }
