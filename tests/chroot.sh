@@ -13,12 +13,35 @@ suite_of() {
   esac
 }
 
+# with_qemu MACHINE COMMAND...: where the kernel gives that machine's programs to qemu-user. That is so in a user
+# namespace of the command's own, which has this one's users, and nowhere else.
+with_qemu() {
+  local machine=$1 gate process
+  shift
+  gate=$(mktemp -u)
+  mkfifo "$gate"
+  # shellcheck disable=SC2016
+  unshare --user --mount bash -c '
+    gate=$1 handler=$2; shift 2
+    read -r <"$gate"
+    mount -t binfmt_misc none /proc/sys/fs/binfmt_misc && tr -d "\n" <"$handler" >/proc/sys/fs/binfmt_misc/register && exec "$@"' \
+    bash "$gate" "/usr/lib/binfmt.d/qemu-$machine.conf" "$@" <&0 &
+  process=$!
+  until [ "$(readlink /proc/$process/ns/user)" != "$(readlink /proc/self/ns/user)" ]; do sleep 0.05; done
+  echo "0 0 65536" >/proc/$process/uid_map
+  echo "0 0 65536" >/proc/$process/gid_map
+  echo >"$gate"
+  rm "$gate"
+  wait $process
+}
+
 # within ROOT COMMAND...: in the chroot, with /proc and /dev, which are gone with the command.
 within() {
-  local root=$1
+  local root=$1 emulated=()
   shift
+  [ ! -e "$root/.machine" ] || emulated=(with_qemu "$(cat "$root/.machine")")
   # shellcheck disable=SC2016
-  unshare --mount bash -c '
+  "${emulated[@]}" unshare --mount bash -c '
     root=$1; shift
     mount --rbind /proc "$root/proc" && mount --rbind /dev "$root/dev" &&
       exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
@@ -33,12 +56,21 @@ require_chroots() {
   mkdir -p "$kept"
 }
 
-# bare PLATFORM ROOT: a system with what every one has, and nothing else; as it was left, if it is there.
+# bare PLATFORM ROOT [ARCHITECTURE MACHINE]: a system with what every one has, and nothing else; as it was left, if it is
+# there. Of another architecture than this one's it runs under qemu-user.
 bare() {
-  local root=$2 suite mirror components script
+  local root=$2 architecture=${3:-} machine=${4:-} suite mirror components script
   if [ ! -f "$root/.complete" ]; then
     read -r suite mirror components < <(suite_of "$1")
     rm -rf "$root"
+    if [ -n "$machine" ] && [ "$machine" != "$(uname -m)" ]; then
+      with_qemu "$machine" mmdebstrap --mode=root --architectures="$architecture" --variant=minbase --include=ca-certificates \
+        --components="$components" "$suite" "$root" "$mirror" >"$root.log" 2>&1 || not_run "$1 for $architecture cannot be fetched: $(tail -n 1 "$root.log")"
+      echo "$machine" >"$root/.machine"
+      touch "$root/.complete"
+    fi
+  fi
+  if [ ! -f "$root/.complete" ]; then
     script=/usr/share/debootstrap/scripts/$suite
     [ -e "$script" ] || script=${script%/*}/gutsy  # every release of Ubuntu's, which this debootstrap may be older than
     debootstrap --variant=minbase --include=ca-certificates --components="$components" "$suite" "$root" "$mirror" "$script" \

@@ -20,7 +20,11 @@ python3 -m venv "$work/tools" 2>"$work/log" || { echo "no python3-venv: not run"
 mkdir "$work/installed"
 tar -xzf "$tarball" --strip-components=1 -C "$work/installed"
 TARE_VERSION=$(basename "$tarball" | cut -d- -f2)
+case $(basename "$tarball" .tar.gz | cut -d- -f4) in
+  x86_64) platform=linux-64 ;;
+  *) platform=linux-aarch64 ;;
+esac
 TARE_GLIBC=$(find "$work/installed" -type f \( -perm /111 -o -name '*.so*' \) -exec grep -aohE '\bGLIBC_2\.[0-9]+' {} + | sort -V | tail -n 1 | cut -d_ -f2)
 TARE_INSTALLED=$work/installed
 export TARE_VERSION TARE_GLIBC TARE_INSTALLED
-"$work/tools/bin/python" "$tools/conda/pack.py" "$tools/conda/recipe.yaml" "$work/made" "$folder"
+"$work/tools/bin/python" "$tools/conda/pack.py" "$tools/conda/recipe.yaml" "$work/made" "$folder" $platform

@@ -4,30 +4,44 @@
 #
 #   tools/deb.sh FOLDER [BUILD]      into FOLDER; BUILD: a build folder to use, so that less is compiled anew
 #
-# TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"). Needs what tools/packages.sh build installs, and dpkg-dev and file; lintian if it is there.
+# TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"), TARE_ARCHITECTURE=arm64 makes them for that (tools/cross/target.sh). Needs what
+# tools/packages.sh build installs, and dpkg-dev and file; lintian if it is there. Says what is missing and exits with 77 where it
+# cannot run.
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
-options=(${TARE_OPTIONS:-})  # for CMake: -DTARE_CUDA=off
-folder=$(realpath "$1") build=$(realpath -m "${2:-build/deb}")
+not_run() {
+  echo "$*: not run" >&2
+  exit 77
+}
+# shellcheck source=tools/cross/target.sh
+. tools/cross/target.sh
+folder=$(realpath "$1") build=$(realpath -m "${2:-$builds/deb}")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
 cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBEXECDIR=libexec \
-  -DTARE_DEBIAN=ON "${options[@]}" >/dev/null
+  -DTARE_DEBIAN=ON "-DCPACK_DEBIAN_PACKAGE_ARCHITECTURE=$architecture" "${options[@]}" >/dev/null
 cmake --build "$build"
 python3 tools/notices.py "$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")" "$build/debian/notices"
 rm -f "$build"/*.deb
-(cd "$build" && cpack -G DEB >cpack.log) || { cat "$build/cpack.log" >&2; exit 1; }
-cp "$build"/*.deb "$folder"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+if [ -n "$dpkg_database" ]; then  # CPack asks dpkg-shlibdeps, of which it knows nothing but the name
+  mkdir "$work/bin"
+  printf '#!/bin/sh\nexec /usr/bin/dpkg-shlibdeps "--admindir=%s" "-l%s" "$@"\n' "$dpkg_database" "$TARE_SYSROOT/usr/lib/$triplet" >"$work/bin/dpkg-shlibdeps"
+  chmod +x "$work/bin/dpkg-shlibdeps"
+  export PATH=$work/bin:$PATH DEB_HOST_ARCH=$architecture
+fi
+(cd "$build" && cpack -G DEB >cpack.log) || { cat "$build/cpack.log" >&2; exit 1; }
+cp "$build"/*.deb "$folder"
+
 for package in "$build"/*.deb; do dpkg-deb --extract "$package" "$work"; done
-"$work/usr/bin/tare" --version
+"${run_static[@]}" "$work/usr/bin/tare" --version
 lib=$(dirname "$(find "$work" -name libtare.so.0)")
-cc tests/capi/header.c -I "$work/usr/include" -L "$lib" -ltare -Wl,-rpath,"$lib" -o "$work/consumer"
-[ "$("$work/consumer")" = ok ]
+"${compile[@]}" tests/capi/header.c -I "$work/usr/include" -L "$lib" -ltare -Wl,-rpath,"$lib" -o "$work/consumer"
+[ "$("${run[@]}" "$work/consumer")" = ok ]
 if [ -e "$lib/libtare_mpi.so" ]; then
   mpicc -std=c99 capi/examples/mpi.c -I "$work/usr/include" -L "$lib" -ltare -lm -Wl,-rpath,"$lib" -o "$work/ranks"
   tests/capi/mpi/run.sh mpirun 2 prints "$work/ranks"

@@ -4,7 +4,8 @@
     notices.py VERSION FOLDER       writes FOLDER/THIRD_PARTY_NOTICES.txt and FOLDER/tare.spdx.json (SPDX 2.3)
 
 What is linked statically is inside: `tare` whole, and libtare.so but for the C and C++ runtime. SOURCE_DATE_EPOCH is the
-date that both bear, so that the same build gives the same bytes.
+date that both bear, so that the same build gives the same bytes. TARE_SYSROOT, where it is set, is the system that was built
+for (tools/cross/sysroot.sh).
 """
 import datetime
 import hashlib
@@ -20,9 +21,11 @@ INSIDE = {"libfmt-dev": "MIT", "nlohmann-json3-dev": "MIT", "libcli11-dev": "BSD
           "libhdf5-dev": "BSD-3-Clause", "libc6-dev": "LGPL-2.1-or-later",
           "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1"}
 
+SYSTEM = pathlib.Path(os.environ.get("TARE_SYSROOT") or "/")
+
 
 def version_of(package):
-    done = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], capture_output=True, text=True)
+    done = subprocess.run(["dpkg-query", f"--admindir={SYSTEM / 'var/lib/dpkg'}", "-W", "-f=${Version}", package], capture_output=True, text=True)
     return done.stdout if done.returncode == 0 else None
 
 
@@ -41,7 +44,7 @@ def installed():
 def notices(packages):
     parts = ["What of others is inside the files of this release, and under which licences.\n"]
     for package, version, licence in packages:
-        text = pathlib.Path("/usr/share/doc", package, "copyright").read_text(errors="replace")
+        text = (SYSTEM / "usr/share/doc" / package / "copyright").read_text(errors="replace")
         parts.append(f"{'=' * 100}\n{package} {version}: {licence}\n{'=' * 100}\n{text}")
     return "\n".join(parts)
 

@@ -5,19 +5,25 @@
 #
 #   tools/tarball.sh FOLDER [BUILD]      into FOLDER; BUILD: a build folder to use, so that less is compiled anew
 #
-# TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"). Needs what tools/packages.sh build installs.
+# TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"), TARE_ARCHITECTURE=arm64 makes it for that (tools/cross/target.sh). Needs what
+# tools/packages.sh build installs. Says what is missing and exits with 77 where it cannot run.
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
-read -ra options <<<"${TARE_OPTIONS:-}"
-folder=$(realpath "$1") build=$(realpath -m "${2:-build/tarball}")
+not_run() {
+  echo "$*: not run" >&2
+  exit 77
+}
+# shellcheck source=tools/cross/target.sh
+. tools/cross/target.sh
+folder=$(realpath "$1") build=$(realpath -m "${2:-$builds/tarball}")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
 cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/opt/tare "${options[@]}" >/dev/null
 cmake --build "$build"
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
-name=tare-$version-linux-$(uname -m)
+name=tare-$version-linux-$machine
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -32,7 +38,7 @@ tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owne
 mkdir "$work/elsewhere"
 tar -xzf "$folder/$name.tar.gz" -C "$work/elsewhere"
 there=$work/elsewhere/$name
-"$there/bin/tare" --version
-cc tests/capi/header.c -I "$there/include" -L "$there/lib" -ltare -Wl,-rpath,"$there/lib" -o "$work/consumer"
-[ "$("$work/consumer")" = ok ]
+"${run_static[@]}" "$there/bin/tare" --version
+"${compile[@]}" tests/capi/header.c -I "$there/include" -L "$there/lib" -ltare -Wl,-rpath,"$there/lib" -o "$work/consumer"
+[ "$("${run[@]}" "$work/consumer")" = ok ]
 echo "$name.tar.gz: $(stat -c %s "$folder/$name.tar.gz") bytes, $(sha256sum "$folder/$name.tar.gz" | cut -d' ' -f1)"

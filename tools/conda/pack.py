@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""pack.py RECIPE SCRATCH FOLDER: builds the package with rattler-build, runs its tests, and puts it into FOLDER."""
+"""pack.py RECIPE SCRATCH FOLDER PLATFORM: builds the package for that (linux-64, linux-aarch64) with rattler-build, runs its
+tests where this machine is one, and puts it into FOLDER."""
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -17,11 +19,13 @@ def channel_of_nothing(scratch):
     return (scratch / "nothing").as_uri()
 
 
-def main(recipe, scratch, folder):
+def main(recipe, scratch, folder, platform):
+    of_here = {"x86_64": "linux-64", "aarch64": "linux-aarch64"}.get(os.uname().machine)
+    target = rattler_build.RenderConfig(platform=rattler_build.PlatformConfig(target_platform=platform, build_platform=of_here, host_platform=platform))
     channels = [channel_of_nothing(pathlib.Path(scratch))]
-    for variant in rattler_build.Stage0Recipe.from_file(recipe).render(rattler_build.VariantConfig()):
+    for variant in rattler_build.Stage0Recipe.from_file(recipe).render(rattler_build.VariantConfig(), target):
         for made in variant.run_build(output_dir=scratch, channels=channels, no_include_recipe=True).packages:
-            for test in rattler_build.Package.from_file(made).run_tests(channel=channels):
+            for test in rattler_build.Package.from_file(made).run_tests(channel=channels) if platform == of_here else []:
                 if not test.success:
                     sys.exit("\n".join(test.output))
             kept = pathlib.Path(folder, pathlib.Path(made).name)
