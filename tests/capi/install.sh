@@ -37,3 +37,15 @@ export PKG_CONFIG_PATH=$lib/pkgconfig
 cc "$work/consumer.c" $(pkg-config --cflags --libs tare) -Wl,-rpath,"$lib" -o "$work/by_pkg_config"
 [ "$("$work/by_pkg_config")" = ok ]
 echo "pkg-config $(pkg-config --modversion tare): ok"
+
+for libdir in lib64 lib/x86_64-linux-gnu far/below/lib; do
+  cmake -G Ninja -S "$tests/.." -B "$work/elsewhere" -DCMAKE_INSTALL_LIBDIR=$libdir -DTARE_COMMAND=OFF -DTARE_REMOTE=OFF \
+    -DTARE_HDF5=OFF -DTARE_CUDA=off -DTARE_MPI=off >>"$work/log"
+  mkdir -p "$work/moved/include" "$work/moved/$libdir/pkgconfig"
+  cp "$work/elsewhere/capi/tare.pc" "$work/moved/$libdir/pkgconfig"
+  for folder in prefix: includedir:/include libdir:/$libdir; do
+    said=$(PKG_CONFIG_PATH=$work/moved/$libdir/pkgconfig pkg-config --variable="${folder%:*}" tare)
+    [ "$(realpath "$said")" = "$(realpath "$work/moved")${folder#*:}" ] || { echo "$libdir: ${folder%:*} is $said"; exit 1; }
+  done
+done
+echo "pkg-config of any libdir: ok"
