@@ -29,14 +29,15 @@ export PATH=$work/tools/bin:$PATH
 export CMAKE_ARGS="${options[*]}"
 "$work/tools/bin/pip" wheel -q --no-deps --no-build-isolation --config-settings=build-dir="$build" -w "$work/made" capi/python
 [ "$machine" = "$(uname -m)" ] || wheel tags --remove --platform-tag "linux_$machine" "$work"/made/*.whl >"$work/log"  # not of the Python that runs here
+ldpaths=()
+[ -z "${TARE_SYSROOT:-}" ] || ldpaths=(--ldpaths "$TARE_SYSROOT/usr/lib/$triplet:$TARE_SYSROOT/usr/lib/$triplet/hdf5/serial")
 # libhdf5 comes along, under a name that nothing else of the process has; the libraries of TLS that it is linked to do not:
 # the system's to keep up to date, and where they are not, states in HDF5 are refused. The module for MPI, built where there is
 # one, takes the process's own: ranks of two copies would not meet. The tag says which glibc.
-ldpaths=()
-[ -z "${TARE_SYSROOT:-}" ] || ldpaths=(--ldpaths "$TARE_SYSROOT/usr/lib/$triplet:$TARE_SYSROOT/usr/lib/$triplet/hdf5/serial")
 auditwheel repair --exclude libcurl.so.4 --exclude libcrypto.so.3 --exclude libmpi.so.40 --exclude libmpich.so.12 "${ldpaths[@]}" -w "$folder" "$work"/made/*.whl >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 
 wheel=$(ls -t "$folder"/libtare-*_"$machine".whl | head -n 1)
+tests/python/wheel.py "$wheel"
 if [ "$machine" != "$(uname -m)" ]; then
   python3 -m zipfile -e "$wheel" "$work/unpacked"
   "${run_static[@]}" "$work/unpacked/tare/bin/tare" --version

@@ -19,7 +19,7 @@ case $language in
     "$work/example" "$library" "$checkpoint" "$work" ;;
   cpp)
     c++ -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I"$root/capi/include" "$examples/example.cpp" \
-      -L"$folder" -ltare -Wl,-rpath,"$folder" -o "$work/example"
+      -L"$folder" "-l:$(basename "$library")" -Wl,-rpath,"$folder" -o "$work/example"
     "$work/example" "$checkpoint" "$work" ;;
   python)
     PYTHONDONTWRITEBYTECODE=1 python3 "$examples/example.py" "$library" "$checkpoint" "$work" ;;
@@ -29,7 +29,7 @@ case $language in
     "$work/example" "$library" "$checkpoint" "$work" ;;
   go)
     require go
-    CGO_CFLAGS="-I$root/capi/include" CGO_LDFLAGS="-L$folder -ltare -Wl,-rpath,$folder" GOFLAGS=-mod=mod \
+    CGO_CFLAGS="-I$root/capi/include" CGO_LDFLAGS="-L$folder -l:$(basename "$library") -Wl,-rpath,$folder" GOFLAGS=-mod=mod \
       GOCACHE="$work/cache" go build -o "$work/example" "$examples/example.go"
     GODEBUG=cgocheck=1 "$work/example" "$checkpoint" "$work" ;;
   lua)
