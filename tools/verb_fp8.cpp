@@ -1,5 +1,7 @@
 #include <memory>
+#include <utility>
 
+#include "lib/base/error.hpp"
 #include "lib/codec/state_file.hpp"
 #include "tools/carry_out.hpp"
 #include "tools/verb.hpp"
@@ -17,10 +19,10 @@ constexpr const char* of_strip =
 
 struct Options {
   ChangeOptions change;
-  std::vector<std::string> paths;  ///< of verbs that take several
+  std::vector<std::string> paths;
   bool remove_keys = false;
   std::int64_t history = 0;
-  std::string from, to, release, state;
+  std::string from, to, release;
 };
 
 Option layer(Options& options, Presence presence = Presence::optional) {
@@ -41,21 +43,16 @@ std::optional<TeRelease> release_of(const Options& options) {
 }
 
 /// What a verb asks for; files that it names are read.
-using Action = EditAction (*)(const Terminal&, const Options&);
+using Action = EditAction (*)(const Terminal&, Options&);
 
 OptionTable several_paths(Options& options) {
   return {{"PATH", &options.paths, "As for inspect; each is changed by itself", Presence::required},
           jobs_option(options.change)};
 }
 
-/// Something else goes by its place behind it.
-OptionTable one_path(Options& options) {
-  return {{"PATH", &options.change.path, "As for inspect", Presence::required}};
-}
-
 /// A verb that changes layers; `takes` are the options that not all such verbs have.
-Verb layers_verb(const char* name, const char* purpose, OptionTable (*paths)(Options&), OptionTable (*takes)(Options&),
-                 Action action, const char* closing_words = "") {
+Verb layers_verb(const char* name, const char* purpose, OptionTable (*takes)(Options&), Action action,
+                 const char* closing_words = "", OptionTable (*paths)(Options&) = several_paths) {
   auto options = std::make_shared<Options>();
   return {
       .name = name,
@@ -66,7 +63,6 @@ Verb layers_verb(const char* name, const char* purpose, OptionTable (*paths)(Opt
           [options, action](const Terminal& terminal) {
             options->change.request.action = action(terminal, *options);
             options->change.request.all = true;
-            if (options->paths.empty()) options->paths = {options->change.path};
             return carry_out_each(terminal, options->change, options->paths);
           },
   };
@@ -77,25 +73,23 @@ Verb strip_verb() {
     return {
         layer(o), {"--remove", &o.remove_keys, "The keys go, too, as in a checkpoint that never had FP8"}, release(o)};
   };
-  const auto action = [](const Terminal&, const Options& o) -> EditAction {
-    return StripFp8{release_of(o), o.remove_keys};
-  };
-  return layers_verb("strip", "Leave no FP8 state, so that the checkpoint loads where FP8 is off", several_paths, takes,
-                     action, of_strip);
+  const auto action = [](const Terminal&, Options& o) -> EditAction { return StripFp8{release_of(o), o.remove_keys}; };
+  return layers_verb("strip", "Leave no FP8 state, so that the checkpoint loads where FP8 is off", takes, action,
+                     of_strip);
 }
 
 Verb reset_verb() {
   const auto takes = [](Options& o) -> OptionTable { return {layer(o), history(o)}; };
-  const auto action = [](const Terminal&, const Options& o) -> EditAction { return ResetFp8{o.history}; };
-  return layers_verb("reset", "Scales of 1 and empty histories, as training starts", several_paths, takes, action,
+  const auto action = [](const Terminal&, Options& o) -> EditAction { return ResetFp8{o.history}; };
+  return layers_verb("reset", "Scales of 1 and empty histories, as training starts", takes, action,
                      "Histories stay as long as they are, unless --history says otherwise.");
 }
 
 Verb recompute_verb() {
   const auto takes = [](Options& o) -> OptionTable { return {layer(o)}; };
-  const auto action = [](const Terminal&, const Options&) -> EditAction { return RecomputeFp8{}; };
-  return layers_verb("recompute", "Scales from the histories, by the framework's own rule", several_paths, takes,
-                     action, "A scale whose history holds no finite amax stays. scale_inv follows where it is stored.");
+  const auto action = [](const Terminal&, Options&) -> EditAction { return RecomputeFp8{}; };
+  return layers_verb("recompute", "Scales from the histories, by the framework's own rule", takes, action,
+                     "A scale whose history holds no finite amax stays. scale_inv follows where it is stored.");
 }
 
 Verb rename_verb() {
@@ -104,15 +98,15 @@ Verb rename_verb() {
             {"--from", &o.from, "Parts of a module's path: core_attention.fused_attention", Presence::required},
             {"--to", &o.to, "What stands there instead: core_attention", Presence::required}};
   };
-  const auto action = [](const Terminal&, const Options& o) -> EditAction { return RenameFp8{o.from, o.to}; };
-  return layers_verb("rename", "Other paths for modules, as other releases call them", several_paths, takes, action);
+  const auto action = [](const Terminal&, Options& o) -> EditAction { return RenameFp8{o.from, o.to}; };
+  return layers_verb("rename", "Other paths for modules, as other releases call them", takes, action);
 }
 
 Verb resize_verb() {
   const auto takes = [](Options& o) -> OptionTable { return {layer(o), history(o, Presence::required)}; };
-  const auto action = [](const Terminal&, const Options& o) -> EditAction { return ResizeFp8{o.history}; };
+  const auto action = [](const Terminal&, Options& o) -> EditAction { return ResizeFp8{o.history}; };
   return layers_verb(
-      "resize", "Histories of another length, as TransformerEngine makes them", several_paths, takes, action,
+      "resize", "Histories of another length, as TransformerEngine makes them", takes, action,
       "Longer ones end with zeros, shorter ones are cut at their end; amax_history_len goes along. flax's, in\n"
       "msgpack, and those of tare's own states keep their newest entries; give flax's modules the same\n"
       "amax_history_length.");
@@ -124,37 +118,53 @@ Verb reencode_verb() {
             release(o, Presence::required),
             {"--force", &o.change.request.force, "Also where that release loses a part of the recipe"}};
   };
-  const auto action = [](const Terminal&, const Options& o) -> EditAction { return ReencodeFp8{*release_of(o)}; };
+  const auto action = [](const Terminal&, Options& o) -> EditAction { return ReencodeFp8{*release_of(o)}; };
   return layers_verb(
-      "reencode", "The form in which another release of TransformerEngine keeps it", several_paths, takes, action,
+      "reencode", "The form in which another release of TransformerEngine keeps it", takes, action,
       "2.0 and later keep a pickle in a uint8 tensor, recipe included; 1.6 to 1.13 an io.BytesIO without one.\n"
       "Scales, histories and their length, and the formats stay. Coming from 1.x the rest of the recipe is\n"
       "DelayedScaling's own; going there, what would be lost is named and refused.");
 }
 
+/// The state is the last of what is named: an option behind them would keep a place of its own from being found.
+OptionTable paths_and_state(Options& options) {
+  return {{"PATH", &options.paths,
+           "As for inspect, each is changed by itself; behind them STATE, a .json or .h5 file of `tare inspect --save`",
+           Presence::required},
+          jobs_option(options.change)};
+}
+
+std::string taken_state(std::vector<std::string>& paths) {
+  if (paths.size() < 2) {
+    throw Error(Status::invalid_argument, "STATE is required: a .json or .h5 file of `tare inspect --save`",
+                "give it behind the checkpoints: tare fp8 inject new.pt state.json");
+  }
+  std::string state = std::move(paths.back());
+  paths.pop_back();
+  return state;
+}
+
 Verb inject_verb() {
-  const auto takes = [](Options& o) -> OptionTable {
-    return {
-        layer(o), release(o), {"STATE", &o.state, "A .json or .h5 file of `tare inspect --save`", Presence::required}};
-  };
-  const auto action = [](const Terminal& terminal, const Options& o) -> EditAction {
+  const auto takes = [](Options& o) -> OptionTable { return {layer(o), release(o)}; };
+  const auto action = [](const Terminal& terminal, Options& o) -> EditAction {
     const auto release = release_of(o);
-    LoadedState loaded = read_fp8_state_file(o.state);
+    LoadedState loaded = read_fp8_state_file(taken_state(o.paths));
     tell_findings(terminal, loaded.findings);
     return InjectFp8{std::move(loaded.state), release};
   };
-  return layers_verb("inject", "A saved state, for modules that keep none", one_path, takes, action,
+  return layers_verb("inject", "A saved state, for modules that keep none", takes, action,
                      "Fills keys ._extra_state whose value is None or an empty tensor; layers go by their names.\n"
-                     "Example: tare inspect old.pt --save state.json && tare fp8 inject new.pt state.json");
+                     "Example: tare inspect old.pt --save state.json && tare fp8 inject new.pt state.json",
+                     paths_and_state);
 }
 
 Verb regroup_verb() {
   const auto takes = [](Options& o) -> OptionTable {
     return {layer(o, Presence::required), release(o, Presence::required)};
   };
-  const auto action = [](const Terminal&, const Options& o) -> EditAction { return RegroupFp8{*release_of(o)}; };
+  const auto action = [](const Terminal&, Options& o) -> EditAction { return RegroupFp8{*release_of(o)}; };
   return layers_verb(
-      "regroup", "The columns of GroupedLinear in the order of another release", several_paths, takes, action,
+      "regroup", "The columns of GroupedLinear in the order of another release", takes, action,
       "2.2 and before keep all inputs, then all weights, then all outputs; 2.3 and later input, weight and output\n"
       "of one product after the other. The state does not tell which it has: it is taken to have the other order.\n"
       "Only GroupedLinear changed: name its layers with --layer.");

@@ -3,12 +3,15 @@
 #include <memory>
 
 #include "lib/base/text.hpp"
+#include "lib/codec/json_line.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
+#include "tools/outcome.hpp"
+#include "tools/records.hpp"
 #include "tools/render.hpp"
 #include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
@@ -18,56 +21,56 @@ using namespace tare;
 namespace {
 
 struct Options {
-  std::string path;
+  std::vector<std::string> paths;
   RecoverOptions recovery;
   bool prune = false;
   bool yes = false;
   bool json = false;
+  bool json_lines = false;
 };
 
-/// Where the edits of a path are on record: beside files, or in a store.
-struct Records {
-  std::optional<Pending> pending;
-  TellHistory tell;
-};
-
-Records records_of(const std::string& path) {
-  if (ObjectLayer* const objects = objects_to_change(path)) {
-    const JournalKey key = key_for_reading();
-    return {find_pending(*objects, path, key), [=](const auto& take) { history(*objects, path, key, take); }};
-  }
-  const Scope scope = scope_for_reading(path);
-  return {find_pending(scope), [=](const auto& take) { history(scope, take); }};
-}
-
-int forget(const Terminal& terminal, const Options& options) {
-  ObjectLayer* const objects = objects_to_change(options.path);
-  if (!options.yes) terminal.require_yes("Forget every edit of " + escaped(options.path) + "?", "--yes");
+int forget(const Terminal& terminal, const Options& options, const std::string& path) {
+  ObjectLayer* const objects = objects_to_change(path);
+  if (!options.yes) terminal.require_yes("Forget every edit of " + escaped(path) + "?", "--yes");
   const RecoverOptions recovery = announced(terminal, options.recovery);
-  const std::size_t count = objects == nullptr ? prune(scope_for_writing(options.path), recovery)
-                                               : prune(*objects, options.path, sealing_key(), recovery);
+  const std::size_t count =
+      objects == nullptr ? prune(scope_for_writing(path), recovery) : prune(*objects, path, sealing_key(), recovery);
   return tell_made(terminal, [&] {
     return fmt::format("forgot {} edit{}: {} cannot be undone any more\n", count, count == 1 ? "" : "s",
                        count == 1 ? "it" : "they");
   });
 }
 
-int show_history(const Terminal& terminal, const Options& options) {
-  if (options.prune) return forget(terminal, options);
-  const Records records = records_of(options.path);
-  if (options.json) {
-    write_history_json(options.path, records.pending, records.tell,
-                       [&](std::string_view piece) { terminal.answer(piece); });
-    return exit_done;
-  }
+int answer_in_json(const Terminal& terminal, const Options& options, const std::string& path, const Records& records) {
+  JsonLine line;
+  write_history_json(path, records.pending, records.tell, [&](std::string_view piece) {
+    terminal.answer(options.json_lines ? line.next(piece) : std::string(piece));
+  });
+  if (options.json_lines) terminal.answer("\n");
+  return exit_done;
+}
+
+int show_history(const Terminal& terminal, const Options& options, const std::string& path) {
+  if (options.prune) return forget(terminal, options, path);
+  const Records records = records_of(path);
+  if (options.json || options.json_lines) return answer_in_json(terminal, options, path, records);
   if (records.pending) terminal.say(render_pending(*records.pending));
   bool is_empty = true;
   records.tell([&](const HistoryEntry& entry) {
     is_empty = false;
     terminal.answer(render_history_entry(terminal, entry));
   });
-  if (is_empty) terminal.answer(fmt::format("no edits of {} are on record\n", escaped(options.path)));
+  if (is_empty) terminal.answer(fmt::format("no edits of {} are on record\n", escaped(path)));
   return exit_done;
+}
+
+int show_each(const Terminal& terminal, const Options& options) {
+  const std::vector<std::string> paths = paths_to_change(options.paths);
+  const bool has_titles = paths.size() > 1 && !options.json && !options.json_lines && !options.prune;
+  return outcome_of_each(terminal, paths, [&](const std::string& path) {
+    if (has_titles) terminal.answer(fmt::format("{}\n", terminal.styled(Style::strong, escaped(path))));
+    return show_history(terminal, options, path);
+  });
 }
 
 }  // namespace
@@ -77,12 +80,13 @@ Verb history_verb() {
   return {
       .name = "history",
       .purpose = "What was edited, when, from what to what",
-      .options = joined({{{"PATH", &options->path, "A file or folder", Presence::required},
+      .options = joined({{{"PATH", &options->paths, "A file or folder; several: of each", Presence::required},
                           {"--prune", &options->prune, "Forget it all, and with it the means to undo"},
                           trust_option(options->recovery),
                           {"-y,--yes", &options->yes, "With --prune: do not ask"},
-                          {"--json", &options->json, "Answer in JSON (schema tare.history/1)"}},
+                          {"--json", &options->json, "Answer in JSON (schema tare.history/1)"},
+                          {"--json-lines", &options->json_lines, "The same, a document a line"}},
                          network_options()}),
-      .run = [options](const Terminal& t) { return show_history(t, *options); },
+      .run = [options](const Terminal& t) { return show_each(t, *options); },
   };
 }

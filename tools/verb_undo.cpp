@@ -1,14 +1,20 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
+#include <set>
 
+#include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/codec/json_line.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
+#include "tools/outcome.hpp"
+#include "tools/records.hpp"
 #include "tools/render.hpp"
 #include "tools/tell_copied.hpp"
 #include "tools/tell_made.hpp"
@@ -20,10 +26,11 @@ using namespace tare;
 namespace {
 
 struct Options {
-  std::string path;
+  std::vector<std::string> paths;
   UndoOptions undo;
   bool yes = false;
   bool json = false;
+  bool json_lines = false;
   int wait_seconds = usual_wait_seconds;
 };
 
@@ -40,22 +47,64 @@ void tell_strangers(const Terminal& terminal, const std::string& path) {
   }
 }
 
-int run_undo(const Terminal& terminal, const Options& options) {
-  ObjectLayer* const objects = objects_to_change(options.path);
-  if (!options.yes) terminal.require_yes("Take back the last edit of " + escaped(options.path) + "?", "--yes");
+std::string answer_of(const Options& options, const std::string& path, const UndoResult& result) {
+  if (options.json_lines) return JsonLine().of(undo_json(path, result));
+  return options.json ? undo_json(path, result) : render_undo(result);
+}
+
+int run_undo(const Terminal& terminal, const Options& options, const std::string& path, const std::string& id) {
+  ObjectLayer* const objects = objects_to_change(path);
+  if (!options.yes) terminal.require_yes("Take back the last edit of " + escaped(path) + "?", "--yes");
   UndoOptions wanted = options.undo;
+  wanted.id = id;
   wanted.recovery = announced(terminal, wanted.recovery);
   const JournalKey key = sealing_key();  // so that the record of this undo is sealed, too
-  if (objects == nullptr) tell_strangers(terminal, options.path);
+  if (objects == nullptr) tell_strangers(terminal, path);
   wanted.on_copied = shown_while_copying(terminal);
-  const UndoResult result = while_others_edit(options.path, options.wait_seconds, [&] {
-    return objects == nullptr ? undo(scope_for_writing(options.path), wanted)
-                              : undo(*objects, options.path, key, wanted);
+  const UndoResult result = while_others_edit(path, options.wait_seconds, [&] {
+    return objects == nullptr ? undo(scope_for_writing(path), wanted) : undo(*objects, path, key, wanted);
   });
-  if (!options.json) {
+  if (!options.json && !options.json_lines) {
     for (const Finding& finding : result.findings) terminal.say(render_finding(terminal, finding));
   }
-  return tell_made(terminal, [&] { return options.json ? undo_json(options.path, result) : render_undo(result); });
+  return tell_made(terminal, [&] { return answer_of(options, path, result); });
+}
+
+/// The edit that is to be taken back: the one that was interrupted, or the last. Empty where there is none, or it
+/// cannot be seen: an undo says why.
+std::string edit_to_undo(const Options& options, const std::string& path) {
+  if (!options.undo.id.empty()) return options.undo.id;
+  try {
+    const Records records = records_of(path);
+    if (records.pending) return records.pending->id;
+    std::string last;
+    records.tell([&](const HistoryEntry& entry) {
+      const bool is_trusted = entry.is_own || options.undo.recovery.trust_journals;
+      if (entry.state == HistoryState::applied && is_trusted) last = entry.id;
+    });
+    return last;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// One edit may have changed several of the paths: it is taken back once, and not the one before it as well.
+int undo_each(const Terminal& terminal, const Options& options) {
+  const std::vector<std::string> paths = paths_to_change(options.paths);
+  if (paths.size() == 1) return run_undo(terminal, options, paths.front(), options.undo.id);
+  std::map<std::string, std::string> edits;
+  for (const std::string& path : paths) edits[path] = edit_to_undo(options, path);
+  std::set<std::string> taken_back;
+  return outcome_of_each(terminal, paths, [&](const std::string& path) {
+    const std::string& id = edits.at(path);
+    if (taken_back.contains(id)) {
+      terminal.note(fmt::format("{}: its edit, {}, is taken back already", escaped(path), escaped(id)));
+      return static_cast<int>(exit_done);
+    }
+    const int code = run_undo(terminal, options, path, id);
+    if (!id.empty()) taken_back.insert(id);
+    return code;
+  });
 }
 
 }  // namespace
@@ -65,17 +114,20 @@ Verb undo_verb() {
   return {
       .name = "undo",
       .purpose = "Take back the last edit, in all of its files",
-      .options = joined({{{"PATH", &options->path, "A file or folder that the edit changed", Presence::required},
-                          {"--id", &options->undo.id, "Take back this edit, by the id that `tare history` shows"},
-                          {"-y,--yes", &options->yes, "Do not ask"},
-                          trust_option(options->undo.recovery),
-                          wait_option(options->wait_seconds),
-                          {"--hard-links", &options->undo.allow_hard_links, "Also in files that have other names"},
-                          {"--json", &options->json, "Answer in JSON (schema tare.undo/1)"}},
-                         network_options()}),
+      .options =
+          joined({{{"PATH", &options->paths, "A file or folder that the edit changed; several: the last edit of each",
+                    Presence::required},
+                   {"--id", &options->undo.id, "Take back this edit, by the id that `tare history` shows"},
+                   {"-y,--yes", &options->yes, "Do not ask"},
+                   trust_option(options->undo.recovery),
+                   wait_option(options->wait_seconds),
+                   {"--hard-links", &options->undo.allow_hard_links, "Also in files that have other names"},
+                   {"--json", &options->json, "Answer in JSON (schema tare.undo/1)"},
+                   {"--json-lines", &options->json_lines, "The same, a document a line"}},
+                  network_options()}),
       .closing_words =
           "Repeat it to go back through earlier edits. An edit that was interrupted is rolled back instead.\n"
           "Refused where a file is no longer what the edit made of it.",
-      .run = [options](const Terminal& t) { return run_undo(t, *options); },
+      .run = [options](const Terminal& t) { return undo_each(t, *options); },
   };
 }

@@ -90,6 +90,60 @@ def fp8_verbs(tare, corpus):
             require(undone.code == DONE and path.read_bytes() == before, undone)
 
 
+def injected_into_several(tare, corpus):
+    """One saved state goes into each checkpoint; the last name is the state's, however many come before."""
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        source = corpus / "transformer_engine/te2.20_delayed/model.pt"
+        require(tare("inspect", source, "--save", scratch / "state.json").code == DONE, "a state is saved")
+        for name in ("a.pt", "b.pt"):
+            shutil.copy(source, scratch / name)
+            require(tare("fp8", "strip", scratch / name, "--yes").code == DONE, "stripped", name)
+        done = tare("fp8", "inject", "a.pt", "b.pt", "state.json", "--yes", "--json-lines", folder=scratch)
+        told = [json.loads(line) for line in done.out.decode().splitlines()]
+        require(done.code == DONE and [one["target"] for one in told] == ["a.pt", "b.pt"], done)
+        require((scratch / "a.pt").read_bytes() == (scratch / "b.pt").read_bytes(), "both are filled alike")
+        require(all(one["applied"] and len(one["fields"]) == 4 for one in told), told)
+        slots = tare("inspect", scratch / "b.pt", "--json").json()["scalers"]
+        require(slots and all(one["kind"] == "fp8" for one in slots), slots)
+        unnamed = tare("fp8", "inject", "a.pt", "b.pt", "--yes", folder=scratch)
+        require(unnamed.code == FAILED and "b.pt" in unnamed.reason, "a checkpoint where a state is to stand:", unnamed)
+        alone = tare("fp8", "inject", "a.pt", "--yes", folder=scratch)
+        require(alone.code == WRONG_USAGE and "STATE" in alone.reason, "no state:", alone)
+
+
+def undone_together(tare, corpus):
+    """The last edit of each is taken back; one that changed several of them once, and not the one before it as well."""
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        save = scratch / "run/global_step2"
+        shutil.copytree(corpus / "deepspeed/zero2_4ranks_tags/ckpt/global_step2", save)
+        shutil.copy(corpus / "torch/scaler-file-t2.15/scaler.pt", scratch / "alone.pt")
+        ranks = sorted(save.glob("zero_pp_rank_*"))
+        states = [[path.read_bytes() for path in ranks]]
+        for scale in "4096", "8192":
+            require(tare("edit", save, f"scale={scale}", "--yes").code == DONE, "edited", scale)
+            states.append([path.read_bytes() for path in ranks])
+        before = (scratch / "alone.pt").read_bytes()
+        require(tare("edit", scratch / "alone.pt", "scale=2", "--yes").code == DONE, "edited alone")
+        told = list(documents(tare("history", save, scratch / "alone.pt", "--json").out))
+        require([len(one["edits"]) for one in told] == [2, 1], told)
+        lines = tare("history", save, scratch / "alone.pt", "--json-lines").out.decode().splitlines()
+        require([json.loads(line) for line in lines] == told, lines)
+        words = tare("history", save, scratch / "alone.pt").out.decode()
+        require(words.splitlines()[0] == str(save) and str(scratch / "alone.pt") in words.splitlines(), words)
+        done = tare("undo", ranks[0], scratch / "absent.pt", scratch / "alone.pt", ranks[1], save, "--yes", "--json-lines")
+        told = [json.loads(line) for line in done.out.decode().splitlines()]
+        require(done.code == FAILED and "absent.pt" in done.reason and len(told) == 2, done)
+        require(done.reason.count("is taken back already") == 2, done)
+        require([path.read_bytes() for path in ranks] == states[1], "the edit before that stays")
+        require((scratch / "alone.pt").read_bytes() == before, "the other is taken back, too")
+        again = tare("undo", *ranks, "--yes")
+        require(again.code == DONE and [path.read_bytes() for path in ranks] == states[0], again)
+        forgotten = tare("history", save, scratch / "alone.pt", "--prune", "--yes")
+        require(forgotten.code == DONE and forgotten.out.count(b"forgot") == 2, forgotten)
+
+
 def edits(tare, corpus, scratch):
     """Each is a transaction of its own, and undone by itself; what can only be an assignment is none of their names."""
     names = ["run/scaler.pt", "run/epoch=9.ckpt", "other/scaler.pt"]
@@ -148,6 +202,8 @@ def main():
         require([one["target"] for one in told] == [str(sound), str(model)], "JSON tells of", [sorted(one) for one in told])
     lines_of_json(tare, sound, model)
     fp8_verbs(tare, options.corpus)
+    injected_into_several(tare, options.corpus)
+    undone_together(tare, options.corpus)
     quoted_patterns(tare, options.corpus)
     with tempfile.TemporaryDirectory() as scratch:
         edits(tare, options.corpus, pathlib.Path(scratch))

@@ -118,6 +118,12 @@ class Checks(RemoteChecks):
             self.expect(all(bucket.data(name) != before for name in names) and not self.left_over(bucket), "all but one are edited")
             undone = self.run("undo", f"{self.root}/run/step2", "--yes", **variables)
             self.expect(undone.returncode == 0 and [bucket.data(name) == before for name in names] == [False, True, False], f"{undone}")
+            told = self.run("history", f"{self.root}/run/step*", "--json-lines", **variables)
+            states = [[edit["state"] for edit in json.loads(line)["edits"]] for line in told.stdout.splitlines()]
+            self.expect(told.returncode == 0 and states == [["applied"], ["undone"], [], ["applied"]], f"history of a pattern: {told}")
+            undone = self.run("undo", f"{self.root}/run/step*", "--yes", "--json-lines", **variables)
+            self.expect(undone.returncode == 4 and undone.stderr.count("nothing to undo") == 2 and len(undone.stdout.splitlines()) == 2, f"{undone}")
+            self.expect(all(bucket.data(name) == before for name in names) and not self.left_over(bucket), "the others are as they were, too")
 
     def repairs_fp8_state(self):
         """Every verb of `tare fp8`, in objects of one checkpoint and of several."""

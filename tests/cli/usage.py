@@ -29,7 +29,7 @@ CASES = {
     "a second path that is empty": (["inspect", "run.pt", ""], "PATH: is empty"),
     "a file to save that is empty": (["inspect", "run.pt", "--save", ""], "--save: is empty"),
     "a file to write that is empty": (["migrate", "run.pt", "--to", "torch", "-o", ""], "--output: is empty"),
-    "a state that is empty": (["fp8", "inject", "run.pt", ""], "STATE: is empty"),
+    "a state that is empty": (["fp8", "inject", "run.pt", ""], "PATH: is empty"),
     "a key that is empty": (["get", "run.pt", ""], "KEY: is empty"),
     "an undo of nothing": (["undo", ""], "PATH: is empty"),
 }
