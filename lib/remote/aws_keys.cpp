@@ -6,7 +6,6 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -23,6 +22,7 @@ namespace {
 constexpr std::uint64_t most_answer_bytes = std::uint64_t{64} << 10;
 constexpr std::size_t most_tokens = 1000;
 constexpr long ok = 200;
+constexpr const char* vendor_file = "/sys/devices/virtual/dmi/id/sys_vendor";
 constexpr const char* container_service = "http://169.254.170.2";
 constexpr auto container_hosts = std::to_array<std::string_view>(
     {"169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "localhost", "127.0.0.1", "[::1]"});
@@ -157,14 +157,6 @@ void ask_machine(const std::string& service, const HttpClient& client, S3Setting
   if (keys && keys->status == ok) take_keys(keys->body, "", of_services, settings);
 }
 
-/// The file of the system has no size: what is in it is read as a stream.
-bool is_of_ec2() {
-  std::ifstream file("/sys/devices/virtual/dmi/id/sys_vendor");
-  std::string line;
-  std::getline(file, line);
-  return line.starts_with("Amazon EC2");
-}
-
 std::string container_url(const Environment& environment) {
   const std::string path = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   return path.empty() ? environment("AWS_CONTAINER_CREDENTIALS_FULL_URI") : container_service + path;
@@ -204,7 +196,8 @@ AwsKeySources read_aws_key_sources(const Environment& environment) {
   sources.container_token =
       trimmed(token_file.empty() ? environment("AWS_CONTAINER_AUTHORIZATION_TOKEN") : small_file(token_file));
   sources.metadata_url = environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-  if (sources.metadata_url.empty() && is_of_ec2()) sources.metadata_url = "http://169.254.169.254";
+  if (sources.metadata_url.empty() && first_line(vendor_file).starts_with("Amazon EC2"))
+    sources.metadata_url = "http://169.254.169.254";
   while (sources.metadata_url.ends_with('/')) sources.metadata_url.pop_back();
   if (environment("AWS_EC2_METADATA_DISABLED") == "true") sources.metadata_url.clear();
   return sources;

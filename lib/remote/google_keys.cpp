@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "lib/base/error.hpp"
@@ -24,6 +24,7 @@ constexpr std::uint64_t most_answer_bytes = std::uint64_t{64} << 10;
 constexpr long ok = 200;
 constexpr std::time_t token_seconds = 3600;  // the most that Google gives
 constexpr const char* scope = "https://www.googleapis.com/auth/devstorage.read_write";
+constexpr const char* product_file = "/sys/devices/virtual/dmi/id/product_name";
 constexpr const char* usual_token_uri = "https://oauth2.googleapis.com/token";
 constexpr const char* other_way = "gcloud auth print-access-token gives a token for GOOGLE_OAUTH_ACCESS_TOKEN";
 
@@ -36,6 +37,7 @@ struct Freed {
 };
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using Json = nlohmann::ordered_json;
 using Signing = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
 
 /// Of RFC 7515: other letters than base64's for two, and nothing at the end.
@@ -45,15 +47,6 @@ std::string base64_of_urls(std::string_view bytes) {
   std::ranges::replace(text, '+', '-');
   std::ranges::replace(text, '/', '_');
   return text;
-}
-
-std::string in_json(std::string_view text) {
-  std::string safe;
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') safe += '\\';
-    safe += letter;
-  }
-  return '"' + safe + '"';
 }
 
 /// RSASSA-PKCS1-v1_5 with SHA-256; empty where `pem` is no key that signs so.
@@ -82,12 +75,13 @@ std::string text_of(const JsonValue& root, const char* name) {
 /// What the file's owner says, signed (RFC 7523).
 std::string assertion_of(const JsonValue& account, const std::string& token_uri, const std::string& file) {
   const std::time_t now = std::time(nullptr);
-  const std::string head =
-      fmt::format(R"({{"alg":"RS256","typ":"JWT","kid":{}}})", in_json(text_of(account, "private_key_id")));
-  const std::string claims =
-      fmt::format(R"({{"iss":{},"scope":"{}","aud":{},"iat":{},"exp":{}}})", in_json(text_of(account, "client_email")),
-                  scope, in_json(token_uri), now, now + token_seconds);
-  const std::string text = base64_of_urls(head) + '.' + base64_of_urls(claims);
+  const Json head{{"alg", "RS256"}, {"typ", "JWT"}, {"kid", text_of(account, "private_key_id")}};
+  const Json claims{{"iss", text_of(account, "client_email")},
+                    {"scope", scope},
+                    {"aud", token_uri},
+                    {"iat", now},
+                    {"exp", now + token_seconds}};
+  const std::string text = base64_of_urls(head.dump()) + '.' + base64_of_urls(claims.dump());
   const std::string signature = signature_of(text, text_of(account, "private_key"));
   if (signature.empty()) throw Error(Status::io, file + ": its private_key is no RSA key", other_way);
   return text + '.' + base64_of_urls(signature);
@@ -166,14 +160,6 @@ std::string token_of_machine(const std::string& service, const HttpClient& clien
   return answer && answer->status == ok ? token_in(*answer) : "";
 }
 
-/// The file of the system has no size: what is in it is read as a stream.
-bool is_of_google() {
-  std::ifstream file("/sys/devices/virtual/dmi/id/product_name");
-  std::string line;
-  std::getline(file, line);
-  return line.starts_with("Google");
-}
-
 std::string usual_file(const Environment& environment) {
   const std::string folder = environment("CLOUDSDK_CONFIG");
   const std::string file =
@@ -191,7 +177,7 @@ GoogleKeySources read_google_key_sources(const Environment& environment) {
   const std::string host = environment("GCE_METADATA_HOST");
   if (!host.empty()) {
     sources.metadata_url = "http://" + host;
-  } else if (!has_emulator && environment("NO_GCE_CHECK") != "true" && is_of_google()) {
+  } else if (!has_emulator && environment("NO_GCE_CHECK") != "true" && first_line(product_file).starts_with("Google")) {
     sources.metadata_url = "http://169.254.169.254";
   }
   return sources;

@@ -15,6 +15,17 @@ std::string first_set(const Environment& environment, std::initializer_list<cons
   return {};
 }
 
+/// Of variables, of S3 in the section of services that the profile names, or of all services in the profile itself.
+std::string endpoint_of(const Environment& environment, std::string_view config, const std::string& section) {
+  if (environment("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") == "true") return {};
+  const std::string given = first_set(environment, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  if (!given.empty()) return given;
+  const std::string services = ini_value(config, section, "services");
+  const std::string own =
+      services.empty() ? "" : ini_value_within(config, "services " + services, "s3", "endpoint_url");
+  return own.empty() ? ini_value(config, section, "endpoint_url") : own;
+}
+
 }  // namespace
 
 std::string aws_profile(const Environment& environment) {
@@ -53,10 +64,10 @@ S3Settings read_s3_settings(const Environment& environment) {
   }
   const std::string region = or_config(first_set(environment, {"AWS_REGION", "AWS_DEFAULT_REGION"}), "region");
   if (!region.empty()) settings.region = region;
-  settings.endpoint = or_config(first_set(environment, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}), "endpoint_url");
+  settings.endpoint = endpoint_of(environment, config, section);
   while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
   settings.pays = environment("AWS_REQUEST_PAYER") == "requester";
-  const std::string style = ini_value(config, section, "addressing_style");
+  const std::string style = ini_value_within(config, section, "s3", "addressing_style");
   if (style == "path") settings.style = S3Settings::Style::path;
   if (style == "virtual") settings.style = S3Settings::Style::virtual_host;
   return settings;

@@ -1,6 +1,7 @@
 #include "lib/remote/settings_text.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
@@ -24,18 +25,57 @@ std::string small_file(const std::string& path) {
   }
 }
 
-std::string ini_value(std::string_view text, std::string_view section, std::string_view key) {
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+namespace {
+
+/// Calls `take` with each key and value in `[section]`, and the key without a value below which they are set in, until
+/// it says that it has what it wants.
+template <typename Take>
+void for_each_setting(std::string_view text, std::string_view section, const Take& take) {
   bool is_inside = false;
+  std::string_view group;
+  std::size_t group_indent = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
+    const std::string_view whole = text.substr(0, end), line = trimmed(whole);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.starts_with('[') && line.ends_with(']')) is_inside = trimmed(line.substr(1, line.size() - 2)) == section;
+    if (line.starts_with('[') && line.ends_with(']')) {
+      is_inside = trimmed(line.substr(1, line.size() - 2)) == section;
+      group = {};
+    }
     const std::size_t equals = line.find('=');
-    if (!is_inside || equals == line.npos || trimmed(line.substr(0, equals)) != key) continue;
-    return std::string(trimmed(line.substr(equals + 1)));
+    if (!is_inside || equals == line.npos) continue;
+    const std::string_view key = trimmed(line.substr(0, equals)), value = trimmed(line.substr(equals + 1));
+    const std::size_t indent = whole.find_first_not_of(" \t");
+    if (indent <= group_indent) group = {};
+    if (take(group, key, value)) return;
+    if (!value.empty() || !group.empty()) continue;
+    group = key;
+    group_indent = indent;
   }
-  return {};
+}
+
+}  // namespace
+
+std::string ini_value_within(std::string_view text, std::string_view section, std::string_view group,
+                             std::string_view key) {
+  std::string found;
+  for_each_setting(text, section, [&](std::string_view within, std::string_view name, std::string_view value) {
+    const bool is_it = within == group && name == key;
+    if (is_it) found = value;
+    return is_it;
+  });
+  return found;
+}
+
+std::string ini_value(std::string_view text, std::string_view section, std::string_view key) {
+  return ini_value_within(text, section, "", key);
 }
 
 std::optional<Bytes> from_base64(std::string_view text) {

@@ -12,7 +12,7 @@ from s3_bucket import GOOGLER
 
 TOKEN = GOOGLER["GOOGLE_OAUTH_ACCESS_TOKEN"]
 SCOPES = {"https://www.googleapis.com/auth/devstorage.read_write", "https://www.googleapis.com/auth/devstorage.full_control"}
-ACCOUNT, KEY_NAME = "tare@lab.iam.gserviceaccount.com", "k1"
+ACCOUNT, KEY_NAME = "tare@lab.iam.gserviceaccount.com", 'k1 "\\\n\x01é'  # no name that Google gives, and a text of JSON
 REFRESHED = {"client_id": "id.apps", "client_secret": "cl13nt/+ secret", "refresh_token": "1//r3fresh"}
 PUBLIC_EXPONENT = 65537
 #: DER of "SHA-256, and its 32 bytes", as RSASSA-PKCS1-v1_5 has it.

@@ -19,7 +19,13 @@ class Home {
           "aws_access_key_id=AKLAB\naws_secret_access_key = s=lab/+\naws_session_token = tlab\n");
     write("config",
           "[default]\nregion = eu-north-1\n# [lab]\n[profile lab]\nregion=us-west-2\nendpoint_url = "
-          "http://minio:9000/\ns3 =\n  addressing_style = virtual\n");
+          "http://minio:9000/\ns3 =\n  addressing_style = virtual\n"
+          "[profile cluster]\nendpoint_url = http://all:1\nservices = own\n[services own]\ndynamodb =\n"
+          "  endpoint_url = http://other:1\ns3 = \n\tendpoint_url = http://s3.own:1/\nsts =\n  endpoint_url = "
+          "http://other:2\n"
+          "[profile bare]\nservices = none\nendpoint_url = http://all:1\naddressing_style = path\n"
+          "[profile nested]\n  s3 =\n    addressing_style = virtual\n  region = eu-south-1\n[profile after]\n  region "
+          "= eu-south-2\n");
   }
   ~Home() { std::filesystem::remove_all(path_); }
   Home(const Home&) = delete;
@@ -44,6 +50,30 @@ class Home {
 };
 
 }  // namespace
+
+TEST_CASE("a profile's services come before its own endpoint, variables before both, and all can be ignored") {
+  const Home home;
+  const auto endpoint = [&](std::map<std::string, std::string> variables) { return home.settings(variables).endpoint; };
+  CHECK(endpoint({{"AWS_PROFILE", "cluster"}}) == "http://s3.own:1");
+  CHECK(endpoint({{"AWS_PROFILE", "bare"}}) == "http://all:1");
+  CHECK(endpoint({{"AWS_PROFILE", "cluster"}, {"AWS_ENDPOINT_URL", "http://v:1"}}) == "http://v:1");
+  CHECK(endpoint({{"AWS_ENDPOINT_URL", "http://v:1"}, {"AWS_ENDPOINT_URL_S3", "http://v:2"}}) == "http://v:2");
+  for (const char* profile : {"cluster", "bare", "lab"}) {
+    CHECK(endpoint({{"AWS_PROFILE", profile},
+                    {"AWS_ENDPOINT_URL", "http://v:1"},
+                    {"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true"}})
+              .empty());
+  }
+}
+
+TEST_CASE("what is set in below s3 is S3's, and what is not is not") {
+  const Home home;
+  CHECK(home.settings({{"AWS_PROFILE", "lab"}}).style == S3Settings::Style::virtual_host);
+  CHECK(home.settings({{"AWS_PROFILE", "bare"}}).style == S3Settings::Style::usual);
+  CHECK(home.settings({{"AWS_PROFILE", "nested"}}).style == S3Settings::Style::virtual_host);
+  CHECK(home.settings({{"AWS_PROFILE", "nested"}}).region == "eu-south-1");
+  CHECK(home.settings({{"AWS_PROFILE", "after"}}).region == "eu-south-2");
+}
 
 TEST_CASE("variables win over the files of a profile, and a key pair is taken from one place") {
   const Home home;
