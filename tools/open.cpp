@@ -13,6 +13,7 @@
 #include "lib/edit/open_settled.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
+#include "lib/trace/trace.hpp"
 #include "lib/transaction/store.hpp"
 #include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
@@ -177,6 +178,16 @@ void tell_unfinished(const Terminal& terminal, const std::string& path, const st
   for (const std::string& checkpoint : checkpoints) {
     const auto pending = find_pending(scope_for_reading(checkpoint));
     if (pending && told.insert(pending->folder).second) terminal.say(render_pending(*pending));
+  }
+}
+
+void tell_unfinished(const Terminal& terminal, const std::vector<std::string>& paths, const Trace& trace) {
+  for (const std::string& path : paths) {
+    std::vector<std::string> checkpoints;
+    for (const TraceCheckpoint& checkpoint : trace.checkpoints) {
+      if (checkpoint.path.starts_with(path)) checkpoints.push_back(checkpoint.path);
+    }
+    tell_unfinished(terminal, path, checkpoints);
   }
 }
 

@@ -9,6 +9,10 @@
 #include "lib/transaction/recover.hpp"
 #include "tools/terminal.hpp"
 
+namespace tare {
+struct Trace;
+}
+
 struct Opened {
   tare::Checkpoint checkpoint;
   std::optional<tare::Pending> pending;
@@ -20,6 +24,9 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
 /// For verbs that read a run: tells on stderr of edits that are not finished, in `path` and below it where that is in a
 /// store, else in `checkpoints`, which were read.
 void tell_unfinished(const Terminal& terminal, const std::string& path, const std::vector<std::string>& checkpoints);
+
+/// The same of the checkpoints that a trace of `paths` was read from.
+void tell_unfinished(const Terminal& terminal, const std::vector<std::string>& paths, const tare::Trace& trace);
 
 /// What open_finished gives, of a store, too.
 tare::Checkpoint open_finished_at(const std::string& path);

@@ -14,6 +14,7 @@
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
+#include "tools/render.hpp"
 #include "tools/render_health.hpp"
 #include "tools/verb.hpp"
 
@@ -141,13 +142,14 @@ Fp8Sweep fp8_sweep_of(const Options& options, const Fp8PolicySpec& policy) {
 
 std::vector<Amaxes> amaxes_of(const Terminal& terminal, const Options& options) {
   std::vector<Amaxes> tensors;
-  const Files& files = files_of(options.paths.front());
+  const Files& files = one_storage_of(options.paths);
   for (const std::string& series : options.amaxes) {
     tensors.push_back(amaxes_of(read_series(options.paths, series, {.files = &files}), series, format_of(options)));
   }
   if (!options.amaxes.empty()) return tensors;
   for (const std::string& path : options.paths) {
     const Opened opened = open_for_reading(terminal, path, {.files = &files_of(path)});
+    if (opened.pending) terminal.say(render_pending(*opened.pending));
     std::ranges::move(amaxes_of(opened.checkpoint), std::back_inserter(tensors));
   }
   return tensors;
@@ -173,8 +175,8 @@ int simulate_fp8_run(const Terminal& terminal, const Options& options, const Fp8
   return exit_done;
 }
 
-int simulate_verb_run(const Terminal& terminal, const Options& options) {
-  for (const std::string& path : options.paths) reach(path);
+int simulate_verb_run(const Terminal& terminal, Options& options) {
+  options.paths = reached(options.paths);
   if (const Fp8PolicySpec* policy = fp8_policy_of(options)) return simulate_fp8_run(terminal, options, *policy);
   refuse_given({{"--history", &options.histories},
                 {"--algo", &options.algorithms},
@@ -184,8 +186,9 @@ int simulate_verb_run(const Terminal& terminal, const Options& options) {
   const SimulationRequest request = request_of(options);
   TraceOptions reading;
   reading.tag = options.tag;
-  reading.files = &files_of(options.paths.front());
+  reading.files = &one_storage_of(options.paths);
   const Trace trace = read_trace(options.paths, reading);
+  tell_unfinished(terminal, options.paths, trace);
   std::optional<Trace> maxima;
   if (!options.maxima.empty()) maxima = read_series(options.paths, options.maxima, reading);
   const Simulation answer = simulation_of(trace, maxima ? &*maxima : nullptr, request);

@@ -55,14 +55,6 @@ bool has_braille() {
   return false;
 }
 
-std::vector<std::string> checkpoints_below(const std::string& path, const Timeline& timeline) {
-  std::vector<std::string> checkpoints;
-  for (const TimelineRow& row : timeline.rows) {
-    if (row.checkpoint.path.starts_with(path)) checkpoints.push_back(row.checkpoint.path);
-  }
-  return checkpoints;
-}
-
 void write_pictures(const Options& options, const chart::Curve& curve) {
   if (!options.svg.empty()) write_whole_file(options.svg, as_bytes(chart::svg_of(curve)));
   if (!options.html.empty()) write_whole_file(options.html, as_bytes(chart::html_of(curve)));
@@ -77,8 +69,9 @@ int timeline(const Terminal& terminal, const Options& options) {
   TraceOptions reading;
   reading.tag = options.tag;
   reading.files = &one_storage_of(paths);
-  const Timeline found = timeline_of(read_trace(paths, reading), paths);
-  for (const std::string& path : paths) tell_unfinished(terminal, path, checkpoints_below(path, found));
+  const Trace trace = read_trace(paths, reading);
+  tell_unfinished(terminal, paths, trace);
+  const Timeline found = timeline_of(trace, paths);
   write_pictures(options, found.curve);
   const std::size_t columns = options.width > 0 ? options.width : terminal_columns();
   terminal.answer(options.json ? timeline_json(found)

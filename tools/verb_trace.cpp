@@ -39,6 +39,7 @@ int trace(const Terminal& terminal, const Options& options) {
   TraceOptions how{.tag = options.tag, .files = &one_storage_of(paths)};
   how.standard_input = [] { return std::make_unique<PipedLog>(); };
   const Trace found = read_trace(paths, how);
+  tell_unfinished(terminal, paths, found);
   const auto answer = [&](std::string_view text) { terminal.answer(text); };
   if (options.json) {
     write_trace_json(found, answer);

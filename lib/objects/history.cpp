@@ -42,14 +42,13 @@ std::optional<Journal> journal_at(const ObjectHome& home, StoredRecord record) {
 /// Calls `take` with every record that concerns `path`, and with those that nobody can read.
 void for_each_record(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                      const std::function<void(const ObjectHome&, StoredRecord, const Journal*)>& take) {
-  for (const std::string& folder : folders_to_look_into(path)) {
-    const ObjectHome home(objects, folder, key);
-    for (const StoredRecord record : listable_records(home)) {
+  for_each_home(objects, path, key, [&](const ObjectHome& home, std::span<const StoredRecord> records) {
+    for (const StoredRecord record : records) {
       const auto journal = journal_at(home, record);
       if (journal && !touches(home, *journal, path)) continue;
       take(home, record, journal ? &*journal : nullptr);
     }
-  }
+  });
 }
 
 [[noreturn]] void throw_fresh(const ObjectHome& home, std::int64_t age) {

@@ -23,13 +23,24 @@ std::vector<std::string> folders_to_look_into(const std::string& path) {
   return folders;
 }
 
-std::vector<StoredRecord> listable_records(const ObjectHome& home) {
-  try {
-    return home.records();
-  } catch (const Error& error) {
-    if (error.detail != EACCES) throw;
-    return {};
+void for_each_home(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+                   const std::function<void(const ObjectHome&, std::span<const StoredRecord>)>& look) {
+  std::optional<Error> refusal;
+  bool has_seen_one = false;
+  for (const std::string& folder : folders_to_look_into(path)) {
+    const ObjectHome home(objects, folder, key);
+    std::vector<StoredRecord> records;
+    try {
+      records = home.records();
+    } catch (const Error& error) {
+      if (error.detail != EACCES) throw;
+      if (!refusal) refusal = error;
+      continue;
+    }
+    has_seen_one = true;
+    look(home, records);
   }
+  if (refusal && !has_seen_one) throw *refusal;
 }
 
 std::optional<StoredJournal> readable_pending(const ObjectHome& home) {

@@ -1,7 +1,9 @@
 // Where journals that concern a path of a store can be, and which of them do.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,8 +14,10 @@ namespace tare {
 /// `path` itself, and all that it is in, up to the bucket.
 std::vector<std::string> folders_to_look_into(const std::string& path);
 
-/// The records in it; none where they may not be listed: who may not do that has made no edit there.
-std::vector<StoredRecord> listable_records(const ObjectHome& home);
+/// Calls `look` with the records of each of these folders. Those that these credentials may not list are passed over:
+/// who may not do that has made no edit there. Throws `io` where that are all.
+void for_each_home(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+                   const std::function<void(const ObjectHome&, std::span<const StoredRecord>)>& look);
 
 /// Its pending journal; likewise none where it may not be read. Throws as ObjectHome::read.
 std::optional<StoredJournal> readable_pending(const ObjectHome& home);

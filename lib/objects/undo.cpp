@@ -30,8 +30,8 @@ struct Last {
   bool has_untrusted = false;
 };
 
-void look_into(const ObjectHome& home, const std::string& path, const UndoOptions& options, Last& last) {
-  const auto records = listable_records(home);
+void look_into(const ObjectHome& home, std::span<const StoredRecord> records, const std::string& path,
+               const UndoOptions& options, Last& last) {
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
     if (record->state != RecordState::applied) continue;
     auto stored = home.read(home.record(*record));
@@ -50,9 +50,9 @@ void look_into(const ObjectHome& home, const std::string& path, const UndoOption
 
 Found record_to_undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options) {
   Last last;
-  for (const std::string& folder : folders_to_look_into(path)) {
-    look_into(ObjectHome(objects, folder, key), path, options, last);
-  }
+  for_each_home(objects, path, key, [&](const ObjectHome& home, std::span<const StoredRecord> records) {
+    look_into(home, records, path, options, last);
+  });
   if (last.found) return *std::move(last.found);
   const std::string what = options.id.empty() ? "nothing" : "no edit " + options.id;
   throw Error(Status::refused,

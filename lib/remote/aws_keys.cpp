@@ -188,6 +188,11 @@ AwsKeySources read_aws_key_sources(const Environment& environment) {
   const std::string profile = aws_profile(environment);
   const std::string section = profile == "default" ? profile : "profile " + profile;
   AwsKeySources sources;
+  const std::string keys = environment("AWS_SHARED_CREDENTIALS_FILE");
+  const bool is_there =
+      has_section(config, section) ||
+      has_section(small_file(keys.empty() ? environment("HOME") + "/.aws/credentials" : keys), profile);
+  if (profile != "default" && !is_there) sources.absent_profile = profile;
   sources.role = read_aws_role(environment, config, section);
   sources.sign_on = sign_on(environment, config, section);
   sources.process = ini_value(config, section, "credential_process");
@@ -205,6 +210,11 @@ AwsKeySources read_aws_key_sources(const Environment& environment) {
 
 void find_aws_keys(const AwsKeySources& sources, const HttpClient& client, S3Settings& settings) {
   if (!sources.role.arn.empty()) return take_role(sources.role, client, settings);
+  if (!sources.absent_profile.empty()) {
+    throw Error(Status::io, fmt::format("there is no AWS profile \"{}\"", sources.absent_profile),
+                "aws configure list-profiles shows which there are; see AWS_PROFILE, AWS_CONFIG_FILE and "
+                "AWS_SHARED_CREDENTIALS_FILE");
+  }
   if (!sources.sign_on.start_url.empty()) return ask_sign_on(sources.sign_on, client, settings);
   if (!sources.process.empty()) return ask_process(sources.process, settings);
   if (!sources.container_url.empty() && ask_container(sources, client, settings)) return;

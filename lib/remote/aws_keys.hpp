@@ -17,10 +17,11 @@ struct AwsKeySources {
     std::string token_folder;  ///< where `aws sso login` left it
   };
 
-  AwsRole role;               ///< which the user or the container may take
-  SignOn sign_on;             ///< IAM Identity Center: sso_session, sso_start_url of the profile
-  std::string process;        ///< credential_process of the profile: a program that prints keys, and its words
-  std::string container_url;  ///< ECS, EKS
+  std::string absent_profile;  ///< which is named, and no file has
+  AwsRole role;                ///< which the user or the container may take
+  SignOn sign_on;              ///< IAM Identity Center: sso_session, sso_start_url of the profile
+  std::string process;         ///< credential_process of the profile: a program that prints keys, and its words
+  std::string container_url;   ///< ECS, EKS
   std::string container_token;
   std::string metadata_url;  ///< of the machine, where it is one of EC2's
 };

@@ -34,6 +34,12 @@ std::string first_line(const std::string& path) {
 
 namespace {
 
+/// What stands in the brackets of a line; empty where it has none.
+std::string_view section_of(std::string_view line) {
+  const bool is_head = line.starts_with('[') && line.ends_with(']');
+  return is_head ? trimmed(line.substr(1, line.size() - 2)) : "";
+}
+
 /// Calls `take` with each key and value in `[section]`, and the key without a value below which they are set in, until
 /// it says that it has what it wants.
 template <typename Take>
@@ -45,8 +51,8 @@ void for_each_setting(std::string_view text, std::string_view section, const Tak
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view whole = text.substr(0, end), line = trimmed(whole);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.starts_with('[') && line.ends_with(']')) {
-      is_inside = trimmed(line.substr(1, line.size() - 2)) == section;
+    if (const std::string_view head = section_of(line); !head.empty()) {
+      is_inside = head == section;
       group = {};
     }
     const std::size_t equals = line.find('=');
@@ -62,6 +68,15 @@ void for_each_setting(std::string_view text, std::string_view section, const Tak
 }
 
 }  // namespace
+
+bool has_section(std::string_view text, std::string_view section) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (section_of(trimmed(text.substr(0, end))) == section) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
 
 std::string ini_value_within(std::string_view text, std::string_view section, std::string_view group,
                              std::string_view key) {

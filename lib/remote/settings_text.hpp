@@ -18,6 +18,9 @@ std::string small_file(const std::string& path);
 /// Of a file of the system, which has no size by which it could be read; empty where it is not there.
 std::string first_line(const std::string& path);
 
+/// Does an INI text have `[section]`?
+bool has_section(std::string_view text, std::string_view section);
+
 /// The value of `key` in `[section]` of an INI text, "" where there is none.
 std::string ini_value(std::string_view text, std::string_view section, std::string_view key);
 

@@ -154,7 +154,7 @@ def what_the_user_left_half_done_is_told_by_every_verb_and_migrated_by_none(scen
     scene.edit()
     (scene.store / "000001.edit").rename(scene.store / "pending")
     for verb in (["inspect"], ["attest"], ["get", "scale"], ["diff", scene.folder], ["history"], ["ls"], ["timeline"],
-                 ["doctor"], ["edit", "scale=2", "--dry-run"], ["migrate", "--to", "megatron", "-o", scene.home / "out.pt"]):
+                 ["trace"], ["simulate", "--window", "500"], ["doctor"], ["edit", "scale=2", "--dry-run"], ["migrate", "--to", "megatron", "-o", scene.home / "out.pt"]):
         answer = scene.run(*verb)
         assert "interrupted" in answer.reason or "not finished" in answer.reason, answer
     assert answer.code == 3 and not (scene.home / "out.pt").exists(), answer

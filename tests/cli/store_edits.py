@@ -35,6 +35,7 @@ SCALER = "torch/scaler-file-t2.15/scaler.pt"
 class Checks(RemoteChecks):
     """In S3; a subclass says what is another in another store."""
     root = "s3://bucket"
+    secrets = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
     def bucket(self, folder, **settings):
         """-> its bucket, the variables with which it is asked."""
@@ -234,14 +235,15 @@ class Checks(RemoteChecks):
             state = str(pathlib.Path(folder, "state.json"))
             for words in (("inspect", target), ("inspect", target, "--json"), ("get", target, "scale"), ("diff", target, target),
                           ("doctor", target), ("attest", target), ("history", target), ("ls", target), ("ls", self.root),
-                          ("timeline", target), ("timeline", f"{self.root}/run"), ("migrate", target, "--to", "torch", "-o", state),
+                          ("timeline", target), ("timeline", f"{self.root}/run"), ("trace", target), ("trace", f"{self.root}/run", "--csv"),
+                          ("simulate", f"{self.root}/r*n", "--window", "500"), ("migrate", target, "--to", "torch", "-o", state),
                           ("migrate", str(self.corpus / SCALER), "--into", target, "--align", "--dry-run"),
                           ("edit", target, "scale=2", "--align", "--dry-run")):
                 done = self.run(*words, **variables)
                 self.expect("interrupted" in done.stderr + done.stdout, f"{words[0]} of a mixture: {done}")
             done = self.run("migrate", target, "--to", "torch", "-o", state, **variables)
             self.expect(done.returncode == 3 and "is not finished" in done.stderr, f"migrate from a mixture: {done}")
-            for words in (("ls", f"{self.root}/else"), ("timeline", f"{self.root}/else")):
+            for words in (("ls", f"{self.root}/else"), ("timeline", f"{self.root}/else"), ("trace", f"{self.root}/else")):
                 bucket.put("else/scaler.pt", Content.of((self.corpus / SCALER).read_bytes()), "whole", {})
                 done = self.run(*words, **variables)
                 self.expect("interrupted" not in done.stderr, f"{words[0]} of what is beside it: {done}")
@@ -340,6 +342,18 @@ class Checks(RemoteChecks):
             self.expect(done.returncode == 4 and "If-Match" in done.stderr, f"no conditions: {done}")
             self.expect(bucket.data("run/scaler.pt") == before and len(bucket.objects) == 1, f"{list(bucket.objects)}")
 
+    def who_may_see_nothing_is_told_so(self):
+        """And not that there is nothing."""
+        with self.a_folder(SCALER) as folder:
+            bucket, variables = self.bucket(folder)
+            target = f"{self.root}/run/scaler.pt"
+            self.run("edit", target, "scale=2", "--yes", **variables)
+            for words in (("history", target), ("undo", target, "--yes"), ("history", target, "--prune", "--yes"),
+                          ("history", target, f"{self.root}/run", "--json")):
+                done = self.run(*words, **{name: value for name, value in variables.items() if name not in self.secrets})
+                self.expect(done.returncode == 4 and "you may not list it" in done.stderr and not done.stdout, f"{words[0]} of who may see nothing: {done}")
+            self.expect("applied" in self.run("history", target, "--json", **variables).stdout, "it is there still")
+
     def rights_to_its_own_prefix_are_enough(self):
         with self.a_folder(RANKS) as folder:
             bucket, variables = self.bucket(folder, prefix="run/")
@@ -433,7 +447,7 @@ def run(checks_of, names):
 if __name__ == "__main__":
     run(Checks, ("edits_one_object", "edits_a_set_of_ranks", "edits_several_by_a_pattern", "repairs_fp8_state", "takes_over_what_migrates",
                  "of_a_large_object_only_parts_travel", "a_dry_run_tells_its_requests_in_json", "a_changed_object_is_refused",
-                 "a_store_without_conditions_is_refused", "rights_to_its_own_prefix_are_enough",
+                 "a_store_without_conditions_is_refused", "rights_to_its_own_prefix_are_enough", "who_may_see_nothing_is_told_so",
                  "what_a_store_cannot_do_is_said", "a_mixture_is_told_by_every_verb",
                  "an_edit_that_begins_while_it_is_read_is_told", "tells_what_was_edited_and_forgets_it",
                  "prune_takes_back_what_was_interrupted", "a_folder_with_records_is_attested_as_on_the_disk",

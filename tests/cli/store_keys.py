@@ -101,7 +101,8 @@ class KeyChecks(Checks):
             self.expect(len(service.asked) == asked, f"a role by {what}: {service.asked}")
         for what, text, keys, word, code in (
                 ("another's keys", f"[default]\n{takes}", f"[base]\n{TAKERS_KEYS}".replace("t4ker", "other"), "SignatureDoesNotMatch", 3),
-                ("nobody's keys", f"[default]\n{takes}", "", "nobody is there", 3),
+                ("nobody's keys", f"[default]\n{takes}[profile base]\n", "", "nobody is there", 3),
+                ("a profile that is not there", f"[default]\n{takes}", "", 'no AWS profile "base"', 3),
                 ("each other", f"[default]\n{takes}[profile base]\nrole_arn = {ROLE}\nsource_profile = default\n", "", "leads back", 4),
                 ("a code", f"[default]\n{takes}mfa_serial = arn:x\n", f"[base]\n{TAKERS_KEYS}", "code of a device", 4),
                 ("a token that is not there", f"[default]\nrole_arn = {ROLE}\nweb_identity_token_file = /nothing\n", "", "/nothing", 3)):
@@ -109,6 +110,12 @@ class KeyChecks(Checks):
             credentials.write_text(keys)
             done = self.run("inspect", f"s3://bucket/{RANKS}", AWS_ENDPOINT_URL=Roles().url)
             self.expect(done.returncode == code and word in done.stderr and not SECRETS.search(done.stderr), f"a role by {what}: {done}")
+        for what, own, code in (("named", {}, 3), ("keys of variables", KEEPER, 0)):
+            _, _, variables = self.bucket()
+            variables = {k: v for k, v in variables.items() if k not in KEEPER} | own
+            done = self.run("inspect", f"s3://bucket/{RANKS}", AWS_PROFILE="no\tbody", **variables)
+            told = code == 0 or 'no AWS profile "no\\x09body"' in done.stderr
+            self.expect(done.returncode == code and told, f"a profile that no file has, {what}: {done}")
         config.write_text(f"[default]\n{takes}")
         done = self.run("inspect", "s3://bucket/x", AWS_ENDPOINT_URL_STS="http://example.com")
         self.expect(done.returncode == 4 and "https" in done.stderr, f"a service in the open: {done}")
