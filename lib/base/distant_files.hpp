@@ -18,6 +18,8 @@ class DistantFiles : public Files {
  public:
   /// So many calls and reads may be under way at the same time, from 1 on.
   [[nodiscard]] virtual std::size_t most_at_once() const = 0;
+  /// All folders below `folder` are going to be listed: what can list many at once may do so.
+  virtual void expect_all_below(const std::string& /*folder*/) const {}
   /// Does list() tell all that is in `folder`? Of a server that lists nothing it tells what was found by its name.
   [[nodiscard]] virtual bool lists_all(const std::string& /*folder*/) const { return true; }
   /// Did one list, of one moment and made before, tell that `absent` is not in `folder`, and that these were the

@@ -1,6 +1,7 @@
 // A source of which each read is a round trip.
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,10 @@ class DistantSource : public VersionedSource {
   /// Reads these ranges, many at the same time, and keeps them for whoever asks for a part of one. What does not fit
   /// into the memory that is meant for it is left to be read when it is asked for. Throws as read() does.
   virtual void fetch_ahead(std::vector<Span> ranges) const = 0;
+
+ protected:
+  DistantSource() = default;
+  explicit DistantSource(std::shared_ptr<Budget> budget) : VersionedSource(std::move(budget)) {}
 };
 
 inline bool is_distant(const Source& source) {

@@ -1,7 +1,9 @@
 // An object of a store, which says which version of it is read.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "lib/base/source.hpp"
 
@@ -13,6 +15,10 @@ class VersionedSource : public Source {
   [[nodiscard]] virtual const std::string& version() const = 0;
   /// Can nothing of it be changed where it stands, so that an edit puts all that is new behind its end?
   [[nodiscard]] virtual bool only_grows() const { return false; }
+
+ protected:
+  VersionedSource() = default;
+  explicit VersionedSource(std::shared_ptr<Budget> budget) : Source(std::move(budget)) {}
 };
 
 /// Of a source that has none: "".

@@ -236,6 +236,13 @@ void RemoteFiles::require_choosy(const std::string& folder) const {
               "give the URL of one file, or download the checkpoint");
 }
 
+void RemoteFiles::expect_all_below(const std::string& folder) const {
+  std::string plain = folder;
+  while (plain.ends_with('/')) plain.pop_back();
+  const bool may_be_folder = looks_like_folder(plain) || folders_.type(plain) == FileType::folder;
+  if (store_of(plain) != nullptr && may_be_folder) folders_.list_below(plain);
+}
+
 bool RemoteFiles::was_all_there_without(const std::string& folder, const std::string& absent,
                                         std::span<const FileVersion> files) const {
   if (files.empty() || folders_.type(folder + "/" + absent) != FileType::absent) return false;

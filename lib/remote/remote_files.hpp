@@ -27,6 +27,7 @@ class RemoteFiles final : public DistantFiles {
   [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override;
   [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override;
   [[nodiscard]] std::size_t most_at_once() const override { return client_->limits().at_once; }
+  void expect_all_below(const std::string& folder) const override;
   [[nodiscard]] bool lists_all(const std::string& folder) const override {
     return store_of(folder) != nullptr && folders_.lists_all(folder);
   }

@@ -14,6 +14,8 @@ namespace {
 /// Below a run of many large checkpoints, each folder is listed when it is looked into. Until then a listing of all
 /// that is below costs one round trip, where there may be a folder for each rank.
 constexpr std::size_t most_pages_below = 4;
+/// Where each folder is going to be listed anyway.
+constexpr std::size_t most_pages_of_all = 300;
 
 /// A name that cannot be a part of a path: objects by such names are out of reach.
 bool is_reachable(std::string_view key) {
@@ -128,12 +130,28 @@ std::optional<std::vector<FileEntry>> StoreFolders::list(const std::string& fold
   }
   auto listed = read(folder, ListDepth::below, most_pages_below);
   if (listed && !listed->is_whole) listed = read(folder, ListDepth::level, limits::max_files);
-  if (on_listed_ && listed && listed->is_whole) on_listed_(folder, listed->objects.size());
+  if (listed) return keep(folder, *std::move(listed));
   const std::lock_guard lock(mutex_);
-  if (listed && !listed->is_there) return std::vector<FileEntry>();  // an object may have this name
-  if (listed) return listed_.insert_or_assign(folder, *std::move(listed)).first->second.entries("");
   unlisted_.insert(folder);
   return std::nullopt;
+}
+
+std::vector<FileEntry> StoreFolders::keep(const std::string& folder, Listed listed) const {
+  if (on_listed_ && listed.is_whole) on_listed_(folder, listed.objects.size());
+  const std::lock_guard lock(mutex_);
+  if (!listed.is_there) return {};  // an object may have this name
+  return listed_.insert_or_assign(folder, std::move(listed)).first->second.entries("");
+}
+
+void StoreFolders::list_below(const std::string& folder) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_in_unlisted(folder)) return;
+    const auto place = place_of(folder);
+    if (place && place->listed->depth == ListDepth::below) return;
+  }
+  auto listed = read(folder, ListDepth::below, most_pages_of_all);
+  if (listed && listed->is_whole) keep(folder, *std::move(listed));
 }
 
 bool StoreFolders::lists_all(const std::string& folder) const {

@@ -44,6 +44,8 @@ class StoreFolders {
   /// What is in `folder`, which is listed unless it is known: with all below it where that takes a few pages. Nothing
   /// where the store does not list.
   std::optional<std::vector<FileEntry>> list(const std::string& folder) const;
+  /// All below `folder`, however many pages that takes, up to some hundreds: so that list() knows it.
+  void list_below(const std::string& folder) const;
   /// Does list() tell all objects in `folder`, as far as it and the folders in it were listed? Not where an object has
   /// a name that no path leads to.
   bool lists_all(const std::string& folder) const;
@@ -70,6 +72,7 @@ class StoreFolders {
   };
 
   bool is_in_unlisted(const std::string& folder) const;
+  std::vector<FileEntry> keep(const std::string& folder, Listed listed) const;
   std::optional<Place> place_of(const std::string& path) const;
   std::optional<Listed> read(const std::string& folder, ListDepth depth, std::size_t most_pages) const;
 

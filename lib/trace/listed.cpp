@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
@@ -92,6 +93,7 @@ class Lister {
   }
 
   std::vector<ListedCheckpoint> run() {
+    if (const auto* distant = dynamic_cast<const DistantFiles*>(options_.files)) distant->expect_all_below(root_);
     const FileType type = options_.files->type(root_);
     if (type != FileType::folder) return {listed(options_.open(root_), root_, *options_.files)};
     std::vector<Place> level{{root_, type}};

@@ -174,6 +174,22 @@ class Checks(RemoteChecks):
             done = self.run("inspect", "s3://bucket/runs/nothing*", **variables)
             self.expect(done.returncode == 3 and "nothing is called so" in done.stderr, f"nothing*: {done}")
 
+    def lists_thousands_at_once(self):
+        """Of a run of more checkpoints than a few pages have `ls` lists all that is below it, and not folder by folder."""
+        many = 700
+        with tempfile.TemporaryDirectory() as folder:
+            data = (self.corpus / "torch/scaler-file-t2.15/scaler.pt").read_bytes()
+            for step in range(many):
+                save = pathlib.Path(folder, f"run/checkpoint-{step}")
+                save.mkdir(parents=True)
+                (save / "scaler.pt").write_bytes(data)
+            server, bucket, variables = self.bucket(folder, page=100)
+            done = self.run("ls", "s3://bucket/run", "--json", **variables)
+            steps = [json.loads(line)["step"] for line in done.stdout.splitlines()]
+            self.expect(done.returncode == 0 and steps == list(range(many)), f"ls of {many}: {done.stderr} {steps[:9]}")
+            # What is there, and which edits are at work: seven pages each.
+            self.expect(len(bucket.listings) <= 14 and len(server.requests) <= many + 14, f"ls of {many}: {len(bucket.listings)} listings, {len(server.requests)} requests")
+
     def sees_what_is_missing(self):
         """A rank in the middle is told, as it is on the disk, and nobody is asked for it."""
         with tempfile.TemporaryDirectory() as folder:
@@ -546,7 +562,7 @@ def main():
     ask.add_argument("--whole", action="store_true", help="attest all of the corpus, and not a third of it")
     checks = Checks(ask.parse_args())
     of_stand_in = (checks.attested_as_on_disk, checks.attests_all_or_nothing, checks.a_run_at_once,
-                   checks.lists_checkpoints,
+                   checks.lists_checkpoints, checks.lists_thousands_at_once,
                    checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.several_at_once, checks.a_distributed_checkpoint_in_few_requests,
                    checks.scattered_values_at_once, checks.few_round_trips, checks.odd_names, checks.credentials,
                    checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)

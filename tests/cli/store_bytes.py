@@ -11,14 +11,19 @@ import collections
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.parse
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
+for folder in "bench", "bounds":
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / folder))
+import hdf5_bombs as hdf5
 import make_scale
 from object_stores import Checks
 
@@ -43,6 +48,31 @@ def read_on_disk(tare, root, case):
 def spelt(path):
     """strace escapes what is not ASCII."""
     return path.encode("latin1").decode("unicode_escape").encode("latin1").decode()
+
+
+def keras_weights(layers, between=100_000):
+    """-> an HDF5 file as Keras writes it: /layers/NAME/vars/0, and each layer's weights, which nobody reads, in between."""
+    file = hdf5.File()
+
+    def weight():
+        values = file.add(bytes(16))
+        return file.add(hdf5.header([hdf5.message(1, struct.pack("<BBB5xQ", 1, 1, 0, 4)), hdf5.message(3, hdf5.FLOAT),
+                                     hdf5.message(8, struct.pack("<BBQQ", 3, 1, values, 16))]))
+
+    def group(links):
+        names, places = b"\0" * 8, []
+        for name, to in sorted(links):
+            places.append((len(names), to))
+            names += name.encode() + b"\0"
+        heap = hdf5.heap(file, names + bytes(-len(names) % 8))
+        return file.add(hdf5.group(file.add(hdf5.tree([file.add(hdf5.table(places))])), heap))
+    found = []
+    for number in range(layers):
+        variables = group([("0", weight())])
+        file.body += bytes(between)
+        found.append((f"dense_{number:04}", group([("vars", variables)])))
+        file.body += bytes(between)
+    return file.finish(group([("layers", group(found))]))
 
 
 class Bytes(Checks):
@@ -92,6 +122,28 @@ class Bytes(Checks):
             self.expect(1 <= answers["large.pt"] <= 4, f"4.4 GB: {answers['large.pt']} answers")
 
 
+    def hdf5_at_once(self):
+        """Each page of its metadata tells where the next ones are: those of a level are asked for at the same time."""
+        layers = 120
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "m.weights.h5").write_bytes(keras_weights(layers))
+            with zipfile.ZipFile(folder / "m.keras", "w") as archive:
+                archive.write(folder / "m.weights.h5", "model.weights.h5")
+                archive.writestr("config.json", '{"module": "keras", "class_name": "Functional", "config": {}}')
+                archive.writestr("metadata.json", '{"keras_version": "3.5.0"}')
+            for name in "m.weights.h5", "m.keras":
+                self.hardly_more(folder, name)
+                local = self.run("inspect", "--json", str(folder / name)).stdout.replace(str(folder), "ROOT")
+                server, _, variables = self.bucket(folder, 0.05)
+                begin = time.monotonic()
+                far = self.run("inspect", "--json", f"s3://bucket/{name}", **variables)
+                trips = (time.monotonic() - begin) / 0.05
+                self.expect(far.stdout.replace("s3://bucket", "ROOT") == local and "HDF5" not in far.stderr, f"{name}: {far}")
+                self.expect(len(server.requests) > 2 * layers and server.most_at_once > 16 and trips < layers / 2,
+                            f"{name}: {len(server.requests)} requests, {server.most_at_once} at once, {trips:.0f} round trips")
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
@@ -107,6 +159,7 @@ def main():
         sys.exit(77)
     checks.corpus_file_by_file()
     checks.large_of_which_little_is_read()
+    checks.hdf5_at_once()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")
     sys.exit(checks.failed > 0)
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <deque>
+#include <utility>
+#include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/container/hdf5/look_ahead.hpp"
 #include "lib/hdf5/group.hpp"
 #include "lib/tree/path.hpp"
 
@@ -21,9 +23,9 @@ class TreeReader {
     is_own_ = is_own_root(root);
     tree_.root = object(root, "");
     while (!groups_.empty()) {
-      const Group group = std::move(groups_.front());
-      groups_.pop_front();
-      fill(group);
+      const std::vector<Group> level = std::exchange(groups_, {});
+      look_ahead_of(level);
+      for (const Group& group : level) fill(group);
     }
     return std::move(result_);
   }
@@ -42,6 +44,13 @@ class TreeReader {
     } catch (const Hdf5NotRead&) {
       return false;
     }
+  }
+
+  /// Far away each group would be waited for.
+  void look_ahead_of(const std::vector<Group>& level) const {
+    std::vector<const Hdf5Header*> headers;
+    for (const Group& group : level) headers.push_back(&group.header);
+    look_ahead(file_, headers);
   }
 
   NodeId opaque() {
@@ -154,7 +163,7 @@ class TreeReader {
   Hdf5Tree result_;
   Tree& tree_ = result_.tree;
   std::unordered_map<std::uint64_t, NodeId> nodes_;  ///< by the header's address
-  std::deque<Group> groups_;
+  std::vector<Group> groups_;                        ///< of the next level
   std::size_t links_ = 0;
   bool is_own_ = false;
 };

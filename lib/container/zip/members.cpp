@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/crc32.hpp"
+#include "lib/base/distant_window.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/read_ahead.hpp"
@@ -50,7 +51,7 @@ std::vector<Finding> check_members(const ZipArchive& archive) {
 
 std::shared_ptr<const Source> open_member(const ZipArchive& archive, const ZipEntry& entry) {
   if (entry.is_stored()) {
-    return std::make_shared<WindowSource>(archive.shared_source(), archive.record(entry).payload, archive.label(entry));
+    return window_of(archive.shared_source(), archive.record(entry).payload, archive.label(entry));
   }
   return std::make_shared<MemorySource>(archive.label(entry), archive.read(entry, limits::max_inflated_bytes),
                                         archive.source().budget());
