@@ -84,21 +84,21 @@ void HttpSource::read(std::uint64_t offset, std::span<std::byte> to) const {
     return;
   }
   if (missing.size > 0) {
-    const Span window = window_around(missing);
+    const Span window = window_around(missing, to.size());
     const Bytes found = fetch(window);
     kept_.keep(window.offset, found, Keep::for_now);
   }
   kept_.copy_known(offset, to);
 }
 
-Span HttpSource::window_around(Span missing) const {
+Span HttpSource::window_around(Span missing, std::uint64_t wanted_in_all) const {
   const Span gap = kept_.gap_around(missing, size_);
   if (size_ <= small_object_bytes) return gap;
   const bool is_small = missing.size < least_window;
   const bool goes_on = window_bytes_ > 0 && kept_.is_near(missing, least_window);
   if (is_small) window_bytes_ = goes_on ? std::min(2 * window_bytes_, widest_window) : least_window;
   const std::uint64_t wanted = is_small ? window_bytes_ : missing.size;
-  const std::uint64_t margin = missing.size < least_read_with_margin ? 0 : widest_margin;
+  const std::uint64_t margin = wanted_in_all < least_read_with_margin ? 0 : widest_margin;
   const std::uint64_t begin = std::max(gap.offset, missing.offset - std::min(missing.offset, margin));
   const std::uint64_t end = std::min(gap.end(), std::max(missing.end() + margin, missing.offset + wanted));
   return {begin, end - begin};

@@ -43,8 +43,8 @@ class HttpSource final : public DistantSource {
   using Source::read;
 
  private:
-  /// What is asked for where `missing` is wanted: under the mutex.
-  [[nodiscard]] Span window_around(Span missing) const;
+  /// What is asked for where `missing` is left of so many bytes that are wanted: under the mutex.
+  [[nodiscard]] Span window_around(Span missing, std::uint64_t wanted_in_all) const;
   Bytes require_same(HttpRange found, Span range) const;
   Bytes fetch(Span range) const;
 
