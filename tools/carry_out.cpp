@@ -207,11 +207,13 @@ int carry_out_all(const Terminal& terminal, ChangeOptions& options, const std::v
                   std::size_t jobs, const Change& change) {
   TransactionOptions& transaction = options.transaction;
   transaction.keep_history = !options.no_history;
-  if (!options.dry_run) {
+  transaction.origin = origin_of_command();
+  if (options.dry_run) {
+    transaction.key = key_for_reading();
+  } else {
     transaction.recovery = announced(terminal, transaction.recovery);
     transaction.recovery.allow_hard_links = transaction.allow_hard_links;
     transaction.key = sealing_key();
-    transaction.origin = origin_of_command();
     transaction.on_copied = shown_while_copying(terminal);
   }
   return outcome_of_each<Prepared>(

@@ -18,6 +18,9 @@ std::string render_requests(const std::vector<PlannedRequest>& requests) {
     sent += request.sent;
     copied += request.copied;
   }
-  return text + fmt::format("{} requests that change something, {} bytes sent, {} bytes copied in the store\n",
-                            requests.size(), sent, copied);
+  return text +
+         fmt::format(
+             "{} requests that change something, {} bytes sent, {} bytes copied in the store\n"
+             "(a journal also has the words of the command and what uploads are called: some bytes more or fewer)\n",
+             requests.size(), sent, copied);
 }

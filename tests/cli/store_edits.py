@@ -221,6 +221,25 @@ class Checks(RemoteChecks):
             self.expect([(request["method"], request["object"]) for request in requests] == made, f"{requests} {made}")
             model = next(request for request in requests if request["object"].endswith("scaler.pt"))
             self.expect(model["bytes_sent"] == len(bucket.data("run/scaler.pt")) and model["bytes_copied"] == 0, f"{model}")
+            self.sends_what_was_planned("run/scaler.pt", folder)
+        with self.a_large_model() as folder:
+            self.sends_what_was_planned("model.pt", folder)
+
+    def sends_what_was_planned(self, name, folder):
+        """As many requests as a dry run tells, and as many bytes, but for words in journals."""
+        bucket, variables = self.bucket(folder)
+        self.run("edit", f"{self.root}/{name}", "scale=256", "--yes", **variables)  # the key that seals is there
+        told = self.run("edit", f"{self.root}/{name}", "scale=1024", "--dry-run", "--json", **variables)
+        words = self.run("edit", f"{self.root}/{name}", "scale=1024", "--dry-run", **variables)
+        planned = json.loads(told.stdout)["requests"]
+        bucket.log.clear()
+        bucket.bytes_in = 0
+        self.run("edit", f"{self.root}/{name}", "scale=1024", "--yes", **variables)
+        made = [method for method, _, _ in bucket.log if method not in ("GET", "HEAD")]
+        sent = sum(request["bytes_sent"] for request in planned)
+        self.expect(sorted(request["method"] for request in planned) == sorted(made), f"{name}: {planned} {made}")
+        self.expect(abs(bucket.bytes_in - sent) <= 5 * 100, f"{name}: {sent} bytes are planned, {bucket.bytes_in} sent")
+        self.expect(f"{len(planned)} requests that change something" in words.stdout, f"{name}: {words}")
 
     def a_mixture_is_told_by_every_verb(self):
         """Two of four ranks are new: whoever reads them is told, and edits that are only planned as well."""
