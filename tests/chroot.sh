@@ -64,7 +64,7 @@ bare() {
     read -r suite mirror components < <(suite_of "$1")
     rm -rf "$root"
     if [ -n "$machine" ] && [ "$machine" != "$(uname -m)" ]; then
-      with_qemu "$machine" mmdebstrap --mode=root --architectures="$architecture" --variant=minbase --include=ca-certificates \
+      with_qemu "$machine" mmdebstrap --mode=root --architectures="$architecture" --variant=minbase \
         --components="$components" "$suite" "$root" "$mirror" >"$root.log" 2>&1 || not_run "$1 for $architecture cannot be fetched: $(tail -n 1 "$root.log")"
       echo "$machine" >"$root/.machine"
       touch "$root/.complete"
