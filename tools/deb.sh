@@ -30,7 +30,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -n "$dpkg_database" ]; then  # CPack asks dpkg-shlibdeps, of which it knows nothing but the name
   mkdir "$work/bin"
-  printf '#!/bin/sh\nexec /usr/bin/dpkg-shlibdeps "--admindir=%s" "-l%s" "$@"\n' "$dpkg_database" "$TARE_SYSROOT/usr/lib/$triplet" >"$work/bin/dpkg-shlibdeps"
+  {
+    printf '#!/bin/sh\nexec /usr/bin/dpkg-shlibdeps "--admindir=%s"' "$dpkg_database"
+    printf ' "-l%s"' "$TARE_SYSROOT"/{usr/lib/,lib/}"$triplet" "$TARE_SYSROOT/lib"
+    printf ' "$@"\n'
+  } >"$work/bin/dpkg-shlibdeps"
   chmod +x "$work/bin/dpkg-shlibdeps"
   export PATH=$work/bin:$PATH DEB_HOST_ARCH=$architecture
 fi
