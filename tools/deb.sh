@@ -21,6 +21,7 @@ folder=$(realpath "$1") build=$(realpath -m "${2:-$builds/deb}")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
 cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBEXECDIR=libexec \
+  "-DCMAKE_INSTALL_LIBDIR=lib/$(dpkg-architecture "-a$architecture" -qDEB_HOST_MULTIARCH 2>/dev/null)" \
   -DTARE_DEBIAN=ON "-DCPACK_DEBIAN_PACKAGE_ARCHITECTURE=$architecture" "${options[@]}" >/dev/null
 cmake --build "$build"
 python3 tools/notices.py "$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")" "$build/debian/notices"
