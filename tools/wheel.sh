@@ -39,7 +39,8 @@ auditwheel repair --exclude libcurl.so.4 --exclude libcrypto.so.3 --exclude libm
 wheel=$(ls -t "$folder"/libtare-*_"$machine".whl | head -n 1)
 tests/python/wheel.py "$wheel"
 if [ "$machine" != "$(uname -m)" ]; then
-  python3 -m zipfile -e "$wheel" "$work/unpacked"
+  platform=$(basename "$wheel" .whl | cut -d- -f5)
+  "$work/tools/bin/pip" install -q --no-index --no-deps --only-binary=:all: --platform "$platform" --target "$work/unpacked" "$wheel"
   "${run_static[@]}" "$work/unpacked/tare/bin/tare" --version
   echo "$(basename "$wheel"): $(stat -c %s "$wheel") bytes"
   exit
