@@ -112,6 +112,7 @@ typedef struct tare_backend_slots tare_backend_slots;
 typedef struct tare_backend_casts tare_backend_casts;
 typedef struct tare_backend_sums tare_backend_sums;
 typedef struct tare_backend_looks tare_backend_looks;
+typedef struct tare_backend_quantiser tare_backend_quantiser;
 
 /* Where to copy what was seen; null: what an addition does not have. */
 typedef struct tare_backend_seen {
@@ -235,6 +236,14 @@ typedef struct tare_backend_table {
   int32_t (*looks_ask)(const tare_backend_looks* looks, int32_t* done, tare_backend_error* error);
   /* Waits, and copies what was added since the last read: one `into` for each addition, in their order. */
   int32_t (*looks_read)(tare_backend_looks* looks, const tare_backend_seen* into, tare_backend_error* error);
+
+  /* Matrices with scales of their own values. `place` as slots_make's; `how`: a kernels::fp8::Quantisation, copied.
+   * Waits. */
+  int32_t (*quantiser_make)(tare_backend_quantiser** out, int32_t place, const void* how, tare_backend_error* error);
+  void (*quantiser_end)(tare_backend_quantiser* quantiser);
+  /* `what`: QUANTISE or DEQUANTISE. `matrices`: kernels::fp8::Matrix, whose arrays are borrowed. */
+  int32_t (*quantiser_run)(tare_backend_quantiser* quantiser, int32_t what, const void* matrices, uint64_t count,
+                           void* stream, tare_backend_error* error);
 } tare_backend_table;
 
 /* The only symbol that the CUDA module exports. */

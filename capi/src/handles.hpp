@@ -13,6 +13,7 @@
 #include "lib/base/finding.hpp"
 #include "lib/base/text.hpp"
 #include "lib/scaler/fp8_scaler.hpp"
+#include "lib/scaler/quantizer.hpp"
 #include "lib/scaler/scaler.hpp"
 #include "lib/state/named_state.hpp"
 
@@ -54,6 +55,11 @@ struct tare_fp8 {
 struct tare_fp8_casts {
   tare::capi::Tag<0x74617237> tag = {};
   std::unique_ptr<tare::Fp8Casts> casts;
+};
+
+struct tare_quantizer {
+  tare::capi::Tag<0x7461723b> tag = {};
+  std::unique_ptr<tare::Quantizer> quantizer;
 };
 
 struct tare_state {

@@ -1,6 +1,14 @@
 #include "kernels/cpu/instruction_set.hpp"
 
 namespace tare::kernels::cpu {
+namespace {
+
+struct Code {
+  const PieceTable& pieces;
+  const PanelTable& panels;
+};
+
+}  // namespace
 
 const char* name_of(InstructionSet set) {
   switch (set) {
@@ -40,22 +48,26 @@ bool is_available(InstructionSet set) {
   return false;
 }
 
-const PieceTable& pieces_of(InstructionSet set) {
-  if (!is_available(set)) return portable_pieces;
+namespace {
+
+Code code_of(InstructionSet set) {
+  if (!is_available(set)) return {portable_pieces, portable_panels};
   switch (set) {
     case InstructionSet::portable:
-      return portable_pieces;
+      break;
     case InstructionSet::sse4:
-      return sse4_pieces;
+      return {sse4_pieces, sse4_panels};
     case InstructionSet::avx2:
-      return avx2_pieces;
+      return {avx2_pieces, avx2_panels};
     case InstructionSet::avx512:
-      return avx512_pieces;
+      return {avx512_pieces, avx512_panels};
     case InstructionSet::neon:
       break;
   }
-  return portable_pieces;
+  return {portable_pieces, portable_panels};
 }
+
+}  // namespace
 
 #elif defined(__aarch64__)
 
@@ -63,9 +75,14 @@ bool is_available(InstructionSet set) {
   return set == InstructionSet::portable || set == InstructionSet::neon;
 }
 
-const PieceTable& pieces_of(InstructionSet set) {
-  return set == InstructionSet::neon ? neon_pieces : portable_pieces;
+namespace {
+
+Code code_of(InstructionSet set) {
+  if (set == InstructionSet::neon) return {neon_pieces, neon_panels};
+  return {portable_pieces, portable_panels};
 }
+
+}  // namespace
 
 #else
 
@@ -73,11 +90,23 @@ bool is_available(InstructionSet set) {
   return set == InstructionSet::portable;
 }
 
-const PieceTable& pieces_of(InstructionSet) {
-  return portable_pieces;
+namespace {
+
+Code code_of(InstructionSet) {
+  return {portable_pieces, portable_panels};
 }
 
+}  // namespace
+
 #endif
+
+const PieceTable& pieces_of(InstructionSet set) {
+  return code_of(set).pieces;
+}
+
+const PanelTable& panels_of(InstructionSet set) {
+  return code_of(set).panels;
+}
 
 InstructionSet best_instruction_set() {
   InstructionSet best = InstructionSet::portable;

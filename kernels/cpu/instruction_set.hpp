@@ -1,7 +1,7 @@
 // Which code this CPU can run. Chosen at run time, or forced for tests and comparisons; results never depend on it.
 #pragma once
 
-#include "kernels/cpu/piece.hpp"
+#include "kernels/cpu/panel.hpp"
 
 namespace tare::kernels::cpu {
 
@@ -18,5 +18,6 @@ bool is_available(InstructionSet set);
 InstructionSet best_instruction_set();
 /// The code; of the portable set if `set` is not available.
 const PieceTable& pieces_of(InstructionSet set);
+const PanelTable& panels_of(InstructionSet set);
 
 }  // namespace tare::kernels::cpu

@@ -5,6 +5,7 @@
 
 #include "kernels/backend_edge.hpp"
 #include "kernels/cpu/fp8.hpp"
+#include "kernels/cpu/quantiser.hpp"
 #include "kernels/cpu/scaler.hpp"
 #include "kernels/fp8/each_array.hpp"
 
@@ -24,6 +25,11 @@ struct tare_backend_slots {
 struct tare_backend_casts {
   explicit tare_backend_casts(tare::kernels::cpu::CastingSlots& slots) : casts(slots) {}
   tare::kernels::cpu::Casts casts;
+};
+
+struct tare_backend_quantiser {
+  tare_backend_quantiser(unsigned threads, const tare::kernels::fp8::Quantisation& how) : quantiser(threads, how) {}
+  tare::kernels::cpu::Quantiser quantiser;
 };
 
 namespace tare::kernels::cpu {
@@ -173,6 +179,25 @@ std::int32_t slots_cast(tare_backend_slots* slots, std::int32_t what, const void
   });
 }
 
+std::int32_t quantiser_make(tare_backend_quantiser** out, std::int32_t threads, const void* how, Error* error) {
+  return at_edge(error, [&] {
+    *out = new tare_backend_quantiser(static_cast<unsigned>(threads), *static_cast<const fp8::Quantisation*>(how));
+  });
+}
+
+void quantiser_end(tare_backend_quantiser* quantiser) {
+  delete quantiser;
+}
+
+std::int32_t quantiser_run(tare_backend_quantiser* quantiser, std::int32_t what, const void* matrices,
+                           std::uint64_t count, void*, Error* error) {
+  return at_edge(error, [&] {
+    const std::span all(static_cast<const fp8::Matrix*>(matrices), static_cast<std::size_t>(count));
+    if (what == TARE_BACKEND_QUANTISE) return quantiser->quantiser.quantise(all);
+    quantiser->quantiser.dequantise(all);
+  });
+}
+
 constexpr tare_backend_table functions{
     .struct_size = sizeof(tare_backend_table),
     .release = "",
@@ -221,6 +246,9 @@ constexpr tare_backend_table functions{
     .looks_add_scaler = nullptr,
     .looks_ask = nullptr,
     .looks_read = nullptr,
+    .quantiser_make = quantiser_make,
+    .quantiser_end = quantiser_end,
+    .quantiser_run = quantiser_run,
 };
 
 }  // namespace

@@ -39,6 +39,11 @@ Kernel rank_numbers_kernel();
 /// Sums of ranks in fp8; takes RankSumsArguments.
 Kernel rank_sums_kernel();
 
+/// Scales of whole matrices, and matrices to fp8 and back; all take MatrixArguments.
+Kernel matrix_scales_kernel();
+Kernel quantise_matrices_kernel();
+Kernel dequantise_matrices_kernel();
+
 /// Looks at tensors: their pieces, then the tensors; both take LookArguments.
 Kernel look_kernel();
 Kernel finish_look_kernel();
@@ -53,7 +58,8 @@ void for_each_kernel(const Visit& visit) {
   }
   for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(),
                               quantise_kernel(), dequantise_kernel(), rank_numbers_kernel(), rank_sums_kernel(),
-                              look_kernel(), finish_look_kernel(), torn_kernel(), finish_torn_kernel()})
+                              look_kernel(), finish_look_kernel(), torn_kernel(), finish_torn_kernel(),
+                              matrix_scales_kernel(), quantise_matrices_kernel(), dequantise_matrices_kernel()})
     visit(kernel);
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/cuda/gradient_sums.hpp"
 #include "kernels/cuda/list.hpp"
 #include "kernels/cuda/looks.hpp"
+#include "kernels/cuda/quantiser.hpp"
 
 struct tare_backend_scaler {
   tare_backend_scaler(int device, const tare::rule::RunningState& running) : scaler(device, running) {}
@@ -31,6 +32,11 @@ struct tare_backend_casts {
 struct tare_backend_sums {
   explicit tare_backend_sums(tare::kernels::cuda::DeviceSlots& slots) : list(slots) {}
   tare::kernels::cuda::GradientSums list;
+};
+
+struct tare_backend_quantiser {
+  tare_backend_quantiser(int device, const tare::kernels::fp8::Quantisation& how) : quantiser(device, how) {}
+  tare::kernels::cuda::DeviceQuantiser quantiser;
 };
 
 struct tare_backend_looks {
@@ -314,6 +320,25 @@ std::int32_t looks_read(tare_backend_looks* looks, const tare_backend_seen* into
   return at_edge(error, [&] { looks->looks.read(into); });
 }
 
+std::int32_t quantiser_make(tare_backend_quantiser** out, std::int32_t device, const void* how,
+                            tare_backend_error* error) {
+  return at_edge(error,
+                 [&] { *out = new tare_backend_quantiser(device, *static_cast<const fp8::Quantisation*>(how)); });
+}
+
+void quantiser_end(tare_backend_quantiser* quantiser) {
+  end(quantiser, quantiser->quantiser.device());
+}
+
+std::int32_t quantiser_run(tare_backend_quantiser* quantiser, std::int32_t what, const void* matrices,
+                           std::uint64_t count, void* stream, tare_backend_error* error) {
+  return at_edge(error, [&] {
+    const std::span all(static_cast<const fp8::Matrix*>(matrices), static_cast<std::size_t>(count));
+    if (what == TARE_BACKEND_QUANTISE) return quantiser->quantiser.quantise(all, stream_of(stream));
+    quantiser->quantiser.dequantise(all, stream_of(stream));
+  });
+}
+
 constexpr tare_backend_table table{
     .struct_size = sizeof(tare_backend_table),
     .release = TARE_RELEASE,
@@ -362,6 +387,9 @@ constexpr tare_backend_table table{
     .looks_add_scaler = looks_add_scaler,
     .looks_ask = looks_ask,
     .looks_read = looks_read,
+    .quantiser_make = quantiser_make,
+    .quantiser_end = quantiser_end,
+    .quantiser_run = quantiser_run,
 };
 
 }  // namespace

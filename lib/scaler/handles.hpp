@@ -18,6 +18,7 @@ struct BackendEnd {
   void operator()(tare_backend_slots* slots) const { backend->slots_end(slots); }
   void operator()(tare_backend_casts* casts) const { backend->casts_end(casts); }
   void operator()(tare_backend_sums* sums) const { backend->sums_end(sums); }
+  void operator()(tare_backend_quantiser* quantiser) const { backend->quantiser_end(quantiser); }
 };
 
 template <class Thing>

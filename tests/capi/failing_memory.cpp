@@ -61,6 +61,7 @@ void* counted(void* memory) {
 extern "C" void* __libc_malloc(std::size_t size);
 extern "C" void* __libc_calloc(std::size_t count, std::size_t size);
 extern "C" void* __libc_realloc(void* memory, std::size_t size);
+extern "C" void* __libc_memalign(std::size_t alignment, std::size_t size);
 extern "C" void __libc_free(void* memory);
 
 extern "C" void* malloc(std::size_t size) {
@@ -71,6 +72,11 @@ extern "C" void* malloc(std::size_t size) {
 extern "C" void* calloc(std::size_t count, std::size_t size) {
   using namespace tare::test;
   return counted(fails(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, size));
+}
+
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  using namespace tare::test;
+  return counted(fails(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, size));
 }
 
 extern "C" void* realloc(void* memory, std::size_t size) {

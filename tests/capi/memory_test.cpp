@@ -281,3 +281,27 @@ TEST_CASE("a failed allocation in FP8 slots is status 3 and loses nothing") {
   tare_state_destroy(state);
   tare_fp8_destroy(fp8);
 }
+
+TEST_CASE("every allocation of a quantizer may fail, and its calls make none") {
+  const char* config = R"({"recipe":"mxfp8","threads":2})";
+  fail_everywhere("quantizer create", [&] {
+    tare_quantizer* made = nullptr;
+    const int32_t status = tare_quantizer_create(&made, config, nullptr);
+    tare_quantizer_destroy(made);
+    return status;
+  });
+  tare_quantizer* quantizer = nullptr;
+  REQUIRE(tare_quantizer_create(&quantizer, config, nullptr) == TARE_OK);
+  float values[8] = {1, 2, 3};
+  unsigned char bytes[8] = {};
+  unsigned char scales[2] = {};
+  const tare_matrix matrix = {sizeof(tare_matrix),   values, 2,       4,      TARE_F32, 0,
+                              {bytes, scales, 0, 0}, {},     nullptr, nullptr};
+  const Attempt step = attempt(0, [&] {
+    const int32_t status = tare_quantizer_quantize(quantizer, &matrix, 1, nullptr, nullptr);
+    return status == TARE_OK ? tare_quantizer_dequantize(quantizer, &matrix, 1, nullptr, nullptr) : status;
+  });
+  CHECK(step.status == TARE_OK);
+  CHECK(!step.failed);
+  tare_quantizer_destroy(quantizer);
+}

@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/collective/mpi_communicator.hpp"
+#include "lib/scaler/quantizer.hpp"
 #include "lib/scaler/scaler.hpp"
 
 using namespace tare;
@@ -25,6 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   try_options(parse_mpi_config, text);
   try_options(parse_reduction_options, text);
+  try_options(parse_quantizer_config, text);
   try {
     ScalerConfig config = parse_config(text.c_str());
     config.threads = 1;

@@ -14,7 +14,7 @@ SIMPLE = {"double": ctypes.c_double, "int32_t": ctypes.c_int32, "int64_t": ctype
 BEHIND_POINTER = {"double": ctypes.c_double, "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64,
                   "uint64_t": ctypes.c_uint64, "uint32_t": ctypes.c_uint32, "tare_tensor": _library.TensorStruct,
                   "tare_layer": _library.LayerStruct, "tare_outcome": _library.OutcomeStruct,
-                  "tare_collectives": _library.CollectivesStruct}
+                  "tare_collectives": _library.CollectivesStruct, "tare_matrix": _library.MatrixStruct}
 
 
 def ctype_of(declaration):
@@ -44,7 +44,8 @@ class Signatures(unittest.TestCase):
 
     def test_structs_have_the_header_s_members_in_its_order(self):
         for struct, name in ((_library.ErrorStruct, "tare_error"), (_library.TensorStruct, "tare_tensor"),
-                             (_library.LayerStruct, "tare_layer"), (_library.OutcomeStruct, "tare_outcome")):
+                             (_library.LayerStruct, "tare_layer"), (_library.OutcomeStruct, "tare_outcome"),
+                             (_library.SideStruct, "tare_side"), (_library.MatrixStruct, "tare_matrix")):
             body = re.search(r"typedef struct " + name + r" \{(.*?)\}", HEADER, re.DOTALL)[1]
             members = re.findall(r"(\w+)(?:\[\d+\])?;", body)
             self.assertEqual([member for member, _ in struct._fields_], members, name)

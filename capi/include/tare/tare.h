@@ -36,8 +36,8 @@
  *
  *   [P8]  Nothing is allocated or waited for in the step once a first step was made: unscale, observe, both reports,
  *         update and all of tare_grads but create and statistics; of tare_fp8 observe, update, quantize and dequantize,
- *         and all of tare_fp8_casts but create. Lists that are handed over anew each time are known if
- *         their counts, dtypes and slots are those of one of the last 8 (fp8: 16).
+ *         all of tare_fp8_casts but create, and of tare_quantizer. Lists that are handed over anew each time are known
+ * if their counts, dtypes and slots are those of one of the last 8 (fp8: 16).
  *
  *   [P9]  Within a major version symbols and numbers are only added, never changed or taken away.
  *
@@ -586,4 +586,5 @@ TARE_API void tare_states_destroy(tare_states* states);
 #include <tare/checkpoint.h> /* they need all of the above */
 #include <tare/comm.h>
 #include <tare/monitor.h>
+#include <tare/quantizer.h>
 #endif

@@ -35,6 +35,16 @@ class OutcomeStruct(ctypes.Structure):
                 *((name, c_int32) for name in ("found_inf", "skipped", "grew", "backed_off"))]
 
 
+class SideStruct(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("scales", c_void_p), ("row_stride", c_uint64), ("column_stride", c_uint64)]
+
+
+class MatrixStruct(ctypes.Structure):
+    _fields_ = [("struct_size", c_uint64), ("values", c_void_p), ("rows", c_uint64), ("columns", c_uint64),
+                ("dtype", c_int32), ("reserved", c_int32), ("rowwise", SideStruct), ("columnwise", SideStruct),
+                ("amax", c_void_p), ("scale", c_void_p)]
+
+
 ALL_REDUCE = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_uint64, c_int32, c_void_p)
 EXCHANGE = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_uint64, c_void_p)
 
@@ -104,6 +114,9 @@ SIGNATURES: dict[str, tuple] = {
     "fp8_casts_observe": (c_void_p, c_void_p),
     "fp8_casts_quantize": (c_void_p, *_tensors, c_void_p),
     "fp8_casts_dequantize": (c_void_p, *_tensors, c_void_p),
+    "quantizer_create": (_out, c_char_p),
+    "quantizer_quantize": (c_void_p, POINTER(MatrixStruct), c_uint64, c_void_p),
+    "quantizer_dequantize": (c_void_p, POINTER(MatrixStruct), c_uint64, c_void_p),
     "fp8_statistics": (_out, c_void_p, c_void_p),
     "fp8_save": (_out, c_void_p, c_void_p),
     "fp8_freeze": (_out, c_void_p, c_void_p),
@@ -178,7 +191,7 @@ def _bound(library: ctypes.CDLL) -> dict:
     for name, arguments in SIGNATURES.items():
         function = functions[name] = getattr(library, "tare_" + name)
         function.argtypes, function.restype = (*arguments, POINTER(ErrorStruct)), c_int32
-    for kind in ("scaler", "grads", "fp8", "fp8_casts", "state", "text", "watch", "monitor", "comm"):
+    for kind in ("scaler", "grads", "fp8", "fp8_casts", "quantizer", "state", "text", "watch", "monitor", "comm"):
         function = functions[kind + "_destroy"] = getattr(library, f"tare_{kind}_destroy")
         function.argtypes, function.restype = (c_void_p,), None
     library.tare_version_string.restype = c_char_p

@@ -9,6 +9,7 @@
 #include "kernels/cuda/dequantise.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/look.hpp"
+#include "kernels/cuda/matrices.hpp"
 #include "kernels/cuda/rank_numbers.hpp"
 #include "kernels/cuda/rank_sums.hpp"
 #include "kernels/cuda/small_kernels.hpp"
@@ -28,8 +29,8 @@ const std::vector<std::unique_ptr<Kernel>>& kernels() {
   static const auto all = [] {
     const std::string folder = environment_or("PTX_FOLDER", TARE_PTX);
     std::vector<std::unique_ptr<Kernel>> read;
-    for (const char* module :
-         {"observe", "unscale", "rewrite", "write", "small_kernels", "fp8_kernels", "rank_kernels", "look", "torn"}) {
+    for (const char* module : {"observe", "unscale", "rewrite", "write", "small_kernels", "fp8_kernels", "rank_kernels",
+                               "look", "torn", "matrix_kernels"}) {
       for (auto& kernel : read_module(folder + "/" + module + "." + environment_or("PTX_ARCH", "90") + ".ptx")) {
         read.push_back(std::move(kernel));
       }
@@ -119,6 +120,15 @@ Kernel look_kernel() {
 }
 Kernel finish_look_kernel() {
   return find<LookArguments>({"finish_looks"});
+}
+Kernel matrix_scales_kernel() {
+  return find<MatrixArguments>({"find_matrix_scales"});
+}
+Kernel quantise_matrices_kernel() {
+  return find<MatrixArguments>({"17quantise_matrices"});
+}
+Kernel dequantise_matrices_kernel() {
+  return find<MatrixArguments>({"19dequantise_matrices"});
 }
 
 }  // namespace tare::kernels::cuda

@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 TEST = "many small tensors of one dtype*"  # section by section, one a dtype
-OTHERS = {"rank_kernels": "gradients of ranks on a GPU*"}  # modules with a test of their own
+OTHERS = {"rank_kernels": "gradients of ranks on a GPU*",  # modules with a test of their own
+          "matrix_kernels": "a list of matrices*"}
 MODULES = ("observe", "unscale", "rewrite", "write", *OTHERS)
 ARCH = "90"
 DTYPES = {"E1EEE": "f32", "E3EEE": "f16", "E4EEE": "bf16"}  # what a kernel for one dtype has in its name; others: f64

@@ -8,6 +8,8 @@
 #include "kernels/cuda/dequantise.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/look.hpp"
+#include "kernels/cuda/matrix_amax.hpp"
+#include "kernels/cuda/matrix_dequantise.hpp"
 #include "kernels/cuda/rank_numbers.hpp"
 #include "kernels/cuda/rank_sums.hpp"
 #include "kernels/cuda/small_kernels.hpp"
@@ -127,6 +129,16 @@ constexpr SimulatedKernel finishing_torn{[](const void* argument, unsigned, unsi
                                          },
                                          sizeof(TornArguments)};
 
+/// What all blocks do, each with shared memory of its own.
+template <class Shared, void (*Do)(const MatrixArguments&, const Block&, Shared&)>
+constexpr SimulatedKernel matrices_of{[](const void* argument, unsigned blocks, unsigned) {
+                                        each_block(blocks, [&](const Block& block) {
+                                          Shared shared;
+                                          Do(*static_cast<const MatrixArguments*>(argument), block, shared);
+                                        });
+                                      },
+                                      sizeof(MatrixArguments)};
+
 }  // namespace
 
 Kernel observe_kernel(Dtype only) {
@@ -176,6 +188,15 @@ Kernel look_kernel() {
 }
 Kernel finish_look_kernel() {
   return &finishing;
+}
+Kernel matrix_scales_kernel() {
+  return &matrices_of<AmaxShared, amax_block>;
+}
+Kernel quantise_matrices_kernel() {
+  return &matrices_of<TileShared, quantise_tiles>;
+}
+Kernel dequantise_matrices_kernel() {
+  return &matrices_of<ValuesShared, dequantise_tiles>;
 }
 
 }  // namespace tare::kernels::cuda

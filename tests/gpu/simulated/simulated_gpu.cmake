@@ -2,14 +2,14 @@
 # from KERNELS. The module is built likewise, beside the tests, where libtare looks first; both share the runtime, as they
 # would share the driver. What is the same whatever the kernels is compiled once.
 set(here ${PROJECT_SOURCE_DIR}/tests/gpu)
-set(backend device order reach work list scaler fp8 gradient_sums looks)
+set(backend device order reach work list scaler fp8 gradient_sums looks quantiser)
 list(TRANSFORM backend REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/kernels/cuda/\\1.cpp")
 add_library(gpu_simulated_backend OBJECT ${backend})
 target_include_directories(gpu_simulated_backend PUBLIC ${PROJECT_SOURCE_DIR})
 target_include_directories(gpu_simulated_backend SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(gpu_simulated_backend PUBLIC tare_kernels tare_rule)
 
-set(tests look monitor pairs pass torn torch_vectors stream graph fp8 scaler fp8_scaler fp8_sum)
+set(tests look monitor pairs pass torn torch_vectors stream graph fp8 scaler fp8_scaler fp8_sum quantizer)
 list(TRANSFORM tests REPLACE "(.+)" "${here}/\\1_test.cpp")
 add_library(gpu_simulated_tests OBJECT ${here}/simulated/faults_test.cpp ${here}/simulated/nccl_test.cpp
                                        ${here}/simulated/nccl_fp8_sum_test.cpp ${tests})

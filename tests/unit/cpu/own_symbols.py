@@ -1,7 +1,7 @@
 """What is compiled for one instruction set must not be linked into another's code.
 
 An inline function of a shared header, compiled with AVX-512 switched on, is a weak symbol; the linker keeps any one of
-the copies, and a CPU without AVX-512 may get that one. So each object of kernels/cpu/piece_*.cpp may define weak
+the copies, and a CPU without AVX-512 may get that one. So each object of kernels/cpu/piece_*.cpp and panel_*.cpp may define weak
 symbols only in the namespace of its own target.
 
 usage: own_symbols.py NM OBJECT...
@@ -26,7 +26,7 @@ def main():
     nm, objects = sys.argv[1], sys.argv[2:]
     checked, bad = 0, 0
     for path in objects:
-        match = re.search(r"piece_(\w+)\.cpp", path)
+        match = re.search(r"(?:piece|panel)_(\w+)\.cpp", path)
         if not match:
             continue
         names, weak = strangers(nm, path, NAMESPACES[match[1]])
@@ -35,7 +35,7 @@ def main():
             bad += 1
             print(f"{path}: {name} may be linked into the code for other CPUs")
     if checked == 0:
-        print("no object of kernels/cpu/piece_*.cpp was found to check")
+        print("no object of kernels/cpu/piece_*.cpp or panel_*.cpp was found to check")
     print(f"{checked} objects checked, {bad} symbols that do not belong there")
     return 0 if checked and not bad else 1
 

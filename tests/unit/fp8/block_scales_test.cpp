@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "kernels/fp8/blockwise.hpp"
+#include "kernels/fp8/mxfp8.hpp"
+#include "kernels/fp8/nvfp4.hpp"
 #include "tests/catch.hpp"
 #include "tests/places.hpp"
-#include "tests/unit/fp8/blockwise.hpp"
-#include "tests/unit/fp8/mxfp8.hpp"
-#include "tests/unit/fp8/nvfp4.hpp"
 
 using namespace tare;
-using namespace tare::test;
+using namespace tare::kernels::fp8;
 using nlohmann::json;
 
 namespace {

@@ -6,9 +6,9 @@
 
 #include "kernels/fp8/current.hpp"
 
-namespace tare::test {
+namespace tare::kernels::fp8 {
 
-inline constexpr int tile = 128;
+inline constexpr int blockwise_block = 128;
 
 struct BlockwiseParams {
   bool power_of_two = true;
@@ -20,7 +20,7 @@ TARE_HD inline float blockwise_scale(const BlockwiseParams& params, float amax, 
   float instead_of_infinity = FLT_MAX;
   if (input == Dtype::bf16) instead_of_infinity = widen<Bf16>(Bf16::largest);
   if (input == Dtype::f16) instead_of_infinity = widen<F16>(F16::largest);
-  return kernels::fp8::current_scale({params.power_of_two, params.epsilon, instead_of_infinity}, amax, fp8_max);
+  return current_scale({params.power_of_two, params.epsilon, instead_of_infinity}, amax, fp8_max);
 }
 
 /// What is kept beside the tile: what fp8 values are multiplied by to be values again.
@@ -28,4 +28,4 @@ TARE_HD inline float blockwise_scale_inverse(float scale) {
   return 1.0f / scale;
 }
 
-}  // namespace tare::test
+}  // namespace tare::kernels::fp8

@@ -16,7 +16,7 @@
 
 #include "kernels/dtype.hpp"
 
-namespace tare::test {
+namespace tare::kernels::fp8 {
 
 inline constexpr int nvfp4_block = 16;
 
@@ -47,6 +47,11 @@ TARE_HD inline float nvfp4_factor(std::uint8_t block_scale, float tensor_scale) 
   return at_most_float_max(1.0f / (widen<F8E4m3fn>(block_scale) * (1.0f / tensor_scale)));
 }
 
+/// What a block's E2M1 is multiplied by to be values again: dequantize_nvfp4.cuh. `amax`: the tensor's.
+TARE_HD inline float nvfp4_value_scale(std::uint8_t block_scale, float amax) {
+  return widen<F8E4m3fn>(block_scale) * amax * (1.0f / (f4_largest * 448.0f));
+}
+
 /// To nearest even; beyond the largest is the largest, and NaN is +6, as PTX's cvt.rn.satfinite.e2m1x2 has it.
 TARE_HD inline std::uint8_t e2m1_from(float value) {
   return is_nan(value) ? static_cast<std::uint8_t>(F4E2m1::largest) : narrow<F4E2m1>(value, Range::saturate);
@@ -56,4 +61,4 @@ TARE_HD inline float value_of_e2m1(std::uint8_t pattern) {
   return widen<F4E2m1>(pattern);
 }
 
-}  // namespace tare::test
+}  // namespace tare::kernels::fp8

@@ -14,7 +14,7 @@
 
 #include "kernels/dtype.hpp"
 
-namespace tare::test {
+namespace tare::kernels::fp8 {
 
 inline constexpr int mx_block = 32;
 
@@ -47,4 +47,4 @@ TARE_HD inline float inverse_of_e8m0(std::uint8_t scale) {
   return float_from(scale == 0xfe ? 0x00400000u : (0xfeu - scale) << 23);
 }
 
-}  // namespace tare::test
+}  // namespace tare::kernels::fp8
