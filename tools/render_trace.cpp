@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/text.hpp"
+#include "lib/trace/told_once.hpp"
 #include "tools/render.hpp"
 #include "tools/table.hpp"
 
@@ -35,15 +36,19 @@ bool is_news(const TraceStep& step, const std::optional<double>& scale) {
 
 struct Sum {
   std::size_t items = 0, news = 0;
-  std::uint64_t skipped = 0;
+  std::optional<std::uint64_t> skipped;  ///< nothing where no line tells
   std::optional<double> first, least, most, last;
 };
 
 Sum sum_of(const Trace& trace) {
   Sum sum;
+  ToldOnce once(trace);
   for (const TraceStep& step : trace.steps) {
     ++sum.items;
-    sum.skipped += step.skipped ? *step.skipped : std::uint64_t{step.overflow.value_or(false)};
+    const TraceStep rest = once.rest_of(step);
+    if (rest.skipped || rest.overflow) {
+      sum.skipped = sum.skipped.value_or(0) + (rest.skipped ? *rest.skipped : std::uint64_t{*rest.overflow});
+    }
     for (const auto& scale : {step.scale, step.after}) {
       if (!scale) continue;
       if (!sum.first) sum.first = scale;
@@ -72,7 +77,8 @@ std::string render_trace(const Terminal& terminal, const Trace& trace) {
   }
   if (trace.steps.empty()) return text + "no trace of a loss scale\n";
   const Sum sum = sum_of(trace);
-  text += fmt::format("{} told, {} skipped", sum.items, sum.skipped);
+  text += fmt::format("{} told", sum.items);
+  if (sum.skipped) text += fmt::format(", {} skipped", *sum.skipped);
   if (sum.first) {
     text += fmt::format("; scale {} at first, {} at last, {} to {}", float_text(*sum.first), float_text(*sum.last),
                         float_text(*sum.least), float_text(*sum.most));

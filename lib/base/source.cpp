@@ -57,8 +57,8 @@ int opened(const std::string& path) {
   return descriptor;
 }
 
-/// Small parts far apart are read. The kernel takes them for the beginning of more: of a model with a scale after each weight
-/// it would fetch every byte.
+/// Small parts far apart are read. The kernel takes them for the beginning of more: of a model with a scale after each
+/// weight it would fetch every byte.
 void read_nothing_ahead(int descriptor, const struct stat& status) {
   if (status.st_size > worth_reading_in_parts) ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
 }

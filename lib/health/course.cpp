@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "lib/trace/told_once.hpp"
+
 namespace tare {
 namespace {
 
@@ -33,7 +35,7 @@ std::int64_t stride_of(const Trace& trace) {
 
 class CourseReader {
  public:
-  explicit CourseReader(const Trace& trace) : trace_(trace) {
+  explicit CourseReader(const Trace& trace) : trace_(trace), once_(trace) {
     course_.stride = stride_of(trace);
     is_by_sample_ = trace.unit == "sample";
   }
@@ -54,7 +56,15 @@ class CourseReader {
     course_.has_steps = course_.has_steps || step.step.has_value();
     if (!step.scale && !step.after && !step.overflow && !step.skipped) return;
     course_.has_scale = course_.has_scale || step.scale || step.after;
-    Stretch stretch = stretch_of(step);
+    const TraceStep rest = once_.rest_of(step);
+    if (rest.span > 0) {
+      take(step, stretch_of(rest, reach_of(step)));
+    } else {
+      last_step_ = step.step;
+    }
+  }
+
+  void take(const TraceStep& step, const Stretch& stretch) {
     if (step.skipped == 0U && stretch.after < stretch.before && course_.contradictions++ == 0) {
       course_.first_contradiction = stretch.first;
     }
@@ -80,7 +90,8 @@ class CourseReader {
     last_step_.reset();
   }
 
-  Stretch stretch_of(const TraceStep& step) const {
+  /// `reach`: how far behind the reading before it the step may stand so that nothing lies between.
+  Stretch stretch_of(const TraceStep& step, std::int64_t reach) const {
     Stretch stretch;
     stretch.first = {step.step, step.line, step.source, step.segment};
     stretch.last_step = step.step;
@@ -90,12 +101,11 @@ class CourseReader {
     stretch.grew_before = scale_ && stretch.before > *scale_;
     stretch.steps = covered_by(step);
     stretch.is_fatal = step.fatal;
-    stretch.is_adjacent = !step.step || !last_step_ || *step.step - *last_step_ <= reach_of(step);
+    stretch.is_adjacent = !step.step || !last_step_ || *step.step - *last_step_ <= reach;
     count_overflows(step, stretch);
     return stretch;
   }
 
-  /// How far behind the reading before it a step may stand so that nothing lies between.
   [[nodiscard]] std::int64_t reach_of(const TraceStep& step) const {
     return std::max(static_cast<std::int64_t>(step.span), course_.stride);
   }
@@ -242,6 +252,7 @@ class CourseReader {
   }
 
   const Trace& trace_;
+  ToldOnce once_;
   Course course_;
   std::uint32_t segment_ = 0;
   std::optional<double> scale_;

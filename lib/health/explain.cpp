@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
@@ -77,8 +78,11 @@ class Comparison {
     std::uint64_t work = 0;
     double last = 0;
     for (std::size_t i = from_; i < readings_.size(); ++i) {
-      const ScaleReading& reading = readings_[i];
-      const bool agrees = follow(set, reading, work, last);
+      const std::span inside = std::span(readings_).subspan(i, interval_of(readings_, i) - i);
+      const ScaleReading& reading = readings_[i + inside.size()];
+      const bool agrees = reading.skipped == inside.size() && !inside.empty() ? follow_all(set, inside, i, work, last)
+                                                                              : follow(set, reading, work, last);
+      if (agrees) i += inside.size();
       if (work > most_work) return {.readings = i - from_, .is_open = true, .work = work};
       if (reading.is_fatal ? set.dead().empty() : !agrees) return failed(i, last, work);
       if (reading.is_fatal) break;
@@ -103,6 +107,39 @@ class Comparison {
       if (reading.skipped && reading.span > 1) keep_skipped(set, *reading.skipped, reading.span - 1 - i);
     }
     return reading.after ? keep(set, *reading.after, expected) : !set.states().empty();
+  }
+
+  /// An interval of which every skipped step is told with its scales, in their order: only where it lies is open. Where
+  /// none agrees `at` becomes the one that contradicts.
+  bool follow_all(ScalerSet& set, std::span<const ScaleReading> skipped, std::size_t& at, std::uint64_t& work,
+                  double& expected) const {
+    const ScaleReading& whole = *(skipped.data() + skipped.size());
+    const auto seen = [](const PossibleState& possible) {
+      return static_cast<std::size_t>(possible.way.skipped.least);
+    };
+    const auto may_at = [&](const PossibleState& possible) {
+      if (seen(possible) == skipped.size()) return May::be_clean;
+      const auto& before = skipped[seen(possible)].before;
+      return !before || is_same(*before, set.scale_of(possible)) ? May::be_either : May::be_clean;
+    };
+    const auto fits = [&](const PossibleState& to, bool overflow) {
+      if (!overflow || seen(to) == 0) return true;
+      const auto& after = skipped[seen(to) - 1].after;
+      return !after || is_same(*after, set.scale_of(to));
+    };
+    for (PossibleState& possible : set.states()) possible.way = {};
+    set.join(Joined::by_state_and_skips);
+    std::size_t furthest = 0;
+    for (std::uint64_t i = 0; i < whole.span; ++i) {
+      for (const PossibleState& possible : set.states()) furthest = std::max(furthest, seen(possible));
+      if (!set.states().empty()) expected = set.scale_of(set.states().front());
+      work += set.states().size();
+      if (work > most_work || !set.step(may_at, fits, most_states)) return work = most_work + 1, false;
+      keep_skipped(set, skipped.size(), whole.span - 1 - i);
+    }
+    if (whole.after ? keep(set, *whole.after, expected) : !set.states().empty()) return true;
+    at += std::min(furthest, skipped.size() - 1);
+    return false;
   }
 
   /// States from which the interval can still come to as many skipped steps as it tells.
@@ -161,9 +198,16 @@ class Search {
   Explanation run() {
     if (readings_.empty()) return std::move(found_);
     if (suggested_.has_intervals) {
-      // What happened in the first interval, and before it, is open unless it was clean.
-      if (readings_.front().overflow == false) try_all(0, true);
-      if (found_.exact.empty() && readings_.size() > 1) try_all(1, true);
+      const auto tells = [](const ScaleReading& reading) { return reading.before || reading.after; };
+      const std::ptrdiff_t told = std::ranges::find_if(readings_, tells) - readings_.begin();
+      if (told == std::ssize(readings_)) return std::move(found_);
+      const std::size_t first = interval_of(readings_, static_cast<std::size_t>(told));
+      // What happened in the first interval, and before it, is open unless it was clean, or the run began with it.
+      const bool is_clean = told == 0 && readings_.front().overflow == false;
+      const bool is_whole =
+          readings_.front().is_inside && readings_[first].step == static_cast<std::int64_t>(readings_[first].span);
+      if (is_clean || is_whole) try_all(0, true);
+      if (found_.exact.empty() && readings_.size() > first + 1) try_all(first + 1, true);
       return std::move(found_);
     }
     for (const bool may_hide : {false, true}) {
@@ -263,9 +307,16 @@ class Search {
     }
   }
 
+  /// The scale that was told last before that reading.
+  [[nodiscard]] std::optional<double> left_before(std::size_t from) const {
+    while (from > 0 && !readings_[from - 1].after) --from;
+    return from > 0 ? readings_[from - 1].after : std::nullopt;
+  }
+
   void try_setting(const rule::PolicySpec&, const Sweep& sweep, std::size_t from, bool may_hide) {
     const auto scale = first_scale_of(readings_[from]);
-    const auto before = from > 0 ? readings_[from - 1].after : scale;
+    const auto before = from > 0 ? left_before(from) : scale;
+    if (!before) return;
     std::vector<SimulatedSetting> settings;
     try {
       settings = settings_of(sweep, from > 0 ? before : scale);

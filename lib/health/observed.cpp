@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/health/course.hpp"
+#include "lib/trace/told_once.hpp"
 
 namespace tare {
 namespace {
@@ -25,13 +27,14 @@ std::unordered_map<std::int64_t, double> by_step(const Trace* maxima) {
 class Observer {
  public:
   Observer(const Trace& trace, double below, const Trace* maxima)
-      : trace_(trace), below_(below), maxima_(by_step(maxima)), is_by_sample_(trace.unit == "sample") {}
+      : trace_(trace), once_(trace), below_(below), maxima_(by_step(maxima)), is_by_sample_(trace.unit == "sample") {}
 
   ObservedRun run() {
     for (const TraceStep& step : trace_.steps) {
       const bool tells = step.scale || step.after || step.overflow || step.skipped;
       if (tells && !is_overwritten(trace_, step)) take(step);
     }
+    flush();
     if (run_.count <= run_.overflows) {
       throw Error(Status::refused, "the trace tells of overflows alone, and not how many clean steps lie between them",
                   "a log with the scale of every step, an event file or a metrics file tells it");
@@ -49,8 +52,15 @@ class Observer {
     const double before = step.scale.value_or(after_.value_or(step.after.value_or(0)));
     const double after = step.after.value_or(before);
     if (!run_.first_scale && (step.scale || step.after)) run_.first_scale = first_scale(step);
-    put(known_of(step, before, after), step);
-    keep_figures(step, before);
+    const TraceStep rest = once_.rest_of(step);
+    if (rest.span < step.span) {
+      place(step.span - rest.span, step.span);
+      run_.overflows += *rest.skipped;
+    } else {
+      if (step.step) flush();
+      put(known_of(step, before, after), step);
+    }
+    if (rest.span > 0) keep_figures(rest, before);
     after_ = after;
     if (step.step) last_step_ = step.step;
   }
@@ -94,7 +104,26 @@ class Observer {
       known.overflow_from = std::min(known.overflow_from, std::nextafter(known.clean_to, anything));
     }
     if (known.is_incurable) run_.incurable += known.steps;
-    append(known);
+    if (!step.step && step.overflow == true) {
+      waiting_.push_back(known);
+    } else {
+      append(known);
+    }
+  }
+
+  /// The `count` overflows that were told last lie within the next `span` steps; where, is not told unless they are
+  /// all.
+  void place(std::uint64_t count, std::uint64_t span) {
+    if (count == span) return flush();
+    waiting_.resize(waiting_.size() - std::min<std::size_t>(count, waiting_.size()));
+    flush();
+    append({0, anything, span, false});
+    run_.unknown += span;
+  }
+
+  void flush() {
+    for (const ObservedSteps& known : waiting_) append(known);
+    waiting_.clear();
   }
 
   void append(const ObservedSteps& known) {
@@ -118,10 +147,12 @@ class Observer {
   }
 
   const Trace& trace_;
+  ToldOnce once_;
   double below_;
   std::unordered_map<std::int64_t, double> maxima_;
   bool is_by_sample_;
   ObservedRun run_;
+  std::vector<ObservedSteps> waiting_;  ///< overflows without a number, of which no report has come yet
   std::uint32_t segment_ = 0;
   std::optional<double> after_;
   std::optional<std::int64_t> last_step_;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lib/health/course.hpp"
+#include "lib/trace/told_once.hpp"
 
 namespace tare {
 namespace {
@@ -39,13 +40,18 @@ class Counts {
   void take(const ScaleReading& reading) {
     const double before = reading.before.value_or(after_);
     const double after = reading.after.value_or(before);
-    const auto steps = static_cast<double>(reading.span + reading.unseen);
-    has_intervals_ = has_intervals_ || steps > 1;
-    bound(before, after, reading, steps);
+    const std::uint64_t inside = reading.is_inside ? 0 : std::exchange(inside_, 0);
+    if (reading.is_inside) ++inside_;
+    if (inside == reading.span) return;
+    const std::uint64_t skipped = reading.skipped.value_or(inside) - inside;
+    const auto steps = static_cast<double>(reading.span - inside + reading.unseen);
+    has_intervals_ = has_intervals_ || steps > 1 || reading.is_inside;
+    if (reading.is_inside && before > after_ && after_ > 0) grow_unseen(before / after_);
+    bound(before, after, reading, steps, skipped);
     highest_ = std::max({highest_, after, before});
     if (after > before && before > 0) {
       grow(after / before, clean_ + steps, reading);
-    } else if (after < before || reading.overflow.value_or(false) || reading.skipped.value_or(0) > 0) {
+    } else if (after < before || (reading.overflow.value_or(false) && inside == 0) || skipped > 0) {
       fall(before, after, reading);
     } else {
       clean_ += steps;
@@ -81,15 +87,21 @@ class Counts {
  private:
   /// A window is no longer than the steps from the last thing that could have reset its count to a growth, and no
   /// shorter than those in which nothing happened for sure.
-  void bound(double before, double after, const ScaleReading& reading, double steps) {
+  void bound(double before, double after, const ScaleReading& reading, double steps, std::uint64_t skipped) {
     const bool is_clean = reading.overflow == false && reading.unseen == 0 && after == before;
     if (after > before && before > 0 && after_ > 0) {
       most_ = std::min(most_, last_event_ + quiet_ + steps);
       coarsest_ = std::max(coarsest_, steps);
     }
-    sure_quiet_ = is_clean ? sure_quiet_ + steps : 0;
+    // A report without a scale says nothing of a growth; the next one with a scale does.
+    if (reading.before && *reading.before == after_) sure_quiet_ += unsure_quiet_;
+    if (reading.before || reading.after) sure_clean_ = std::max(sure_clean_, sure_quiet_);
+    if (reading.before || reading.after || !is_clean) unsure_quiet_ = 0;
+    if (is_clean && !reading.after) unsure_quiet_ += steps;
+    sure_quiet_ = !is_clean ? 0 : reading.after ? sure_quiet_ + steps : sure_quiet_;
     sure_clean_ = std::max(sure_clean_, sure_quiet_);
-    const bool is_quiet = after == before && !reading.overflow.value_or(false) && reading.skipped.value_or(0) == 0;
+    const bool is_quiet = after == before && skipped == 0 && (!reading.overflow.value_or(false) || reading.skipped);
+    if (steps > 1) interval_ = steps;
     quiet_ = is_quiet ? quiet_ + steps : 0;
     if (!is_quiet) last_event_ = steps;
   }
@@ -121,6 +133,17 @@ class Counts {
     waits_ = 0;
   }
 
+  /// Between reports that show no scale; the next overflow's line does. It stands before the report of its own
+  /// interval.
+  void grow_unseen(double factor) {
+    const double growths = std::max(1.0, std::round(std::log2(factor)));
+    most_ = std::min(most_, std::floor((last_event_ + quiet_ + interval_) / growths));
+    coarsest_ = std::max(coarsest_, interval_);
+    if (growths_.empty() || factor < growths_.begin()->first) growths_ = {{factor, 1}};
+    clean_ = 0;
+    waits_ = 0;
+  }
+
   void fall(double before, double after, const ScaleReading& reading) {
     if (after < before && reading.span == 1 && reading.unseen == 0) ++backoffs_[after / before];
     if (after < before) most_waits_ = std::max(most_waits_, std::min<std::uint64_t>(waits_, 8));
@@ -130,26 +153,44 @@ class Counts {
   }
 
   double after_ = 0, clean_ = 0, longest_ = 0, highest_ = 0;
-  double most_ = INFINITY, coarsest_ = 1, quiet_ = 0, last_event_ = 0, sure_quiet_ = 0, sure_clean_ = 0;
+  double interval_ = 1;       ///< steps of the last one
+  std::uint64_t inside_ = 0;  ///< readings of which the interval comes
+  double most_ = INFINITY, coarsest_ = 1, quiet_ = 0, last_event_ = 0, sure_quiet_ = 0, unsure_quiet_ = 0,
+         sure_clean_ = 0;
   std::uint64_t waits_ = 0, most_waits_ = 0;
   bool has_intervals_ = false;
   std::optional<double> floor_;
   std::map<double, std::size_t> windows_, growths_, backoffs_;
 };
 
+/// The `count` last readings are overflows that the next one, an interval, counts again.
+void put_inside(std::vector<ScaleReading>& readings, std::uint64_t count) {
+  for (auto last = readings.rbegin(); count > 0 && last != readings.rend(); ++last, --count) {
+    if (last->step || last->overflow != true) return;
+    last->is_inside = true;
+  }
+}
+
 }  // namespace
+
+std::size_t interval_of(const std::vector<ScaleReading>& readings, std::size_t at) {
+  while (readings[at].is_inside && at + 1 < readings.size()) ++at;
+  return at;
+}
 
 std::vector<ScaleReading> scale_readings(const Trace& trace) {
   std::vector<ScaleReading> readings;
   std::int64_t last_step = -1;  // none
   std::uint32_t segment = 0;
   const bool counts_steps = trace.unit != "sample";
+  ToldOnce once(trace);
   for (const TraceStep& step : trace.steps) {
     const bool tells = step.scale || step.after || step.overflow || step.skipped;
     if (!tells || is_overwritten(trace, step)) continue;
     if (readings.size() == most_readings) break;
     if (step.segment != segment) last_step = -1;
     segment = step.segment;
+    put_inside(readings, step.span - once.rest_of(step).span);
     ScaleReading reading{step.scale, step.after, step.overflow, step.skipped, step.span,
                          0,          step.step,  step.line,     step.fatal};
     if (step.span > 1 && step.skipped == step.span) reading.overflow = true;

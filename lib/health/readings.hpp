@@ -1,6 +1,7 @@
 // A trace's kept steps as they are compared with a rule.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,13 +18,18 @@ struct ScaleReading {
   std::uint64_t unseen = 0;  ///< steps before it of which nothing is told
   std::optional<std::int64_t> step;
   std::uint64_t line = 0;
-  bool is_fatal = false;  ///< the run ended with it
+  bool is_fatal = false;   ///< the run ended with it
+  bool is_inside = false;  ///< one of the skipped steps of the interval behind it, which counts it, too
 };
 
 /// Readings beyond so many are left out: a rule that holds for millions holds.
 inline constexpr std::size_t most_readings = 4'000'000;
 
 std::vector<ScaleReading> scale_readings(const Trace& trace);
+
+/// Where the reading stands that `at` belongs to: itself, or the interval that it is inside of.
+/// REQUIRES: at < readings.size().
+std::size_t interval_of(const std::vector<ScaleReading>& readings, std::size_t at);
 
 /// What the readings suggest as parameters, each list the likeliest first.
 struct Suggestions {

@@ -72,17 +72,11 @@ bool ScalerSet::carry_on(PossibleState& possible, bool overflow) {
   return false;
 }
 
-bool ScalerSet::step_alone(bool overflow) {
+void ScalerSet::step_alone(bool overflow) {
   ++steps_;
-  if (carry_on(states_.front(), overflow)) return true;
+  if (carry_on(states_.front(), overflow)) return;
   states_.clear();
   if (!first_death_) first_death_ = steps_;
-  return true;
-}
-
-void ScalerSet::follow(const PossibleState& from, bool overflow) {
-  PossibleState to = from;
-  if (carry_on(to, overflow)) put(to);
 }
 
 void ScalerSet::begin_next() {

@@ -58,16 +58,27 @@ class ScalerSet {
   /// would be more; then nothing has changed.
   template <class MayAt>
   bool step(const MayAt& may_at, std::size_t most) {
+    return step(
+        may_at, [](const PossibleState&, bool) { return true; }, most);
+  }
+
+  /// The same, and of what comes of it only what `fits(state, overflow)` is kept.
+  template <class MayAt, class Fits>
+  bool step(const MayAt& may_at, const Fits& fits, std::size_t most) {
     if (states_.size() == 1) {
       const May may = may_at(states_.front());
-      if (may != May::be_either) return step_alone(may == May::overflow);
+      if (may != May::be_either) {
+        step_alone(may == May::overflow);
+        filter([&](const PossibleState& to) { return fits(to, may == May::overflow); });
+        return true;
+      }
     }
     begin_next();
     const std::vector<WayThere> dead_before = dead_;
     for (const PossibleState& possible : states_) {
       const May may = may_at(possible);
-      if (may != May::overflow) follow(possible, false);
-      if (may != May::be_clean) follow(possible, true);
+      if (may != May::overflow) follow(possible, false, fits);
+      if (may != May::be_clean) follow(possible, true, fits);
       if (next_.size() > most) {
         dead_ = dead_before;
         return false;
@@ -97,10 +108,14 @@ class ScalerSet {
 
  private:
   /// The usual case, without a search for equals.
-  bool step_alone(bool overflow);
+  void step_alone(bool overflow);
   /// Carries a state one step on; false where the rule raised, and its way ended.
   bool carry_on(PossibleState& possible, bool overflow);
-  void follow(const PossibleState& from, bool overflow);
+  template <class Fits>
+  void follow(const PossibleState& from, bool overflow, const Fits& fits) {
+    PossibleState to = from;
+    if (carry_on(to, overflow) && fits(to, overflow)) put(to);
+  }
   void put(const PossibleState& possible);
   void begin_next();
   void grow_index();

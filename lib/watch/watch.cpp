@@ -9,6 +9,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/trace/together.hpp"
+#include "lib/trace/told_once.hpp"
 
 namespace tare {
 
@@ -140,7 +141,9 @@ void Watch::tell_steps(const Trace& trace, std::vector<WatchEvent>& events) {
   std::vector<WatchEvent> moves;
   std::optional<double> scale;
   std::size_t index = 0;
-  for (const TraceStep& step : trace.steps) {
+  ToldOnce once(trace);
+  for (const TraceStep& told : trace.steps) {
+    const TraceStep step = once.rest_of(told);
     const std::optional<double> before = step.scale ? step.scale : scale;
     const std::optional<double> after = step.after ? step.after : before;
     const std::uint64_t overflows = overflows_in(step, before);

@@ -17,15 +17,12 @@ from command import Tare
 REFUSED = 4
 OVERFLOWS_ALONE = "tells of overflows alone, and not how many clean steps lie between them"
 RESTARTS = "a run that was restarted from an older step goes on from a state that the log does not tell"
-NO_NUMBERS = "an overflow has no step: where between two reports it was is open"
 EVENTS_ALONE = "a log of events: what the steps between them were is not told"
 UPDATES = "steps that are skipped are not counted, and reports come fifty or a hundred apart"
 NOT_GIVEN_BACK = {
     "apex/four-ranks-interleaved": OVERFLOWS_ALONE,
     "apex/one-rank": OVERFLOWS_ALONE,
     "apex/to-zero": OVERFLOWS_ALONE,
-    "deepspeed/engine-0.19.5": NO_NUMBERS,
-    "deepspeed/engine-0.9.5": NO_NUMBERS,
     "deepspeed/floor-tqdm-0.9.5": OVERFLOWS_ALONE,
     "deepspeed/fp16-optimizer-0.1.0": EVENTS_ALONE,
     "deepspeed/fp16-optimizer-0.3.16": EVENTS_ALONE,

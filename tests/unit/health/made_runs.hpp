@@ -40,8 +40,8 @@ class MadeRun {
     put(scale, scale, false, value, norm);
     return *this;
   }
-  /// A line that stands for several steps.
-  MadeRun& interval(double after, std::uint64_t steps, std::uint64_t skipped) {
+  /// A line that stands for several steps; of DeepSpeed's without a scale.
+  MadeRun& interval(std::optional<double> after, std::uint64_t steps, std::uint64_t skipped) {
     step_ += static_cast<std::int64_t>(steps);
     TraceStep told = begin();
     told.after = after;
@@ -49,6 +49,15 @@ class MadeRun {
     told.skipped = skipped;
     if (skipped == 0) told.overflow = false;
     if (skipped == steps) told.overflow = true;
+    return finish(told);
+  }
+  /// DeepSpeed's line of an overflow: no number, and the report of its interval, which comes later, counts it, too.
+  MadeRun& line(double scale, double after) {
+    TraceStep told = begin();
+    told.step.reset();
+    told.scale = scale;
+    told.after = after;
+    told.overflow = true;
     return finish(told);
   }
   /// What an event file tells: the scale that a step left, and nothing else.

@@ -102,6 +102,21 @@ TEST_CASE("a start from 2^32 that overflows until it fits is a search") {
   CHECK(excerpt.halvings(0x1p32, 9).codes() == Codes{"initial-search", "healthy"});
 }
 
+TEST_CASE(
+    "overflows that DeepSpeed tells line by line and counts again in its report are one each: no scale is stuck") {
+  MadeRun run("deepspeed-log");
+  double scale = 0x1p32;
+  for (int i = 0; i < 16; ++i, scale /= 2) {
+    run.line(scale, scale / 2);
+    if (i == 9) run.interval({}, 10, 10);
+  }
+  run.interval({}, 10, 6);
+  for (int i = 0; i < 50; ++i) run.interval({}, 10, 0);
+  CHECK(run.codes() == Codes{"initial-search", "healthy"});
+  CHECK_THAT(examine(run.trace(), {}).front().message, Catch::Contains("16 overflows"));
+  CHECK_THAT(examine(run.trace(), {}).back().message, Catch::Contains("520 steps are told of, 16 of them skipped"));
+}
+
 TEST_CASE("a start that falls all the way is none") {
   MadeRun run("deepspeed-log", false);
   CHECK(has(run.halvings(65536, 14).codes(), "collapse"));
