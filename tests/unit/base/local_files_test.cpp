@@ -65,6 +65,20 @@ TEST_CASE("a path is inside of a folder where its links lead") {
   CHECK(!files.is_inside(run + "/lost", run));
 }
 
+TEST_CASE("who names a URL that tare does not read is told which it reads") {
+  const auto hint_of = [](const std::string& path) {
+    try {
+      throw_io(path, ENOENT);
+    } catch (const Error& error) {
+      return error.hint;
+    }
+  };
+  CHECK_THAT(hint_of("abfs://container/run"), Catch::Contains("az://CONTAINER/"));
+  CHECK_THAT(hint_of("s3://"), Catch::Contains("s3://BUCKET/"));
+  CHECK(hint_of("s3://bucket/run").empty());
+  CHECK(hint_of("run/a:b").empty());
+}
+
 TEST_CASE("memory that ran out is no error of a file") {
   CHECK_THROWS_AS(throw_io("scaler.pt", ENOMEM), std::bad_alloc);
   CHECK_THROWS_AS(throw_io("scaler.pt", EIO), Error);
