@@ -133,8 +133,7 @@ class Comparison {
     for (std::uint64_t i = 0; i < whole.span; ++i) {
       for (const PossibleState& possible : set.states()) furthest = std::max(furthest, seen(possible));
       if (!set.states().empty()) expected = set.scale_of(set.states().front());
-      work += set.states().size();
-      if (work > most_work || !set.step(may_at, fits, most_states)) return work = most_work + 1, false;
+      if (!step(set, may_at, fits, work)) return false;
       keep_skipped(set, skipped.size(), whole.span - 1 - i);
     }
     if (whole.after ? keep(set, *whole.after, expected) : !set.states().empty()) return true;
@@ -151,12 +150,16 @@ class Comparison {
   }
 
   /// False where there is more to follow than is followed: then the work is beyond its limit.
-  template <class MayAt>
-  static bool step(ScalerSet& set, const MayAt& may_at, std::uint64_t& work) {
+  template <class MayAt, class Fits>
+  static bool step(ScalerSet& set, const MayAt& may_at, const Fits& fits, std::uint64_t& work) {
     work += set.states().size();
-    if (work <= most_work && set.step(may_at, most_states)) return true;
+    if (work <= most_work && set.step(may_at, fits, most_states)) return true;
     work = most_work + 1;
     return false;
+  }
+  template <class MayAt>
+  static bool step(ScalerSet& set, const MayAt& may_at, std::uint64_t& work) {
+    return step(set, may_at, fits_always, work);
   }
 
   /// A step of which no flag is told shows an overflow by the scale alone.

@@ -46,6 +46,9 @@ enum class May : std::uint8_t { be_clean, overflow, be_either };
 /// Which ways are joined: all that lead to one state, or of these those on which as many steps were skipped.
 enum class Joined : std::uint8_t { by_state, by_state_and_skips };
 
+/// Keeps whatever comes of a step.
+inline constexpr auto fits_always = [](const PossibleState&, bool) { return true; };
+
 class ScalerSet {
  public:
   ScalerSet(const rule::RunningState& start, double below);
