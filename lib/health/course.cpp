@@ -68,16 +68,22 @@ class CourseReader {
     if (step.skipped == 0U && stretch.after < stretch.before && course_.contradictions++ == 0) {
       course_.first_contradiction = stretch.first;
     }
-    scale_ = stretch.after;
+    const bool is_unscaled = !scale_ && !step.scale && !step.after;
+    if (!is_unscaled) scale_ = stretch.after;
     if (step.step) last_step_ = step.step;
     course_.steps += stretch.steps;
     course_.overflows += stretch.overflows;
+    if (is_unscaled) {  // a report without a scale, and none was told before: no stretch at some scale
+      unscaled_ += stretch.steps;
+      return;
+    }
     if (!continues(stretch)) {
       course_.stretches.push_back(stretch);
       return;
     }
     Stretch& whole = course_.stretches.back();
     whole.steps += stretch.steps;
+    whole.at_told += stretch.at_told;
     whole.overflows += stretch.overflows;
     whole.after = stretch.after;
     whole.is_fatal = whole.is_fatal || stretch.is_fatal;
@@ -100,6 +106,7 @@ class CourseReader {
     stretch.after = step.after.value_or(stretch.before);
     stretch.grew_before = scale_ && stretch.before > *scale_;
     stretch.steps = covered_by(step);
+    if (step.scale || step.after) stretch.at_told = stretch.steps;
     stretch.is_fatal = step.fatal;
     stretch.is_adjacent = !step.step || !last_step_ || *step.step - *last_step_ <= reach;
     count_overflows(step, stretch);
@@ -165,7 +172,7 @@ class CourseReader {
   }
 
   [[nodiscard]] bool begins_a_run() const {
-    if (course_.stretches.empty()) return false;
+    if (course_.stretches.empty() || unscaled_ >= start_ends_after) return false;
     const Stretch& first = course_.stretches.front();
     if (first.first.step) return *first.first.step <= first_steps * course_.stride;
     return first.before >= least_usual_start;
@@ -257,6 +264,7 @@ class CourseReader {
   std::uint32_t segment_ = 0;
   std::optional<double> scale_;
   std::optional<std::int64_t> last_step_;
+  std::uint64_t unscaled_ = 0;  ///< steps of which no scale is known
   bool is_by_sample_ = false;
 };
 

@@ -29,6 +29,7 @@ struct Stretch {
   std::optional<std::int64_t> last_step;
   double before = 0, after = 0;  ///< the scale that it began with, and that it left
   std::uint64_t steps = 0;       ///< that are told of
+  std::uint64_t at_told = 0;     ///< of the steps, those with a scale: DeepSpeed's reports have none, and hide growths
   std::uint64_t overflows = 0;   ///< at least so many
   bool grew_before = false;      ///< the scale grew unseen since the stretch before
   bool is_adjacent = true;       ///< no step lies unseen between it and the stretch before, as far as is told
@@ -57,7 +58,7 @@ struct ToldGrowth {
 };
 
 struct Course {
-  std::vector<Stretch> stretches;
+  std::vector<Stretch> stretches;  ///< of steps whose scale is told, or was told before
   std::vector<Fall> falls;
   std::vector<ToldGrowth> growths;
   std::uint64_t steps = 0;                       ///< that are told of

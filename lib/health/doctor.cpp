@@ -169,13 +169,13 @@ std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresho
   }
   put_gravest_first(findings);
   const std::string first_file = trace.sources.empty() ? std::string() : trace.sources.front().path;
-  if (!course.has_scale && course.overflows == 0) {
+  if (course.steps == 0) {
     findings.push_back(told("no-scale-trace", "nothing of what was read tells a scale or an overflow", first_file));
   } else if (std::ranges::none_of(findings, is_trouble)) {
-    findings.push_back(
-        told("healthy",
-             fmt::format("{} steps are told of, {} of them skipped: a healthy course", course.steps, course.overflows),
-             first_file));
+    findings.push_back(told("healthy",
+                            fmt::format("{} steps are told of, {} of them skipped: a healthy course{}", course.steps,
+                                        course.overflows, course.has_scale ? "" : ", of which no scale is told"),
+                            first_file));
   }
   return findings;
 }

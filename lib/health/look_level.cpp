@@ -20,7 +20,8 @@ bool is_of_kind(const Examination& run, std::string_view kind) {
 }
 
 bool is_never_scaled(const Course& course) {
-  return course.steps >= least_readings_unscaled && std::ranges::all_of(course.stretches, [](const Stretch& stretch) {
+  return course.steps >= least_readings_unscaled && !course.stretches.empty() &&
+         std::ranges::all_of(course.stretches, [](const Stretch& stretch) {
            return stretch.before == 1 && stretch.after == 1 && stretch.kind != StretchKind::overflow;
          });
 }
@@ -50,8 +51,9 @@ void look_for_low_scale(const Examination& run, std::vector<Symptom>& found) {
   std::size_t first = all.size();
   while (first > 0 && told < last_steps) {
     const Stretch& stretch = all[--first];
-    last.emplace_back(stretch.after, static_cast<double>(stretch.steps));
-    told += static_cast<double>(stretch.steps);
+    if (stretch.at_told == 0) continue;
+    last.emplace_back(stretch.after, static_cast<double>(stretch.at_told));
+    told += static_cast<double>(stretch.at_told);
   }
   const double limit = is_of_kind(run, "icefall-log") ? icefall_low_scale : run.thresholds.low_scale;
   const bool is_short = told < run.thresholds.low_scale_steps;
@@ -82,6 +84,20 @@ void look_for_many_overflows(const Examination& run, std::vector<Symptom>& found
   for (const Fall& fall : course.falls) {
     for (std::size_t i = fall.first; fall.is_at_start && i <= fall.last; ++i) is_start[i] = true;
   }
+  const auto are_many = [&](double overflows, double steps, const CoursePlace& from) {
+    const double share = overflows / std::max(steps, length);
+    if (steps < length / 2 || share <= limit) return false;
+    found.push_back({"too-many-overflows",
+                     fmt::format("{} of {} steps were skipped ({:.1f} %); a healthy run skips {:.1f} % at most",
+                                 overflows, std::max(steps, length), 100 * share, 100 * limit),
+                     from,
+                     {{"overflows", overflows}, {"steps", steps}, {"limit", limit}}});
+    return true;
+  };
+  if (course.stretches.empty()) {  // counts alone, and no scale
+    are_many(static_cast<double>(course.overflows), static_cast<double>(course.steps), {});
+    return;
+  }
   double steps = 0;
   double overflows = 0;
   std::size_t first = 0;
@@ -94,14 +110,7 @@ void look_for_many_overflows(const Examination& run, std::vector<Symptom>& found
       if (!is_start[first]) overflows -= static_cast<double>(course.stretches[first].overflows);
       ++first;
     }
-    const double share = overflows / std::max(steps, length);
-    if (steps < length / 2 || share <= limit) continue;
-    found.push_back({"too-many-overflows",
-                     fmt::format("{} of {} steps were skipped ({:.1f} %); a healthy run skips {:.1f} % at most",
-                                 overflows, std::max(steps, length), 100 * share, 100 * limit),
-                     course.stretches[first].first,
-                     {{"overflows", overflows}, {"steps", steps}, {"limit", limit}}});
-    return;
+    if (are_many(overflows, steps, course.stretches[first].first)) return;
   }
 }
 
@@ -143,14 +152,14 @@ void look_for_frozen(const Examination& run, std::vector<Symptom>& found) {
   const auto window = is_of_kind(run, "icefall-log") ? std::nullopt : run.course.longest_window;
   const double limit = window ? run.thresholds.frozen_windows * *window : run.thresholds.frozen_steps;
   for (const Stretch& stretch : run.course.stretches) {
-    if (stretch.kind != StretchKind::clean || static_cast<double>(stretch.steps) <= limit) continue;
+    if (stretch.kind != StretchKind::clean || static_cast<double>(stretch.at_told) <= limit) continue;
     const std::string known = window ? fmt::format(" (the window is {})", *window) : "";
     found.push_back({"frozen",
                      fmt::format("the scale stayed at {} for {} steps{}, without an overflow and without a growth: it "
                                  "is static, at its ceiling, or its counter has passed the window",
-                                 float_text(stretch.before), stretch.steps, known),
+                                 float_text(stretch.before), stretch.at_told, known),
                      stretch.first,
-                     {{"scale", stretch.before}, {"steps", static_cast<double>(stretch.steps)}, {"limit", limit}}});
+                     {{"scale", stretch.before}, {"steps", static_cast<double>(stretch.at_told)}, {"limit", limit}}});
     return;
   }
 }

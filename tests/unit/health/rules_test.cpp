@@ -117,6 +117,30 @@ TEST_CASE(
   CHECK_THAT(examine(run.trace(), {}).back().message, Catch::Contains("520 steps are told of, 16 of them skipped"));
 }
 
+TEST_CASE("reports that count skipped steps and tell no scale are of no scale of 0") {
+  MadeRun quiet("deepspeed-log");
+  for (int i = 0; i < 20; ++i) quiet.interval({}, 10, 0);
+  CHECK(quiet.codes() == Codes{"healthy"});
+  CHECK(examine(quiet.trace(), {}).front().message ==
+        "200 steps are told of, 0 of them skipped: a healthy course, of which no scale is told");
+  MadeRun later("deepspeed-log");
+  for (int i = 0; i < 20; ++i) later.interval({}, 10, 0);
+  later.line(65536, 32768).interval({}, 10, 1);
+  for (int i = 0; i < 20; ++i) later.interval({}, 10, 0);
+  CHECK(later.codes() == Codes{"healthy"});
+  MadeRun counts("deepspeed-log");
+  for (int i = 0; i < 200; ++i) counts.interval({}, 10, i % 5 == 0 ? 10 : 0);
+  CHECK(counts.codes() == Codes{"too-many-overflows"});
+}
+
+TEST_CASE("a scale that reports do not tell is not said to have stayed where an overflow left it") {
+  MadeRun run("deepspeed-log");
+  for (int i = 0; i < 10000; ++i) run.interval({}, 10, 0);
+  run.line(1024, 512).interval({}, 10, 1);
+  for (int i = 0; i < 10000; ++i) run.interval({}, 10, 0);
+  CHECK(run.codes() == Codes{"healthy"});
+}
+
 TEST_CASE("a start that falls all the way is none") {
   MadeRun run("deepspeed-log", false);
   CHECK(has(run.halvings(65536, 14).codes(), "collapse"));
