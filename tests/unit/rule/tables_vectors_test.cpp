@@ -13,9 +13,17 @@ using namespace tare::test;
 namespace {
 
 /// Vector files of other tests: unscaling, the FP8 rules, and a rule that no framework runs.
-const std::set<std::string> others = {"torch_unscale",   "block_scales",   "te_current", "transformer_engine",
-                                      "flax_fp8",        "keras_fp8",      "msamp",      "mindformers_adaptive_paper",
-                                      "torchao_delayed", "torchao_dynamic"};
+const std::set<std::string> others = {"torch_unscale",
+                                      "block_scales",
+                                      "quantized",
+                                      "te_current",
+                                      "transformer_engine",
+                                      "flax_fp8",
+                                      "keras_fp8",
+                                      "msamp",
+                                      "mindformers_adaptive_paper",
+                                      "torchao_delayed",
+                                      "torchao_dynamic"};
 /// The rules that must be there.
 const std::set<std::string> rules = {
     "apex",
