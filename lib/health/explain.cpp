@@ -318,7 +318,8 @@ class Search {
 
   void try_setting(const rule::PolicySpec&, const Sweep& sweep, std::size_t from, bool may_hide) {
     const auto scale = first_scale_of(readings_[from]);
-    const auto before = from > 0 ? left_before(from) : scale;
+    const auto left = left_before(from);
+    const auto before = left ? left : scale;
     if (!before) return;
     std::vector<SimulatedSetting> settings;
     try {

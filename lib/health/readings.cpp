@@ -46,7 +46,8 @@ class Counts {
     const std::uint64_t skipped = reading.skipped.value_or(inside) - inside;
     const auto steps = static_cast<double>(reading.span - inside + reading.unseen);
     has_intervals_ = has_intervals_ || steps > 1 || reading.is_inside;
-    if (reading.is_inside && before > after_ && after_ > 0) grow_unseen(before / after_);
+    if (is_silent_ && before > after_ && after_ > 0) grow_unseen(before / after_);
+    is_silent_ = !reading.before && !reading.after;
     bound(before, after, reading, steps, skipped);
     highest_ = std::max({highest_, after, before});
     if (after > before && before > 0) {
@@ -113,7 +114,7 @@ class Counts {
     const double possible = std::max(1.0, sure_clean_);
     const double least = std::max(possible, most_ - 6 * coarsest_);
     for (const double window : usual_windows) {
-      if (least <= window && window <= most_) put_once(windows, window);
+      if (possible <= window && window <= most_) put_once(windows, window);
     }
     for (double window = most_; window >= least && windows.size() < most_windows_of_intervals; --window) {
       put_once(windows, window);
@@ -135,10 +136,13 @@ class Counts {
 
   /// Between reports that show no scale; the next overflow's line does. It stands before the report of its own
   /// interval.
-  void grow_unseen(double factor) {
-    const double growths = std::max(1.0, std::round(std::log2(factor)));
-    most_ = std::min(most_, std::floor((last_event_ + quiet_ + interval_) / growths));
+  void grow_unseen(double ratio) {
+    has_intervals_ = true;
+    const double octaves = std::log2(ratio);
+    const bool are_doublings = octaves == std::floor(octaves);
+    most_ = std::min(most_, std::floor((last_event_ + quiet_ + interval_) / (are_doublings ? octaves : 1)));
     coarsest_ = std::max(coarsest_, interval_);
+    const double factor = are_doublings ? 2 : ratio;
     if (growths_.empty() || factor < growths_.begin()->first) growths_ = {{factor, 1}};
     clean_ = 0;
     waits_ = 0;
@@ -155,6 +159,7 @@ class Counts {
   double after_ = 0, clean_ = 0, longest_ = 0, highest_ = 0;
   double interval_ = 1;       ///< steps of the last one
   std::uint64_t inside_ = 0;  ///< readings of which the interval comes
+  bool is_silent_ = false;    ///< the last reading has no scale
   double most_ = INFINITY, coarsest_ = 1, quiet_ = 0, last_event_ = 0, sure_quiet_ = 0, unsure_quiet_ = 0,
          sure_clean_ = 0;
   std::uint64_t waits_ = 0, most_waits_ = 0;
