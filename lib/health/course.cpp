@@ -16,6 +16,8 @@ constexpr std::uint64_t start_ends_after = 64;
 /// A run without step numbers is at its start where its scale is as great as frameworks begin with.
 constexpr double least_usual_start = 0x1p15;
 constexpr std::int64_t first_steps = 100;
+/// Frameworks have floors of 0 and 1; who sets one stays near.
+constexpr double highest_floor = 16;
 
 /// The number that readings are most often apart.
 std::int64_t stride_of(const Trace& trace) {
@@ -101,8 +103,7 @@ class CourseReader {
     Stretch stretch;
     stretch.first = {step.step, step.line, step.source, step.segment};
     stretch.last_step = step.step;
-    const double last = scale_.value_or(step.after.value_or(0));
-    stretch.before = step.scale.value_or(step.overflow == true && !scale_ && step.after ? 2 * *step.after : last);
+    stretch.before = step.scale.value_or(came_down(step) ? 2 * *step.after : scale_.value_or(step.after.value_or(0)));
     stretch.after = step.after.value_or(stretch.before);
     stretch.grew_before = scale_ && stretch.before > *scale_;
     stretch.steps = covered_by(step);
@@ -111,6 +112,13 @@ class CourseReader {
     stretch.is_adjacent = !step.step || !last_step_ || *step.step - *last_step_ <= reach;
     count_overflows(step, stretch);
     return stretch;
+  }
+
+  /// Told alone is what an overflow left. A line without a number that names the scale of the one before is of a scale
+  /// that grew in between, as it does every thousand steps or two; unless it is so low that it may be the floor.
+  [[nodiscard]] bool came_down(const TraceStep& step) const {
+    if (step.overflow != true || !step.after) return false;
+    return !scale_ || (!step.step && *step.after >= *scale_ && *step.after > highest_floor);
   }
 
   [[nodiscard]] std::int64_t reach_of(const TraceStep& step) const {

@@ -60,6 +60,14 @@ class MadeRun {
     told.overflow = true;
     return finish(told);
   }
+  /// Apex' line of an overflow: what it left, and nothing else.
+  MadeRun& left(double after) {
+    TraceStep told = begin();
+    told.step.reset();
+    told.after = after;
+    told.overflow = true;
+    return finish(told);
+  }
   /// What an event file tells: the scale that a step left, and nothing else.
   MadeRun& sample(std::int64_t step, double after) {
     step_ = step;

@@ -95,6 +95,18 @@ TEST_CASE("overflows at a scale that does not move are stuck; a hysteresis is no
   CHECK_FALSE(has(waiting.codes(), "stuck-at-floor"));
 }
 
+TEST_CASE(
+    "lines that name the same scale again and again are of a scale that grew between them; at 1 they are of a floor") {
+  MadeRun healthy("apex-log");
+  for (int i = 0; i < 8; ++i) healthy.left(65536);
+  CHECK_FALSE(has(healthy.codes(), "stuck-at-floor"));
+  CHECK_FALSE(has(healthy.codes(), "collapse"));
+  MadeRun stuck("apex-log");
+  for (double scale = 32768; scale > 1; scale /= 2) stuck.left(scale);
+  for (int i = 0; i < 30; ++i) stuck.left(1);
+  CHECK(has(stuck.codes(), "stuck-at-floor"));
+}
+
 TEST_CASE("a start from 2^32 that overflows until it fits is a search") {
   MadeRun run("deepspeed-log");
   CHECK(run.halvings(0x1p32, 18).clean(16384, 500).codes() == Codes{"initial-search", "healthy"});
