@@ -54,6 +54,7 @@ void fail_everywhere_or_answer(const std::string& name, const Ask& ask) {
     tare_text* text = nullptr;
     const int32_t status = ask(&text);
     const bool is_same = view(text) == view(wanted);
+    if (status == TARE_OK && !is_same) UNSCOPED_INFO("another answer: " << view(text));
     tare_text_destroy(text);
     return status != TARE_OK || is_same ? status : TARE_E_INTERNAL;
   });
