@@ -101,6 +101,13 @@ TEST_CASE(
   for (int i = 0; i < 8; ++i) healthy.left(65536);
   CHECK_FALSE(has(healthy.codes(), "stuck-at-floor"));
   CHECK_FALSE(has(healthy.codes(), "collapse"));
+  MadeRun falling("apex-log");
+  for (int i = 0; i < 8; ++i) falling.left(65536);
+  for (double scale = 65536; scale > 2048; scale /= 2) falling.left(scale / 2);
+  for (const HealthFinding& finding : examine(falling.trace(), {})) {
+    if (finding.code == "falling") CHECK_THAT(finding.message, Catch::Contains("by 6 overflows and has not come back"));
+  }
+  CHECK(has(falling.codes(), "falling"));
   MadeRun stuck("apex-log");
   for (double scale = 32768; scale > 1; scale /= 2) stuck.left(scale);
   for (int i = 0; i < 30; ++i) stuck.left(1);
