@@ -158,9 +158,10 @@ void look_for_falling(const Examination& run, std::vector<Symptom>& found) {
     const double octaves = all[i].after > 0 ? std::log2(top / all[i].after) : 0;
     const bool has_recovered = all.back().after > top * std::exp2(-octaves / 2);
     if (is_start || octaves < run.thresholds.falling_octaves || has_recovered) continue;
+    const std::uint64_t steps = ends[i] - ends[from] + all[from].steps;
     // A log of overflows alone does not tell the steps between them.
-    const char* within = run.course.has_steps ? "within {} steps" : "by {} overflows";
-    const std::string how = fmt::format(fmt::runtime(within), ends[i] - ends[from] + all[from].steps);
+    const std::string how =
+        run.course.has_steps ? fmt::format("within {} steps", steps) : fmt::format("by {} overflows", steps);
     found.push_back({"falling",
                      fmt::format("the scale fell from {} to {} {} and has not come back: watch it", float_text(top),
                                  float_text(all[i].after), how),

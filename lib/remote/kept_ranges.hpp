@@ -28,7 +28,7 @@ class KeptRanges {
   void copy_known(std::uint64_t offset, std::span<std::byte> to) const;
   /// Bytes that stand at `offset`. What is known already stays as it is.
   void keep(std::uint64_t offset, ByteView bytes, Keep how_long);
-  /// Of the runs that stay for now.
+  /// How many bytes are kept until drop_passing().
   [[nodiscard]] std::uint64_t passing_bytes() const { return passing_bytes_; }
   void drop_passing();
 

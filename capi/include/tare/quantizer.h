@@ -42,33 +42,38 @@ typedef struct tare_matrix {
 
 /* Makes a quantizer from JSON: {"recipe":"current","format":"e4m3","device":"cpu","threads":1}.
  *
- * "recipe", to the bit as TransformerEngine 2.20 does it:
+ * "recipe" is one of TransformerEngine 2.20's, whose files are named here. Its arithmetic was written down a second
+ * time from those (tests/vectors/make_quantized.py), and results are those of that program to the bit;
+ * TransformerEngine itself, which needs a GPU, was not run beside it.
  *
- *   "current"  one scale of the whole matrix, from its greatest magnitude (common/recipe/current_scaling.cu and
- *              recipe_common.cuh). "amax_epsilon" (0): the amax is that at least; "force_pow_2_scales" (false): scales
- *              are rounded down to a power of two. `amax` and `scale` are written where they are not NULL, and the one
- *              float at each side's scales is 1 / scale. Columnwise data is transposed: columns x rows.
- *   "delayed"  the same with the scale that stands at `scale`: a slot's (tare_fp8_scale_pointer). `amax` is raised:
- *              the slot's in progress (tare_fp8_accumulators). (common/transpose/cast_transpose.cu.)
- *   "mxfp8"    blocks of 32 values with a power of two each, kept as its exponent, a byte (E8M0). Rowwise a block is 32
- * of a row, and scales are rows x ceil(columns / 32); columnwise it is 32 of a column, data lies in rows as the values
- * do, and scales are ceil(rows / 32) x columns. (common/cast/mxfp8/quantize_mxfp8.cuh.) "blockwise_1d", "blockwise_2d"
- *              tiles of 1 x 128 or 128 x 128 values with a float each; "amax_epsilon" as above, "force_pow_2_scales" is
- *              true unless said. Columnwise data is transposed, with tiles of its own rows. Scales are
- *              ceil(rows / 1 or 128) x ceil(columns / 128) of a side as it lies in memory.
- *              (common/transpose/quantize_transpose_vector_blockwise.cu and quantize_transpose_square_blockwise.cu.)
- *   "nvfp4"    blocks of 16 values of E2M1, two in a byte, the first in its lower half, with an E4M3 scale each, and
- * one float for all: `amax`, which must be there and is written; so is `scale`, 2688 / amax, if not NULL. Columnwise
- * data is transposed. Scales are rows x ceil(columns / 16) of a side as it lies in memory, whose rows are of an even
- * number of values. Rounded to nearest even: "stochastic_rounding" and "random_hadamard_transform" are
- * TARE_E_UNSUPPORTED. (common/cast/nvfp4/core_nvfp4.cuh and specialized/quantize_transpose_nvfp4_tuned_1D.cuh, without
- * fast math.)
+ * "current": one scale of the whole matrix, from its greatest magnitude (common/recipe/current_scaling.cu,
+ * recipe_common.cuh). "amax_epsilon" (0): the amax is that at least; "force_pow_2_scales" (false): scales are rounded
+ * down to a power of two. `amax` and `scale` are written where they are not NULL, and the one float at each side's
+ * scales is 1 / scale. Columnwise data is transposed: columns x rows.
+ *
+ * "delayed": the same with the scale that stands at `scale`: a slot's (tare_fp8_scale_pointer). `amax` is raised: the
+ * slot's in progress (tare_fp8_accumulators). (common/transpose/cast_transpose.cu.)
+ *
+ * "mxfp8": blocks of 32 values with a power of two each, kept as its exponent, a byte (E8M0). Rowwise a block is 32 of
+ * a row, and scales are rows x ceil(columns / 32); columnwise it is 32 of a column, data lies in rows as the values do,
+ * and scales are ceil(rows / 32) x columns. (common/cast/mxfp8/quantize_mxfp8.cuh.)
+ *
+ * "blockwise_1d", "blockwise_2d": tiles of 1 x 128 or 128 x 128 values with a float each; "amax_epsilon" as above,
+ * "force_pow_2_scales" is true unless said. Columnwise data is transposed, with tiles of its own rows. Scales are
+ * ceil(rows / 1 or 128) x ceil(columns / 128) of a side as it lies in memory.
+ * (common/transpose/quantize_transpose_vector_blockwise.cu, quantize_transpose_square_blockwise.cu.)
+ *
+ * "nvfp4": blocks of 16 values of E2M1, two in a byte, the first in its lower half, with an E4M3 scale each, and one
+ * float for all: `amax`, which must be there and is written; so is `scale`, 2688 / amax, if not NULL. Columnwise data
+ * is transposed. Scales are rows x ceil(columns / 16) of a side as it lies in memory, whose rows are of an even number
+ * of values. Rounded to nearest even: "stochastic_rounding" and "random_hadamard_transform" are TARE_E_UNSUPPORTED.
+ * (common/cast/nvfp4/core_nvfp4.cuh, specialized/quantize_transpose_nvfp4_tuned_1D.cuh, without fast math.)
  *
  * Blocks at the edges are of what is there. "format": "e4m3" or "e5m2", of "nvfp4" "e2m1". "device": "cpu", "cuda:0";
  * "threads": that work on the CPU (1). *out is owned. TARE_E_INVALID_ARGUMENT names the allowed keys.
  *
- * Values are multiplied in float32 and rounded to nearest even; what is beyond the format's largest becomes it, NaN the
- * format's NaN without a sign, and no amax sees it. */
+ * Values are multiplied in float32 and rounded to nearest even; what is beyond the format's largest becomes it. A NaN
+ * becomes the format's without a sign; E2M1, which has none, takes its largest, 6. No amax sees a NaN. */
 TARE_API int32_t tare_quantizer_create(tare_quantizer** out, const char* config_json, tare_error* error);
 
 /* Quantises each matrix into those of its sides that have data; one at least. On a GPU one launch for up to 128
@@ -80,7 +85,7 @@ TARE_API int32_t tare_quantizer_quantize(tare_quantizer* quantizer, const tare_m
                                          tare_stream stream, tare_error* error);
 
 /* The way back, from the rowwise side, or from the columnwise one where there is no rowwise data. What is made is
- * rounded to the values' dtype; NaN stays NaN. */
+ * rounded to the values' dtype; a NaN of fp8 stays one. */
 TARE_API int32_t tare_quantizer_dequantize(tare_quantizer* quantizer, const tare_matrix* matrices, uint64_t count,
                                            tare_stream stream, tare_error* error);
 
