@@ -102,6 +102,13 @@ TEST_CASE("a file cut off anywhere is refused") {
   }
 }
 
+TEST_CASE("of a file that was cut off it is said how long it should be and how long it is") {
+  const Bytes whole = state_to_hdf5(small_state(), Compression::none);
+  CHECK_THAT(refusal_of(ByteView(whole).first(whole.size() - 1)),
+             Catch::Contains("the superblock says " + std::to_string(whole.size()) + " bytes, there are " +
+                             std::to_string(whole.size() - 1)));
+}
+
 TEST_CASE("a file with a bit of any byte changed is refused, or told to be another's") {
   Bytes file = state_to_hdf5(small_state(), Compression::none);
   for (std::size_t i = 0; i < file.size(); ++i) {

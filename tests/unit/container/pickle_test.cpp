@@ -274,3 +274,9 @@ TEST_CASE("an array whose element type is no type has no value") {
   REQUIRE(tree.kind(node_at(tree, {"a"})) == Kind::array);
   CHECK(tree.value(node_at(tree, {"a"}), 1).number() == nullptr);
 }
+
+TEST_CASE("a mark that was popped like a value is gone: what stands above the mark before it is one tuple") {
+  const Pickle pickle = read("(K\1(0K\2t."sv);
+  CHECK(text_at(pickle, {std::size_t{0}}) == "1");
+  CHECK(text_at(pickle, {std::size_t{1}}) == "2");
+}

@@ -189,6 +189,20 @@ TEST_CASE("in a folder where everybody may create files a stranger's journal is 
   CHECK(recover(scope_of(world.disk, home)).empty());
 }
 
+TEST_CASE("a stranger's journal is believed where its owner's group, or everybody, may change the folder anyway") {
+  Interrupted world;
+  world.disk.set_user(4711);  // the owner of .tare is 1000
+  world.disk.set_owner(home, 0);
+  const auto is_believed = [&](mode_t mode) {
+    world.disk.set_mode(home, mode);
+    return find_pending(scope_of(world.disk, home)).has_value();
+  };
+  CHECK(is_believed(0775));
+  CHECK(is_believed(0757));
+  CHECK_FALSE(is_believed(0755));
+  CHECK_FALSE(is_believed(01775));  // whoever is in the group makes files there, and renames none of others
+}
+
 // ---- journals that did not come from here ---------------------------------------------------------------------------
 
 Journal journal_over(const std::string& name, const Bytes& before, const Bytes& after) {

@@ -224,6 +224,27 @@ TEST_CASE("a file that another program writes while it is written anew keeps tha
   CHECK(refused == 6);
 }
 
+TEST_CASE("where an edit fails and cannot be taken back either, both reasons are said, and what undo is for") {
+  const Scene scene = scene_named("eight ranks");
+  const std::string path = scene.edits[0].path;
+  const Bytes theirs = noise(950, 999);
+  int stopped = 0;
+  for (std::uint64_t call = 17; call < 40; ++call) {  // the file is edited by then
+    INFO("they write before call " << call << ", and the next one fails");
+    SimulatedDisk disk = scene.disk;
+    disk.interrupt_at(call, [&] { disk.overwrite(path, theirs); });
+    disk.fail_at(call + 1, EIO);
+    const Error error = failure(disk, scene.edits, sealed());
+    CHECK((disk.bytes(path) == theirs));
+    if (!find_pending(scope_of(disk, home))) continue;
+    ++stopped;
+    CHECK(error.status == Status::io);
+    CHECK_THAT(error.what(), Catch::Contains("; rolling back was stopped as well: "));
+    CHECK(error.hint == "mend the cause, then `tare undo` brings the old state back");
+  }
+  CHECK(stopped > 0);
+}
+
 TEST_CASE("of two editors at work at once one is refused as busy, wherever they meet") {
   const Scene scene = scene_named("eight ranks");
   const auto old = states(scene.disk, scene.edits);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <fstream>
 #include <sstream>
 
 #include "lib/transaction/origin.hpp"
@@ -37,6 +38,13 @@ TEST_CASE("a user is found by number, the first of several, whatever stands arou
   CHECK_FALSE(found(list, 8));
   CHECK_FALSE(found("", 0));
   CHECK_FALSE(found(std::string(5000, ':'), 0));
+}
+
+TEST_CASE("this system's users are those of its list") {
+  std::ifstream list("/etc/passwd");
+  const auto listed = user_in(list, 0);
+  REQUIRE(user_of(0).has_value() == listed.has_value());
+  if (listed) CHECK(user_of(0)->home == listed->home);
 }
 
 TEST_CASE("who is in no list goes by the number") {
