@@ -300,3 +300,20 @@ TEST_CASE("whose place it is, is told by key, file and what is at the root") {
   CHECK(find_in(alone, alone.grad_scaler(), "checkpoint-9/scaler.pt").scalers.at(0).place ==
         "accelerate, or the Hugging Face Trainer");
 }
+
+TEST_CASE("states that HDF5 keeps as numbered groups are all found, the first and the last, with their paths") {
+  MadeTree made;
+  const auto state = [&](std::string_view path) {
+    return made.map({{"schema", made.text("tare.state/1")},
+                     {"path", made.text(path)},
+                     {"policy", made.text("pytorch")},
+                     {"fields", made.map({{"scale", made.number(8)}})}});
+  };
+  const NodeId states = made.map({{"0", state("a.scaler")}, {"1", state("b.scaler")}});
+  const auto answer = find_in(made, made.map({{"schema", made.text("tare.states/1")}, {"states", states}}), "run.h5");
+  CHECK(paths(answer) == Paths{"a.scaler", "b.scaler"});
+  for (const FoundScaler& scaler : answer.scalers) {
+    REQUIRE(scaler.find("fields.scale") != nullptr);
+    CHECK(scaler.find("fields.scale")->value.as_double() == 8);
+  }
+}

@@ -184,3 +184,12 @@ TEST_CASE("scales and histories that are no numbers are told, with the layer") {
   CHECK(judge_fp8(state)[0].path == "layers.0");
   CHECK(judge_fp8(transformer_engine()).empty());
 }
+
+TEST_CASE("a scale that is kept as a number counts like an array of one") {
+  Field scale;
+  scale.name = "weight_global_scale";
+  scale.value = {64.0, "float"};
+  const auto slots = fp8_slots(state_of(compressed_tensors_fp4_weight, {floats("weight_scale", {1}, {4}), scale}));
+  REQUIRE(slots.size() == 2);
+  CHECK(slots[1].multiplier() == 64);
+}

@@ -1,6 +1,7 @@
 // Edits of objects from begin to end: their order, who is in the way, and undo.
 #include "lib/objects/object_transaction.hpp"
 
+#include "lib/base/error.hpp"
 #include "lib/objects/object_claim.hpp"
 #include "lib/objects/planned_objects.hpp"
 #include "tests/catch.hpp"
@@ -125,6 +126,25 @@ TEST_CASE("undo refuses what is no longer what the edit made of it") {
   CHECK(status_of([&] { undo(bucket.store, run_folder, key_of(1), {}); }) == Status::refused);
   CHECK(bucket.store.bytes(first_rank) == bucket.edited.at(first_rank));
   CHECK(bucket.is_tidy());
+}
+
+TEST_CASE("where undo finds nothing it says whether an edit was named, and whether somebody else's is there") {
+  Bucket bucket;
+  const auto refusal = [&](unsigned who, const UndoOptions& options) -> std::string {
+    try {
+      undo(bucket.store, run_folder, key_of(who), options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "undone";
+  };
+  UndoOptions named;
+  named.id = "0123456789ab";
+  CHECK(refusal(1, {}) == run_folder + ": nothing to undo");
+  CHECK(refusal(1, named) == run_folder + ": no edit 0123456789ab to undo");
+  bucket.edit();
+  CHECK(refusal(2, {}) == run_folder + ": nothing to undo that is sealed with your key");
+  CHECK(bucket.all_new());
 }
 
 TEST_CASE("an edit of somebody else is undone only where that is trusted") {
