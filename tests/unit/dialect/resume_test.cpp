@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "lib/dialect/frameworks/frameworks.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 
@@ -104,6 +105,28 @@ TEST_CASE("Megatron's distributed optimizer is told of where no step was taken b
   CHECK(lost[0].message.starts_with("Megatron saved this before any step was taken"));
   CHECK(megatron(true, true).empty());
   CHECK(megatron(false, false).empty());
+}
+
+TEST_CASE("of a constant scaler's empty state Megatron's resume is told by what the run was given") {
+  const auto empty = [](auto... arguments) {
+    MadeTree made;
+    made.tree.root = made.map({{"args", made.map({std::pair{arguments.first, made.number(arguments.second)}...})},
+                               {"optimizer", made.map({{"optimizer", made.map({})}, {"grad_scaler", made.map({})}})}});
+    const auto findings = megatron_state.tell_loading(made.tree, "model_optim_rng.pt");
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].code == "grad-scaler-empty");
+    CHECK(findings[0].path == "optimizer.grad_scaler");
+    return findings[0].message;
+  };
+  using Argument = std::pair<std::string_view, double>;
+  const std::string begin = "grad_scaler is {}, as a constant scaler saves it: ";
+  const std::string skipped =
+      "\"***WARNING*** fould the grad scaler in the checkpoint but it is None in the class. Skipping loading grad "
+      "scaler ...\"";
+  CHECK(empty(Argument{"loss_scale", 128}) == begin + "this run goes on at its --loss-scale 128.0, and loads nothing");
+  CHECK(empty(Argument{"bf16", 1}) == begin + "this run says " + skipped);
+  CHECK(empty(Argument{"fp16", 1}) == begin + "with --loss-scale a run goes on at that, with --bf16 it says " +
+                                          skipped + ", and with --fp16 alone it ends in KeyError: 'scale'");
 }
 
 TEST_CASE("MindSpeed is told of by its arguments, where FP8 was on") {

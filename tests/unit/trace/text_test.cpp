@@ -314,6 +314,15 @@ TEST_CASE("lines of other frameworks") {
             {},
             2048,
             {}},
+           // How long an epoch is, nothing says: the 100th batch of the second is no step 100.
+           {"[h] 2023-01-01 (trainer:706) INFO: 2epoch:train:1-100batch: loss=65.1, grad_norm=63.297, "
+            "grad_scale=2.048e+03, train_time=0.6",
+            "espnet-log",
+            {},
+            {},
+            {},
+            2048,
+            {}},
            {"mmengine - INFO - Epoch(train)  [2][ 20/100]  lr: 1e-2  loss: 0.1  loss_scale: 281.6000  grad_norm: nan",
             "mmengine-log",
             120,
