@@ -55,6 +55,19 @@ TEST_CASE("a picture in letters starts at the top, ends at the bottom, and marks
   CHECK(picture.steps.find("1,000") != std::string::npos);
 }
 
+TEST_CASE("a fall and a growth are upright lines: no row between the scales is without them") {
+  for (const auto& [before, after] : {std::pair{256.0, 1.0}, std::pair{1.0, 256.0}}) {
+    Curve step;
+    step.points = {{0, before}, {10, after}};
+    const Picture picture = draw_in_letters(step, {40, 9, true});
+    REQUIRE(picture.curve.size() == 9);
+    for (const std::string& row : picture.curve) {
+      INFO(before << " to " << after << ": " << row);
+      CHECK(row.ends_with('*'));
+    }
+  }
+}
+
 TEST_CASE("an empty curve, a flat one, and scales that no axis has are drawn") {
   CHECK(draw_in_letters({}, {80, 8, true}).curve.size() == 8);
   Curve flat;
