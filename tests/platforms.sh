@@ -43,12 +43,13 @@ timed() {
   return $status
 }
 
-# The highest glibc that any symbol asks for, of all the files that were built for users.
+# The highest glibc that any symbol asks for, of all the files that were built for users and are not static; - where all are.
 lowest_glibc() {
-  local file
-  for file in "$@"; do
+  local file highest
+  highest=$(for file in "$@"; do
     [ ! -f "$file" ] || grep -aoE '\bGLIBC_2\.[0-9]+' "$file"
-  done | sort -V | tail -n 1 | cut -d_ -f2
+  done | sort -V | tail -n 1 | cut -d_ -f2)
+  echo "${highest:--}"
 }
 
 size_of() {
