@@ -105,6 +105,19 @@ TEST_CASE("an edit in a folder around that has the same object is in the way") {
   CHECK(status_of([&] { bucket.edit(); }) == Status::ok);
 }
 
+TEST_CASE("an edit that is refused after its upload began leaves no upload that somebody pays for") {
+  Bucket bucket;
+  const ObjectHome around(bucket.store, "s3://bucket", key_of(1));
+  const auto records = planned_objects(around, bucket.edits(), {}).records;
+  const auto claim = ObjectClaim::create(around, journal_of(around, records, {}, Bucket::sealed()));
+  REQUIRE(claim);
+  bucket.store.changes.clear();
+  CHECK(status_of([&] { bucket.edit(); }) == Status::busy);
+  REQUIRE(bucket.store.changes.at(0) == "begin " + model);
+  CHECK(bucket.store.uploads.empty());
+  CHECK(bucket.all_old());
+}
+
 TEST_CASE("undo makes all of an edit old, once, and leaves a record of that") {
   Bucket bucket;
   bucket.edit();
