@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/container/unpacking_stream.hpp"
+#include "lib/trace/utf16_stream.hpp"
 
 namespace tare {
 
@@ -48,10 +49,14 @@ Bytes first_bytes(ByteStream& stream, std::size_t most) {
 
 Input::Input(std::string path, const TraceOptions& options) : path_(std::move(path)), rest_(opened(path_, options)) {
   head_ = first_bytes(*rest_, head_bytes);
-  if (!starts_like_packed_stream(head_)) return;
-  Bytes packed = head_;
-  rest_ = unpacking_stream(std::make_unique<Rejoined>(std::move(packed), std::move(rest_)), head_);
-  head_ = first_bytes(*rest_, head_bytes);
+  if (starts_like_packed_stream(head_)) {
+    rest_ = unpacking_stream(std::make_unique<Rejoined>(head_, std::move(rest_)), head_);
+    head_ = first_bytes(*rest_, head_bytes);
+  }
+  if (starts_like_utf16(head_)) {
+    rest_ = utf8_stream(std::make_unique<Rejoined>(head_, std::move(rest_)), head_);
+    head_ = first_bytes(*rest_, head_bytes);
+  }
 }
 
 Input::Input(std::string path, std::shared_ptr<const Source> source, const Slice& slice)

@@ -1,4 +1,5 @@
-// A file of a run, opened: unpacked if it is packed, its first bytes to be looked at before it is read.
+// A file of a run, opened: unpacked if it is packed, in UTF-8 if it is UTF-16, its first bytes to be looked at before
+// it is read.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,7 @@ class Input final : public ByteStream {
 
   /// Throws `io` or `not_found` where it cannot be opened.
   Input(std::string path, const TraceOptions& options);
-  /// A slice of a file that is not packed; its head is the file's.
+  /// A slice of a file that is neither packed nor UTF-16; its head is the file's.
   Input(std::string path, std::shared_ptr<const Source> source, const Slice& slice);
 
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -6,7 +6,9 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/base/text.hpp"
 #include "lib/container/unpacking_stream.hpp"
+#include "lib/trace/utf16_stream.hpp"
 
 namespace tare {
 
@@ -140,6 +142,10 @@ std::unique_ptr<FollowedFiles::Followed> FollowedFiles::looked_at(const std::str
   Bytes begin(static_cast<std::size_t>(std::min<std::uint64_t>(file->source->size(), front_bytes)));
   file->source->read(0, begin);
   file->is_packed = starts_like_packed_stream(begin);
+  if (starts_like_utf16(begin)) {
+    throw Error(Status::refused, escaped(path) + ": is UTF-16, which is not followed while it grows",
+                "let it be written as UTF-8, or read what there is with `tare trace`");
+  }
   return file;
 }
 

@@ -30,7 +30,7 @@ def steps(answer):
 
 
 def same_everywhere(tare, log, scratch):
-    """The same log as it is, packed, through a pipe and as a table."""
+    """The same log as it is, packed, in UTF-16, through a pipe and as a table."""
     plain = run(tare, log, "--json")
     wanted = steps(plain)
     packed = scratch / "log.gz"
@@ -46,6 +46,10 @@ def same_everywhere(tare, log, scratch):
     answer = run(tare, cut, "--json")
     if answer.returncode or not json.loads(answer.stdout)["warnings"] or not 0 < len(steps(answer)) <= len(wanted):
         yield f"a cut gzip: exit {answer.returncode}, {answer.stdout[-300:]!r}"
+    for encoding in "utf-16-le", "utf-16-be":
+        (scratch / "log16").write_bytes(("\ufeff" + log.read_text()).encode(encoding))
+        if steps(run(tare, scratch / "log16", "--json")) != wanted:
+            yield f"a log in {encoding} tells something else"
     if steps(run(tare, "-", "--json", input=log.read_bytes())) != wanted:
         yield "a log through a pipe tells something else"
     rows = list(csv.DictReader(io.StringIO(run(tare, log, "--csv").stdout.decode())))

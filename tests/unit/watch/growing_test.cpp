@@ -181,6 +181,14 @@ TEST_CASE("a line, or a record, is taken once, however often is looked") {
   CHECK(told(files).size() == 2);
 }
 
+TEST_CASE("a log in UTF-16 is refused with what to do, and not followed as if it told nothing") {
+  const TraceOptions options;
+  const Scratch folder;
+  append(folder / "train.log", std::string("\xff\xfes\0c\0\n\0", 8));
+  FollowedFiles files = following(folder / "train.log", options);
+  CHECK_THROWS_WITH(files.look(true), Catch::Contains("is UTF-16, which is not followed while it grows"));
+}
+
 TEST_CASE("a log that is renamed is read to its end, and the one in its place from its front") {
   const TraceOptions options;
   const Scratch folder;
