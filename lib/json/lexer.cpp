@@ -8,27 +8,10 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/base/utf8.hpp"
 
 namespace tare {
 namespace {
-
-void append_utf8(std::string& to, std::uint32_t code) {
-  if (code < 0x80) {
-    to += static_cast<char>(code);
-  } else if (code < 0x800) {
-    to += static_cast<char>(0xc0 | code >> 6);
-    to += static_cast<char>(0x80 | (code & 0x3f));
-  } else if (code < 0x10000) {
-    to += static_cast<char>(0xe0 | code >> 12);
-    to += static_cast<char>(0x80 | (code >> 6 & 0x3f));
-    to += static_cast<char>(0x80 | (code & 0x3f));
-  } else {
-    to += static_cast<char>(0xf0 | code >> 18);
-    to += static_cast<char>(0x80 | (code >> 12 & 0x3f));
-    to += static_cast<char>(0x80 | (code >> 6 & 0x3f));
-    to += static_cast<char>(0x80 | (code & 0x3f));
-  }
-}
 
 using Word = JsonLexer::Word;
 

@@ -4,7 +4,10 @@
 #include <array>
 #include <bit>
 #include <optional>
+#include <string>
 #include <utility>
+
+#include "lib/base/utf8.hpp"
 
 namespace tare {
 
@@ -40,7 +43,8 @@ class Utf8Stream final : public ByteStream {
   std::size_t read(std::span<std::byte> to) override {
     while (at_ == made_.size() && !is_over_) make_more();
     const std::size_t size = std::min(to.size(), made_.size() - at_);
-    std::copy_n(made_.begin() + static_cast<std::ptrdiff_t>(at_), size, to.begin());
+    const auto from = as_bytes(made_).subspan(at_, size);
+    std::copy(from.begin(), from.end(), to.begin());
     at_ += size;
     return size;
   }
@@ -72,29 +76,14 @@ class Utf8Stream final : public ByteStream {
     }
   }
 
-  void append(char32_t code) {
-    const auto put = [&](char32_t byte) { made_.push_back(static_cast<std::byte>(byte)); };
-    if (code < 0x80) return put(code);
-    if (code < 0x800) {
-      put(0xc0 | code >> 6U);
-    } else {
-      if (code < 0x10000) {
-        put(0xe0 | code >> 12U);
-      } else {
-        put(0xf0 | code >> 18U);
-        put(0x80 | (code >> 12U & 0x3f));
-      }
-      put(0x80 | (code >> 6U & 0x3f));
-    }
-    put(0x80 | (code & 0x3f));
-  }
+  void append(char32_t point) { append_utf8(made_, point); }
 
   std::unique_ptr<ByteStream> utf16_;
   std::endian order_;
   std::array<std::byte, std::size_t{32} << 10> taken_{};
   std::size_t left_ = 0;  ///< 1: half a unit, in front
   std::optional<char32_t> first_half_;
-  Bytes made_;
+  std::string made_;
   std::size_t at_ = 0;
   bool is_over_ = false;
 };

@@ -1,7 +1,9 @@
 // Logs in UTF-16, as PowerShell's `>` leaves them.
 #include "lib/trace/utf16_stream.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
