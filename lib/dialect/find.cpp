@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 
 #include "lib/base/error.hpp"
+#include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/dialect/configuration.hpp"
 #include "lib/dialect/place.hpp"
@@ -194,10 +196,24 @@ class Finder {
     return scaler;
   }
 
+  /// Paths are written as text: the keys 1 and "1", or "a.b" and the "b" in an "a", lead to the same. The second that
+  /// is called "1" is "1#2": it is no copy of the first.
+  void tell_apart(FoundScaler& scaler) {
+    const auto times_called = [&]() -> std::uint32_t& {
+      return called_[KeyedHash()(scaler.path) ^ KeyedHash()(scaler.dialect->name) << 1];
+    };
+    const std::string path = scaler.path;
+    for (std::uint32_t& times = times_called(); ++times > 1;) {
+      scaler.path = fmt::format("{}#{}", path, times);
+      if (++times_called() == 1) return;
+    }
+  }
+
   void keep(FoundScaler scaler) {
     if (found_.size() == limits::max_scalers) {
       throw Error(Status::refused, fmt::format("{}: more than {} scalers", file_.name, limits::max_scalers));
     }
+    tell_apart(scaler);
     tree_.keep_memory(sizeof(FoundScaler) + 2 * scaler.path.size() + scaler.fields.size() * sizeof(Field));
     const KnownPlace place = place_of(scaler, file_, tree_);
     scaler.place = place.trainer;
@@ -291,7 +307,8 @@ class Finder {
   bool has_whole_file_ = false;
   std::vector<std::pair<std::string_view, bool>> words_;  // whether a key of the map contains them
   FoundScalers found_;
-  std::vector<std::uint32_t> steps_;  ///< of found_, in the walk
+  std::vector<std::uint32_t> steps_;                       ///< of found_, in the walk
+  std::unordered_map<std::size_t, std::uint32_t> called_;  ///< how many of found_, by path and dialect
 };
 
 }  // namespace

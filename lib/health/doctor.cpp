@@ -149,12 +149,21 @@ class Examiner {
   bool has_checkpoint_ = false;
 };
 
+std::string healthy_course(const Course& course) {
+  if (course.overflows == course.steps) {
+    return fmt::format("{} skipped steps are told of, and no others: nothing in their course is wrong", course.steps);
+  }
+  return fmt::format("{} steps are told of, {} of them skipped: a healthy course{}", course.steps, course.overflows,
+                     course.has_scale ? "" : ", of which no scale is told");
+}
+
 }  // namespace
 
 std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresholds) {
   const Course course = course_of(trace);
   const Losses losses = losses_of(trace, thresholds);
-  const Examination run{trace, course, losses, thresholds};
+  const ScaleAverages averages = averages_of(trace, thresholds);
+  const Examination run{trace, course, losses, averages, thresholds};
   std::vector<Symptom> symptoms;
   for (const Rule& rule : rules()) {
     if (rule.look == nullptr) continue;
@@ -169,13 +178,10 @@ std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresho
   }
   put_gravest_first(findings);
   const std::string first_file = trace.sources.empty() ? std::string() : trace.sources.front().path;
-  if (course.steps == 0) {
+  if (course.steps == 0 && averages.reports == 0) {
     findings.push_back(told("no-scale-trace", "nothing of what was read tells a scale or an overflow", first_file));
-  } else if (std::ranges::none_of(findings, is_trouble)) {
-    findings.push_back(told("healthy",
-                            fmt::format("{} steps are told of, {} of them skipped: a healthy course{}", course.steps,
-                                        course.overflows, course.has_scale ? "" : ", of which no scale is told"),
-                            first_file));
+  } else if (course.steps > 0 && std::ranges::none_of(findings, is_trouble)) {
+    findings.push_back(told("healthy", healthy_course(course), first_file));
   }
   return findings;
 }

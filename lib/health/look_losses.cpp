@@ -35,6 +35,18 @@ void look_for_lost_loss(const Examination& run, std::vector<Symptom>& found) {
                    {{"reports", static_cast<double>(lost.reports)}}});
 }
 
+void look_for_lost_gradients(const Examination& run, std::vector<Symptom>& found) {
+  if (run.losses.lost_gradients.empty()) return;
+  const LostGradients& lost = run.losses.lost_gradients.front();
+  found.push_back(
+      {"nan-gradients",
+       fmt::format("the gradient norm is NaN or infinite in {} reports in a row that count no skipped step: "
+                   "weights become NaN, or every step is skipped uncounted",
+                   lost.reports),
+       lost.began,
+       {{"reports", static_cast<double>(lost.reports)}}});
+}
+
 void look_for_loss_rise(const Examination& run, std::vector<Symptom>& found) {
   for (const LossRise& rise : run.losses.rises) {
     const bool has_stayed = !rise.has_ended && rise.last > run.thresholds.loss_diverged * rise.least;

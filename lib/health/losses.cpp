@@ -61,8 +61,10 @@ class LossReader {
       const bool was_skipped = step.overflow.value_or(false) || step.skipped.value_or(0) > 0;
       take_loss(step, place, was_skipped);
       if (step.grad_norm && !was_skipped) take_norm(*step.grad_norm, place);
+      take_lost_gradients(step, place);
     }
     end_lost();
+    end_lost_gradients();
     if (is_high_) close(false);
     return std::move(losses_);
   }
@@ -151,10 +153,29 @@ class LossReader {
     norms_.put(norm);
   }
 
+  /// Where skipped steps are not counted, such a norm is an overflow's.
+  void take_lost_gradients(const TraceStep& step, const CoursePlace& place) {
+    const std::optional<double> scale = step.after ? step.after : step.scale;
+    const bool has_fallen = scale && scale_ && *scale < *scale_;
+    if (scale) scale_ = scale;
+    if (!step.grad_norm) return;
+    const bool is_lost = !std::isfinite(*step.grad_norm) && step.skipped == 0U && !has_fallen;
+    if (!is_lost) return end_lost_gradients();
+    if (lost_gradients_.reports++ == 0) lost_gradients_.began = place;
+  }
+
+  void end_lost_gradients() {
+    const bool is_enough = static_cast<double>(lost_gradients_.reports) >= thresholds_.nan_reports;
+    if (is_enough && losses_.lost_gradients.size() < most_told) losses_.lost_gradients.push_back(lost_gradients_);
+    lost_gradients_ = {};
+  }
+
   const Trace& trace_;
   const Thresholds& thresholds_;
   Losses losses_;
   LostLoss lost_;
+  LostGradients lost_gradients_;
+  std::optional<double> scale_;
   Level level_{level_reports};
   Level distances_{distance_reports};
   Level norms_{norm_reports};

@@ -27,6 +27,13 @@ struct LostLoss {
   bool is_missing = false;  ///< not printed at all: Megatron's line leaves a NaN out
 };
 
+/// Gradient norms in a row that are NaN or infinite, though the source counts no skipped step and the scale did not
+/// fall.
+struct LostGradients {
+  CoursePlace began;
+  std::uint64_t reports = 0;
+};
+
 struct NormSpike {
   CoursePlace began;
   double norm = 0, median = 0;
@@ -36,6 +43,7 @@ struct Losses {
   std::uint64_t reports = 0;  ///< that tell a loss
   std::vector<LossRise> rises;
   std::vector<LostLoss> lost;
+  std::vector<LostGradients> lost_gradients;
   std::vector<NormSpike> norms;
 };
 

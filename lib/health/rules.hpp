@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/base/finding.hpp"
+#include "lib/health/averages.hpp"
 #include "lib/health/course.hpp"
 #include "lib/health/losses.hpp"
 #include "lib/health/thresholds.hpp"
@@ -30,6 +31,7 @@ struct Examination {
   const Trace& trace;
   const Course& course;
   const Losses& losses;
+  const ScaleAverages& averages;
   const Thresholds& thresholds;
 };
 

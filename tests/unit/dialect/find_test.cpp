@@ -49,6 +49,26 @@ TEST_CASE("the root itself can be the scaler: its path is empty") {
   CHECK(paths(find_in(made, made.grad_scaler(), "scaler.pt")) == Paths{""});
 }
 
+TEST_CASE("scalers whose paths are written alike are no copies of each other: each has a name of its own") {
+  MadeTree made;
+  const std::array by_number_and_text{made.integer(1),       made.grad_scaler(2.0), made.text("1"),
+                                      made.grad_scaler(2.0), made.text("1#2"),      made.grad_scaler(4.0)};
+  CHECK(paths(find_in(made, made.tree.add_items(Kind::map, by_number_and_text, {}))) == Paths{"1", "1#2", "1#2#2"});
+
+  MadeTree dotted;
+  const NodeId inner = dotted.map({{"b", dotted.grad_scaler(1.0)}});
+  CHECK(paths(find_in(dotted, dotted.map({{"a", inner}, {"a.b", dotted.grad_scaler(2.0)}}))) == Paths{"a.b", "a.b#2"});
+
+  MadeTree tuples;
+  std::vector<NodeId> pairs;
+  for (int i = 0; i < 3; ++i) {
+    pairs.push_back(tuples.tree.add_items(Kind::tuple, std::array{tuples.integer(i)}, {}));
+    pairs.push_back(tuples.grad_scaler(1.0 + i));
+  }
+  CHECK(paths(find_in(tuples, tuples.tree.add_items(Kind::map, pairs, {}))) ==
+        Paths{"<tuple>", "<tuple>#2", "<tuple>#3"});
+}
+
 TEST_CASE("a key that the dialect does not know is a field without a role, in its place") {
   MadeTree made;
   const auto answer = find_in(made, made.map({{"note", made.text("mine")},

@@ -51,6 +51,23 @@ class MadeRun {
     if (skipped == steps) told.overflow = true;
     return finish(told);
   }
+  /// Megatron's line of one step: a norm, and how many steps were skipped.
+  MadeRun& norm(double after, float value, std::uint64_t skipped = 0) {
+    ++step_;
+    TraceStep told = begin();
+    told.after = after;
+    told.skipped = skipped;
+    told.overflow = skipped == 1;
+    told.grad_norm = value;
+    return finish(told);
+  }
+  /// A line of an average of the scale over the ten steps before.
+  MadeRun& average(double scale) {
+    step_ += 10;
+    TraceStep told = begin();
+    told.smoothed = scale;
+    return finish(told);
+  }
   /// DeepSpeed's line of an overflow: no number, and the report of its interval, which comes later, counts it, too.
   MadeRun& line(double scale, double after) {
     TraceStep told = begin();

@@ -1,0 +1,30 @@
+#include "lib/health/averages.hpp"
+
+#include <algorithm>
+
+namespace tare {
+
+ScaleAverages averages_of(const Trace& trace, const Thresholds& thresholds) {
+  ScaleAverages averages;
+  for (const TraceStep& step : trace.steps) {
+    if (!step.smoothed || is_overwritten(trace, step)) continue;
+    const double scale = *step.smoothed;
+    const CoursePlace place{step.step, step.line, step.source, step.segment};
+    if (averages.reports++ == 0) {
+      averages.first = place;
+      averages.least = scale;
+    }
+    averages.least = std::min(averages.least, scale);
+    averages.greatest = std::max(averages.greatest, scale);
+    averages.last = scale;
+    if (scale >= thresholds.collapse_low_scale) {
+      averages.top = averages.greatest;
+      averages.low_reports = 0;
+    } else if (averages.low_reports++ == 0) {
+      averages.low_from = place;
+    }
+  }
+  return averages;
+}
+
+}  // namespace tare

@@ -1,0 +1,43 @@
+// Rules about logs that tell averages of the scale alone: single overflows do not show in them, a fall that stays does.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lib/base/text.hpp"
+#include "lib/health/look.hpp"
+
+namespace tare {
+namespace {
+
+constexpr std::uint64_t least_low_averages = 3;
+
+}  // namespace
+
+void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
+  const ScaleAverages& averages = run.averages;
+  if (run.course.has_scale || averages.reports == 0) return;
+  const double octaves = averages.last > 0 ? std::log2(averages.top / averages.last) : INFINITY;
+  if (averages.low_reports > 0 && averages.top > 0 && octaves >= run.thresholds.collapse_overflows) {
+    found.push_back({"collapse",
+                     fmt::format("the scale fell from {} to {} and stays there, by its averages in {} reports",
+                                 float_text(averages.top), float_text(averages.last), averages.low_reports),
+                     averages.low_from,
+                     {{"from", averages.top}, {"to", averages.last}}});
+  } else if (averages.low_reports >= least_low_averages && averages.last < run.thresholds.low_scale) {
+    found.push_back(
+        {"low-scale",
+         fmt::format("the averages of the scale are below {} in the last {} reports, {} at last: small "
+                     "gradients become 0 in float16. If the loss is a sum, divide it",
+                     float_text(run.thresholds.collapse_low_scale), averages.low_reports, float_text(averages.last)),
+         averages.low_from,
+         {{"last", averages.last}, {"limit", run.thresholds.low_scale}}});
+  }
+  found.push_back({"averages-alone",
+                   fmt::format("{} reports tell averages of the scale alone, {} to {}: neither a step's own scale nor "
+                               "which steps were skipped is known",
+                               averages.reports, float_text(averages.least), float_text(averages.greatest)),
+                   averages.first,
+                   {{"reports", static_cast<double>(averages.reports)}}});
+}
+
+}  // namespace tare
