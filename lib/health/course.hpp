@@ -17,6 +17,9 @@ struct CoursePlace {
   std::uint32_t source = 0, segment = 0;
 };
 
+/// Of what a message names the place of by itself.
+inline constexpr CoursePlace no_place{.step = {}, .source = UINT32_MAX};
+
 enum class StretchKind : std::uint8_t {
   clean,     ///< no overflow that is told or shows
   overflow,  ///< nothing but overflows

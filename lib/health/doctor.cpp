@@ -151,7 +151,8 @@ class Examiner {
 
 std::string healthy_course(const Course& course) {
   if (course.overflows == course.steps) {
-    return fmt::format("{} skipped steps are told of, and no others: nothing in their course is wrong", course.steps);
+    return fmt::format("{} told of, and the scale of no step without: nothing in their course is wrong",
+                       course.steps == 1 ? "1 overflow is" : fmt::format("{} overflows are", course.steps));
   }
   return fmt::format("{} steps are told of, {} of them skipped: a healthy course{}", course.steps, course.overflows,
                      course.has_scale ? "" : ", of which no scale is told");

@@ -20,6 +20,7 @@ void look_for_unscaled(const Examination& run, std::vector<Symptom>& found);
 void look_for_explosion(const Examination& run, std::vector<Symptom>& found);
 void look_for_manual_growth(const Examination& run, std::vector<Symptom>& found);
 void look_for_contradiction(const Examination& run, std::vector<Symptom>& found);
+void look_for_applied_overflows(const Examination& run, std::vector<Symptom>& found);
 
 void look_for_averages(const Examination& run, std::vector<Symptom>& found);
 

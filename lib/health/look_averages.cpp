@@ -9,7 +9,12 @@
 namespace tare {
 namespace {
 
+/// One alone may be the start's; a scale below 1 none begins with.
 constexpr std::uint64_t least_low_averages = 3;
+
+std::string reports(std::uint64_t count) {
+  return count == 1 ? "1 report" : fmt::format("{} reports", count);
+}
 
 }  // namespace
 
@@ -17,25 +22,27 @@ void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
   const ScaleAverages& averages = run.averages;
   if (run.course.has_scale || averages.reports == 0) return;
   const double octaves = averages.last > 0 ? std::log2(averages.top / averages.last) : INFINITY;
+  const bool is_low =
+      averages.last < run.thresholds.low_scale && (averages.last < 1 || averages.low_reports >= least_low_averages);
   if (averages.low_reports > 0 && averages.top > 0 && octaves >= run.thresholds.collapse_overflows) {
     found.push_back({"collapse",
-                     fmt::format("the scale fell from {} to {} and stays there, by its averages in {} reports",
-                                 float_text(averages.top), float_text(averages.last), averages.low_reports),
+                     fmt::format("the scale fell from {} to {} and stays there, by its averages in {}",
+                                 float_text(averages.top), float_text(averages.last), reports(averages.low_reports)),
                      averages.low_from,
                      {{"from", averages.top}, {"to", averages.last}}});
-  } else if (averages.low_reports >= least_low_averages && averages.last < run.thresholds.low_scale) {
-    found.push_back(
-        {"low-scale",
-         fmt::format("the averages of the scale are below {} in the last {} reports, {} at last: small "
-                     "gradients become 0 in float16. If the loss is a sum, divide it",
-                     float_text(run.thresholds.collapse_low_scale), averages.low_reports, float_text(averages.last)),
-         averages.low_from,
-         {{"last", averages.last}, {"limit", run.thresholds.low_scale}}});
+  } else if (is_low) {
+    found.push_back({"low-scale",
+                     fmt::format("the averages of the scale are below {} in the last {}, {} at last: small gradients "
+                                 "become 0 in float16. If the loss is a sum, divide it",
+                                 float_text(run.thresholds.collapse_low_scale), reports(averages.low_reports),
+                                 float_text(averages.last)),
+                     averages.low_from,
+                     {{"last", averages.last}, {"limit", run.thresholds.low_scale}}});
   }
   found.push_back({"averages-alone",
-                   fmt::format("{} reports tell averages of the scale alone, {} to {}: neither a step's own scale nor "
+                   fmt::format("{} of averages of the scale and nothing else, {} to {}: neither a step's own scale nor "
                                "which steps were skipped is known",
-                               averages.reports, float_text(averages.least), float_text(averages.greatest)),
+                               reports(averages.reports), float_text(averages.least), float_text(averages.greatest)),
                    averages.first,
                    {{"reports", static_cast<double>(averages.reports)}}});
 }

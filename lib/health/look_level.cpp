@@ -196,4 +196,10 @@ void look_for_contradiction(const Examination& run, std::vector<Symptom>& found)
                    {{"falls", static_cast<double>(count)}}});
 }
 
+void look_for_applied_overflows(const Examination& run, std::vector<Symptom>& found) {
+  const auto& warnings = run.trace.warnings;
+  const auto told = std::ranges::find(warnings, "overflow-applied", &TraceWarning::code);
+  if (told != warnings.end()) found.push_back({"overflow-applied", told->text, no_place, {}});
+}
+
 }  // namespace tare

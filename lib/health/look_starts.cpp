@@ -43,7 +43,7 @@ std::vector<Joint> joints_of(const Trace& trace) {
 void look_for_disagreeing_ranks(const Examination& run, std::vector<Symptom>& found) {
   for (const TraceWarning& warning : run.trace.warnings) {
     for (const std::string_view code : {"ranks-disagree", "sources-disagree"}) {
-      if (warning.code == code) found.push_back({code, warning.text, {}, {}});
+      if (warning.code == code) found.push_back({code, warning.text, no_place, {}});
     }
   }
 }

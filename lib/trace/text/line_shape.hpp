@@ -60,8 +60,9 @@ struct LineShape {
   Meaning meaning = Meaning::event;
   std::optional<bool> overflow = {};  ///< where the line says so by being there
   Part part = Part::none;
-  bool holds = false;   ///< the scale stays what it was before
-  int first_epoch = 0;  ///< where the count of epochs begins
+  bool is_applied = false;  ///< the weights were updated with what overflowed
+  bool holds = false;       ///< the scale stays what it was before
+  int first_epoch = 0;      ///< where the count of epochs begins
   std::string_view unit = "step";
   bool is_paced = true;  ///< a report comes every so many steps; false: of a fairseq report the distance alone tells
   bool is_kind_sure = true;     ///< false: other frameworks print the same words

@@ -215,6 +215,11 @@ void Log::tell_event(const Facts& facts) {
                                                ": overflows of another loss scaler: those of the first one are told");
     }
   }
+  if (facts.shape->is_applied) {
+    run_->warn("overflow-applied",
+               escaped(path_) + ":" + std::to_string(facts.line->number) +
+                   ": the weights are updated by steps that overflowed, too; as skipped they count all the same");
+  }
   TraceStep step = step_of(facts);
   step.fatal = facts.shape->meaning == Meaning::death;
   if (step.fatal && (is_dead_ || (event_ && event_->step.fatal))) return;  // every rank dies of it, and says so twice

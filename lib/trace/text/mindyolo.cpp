@@ -12,7 +12,18 @@ constexpr LineField event[] = {
 };
 
 constexpr LineShape shapes[] = {
-    {.kind = "mindyolo-log", .needle = "loss scale adjust to", .also = "overflow", .fields = event, .overflow = true},
+    {.kind = "mindyolo-log",
+     .needle = "loss scale adjust to",
+     .also = "overflow",
+     .without = "still update",
+     .fields = event,
+     .overflow = true},
+    {.kind = "mindyolo-log",
+     .needle = "loss scale adjust to",
+     .also = "overflow, still update",
+     .fields = event,
+     .overflow = true,
+     .is_applied = true},
 };
 
 }  // namespace

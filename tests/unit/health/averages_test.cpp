@@ -26,10 +26,10 @@ TEST_CASE("a log that tells averages of the scale alone is said to be one, with 
   REQUIRE(findings.size() == 1);
   CHECK(findings.front().code == "averages-alone");
   CHECK(findings.front().step == 10);
-  CHECK(
-      findings.front().message ==
-      "3 reports tell averages of the scale alone, 8192.0 to 32768.0: neither a step's own scale nor which steps were "
-      "skipped is known");
+  CHECK(findings.front().message ==
+        "3 reports of averages of the scale and nothing else, 8192.0 to 32768.0: neither a step's own scale nor which "
+        "steps were "
+        "skipped is known");
 }
 
 TEST_CASE(
@@ -51,6 +51,8 @@ TEST_CASE("averages below 8 in three reports and at the end are a low scale") {
   CHECK(averages({4, 2, 1}).codes() == Codes{"low-scale", "averages-alone"});
   CHECK(averages({4, 2}).codes() == Codes{"averages-alone"});
   CHECK(averages({4, 2, 8}).codes() == Codes{"averages-alone"});
+  CHECK(averages({1}).codes() == Codes{"averages-alone"});
+  CHECK(averages({0}).codes() == Codes{"low-scale", "averages-alone"});
 }
 
 TEST_CASE("averages beside steps whose scale is told say nothing of their own") {
@@ -96,5 +98,6 @@ TEST_CASE("a log of overflows alone is not called a healthy course of steps") {
   MadeRun run("deepspeed-log", false);
   run.halvings(65536, 5);
   const auto findings = examine(run.trace(), {});
-  CHECK(findings.back().message == "5 skipped steps are told of, and no others: nothing in their course is wrong");
+  CHECK(findings.back().message ==
+        "5 overflows are told of, and the scale of no step without: nothing in their course is wrong");
 }

@@ -412,3 +412,15 @@ TEST_CASE("steady runs under every dynamic policy have nothing worse than a note
     }
   }
 }
+
+TEST_CASE("steps that overflowed and updated the weights all the same are told once, with the line of the first") {
+  MadeRun run("mindyolo-log", false);
+  Trace trace = run.left(1024).left(1024).trace();
+  trace.warnings = {{"overflow-applied", "log.txt:1: applied"}, {"overflow-applied", "log.txt:4: applied"}};
+  const auto findings = examine(trace, {});
+  REQUIRE(findings.size() == 1);
+  CHECK(findings.front().code == "overflow-applied");
+  CHECK(findings.front().severity == Severity::warning);
+  CHECK(findings.front().message == "log.txt:1: applied");
+  CHECK(findings.front().file.empty());  // the message names it; the trace's first source may be another
+}

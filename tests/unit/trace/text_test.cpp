@@ -391,3 +391,11 @@ TEST_CASE("what tells nothing says so") {
   CHECK(trace.steps.empty());
   CHECK(warns(trace, "no-scale"));
 }
+
+TEST_CASE("a log that says that weights are updated by what overflowed warns of it, one that drops the step does not") {
+  CHECK(warns(trace_of_log("[WARNING] overflow, still update, loss scale adjust to 1024.0\n"), "overflow-applied"));
+  const Trace dropped = trace_of_log("[WARNING] overflow, drop step, loss scale adjust to 1024.0\n");
+  CHECK_FALSE(warns(dropped, "overflow-applied"));
+  REQUIRE(dropped.steps.size() == 1);
+  CHECK((*dropped.steps.begin()).overflow == true);
+}
