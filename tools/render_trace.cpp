@@ -25,7 +25,7 @@ std::string told(const TraceStep& step) {
   if (step.fatal) return "overflow: the run ends";
   if (step.span > 1 && step.skipped.value_or(0) > 0) return fmt::format("{} of {} skipped", *step.skipped, step.span);
   if (step.overflow.value_or(false)) return "overflow";
-  return step.smoothed ? "a mean" : "";
+  return step.smoothed ? "mean or rounded" : "";
 }
 
 bool is_news(const TraceStep& step, const std::optional<double>& scale) {

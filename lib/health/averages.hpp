@@ -1,4 +1,5 @@
-// What logs tell that print means or medians of the scale, and no step's own: BEiT, MAE, VideoMAE, mmengine, ESPnet.
+// What logs tell that print means or medians of the scale, or round it, and no step's own: BEiT, MAE, VideoMAE,
+// mmengine, ESPnet, insightface.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,16 @@
 // The functions of the table: each looks at one run and tells what it finds.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "lib/health/rules.hpp"
 
 namespace tare {
+
+/// "1 report", "12 reports"
+std::string reports_text(std::uint64_t count);
 
 void look_for_collapse(const Examination& run, std::vector<Symptom>& found);
 void look_for_stuck(const Examination& run, std::vector<Symptom>& found);

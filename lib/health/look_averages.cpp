@@ -1,4 +1,5 @@
-// Rules about logs that tell averages of the scale alone: single overflows do not show in them, a fall that stays does.
+// Rules about logs that tell averages of the scale alone, or print it rounded: single overflows do not show in them, a
+// fall that stays does.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -12,10 +13,6 @@ namespace {
 /// One alone may be the start's; a scale below 1 none begins with.
 constexpr std::uint64_t least_low_averages = 3;
 
-std::string reports(std::uint64_t count) {
-  return count == 1 ? "1 report" : fmt::format("{} reports", count);
-}
-
 }  // namespace
 
 void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
@@ -25,26 +22,29 @@ void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
   const bool is_low =
       averages.last < run.thresholds.low_scale && (averages.last < 1 || averages.low_reports >= least_low_averages);
   if (averages.low_reports > 0 && averages.top > 0 && octaves >= run.thresholds.collapse_overflows) {
-    found.push_back({"collapse",
-                     fmt::format("the scale fell from {} to {} and stays there, by its averages in {}",
-                                 float_text(averages.top), float_text(averages.last), reports(averages.low_reports)),
-                     averages.low_from,
-                     {{"from", averages.top}, {"to", averages.last}}});
+    found.push_back(
+        {"collapse",
+         fmt::format("the scale fell from {} to {} and stays there, by what {} print of it", float_text(averages.top),
+                     float_text(averages.last), reports_text(averages.low_reports)),
+         averages.low_from,
+         {{"from", averages.top}, {"to", averages.last}}});
   } else if (is_low) {
     found.push_back({"low-scale",
-                     fmt::format("the averages of the scale are below {} in the last {}, {} at last: small gradients "
+                     fmt::format("the scale is printed as an average, or rounded, and is below {} in the last {}, {} "
+                                 "at last: small gradients "
                                  "become 0 in float16. If the loss is a sum, divide it",
-                                 float_text(run.thresholds.collapse_low_scale), reports(averages.low_reports),
+                                 float_text(run.thresholds.collapse_low_scale), reports_text(averages.low_reports),
                                  float_text(averages.last)),
                      averages.low_from,
                      {{"last", averages.last}, {"limit", run.thresholds.low_scale}}});
   }
-  found.push_back({"averages-alone",
-                   fmt::format("{} of averages of the scale and nothing else, {} to {}: neither a step's own scale nor "
-                               "which steps were skipped is known",
-                               reports(averages.reports), float_text(averages.least), float_text(averages.greatest)),
-                   averages.first,
-                   {{"reports", static_cast<double>(averages.reports)}}});
+  found.push_back(
+      {"averages-alone",
+       fmt::format("{} of a scale that is an average, or rounded, {} to {}: neither a step's own scale nor "
+                   "which steps were skipped is known",
+                   reports_text(averages.reports), float_text(averages.least), float_text(averages.greatest)),
+       averages.first,
+       {{"reports", static_cast<double>(averages.reports)}}});
 }
 
 }  // namespace tare

@@ -80,8 +80,10 @@ void look_for_vanished(const Examination& run, std::vector<Symptom>& found) {
       std::min_element(low, all.end(), [](const Stretch& a, const Stretch& b) { return a.after < b.after; })->after;
   const std::size_t top = top_of_way_down(run, static_cast<std::size_t>(low - all.begin()));
   found.push_back({least < least_normal ? "collapse-to-zero" : "collapse-to-floor",
-                   fmt::format("the scale went from {} down to {}: no gradient of float16 survives that",
-                               float_text(all[top].before), float_text(least)),
+                   fmt::format("the scale {}: no gradient of float16 survives that",
+                               all[top].before > least ? fmt::format("went from {} down to {}",
+                                                                     float_text(all[top].before), float_text(least))
+                                                       : fmt::format("is {}", float_text(least))),
                    all[top].first,
                    {{"from", all[top].before}, {"to", least}}});
 }

@@ -24,13 +24,17 @@ bool is_near(const CoursePlace& a, const CoursePlace& b) {
 
 }  // namespace
 
+std::string reports_text(std::uint64_t count) {
+  return count == 1 ? "1 report" : fmt::format("{} reports", count);
+}
+
 void look_for_lost_loss(const Examination& run, std::vector<Symptom>& found) {
   if (run.losses.lost.empty()) return;
   const LostLoss& lost = run.losses.lost.front();
-  const char* what = lost.is_missing ? "the loss is missing in {} report(s) in which no step was skipped: it is NaN"
-                                     : "the loss is NaN in {} report(s) in a row, though no step was skipped";
+  const char* what = lost.is_missing ? "the loss is missing in {} in which no step was skipped: it is NaN"
+                                     : "the loss is NaN in {} in a row, of which none is told to be skipped";
   found.push_back({"nan-loss",
-                   fmt::format(fmt::runtime(what), lost.reports),
+                   fmt::format(fmt::runtime(what), reports_text(lost.reports)),
                    lost.began,
                    {{"reports", static_cast<double>(lost.reports)}}});
 }
@@ -38,13 +42,12 @@ void look_for_lost_loss(const Examination& run, std::vector<Symptom>& found) {
 void look_for_lost_gradients(const Examination& run, std::vector<Symptom>& found) {
   if (run.losses.lost_gradients.empty()) return;
   const LostGradients& lost = run.losses.lost_gradients.front();
-  found.push_back(
-      {"nan-gradients",
-       fmt::format("the gradient norm is NaN or infinite in {} reports in a row that count no skipped step: "
-                   "weights become NaN, or every step is skipped uncounted",
-                   lost.reports),
-       lost.began,
-       {{"reports", static_cast<double>(lost.reports)}}});
+  found.push_back({"nan-gradients",
+                   fmt::format("the gradient norm is NaN or infinite in {} in a row that count no skipped step: "
+                               "weights become NaN, or every step is skipped uncounted",
+                               reports_text(lost.reports)),
+                   lost.began,
+                   {{"reports", static_cast<double>(lost.reports)}}});
 }
 
 void look_for_loss_rise(const Examination& run, std::vector<Symptom>& found) {

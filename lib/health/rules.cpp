@@ -87,7 +87,7 @@ constexpr auto table = std::to_array<Rule>({
      "a growth that came long before its window was full: by hand, or a script's",
      "Normal if you set the scale. `tare simulate TRACE --explain` names the step up to which a rule explains the run",
      look_for_manual_growth},
-    {"averages-alone", note, LooksAt::trace, "the log tells averages of the scale, and no step's own",
+    {"averages-alone", note, LooksAt::trace, "the log tells averages of the scale, or rounds it, and no step's own",
      "Log the scale itself: `print(scaler.get_scale())` once a step is enough for `tare trace`", look_for_averages},
     {"spike-recovered", note, LooksAt::trace, "the loss rose and came down again", ""},
     {"not-scaled", note, LooksAt::trace, "the scale is 1 throughout: bfloat16 or float32", "", look_for_unscaled},

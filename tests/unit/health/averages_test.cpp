@@ -27,7 +27,7 @@ TEST_CASE("a log that tells averages of the scale alone is said to be one, with 
   CHECK(findings.front().code == "averages-alone");
   CHECK(findings.front().step == 10);
   CHECK(findings.front().message ==
-        "3 reports of averages of the scale and nothing else, 8192.0 to 32768.0: neither a step's own scale nor which "
+        "3 reports of a scale that is an average, or rounded, 8192.0 to 32768.0: neither a step's own scale nor which "
         "steps were "
         "skipped is known");
 }
@@ -40,7 +40,7 @@ TEST_CASE(
   CHECK(findings.front().step == 40);
   CHECK(findings.front().line == 4);
   CHECK(findings.front().message ==
-        "the scale fell from 65536.0 to 0.0625 and stays there, by its averages in 3 reports");
+        "the scale fell from 65536.0 to 0.0625 and stays there, by what 3 reports print of it");
   CHECK(averages({65536, 0}).codes() == Codes{"collapse", "averages-alone"});
   CHECK(averages({2048, 8}).codes() == Codes{"collapse", "averages-alone"});
   CHECK(averages({2048, 8.5}).codes() == Codes{"averages-alone"});
@@ -92,6 +92,12 @@ TEST_CASE("a norm that is no number is an overflow's where a step was skipped, o
   MadeRun silent("jsonl");
   for (int i = 0; i < 5; ++i) silent.loss(65536, 2.0F, NAN);
   for (const HealthFinding& finding : examine(silent.trace(), {})) CHECK(finding.code != "nan-gradients");
+}
+
+TEST_CASE("a scale that is too small from the first line on is said to be so, and not to have gone there") {
+  MadeRun run("icefall-log");
+  CHECK(examine(run.clean(1.25e-26).trace(), {}).front().message ==
+        "the scale is 1.25e-26: no gradient of float16 survives that");
 }
 
 TEST_CASE("a log of overflows alone is not called a healthy course of steps") {
