@@ -8,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/seen_hashes.hpp"
 #include "lib/dialect/configuration.hpp"
 #include "lib/dialect/place.hpp"
 #include "lib/dialect/walk.hpp"
@@ -199,14 +200,17 @@ class Finder {
   /// Paths are written as text: the keys 1 and "1", or "a.b" and the "b" in an "a", lead to the same. The second that
   /// is called "1" is "1#2": it is no copy of the first.
   void tell_apart(FoundScaler& scaler) {
-    const auto times_called = [&]() -> std::uint32_t& {
-      return called_[KeyedHash()(scaler.path) ^ KeyedHash()(scaler.dialect->name) << 1];
-    };
+    if (is_first_called(scaler)) return;
     const std::string path = scaler.path;
-    for (std::uint32_t& times = times_called(); ++times > 1;) {
-      scaler.path = fmt::format("{}#{}", path, times);
-      if (++times_called() == 1) return;
-    }
+    std::size_t& times = called_again_.try_emplace(path, 1).first->second;
+    do {
+      tree_.take_steps(path.size());
+      scaler.path = fmt::format("{}#{}", path, ++times);
+    } while (!is_first_called(scaler));
+  }
+
+  bool is_first_called(const FoundScaler& scaler) {
+    return called_.insert(KeyedHash()(scaler.path) ^ KeyedHash()(scaler.dialect->name) << 1);
   }
 
   void keep(FoundScaler scaler) {
@@ -307,8 +311,9 @@ class Finder {
   bool has_whole_file_ = false;
   std::vector<std::pair<std::string_view, bool>> words_;  // whether a key of the map contains them
   FoundScalers found_;
-  std::vector<std::uint32_t> steps_;                       ///< of found_, in the walk
-  std::unordered_map<std::size_t, std::uint32_t> called_;  ///< how many of found_, by path and dialect
+  std::vector<std::uint32_t> steps_;                           ///< of found_, in the walk
+  SeenHashes called_;                                          ///< of found_, by path and dialect
+  std::unordered_map<std::string, std::size_t> called_again_;  ///< how often
 };
 
 }  // namespace
