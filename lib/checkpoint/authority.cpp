@@ -70,12 +70,16 @@ void compare_groups(const std::vector<Scaler>& scalers, std::vector<Finding>& fi
 
 void settle_authority(std::vector<Scaler>& scalers, const std::vector<CheckpointFile>& files,
                       std::vector<Finding>& findings) {
+  std::size_t last_file = files.size();
+  bool is_of_ranks = false;
   for (Scaler& scaler : scalers) {
     FoundScaler& state = scaler.found;
     const std::string& path = files[scaler.copies.front().file].path;
+    if (last_file != scaler.copies.front().file) is_of_ranks = rank_group(path).has_value();
+    last_file = scaler.copies.front().file;
     const Trainer* trainer = passes_over(state, path, files);
     const bool is_open = state.authority == Authority::unknown || state.authority == Authority::every_rank;
-    if (trainer == nullptr && is_open && rank_group(path)) state.authority = Authority::own_rank;
+    if (trainer == nullptr && is_open && is_of_ranks) state.authority = Authority::own_rank;
     if (trainer == nullptr) continue;
     state.authority = Authority::no_rank;
     findings.push_back({Severity::note, "copy-not-loaded",

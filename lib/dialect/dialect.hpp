@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,8 +68,8 @@ struct Match {
     std::string name;  ///< native
     NodeId node = nowhere;
     std::optional<Role> role = {};
-    NodeId mirror = nowhere;          ///< another node that says the same: it changes along
-    std::optional<Value> value = {};  ///< where it is more than the tree says of the node
+    NodeId mirror = nowhere;                  ///< another node that says the same: it changes along
+    std::shared_ptr<const Value> value = {};  ///< where it is more than the tree says of the node
   };
 
   const Dialect* dialect = nullptr;  ///< where it is not the finder's own
@@ -80,9 +82,12 @@ struct Match {
   std::string problem = {};  ///< why a state that is there cannot be read; empty if it can
 };
 
+/// There can be very many: whoever takes them over takes each away.
+using Matches = std::list<Match>;
+
 /// Everything of that dialect in `map`, without what is deeper in it. `root` holds the file's own keys. Called for
 /// every map where a dialect of that form can stand, so it must see quickly that there is nothing.
-using FindIn = std::vector<Match> (*)(const Tree& tree, NodeId map, NodeId root);
+using FindIn = Matches (*)(const Tree& tree, NodeId map, NodeId root);
 
 // ---- its rule
 

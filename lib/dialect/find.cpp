@@ -140,7 +140,9 @@ class Finder {
     words_.clear();
     for (const Dialect* dialect : dialects()) {
       if (dialect->find_in == nullptr || !has_word(map, dialect->telling_word) || !stands_right(*dialect)) continue;
-      for (const Match& match : dialect->find_in(tree_, map, root_)) {
+      Matches matches = dialect->find_in(tree_, map, root_);
+      for (; !matches.empty(); matches.pop_front()) {  // what is made of them takes as much: not both at a time
+        const Match& match = matches.front();
         take(match.dialect != nullptr ? *match.dialect : *dialect, match);
       }
     }

@@ -42,7 +42,7 @@ struct FoundScaler {
   const Dialect* dialect = nullptr;
   std::string path;                  ///< of the dict or object, as corpus and reports write paths
   std::vector<std::string> also_at;  ///< other paths to the very same one
-  std::string place;                 ///< who keeps it there: "Lightning 2.1 or newer"; empty where nothing tells
+  std::string_view place;            ///< who keeps it there: "Lightning 2.1 or newer"; empty where nothing tells
   Authority authority = Authority::unknown;
   std::vector<Field> fields;                   ///< in file order
   std::vector<ConfiguredValue> configuration;  ///< of what no field says
@@ -55,7 +55,8 @@ struct FoundScaler {
   [[nodiscard]] const Value* known(Role role) const;
 };
 
-/// There can be very many, and a vector would hold them twice while it grows.
+/// There can be very many, and a vector would hold them twice while it grows. Three go into a block of libstdc++'s
+/// deque, as long as none is larger than 170 bytes.
 using FoundScalers = std::deque<FoundScaler>;
 
 /// What a dialect may know of the file beside its tree.

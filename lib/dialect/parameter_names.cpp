@@ -15,7 +15,7 @@ NodeId find_parameter(const Tree& tree, NodeId map, std::string_view name) {
   return nowhere;
 }
 
-std::vector<Match> parameters_named(const Tree& tree, NodeId map, std::span<const FieldRule> names) {
+Matches parameters_named(const Tree& tree, NodeId map, std::span<const FieldRule> names) {
   Match match;
   for (const FieldRule& rule : names) {
     const NodeId node = find_parameter(tree, map, rule.name);

@@ -15,7 +15,7 @@ NodeId find_parameter(const Tree& tree, NodeId map, std::string_view name);
 
 /// The state in `map`: those of `names` that are there, in their order. None where a required one is missing or holds
 /// no single number.
-std::vector<Match> parameters_named(const Tree& tree, NodeId map, std::span<const FieldRule> names);
+Matches parameters_named(const Tree& tree, NodeId map, std::span<const FieldRule> names);
 
 /// Whether one part of a match has that role.
 bool has_role(const Match& match, Role role);

@@ -34,7 +34,7 @@ KnownPlace place_of(const FoundScaler& scaler, const FileContext& file, const Tr
     if (place == nullptr && trainer->keeps == scaler.dialect->name) place = found_in(trainer->places);
   }
   if (place == nullptr) place = found_in(scaler.dialect->places);
-  return place == nullptr ? KnownPlace() : KnownPlace{std::string(place->trainer), place->authority};
+  return place == nullptr ? KnownPlace() : KnownPlace{place->trainer, place->authority};
 }
 
 std::string_view name(Authority authority) {

@@ -1,14 +1,14 @@
 // Which trainer keeps a scaler under which key and in which file.
 #pragma once
 
-#include <string>
+#include <string_view>
 
 #include "lib/dialect/found.hpp"
 
 namespace tare {
 
 struct KnownPlace {
-  std::string trainer;  ///< as a sentence names it; empty where nothing tells
+  std::string_view trainer;  ///< as a sentence names it; empty where nothing tells
   Authority authority = Authority::unknown;
 };
 

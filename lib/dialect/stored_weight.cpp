@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -170,19 +171,34 @@ bool holds_scale_tensor(const Tree& tree, NodeId map) {
 
 }  // namespace
 
-std::vector<Match> stored_weights(const Dialect& dialect, const Tree& tree, NodeId map) {
+Matches find_stored_weights(const Tree& tree, NodeId map, NodeId) {
   if (!holds_scale_tensor(tree, map)) return {};
   std::optional<Keys> keys;
-  return parts_by_module(tree, map, [&](ModuleKey& key) {
-    if (key.name.find("scale") == key.name.npos || tree.kind(key.value) != Kind::tensor) return false;
-    const Found scale = parts_of(key.whole);
-    if (scale.name.empty()) return false;
+  std::map<const Dialect*, PartsByModule> found;
+  const auto pairs = tree.items(map);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (tree.kind(pairs[i]) != Kind::string || tree.kind(pairs[i + 1]) != Kind::tensor) continue;
+    const std::string_view key = tree.text(pairs[i]);
+    if (key.find("scale", key.rfind('.') + 1) == key.npos) continue;
+    const Found scale = parts_of(key);
+    if (scale.name.empty()) continue;
     if (!keys) keys.emplace(tree, map);
-    if (writer_of(*keys, scale, tree.tensor(key.value).type) != &dialect) return false;
-    key.module = scale.module;
-    key.name = scale.name;
-    return true;
-  });
+    const Dialect* writer = writer_of(*keys, scale, tree.tensor(pairs[i + 1]).type);
+    if (writer != nullptr) found[writer].add({scale.module, scale.name, pairs[i + 1], key});
+  }
+  Matches all;
+  for (const Dialect* writer : dialects()) {
+    const auto its = found.find(writer);
+    if (its == found.end()) continue;
+    Matches matches = its->second.take();
+    for (Match& match : matches) match.dialect = writer;
+    all.splice(all.end(), matches);
+  }
+  return all;
+}
+
+Matches found_with_other_weights(const Tree&, NodeId, NodeId) {
+  return {};
 }
 
 }  // namespace tare

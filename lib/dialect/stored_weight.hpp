@@ -7,13 +7,11 @@
 
 namespace tare {
 
-/// Those of the scales in `map` that `dialect` wrote: what lies beside a scale tells.
-std::vector<Match> stored_weights(const Dialect& dialect, const Tree& tree, NodeId map);
+/// All scales in `map`, each with the dialect that wrote it: what lies beside a scale tells. It is the finder of the
+/// first such dialect in the table, so that keys are looked at once.
+Matches find_stored_weights(const Tree& tree, NodeId map, NodeId root);
 
-/// The finder of a dialect that nothing else makes out.
-template <const Dialect& dialect>
-std::vector<Match> find_stored_weights(const Tree& tree, NodeId map, NodeId) {
-  return stored_weights(dialect, tree, map);
-}
+/// The finder of the others: none.
+Matches found_with_other_weights(const Tree& tree, NodeId map, NodeId root);
 
 }  // namespace tare

@@ -18,7 +18,7 @@ constexpr auto names = std::to_array<std::string_view>({
 });
 
 /// An optimizer's state of one parameter.
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+Matches find_in(const Tree& tree, NodeId map, NodeId) {
   if (tree.find(map, names[0]) == nowhere || tree.find(map, "exp_avg") == nowhere) return {};
   Match match;
   const auto pairs = tree.items(map);

@@ -25,7 +25,7 @@ constinit const Dialect comfyui_weight = {
     .name = "comfyui",
     .kind = "fp8",
     .framework = "ComfyUI's scaled weights",
-    .find_in = find_stored_weights<comfyui_weight>,
+    .find_in = found_with_other_weights,
     .telling_word = "scale",
     .fp8 = {conventions},
 };

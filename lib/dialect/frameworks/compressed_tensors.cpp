@@ -36,7 +36,7 @@ constinit const Dialect compressed_tensors_weight = {
     .name = "compressed_tensors",
     .kind = "fp8",
     .framework = "compressed-tensors' FP8 weights",
-    .find_in = find_stored_weights<compressed_tensors_weight>,
+    .find_in = found_with_other_weights,
     .telling_word = "scale",
     .fp8 = {conventions},
 };
@@ -45,7 +45,7 @@ constinit const Dialect compressed_tensors_fp4_weight = {
     .name = "compressed_tensors_fp4",
     .kind = "fp8",
     .framework = "compressed-tensors' NVFP4 or MXFP4 weights",
-    .find_in = find_stored_weights<compressed_tensors_fp4_weight>,
+    .find_in = found_with_other_weights,
     .telling_word = "scale",
     .fp8 = {fp4_conventions},
 };

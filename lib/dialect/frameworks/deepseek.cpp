@@ -23,7 +23,7 @@ constinit const Dialect deepseek_fp8_weight = {
     .name = "deepseek_fp8",
     .kind = "fp8",
     .framework = "DeepSeek's FP8 weights",
-    .find_in = find_stored_weights<deepseek_fp8_weight>,
+    .find_in = find_stored_weights,
     .telling_word = "scale",
     .fp8 = {conventions},
 };

@@ -44,7 +44,7 @@ bool is_fp8_item(std::string_view key) {
   return std::ranges::find(fp8_fields, key.substr(key.rfind('.') + 1)) != fp8_fields.end();
 }
 
-std::vector<Match> find_fp8(const Tree& tree, NodeId map, NodeId) {
+Matches find_fp8(const Tree& tree, NodeId map, NodeId) {
   Match match;
   for (const std::string_view name : fp8_fields) {
     const NodeId node = tree.find(map, name);

@@ -55,8 +55,7 @@ bool fits(const Variable& variable, const Tree& tree, NodeId node) {
 
 /// The variables from place `first` on, if all of them are what they should be.
 template <std::size_t Count>
-std::vector<Match> variables_at(const Tree& tree, NodeId variables, std::size_t first,
-                                const std::array<Variable, Count>& wanted) {
+Matches variables_at(const Tree& tree, NodeId variables, std::size_t first, const std::array<Variable, Count>& wanted) {
   Match match;
   match.path = variables_key;
   for (std::size_t i = 0; i < Count; ++i) {
@@ -72,7 +71,7 @@ constexpr auto scaler_variables = std::to_array<Variable>({
     {"dynamic_scale", Role::scale, "float32", true},
 });
 
-std::vector<Match> find_optimizer(const Tree& tree, NodeId map, NodeId) {
+Matches find_optimizer(const Tree& tree, NodeId map, NodeId) {
   constexpr std::size_t own_variables = 2;  // of every optimizer: iteration, learning rate
   const NodeId variables = variables_of(tree, map);
   if (variables == nowhere || tree.find(map, "inner_optimizer") == nowhere) return {};
@@ -89,7 +88,7 @@ constexpr auto fp8_variables = std::to_array<Variable>({
 });
 
 /// A layer's own weights are its kernel and perhaps a bias; an optimizer's first variable is a count.
-std::vector<Match> find_float8(const Tree& tree, NodeId map, NodeId) {
+Matches find_float8(const Tree& tree, NodeId map, NodeId) {
   const NodeId variables = variables_of(tree, map);
   const NodeId kernel = variables == nowhere ? nowhere : tree.find(variables, "0");
   if (kernel == nowhere || tree.kind(kernel) != Kind::tensor || tree.tensor(kernel).shape.empty()) return {};

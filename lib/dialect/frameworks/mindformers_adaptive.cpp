@@ -42,8 +42,8 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::dynamic, "mindformers' adaptive scale is always dynamic."},
 });
 
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
-  std::vector<Match> matches = parameters_named(tree, map, names);
+Matches find_in(const Tree& tree, NodeId map, NodeId) {
+  Matches matches = parameters_named(tree, map, names);
   std::erase_if(matches, [](const Match& match) { return !has_role(match, Role::window_index); });
   return matches;
 }

@@ -27,7 +27,7 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 /// `loss_scale` is a common word: all else that mindformers writes with it is there too, and no cell's own scale.
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId root) {
+Matches find_in(const Tree& tree, NodeId map, NodeId root) {
   const auto is_there = [&](std::string_view key) { return tree.find(map, key) != nowhere; };
   if (map != root || !is_there("global_batch_size") || !is_there("step_num") || is_there("scale_sense")) return {};
   return parameters_named(tree, map, names);

@@ -12,7 +12,7 @@ constexpr auto class_names = std::to_array<std::string_view>({"ScaleMeta"});
 constexpr auto names = std::to_array<std::string_view>({"scale", "scale_inv"});
 
 /// Where the moments are MXFP8, both are None until the first step.
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+Matches find_in(const Tree& tree, NodeId map, NodeId) {
   Match match;
   for (const std::string_view name : names) {
     const NodeId value = tree.find(map, name);

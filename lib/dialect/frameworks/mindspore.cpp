@@ -38,8 +38,8 @@ constexpr auto settings = std::to_array<Setting>({
 
 /// Only mindformers keeps its own values of `loss_scale` and `global_batch_size` beside the parameters; alone, the
 /// first is a note that a user's script made.
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
-  std::vector<Match> matches = parameters_named(tree, map, names);
+Matches find_in(const Tree& tree, NodeId map, NodeId) {
+  Matches matches = parameters_named(tree, map, names);
   std::erase_if(matches, [](const Match& match) { return has_role(match, Role::window_index); });
   if (matches.empty() || tree.find(map, "global_batch_size") != nowhere) return matches;
   std::erase_if(matches.front().parts, [](const Match::Part& part) { return part.name == "loss_scale"; });

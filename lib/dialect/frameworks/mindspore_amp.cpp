@@ -30,8 +30,8 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 /// Both words are common: MindSpore's are parameters.
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
-  std::vector<Match> matches = parameters_named(tree, map, names);
+Matches find_in(const Tree& tree, NodeId map, NodeId) {
+  Matches matches = parameters_named(tree, map, names);
   std::erase_if(matches, [&](const Match& match) {
     return std::any_of(match.parts.begin(), match.parts.end(),
                        [&](const Match::Part& part) { return tree.kind(part.node) != Kind::tensor; });

@@ -25,7 +25,7 @@ constinit const Dialect modelopt_weight = {
     .name = "modelopt",
     .kind = "fp8",
     .framework = "ModelOpt's NVFP4 weights",
-    .find_in = find_stored_weights<modelopt_weight>,
+    .find_in = found_with_other_weights,
     .telling_word = "scale",
     .fp8 = {conventions},
 };

@@ -15,7 +15,7 @@ constexpr auto modules = std::to_array<std::string_view>({"msamp"});
 constexpr auto classes = std::to_array<std::string_view>({"ScalingTensor", "ScalingParameter"});
 constexpr auto names = std::to_array<std::string_view>({"scale", "scale_inv", "amax", "amax_counter", "window_size"});
 
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+Matches find_in(const Tree& tree, NodeId map, NodeId) {
   const NodeId meta = tree.fields(tree.find(map, "meta"));
   Match match;
   for (const std::string_view name : names) {

@@ -23,7 +23,7 @@ constinit const Dialect mxfp4_weight = {
     .name = "mxfp4",
     .kind = "fp8",
     .framework = "MXFP4 weights, as gpt-oss and Quark keep them",
-    .find_in = find_stored_weights<mxfp4_weight>,
+    .find_in = found_with_other_weights,
     .telling_word = "scale",
     .fp8 = {conventions},
 };

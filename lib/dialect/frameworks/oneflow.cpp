@@ -34,7 +34,7 @@ NodeId elements_of(const Tree& tree, NodeId value) {
 }
 
 /// Scalers by their job's name.
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+Matches find_in(const Tree& tree, NodeId map, NodeId) {
   std::map<std::string_view, Match> by_job;
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
@@ -48,7 +48,7 @@ std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
       match.parts.push_back({std::string(name), elements_of(tree, pairs[i + 1]), variable.role});
     }
   }
-  std::vector<Match> matches;
+  Matches matches;
   for (auto& [job, match] : by_job) {
     if (match.parts.size() == variables.size()) matches.push_back(std::move(match));
   }

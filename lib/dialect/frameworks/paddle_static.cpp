@@ -37,7 +37,7 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 /// Scalers by their variables' number.
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
+Matches find_in(const Tree& tree, NodeId map, NodeId) {
   std::map<unsigned, Match> by_number;
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
@@ -46,7 +46,7 @@ std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
     const auto variable = static_variable(name);
     if (variable) by_number[variable->number].parts.push_back({std::string(name), pairs[i + 1], variable->role});
   }
-  std::vector<Match> matches;
+  Matches matches;
   for (auto& [number, match] : by_number) {
     if (match.parts.size() == variables.size()) matches.push_back(std::move(match));
   }

@@ -199,7 +199,7 @@ class Reader {
       const std::string key = tree_.key_text(pairs[i]);
       if (key.starts_with('@')) continue;  // HDF5's attributes say what a value is
       Match::Part part{fmt::format("{}.{}", section, key), pairs[i + 1], role_of(section, key)};
-      part.value = value_in(tree_, part.node);
+      if (auto value = value_in(tree_, part.node)) part.value = std::make_shared<const Value>(std::move(*value));
       if (part.role) add_mirror(part);
       match.parts.push_back(std::move(part));
     }
@@ -220,7 +220,7 @@ class Reader {
     const NodeId role = tree_.find(roles_, name(*part.role));
     if (role == nowhere || !mirrored_.insert({*part.role, role}).second) return;
     part.mirror = role;
-    const Value here = part.value.value_or(tree_.value(part.node, 1));
+    const Value here = part.value ? *part.value : tree_.value(part.node, 1);
     const Value there = value_in(tree_, role).value_or(tree_.value(role, 1));
     if (same(here, there) || is_alike(here, there)) return;
     problem_ = fmt::format("roles.{} is not what {} holds: one of them was changed, and nobody can know which",
@@ -241,15 +241,15 @@ class Reader {
 };
 
 /// Of a file of several; its path stands beside it.
-void add_state(const Tree& tree, NodeId item, NodeId state, std::vector<Match>& matches) {
+void add_state(const Tree& tree, NodeId item, NodeId state, Matches& matches) {
   if (is_state(tree, state)) matches.push_back(Reader(tree, state).read(text_under(tree, item, "path")));
 }
 
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId root) {
+Matches find_in(const Tree& tree, NodeId map, NodeId root) {
   if (map != root) return {};
   if (is_state(tree, map)) return {Reader(tree, map).read("")};
   if (text_under(tree, map, "schema") != states_schema) return {};
-  std::vector<Match> matches;
+  Matches matches;
   const NodeId states = tree.find(map, "states");
   const auto items = tree.items(states);
   if (tree.kind(states) == Kind::list) {

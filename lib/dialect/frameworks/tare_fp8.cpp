@@ -159,7 +159,7 @@ class Reader {
       // As long as the rows are: what says so goes with them.
       if (parameter != nullptr && parameter->role == "history_length") continue;
       Match::Part part{full("params", key), pairs[i + 1]};
-      if (tree_.kind(part.node) == Kind::list) part.value = words_in(part.node);
+      if (tree_.kind(part.node) == Kind::list) part.value = std::make_shared<const Value>(words_in(part.node));
       match_.parts.push_back(std::move(part));
     }
   }
@@ -187,7 +187,7 @@ class Reader {
       match_.problem = fmt::format("fields.{} holds no numbers, or rows of several lengths", field.name);
       return;
     }
-    part.value = std::move(packed);
+    part.value = std::make_shared<const Value>(std::move(*packed));
     match_.parts.push_back(std::move(part));
   }
 

@@ -26,7 +26,7 @@ bool is_buffer(std::string_view name) {
 }
 
 /// Buffers stand in the state dict as MODULE.BUFFER, or in a dict of the module's own.
-std::vector<Match> find_buffers(const Tree& tree, NodeId map, NodeId) {
+Matches find_buffers(const Tree& tree, NodeId map, NodeId) {
   return parts_by_module(tree, map,
                          [](const ModuleKey& key) { return key.name.starts_with(buffer_mark) && is_buffer(key.name); });
 }
@@ -40,7 +40,7 @@ bool is_float8(const Tree& tree, NodeId node) {
 
 /// The attributes of a Float8Tensor, MXTensor or NVFP4Tensor: its bytes, and what they are multiplied with. 4 bits are
 /// packed to plain bytes, and their blocks' scales are FP8; plain bytes with other scales are integers.
-std::vector<Match> find_weight(const Tree& tree, NodeId map, NodeId) {
+Matches find_weight(const Tree& tree, NodeId map, NodeId) {
   const NodeId scale = tree.find(map, "scale");
   const NodeId bytes = tree.find(map, "qdata");
   if (scale == nowhere || bytes == nowhere || tree.kind(scale) != Kind::tensor) return {};
@@ -118,7 +118,7 @@ constinit const Dialect torchao_flat_weight = {
     .name = "torchao",
     .kind = "fp8",
     .framework = "torchao's tensors in safetensors",
-    .find_in = find_stored_weights<torchao_flat_weight>,
+    .find_in = found_with_other_weights,
     .telling_word = "scale",
     .fp8 = {weight_conventions},
 };

@@ -136,8 +136,8 @@ Match sighting_of(const Tree& tree, std::string key, NodeId value) {
 /// TransformerEngine for Paddle, up to 1.13: a pickle in an array under this key.
 constexpr std::string_view paddle_key = "fp8_state";
 
-std::vector<Match> find_in(const Tree& tree, NodeId map, NodeId) {
-  std::vector<Match> found;
+Matches find_in(const Tree& tree, NodeId map, NodeId) {
+  Matches found;
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     if (tree.kind(pairs[i]) != Kind::string) continue;
