@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace tare {
@@ -10,15 +11,15 @@ class SeenHashes {
  public:
   /// Whether it was not in yet.
   bool insert(std::size_t hash) {
+    if (hash == none) return !std::exchange(has_none_, true);
     if (4 * (count_ + 1) > 3 * places_.size()) grow();
-    if (hash == none) hash = 1;
     const bool is_new = put(hash);
     if (is_new) ++count_;
     return is_new;
   }
 
  private:
-  static constexpr std::size_t none = 0;
+  static constexpr std::size_t none = 0;  // what an empty place holds
 
   bool put(std::size_t hash) {
     std::size_t at = hash & (places_.size() - 1);
@@ -38,6 +39,7 @@ class SeenHashes {
 
   std::vector<std::size_t> places_;  ///< a power of two of them
   std::size_t count_ = 0;
+  bool has_none_ = false;
 };
 
 }  // namespace tare

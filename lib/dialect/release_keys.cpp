@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/dialect/frameworks/lightning.hpp"
@@ -36,6 +39,18 @@ bool is_in(const ReleaseKey& row, const Version& version) {
          (row.until.empty() || version <= parse(row.until, newest));
 }
 
+std::string place_text(const ReleaseKey& row) {
+  std::string place = fmt::format("{}, ", row.title);
+  if (row.since.empty()) {
+    place += fmt::format("{} or older", row.until);
+  } else if (row.until.empty()) {
+    place += fmt::format("{} or newer", row.since);
+  } else {
+    place += row.since == row.until ? std::string(row.since) : fmt::format("{} to {}", row.since, row.until);
+  }
+  return row.with.empty() ? place : fmt::format("{}, with {}", place, row.with);
+}
+
 }  // namespace
 
 std::optional<bool> release_is_in(std::string_view version, std::string_view since, std::string_view until) {
@@ -63,16 +78,13 @@ const ReleaseKey* release_key_of(const FoundScaler& scaler) {
   return row == release_keys().end() ? nullptr : &*row;
 }
 
-std::string place_under(const ReleaseKey& row) {
-  std::string place = fmt::format("{}, ", row.title);
-  if (row.since.empty()) {
-    place += fmt::format("{} or older", row.until);
-  } else if (row.until.empty()) {
-    place += fmt::format("{} or newer", row.since);
-  } else {
-    place += row.since == row.until ? std::string(row.since) : fmt::format("{} to {}", row.since, row.until);
-  }
-  return row.with.empty() ? place : fmt::format("{}, with {}", place, row.with);
+std::string_view place_under(const ReleaseKey& row) {
+  static const std::vector<std::string> places = [] {
+    std::vector<std::string> all;
+    std::ranges::transform(release_keys(), std::back_inserter(all), place_text);
+    return all;
+  }();
+  return places[static_cast<std::size_t>(&row - release_keys().data())];
 }
 
 const ReleaseKey& key_in_release(const ReleaseKey& row, std::string_view version) {

@@ -34,8 +34,8 @@ std::optional<bool> release_is_in(std::string_view version, std::string_view sin
 /// The row that `scaler` stands under; null where no release keeps it so.
 const ReleaseKey* release_key_of(const FoundScaler& scaler);
 
-/// Who keeps it there: "Lightning, 1.9 to 2.1.0" ...
-std::string place_under(const ReleaseKey& row);
+/// Who keeps it there: "Lightning, 1.9 to 2.1.0" ... REQUIRES: a row of release_keys().
+std::string_view place_under(const ReleaseKey& row);
 
 /// Where `version` ("2.2"; without its last number the newest of those) keeps what an older or newer release keeps
 /// under `row`. Throws `invalid_argument` for a text that is no version, `refused` where that release has no place for
