@@ -23,6 +23,7 @@ if TYPE_CHECKING:
                          InvalidArgument, Mismatch, NotFound, OutOfMemory, Refused, RuleRaised, Unsupported, WrongKind)
     from .fp8_slots import Fp8, Fp8Casts
     from .monitoring import Monitor
+    from .quantizer import Matrix, Quantizer, Side
     from .scaler import Grads, Outcome, Scaler
     from .state import State
     from .tensors import BF16, F8E4M3FN, F8E5M2, F16, F32, F64, Tensor
@@ -38,6 +39,7 @@ _WHERE = {
               "NotFound OutOfMemory Refused RuleRaised Unsupported WrongKind",
     "fp8_slots": "Fp8 Fp8Casts",
     "monitoring": "Monitor",
+    "quantizer": "Matrix Quantizer Side",
     "scaler": "Grads Outcome Scaler",
     "state": "State",
     "tensors": "BF16 F16 F32 F64 F8E4M3FN F8E5M2 Tensor",

@@ -44,6 +44,36 @@ def tensor_of(buffer: Any, writes: bool = True) -> tuple[Tensor, Any]:
     return _of_memory(buffer)
 
 
+class Piece(NamedTuple):
+    """Memory of any dtype, without gaps and in C order: `address` of `size` bytes; `kept` must live as long as it is used."""
+    address: int
+    size: int
+    kept: Any
+
+
+def piece_of(buffer: Any, writes: bool = True) -> Piece:
+    """The memory of a buffer, whatever its elements are. Raises as tensor_of does, and ValueError where its elements do not
+    lie row after row."""
+    if isinstance(buffer, Tensor):
+        return Piece(buffer.address, buffer.count * _SIZES[buffer.dtype], None)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(buffer, torch.Tensor):
+        if not buffer.is_contiguous():
+            _refuse_order("the torch tensor")
+        return Piece(buffer.data_ptr(), buffer.numel() * buffer.element_size(), buffer)
+    for attribute in ("__cuda_array_interface__", "__array_interface__"):
+        interface = getattr(buffer, attribute, None)
+        if interface is not None:
+            return _piece_of_interface(buffer, interface, writes)
+    if hasattr(buffer, "__dlpack__"):
+        found, shape, capsule = _dlpack(buffer)
+        size = found.bits * found.lanes // 8
+        if found.strides and not _in_rows(shape, found.strides[:found.ndim]):
+            _refuse_order("the DLPack tensor")
+        return Piece((found.data or 0) + found.byte_offset, _count(shape) * size, capsule)
+    return _piece_of_memory(buffer, writes)
+
+
 class Tensors:
     """One buffer, or a list, tuple or iterator of some, as the library takes them; keeps them alive."""
 
@@ -68,6 +98,16 @@ def _dense(shape: Any, strides: Any) -> bool:
     return True
 
 
+def _in_rows(shape: Any, strides: Any) -> bool:
+    """Is it C order? `strides` count whatever a step along the last dimension counts 1 of."""
+    expected = 1
+    for stride, size in zip(reversed(strides), reversed(shape)):
+        if size != 1 and stride != expected:
+            return 0 in shape
+        expected *= size
+    return True
+
+
 def _count(shape: Any) -> int:
     count = 1
     for size in shape:
@@ -77,6 +117,10 @@ def _count(shape: Any) -> int:
 
 def _refuse_gaps(what: str) -> None:
     raise ValueError(f"{what} has gaps between its elements: make it contiguous first")
+
+
+def _refuse_order(what: str) -> None:
+    raise ValueError(f"{what} does not lie row after row: make it contiguous first")
 
 
 def _known(name: str, what: str) -> int:
@@ -106,6 +150,17 @@ def _of_interface(array: Any, interface: dict, writes: bool) -> Tensor:
     return Tensor(address, _count(interface["shape"]), dtype)
 
 
+def _piece_of_interface(array: Any, interface: dict, writes: bool) -> Piece:
+    address, read_only = interface["data"]
+    if writes and read_only:
+        raise ValueError("the array may only be read")
+    size = int(interface["typestr"][2:])
+    strides = interface.get("strides")
+    if strides is not None and not _in_rows(interface["shape"], [stride / size for stride in strides]):
+        _refuse_order("the array")
+    return Piece(address, _count(interface["shape"]) * size, array)
+
+
 class _DLTensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
                 ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
@@ -113,28 +168,49 @@ class _DLTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
-def _of_dlpack(buffer: Any) -> tuple[Tensor, Any]:
-    """The capsule is never consumed: it keeps the memory, and gives it back itself."""
+def _dlpack(buffer: Any) -> tuple[_DLTensor, Any, Any]:
+    """What the capsule says, the shape, and the capsule, which is never consumed: it keeps the memory, and gives it back
+    itself."""
     capsule = buffer.__dlpack__()
     take = ctypes.pythonapi.PyCapsule_GetPointer
     take.argtypes, take.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
     found = _DLTensor.from_address(take(capsule, b"dltensor"))
+    return found, found.shape[:found.ndim], capsule
+
+
+def _of_dlpack(buffer: Any) -> tuple[Tensor, Any]:
+    found, shape, capsule = _dlpack(buffer)
     dtype = _DLPACK.get((found.code, found.bits)) if found.lanes == 1 else None
     if dtype is None:
         raise TypeError(f"the DLPack tensor is of type code {found.code} and {found.bits} bits; there are float32, "
                         "float64, float16 and bfloat16")
-    shape = found.shape[:found.ndim]
     if found.strides and not _dense(shape, found.strides[:found.ndim]):
         _refuse_gaps("the DLPack tensor")
     return Tensor((found.data or 0) + found.byte_offset, _count(shape), dtype), capsule
 
 
-def _of_memory(buffer: Any) -> tuple[Tensor, Any]:
+def _view(buffer: Any) -> memoryview:
     try:
-        view = memoryview(buffer)
+        return memoryview(buffer)
     except TypeError:
         raise TypeError(f"{type(buffer).__name__} is no buffer: give a torch tensor, a NumPy array, what has DLPack, "
                         "or a tare.Tensor") from None
+
+
+def _piece_of_memory(buffer: Any, writes: bool) -> Piece:
+    view = _view(buffer)
+    if not view.c_contiguous:
+        _refuse_order("the buffer")
+    if view.readonly:
+        raise ValueError("the buffer may only be read" if writes else "a buffer that may only be read has no address: copy it")
+    if view.nbytes == 0:
+        return Piece(0, 0, view)
+    memory = (ctypes.c_char * view.nbytes).from_buffer(view)
+    return Piece(ctypes.addressof(memory), view.nbytes, memory)
+
+
+def _of_memory(buffer: Any) -> tuple[Tensor, Any]:
+    view = _view(buffer)
     dtype = _FORMATS.get(view.format)
     if dtype is None:
         raise TypeError(f"a buffer of format {view.format!r}; there are: {', '.join(_FORMATS)}")
