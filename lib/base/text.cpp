@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "lib/base/read_double.hpp"
+
 namespace tare {
 namespace {
 
@@ -48,7 +50,7 @@ std::optional<double> parse_plain(std::string_view text) {
     if (text.front() == '-' || text.front() == '+') return std::nullopt;
   }
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, format);
+  const auto [end, error] = read_double(text.data(), text.data() + text.size(), value, format);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return negative ? -value : value;
 }

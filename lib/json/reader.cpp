@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/base/limits.hpp"
+#include "lib/base/read_double.hpp"
 #include "lib/json/lexer.hpp"
 
 namespace tare {
@@ -101,7 +102,7 @@ class JsonReader {
 
   void add_float(std::string_view text, Span place) {
     double value = 0;
-    const auto error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
+    const auto error = read_double(text.data(), text.data() + text.size(), value).ec;
     // Out of range: what Python makes of it.
     if (error == std::errc::result_out_of_range) value = std::strtod(std::string(text).c_str(), nullptr);
     tree_.floating(value, place);

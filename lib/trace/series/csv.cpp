@@ -1,9 +1,9 @@
 #include "lib/trace/series/csv.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
 #include "lib/trace/text/scan.hpp"
 
@@ -44,7 +44,7 @@ std::optional<double> number_of(std::string_view cell, bool& is_flag) {
   is_flag = cell == "True" || cell == "False" || cell == "true" || cell == "false";
   if (is_flag) return cell == "True" || cell == "true" ? 1 : 0;
   double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  const auto [end, error] = read_double(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || end != cell.data() + cell.size() || cell.empty()) return {};
   return value;
 }

@@ -1,8 +1,9 @@
 #include "lib/trace/series/json_line.hpp"
 
-#include <charconv>
 #include <optional>
 #include <string>
+
+#include "lib/base/read_double.hpp"
 
 namespace tare {
 
@@ -90,7 +91,7 @@ class JsonLine {
       const auto word = text();
       if (!word) return false;
       double number = 0;
-      const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), number);
+      const auto [end, error] = read_double(word->data(), word->data() + word->size(), number);
       if (error == std::errc() && end == word->data() + word->size() && !word->empty()) tell({number, false});
       return true;
     }
@@ -98,7 +99,7 @@ class JsonLine {
     if (take("false")) return tell({0, true}), true;
     if (take("null")) return true;
     double number = 0;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number);
+    const auto [end, error] = read_double(rest_.data(), rest_.data() + rest_.size(), number);
     if (error != std::errc()) return false;
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     tell({number, false});

@@ -1,7 +1,9 @@
 #include "lib/trace/series/mlflow.hpp"
 
 #include <charconv>
+#include <cstdint>
 
+#include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
 #include "lib/trace/text/scan.hpp"
 
@@ -14,10 +16,18 @@ struct Measured {
   double value = 0;
 };
 
+std::from_chars_result read(const char* begin, const char* end, std::int64_t& value) {
+  return std::from_chars(begin, end, value);
+}
+
+std::from_chars_result read(const char* begin, const char* end, double& value) {
+  return read_double(begin, end, value);
+}
+
 template <typename T>
 bool take(std::string_view& rest, T& value) {
   while (!rest.empty() && rest[0] == ' ') rest.remove_prefix(1);
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  const auto [end, error] = read(rest.data(), rest.data() + rest.size(), value);
   if (error != std::errc()) return false;
   rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
   return rest.empty() || rest[0] == ' ';

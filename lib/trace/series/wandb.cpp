@@ -1,9 +1,9 @@
 #include "lib/trace/series/wandb.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "lib/base/crc32.hpp"
+#include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
 #include "lib/trace/series/json_line.hpp"
 #include "lib/trace/series/wire.hpp"
@@ -90,7 +90,7 @@ std::optional<JsonNumber> number_of(std::string_view json) {
   if (json == "true" || json == "false") return JsonNumber{json == "true" ? 1.0 : 0.0, true};
   if (json.size() > 1 && json.front() == '"' && json.back() == '"') json = json.substr(1, json.size() - 2);
   double value = 0;
-  const auto [end, error] = std::from_chars(json.data(), json.data() + json.size(), value);
+  const auto [end, error] = read_double(json.data(), json.data() + json.size(), value);
   if (error != std::errc() || end != json.data() + json.size() || json.empty()) return {};
   return JsonNumber{value, false};
 }

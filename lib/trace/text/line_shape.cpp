@@ -1,8 +1,9 @@
 #include "lib/trace/text/line_shape.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
+
+#include "lib/base/read_double.hpp"
 
 namespace tare {
 
@@ -34,7 +35,7 @@ std::optional<Number> number_at(std::string_view text, std::size_t at) {
     if (text.substr(at).starts_with(wrapped)) at += wrapped.size();
   }
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+  const auto [end, error] = read_double(text.data() + at, text.data() + text.size(), value);
   if (error == std::errc()) return Number{value, static_cast<std::size_t>(end - text.data())};
   if (error == std::errc::result_out_of_range) {  // 1e-400, 1e400
     const std::string_view digits(text.data() + at, static_cast<std::size_t>(end - text.data()) - at);
