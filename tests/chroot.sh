@@ -5,8 +5,10 @@ kept=$(realpath -m "${TARE_PLATFORMS:-build/platforms}")
 # suite_of PLATFORM: what debootstrap has to be told.
 suite_of() {
   case $1 in
+    debian11) echo bullseye http://deb.debian.org/debian main ;;
     debian12) echo bookworm http://deb.debian.org/debian main ;;
     debian13) echo trixie http://deb.debian.org/debian main ;;
+    ubuntu1804) echo bionic http://archive.ubuntu.com/ubuntu main,universe ;;
     ubuntu2204) echo jammy http://archive.ubuntu.com/ubuntu main,universe ;;
     ubuntu2404) echo noble http://archive.ubuntu.com/ubuntu main,universe ;;
     *) echo "there is no platform $1" >&2; exit 2 ;;

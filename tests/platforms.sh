@@ -43,15 +43,6 @@ timed() {
   return $status
 }
 
-# The highest glibc that any symbol asks for, of all the files that were built for users and are not static; - where all are.
-lowest_glibc() {
-  local file highest
-  highest=$(for file in "$@"; do
-    [ ! -f "$file" ] || grep -aoE '\bGLIBC_2\.[0-9]+' "$file"
-  done | sort -V | tail -n 1 | cut -d_ -f2)
-  echo "${highest:--}"
-}
-
 size_of() {
   if [ -f "$1" ]; then echo "$(($(stat -Lc %s "$1") / 1024)) KiB"; else echo -; fi
 }
@@ -64,6 +55,8 @@ row() {
     tests=$(tail -n 1 "$root.tests.log")
     corpus=$(grep -oE '^inspect: [0-9]+ of [0-9]+ cases hold' "$root/tare/build/release/Testing/Temporary/LastTest.log" | cut -d' ' -f2-4)
   fi
+  local asked
+  asked=$(tools/old_glibc/asked.sh "$built"/tools/tare-remote "$built"/lib/libtare.so "$built"/lib/libtare_hdf5.so)
   printf '%s | %s | %s | %s | %s | %s | %s | tare %s, tare-remote %s, libtare %s, HDF5 module %s | %s\n' \
     "$(sed -n 's/^PRETTY_NAME="\(.*\)"$/\1/p' "$root/etc/os-release")" \
     "$(within "$root" c++ --version | head -n 1)" \
@@ -72,7 +65,7 @@ row() {
     "$2" "$tests" "${corpus:--}" \
     "$(size_of "$built/tools/tare")" "$(size_of "$built/tools/tare-remote")" "$(size_of "$built/lib/libtare.so")" \
     "$(size_of "$built/lib/libtare_hdf5.so")" \
-    "$(lowest_glibc "$built/tools/tare-remote" "$built/lib/libtare.so" "$built/lib/libtare_hdf5.so")"
+    "${asked:--}"  # - where all that was built is static
 }
 
 require_chroots

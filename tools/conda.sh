@@ -24,7 +24,7 @@ case $(basename "$tarball" .tar.gz | cut -d- -f4) in
   x86_64) platform=linux-64 ;;
   *) platform=linux-aarch64 ;;
 esac
-TARE_GLIBC=$(find "$work/installed" -type f \( -perm /111 -o -name '*.so*' \) -exec grep -aohE '\bGLIBC_2\.[0-9]+' {} + | sort -V | tail -n 1 | cut -d_ -f2)
+TARE_GLIBC=$(find "$work/installed" -type f \( -perm /111 -o -name '*.so*' \) -exec "$tools/old_glibc/asked.sh" {} +)
 TARE_INSTALLED=$work/installed
 export TARE_VERSION TARE_GLIBC TARE_INSTALLED
 "$work/tools/bin/python" "$tools/conda/pack.py" "$tools/conda/recipe.yaml" "$work/made" "$folder" $platform

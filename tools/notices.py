@@ -3,7 +3,8 @@
 
     notices.py VERSION FOLDER       writes FOLDER/THIRD_PARTY_NOTICES.txt and FOLDER/tare.spdx.json (SPDX 2.3)
 
-What is linked statically is inside: `tare` whole, and libtare.so but for the C and C++ runtime. SOURCE_DATE_EPOCH is the
+What is linked statically is inside: `tare` whole, and libtare.so but for the C library; in packages of Debian's, its C++ library and
+libhdf5 are outside, too. SOURCE_DATE_EPOCH is the
 date that both bear, so that the same build gives the same bytes. TARE_SYSROOT, where it is set, is the system that was built
 for (tools/cross/sysroot.sh).
 """
@@ -18,7 +19,7 @@ import sys
 #: Debian's package, and the licence of what comes of it into our files.
 INSIDE = {"libfmt-dev": "MIT", "nlohmann-json3-dev": "MIT", "libcli11-dev": "BSD-3-Clause", "zlib1g-dev": "Zlib",
           "libdeflate-dev": "MIT", "libzstd-dev": "BSD-3-Clause", "liblzma-dev": "0BSD", "libhwy-dev": "Apache-2.0 OR BSD-3-Clause",
-          "libhdf5-dev": "BSD-3-Clause", "libc6-dev": "LGPL-2.1-or-later",
+          "libhdf5-dev": "BSD-3-Clause", "libaec-dev": "BSD-2-Clause", "libc6-dev": "LGPL-2.1-or-later",
           "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1"}
 
 SYSTEM = pathlib.Path(os.environ.get("TARE_SYSROOT") or "/")

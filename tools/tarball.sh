@@ -5,8 +5,8 @@
 #
 #   tools/tarball.sh FOLDER [BUILD]      into FOLDER; BUILD: a build folder to use, so that less is compiled anew
 #
-# TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"), TARE_ARCHITECTURE=arm64 makes it for that (tools/cross/target.sh). Needs what
-# tools/packages.sh build installs. Says what is missing and exits with 77 where it cannot run.
+# TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"), TARE_ARCHITECTURE=arm64 makes it for that; the glibc that suffices is in
+# tools/cross/target.sh, too. Needs what tools/packages.sh build installs. Says what is missing and exits with 77 where it cannot run.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
@@ -20,7 +20,7 @@ not_run() {
 folder=$(realpath "$1") build=$(realpath -m "${2:-$builds/tarball}")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
-cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/opt/tare "${options[@]}" >/dev/null
+cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/opt/tare "-DTARE_OLDEST_GLIBC=$oldest_glibc" "${options[@]}" >/dev/null
 cmake --build "$build"
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
 name=tare-$version-linux-$machine
@@ -41,4 +41,8 @@ there=$work/elsewhere/$name
 "${run_static[@]}" "$there/bin/tare" --version
 "${compile[@]}" tests/capi/header.c -I "$there/include" -L "$there/lib" -ltare -Wl,-rpath,"$there/lib" -o "$work/consumer"
 [ "$("${run[@]}" "$work/consumer")" = ok ]
+mapfile -t made < <(find "$there/bin" "$there/lib" "$there/libexec" -type f)
+asked=$(tools/old_glibc/asked.sh "${made[@]}")
+echo "glibc $asked suffices"
+[ "$(printf '%s\n' "$asked" "$oldest_glibc" | sort -V | tail -n 1)" = "$oldest_glibc" ] || { echo "that is more than $oldest_glibc" >&2; exit 1; }
 echo "$name.tar.gz: $(stat -c %s "$folder/$name.tar.gz") bytes, $(sha256sum "$folder/$name.tar.gz" | cut -d' ' -f1)"

@@ -13,10 +13,9 @@ import tempfile
 import zipfile
 
 MOST_BYTES = 15_000_000  # without CUDA
-#: What every Linux has, as manylinux counts it, and what the modules for HDF5 and MPI may want besides.
-RUNTIME = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6",
-           "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libz.so.1"}
-OPTIONAL = {"libcurl.so.4", "libcrypto.so.3", "libmpi.so.40", "libmpich.so.12"}
+#: What every Linux with glibc has, and what the module for MPI wants besides. The C++ library is not among them: an old one does not do.
+RUNTIME = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+OPTIONAL = {"libmpi.so.40", "libmpich.so.12"}
 
 
 def said_by_readelf(option, file):

@@ -5,6 +5,7 @@
 #   architecture, machine    Debian's and the kernel's name
 #   builds                   the folder of build folders
 #   options                  for CMake, with those of TARE_OPTIONS
+#   oldest_glibc             what an archive and a wheel start with (tools/old_glibc)
 #   compile, run             in front of a compiler's arguments, and of a program that was made; run_static for static ones
 #   dpkg_database            of the packages that what is made was linked with; empty: the system's
 architecture=${TARE_ARCHITECTURE:-$(dpkg --print-architecture)}
@@ -14,6 +15,7 @@ case $architecture in
   *) machine=$(uname -m) ;;
 esac
 read -ra options <<<"${TARE_OPTIONS:-}"
+oldest_glibc=2.27
 builds=build compile=(cc) run=() run_static=() dpkg_database=
 
 if [ "$machine" != "$(uname -m)" ]; then
