@@ -94,8 +94,8 @@ OWNERS = [
 ]
 # The language's and the system's own: anything without a dot or a slash, and these.
 SYSTEM = ["sys/*", "linux/*", "*intrin.h", "arpa/inet.h", "assert.h", "cpuid.h", "ctype.h", "dirent.h", "dlfcn.h",
-          "elf.h", "errno.h", "fcntl.h", "float.h", "inttypes.h", "limits.h", "link.h", "malloc.h", "math.h",
-          "netinet/in.h", "poll.h", "pthread.h", "pwd.h", "signal.h", "spawn.h", "stdbool.h", "stddef.h", "stdint.h",
+          "elf.h", "errno.h", "fcntl.h", "float.h", "inttypes.h", "limits.h", "link.h", "locale.h", "malloc.h", "math.h",
+          "netinet/in.h", "poll.h", "pthread.h", "pwd.h", "signal.h", "spawn.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h",
           "stdio.h", "stdlib.h", "string.h", "termios.h", "time.h", "unistd.h"]
 
 TOP_LEVEL = {"lib", "capi", "kernels", "tools", "tests", "build", "CMakeLists.txt", "CMakePresets.json", "README.md",
