@@ -5,17 +5,22 @@
 
 #include "lib/base/text.hpp"
 #include "lib/trace/series/json_line.hpp"
+#include "lib/trace/series/keys.hpp"
 #include "lib/trace/text/scan.hpp"
+#include "lib/trace/text/unwrapped.hpp"
 
 namespace tare {
 
 namespace {
 
-std::string_view first_line(ByteView head) {
-  std::string_view text = as_text(head);
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  return text.substr(0, text.find('\n'));
+/// A number that a scale or a step could be.
+bool tells_numbers(std::string_view line) {
+  bool has_one = false;
+  const bool is_object = read_json_line(line, [&](std::string_view path, JsonNumber) {
+    const KeyRole role = key_of(path).role;
+    has_one = has_one || role == KeyRole::scale || role == KeyRole::step;
+  });
+  return is_object && has_one;
 }
 
 struct Keys {
@@ -51,10 +56,20 @@ std::optional<std::int64_t> step_of(const Keys& keys, const Series& series, std:
 }  // namespace
 
 bool starts_like_json_lines(ByteView head) {
-  const std::string_view line = first_line(head);
+  std::string_view text = as_text(head);
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  const std::string_view first = text.substr(0, text.find('\n'));
+  if (!read_json_line(first, [](std::string_view, JsonNumber) {})) return false;
   std::string kept;
-  if (unwrapped(line, kept) != line) return false;
-  return read_json_line(line, [](std::string_view, JsonNumber) {});
+  if (unwrapped(first, kept) == first) return true;
+  // A collector's lines of a log, unless numbers stand beside them.
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (tells_numbers(text.substr(0, end))) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
 }
 
 void read_json_lines(Input& input, Series& series) {

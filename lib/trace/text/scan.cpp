@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstring>
 
+#include "lib/trace/text/unwrapped.hpp"
+
 namespace tare {
 
 namespace {
@@ -100,7 +102,7 @@ class Lines {
 
   /// Between carriage returns stand states of progress bars, of which the message's own is the last.
   void give(std::string_view line, bool is_last) {
-    line = unwrapped(line, unwrapped_);
+    if (which_ == WhichLines::with_trigger) line = without_wrapper(line);
     while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     while (!line.empty()) {
       const std::size_t end = std::min(line.find('\r'), line.size());
@@ -112,6 +114,12 @@ class Lines {
       const std::string_view plain = without_escapes(part, plain_);
       wants_more_ = take_({plain, number_ + 1, teller_of(plain), is_cut_ && is_last && !has_more});
     }
+  }
+
+  /// A line that is itself an object of numbers may have a text beside them, which tells nothing.
+  std::string_view without_wrapper(std::string_view line) {
+    const std::string_view inner = unwrapped(line, unwrapped_);
+    return wants_more_ || find_trigger_in(inner) < inner.size() ? inner : line;
   }
 
   static std::size_t find_trigger_in(std::string_view part) {
@@ -223,36 +231,6 @@ std::string_view without_escapes(std::string_view line, std::string& kept) {
     kept.append(line.substr(at, next - at));
     at = next;
   }
-  return kept;
-}
-
-std::string_view unwrapped(std::string_view line, std::string& kept) {
-  std::size_t at = 0;
-  for (const std::string_view word : {"{", "\"log\"", ":", "\""}) {
-    while (at < line.size() && line[at] == ' ') ++at;
-    if (!line.substr(at).starts_with(word)) return line;
-    at += word.size();
-  }
-  kept.clear();
-  for (; at < line.size() && line[at] != '"'; ++at) {
-    if (line[at] != '\\' || at + 1 == line.size()) {
-      kept.push_back(line[at]);
-      continue;
-    }
-    const char c = line[++at];
-    if (c == 'u' && at + 4 < line.size()) {
-      const std::string_view digits = line.substr(at + 1, 4);
-      kept.push_back(digits == "001b" || digits == "001B" ? '\x1b'
-                     : digits == "003c"                   ? '<'
-                     : digits == "003e"                   ? '>'
-                     : digits == "0026"                   ? '&'
-                                                          : '?');
-      at += digits.size();
-    } else {
-      kept.push_back(c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c);
-    }
-  }
-  while (!kept.empty() && kept.back() == '\n') kept.pop_back();
   return kept;
 }
 

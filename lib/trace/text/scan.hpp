@@ -29,7 +29,7 @@ struct ScannedBefore {
 
 /// Reads `stream` to its end, line by line, in little memory, and gives the lines that are wanted. A line ends at a
 /// newline or a carriage return, and where it is longer than any log's. Escape sequences of terminals are taken out,
-/// and a line that a container runtime wrapped in JSON is unwrapped.
+/// and a line that a collector wrapped in JSON is unwrapped.
 void scan_lines(ByteStream& stream, WhichLines which, const TakeLine& take, const ScannedBefore& before = {});
 
 /// From `begin`, in slices of some 64 MiB. What no newline ends is left for later, unless it is longer than a line.
@@ -41,8 +41,5 @@ std::uint32_t teller_of(std::string_view line);
 
 /// Without escape sequences; `kept` holds the text where there were some.
 std::string_view without_escapes(std::string_view line, std::string& kept);
-
-/// What `{"log": "...", ...}` wraps, where it is such a line; else the line.
-std::string_view unwrapped(std::string_view line, std::string& kept);
 
 }  // namespace tare

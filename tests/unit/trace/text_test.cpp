@@ -399,3 +399,45 @@ TEST_CASE("a log that says that weights are updated by what overflowed warns of 
   REQUIRE(dropped.steps.size() == 1);
   CHECK((*dropped.steps.begin()).overflow == true);
 }
+
+TEST_CASE("lines of a log that a collector wrapped in JSON are read as the log's own") {
+  const auto wrapped = [](const std::string& before, const std::string& behind) {
+    std::string text;
+    for (int i = 1; i <= 9; ++i) {
+      std::string line = iteration(i, i < 5 ? "65536.0" : "32768.0", i == 5 ? 1 : 0);
+      line.pop_back();
+      text += before + line + behind + "\n";
+    }
+    return text;
+  };
+  const auto told = [](const Trace& trace) {
+    std::vector<TraceStep> steps;
+    for (const TraceStep& step : trace.steps) steps.push_back(step);
+    return steps;
+  };
+  const auto plain = told(trace_of_log(wrapped("", "")));
+  REQUIRE(plain.size() == 9);
+  for (const auto& [before, behind] : {
+           std::pair{R"({"log":")", R"(\n","stream":"stderr","time":"2024-05-01T10:00:00Z"})"},
+           {R"({"stream":"stderr","log":")", R"(\n"})"},
+           {R"({"__REALTIME_TIMESTAMP":"17","_PID":"123","MESSAGE":")", R"("})"},
+           {R"({"insertId":"x","resource":{"labels":{"a":"\"log\":"}},"textPayload":")", R"(","timestamp":"2024"})"},
+           {R"({"_source": {"@timestamp": "2024", "message": ")", R"("}, "_id": 7})"},
+           {R"({"labels":{},"line":")", R"(","timestamp":"2024"})"},
+           {R"({"TimeGenerated":"2024","LogEntry":")", R"("})"},
+           {R"({"preview":false,"result":{"_raw":")", R"("}})"},
+       }) {
+    INFO(before);
+    CHECK(told(trace_of_log(wrapped(before, behind))) == plain);
+  }
+}
+
+TEST_CASE("numbers in JSON are read from their keys, whatever text stands beside them") {
+  const Trace trace = trace_of_log(R"({"message":"step done, loss scale kept","step":1,"loss_scale":1024})"
+                                   "\n"
+                                   R"({"message":"step done, loss scale kept","step":2,"loss_scale":512})"
+                                   "\n");
+  REQUIRE(trace.steps.size() == 2);
+  CHECK(trace.sources.front().kind == "jsonl");
+  CHECK((*trace.steps.begin()).after == 1024);
+}
