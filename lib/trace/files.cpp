@@ -20,6 +20,7 @@
 #include "lib/trace/series/tensorboard.hpp"
 #include "lib/trace/series/wandb.hpp"
 #include "lib/trace/text/scan.hpp"
+#include "lib/trace/text/unwrapped.hpp"
 
 namespace tare {
 
@@ -50,12 +51,13 @@ bool is_text(ByteView head) {
   return !text.empty() && odd * one_in <= text.size();
 }
 
-/// A document of JSON that goes over many lines: a configuration, a state.
+/// A document of JSON that goes over many lines: a configuration, a state. Of an export of a log each line is a member
+/// of its own, and is read as a log's.
 bool is_json_document(ByteView head) {
   std::string_view text = as_text(head);
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   const std::string_view first = text.substr(0, text.find_first_of("\r\n"));
-  return first == "{" || first == "[";
+  return (first == "{" || first == "[") && !wraps_lines(text);
 }
 
 /// The first date and time in a log, as digits.

@@ -33,10 +33,9 @@ std::optional<std::size_t> end_of_text(std::string_view line, std::size_t at) {
   return at < line.size() ? std::optional(at) : std::nullopt;
 }
 
-/// What the value of the first such key says, as it is written; at whatever depth it stands.
+/// What the value of the first such key in JSON says, as it is written; at whatever depth it stands.
 std::optional<std::string_view> written_line(std::string_view line) {
-  std::size_t at = without_blanks(line, 0);
-  if (at == line.size() || line[at] != '{') return {};
+  std::size_t at = 0;
   while ((at = line.find('"', at)) != line.npos) {
     const auto end = end_of_text(line, at + 1);
     if (!end) return {};
@@ -79,7 +78,13 @@ void unescape(std::string_view text, std::string& kept) {
 
 }  // namespace
 
+bool wraps_lines(std::string_view json) {
+  return written_line(json).has_value();
+}
+
 std::string_view unwrapped(std::string_view line, std::string& kept) {
+  const std::size_t at = without_blanks(line, 0);
+  if (at == line.size() || line[at] != '{') return line;
   const auto written = written_line(line);
   if (!written) return line;
   unescape(*written, kept);

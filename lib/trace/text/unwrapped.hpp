@@ -11,4 +11,7 @@ namespace tare {
 /// ASCII that are written as \u become '?'. `kept` holds the text where it was unwrapped.
 std::string_view unwrapped(std::string_view line, std::string& kept);
 
+/// Whether JSON has such a key, at whatever depth: an export of a log as one document.
+bool wraps_lines(std::string_view json);
+
 }  // namespace tare

@@ -432,6 +432,23 @@ TEST_CASE("lines of a log that a collector wrapped in JSON are read as the log's
   }
 }
 
+TEST_CASE("an export of a log as one document of JSON is a log, a configuration is none") {
+  std::string document = "[\n";
+  for (int i = 1; i <= 5; ++i) {
+    std::string line = iteration(i, "65536.0");
+    line.pop_back();
+    document += R"(  {
+    "insertId": "x",
+    "textPayload": ")" +
+                line + R"(",
+    "timestamp": "2024-05-01T10:00:00Z"
+  },
+)";
+  }
+  CHECK(trace_of({{"export.json", document + "]\n"}}).steps.size() == 5);
+  CHECK(trace_of({{"config.json", "{\n  \"loss scale: 65536\": \"x\"\n}\n"}}).steps.empty());
+}
+
 TEST_CASE("numbers in JSON are read from their keys, whatever text stands beside them") {
   const Trace trace = trace_of_log(R"({"message":"step done, loss scale kept","step":1,"loss_scale":1024})"
                                    "\n"
