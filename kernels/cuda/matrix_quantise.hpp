@@ -157,20 +157,17 @@ TARE_HD inline void make_column_factors(const Tile& tile, const Block& block, Ti
 
 /// Of blocks as high as a tile, from all of its strips.
 TARE_HD inline void look_at_tile(const Tile& tile, const Block& block, TileShared& shared) {
-  each_thread(block, [&](std::uint32_t thread) {
-    if (thread < tile_side) shared.tile_column_amax[thread] = 0;
-    if (thread == 0) shared.tile_amax = 0;
-  });
   for (std::uint64_t row = tile.row; row < smaller(tile.row + tile_side, tile.matrix.rows); row += strip_rows) {
     load_strip(tile, block, shared, row);
     find_amaxes(block, shared);
     find_strip_amax(block, shared);
     each_thread(block, [&](std::uint32_t thread) {
+      const bool is_first = row == tile.row;
       if (thread < tile_side) {
         const std::uint32_t both = larger(shared.column_amax[0][thread], shared.column_amax[1][thread]);
-        shared.tile_column_amax[thread] = larger(shared.tile_column_amax[thread], both);
+        shared.tile_column_amax[thread] = is_first ? both : larger(shared.tile_column_amax[thread], both);
       }
-      if (thread == 0) shared.tile_amax = larger(shared.tile_amax, shared.strip_amax);
+      if (thread == 0) shared.tile_amax = is_first ? shared.strip_amax : larger(shared.tile_amax, shared.strip_amax);
     });
   }
   each_thread(block, [&](std::uint32_t thread) {
