@@ -18,6 +18,8 @@ constexpr auto lost_losses = std::to_array<std::string_view>({"diverged", "nan-l
 constexpr std::string_view go_back =
     "Stop the run. Resume from {healthy}; look at data and learning rate at the step named. `tare edit CHECKPOINT "
     "scale=2^15` sets the scale that it goes on with";
+constexpr std::string_view log_it =
+    "Log the scale: `print(f\"step {step} loss_scale {scaler.get_scale()}\")` once a step is enough for `tare trace`";
 constexpr std::string_view mend_scale =
     "`tare edit CHECKPOINT scale=65536` gives it one that works; `tare timeline RUN` shows when it went wrong";
 constexpr std::string_view mend_fp8 =
@@ -88,11 +90,10 @@ constexpr auto table = std::to_array<Rule>({
      "Normal if you set the scale. `tare simulate TRACE --explain` names the step up to which a rule explains the run",
      look_for_manual_growth},
     {"averages-alone", note, LooksAt::trace, "the log tells averages of the scale, or rounds it, and no step's own",
-     "Log the scale itself: `print(scaler.get_scale())` once a step is enough for `tare trace`", look_for_averages},
+     log_it, look_for_averages},
     {"spike-recovered", note, LooksAt::trace, "the loss rose and came down again", ""},
     {"not-scaled", note, LooksAt::trace, "the scale is 1 throughout: bfloat16 or float32", "", look_for_unscaled},
-    {"no-scale-trace", note, LooksAt::trace, "nothing of what was read tells a scale",
-     "Log the scale: `print(scaler.get_scale())` once a step is enough for `tare trace`"},
+    {"no-scale-trace", note, LooksAt::trace, "nothing of what was read tells a scale", log_it},
     {"healthy", note, LooksAt::trace, "nothing is wrong with the course of the scale", ""},
 
     // ---- states; lib/dialect judges them

@@ -324,7 +324,8 @@ Trace told_together(std::vector<Trace> traces, Trace saved) {
     frame.warnings.push_back(
         {"no-scale",
          "nothing here tells of a loss scale: many trainers (Hugging Face Trainer without DeepSpeed, "
-         "accelerate, Lightning, mmengine, timm) print none unless asked; log scaler.get_scale()"});
+         "accelerate, Lightning, mmengine, timm) print none unless asked; print \"step N loss_scale X\", X from "
+         "scaler.get_scale()"});
   }
   return frame;
 }

@@ -24,6 +24,7 @@ std::span<const LineShape> dllogger_shapes();
 std::span<const LineShape> mmengine_shapes();
 std::span<const LineShape> nemo_shapes();
 std::span<const LineShape> huggingface_shapes();
+std::span<const LineShape> lightning_shapes();
 std::span<const LineShape> own_words_shapes();
 
 }  // namespace tare

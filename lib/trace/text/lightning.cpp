@@ -1,0 +1,30 @@
+// Lightning's progress bars, that of tqdm and that of rich, where the module logs its scale with prog_bar=True. NeMo's
+// has a number, too.
+#include "lib/trace/text/shapes.hpp"
+
+namespace tare {
+
+namespace {
+
+using enum Fact;
+
+constexpr LineField logged[] = {
+    {printed, "loss_scale", true},
+};
+
+constexpr LineShape shapes[] = {
+    {.kind = "lightning-log", .needle = "loss_scale=", .also = "v_num=", .without = "global_step=", .fields = logged},
+    {.kind = "lightning-log",
+     .needle = "loss_scale: ",
+     .also = "v_num: ",
+     .without = "global_step: ",
+     .fields = logged},
+};
+
+}  // namespace
+
+std::span<const LineShape> lightning_shapes() {
+  return shapes;
+}
+
+}  // namespace tare
