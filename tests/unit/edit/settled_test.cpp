@@ -1,6 +1,7 @@
 // Reading while somebody edits: what is read is old or new, never a mixture, or it is said who is at work.
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "lib/base/error.hpp"
 #include "lib/edit/checkpoint_scope.hpp"
@@ -98,6 +99,28 @@ TEST_CASE("a file that cannot be read because somebody is writing it is looked a
   const SettledCheckpoint read = ranks.open(files);
   CHECK(only_scale(read.checkpoint) == 65536);
   CHECK(read.checkpoint.files.size() == 2);
+}
+
+TEST_CASE("a file that cannot be read while another tare is at work on it is looked at until that is done") {
+  const Ranks ranks;
+  const std::string path = ranks.path("step/rank1.pt");
+  ranks.set_scale("512");
+  const Bytes edited = bytes_of(path);
+  const std::string record = ranks.path("step/.tare/000001.edit");
+  const std::string pending = ranks.path("step/.tare/pending");
+  std::filesystem::rename(record, pending);
+  std::optional<OpenFile> held = Folder::at(system_files(), ranks.path("step/.tare")).open("pending", O_RDWR);
+  REQUIRE(system_files().try_lock(held->descriptor()) == 0);
+  std::filesystem::resize_file(path, 10);
+  const InterruptedFiles files([&](std::size_t number) {
+    if (number != 5) return;  // more failures than anybody else's would be looked at
+    ranks.write("step/rank1.pt", edited);
+    std::filesystem::rename(pending, record);
+    held.reset();
+  });
+  const SettledCheckpoint read = open_settled(path, {.files = &files}, scopes);
+  CHECK_FALSE(read.pending);
+  CHECK(only_scale(read.checkpoint) == 512);
 }
 
 TEST_CASE("a transaction that does not end is told after a moment, and a settled state is not to be had") {

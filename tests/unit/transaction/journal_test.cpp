@@ -1,5 +1,8 @@
 #include "lib/transaction/journal.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"
@@ -127,6 +130,127 @@ TEST_CASE("a journal of version 1 is read, with a name made of its moment") {
   CHECK(back->id == "5f5e1000-3b9ac9ff");
   CHECK(back->origin.user.empty());
   CHECK(back->files.size() == 2);
+}
+
+/// The journal with what the `wanted`-th frame of a kind holds exchanged for what `becomes` makes of it, under
+/// checksums that are right, and sealed by nobody.
+Bytes reframed(const Bytes& journal, std::uint32_t tag, const std::function<Bytes(ByteView)>& becomes) {
+  constexpr std::size_t magic_bytes = 8;
+  constexpr std::size_t head_bytes = 12;
+  Bytes made(journal.begin(), journal.begin() + magic_bytes);
+  for (ByteView rest = ByteView(journal).subspan(magic_bytes); !rest.empty();) {
+    const auto payload = static_cast<std::size_t>(load_le<std::uint64_t>(rest.data() + 4));
+    const ByteView held = rest.subspan(head_bytes, payload);
+    const bool is_meant = load_le<std::uint32_t>(rest.data()) == tag;
+    const Bytes now = is_meant ? becomes(held) : Bytes(held.begin(), held.end());
+    const std::size_t from = made.size();
+    append_le(made, load_le<std::uint32_t>(rest.data()));
+    append_le<std::uint64_t>(made, now.size());
+    made.insert(made.end(), now.begin(), now.end());
+    append_le(made, crc32(ByteView(made).subspan(from)));
+    rest = rest.subspan(head_bytes + payload + 4);
+  }
+  return made;
+}
+
+Bytes shortened(ByteView bytes, std::size_t size) {
+  const ByteView kept = bytes.first(std::min(size, bytes.size()));
+  return {kept.begin(), kept.end()};
+}
+
+/// What is wrong with a journal; "" if it is read, "none" if it is none.
+std::string problem_of(const Bytes& journal) {
+  try {
+    return decoded(journal, "pending", own_key()) ? "" : "none";
+  } catch (const Error& error) {
+    CHECK(error.status == Status::corrupt);
+    return error.what();
+  }
+}
+
+TEST_CASE("a journal whose parts hold less than they should is corrupt, wherever they end") {
+  constexpr std::uint32_t header = 1;
+  constexpr std::uint32_t file = 3;
+  constexpr std::uint32_t versions = 6;
+  Journal journal = sample();
+  journal.files.resize(1);
+  set_versions(journal.files[0], {"a", "b", "c", "d", "e"});
+  const Bytes whole = encoded(journal, {});
+  const auto cut = [&](std::uint32_t tag, std::size_t size) {
+    return problem_of(reframed(whole, tag, [&](ByteView held) { return shortened(held, size); }));
+  };
+  const auto size_of = [&](std::uint32_t tag) {
+    std::size_t size = 0;
+    reframed(whole, tag, [&](ByteView held) { return size = held.size(), Bytes(); });
+    return size;
+  };
+  for (const auto& [tag, problem] :
+       {std::pair{header, "pending: its header is too short"}, std::pair{file, "pending: a file record is too short"},
+        std::pair{versions, "pending: an object's versions are too short"}}) {
+    INFO(problem);
+    const std::size_t size = size_of(tag);
+    REQUIRE(size > 40);
+    CHECK(cut(tag, size).empty());
+    for (std::size_t less = tag == header ? 4 : 0; less < size; ++less) {
+      INFO(less << " of " << size);
+      CHECK(cut(tag, less) == problem);
+    }
+  }
+}
+
+TEST_CASE("a journal that counts other fields or files than it has was never complete") {
+  constexpr std::uint32_t end = 4;
+  const Bytes whole = encoded(sample(), {});
+  const auto counting = [&](std::uint64_t fields, std::uint64_t files) {
+    return problem_of(reframed(whole, end, [&](ByteView) {
+      Bytes counts;
+      append_le(counts, fields);
+      append_le(counts, files);
+      return counts;
+    }));
+  };
+  CHECK(counting(2, 2).empty());
+  for (const auto& [fields, files] : {std::pair{1, 2}, {3, 2}, {2, 1}, {2, 3}})
+    CHECK(counting(fields, files) == "none");
+}
+
+TEST_CASE("a text of a journal's header, or of an object's versions, may have 4096 bytes and no more") {
+  const std::string longest(4096, 'x');
+  const auto with = [](const std::function<void(Journal&)>& change) {
+    Journal journal = sample();
+    journal.files.resize(1);
+    change(journal);
+    return problem_of(encoded(journal, own_key()));
+  };
+  for (std::string Origin::*text : {&Origin::user, &Origin::host, &Origin::command}) {
+    CHECK(with([&](Journal& journal) { journal.origin.*text = longest; }).empty());
+    CHECK(with([&](Journal& journal) { journal.origin.*text = longest + "x"; }) == "pending: its header is too long");
+  }
+  CHECK(with([&](Journal& journal) { journal.id = longest; }).empty());
+  CHECK(with([&](Journal& journal) { journal.id = longest + "x"; }) == "pending: its header is too long");
+  CHECK(with([](Journal& journal) { journal.id.clear(); }) == "pending: its header is too short");
+  for (std::string ObjectVersions::*text :
+       {&ObjectVersions::tag_before, &ObjectVersions::tag_after, &ObjectVersions::kept_before,
+        &ObjectVersions::kept_after, &ObjectVersions::upload}) {
+    const auto versions = [&](const std::string& value) {
+      return with([&](Journal& journal) {
+        ObjectVersions held;
+        held.*text = value;
+        set_versions(journal.files[0], held);
+      });
+    };
+    CHECK(versions(longest).empty());
+    CHECK(versions(longest + "x") == "pending: a version is too long");
+  }
+}
+
+TEST_CASE("the versions of objects read back as they were written, each with its file") {
+  Journal journal = sample();
+  set_versions(journal.files[1], {"a", "b", "c", "d", "e"});
+  const auto back = decoded(encoded(journal, own_key()), "pending", own_key());
+  REQUIRE(back);
+  CHECK(versions_of(back->files[0]) == ObjectVersions());
+  CHECK(versions_of(back->files[1]) == ObjectVersions{"a", "b", "c", "d", "e"});
 }
 
 TEST_CASE("the way back of the way back is the way") {
