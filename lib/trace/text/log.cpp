@@ -330,7 +330,9 @@ void Log::tell_report(const Facts& facts) {
   report.event = std::exchange(event_, {});
   report.events = std::exchange(events_, 0);
   if (last_report_) {
-    add_report(report, clock.span_behind(*last_report_, number));
+    // What was counted since the report before is of all steps since then, though reports between them may be lost.
+    const std::uint64_t span = clock.span_behind(*last_report_, number);
+    add_report(report, report.skipped_total && last_total_ ? static_cast<std::uint64_t>(number - *last_report_) : span);
   } else if (clock.is_known()) {
     add_report(report, clock.span_of_first(number));
   } else {

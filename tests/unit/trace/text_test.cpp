@@ -458,3 +458,14 @@ TEST_CASE("numbers in JSON are read from their keys, whatever text stands beside
   CHECK(trace.sources.front().kind == "jsonl");
   CHECK((*trace.steps.begin()).after == 1024);
 }
+
+TEST_CASE("where DeepSpeed's reports are lost, the next one counts what was skipped since the last that is there") {
+  const auto report = [](int step, int skipped) {
+    return "[2023-04-28 06:51:36,906] [INFO] [logging.py:96:log_dist] [Rank 0] step=" + std::to_string(step) +
+           ", skipped=" + std::to_string(skipped) + ", lr=[9.65e-06], mom=[(0.9, 0.95)]\n";
+  };
+  const Trace trace = trace_of_log(report(10, 0) + report(20, 1) + report(60, 4) + report(70, 4));
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+  for (const TraceStep& step : trace.steps) told.emplace_back(step.span, step.skipped.value());
+  CHECK(told == std::vector<std::pair<std::uint64_t, std::uint64_t>>{{10, 0}, {10, 1}, {40, 3}, {10, 0}});
+}
