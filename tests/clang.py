@@ -31,7 +31,7 @@ def syntax_check(entry, clang):
     if "-include" in options:  # what GCC has precompiled, no clang reads; the source includes it, too
         precompiled = options.index("-include")
         del options[precompiled:precompiled + 2]
-    language = [] if entry["file"].endswith(".c") else ["-x", "c++"]
+    language = ["-x", "c" if entry["file"].endswith(".c") else "c++"]  # whichever of the two commands of clang it is
     run = subprocess.run([*clang, *language, *options, *KEPT_QUIET, "-fsyntax-only"], cwd=entry["directory"],
                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if run.returncode == 0:

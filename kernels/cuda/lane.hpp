@@ -10,6 +10,7 @@
 #include "kernels/cuda/pairs.hpp"
 #include "kernels/element.hpp"
 #include "kernels/fold.hpp"
+#include "kernels/simt.hpp"
 
 namespace tare::kernels::cuda {
 
@@ -381,12 +382,12 @@ class Writer {
   }
 
   TARE_HD static void store(const Out* out, unsigned char* to) {
-    constexpr std::size_t bytes = count * sizeof(Out);
-    constexpr std::size_t step = bytes < vector_bytes ? bytes : vector_bytes;
+    constexpr int size = static_cast<int>(sizeof(Out));
+    constexpr int step = count * size < static_cast<int>(vector_bytes) ? count * size : static_cast<int>(vector_bytes);
     if (reinterpret_cast<std::uintptr_t>(to) % step == 0) {
-      unrolled<bytes / step>([&](int i) { store_aligned<step>(to + i * step, out + i * (step / sizeof(Out))); });
+      unrolled<count * size / step>([&](int i) { store_aligned<step>(to + i * step, out + i * (step / size)); });
     } else {
-      unrolled<count>([&](int j) { store_aligned<sizeof(Out)>(to + j * sizeof(Out), out + j); });
+      unrolled<count>([&](int j) { store_aligned<size>(to + j * size, out + j); });
     }
   }
   template <std::size_t Size>
@@ -478,7 +479,7 @@ template <class E>
 TARE_HD inline void load_by_twos(const Stretch& run, int lane, std::uint32_t first, Vector& own, Vector& next) {
   constexpr int lanes = Layout<E>::lanes_per_block;
   constexpr std::uint32_t row = lanes * vector_bytes;
-  const unsigned char* at = run.from + first * row + lane % lanes * vector_bytes;
+  const unsigned char* at = run.from + first * row + static_cast<std::uint32_t>(lane % lanes) * vector_bytes;
 #if defined(__CUDA_ARCH__)
   constexpr std::uint32_t run_bytes = run_elements(2) * 2;
   const bool is_second = lane / lanes % 2 != 0;

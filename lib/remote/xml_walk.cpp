@@ -85,6 +85,15 @@ void on_document_type(void* data, const char*, const char*, const char*, int) {
   walk(data).stop();
 }
 
+/// Expat 2.9 deprecates the name that those before have alone.
+auto line_of(XML_Parser parser) {
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+  return XML_GetCurrentLineNumber64(parser);
+#else
+  return XML_GetCurrentLineNumber(parser);
+#endif
+}
+
 }  // namespace
 
 bool is_at(XmlPath path, std::initializer_list<std::string_view> names) {
@@ -103,8 +112,7 @@ std::string walk_xml(ByteView xml, const XmlReader& reader) {
   const auto result = XML_Parse(parser.get(), text.data(), static_cast<int>(text.size()), XML_TRUE);
   read.rethrow();
   if (result == XML_STATUS_OK) return {};
-  return fmt::format("in line {}: {}", XML_GetCurrentLineNumber(parser.get()),
-                     XML_ErrorString(XML_GetErrorCode(parser.get())));
+  return fmt::format("in line {}: {}", line_of(parser.get()), XML_ErrorString(XML_GetErrorCode(parser.get())));
 }
 
 }  // namespace tare

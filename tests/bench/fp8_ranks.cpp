@@ -227,7 +227,7 @@ int main() {
   Network network;
   for (int step = 0; step < 300; ++step) network.step(network.gradients(32), 0.2f);
   std::printf("%-32s %6s %10s %10s %10s %12s\n", "", "ranks", "error", "became 0", "cut off", "bytes a value");
-  for (const std::size_t count : {4, 16, 64, 256, 1024}) {
+  for (const std::size_t count : {4U, 16U, 64U, 256U, 1024U}) {
     std::vector<Ranks> by_layer(layers);
     for (std::size_t rank = 0; rank < count; ++rank) {
       std::vector<Values> own = network.gradients(samples_of_rank);

@@ -58,7 +58,7 @@ TEST_CASE("FP8 casts have the same bits on any number of threads") {
   std::mt19937_64 random(5);
   std::normal_distribution<float> normal(0, 100);
   std::vector<std::vector<float>> values;
-  for (const std::size_t count : {400'000, 3, 0, 131'072, 131'073, 70'000}) {
+  for (const std::size_t count : {400'000U, 3U, 0U, 131'072U, 131'073U, 70'000U}) {
     for (float& value : values.emplace_back(count)) value = normal(random);
   }
   values[0][399'999] = 1e30F;  // in the last part

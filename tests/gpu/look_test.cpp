@@ -81,7 +81,7 @@ TEST_CASE("nothing is told of values whose scale turns out to be none, and the n
   const GpuStream stream;
   cuda::DeviceLooks looks(0);
   std::vector<Array> arrays;
-  for (const std::uint64_t count : {9000, 1, 0}) fill(arrays.emplace_back(Dtype::f16, count), random, true);
+  for (const std::uint64_t count : {9000U, 1U, 0U}) fill(arrays.emplace_back(Dtype::f16, count), random, true);
   const GpuArrays values(arrays);
   const GpuBytes scale(sizeof(float));
   for (const float none : {0.0F, -0.0F, -8.0F, INFINITY, NAN}) {
@@ -102,7 +102,7 @@ TEST_CASE("several looks of several streams are read together, in their order, a
   const GpuStream streams[2];
   cuda::DeviceLooks looks(0);
   std::vector<Array> arrays;
-  for (const std::uint64_t count : {700, 40'000, 1, 0, 3, 33'000}) {
+  for (const std::uint64_t count : {700U, 40'000U, 1U, 0U, 3U, 33'000U}) {
     fill(arrays.emplace_back(all[arrays.size()], count), random, true);
   }
   const GpuArrays values(arrays);
@@ -159,7 +159,7 @@ TEST_CASE("what a list found and how its scaler stands is left as they were then
   cuda::DeviceScaler scaler(0, torch_at(1024));
   cuda::DeviceList list(scaler);
   std::vector<Array> arrays;
-  for (const std::uint64_t count : {5000, 3, 0}) fill(arrays.emplace_back(Dtype::bf16, count), random, false);
+  for (const std::uint64_t count : {5000U, 3U, 0U}) fill(arrays.emplace_back(Dtype::bf16, count), random, false);
   const GpuArrays values(arrays);
   list.assign(values.tensors());
   cuda::DeviceLooks looks(0);

@@ -120,7 +120,7 @@ TEST_CASE("finite values beside others are the CPU's in every bit, before anythi
 TEST_CASE("a list that counts finite values is captured, and a replay counts those of its time") {
   std::mt19937_64 random(9);
   std::vector<Array> arrays;
-  for (const std::uint64_t count : {5000, 40}) {
+  for (const std::uint64_t count : {5000U, 40U}) {
     Array& array = arrays.emplace_back(Dtype::f16, count);
     for (std::uint64_t i = 0; i < count; ++i) array.set(i, finite_bits(Dtype::f16, random));
   }
@@ -143,7 +143,7 @@ TEST_CASE("a list that counts finite values is captured, and a replay counts tho
 
 TEST_CASE("a monitor that waits for no GPU is told of finite values beside others, too") {
   std::vector<Array> arrays;
-  for (const std::uint64_t at : {3, 17}) {
+  for (const std::uint64_t at : {3U, 17U}) {
     Array& array = arrays.emplace_back(Dtype::f32, 100);
     for (std::uint64_t i = 0; i < 100; ++i) array.set(i, kernels::test::encode(Dtype::f32, 2.0));
     array.set(at, torn_bits(Dtype::f32, at == 3));

@@ -92,7 +92,7 @@ TEST_CASE("a document is judged as deep as eight others, whatever they are; one 
 }
 
 TEST_CASE("tensors of bytes are looked into up to 65536 of them, and an extra state's whatever their number") {
-  for (const std::size_t size : {65535, 65536, 65537, 70000}) {
+  for (const std::size_t size : {65535U, 65536U, 65537U, 70000U}) {
     INFO(size << " bytes");
     CHECK(says(told(safetensors("weight", evil, size)), "dangerous os.system") == (size <= 65536));
     CHECK(says(told(safetensors("fc1._extra_state", evil, size)), "dangerous os.system"));

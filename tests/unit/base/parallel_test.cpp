@@ -44,7 +44,7 @@ TEST_CASE("slow tasks are shared by a bounded number of threads, and progress is
 }
 
 TEST_CASE("as many threads as are asked for share what waits") {
-  for (const std::size_t most : {1, 3, 40}) {
+  for (const std::size_t most : {1U, 3U, 40U}) {
     std::atomic<std::size_t> running{0};
     std::atomic<std::size_t> seen{0};
     const auto wait = [&](std::size_t) {

@@ -31,7 +31,7 @@ TEST_CASE("after a failure nothing more is taken, and it is thrown in the end") 
     if (number == 1) throw std::runtime_error("the second");
     ++taken;
   });
-  for (const std::size_t number : {3, 2, 1, 0}) results.give(number, 0);
+  for (const std::size_t number : {3U, 2U, 1U, 0U}) results.give(number, 0);
   CHECK(taken == 1);
   CHECK_THROWS_WITH(results.finish(), "the second");
 }

@@ -71,7 +71,7 @@ TEST_CASE("real archives hide nothing") {
 }
 
 TEST_CASE("bytes before the first record, between records and before the directory are told") {
-  for (const std::size_t which : {0, 1, 2}) {
+  for (const std::size_t which : {0U, 1U, 2U}) {
     Archive archive;
     const std::size_t second = ZipArchive(std::make_shared<MemorySource>("a", archive.image)).entries()[1].header;
     const std::size_t at = which == 0 ? 0 : which == 1 ? second : archive.directory;

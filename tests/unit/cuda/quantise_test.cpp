@@ -90,7 +90,7 @@ TEST_CASE("a list of any sizes and addresses is quantised as element by element,
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) wrong += !(outputs[i] == expected[i]);
   CHECK(wrong == 0);
-  for (int slot = 0; slot < 3; ++slot) CHECK(amax[slot] == expected_amax[slot]);
+  for (std::size_t slot = 0; slot < 3; ++slot) CHECK(amax[slot] == expected_amax[slot]);
   CHECK(std::isnan(float_from(amax[3])));  // a NaN among the values is not lost
 }
 

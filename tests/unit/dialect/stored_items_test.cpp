@@ -78,7 +78,7 @@ TEST_CASE("FP8 state of modules is read") {
 
 TEST_CASE("each limit on what is read is met by its last byte, and passed by the next") {
   const auto is_chosen = [](std::vector<StoredItem> items) { return !chosen(items).empty(); };
-  for (const std::uint64_t more : {0, 1}) {
+  for (const std::uint64_t more : {0U, 1U}) {
     INFO(more << " more");
     auto fields = torch_scaler(torch_keys, true);
     for (StoredItem& item : fields) item.size = (64 << 10) + more;

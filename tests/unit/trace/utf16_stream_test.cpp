@@ -57,7 +57,7 @@ TEST_CASE("a log in UTF-16 is read as the same text, in either order and whateve
   for (const Order order : {Order::little, Order::big}) {
     const std::string bytes = bytes_of(text, order);
     REQUIRE(starts_like_utf16(as_bytes(bytes)));
-    for (const std::size_t piece : {1, 2, 3, 5, 1'000}) {
+    for (const std::size_t piece : {1U, 2U, 3U, 5U, 1'000U}) {
       INFO(piece);
       CHECK(read_as_utf8(bytes, piece) == "scale 65536 \u00b5 \u635f\u5931 \U0001f525 \uffff\n");
     }
