@@ -25,6 +25,7 @@ std::span<const LineShape> mmengine_shapes();
 std::span<const LineShape> nemo_shapes();
 std::span<const LineShape> huggingface_shapes();
 std::span<const LineShape> lightning_shapes();
+std::span<const LineShape> bmtrain_shapes();
 std::span<const LineShape> own_words_shapes();
 
 }  // namespace tare
