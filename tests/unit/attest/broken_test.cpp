@@ -147,3 +147,17 @@ TEST_CASE("what bytes in a pickle would call is told, whichever protocol they ar
   }
   CHECK(told("\x80\3}X\1\0\0\0aC\x15no pickle\nin these...s."s).empty());
 }
+
+TEST_CASE("arrays that joblib put between opcodes are told as such, and what else is no opcode as a break") {
+  const std::string breaks = "its opcodes break off at offset ";
+  const std::string joblib = told(corpus("numpy/joblib_dump/state.joblib"));
+  CHECK(says(joblib, ": joblib's arrays, which pickle.load takes for opcodes, stand at offset 261\n"));
+  CHECK(!says(joblib, breaks));
+  ArchiveWriter zip;
+  zip.add("a/data.pkl", bytes_of("\x80\x02}."s));
+  zip.add("a/more.pkl", bytes_of("\x80\x02}\xff"s));
+  zip.finish();
+  const std::string torch = told(text_of(zip.bytes()));
+  CHECK(says(torch, ": " + breaks + "3\n"));
+  CHECK(!says(torch, "joblib"));
+}

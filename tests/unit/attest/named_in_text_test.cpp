@@ -120,6 +120,30 @@ TEST_CASE("an index that names files outside its folder is told") {
   CHECK(told(R"({"weight_map": {"w": "b/a..bin"}, "loss_scale": 2.0})", ".json").empty());
 }
 
+TEST_CASE("files outside its folder are told whatever stands before them in an index, each once and 64 at most") {
+  const auto index = [](const std::string& map) {
+    return told(R"({"loss_scale": 2.0, "weight_map": {)" + map + "}}", ".json");
+  };
+  const std::string line = "names a file outside its folder: ";
+  for (const std::string before : {"1", "null", "[]", R"("model.bin")"}) {
+    CHECK(says(index(R"("a": )" + before + R"(, "b": "/tmp/b.bin")"), line + "/tmp/b.bin\n"));
+  }
+  const auto times = [&](const std::string& all) {
+    std::size_t count = 0;
+    for (std::size_t at = all.find(line); at != all.npos; at = all.find(line, at + 1)) ++count;
+    return count;
+  };
+  CHECK(times(index(R"("a": "/tmp/b.bin", "b": "/tmp/b.bin")")) == 1);
+  for (const std::size_t files : {63, 64, 65}) {
+    std::string map;
+    for (std::size_t i = 0; i < files; ++i) {
+      const std::string number = std::to_string(i);
+      map += (i == 0 ? "" : ", ") + ("\"" + number + R"(": "/tmp/)" + number + "\"");
+    }
+    CHECK(times(index(map)) == std::min<std::size_t>(files, 64));
+  }
+}
+
 TEST_CASE("words of JSON that nobody would call are words") {
   const std::string plain[] = {
       json_of("target", R"("torch.float16")"),

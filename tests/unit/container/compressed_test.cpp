@@ -1,8 +1,14 @@
 // Files that are compressed as a whole. They are packed here by the libraries that Python's modules of these names use.
 #include <lzma.h>
 #include <zlib.h>
+#include <zstd.h>
+
+#include <functional>
+#include <random>
 
 #include "lib/base/error.hpp"
+#include "lib/container/compressed.hpp"
+#include "lib/container/unpacking_stream.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
@@ -25,6 +31,21 @@ Bytes deflated(const Bytes& bytes, int window) {
   packed.resize(stream.total_out);
   deflateEnd(&stream);
   return packed;
+}
+
+/// Bytes that pack well.
+Bytes pattern(std::size_t size) {
+  Bytes bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i % 251 * (i / 1000 % 7));
+  return bytes;
+}
+
+/// Bytes that do not pack.
+Bytes noise(std::size_t size) {
+  std::mt19937 random(1);
+  Bytes bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xff);
+  return bytes;
 }
 
 Bytes zlib(const Bytes& bytes) {
@@ -105,4 +126,110 @@ TEST_CASE("a small file that unpacks into a large one, or into a compressed one,
     CHECK(status_of(packer.pack(zeros)) == Status::refused);
     CHECK(status_of(packer.pack(gzip(corpus_bytes(plain_file)))) == Status::refused);
   }
+}
+
+TEST_CASE(
+    "where packed bytes break off, or others stand behind their end, that byte is told, and what came before kept") {
+  for (const std::size_t size : {std::size_t{50}, std::size_t{700'000}}) {
+    const Bytes plain = pattern(size);
+    for (const Packer& packer : packers) {
+      INFO(packer.name << ", " << size << " bytes");
+      const Bytes whole = packer.pack(plain);
+      const auto unpacked = [](Bytes bytes) { return unpack(std::make_shared<MemorySource>("x", std::move(bytes))); };
+      const auto breaks_at = [&](std::size_t offset) {
+        return "x: " + std::string(packer.name) + ": does not unpack at offset " + std::to_string(offset);
+      };
+      const auto inside = [](const Unpacked& made) { return made.source->read({0, made.source->size()}); };
+      const Unpacked sound = unpacked(whole);
+      CHECK(sound.problem.empty());
+      CHECK(inside(sound) == plain);
+      for (const std::size_t behind : {1, 1000, 300'000}) {
+        Bytes longer = whole;
+        longer.resize(whole.size() + behind);
+        const Unpacked made = unpacked(longer);
+        CHECK(made.problem == breaks_at(whole.size()));
+        CHECK(inside(made) == plain);
+      }
+      const std::size_t kept = whole.size() - 4;
+      CHECK(unpacked({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(kept)}).problem == breaks_at(kept));
+    }
+  }
+}
+
+TEST_CASE("a file counts as compressed by its first bytes, and by one less of them not") {
+  using namespace std::string_literals;
+  const auto is_packed = [](const std::string& head) { return starts_like_compressed(as_bytes(head)); };
+  for (const std::string& head : {"\x78\x01"s, "\x78\x5e"s, "\x78\x9c"s, "\x78\xda"s, "\x1f\x8b\x08"s,
+                                  "\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff"s}) {
+    CHECK(is_packed(head));
+    CHECK(is_packed(head + "more"));
+    CHECK_FALSE(is_packed(head.substr(0, head.size() - 1)));
+  }
+  CHECK_FALSE(is_packed("\x78\x02"));  // its check does not hold
+  CHECK_FALSE(is_packed("\x78\xbb"));  // it holds, and wants a dictionary
+  CHECK_FALSE(is_packed("\x58\x85"));  // another window than is usual
+  CHECK_FALSE(is_packed("\x1f\x8b\x07"));
+  CHECK_FALSE(is_packed("\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\0"s));
+  CHECK_FALSE(is_packed("\x5e\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff"s));
+}
+
+TEST_CASE(
+    "a stream of packed members gives their bytes one behind the other, however it is read, and says how it ends") {
+  const auto zstd = [](const Bytes& bytes) {
+    Bytes packed(ZSTD_compressBound(bytes.size()));
+    packed.resize(ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), 3));
+    return packed;
+  };
+  struct Kind {
+    std::function<Bytes(const Bytes&)> pack;
+    const char* breaks_off;
+    const char* damaged;
+  };
+  const Kind kinds[] = {{gzip, "its gzip data break off", "its gzip data are damaged"},
+                        {zstd, "its Zstandard data break off", "its Zstandard data do not unpack: "}};
+  struct Read {
+    Bytes bytes;
+    std::string problem;
+  };
+  const auto read = [](const Bytes& packed, std::size_t at_once) {
+    const auto stream = unpacking_stream(std::make_unique<SourceStream>(std::make_shared<MemorySource>("x", packed)),
+                                         ByteView(packed).first(4));
+    Read all;
+    Bytes room(at_once);
+    while (const std::size_t size = stream->read(room)) {
+      all.bytes.insert(all.bytes.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(size));
+    }
+    all.problem = stream->problem();
+    return all;
+  };
+  for (const auto& [pack, breaks_off, damaged] : kinds) {
+    INFO(breaks_off);
+    // Zeros unpack to more than is asked for; noise is longer than the pieces in which packed bytes are read.
+    Bytes plain;
+    Bytes packed;
+    for (const Bytes& part : {pattern(10), Bytes(300'000), noise(400'000), pattern(1)}) {
+      const Bytes member = pack(part);
+      plain.insert(plain.end(), part.begin(), part.end());
+      packed.insert(packed.end(), member.begin(), member.end());
+    }
+    CHECK(starts_like_packed_stream(packed));
+    for (const std::size_t at_once : {1000, 131'072, 1'000'000}) {
+      const Read all = read(packed, at_once);
+      CHECK(all.bytes == plain);
+      CHECK(all.problem.empty());
+    }
+    const Bytes one = pack(pattern(1000));
+    for (const std::size_t less : {std::size_t{1}, one.size() / 2}) {
+      const Read cut = read(Bytes(one.begin(), one.end() - static_cast<std::ptrdiff_t>(less)), 4096);
+      CHECK(cut.problem == breaks_off);
+    }
+    Bytes broken = pack(noise(1000));
+    broken.resize(broken.size() + 50, std::byte{0xee});
+    const Read behind = read(broken, 4096);
+    CHECK(behind.bytes == noise(1000));
+    CHECK(behind.problem.starts_with(damaged));
+  }
+  CHECK_FALSE(starts_like_packed_stream(as_bytes("\x1f\x8b\x07")));
+  CHECK_FALSE(starts_like_packed_stream(as_bytes("\x1f\x8b")));
+  CHECK_FALSE(starts_like_packed_stream(as_bytes("\x28\xb5\x2f\xfe")));
 }

@@ -75,15 +75,12 @@ TEST_CASE("a record that goes while the history is told is passed over") {
   CHECK(told == Numbers{1});
 }
 
-TEST_CASE("a file that lies in the root of the file system has that as its folder") {
-  SimulatedDisk disk;
-  disk.add_folder("/run");
-  disk.add_file("/scaler.pt", noise(10, 1));
-  CHECK(resolved_path(disk, "/scaler.pt") == "/scaler.pt");
-  CHECK(resolved_path(disk, "/absent.pt") == "/absent.pt");
-  ResolvedPaths paths(disk);
-  for (const auto& [path, type] : {std::pair{"/scaler.pt", FileType::file}, std::pair{"/run", FileType::folder},
-                                   std::pair{"/absent.pt", FileType::absent}}) {
+TEST_CASE("a file that lies in the root of the file system has that as its folder, whether it is there or not") {
+  FileLayer& files = system_files();
+  CHECK(resolved_path(files, "/dev") == "/dev");
+  CHECK(resolved_path(files, "/absent-scaler.pt") == "/absent-scaler.pt");
+  ResolvedPaths paths(files);
+  for (const auto& [path, type] : {std::pair{"/dev", FileType::folder}, {"/absent-scaler.pt", FileType::absent}}) {
     CHECK(paths.of(path).path == path);
     CHECK(paths.of(path).type == type);
     CHECK_FALSE(paths.of(path).is_link);
