@@ -86,7 +86,8 @@ TEST_CASE("numbers written as text stay text") {
   const Bytes after = Written(text).changed("scale", 0.125);
   CHECK(as_text(after).find("F0.125\n") != std::string_view::npos);
   CHECK(std::get<double>(value_at(reread(after), "scale").data) == 0.125);
-  CHECK(std::get<Integer>(value_at(reread(Written(text).changed("n", Integer{12345, {}})), "n").data).value == 12345);
+  const Bytes longer = Written(text).changed("n", Integer{12345, {}});
+  CHECK(as_text(longer) == "(dp0\nVscale\np1\nF1024.5\nsVn\np2\nI12345\ns.");
 }
 
 TEST_CASE("every size of int finds its way, up and down") {
@@ -96,6 +97,29 @@ TEST_CASE("every size of int finds its way, up and down") {
     const Bytes after = Written(two_ints).changed("n", Integer{value, {}});
     CHECK(std::get<Integer>(value_at(reread(after), "n").data).value == value);
     CHECK(std::get<Integer>(value_at(reread(after), "scale").data).value == 65536);
+  }
+}
+
+TEST_CASE("where all room comes in fives an int is written longer than need be, up to ten bytes, and nothing moves") {
+  struct Old {
+    std::string opcode;
+    std::int64_t most_kept;  ///< up to which, and down to whose complement, nothing moves
+  };
+  const Old olds[] = {{"K\x03"s, (1LL << 39) - 1}, {"M\0\x03"s, (1LL << 47) - 1}, {"J\0\0\x03\0"s, INT64_MAX}};
+  for (const auto& [opcode, most_kept] : olds) {
+    const std::string text =
+        "\x80\x02}r\0\x01\0\0(X\x05\0\0\0scaler\x01\x01\0\0"s + opcode + "X\x01\0\0\0nr\x02\x01\0\0K\x07u."s;
+    const Written written(text);
+    for (int bits = 0; bits < 63; ++bits) {
+      for (const std::int64_t value : {(1LL << bits) - 1, 1LL << bits, -(1LL << bits)}) {
+        INFO(opcode.size() << " bytes become " << value);
+        const Bytes after = written.changed("scale", Integer{value, {}});
+        const std::int64_t magnitude = value < 0 ? -(value + 1) : value;
+        CHECK((after.size() == text.size()) == (magnitude <= most_kept));
+        CHECK(std::get<Integer>(value_at(reread(after), "scale").data).value == value);
+        CHECK(std::get<Integer>(value_at(reread(after), "n").data).value == 7);
+      }
+    }
   }
 }
 
