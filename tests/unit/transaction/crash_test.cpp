@@ -296,5 +296,38 @@ TEST_CASE("an undo of which a call fails once is not made and says so, or is mad
   }
 }
 
+/// How often `work`, of which one call after another fails, is done and tells that a power cut may take it back.
+int told_as_not_durable(const SimulatedDisk& disk, const std::function<std::vector<Finding>(SimulatedDisk&)>& work) {
+  int told = 0;
+  for (std::uint64_t call = 1;; ++call) {
+    SimulatedDisk failing = disk;
+    const std::uint64_t before = failing.calls();
+    failing.fail_at(call, EIO);
+    try {
+      for (const Finding& finding : work(failing)) {
+        if (finding.code != "not-durable") continue;
+        CHECK(finding.severity == Severity::warning);
+        CHECK(finding.file == home);
+        CHECK_THAT(finding.message, Catch::Contains("the change is made, but a power failure could take it back"));
+        ++told;
+      }
+    } catch (const Error&) {
+      continue;  // nothing is done
+    }
+    if (failing.calls() - before < call) return told;
+  }
+}
+
+TEST_CASE("an edit, or its undo, of which only the last name may not outlive a power cut is made, and that is told") {
+  for (const Scene& scene : all_scenes()) {
+    INFO(scene.name);
+    const auto edit = [&](SimulatedDisk& disk) { return commit(disk, scene.edits, scene.fields(), sealed()).findings; };
+    CHECK(told_as_not_durable(scene.disk, edit) == 1);
+    SimulatedDisk edited = scene.disk;
+    edit(edited);
+    CHECK(told_as_not_durable(edited, [](SimulatedDisk& disk) { return undo(scope_of(disk, home)).findings; }) == 1);
+  }
+}
+
 }  // namespace
 }  // namespace tare::test

@@ -156,6 +156,30 @@ TEST_CASE("a read-only file of ours is edited and stays read-only; somebody else
   }
 }
 
+TEST_CASE("another user's file is edited where it is, and refused where it would be written anew and become ours") {
+  for (const char* name : {"patches", "append", "splice"}) {
+    INFO(name);
+    Scene scene = scene_named(name);
+    const std::string path = scene.edits[0].path;
+    scene.disk.set_user(0);
+    scene.disk.set_owner(path, 2000);
+    scene.edits[0].planned = scene.disk.status(path);
+    const auto old = states(scene.disk, scene.edits);
+    if (!scene.edits[0].change.splice) {
+      commit(scene.disk, scene.edits, {}, sealed());
+      CHECK(all_new(scene.disk, old, scene.edits));
+      CHECK(scene.disk.status(path).st_uid == 2000);
+      continue;
+    }
+    const Error error = failure(scene.disk, scene.edits, sealed());
+    CHECK(error.status == Status::refused);
+    CHECK(std::string(error.what()) ==
+          path + ": has to be written anew, which would take it from its owner (user 2000, group 0)");
+    CHECK(all_old(scene.disk, old));
+    CHECK_FALSE(scene.disk.has("/run/ckpt/.tare"));
+  }
+}
+
 TEST_CASE("a full disk rolls everything back, whenever it fills") {
   for (const char* name : {"append", "splice", "eight ranks"}) {
     const Scene scene = scene_named(name);
