@@ -261,6 +261,12 @@ TEST_CASE("a scale that falls back whenever it grows is a note, with the scale t
   Run climbing;  // three scales
   for (int i = 0; i < 20; ++i) climbing.look({gradient("a", 0)}, seen(i, i / 3, i / 3, 1024.0 * (1 + i % 3)));
   CHECK(climbing.codes().empty());
+  Run passing;  // a third scale, once
+  for (int i = 0; i < 20; ++i) {
+    const double scale = i == 16 ? 1536 : i % 3 == 1 ? 2048 : 1024;
+    passing.look({gradient("a", 0)}, seen(i, std::max(0, i / 3 - 2), std::max(0, i / 3 - 2), scale));
+  }
+  CHECK(passing.codes().empty());
   Run growing;
   for (int i = 0; i < 40; ++i) growing.look({gradient("a", 0)}, seen(i, i, i / 4, 1024));
   CHECK(growing.codes().empty());
