@@ -434,7 +434,7 @@ class Attester {
     } catch (const Error& error) {
       if (source->budget()->is_spent()) throw;
       const Doubt doubt = doubt_of_broken(source, error.what());
-      return doubt.globals.empty() ? void() : tell_if(doubt, place);
+      return doubt.globals.empty() && !doubt.has_unnamed ? void() : tell_if(doubt, place);
     }
     look_into(*container, source, place, level + 1);
   }

@@ -28,7 +28,8 @@ std::uint64_t pickle_begin(const std::shared_ptr<const Source>& source) {
 Doubt doubt_of_broken(const std::shared_ptr<const Source>& source, const std::string& why) {
   PickleProbe probe = probe_pickle(*source, pickle_begin(source));
   if (probe.end == ProbeEnd::fails) return {why, {}, 0};
-  return {fmt::format("{}; {}", why, words_of(probe)), std::move(probe.globals), probe.calls};
+  return {fmt::format("{}; {}", why, words_of(probe)), std::move(probe.globals), probe.calls,
+          probe.unnamed.has_value()};
 }
 
 }  // namespace tare

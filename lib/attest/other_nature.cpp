@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "lib/base/text.hpp"
+#include "lib/container/pickle/read/opcode.hpp"
 #include "lib/container/zip/layout.hpp"
 
 namespace tare {
@@ -46,13 +47,19 @@ std::string_view first_module(const PickleProbe& probe) {
   return is_known ? std::string_view(probe.globals.front().module) : std::string_view();
 }
 
+/// Whether an import is only a line that begins with its letter. Nothing that people write puts two texts on the stack
+/// and comes to STACK_GLOBAL, which needs no line.
+bool is_prose(const Source& source, const PickleProbe& probe) {
+  if (probe.end != ProbeEnd::imports) return false;
+  const Bytes opcode = source.read({probe.offset, 1});
+  if (opcode.front() == static_cast<std::byte>(Opcode::stack_global)) return false;
+  return !is_module_name(first_module(probe)) || !has_second_line(source, probe.offset);
+}
+
 Doubt as_pickle(const Source& source, std::string_view format) {
   PickleProbe probe = probe_pickle(source);
-  if (probe.end == ProbeEnd::fails) return {};
-  const bool is_prose = format == text_format && probe.end == ProbeEnd::imports &&
-                        !(is_module_name(first_module(probe)) && has_second_line(source, probe.offset));
-  if (is_prose) return {};
-  return {"is a pickle, too: " + words_of(probe), std::move(probe.globals), probe.calls};
+  if (probe.end == ProbeEnd::fails || (format == text_format && is_prose(source, probe))) return {};
+  return {"is a pickle, too: " + words_of(probe), std::move(probe.globals), probe.calls, probe.unnamed.has_value()};
 }
 
 /// As Python's tarfile sees it, which torch.load asks first: the checksum of the first block alone.

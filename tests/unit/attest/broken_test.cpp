@@ -3,6 +3,7 @@
 
 #include <zlib.h>
 
+#include "lib/base/text.hpp"
 #include "tests/places.hpp"
 #include "tests/unit/attest/told.hpp"
 #include "tests/unit/container/archive_writer.hpp"
@@ -15,11 +16,16 @@ using namespace std::string_literals;
 namespace {
 
 /// Pickles that call os.system, written in all ways.
-const std::string calls[] = {
-    "cos\nsystem\n(Vls\ntR"s,          "\x80\4\x8c\2os\x94\x8c\6system\x94\x93\x94\x8c\2ls\x85R"s,
-    "Vos\nVsystem\n\x93S'ls'\n\x85R"s, "S'os'\np0\n0Vsyste\\u006d\np1\n0g0\ng1\n\x93(Vls\ntR"s,
-    "(cos\nsystem\nVls\no"s,           "(Vls\nios\nsystem\n"s,
-    "(lp0\ncos\nsystem\n(Vls\ntRa"s,   "K\1\x85Vos\nVsystem\n\x93Vls\n\x85R"s};
+const std::string calls[] = {"cos\nsystem\n(Vls\ntR"s,
+                             "\x80\4\x8c\2os\x94\x8c\6system\x94\x93\x94\x8c\2ls\x85R"s,
+                             "Vos\nVsystem\n\x93S'ls'\n\x85R"s,
+                             "S'os'\np0\n0Vsyste\\u006d\np1\n0g0\ng1\n\x93(Vls\ntR"s,
+                             "\x8c\2os\x8c\6system\x93\x8c\2ls\x85R"s,
+                             "U\2osU\6system\x93U\2ls\x85R"s,
+                             "(cos\nsystem\nVls\no"s,
+                             "(Vls\nios\nsystem\n"s,
+                             "(lp0\ncos\nsystem\n(Vls\ntRa"s,
+                             "K\1\x85Vos\nVsystem\n\x93Vls\n\x85R"s};
 
 /// What CPython does not get over, or tare; and nothing of that kind at all.
 const std::string ends[] = {"."s,
@@ -160,4 +166,21 @@ TEST_CASE("arrays that joblib put between opcodes are told as such, and what els
   const std::string torch = told(text_of(zip.bytes()));
   CHECK(says(torch, ": " + breaks + "3\n"));
   CHECK(!says(torch, "joblib"));
+}
+
+TEST_CASE("a call whose names are kept where only running it would tell is told, whatever it lies in") {
+  const std::string hidden = "Vos\np1_0\n0Vsystem\np1_1\n0g1_0\ng1_1\n\x93(Vls\ntR."s;
+  const std::string in_pickle = "\x80\4}\x8c\1aC"s + static_cast<char>(hidden.size()) + hidden + "s.";
+  const std::string in_json = R"({":serialized:": ")" + base64(hidden) + R"("})";
+  for (const std::string& all : {told(hidden), told(in_pickle), told(in_json, ".json"), told(zip_of("a", hidden))}) {
+    CHECK(says(all, "what it imports at offset "));
+  }
+}
+
+TEST_CASE("of what a pickle comes to first the offset is told, and the module where it is known") {
+  CHECK(says(told("cos\nsystem\n\xff"), ": pickle.load comes to an import at offset 0, of os\n"));
+  CHECK(says(told("NNcos.path\njoin\n."), ": pickle.load comes to an import at offset 2, of os.path\n"));
+  CHECK(
+      says(told("Vos\np1_0\ng1_0\n\x93."s),
+           "; pickle.load comes to an import at offset 14; what it imports at offset 14 only running it would tell\n"));
 }

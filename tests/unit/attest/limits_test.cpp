@@ -116,6 +116,17 @@ TEST_CASE("bytes are taken for a pickle up to protocol 5, which is the last that
   CHECK(told(in_bytes("\x80\x06N")) == "");
 }
 
+TEST_CASE(
+    "bytes without a protocol are taken for a pickle from eight of them on, where a line or a name ends in them") {
+  CHECK(told(in_bytes("cos\nx\n.")).empty());
+  CHECK(says(told(in_bytes("cos\nxy\n.")), "dangerous os.xy"));
+  CHECK(says(told(in_bytes("\x8c\2os\x8c\1x\x93."s)), "dangerous os.x"));
+  // Without either nothing is looked for: an archive's end in a tensor's bytes is data.
+  const std::string zip_end = "PK\5\6"s + std::string(18, '\0');
+  CHECK(told(in_bytes("some data " + zip_end)).empty());
+  CHECK(says(told(in_bytes("some data\n" + zip_end)), "ends with a zip archive"));
+}
+
 TEST_CASE("strings that were left in one file are not told of the next") {
   const Folder folder;
   const std::string large(std::size_t{2} << 20, 'x');
@@ -161,6 +172,49 @@ TEST_CASE("a name is told with the file, the value and the byte where its opcode
   CHECK(found.files[places[1].file].path == "more/b.pkl");
   CHECK(places[1].inside == "a");
   CHECK(places[1].offset == 14);
+}
+
+TEST_CASE("what lies in lists, tuples, texts and archives is told with the way there") {
+  const auto place_in = [](const std::string& name, const std::string& bytes) {
+    const Folder folder;
+    folder.write(name, bytes);
+    const Attestation found = folder.attested();
+    REQUIRE(found.globals.size() == 1);
+    CHECK(found.globals[0].name == "system");
+    REQUIRE(found.globals[0].places.size() == 1);
+    return found.globals[0].places[0].inside;
+  };
+  const std::string item = "C"s + static_cast<char>(evil.size()) + evil;
+  const std::string key =
+      "\x80\x03}X\x01\x00\x00\x00"
+      "a"s;
+  CHECK(place_in("a.pkl", key + item + "s.") == "a");
+  CHECK(place_in("a.pkl", key + "](}" + item + "es.") == "a[1]");
+  CHECK(place_in("a.pkl", key + "}" + item + "\x86s.") == "a[1]");
+  CHECK(place_in("a.pkl", key + "]](}" + item + "eas.") == "a[0][1]");
+  CHECK(place_in("a.pkl", "\x80\x03" + item + ".") == "(bytes)");
+
+  const std::string json = R"({"_target_": "os.system"})";
+  const std::string once = in_json(json);
+  CHECK(place_in("a.json", json).empty());
+  CHECK(place_in("a.json", once) == "(text at 24)");
+  CHECK(place_in("a.json", in_json(once)) == "(text at 24) > (text at 24)");
+  CHECK(place_in("a.zip", in_zip(once)) == "inner > (text at 24)");
+}
+
+TEST_CASE("an extra state is one by its key, or alone in a list under it, and no other list's item is") {
+  const auto extra_states = [](const std::string& opcodes) {
+    const Folder folder;
+    folder.write("a.pkl", "\x80\x03}X\x0c\x00\x00\x00_extra_state"s + opcodes + "s.");
+    return folder.attested().extra_states.size();
+  };
+  const std::string bytes = "C"s + static_cast<char>(evil.size()) + evil;
+  const std::string stream = "c_io\nBytesIO\n" + bytes + "\x85R";
+  CHECK(extra_states(bytes) == 1);
+  for (const std::string& state : {stream, "](" + stream + "e", "(" + stream + "t"}) CHECK(extra_states(state) == 1);
+  for (const std::string& state : {"](" + stream + "Ne", "](N" + stream + "e", "]](" + stream + "ea"}) {
+    CHECK(extra_states(state) == 0);
+  }
 }
 
 TEST_CASE("beside one class that weights_only could be told of, another that loads any pickle leaves nothing to tell") {
