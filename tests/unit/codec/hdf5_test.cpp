@@ -82,12 +82,14 @@ TEST_CASE("chunks of rows, of parts of rows and at the edges come back, packed o
 }
 
 TEST_CASE("few entries and thousands come back in their order") {
-  for (const int count : {0, 8, 9, 40, 800, 4096}) {
+  for (const std::size_t count : {0U, 8U, 9U, 40U, 800U, 4096U}) {
     INFO(count);
     ScalerState state;
     state.policy = "tomorrow";
     const std::string filler(120, 'x');
-    for (int i = count; i > 0; --i) state.params.set(filler.substr(0, i % 120) + std::to_string(i), std::int64_t{i});
+    for (std::size_t i = count; i > 0; --i) {
+      state.params.set(filler.substr(0, i % 120) + std::to_string(i), static_cast<std::int64_t>(i));
+    }
     CHECK(state_from(state_to_hdf5(state, Compression::none)) == state);
   }
 }
