@@ -59,7 +59,8 @@ std::string path_of(int descriptor) {
 // In place of the C library's.
 extern "C" {
 int fsync(int descriptor) {
-  if (!may_go_on("sync", path_of(descriptor))) return -1;
+  const bool is_inherited = (::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) == 0;
+  if (!may_go_on(is_inherited ? "sync, open for others," : "sync", path_of(descriptor))) return -1;
   return static_cast<int>(::syscall(SYS_fsync, descriptor));
 }
 ssize_t write(int descriptor, const void* bytes, size_t size) {

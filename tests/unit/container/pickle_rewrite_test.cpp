@@ -123,6 +123,35 @@ TEST_CASE("where all room comes in fives an int is written longer than need be, 
   }
 }
 
+TEST_CASE("of several ints those that keep their size leave room and frames to those that do not") {
+  const std::string framed = "\x80\x04\x95\x18\0\0\0\0\0\0\0}\x94(\x8c\x05scale\x94J\0\0\x01\0\x8c\x01n\x94K\x03u."s;
+  for (const std::string& text : {framed, two_ints}) {
+    const Written written(text);
+    for (const std::int64_t n : {5, 70000}) {
+      const std::vector<NodeChange> changes = {{written.find("scale"), Integer{1024, {}}, "scale"},
+                                               {written.find("n"), Integer{n, {}}, "n"}};
+      const Bytes after = rewrite_pickle(written.pickle, 0, written.tensors, changes).pickle;
+      CHECK(std::get<Integer>(value_at(reread(after), "scale").data).value == 1024);
+      CHECK(std::get<Integer>(value_at(reread(after), "n").data).value == n);
+      if (text == framed) CHECK(load_le<std::uint64_t>(after.data() + 3) == after.size() - 11);
+      if (text == two_ints) CHECK(after.size() == text.size());
+    }
+  }
+}
+
+TEST_CASE("room for a number is made at the memo slot next to it, before it or behind it") {
+  const std::string first = "\x80\x02}(X\x01\0\0\0ar\0\x01\0\0K\x01X\x01\0\0\0bK\x02X\x03\0\0\0farK\x03"s;
+  const std::string rest = "X\x01\0\0\0cK\x04X\x01\0\0\0dr\x01\x01\0\0K\x05u."s;
+  const std::string text = first + rest;
+  constexpr std::int64_t of_seven_bytes = (1LL << 39) - 1;
+  for (const auto& [key, slot] : {std::pair{"b", "r\0\x01\0\0"s}, std::pair{"c", "r\x01\x01\0\0"s}}) {
+    const Bytes after = Written(text).changed(key, Integer{of_seven_bytes, {}});
+    CHECK(after.size() == text.size());
+    CHECK(std::get<Integer>(value_at(reread(after), key).data).value == of_seven_bytes);
+    CHECK(as_text(after).find(slot) == std::string_view::npos);
+  }
+}
+
 TEST_CASE("runs that differ are patches of their own unless they are close") {
   const Bytes before(40, std::byte{1});
   Bytes after = before;

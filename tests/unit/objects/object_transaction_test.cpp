@@ -132,6 +132,28 @@ TEST_CASE("undo makes all of an edit old, once, and leaves a record of that") {
   CHECK(status_of([&] { undo(bucket.store, run_folder, key_of(1), {}); }) == Status::refused);
 }
 
+TEST_CASE("edits of one object are undone from the last to the first, and then there is nothing to undo") {
+  Bucket bucket({first_rank});
+  std::vector<Bytes> past;
+  std::vector<std::string> ids;
+  for (const int value : {1, 2, 3}) {
+    past.push_back(bucket.store.bytes(first_rank));
+    FileEdit edit = bucket.edits()[0];
+    Patch& patch = edit.change.patches[0];
+    patch.before = Bytes(past.back().begin() + static_cast<std::ptrdiff_t>(patch.offset),
+                         past.back().begin() + static_cast<std::ptrdiff_t>(patch.offset + patch.after.size()));
+    patch.after = Bytes(patch.after.size(), static_cast<std::byte>(value));
+    ids.push_back(commit(bucket.store, {edit}, Bucket::fields(), Bucket::sealed()).id);
+  }
+  const auto undone = [&] { return undo(bucket.store, run_folder, key_of(1), {}).id; };
+  for (std::size_t left = 3; left-- > 0;) {
+    CHECK(undone() == ids[left]);
+    CHECK(bucket.store.bytes(first_rank) == past[left]);
+    CHECK(bucket.is_tidy());
+  }
+  CHECK(status_of([&] { undone(); }) == Status::refused);
+}
+
 TEST_CASE("undo refuses what is no longer what the edit made of it") {
   Bucket bucket;
   bucket.edit();
