@@ -66,6 +66,23 @@ TEST_CASE("saved slots stand in the columns of TransformerEngine's arrays") {
   CHECK(state.directions[1].history == std::vector<float>{30, 40, 31, 41});
 }
 
+TEST_CASE("slots of several products stand side by side, whatever their order, and none of them may be missing") {
+  std::vector<std::string> names = one_layer;
+  for (const char* name : {"l/grad_input.1", "l/grad_output.1", "l/output.1", "l/weight.1", "l/input.1"}) {
+    names.emplace_back(name);
+  }
+  const ExtraState state = only_layer(names);
+  CHECK(state.products == 2);
+  CHECK(state.directions[0].scale == std::vector<float>{1, 2, 3, 10, 9, 8});
+  CHECK(state.directions[1].scale == std::vector<float>{4, 5, 7, 6});
+  CHECK(state.directions[0].history == std::vector<float>{0, 10, 20, 90, 80, 70, 1, 11, 21, 91, 81, 71});
+  for (std::size_t missing = 0; missing < names.size(); ++missing) {
+    std::vector<std::string> fewer = names;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(missing));
+    CHECK_THROWS_AS(only_layer(fewer), Error);
+  }
+}
+
 TEST_CASE("a layer without all of its slots is refused, and so is one with slots of no module") {
   CHECK_THROWS_AS(only_layer({"l/input", "l/weight"}), Error);
   CHECK_THROWS_AS(only_layer({"l/input.4294967295"}), Error);
