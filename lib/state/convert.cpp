@@ -154,7 +154,6 @@ class Converter {
   /// What the file does not hold and the framework cannot be told is as its code has it, whatever it was to be: the
   /// counters are set for that.
   void leave_fixed_parameters() {
-    if (keeper_ == nullptr) return;
     const rule::RuleParams fixed = rule::make_policy(target_spec_).params;
     for (const auto& parameter : target_spec_.parameters) {
       const bool is_derived = parameter.list != nullptr;  // mindformers' levels, from two that are told
