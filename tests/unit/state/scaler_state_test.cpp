@@ -43,6 +43,20 @@ TEST_CASE("a torch state_dict among the fields is sorted into fields and params"
   CHECK(std::get<std::int64_t>(get(state, "params.growth_interval")) == 2000);
 }
 
+TEST_CASE("a field that is None is one that is not there, and those behind it are") {
+  ScalerState state;
+  state.policy = "torch";
+  state.fields.set("scale", std::monostate());
+  state.fields.set("_growth_tracker", std::int64_t{3});
+  state.fields.set("growth_interval", std::int64_t{7});
+  normalise(state);
+  CHECK(state.fields.find("scale") == nullptr);
+  REQUIRE(state.fields.find("_growth_tracker") != nullptr);
+  CHECK(*state.fields.find("_growth_tracker") == StateValue(std::int64_t{3}));
+  REQUIRE(state.params.find("growth_interval") != nullptr);
+  CHECK(*state.params.find("growth_interval") == StateValue(std::int64_t{7}));
+}
+
 TEST_CASE("a value is found by native name, other spelling, role, alias and full key") {
   ScalerState state = torch_state();
   state.params.set("growth_interval", std::int64_t{7});
