@@ -50,6 +50,15 @@ TEST_CASE("what an object of JSON names for its loader is judged as a pickle's n
   CHECK(says(told(auto_map, ".json"), "unknown a/b--c.D"));
 }
 
+TEST_CASE("a module and a class that are no texts name nothing, and an escaped blank is one") {
+  CHECK(told(R"({"__module__": "os", "__class__": 3})", ".json").empty());
+  CHECK(told(R"({"__module__": 3, "__class__": "system"})", ".json").empty());
+  CHECK(told(R"({"__class__": "system"})", ".json").empty());
+  CHECK(says(told(R"({"__module__": "os", "__class__": "system"})", ".json"), "dangerous os.system"));
+  CHECK(says(told(R"(_target_:\u0020os.system)", ".cfg"), "dangerous os.system"));
+  CHECK(!says(told(R"(_target_:\u001fos.system)", ".cfg"), "os.system"));
+}
+
 TEST_CASE("classes that Hugging Face's configurations name are judged, but those of its own libraries") {
   const auto adapter = [](const std::string& library, const std::string& name) {
     return told(R"({"peft_type": "LORA", "auto_mapping": {"base_model_class": ")" + name + R"(", "parent_library": ")" +
