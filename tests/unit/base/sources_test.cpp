@@ -3,12 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
 #include "lib/base/error.hpp"
 #include "lib/base/source.hpp"
+#include "lib/base/standard_streams.hpp"
 #include "tests/catch.hpp"
 
 namespace tare {
@@ -118,6 +120,29 @@ TEST_CASE("sources are read up to their last byte and no further, and a file tha
   fs::resize_file(path, 5);
   CHECK(text_of(*file, {0, 5}) == "01234");
   CHECK(status_of([&] { (void)text_of(*file, {0, 6}); }) == Status::io);
+}
+
+TEST_CASE("a file that is opened where a standard stream was closed takes another number, and the stream's is free") {
+  const int kept = ::dup(STDIN_FILENO);
+  ::close(STDIN_FILENO);
+  const int opened = ::open("/dev/null", O_RDONLY);
+  const int moved = above_standard_streams(opened);
+  const bool is_free = ::fcntl(STDIN_FILENO, F_GETFD) < 0;
+  const bool is_inherited = (::fcntl(moved, F_GETFD) & FD_CLOEXEC) == 0;
+  const int above = above_standard_streams(moved);
+  ::close(moved);
+  if (kept >= 0) {
+    ::dup2(kept, STDIN_FILENO);
+    ::close(kept);
+  }
+  CHECK(opened == STDIN_FILENO);
+  CHECK(moved > STDERR_FILENO);
+  CHECK(is_free);
+  CHECK_FALSE(is_inherited);
+  CHECK(above == moved);
+  errno = ENOENT;
+  CHECK(above_standard_streams(-1) == -1);
+  CHECK(errno == ENOENT);
 }
 
 TEST_CASE("a window shows its part, and none is made that passes the end") {

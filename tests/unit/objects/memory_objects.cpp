@@ -39,12 +39,15 @@ ObjectSeen MemoryObjects::seen(const Stored& stored) const {
   seen.tag = stored.tag;
   seen.age = now - stored.written;
   seen.labels = labels;
+  if (copies_wholes) seen.kept = stored.tag.substr(1, stored.tag.size() - 2);
   return seen;
 }
 
 bool MemoryObjects::is_as_seen(const std::string& path, const ObjectSeen& seen) const {
   const auto there = objects_.find(path);
-  return !is_conditional || (there != objects_.end() && there->second.tag == seen.tag);
+  const bool is_tag = there != objects_.end() && there->second.tag == seen.tag;
+  const bool is_generation = !copies_wholes || there->second.tag == "\"" + seen.kept + "\"";
+  return !is_conditional || (is_tag && is_generation);
 }
 
 std::optional<ObjectSeen> MemoryObjects::answered(const std::string& path) {
@@ -104,6 +107,7 @@ std::optional<ObjectSeen> MemoryObjects::create(const std::string& path, ByteVie
 }
 
 std::optional<ObjectSeen> MemoryObjects::replace(const std::string& path, const ObjectSeen& seen, ByteView bytes) {
+  if (copies_wholes && seen.kept.empty()) throw Error(Status::refused, path + ": has no generation");
   return changed("replace " + path, [&]() -> std::optional<ObjectSeen> {
     if (!is_as_seen(path, seen)) return std::nullopt;
     put(path, {bytes.begin(), bytes.end()});
@@ -116,6 +120,7 @@ void MemoryObjects::remove(const std::string& path) {
 }
 
 std::string MemoryObjects::begin(const std::string& path, const ObjectSeen&) {
+  if (copies_wholes) return fmt::format("pieces {}", ++versions_);  // nobody is asked
   return changed("begin " + path, [&] {
     const std::string upload = fmt::format("upload {} of {}", ++versions_, path);
     uploads.insert(upload);
@@ -130,7 +135,7 @@ std::optional<ObjectSeen> MemoryObjects::compose(const std::string& path, const 
   for (const ObjectPart& part : parts) {
     before_each();
     const bool is_taken = changed("part of " + path, [&] {
-      if (!is_as_seen(path, seen) || !uploads.contains(upload)) return false;
+      if (!is_as_seen(path, seen) || !(copies_wholes || uploads.contains(upload))) return false;
       const Bytes run = part.copied_from ? read(path, seen, {*part.copied_from, part.span.size}) : bytes(part.span);
       made.insert(made.end(), run.begin(), run.end());
       return true;
@@ -138,14 +143,42 @@ std::optional<ObjectSeen> MemoryObjects::compose(const std::string& path, const 
     if (!is_taken) return std::nullopt;
   }
   return changed("complete " + path, [&]() -> std::optional<ObjectSeen> {
-    if (!is_as_seen(path, seen) || uploads.erase(upload) == 0) return std::nullopt;
+    if (!is_as_seen(path, seen) || (uploads.erase(upload) == 0 && !copies_wholes)) return std::nullopt;
     put(path, std::move(made));
     return answered(path);
   });
 }
 
 void MemoryObjects::give_up(const std::string& path, const std::string& upload) {
+  if (copies_wholes) return;
   changed("give up " + path, [&] { return uploads.erase(upload); });
+}
+
+std::string MemoryObjects::place_of_copy(const std::string& path, const ObjectSeen& seen) {
+  return fmt::format("{}.{}.kept", path, seen.kept);
+}
+
+bool MemoryObjects::copy(const std::string& path, const ObjectSeen& seen) {
+  return changed("copy " + path, [&] {
+    if (!is_as_seen(path, seen)) return false;
+    put(place_of_copy(path, seen), bytes(path));
+    return true;
+  });
+}
+
+std::optional<ObjectSeen> MemoryObjects::bring_back(const std::string& path, const ObjectSeen& seen,
+                                                    const std::string& kept) {
+  return changed("bring back " + path, [&]() -> std::optional<ObjectSeen> {
+    if (!is_as_seen(path, seen)) return std::nullopt;
+    const auto copied = objects_.find(fmt::format("{}.{}.kept", path, kept));
+    if (copied == objects_.end()) throw Error(Status::refused, path + ": no copy is there");
+    put(path, Bytes(copied->second.bytes));
+    return answered(path);
+  });
+}
+
+void MemoryObjects::remove_copy(const std::string& path, const std::string& kept) {
+  changed("remove copy of " + path, [&] { return objects_.erase(fmt::format("{}.{}.kept", path, kept)); });
 }
 
 }  // namespace tare::test

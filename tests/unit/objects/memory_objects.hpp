@@ -17,7 +17,7 @@ struct Stopped {};
 
 enum class Moment { before, after };
 
-class MemoryObjects final : public ObjectLayer {
+class MemoryObjects final : public ObjectLayer, private WholeObjects {
  public:
   std::optional<ObjectSeen> look(const std::string& path) override;
   std::optional<ObjectSeen> start(const std::string& path, Bytes& begin) override;
@@ -33,6 +33,7 @@ class MemoryObjects final : public ObjectLayer {
                                     const std::function<void()>& before_each) override;
   void give_up(const std::string& path, const std::string& upload) override;
   [[nodiscard]] ComposeRequests compose_requests() const override { return {"POST", "POST"}; }
+  WholeObjects* whole_objects() override { return copies_wholes ? this : nullptr; }
   void forget() override {}
   [[nodiscard]] std::size_t most_at_once() const override { return 1; }
 
@@ -52,10 +53,17 @@ class MemoryObjects final : public ObjectLayer {
   std::set<std::string> uploads;
   std::int64_t now = 0;  ///< the store's clock, in seconds
   bool is_conditional = true;
-  std::uint64_t labels = 0;  ///< of every object
-  std::string forbidden;     ///< a folder that may neither be listed nor read
+  bool copies_wholes = false;  ///< as Google's does, which copies no parts
+  std::uint64_t labels = 0;    ///< of every object
+  std::string forbidden;       ///< a folder that may neither be listed nor read
 
  private:
+  std::string place_of_copy(const std::string& path, const ObjectSeen& seen) override;
+  bool copy(const std::string& path, const ObjectSeen& seen) override;
+  std::optional<ObjectSeen> bring_back(const std::string& path, const ObjectSeen& seen,
+                                       const std::string& kept) override;
+  void remove_copy(const std::string& path, const std::string& kept) override;
+
   struct Stored {
     Bytes bytes;
     std::string tag;
