@@ -31,6 +31,45 @@ TEST_CASE("a folder without a checkpoint, and one without anything, are an error
   }
 }
 
+TEST_CASE("a folder that cannot be listed is an error where it was named, and told where it lies below") {
+  class Locked final : public Files {
+   public:
+    explicit Locked(std::string folder) : folder_(std::move(folder)) {}
+    [[nodiscard]] FileType type(const std::string& path) const override { return local_files().type(path); }
+    [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override {
+      if (folder == folder_) throw Error(Status::io, folder + ": Permission denied");
+      return local_files().list(folder);
+    }
+    [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override {
+      return local_files().open(path);
+    }
+
+   private:
+    std::string folder_;
+  };
+  const Scratch scratch;
+  scratch.copy("torch/train-t2.15/checkpoint.pth", "runs/a/step_9/scaler.pt");
+  std::filesystem::create_directories(scratch.path("runs/b"));
+  ListOptions made = options();
+  const Locked whole(scratch.path("runs"));
+  made.files = &whole;
+  try {
+    list_checkpoints(scratch.path("runs"), made);
+    FAIL("it was listed");
+  } catch (const Error& error) {
+    CHECK(error.status == Status::io);
+    CHECK(std::string(error.what()) == scratch.path("runs") + ": Permission denied");
+  }
+  const Locked part(scratch.path("runs/b"));
+  made.files = &part;
+  const auto listed = list_checkpoints(scratch.path("runs"), made);
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[0].path == scratch.path("runs/a/step_9"));
+  CHECK(listed[1].path == scratch.path("runs/b"));
+  REQUIRE(listed[1].findings.size() == 1);
+  CHECK(listed[1].findings[0].message == scratch.path("runs/b") + ": Permission denied");
+}
+
 TEST_CASE("checkpoints of a run are listed in the order of their numbers, and what is broken in its place") {
   const Scratch scratch;
   for (const char* name : {"run/step_10/scaler.pt", "run/step_9/scaler.pt"})

@@ -1,0 +1,86 @@
+// What is known of each step of a trace, and what is counted of all.
+#include "lib/health/observed.hpp"
+
+#include <limits>
+
+#include "lib/base/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/health/made_runs.hpp"
+
+using namespace tare;
+using tests::MadeRun;
+
+namespace {
+
+constexpr double anything = std::numeric_limits<double>::infinity();
+using Steps = std::vector<ObservedSteps>;
+
+ObservedSteps clean(double scale, std::uint64_t steps = 1) {
+  return {scale, anything, steps, false};
+}
+ObservedSteps overflow(double scale, std::uint64_t steps = 1) {
+  return {0, scale, steps, false};
+}
+ObservedSteps unknown(std::uint64_t steps) {
+  return {0, anything, steps, false};
+}
+
+}  // namespace
+
+TEST_CASE("steps that are told are clean up to their scale, or overflow from it on, and are counted") {
+  MadeRun made;
+  made.clean(1024, 5).overflow(1024, 512).clean(512, 4);
+  const ObservedRun run = observe(made.trace(), 600);
+  CHECK(run.steps == Steps{clean(1024, 5), overflow(1024), clean(512, 4)});
+  CHECK(run.first_scale == 1024.0);
+  CHECK(run.count == 10);
+  CHECK(run.overflows == 1);
+  CHECK(run.unknown == 0);
+  CHECK(run.taken_as_clean == 0);
+  CHECK(run.incurable == 0);
+  CHECK(run.below == 4);
+  CHECK(run.log2_sum == 6 * 10 + 4 * 9);
+  CHECK(run.log2_count == 10);
+  CHECK(observe(made.trace(), 512).below == 0);
+  CHECK(observe(made.trace(), 1024).below == 4);
+}
+
+TEST_CASE("an interval tells how many of its steps were skipped, and which only where it is all or none") {
+  MadeRun made;
+  made.interval(1024, 10, 0).interval(512, 10, 3).interval(512, 10, 0).interval(32, 4, 4);
+  const ObservedRun run = observe(made.trace(), 0);
+  CHECK(run.steps == Steps{clean(1024, 10), unknown(10), clean(512, 10), overflow(512, 4)});
+  CHECK(run.count == 34);
+  CHECK(run.overflows == 7);
+  CHECK(run.unknown == 10);
+  CHECK(run.taken_as_clean == 0);
+}
+
+TEST_CASE("where only scales are told a fall is an overflow, what stays is taken as clean, and gaps are unknown") {
+  MadeRun made;
+  made.sample(1, 1024).sample(2, 1024).sample(3, 512).sample(4, 1024).sample(7, 1024);
+  const ObservedRun run = observe(made.trace(), 0);
+  CHECK(run.steps == Steps{clean(1024, 2), overflow(1024), clean(512), unknown(2), clean(1024)});
+  CHECK(run.count == 7);
+  CHECK(run.overflows == 1);
+  CHECK(run.unknown == 2);
+  CHECK(run.taken_as_clean == 3);
+  CHECK(run.first_scale == 1024.0);
+}
+
+TEST_CASE("overflows that lines tell before their interval's report are counted once") {
+  MadeRun made;
+  made.interval(1024, 10, 0).line(1024, 512).line(512, 256).interval({}, 10, 2).interval(256, 10, 0);
+  const ObservedRun run = observe(made.trace(), 0);
+  CHECK(run.count == 30);
+  CHECK(run.overflows == 2);
+  CHECK(run.unknown == 10);
+}
+
+TEST_CASE("of a trace of overflows alone nothing is said") {
+  MadeRun made;
+  made.overflow(1024, 512).overflow(512, 256);
+  CHECK_THROWS_AS(observe(made.trace(), 0), Error);
+  made.clean(256);
+  CHECK(observe(made.trace(), 0).overflows == 2);
+}
