@@ -248,6 +248,35 @@ TEST_CASE("a file that another program writes while it is written anew keeps tha
   CHECK(refused == 6);
 }
 
+TEST_CASE(
+    "a file that takes the name of one that is written anew is lost at no call but the three that exchange them") {
+  const Bytes theirs = noise(1200, 99);
+  int lost = 0;
+  int refused = 0;
+  for (std::uint64_t call = 1;; ++call) {
+    INFO("before call " << call);
+    Scene scene = scene_named("splice");
+    const std::string path = scene.edits[0].path;
+    bool has_come = false;
+    scene.disk.interrupt_at(call, [&] {
+      has_come = true;
+      scene.disk.remove(path);
+      scene.disk.add_file(path, theirs);
+    });
+    try {
+      commit(scene.disk, scene.edits, {}, sealed());
+    } catch (const Error& error) {
+      CHECK(error.status == Status::refused);
+      CHECK(scene.disk.bytes(path) == theirs);
+      ++refused;
+    }
+    if (!has_come) break;
+    lost += scene.disk.bytes(path) == theirs ? 0 : 1;
+  }
+  CHECK(refused > 5);
+  CHECK(lost == 3);  // a second name for the old one, that name durable, and the new one in its place
+}
+
 TEST_CASE("where an edit fails and cannot be taken back either, both reasons are said, and what undo is for") {
   const Scene scene = scene_named("eight ranks");
   const std::string path = scene.edits[0].path;
