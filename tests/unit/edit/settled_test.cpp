@@ -1,4 +1,5 @@
 // Reading while somebody edits: what is read is old or new, never a mixture, or it is said who is at work.
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -129,7 +130,9 @@ TEST_CASE("a transaction that does not end is told after a moment, and a settled
   std::filesystem::rename(ranks.path("step/.tare/000001.edit"), ranks.path("step/.tare/pending"));
   const OpenFile held = Folder::at(system_files(), ranks.path("step/.tare")).open("pending", O_RDWR);
   REQUIRE(system_files().try_lock(held.descriptor()) == 0);
+  const auto began = std::chrono::steady_clock::now();
   const SettledCheckpoint read = open_settled(ranks.path("step"), {}, scopes);
+  CHECK(std::chrono::steady_clock::now() - began > std::chrono::milliseconds(900));  // an edit takes a while
   REQUIRE(read.pending);
   CHECK(read.pending->state == PendingState::in_progress);
   CHECK_THROWS_AS(open_finished(ranks.path("step"), {}, scopes), Error);
