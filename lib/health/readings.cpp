@@ -102,7 +102,8 @@ class Counts {
     sure_quiet_ = !is_clean ? 0 : reading.after ? sure_quiet_ + steps : sure_quiet_;
     sure_clean_ = std::max(sure_clean_, sure_quiet_);
     const bool is_quiet = after == before && skipped == 0 && (!reading.overflow.value_or(false) || reading.skipped);
-    if (steps > 1) interval_ = steps;
+    const auto whole = static_cast<double>(reading.span + reading.unseen);
+    if (whole > 1) interval_ = whole;
     quiet_ = is_quiet ? quiet_ + steps : 0;
     if (!is_quiet) last_event_ = steps;
   }
@@ -157,7 +158,7 @@ class Counts {
   }
 
   double after_ = 0, clean_ = 0, longest_ = 0, highest_ = 0;
-  double interval_ = 1;       ///< steps of the last one
+  double interval_ = 1;       ///< steps of the last one, those that were told before it, too
   std::uint64_t inside_ = 0;  ///< readings of which the interval comes
   bool is_silent_ = false;    ///< the last reading has no scale
   double most_ = INFINITY, coarsest_ = 1, quiet_ = 0, last_event_ = 0, sure_quiet_ = 0, unsure_quiet_ = 0,
