@@ -1,8 +1,11 @@
 // Where attest's own limits are: what is judged at each of them, and told above. And what it counts, file by file.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lib/attest/safe_globals.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/pickle/read/probe.hpp"
 #include "tests/unit/attest/told.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"
@@ -61,6 +64,13 @@ class Folder {
     std::ofstream(path_ / name, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
   [[nodiscard]] Attestation attested() const { return attest(opened(path_.string()), newest_torch_release()); }
+  /// As a run that leads to a checkpoint inside.
+  [[nodiscard]] Attestation attested_from(const std::string& inside) const {
+    Checkpoint checkpoint;
+    checkpoint.target = path_.string();
+    checkpoint.resolved = path_.string() + "/" + inside;
+    return attest(checkpoint, newest_torch_release());
+  }
 
  private:
   fs::path path_ = fs::temp_directory_path() / ("tare-limits-"s + std::to_string(::getpid()));
@@ -241,5 +251,78 @@ TEST_CASE("the calls of a pickle that breaks off are counted as those of one tha
     const Folder folder;
     folder.write("state.pkl", pickle);
     CHECK(folder.attested().calls == calls);
+  }
+}
+
+TEST_CASE("a text of 64 MiB is gone through, and one of a byte more is told") {
+  const std::string words = "words, and more of them\n";
+  std::string text;
+  while (text.size() < std::size_t{64} << 20) text += words;
+  text.resize(std::size_t{64} << 20);
+  CHECK(told(text, ".log").empty());
+  CHECK(says(told(text + "x", ".log"), "looks like a text file: not a checkpoint format"));
+}
+
+TEST_CASE("names that are spelled alike in two modules get two names where they are imported") {
+  Attestation found;
+  found.release = newest_torch_release();
+  found.files = {{"model.pt", 1000, true, false}};
+  for (const char* module : {"argparse", "b.c", "d"}) {
+    found.globals.push_back({module, "Space.Inner", Verdict::framework, {}, {{0, "", 10}}});
+  }
+  const auto needed = needed_safe_globals(found);
+  REQUIRE(needed.size() == 3);
+  CHECK(needed[0].needs == "from argparse import Space");
+  CHECK(needed[0].expression == "Space.Inner");
+  CHECK(needed[1].needs == "from b.c import Space as Space_2");
+  CHECK(needed[1].expression == "Space_2.Inner");
+  CHECK(needed[2].needs == "from d import Space as Space_3");
+  CHECK(needed[2].expression == "Space_3.Inner");
+}
+
+TEST_CASE("all five pickles of a file that torch wrote of old are gone through, and their calls counted") {
+  const std::string bytes = corpus("hostile/call-legacy/evil.pt");
+  const MemorySource source("x", Bytes(as_bytes(bytes).begin(), as_bytes(bytes).end()));
+  std::uint64_t calls = 0;
+  std::uint64_t at = 0;
+  for (int i = 0; i < 5; ++i) {
+    const PickleScan scan = scan_pickle(source, at);
+    REQUIRE(scan.is_whole);
+    calls += scan.calls;
+    at = scan.end;
+  }
+  REQUIRE(calls > 0);
+  const Folder folder;
+  folder.write("evil.pt", bytes);
+  CHECK(folder.attested().calls == calls);
+}
+
+TEST_CASE("of a run that leads two folders down, the files on the way are judged, and folders beside it told") {
+  const Folder folder;
+  for (const char* name : {"x.pkl", "a/x.pkl", "a/b/x.pkl", "a/b/c/x.pkl"}) folder.write(name, evil);
+  for (const char* name : {"other/x.pkl", "a/other/x.pkl"}) folder.write(name, evil);
+  const Attestation found = folder.attested_from("a/b");
+  std::vector<std::string> judged;
+  REQUIRE(found.globals.size() == 1);
+  for (const AttestedPlace& place : found.globals[0].places) judged.push_back(found.files[place.file].path);
+  std::ranges::sort(judged);
+  CHECK(judged == std::vector<std::string>{"a/b/c/x.pkl", "a/b/x.pkl", "a/x.pkl", "x.pkl"});
+  std::vector<std::string> left;
+  for (const Unread& unread : found.unread) {
+    if (unread.why == "is another folder of the run, of which nothing was read") {
+      left.push_back(found.files[unread.place.file].path);
+    }
+  }
+  std::ranges::sort(left);
+  CHECK(left == std::vector<std::string>{"a/other", "other"});
+}
+
+TEST_CASE("a text that begins like an import is one where a module can be called so, letter by letter") {
+  const std::string_view others = "_./-";
+  for (int code = 0x20; code < 0x7f; ++code) {
+    const char c = static_cast<char>(code);
+    const bool is_letter = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    INFO("'" << c << "'");
+    CHECK(told(in_bytes("cm"s + c + "x\nf\n)R.")).empty() == !(is_letter || others.find(c) != others.npos));
   }
 }

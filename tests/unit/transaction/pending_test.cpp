@@ -1,4 +1,5 @@
 // Interrupted transactions as others find them: who sees them, what stops their recovery, and journals from strangers.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -106,6 +107,30 @@ TEST_CASE("an edit in progress is told from an interrupted one") {
   commit(scene.disk, scene.edits, scene.fields(), sealed());
   REQUIRE(seen);
   CHECK(seen->state == PendingState::in_progress);
+}
+
+TEST_CASE("what is no file where a journal is looked for is told as that, and stops nobody who only looks") {
+  const Scratch scratch;
+  const std::string path = scratch.write("ckpt/scaler.pt", noise(8, 3));
+  const std::string pending = scratch.path("ckpt/.tare/pending");
+  fs::create_directory(scratch.path("ckpt/.tare"));
+  const std::function<void()> kinds[] = {
+      [&] { fs::create_symlink(path, pending); },
+      [&] { fs::create_symlink("nowhere", pending); },
+      [&] { fs::create_directory(pending); },
+      [&] { REQUIRE(::mkfifo(pending.c_str(), 0600) == 0); },
+  };
+  for (const auto& make : kinds) {
+    make();
+    const auto found = find_pending(scope_of(system_files(), path, scratch.folder()));
+    REQUIRE(found);
+    CHECK(found->state == PendingState::unreadable);
+    CHECK(found->problem == "it is no regular file");
+    CHECK(found->folder == scratch.path("ckpt"));
+    CHECK(status_of_work([&] { recover(scope_of(system_files(), path, scratch.folder())); }) == Status::refused);
+    fs::remove(pending);
+  }
+  CHECK_FALSE(find_pending(scope_of(system_files(), path, scratch.folder())));
 }
 
 TEST_CASE("a journal that this user may not read is told all the same") {
