@@ -253,6 +253,7 @@ TEST_CASE("a patch stays in the data of one record") {
     CHECK(problem({payload.end() - 1, 1}).empty());
     CHECK(problem({payload.end() - 1, 2}) == not_data);
     CHECK(problem({payload.offset - 1, 1}) == not_data);
+    CHECK(problem({archive.entries()[number].header, 1}) == not_data);
   }
   CHECK(problem({archive.directory_offset() - 1, 1}) == not_data);  // the descriptor of the last record
   CHECK(problem({archive.directory_offset(), 1}) == no_record);
