@@ -131,6 +131,20 @@ TEST_CASE("changes beside each other, at a part's border and behind the last bor
   }
 }
 
+TEST_CASE("what is copied is divided as soon as both parts of it are large enough, and no byte sooner") {
+  const auto sizes = [](std::uint64_t copied) {
+    std::vector<std::uint64_t> all;
+    const FileRecord record = with_swaps(5 * mib + copied, {{0, 8}});
+    for (const ObjectPart& part : NewVersion(record).parts()) all.push_back(part.span.size);
+    return all;
+  };
+  using Sizes = std::vector<std::uint64_t>;
+  CHECK(sizes(64 * mib) == Sizes{5 * mib, 64 * mib});
+  CHECK(sizes(69 * mib - 1) == Sizes{5 * mib, 69 * mib - 1});
+  CHECK(sizes(69 * mib) == Sizes{5 * mib, 64 * mib, 5 * mib});
+  CHECK(sizes(69 * mib + 1) == Sizes{5 * mib, 64 * mib, 5 * mib + 1});
+}
+
 TEST_CASE("an end that grows is sent, and one that shrinks is not") {
   const Bytes old = counted(12 * mib, 3);
   FileRecord record = unchanged(old.size());

@@ -85,6 +85,35 @@ TEST_CASE("a large object that grows is copied, made longer, and brought back fr
   CHECK(status_of([&] { scene.take_back(); }) == Status::refused);
 }
 
+TEST_CASE("of several objects each large one that grew is brought back from its copy, wherever it stands among them") {
+  for (const char* small : {"a.pt", "z.pt"}) {
+    INFO(small);
+    Growing scene;
+    const std::string other = scene.folder + "/" + small;
+    scene.store.put(other, Bytes(1'000, std::byte{'a'}));
+    FileEdit edit = scene.appended();
+    edit.path = other;
+    edit.version = scene.store.look(other)->tag;
+    edit.change.append->old_size = 1'000;
+    std::vector<FileEdit> edits = {edit, scene.appended()};
+    if (other > model) std::swap(edits[0], edits[1]);
+    const auto make = [&] { commit(scene.store, edits, {{model, "scaler", "scale", "1", "2"}}, Bucket::sealed()); };
+    make();
+    CHECK(scene.store.bytes(other).size() == 1'002);
+    CHECK(scene.copies() == 1);
+    scene.take_back();
+    CHECK(scene.store.bytes(other).size() == 1'000);
+    CHECK(scene.store.bytes(model) == scene.old);
+    CHECK(scene.copies() == 0);
+    for (FileEdit& again : edits) again.version = scene.store.look(again.path)->tag;
+    make();
+    CHECK(scene.copies() == 1);
+    scene.store.now += long_enough;
+    prune(scene.store, scene.folder, key_of(1), {});
+    CHECK(scene.copies() == 0);
+  }
+}
+
 TEST_CASE("without history no copy is left, and forgetting an edit forgets its copy") {
   Growing unrecorded;
   TransactionOptions options = Bucket::sealed();
