@@ -6,6 +6,7 @@
 #include "lib/attest/safe_globals.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/pickle/read/probe.hpp"
+#include "lib/container/zip/change.hpp"
 #include "tests/unit/attest/told.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"
@@ -325,4 +326,21 @@ TEST_CASE("a text that begins like an import is one where a module can be called
     INFO("'" << c << "'");
     CHECK(told(in_bytes("cm"s + c + "x\nf\n)R.")).empty() == !(is_letter || others.find(c) != others.npos));
   }
+}
+
+TEST_CASE("what a zip of no framework has beside its members is told, and what an edit left in it") {
+  const auto archive = [](std::string_view comment) {
+    ArchiveWriter zip;
+    zip.add("words.txt", bytes_of("Plain words.\n"));
+    zip.finish(comment);
+    return zip.bytes();
+  };
+  const auto told_of = [](const Bytes& bytes) { return told(std::string(as_text(bytes))); };
+  CHECK(told_of(archive("")).empty());
+  CHECK(says(told_of(archive("cos\nsystem\n(Vls\ntR.")), "comment"));
+  const Bytes image = archive("");
+  const ZipArchive before(std::make_shared<MemorySource>("x", image));
+  ZipChange change(before);
+  change.replace(before.entries()[0], bytes_of("Other words, which are more of them.\n"), "words");
+  CHECK(says(told_of(applied(image, std::move(change).finish())), "is not read"));
 }

@@ -237,7 +237,13 @@ TEST_CASE("trust in journals is trust in those of the folder that is named, and 
   UndoOptions options;
   options.recovery.trust_journals = true;
   CHECK(status_of_work([&] { undo(scope_of(world.disk, home), options); }) == Status::refused);
+  CHECK(status_of_work([&] { recover(scope_of(world.disk, home), options.recovery); }) == Status::refused);
+  TransactionOptions edit = sealed();
+  edit.recovery.trust_journals = true;
+  const FileEdit planned{target, {{patch_of(found, 0, noise(4, 9))}, {}, {}}, world.disk.status(target)};
+  CHECK(status_of_work([&] { commit(world.disk, {planned}, {}, edit); }) == Status::refused);
   CHECK(world.disk.bytes(target) == found);
+  CHECK_FALSE(world.disk.has("/run/ckpt/.tare/pending"));
   CHECK(undo(scope_of(world.disk, "/run"), options).kind == UndoKind::rolled_back);
   CHECK(world.disk.bytes(target) == old);
 }
