@@ -43,9 +43,6 @@ class PartsByModule {
   std::unordered_map<std::string_view, Match*, KeyedHash> by_module_;
 };
 
-/// The key's last part, behind the last dot, and what stands before it.
-ModuleKey module_key(std::string_view key, NodeId value);
-
 /// One match a module, of the keys of `map` that `is_part` names, in file order. `is_part` is asked for every key
 /// that is a text, so it must be quick to say no; it may part the key elsewhere.
 Matches parts_by_module(const Tree& tree, NodeId map, const std::function<bool(ModuleKey&)>& is_part);
