@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/objects/object_transaction.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/objects/memory_objects.hpp"
 
 namespace tare::test {
@@ -29,19 +30,6 @@ struct Bucket {
   [[nodiscard]] static std::vector<FieldEdit> fields();
   static TransactionOptions sealed(unsigned who = 1);
   void edit() { commit(store, edits(), fields(), sealed()); }
-  /// The edit, or whatever else `work` is, by a process that is stopped. False where it came to its end.
-  template <class Work>
-  bool is_stopped(std::size_t request, Moment moment, const Work& work) {
-    store.stop_at(request, moment);
-    bool is_stopped = false;
-    try {
-      work();
-    } catch (const Stopped&) {
-      is_stopped = true;
-    }
-    store.go_on();
-    return is_stopped;
-  }
 
   [[nodiscard]] bool all_old() const { return are(old); }
   [[nodiscard]] bool all_new() const { return are(edited); }
@@ -54,16 +42,5 @@ struct Bucket {
  private:
   [[nodiscard]] bool are(const std::map<std::string, Bytes>& wanted) const;
 };
-
-/// What `work` throws; `ok` where it returns.
-template <class Work>
-Status status_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
-}
 
 }  // namespace tare::test

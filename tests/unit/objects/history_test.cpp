@@ -1,6 +1,7 @@
 // What is on record of edits in a store: told, and forgotten.
 #include "lib/objects/object_transaction.hpp"
 #include "tests/catch.hpp"
+#include "tests/unit/objects/at_each_request.hpp"
 #include "tests/unit/objects/bucket.hpp"
 
 namespace tare::test {
@@ -89,7 +90,7 @@ TEST_CASE("what is forgotten cannot be undone, and the objects stay as they are"
 
 TEST_CASE("what was interrupted is taken back before records are forgotten") {
   Bucket bucket;
-  REQUIRE(bucket.is_stopped(confirmation, Moment::before, [&] { bucket.edit(); }));
+  REQUIRE(is_stopped(bucket.store, confirmation, Moment::before, [&] { bucket.edit(); }));
   CHECK(status_of([&] { pruned(bucket); }) == Status::busy);
   CHECK(bucket.all_new());
   bucket.store.now += long_enough;
@@ -100,7 +101,7 @@ TEST_CASE("what was interrupted is taken back before records are forgotten") {
 
 TEST_CASE("a journal that nobody vouches for is forgotten, once it is silent, and the objects stay as they are") {
   Bucket bucket;
-  REQUIRE(bucket.is_stopped(confirmation, Moment::before, [&] { bucket.edit(); }));
+  REQUIRE(is_stopped(bucket.store, confirmation, Moment::before, [&] { bucket.edit(); }));
   CHECK(status_of([&] { pruned(bucket, 2); }) == Status::busy);
   bucket.store.now += long_enough;
   CHECK(pruned(bucket, 2) == 0);

@@ -1,12 +1,11 @@
 // Edits and undos of objects that were interrupted, at every request, and what becomes of them.
 #include "lib/objects/object_transaction.hpp"
 #include "tests/catch.hpp"
+#include "tests/unit/objects/at_each_request.hpp"
 #include "tests/unit/objects/bucket.hpp"
 
 namespace tare::test {
 namespace {
-
-constexpr std::int64_t long_enough = 61;
 
 std::vector<Pending> recovered(Bucket& bucket, const RecoverOptions& options = {}, unsigned who = 1) {
   return recover(bucket.store, run_folder, key_of(who), options);
@@ -16,29 +15,11 @@ std::optional<Pending> pending(Bucket& bucket) {
   return find_pending(bucket.store, run_folder, {first_rank, second_rank, model}, key_of(1));
 }
 
-/// Calls `check` with a bucket for each request at which the work can be stopped. How many.
-template <class Prepare, class Work, class Check>
-std::size_t at_each_request(const Prepare& prepare, const Work& work, const Check& check) {
-  std::size_t stops = 0;
-  for (const Moment moment : {Moment::before, Moment::after}) {
-    for (std::size_t request = 1;; ++request) {
-      Bucket bucket;
-      prepare(bucket);
-      if (!bucket.is_stopped(request, moment, [&] { work(bucket); })) break;
-      INFO("request " << request << (moment == Moment::before ? " is not made" : " is the last"));
-      bucket.store.now += long_enough;
-      check(bucket);
-      ++stops;
-    }
-  }
-  return stops;
-}
-
 TEST_CASE("wherever an edit stops, readers are told, and recovery makes all old, or finds all new") {
   const auto nothing = [](Bucket&) {};
   const auto edit = [](Bucket& bucket) { bucket.edit(); };
   std::size_t mixed = 0;
-  const std::size_t stops = at_each_request(nothing, edit, [&](Bucket& bucket) {
+  const std::size_t stops = at_each_request<Bucket>(nothing, edit, [&](Bucket& bucket) {
     const bool is_recorded = bucket.store.has(record_path);
     const bool is_pending = bucket.store.has(pending_path);
     mixed += !bucket.all_old() && !bucket.all_new();
@@ -57,7 +38,7 @@ TEST_CASE("wherever an edit stops, readers are told, and recovery makes all old,
 TEST_CASE("wherever an undo stops, recovery makes all as the edit left it, or finds all old") {
   const auto edit = [](Bucket& bucket) { bucket.edit(); };
   const auto take_back = [](Bucket& bucket) { undo(bucket.store, run_folder, key_of(1), {}); };
-  const std::size_t stops = at_each_request(edit, take_back, [&](Bucket& bucket) {
+  const std::size_t stops = at_each_request<Bucket>(edit, take_back, [&](Bucket& bucket) {
     const bool is_recorded = bucket.store.has(undone_path);
     recovered(bucket);
     CHECK((is_recorded ? bucket.all_old() : bucket.all_new()));
@@ -71,12 +52,12 @@ TEST_CASE("wherever an undo stops, recovery makes all as the edit left it, or fi
 TEST_CASE("a recovery that is itself stopped anywhere is done by the next one") {
   const auto interrupted = [](Bucket& bucket) {
     constexpr std::size_t confirmation = 9;
-    REQUIRE(bucket.is_stopped(confirmation, Moment::before, [&] { bucket.edit(); }));
+    REQUIRE(is_stopped(bucket.store, confirmation, Moment::before, [&] { bucket.edit(); }));
     REQUIRE(bucket.all_new());
     bucket.store.now += long_enough;
   };
   const auto recovery = [](Bucket& bucket) { recovered(bucket); };
-  const std::size_t stops = at_each_request(interrupted, recovery, [&](Bucket& bucket) {
+  const std::size_t stops = at_each_request<Bucket>(interrupted, recovery, [&](Bucket& bucket) {
     CHECK(recovered(bucket).size() == (bucket.all_old() && !bucket.store.has(pending_path) ? 0 : 1));
     CHECK(bucket.all_old());
     CHECK_FALSE(bucket.store.has(pending_path));
@@ -124,7 +105,7 @@ TEST_CASE("what recovery does with each state that it can find") {
   for (const State& state : states) {
     Bucket bucket;
     constexpr std::size_t confirmation = 9;
-    REQUIRE(bucket.is_stopped(confirmation, Moment::before, [&] { bucket.edit(); }));
+    REQUIRE(is_stopped(bucket.store, confirmation, Moment::before, [&] { bucket.edit(); }));
     INFO(state.what);
     state.becomes(bucket);
     CHECK(status_of([&] { recovered(bucket, state.options, state.who); }) == state.answer);
@@ -138,7 +119,7 @@ TEST_CASE("what recovery does with each state that it can find") {
 
 TEST_CASE("one that is silent for less than a minute is told as at work") {
   Bucket bucket;
-  REQUIRE(bucket.is_stopped(6, Moment::after, [&] { bucket.edit(); }));
+  REQUIRE(is_stopped(bucket.store, 6, Moment::after, [&] { bucket.edit(); }));
   bucket.store.now += 59;
   const auto told = pending(bucket);
   REQUIRE(told);

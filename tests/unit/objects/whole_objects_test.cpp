@@ -2,12 +2,11 @@
 #include "lib/base/error.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "tests/catch.hpp"
+#include "tests/unit/objects/at_each_request.hpp"
 #include "tests/unit/objects/bucket.hpp"
 
 namespace tare::test {
 namespace {
-
-constexpr std::int64_t long_enough = 61;
 
 /// One object of a size, which an edit makes longer by a few bytes.
 struct Growing {
@@ -38,39 +37,11 @@ struct Growing {
     return count;
   }
   [[nodiscard]] bool is_tidy() const { return !store.has(folder + "/.tare/pending") && store.uploads.empty(); }
-  template <class Work>
-  bool is_stopped(std::size_t request, Moment moment, const Work& work) {
-    store.stop_at(request, moment);
-    bool is_stopped = false;
-    try {
-      work();
-    } catch (const Stopped&) {
-      is_stopped = true;
-    }
-    store.go_on();
-    store.now += long_enough;
-    return is_stopped;
-  }
 
   const std::string folder = run_folder + "/weights";
   MemoryObjects store;
   Bytes old, edited;
 };
-
-template <class Prepare, class Work, class Check>
-std::size_t at_each_request(const Prepare& prepare, const Work& work, const Check& check) {
-  std::size_t stops = 0;
-  for (const Moment moment : {Moment::before, Moment::after}) {
-    for (std::size_t request = 1;; ++request, ++stops) {
-      Growing scene;
-      prepare(scene);
-      if (!scene.is_stopped(request, moment, [&] { work(scene); })) break;
-      INFO("request " << request << (moment == Moment::before ? " is not made" : " is the last"));
-      check(scene);
-    }
-  }
-  return stops;
-}
 
 TEST_CASE("a large object that grows is copied, made longer, and brought back from its copy, which goes then") {
   Growing scene;
@@ -159,34 +130,34 @@ TEST_CASE("a small object that grows is sent whole, and needs no copy") {
 
 TEST_CASE("wherever the growth of an object stops, recovery makes it old, without a copy, or finds it new, with one") {
   const std::size_t stops =
-      at_each_request([](Growing&) {}, [](Growing& scene) { scene.make(scene.appended()); },
-                      [](Growing& scene) {
-                        const bool is_recorded = scene.store.has(scene.folder + "/.tare/000001.edit");
-                        recover(scene.store, scene.folder, key_of(1), {});
-                        CHECK(scene.store.bytes(model) == (is_recorded ? scene.edited : scene.old));
-                        CHECK(scene.copies() == (is_recorded ? 1 : 0));
-                        CHECK_FALSE(scene.store.has(scene.folder + "/.tare/pending"));
-                        if (!is_recorded) return;
-                        scene.take_back();
-                        CHECK(scene.store.bytes(model) == scene.old);
-                        CHECK(scene.copies() == 0);
-                      });
+      at_each_request<Growing>([](Growing&) {}, [](Growing& scene) { scene.make(scene.appended()); },
+                               [](Growing& scene) {
+                                 const bool is_recorded = scene.store.has(scene.folder + "/.tare/000001.edit");
+                                 recover(scene.store, scene.folder, key_of(1), {});
+                                 CHECK(scene.store.bytes(model) == (is_recorded ? scene.edited : scene.old));
+                                 CHECK(scene.copies() == (is_recorded ? 1 : 0));
+                                 CHECK_FALSE(scene.store.has(scene.folder + "/.tare/pending"));
+                                 if (!is_recorded) return;
+                                 scene.take_back();
+                                 CHECK(scene.store.bytes(model) == scene.old);
+                                 CHECK(scene.copies() == 0);
+                               });
   CHECK(stops > 14);
 }
 
 TEST_CASE("wherever the undo of a growth stops, recovery makes the object new again, with its copy, or finds it old") {
-  const std::size_t stops =
-      at_each_request([](Growing& scene) { scene.make(scene.appended()); }, [](Growing& scene) { scene.take_back(); },
-                      [](Growing& scene) {
-                        const bool is_undone = scene.store.has(scene.folder + "/.tare/000001.undone");
-                        recover(scene.store, scene.folder, key_of(1), {});
-                        CHECK(scene.store.bytes(model) == (is_undone ? scene.old : scene.edited));
-                        CHECK_FALSE(scene.store.has(scene.folder + "/.tare/pending"));
-                        if (is_undone) return;
-                        scene.take_back();
-                        CHECK(scene.store.bytes(model) == scene.old);
-                        CHECK(scene.copies() == 0);
-                      });
+  const std::size_t stops = at_each_request<Growing>(
+      [](Growing& scene) { scene.make(scene.appended()); }, [](Growing& scene) { scene.take_back(); },
+      [](Growing& scene) {
+        const bool is_undone = scene.store.has(scene.folder + "/.tare/000001.undone");
+        recover(scene.store, scene.folder, key_of(1), {});
+        CHECK(scene.store.bytes(model) == (is_undone ? scene.old : scene.edited));
+        CHECK_FALSE(scene.store.has(scene.folder + "/.tare/pending"));
+        if (is_undone) return;
+        scene.take_back();
+        CHECK(scene.store.bytes(model) == scene.old);
+        CHECK(scene.copies() == 0);
+      });
   CHECK(stops > 8);
 }
 
