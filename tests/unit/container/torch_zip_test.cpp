@@ -8,6 +8,7 @@
 #include "lib/container/zip/zip.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/archive_writer.hpp"
+#include "tests/unit/container/growing_source.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;
@@ -26,19 +27,6 @@ Value value_at(const Bytes& image, std::initializer_list<Step> steps) {
   const auto container = open_image(image);
   return container->tree().value(node_at(container->tree(), steps), 64);
 }
-
-class GrowingSource final : public VersionedSource {
- public:
-  explicit GrowingSource(const Bytes& bytes) : bytes_("image", bytes) {}
-  [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
-  [[nodiscard]] const std::string& name() const override { return bytes_.name(); }
-  [[nodiscard]] const std::string& version() const override { return bytes_.name(); }
-  [[nodiscard]] bool only_grows() const override { return true; }
-  void read(std::uint64_t offset, std::span<std::byte> to) const override { bytes_.read(offset, to); }
-
- private:
-  MemorySource bytes_;
-};
 
 /// Every record's bytes have the CRC that all its copies say, where it is not 0.
 void require_checksums(const Bytes& image) {

@@ -12,6 +12,7 @@
 #include "lib/container/zip/layout.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/archive_writer.hpp"
+#include "tests/unit/container/growing_source.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;
@@ -288,18 +289,6 @@ TEST_CASE("a wrong checksum of a record of 64 KiB is noticed before it is patche
 }
 
 TEST_CASE("where a file can only grow, patched records of 32 MiB are sent anew, and not a byte more") {
-  class Growing final : public VersionedSource {
-   public:
-    explicit Growing(const Bytes& bytes) : bytes_("image", bytes) {}
-    [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
-    [[nodiscard]] const std::string& name() const override { return bytes_.name(); }
-    [[nodiscard]] const std::string& version() const override { return bytes_.name(); }
-    [[nodiscard]] bool only_grows() const override { return true; }
-    void read(std::uint64_t offset, std::span<std::byte> to) const override { bytes_.read(offset, to); }
-
-   private:
-    MemorySource bytes_;
-  };
   for (const std::size_t more : {0, 1}) {
     const Bytes small(1000 + more, std::byte{1});
     const Bytes large(limits::max_tensor_read_bytes - 1000, std::byte{2});
@@ -308,7 +297,7 @@ TEST_CASE("where a file can only grow, patched records of 32 MiB are sent anew, 
     writer.add("a/large", large);
     writer.finish();
     const Bytes image = writer.bytes();
-    const ZipArchive archive(std::make_shared<Growing>(image));
+    const ZipArchive archive(std::make_shared<GrowingSource>(image));
     ZipChange change(archive);
     REQUIRE(change.moves_patched_records());
     for (std::size_t i = 0; i < 2; ++i) {
