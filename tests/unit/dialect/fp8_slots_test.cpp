@@ -7,19 +7,12 @@
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/dialect/judge_fp8.hpp"
 #include "tests/catch.hpp"
+#include "tests/unit/dialect/made_field.hpp"
 
 using namespace tare;
+using tare::test::floats;
 
 namespace {
-
-Field floats(std::string name, std::vector<std::int64_t> shape, const std::vector<float>& values) {
-  auto bytes = std::make_shared<Bytes>();
-  for (const float value : values) append_le(*bytes, value);
-  Field field;
-  field.name = std::move(name);
-  field.value = {PackedArray{element_type("float32"), std::move(shape), bytes}, "tensor:float32"};
-  return field;
-}
 
 FoundScaler state_of(const Dialect& dialect, std::vector<Field> fields) {
   FoundScaler state;
@@ -33,8 +26,8 @@ FoundScaler state_of(const Dialect& dialect, std::vector<Field> fields) {
 FoundScaler transformer_engine() {
   return state_of(
       transformer_engine_state,
-      {floats("scale_fwd", {3}, {1, 2, 4}), floats("amax_history_fwd", {4, 3}, {0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
-       floats("scale_bwd", {2}, {8, 16}), floats("amax_history_bwd", {4, 2}, {0, 0, 1, 0, 2, 0, 3, 0})});
+      {floats("scale_fwd", {1, 2, 4}), floats("amax_history_fwd", {0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {4, 3}),
+       floats("scale_bwd", {8, 16}), floats("amax_history_bwd", {0, 0, 1, 0, 2, 0, 3, 0}, {4, 2})});
 }
 
 using Amaxes = std::vector<double>;
@@ -68,8 +61,8 @@ TEST_CASE("TransformerEngine's columns are tensors, its last row the newest") {
 }
 
 TEST_CASE("several matrix products have their columns side by side") {
-  const FoundScaler state = state_of(transformer_engine_state, {floats("scale_fwd", {6}, {1, 2, 3, 4, 5, 6}),
-                                                                floats("scale_bwd", {4}, {7, 8, 9, 10})});
+  const FoundScaler state =
+      state_of(transformer_engine_state, {floats("scale_fwd", {1, 2, 3, 4, 5, 6}), floats("scale_bwd", {7, 8, 9, 10})});
   const auto slots = fp8_slots(state);
   REQUIRE(slots.size() == 10);
   CHECK(slots[1].role == "input.1");
@@ -80,7 +73,7 @@ TEST_CASE("several matrix products have their columns side by side") {
 
 TEST_CASE("states up to 0.5 have no columns for what a product gives") {
   const FoundScaler state =
-      state_of(transformer_engine_state, {floats("scale_fwd", {4}, {1, 2, 3, 4}), floats("scale_bwd", {2}, {5, 6})});
+      state_of(transformer_engine_state, {floats("scale_fwd", {1, 2, 3, 4}), floats("scale_bwd", {5, 6})});
   const auto slots = fp8_slots(state);
   REQUIRE(slots.size() == 6);
   CHECK(slots[1].role == "input.1");
@@ -90,7 +83,7 @@ TEST_CASE("states up to 0.5 have no columns for what a product gives") {
 
 TEST_CASE("a scale that divides is shown as the multiplier that it stands for") {
   const FoundScaler state =
-      state_of(flax_fp8, {floats("input_amax_history", {4}, {5, 1, 2, 3}), floats("input_scale", {1}, {0.25F})});
+      state_of(flax_fp8, {floats("input_amax_history", {5, 1, 2, 3}), floats("input_scale", {0.25F})});
   const auto slots = fp8_slots(state);
   REQUIRE(slots.size() == 1);
   CHECK(slots[0].multiplier() == 4);
@@ -100,10 +93,9 @@ TEST_CASE("a scale that divides is shown as the multiplier that it stands for") 
 
 TEST_CASE("a summary counts what is filled and what is no number") {
   constexpr float inf = std::numeric_limits<float>::infinity();
-  const FoundScaler state =
-      state_of(torchao_delayed_state,
-               {floats("fp8_scale_input", {1}, {2}), floats("fp8_amax_history_input", {4}, {7, 0, inf, 9}),
-                floats("fp8_scale_weight", {1}, {1}), floats("fp8_amax_history_weight", {4}, {0, 0, 0, 0})});
+  const FoundScaler state = state_of(
+      torchao_delayed_state, {floats("fp8_scale_input", {2}), floats("fp8_amax_history_input", {7, 0, inf, 9}),
+                              floats("fp8_scale_weight", {1}), floats("fp8_amax_history_weight", {0, 0, 0, 0})});
   const auto slots = fp8_slots(state);
   REQUIRE(slots.size() == 2);
   const Fp8Summary input = summary_of(slots[0]);
@@ -161,9 +153,9 @@ TEST_CASE("bytes are powers of two, and the summary leaves out what is no number
 }
 
 TEST_CASE("a global scale multiplies where its blocks' scales divide, and an input's goes with no stored numbers") {
-  const FoundScaler state = state_of(compressed_tensors_fp4_weight,
-                                     {floats("weight_scale", {1}, {4}), floats("weight_global_scale", {1}, {64}),
-                                      floats("input_global_scale", {1}, {32})});
+  const FoundScaler state =
+      state_of(compressed_tensors_fp4_weight,
+               {floats("weight_scale", {4}), floats("weight_global_scale", {64}), floats("input_global_scale", {32})});
   const auto slots = fp8_slots(state);
   REQUIRE(slots.size() == 3);
   CHECK(slots[0].multiplier() == 0.25);
@@ -177,7 +169,7 @@ TEST_CASE("scales and histories that are no numbers are told, with the layer") {
   const float inf = std::numeric_limits<float>::infinity();
   const FoundScaler state =
       state_of(transformer_engine_state,
-               {floats("scale_fwd", {3}, {inf, 0, -1}), floats("amax_history_fwd", {2, 3}, {0, 0, 0, 1, inf, 3})});
+               {floats("scale_fwd", {inf, 0, -1}), floats("amax_history_fwd", {0, 0, 0, 1, inf, 3}, {2, 3})});
   std::vector<std::string> codes;
   for (const Finding& finding : judge_fp8(state)) codes.push_back(finding.code);
   CHECK(codes == std::vector<std::string>{"scale-not-finite", "scale-zero", "amax-not-finite", "scale-negative"});
@@ -189,7 +181,7 @@ TEST_CASE("a scale that is kept as a number counts like an array of one") {
   Field scale;
   scale.name = "weight_global_scale";
   scale.value = {64.0, "float"};
-  const auto slots = fp8_slots(state_of(compressed_tensors_fp4_weight, {floats("weight_scale", {1}, {4}), scale}));
+  const auto slots = fp8_slots(state_of(compressed_tensors_fp4_weight, {floats("weight_scale", {4}), scale}));
   REQUIRE(slots.size() == 2);
   CHECK(slots[1].multiplier() == 64);
 }

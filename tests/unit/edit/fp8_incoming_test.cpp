@@ -5,21 +5,14 @@
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/state/fp8_set.hpp"
 #include "tests/catch.hpp"
+#include "tests/unit/dialect/made_field.hpp"
 
 using namespace tare;
+using tare::test::floats;
 
 namespace {
 
 using Numbers = std::vector<double>;
-
-Field floats(std::string name, const std::vector<float>& values) {
-  auto bytes = std::make_shared<Bytes>();
-  for (const float value : values) append_le(*bytes, value);
-  Field field;
-  field.name = std::move(name);
-  field.value = {PackedArray{element_type("float32"), {static_cast<std::int64_t>(values.size())}, bytes}, "a tensor"};
-  return field;
-}
 
 /// One product, a history of 2, no counter.
 FoundScaler layer() {

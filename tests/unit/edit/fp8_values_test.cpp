@@ -6,19 +6,12 @@
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/edit/fp8_key.hpp"
 #include "tests/catch.hpp"
+#include "tests/unit/dialect/made_field.hpp"
 
 using namespace tare;
+using tare::test::floats;
 
 namespace {
-
-Field floats(std::string name, const std::vector<float>& values) {
-  auto bytes = std::make_shared<Bytes>();
-  for (const float value : values) append_le(*bytes, value);
-  Field field;
-  field.name = std::move(name);
-  field.value = {PackedArray{element_type("float32"), {static_cast<std::int64_t>(values.size())}, bytes}, "a tensor"};
-  return field;
-}
 
 Field text(std::string name, std::string value) {
   Field field;
