@@ -1,0 +1,99 @@
+// Models in 8 and 4 bits, each as its framework writes it. One finder serves all of these frameworks.
+#include "lib/dialect/stored_weight.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "lib/dialect/found.hpp"
+#include "lib/dialect/frameworks/frameworks.hpp"
+#include "tests/catch.hpp"
+#include "tests/unit/dialect/made_tree.hpp"
+
+using namespace tare;
+
+namespace {
+
+/// A key and the type of its tensor.
+using Stored = std::vector<std::pair<std::string, std::string_view>>;
+struct Writer {
+  const Dialect* dialect;
+  Stored layer;
+};
+
+const std::vector<Writer> writers = {
+    {&deepseek_fp8_weight, {{"a.weight", "float8_e4m3fn"}, {"a.weight_scale_inv", "float32"}}},
+    {&compressed_tensors_weight, {{"b.weight", "float8_e4m3fn"}, {"b.weight_scale", "bfloat16"}}},
+    {&compressed_tensors_fp4_weight,
+     {{"c.weight_packed", "uint8"}, {"c.weight_scale", "float8_e4m3fn"}, {"c.weight_global_scale", "float32"}}},
+    {&modelopt_weight, {{"d.weight", "uint8"}, {"d.weight_scale", "float8_e4m3fn"}, {"d.weight_scale_2", "float32"}}},
+    {&mxfp4_weight, {{"e.down_proj_blocks", "uint8"}, {"e.down_proj_scales", "uint8"}}},
+    {&comfyui_weight, {{"f.weight", "float8_e4m3fn"}, {"f.scale_weight", "float32"}}},
+    {&torchao_flat_weight, {{"g._weight_qdata", "float8_e4m3fn"}, {"g._weight_scale", "float32"}}},
+};
+
+/// Tensors of one element.
+class Types final : public TensorReader {
+ public:
+  std::map<NodeId, std::string_view> of;
+  [[nodiscard]] Tensor describe(NodeId node) const override {
+    Tensor tensor;
+    tensor.type = element_type(of.at(node));
+    return tensor;
+  }
+  [[nodiscard]] Bytes elements(NodeId node) const override { return Bytes(describe(node).type.size); }
+};
+
+/// The framework of each state in a model that holds all of `stored`, in the order in which they are found.
+std::vector<const Dialect*> found_in(const Stored& stored) {
+  MadeTree made;
+  const auto types = std::make_shared<Types>();
+  std::vector<NodeId> items;
+  for (const auto& [key, type] : stored) {
+    Node tensor;
+    tensor.kind = Kind::tensor;
+    items.push_back(made.text(key));
+    items.push_back(made.tree.add(tensor));
+    types->of[items.back()] = type;
+  }
+  made.tree.root = made.tree.add_items(Kind::map, items, {});
+  made.tree.install(types);
+  std::vector<Finding> findings;
+  std::vector<const Dialect*> found;
+  for (const FoundScaler& state : find_scalers(made.tree, {"model.safetensors"}, findings)) {
+    found.push_back(state.dialect);
+  }
+  return found;
+}
+
+using Found = std::vector<const Dialect*>;
+
+}  // namespace
+
+TEST_CASE("a model in 8 or 4 bits is told by what its framework alone writes, though one finder looks for all") {
+  for (const Writer& writer : writers) {
+    INFO(writer.dialect->framework);
+    CHECK(found_in(writer.layer) == Found{writer.dialect});
+  }
+}
+
+TEST_CASE("layers of every framework in one model are found, each once, and by their own framework") {
+  Stored model;
+  std::set<const Dialect*> all;
+  for (const Writer& writer : writers) {
+    model.insert(model.begin(), writer.layer.begin(), writer.layer.end());  // not the order of the table
+    all.insert(writer.dialect);
+  }
+  const Found found = found_in(model);
+  CHECK(std::set(found.begin(), found.end()) == all);
+  CHECK(found.size() == writers.size());
+}
+
+TEST_CASE("no framework of stored weights is left out here") {
+  for (const Dialect* dialect : dialects()) {
+    INFO(dialect->framework);
+    const bool is_one = dialect->find_in == find_stored_weights || dialect->find_in == found_with_other_weights;
+    const auto is_its = [&](const Writer& writer) { return writer.dialect == dialect; };
+    CHECK(std::any_of(writers.begin(), writers.end(), is_its) == is_one);
+  }
+}
