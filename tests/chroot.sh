@@ -1,6 +1,12 @@
 # Sourced: bare systems in chroots, for what tries tare there. They are kept in build/platforms, or where TARE_PLATFORMS
-# says. REQUIRES: not_run REASON, which ends the script.
+# says.
 kept=$(realpath -m "${TARE_PLATFORMS:-build/platforms}")
+
+# not_run REASON: ends the script, which may have a way of its own.
+declare -F not_run >/dev/null || not_run() {
+  echo "$(basename "$0" .sh): NOT RUN: $*"
+  exit 77
+}
 
 # suite_of PLATFORM: what debootstrap has to be told.
 suite_of() {

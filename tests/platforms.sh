@@ -17,10 +17,6 @@ fi
 platforms=("$@")
 [ ${#platforms[@]} -gt 0 ] || platforms=(debian12 debian13)
 
-not_run() {
-  echo "platforms: NOT RUN: $*"
-  exit 77
-}
 # shellcheck source=tests/chroot.sh
 . tests/chroot.sh
 

@@ -15,10 +15,6 @@ cd "$(dirname "$0")/.." || exit
 platforms=("$@")
 [ ${#platforms[@]} -gt 0 ] || platforms=(ubuntu1804 debian11)
 
-not_run() {
-  echo "released: NOT RUN: $*"
-  exit 77
-}
 # shellcheck source=tests/chroot.sh
 . tests/chroot.sh
 require_chroots

@@ -9,10 +9,6 @@ set -euo pipefail
 [ $# -eq 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 wheel=$(realpath "$1")
 cd "$(dirname "$0")/../.."
-not_run() {
-  echo "first_minutes: NOT RUN: $*"
-  exit 77
-}
 # shellcheck source=tests/chroot.sh
 . tests/chroot.sh
 require_chroots
