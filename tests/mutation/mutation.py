@@ -77,7 +77,7 @@ class Tests:
     @staticmethod
     def from_ctest(test):
         properties = {p["name"]: p["value"] for p in test.get("properties", [])}
-        stop = ["--abort"] if test["name"].startswith("unit.") else []  # Catch: the first failure is enough
+        stop = ["--abort"] if test["name"].startswith("unit.") or test["name"] == "capi" else []  # Catch: the first failure is enough
         return {"name": test["name"], "command": test["command"] + stop, "cwd": properties.get("WORKING_DIRECTORY"),
                 "environment": dict(e.split("=", 1) for e in properties.get("ENVIRONMENT", [])),
                 "skip": properties.get("SKIP_RETURN_CODE")}
