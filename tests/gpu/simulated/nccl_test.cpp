@@ -12,10 +12,12 @@
 #include "lib/scaler/fp8_scaler.hpp"
 #include "tests/gpu/graph.hpp"
 #include "tests/gpu/simulated/stand_in_nccl.hpp"
+#include "tests/status_of.hpp"
 
 using namespace tare;
 using namespace tare::kernels::test;
 using kernels::Tensor;
+using test::status_of;
 
 namespace {
 
@@ -129,15 +131,6 @@ Step random_step(std::mt19937& random, std::size_t ranks) {
 
 bool same_bits(const std::vector<float>& one, const std::vector<float>& other) {
   return std::memcmp(one.data(), other.data(), one.size() * sizeof(float)) == 0;
-}
-
-Status status_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
 }
 
 }  // namespace

@@ -6,17 +6,18 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 
 #include "lib/base/error.hpp"
 #include "lib/base/source.hpp"
 #include "lib/base/standard_streams.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 
 namespace tare {
 namespace {
 
 namespace fs = std::filesystem;
+using test::status_of;
 
 class Scratch {
  public:
@@ -37,15 +38,6 @@ class Scratch {
 
 std::string text_of(const Source& source, Span range) {
   return std::string(as_text(source.read(range)));
-}
-
-Status status_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
 }
 
 /// The descriptors of this process by which `path` is open.

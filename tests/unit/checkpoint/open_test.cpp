@@ -7,6 +7,7 @@
 #include "lib/checkpoint/checkpoint.hpp"
 #include "tests/catch.hpp"
 #include "tests/places.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;
@@ -30,13 +31,7 @@ std::vector<std::string> paths(const Checkpoint& checkpoint) {
 }
 
 Status status_of(const std::string& path) {
-  try {
-    open_checkpoint(path, {});
-  } catch (const Error& error) {
-    CHECK(std::string(error.what()).size() > 10);
-    return error.status;
-  }
-  return Status::ok;
+  return test::status_of([&] { open_checkpoint(path, {}); });
 }
 
 using Paths = std::vector<std::string>;

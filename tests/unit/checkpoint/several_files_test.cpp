@@ -5,6 +5,7 @@
 #include "lib/checkpoint/checkpoint.hpp"
 #include "tests/catch.hpp"
 #include "tests/places.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
 
 using namespace tare;
@@ -30,12 +31,7 @@ std::string only_scaler(const std::string& target) {
 }
 
 Status status_of(const std::string& target) {
-  try {
-    open_checkpoint(target, {});
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
+  return test::status_of([&] { open_checkpoint(target, {}); });
 }
 
 }  // namespace

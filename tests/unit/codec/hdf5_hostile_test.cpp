@@ -7,6 +7,7 @@
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/hdf5_table.h"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/codec/hdf5_of_bytes.hpp"
 
 using namespace tare;
@@ -65,12 +66,7 @@ Bytes sealed(Bytes bytes) {
 }
 
 Status status_of(ByteView bytes) {
-  try {
-    loaded_from(bytes);
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
+  return test::status_of([&] { loaded_from(bytes); });
 }
 
 /// Whether it is refused, or read with a finding.

@@ -6,6 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 
 using namespace tare;
 using Catch::Contains;
@@ -13,12 +14,7 @@ using Catch::Contains;
 namespace {
 
 Status status_of(const std::string& text) {
-  try {
-    state_from_json(text, "x.json");
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
+  return test::status_of([&] { state_from_json(text, "x.json"); });
 }
 
 }  // namespace

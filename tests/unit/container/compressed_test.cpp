@@ -10,6 +10,7 @@
 #include "lib/container/compressed.hpp"
 #include "lib/container/unpacking_stream.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;
@@ -80,13 +81,7 @@ struct Packer {
 constexpr Packer packers[] = {{"zlib", zlib}, {"gzip", gzip}, {"lzma", lzma}};
 
 Status status_of(const Bytes& image) {
-  try {
-    open_image(image);
-  } catch (const Error& error) {
-    return error.status;
-  }
-  FAIL("it opened");
-  return {};
+  return test::status_of([&] { open_image(image); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "lib/container/node_change.hpp"
 #include "lib/container/plain_change.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;
@@ -29,15 +30,6 @@ Spans spans_of(const std::vector<Patch>& patches) {
     spans.emplace_back(patch.offset, patch.after.size());
   }
   return spans;
-}
-
-Status status_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
 }
 
 }  // namespace

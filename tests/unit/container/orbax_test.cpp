@@ -6,6 +6,7 @@
 #include "lib/container/orbax/ocdbt_manifest.hpp"
 #include "lib/container/orbax/zarr.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/container/memory_folder.hpp"
 
 namespace tare {
@@ -50,12 +51,7 @@ NodeId scale_of(const Container& container) {
 }
 
 Status status_of(const std::shared_ptr<MemoryFolder>& item) {
-  try {
-    open_item(item, every_array);
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
+  return test::status_of([&] { open_item(item, every_array); });
 }
 
 ZarrArray array_of(std::string_view document, std::string_view name) {

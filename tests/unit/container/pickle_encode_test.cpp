@@ -3,6 +3,7 @@
 
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/container/image.hpp"
 
 using namespace tare;
@@ -18,15 +19,6 @@ std::string like(const std::string& old, const NewNumber& value) {
 
 NewNumber whole(std::int64_t value) {
   return Integer{value, {}};
-}
-
-Status status_of(const auto& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "lib/base/bytes.hpp"
 #include "lib/base/crc32c.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/container/memory_folder.hpp"
 
 namespace tare {
@@ -27,12 +28,7 @@ BundleChoice ending_with(std::initializer_list<std::string_view> endings) {
 const BundleChoice scale_and_steps = ending_with({"loss_scale", "good_steps", "dynamic_scale", "step_counter"});
 
 Status status_of(const std::shared_ptr<MemoryFolder>& folder, const std::string& name) {
-  try {
-    open_tensor_bundle(folder, name, scale_and_steps);
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
+  return test::status_of([&] { open_tensor_bundle(folder, name, scale_and_steps); });
 }
 
 std::shared_ptr<MemoryFolder> hostile(std::string_view name) {

@@ -5,6 +5,7 @@
 #include "lib/edit/plan.hpp"
 #include "tests/catch.hpp"
 #include "tests/places.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
 namespace tare::test {
@@ -33,12 +34,7 @@ class Ranks : public Scratch {
 };
 
 Status status_of(const Ranks& ranks, const EditRequest& request) {
-  try {
-    plan_edit(ranks.open(), request);
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
+  return test::status_of([&] { plan_edit(ranks.open(), request); });
 }
 
 double number(const Scaler& scaler, Role role) {

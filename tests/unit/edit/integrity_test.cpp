@@ -4,6 +4,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/sha256.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
 namespace tare::test {
@@ -31,12 +32,7 @@ Bytes bytes(const std::string& text) {
 }
 
 Status status_of(const std::vector<FileEdit>& edits, const IntegrityOptions& options = {}) {
-  try {
-    renewed_manifests(edits, options);
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
+  return test::status_of([&] { renewed_manifests(edits, options); });
 }
 
 TEST_CASE("the digest of an edited file is renewed, whatever the edit does to it") {

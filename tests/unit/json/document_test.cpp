@@ -5,6 +5,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 
 namespace tare {
 namespace {
@@ -60,14 +61,7 @@ TEST_CASE("what a document holds otherwise than it should is named") {
 }
 
 TEST_CASE("documents beyond the limits are refused") {
-  const auto status_of = [](const std::string& text) {
-    try {
-      document_of(text);
-    } catch (const Error& error) {
-      return error.status;
-    }
-    return Status::ok;
-  };
+  const auto status_of = [](const std::string& text) { return test::status_of([&] { document_of(text); }); };
   CHECK(status_of("{") == Status::corrupt);
   CHECK(status_of(std::string(limits::max_small_text_bytes + 1, ' ')) == Status::refused);
   CHECK(status_of(std::string(limits::max_depth + 1, '[')) == Status::refused);

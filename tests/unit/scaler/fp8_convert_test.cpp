@@ -8,6 +8,7 @@
 #include "lib/codec/json.hpp"
 #include "lib/scaler/fp8_scaler.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 
 using namespace tare;
 using Catch::Contains;
@@ -176,12 +177,7 @@ TEST_CASE("MS-AMP's scales are the powers of two below, and f16 stays f16") {
 
 TEST_CASE("a factor of gradients is no tensor's scale, and loss scales are no FP8") {
   const auto status = [](const std::string& from, const std::string& to) {
-    try {
-      convert_fp8(slots_of(R"({"policy":")" + from + R"("})")->save(nullptr), to);
-    } catch (const Error& error) {
-      return error.status;
-    }
-    return Status::ok;
+    return test::status_of([&] { convert_fp8(slots_of(R"({"policy":")" + from + R"("})")->save(nullptr), to); });
   };
   CHECK(status("fp8_lm", "msamp") == Status::unsupported);
   CHECK(status("msamp", "fp8_lm") == Status::unsupported);

@@ -7,9 +7,11 @@
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 
 using namespace tare;
 using Catch::Contains;
+using tare::test::status_of;
 
 namespace {
 
@@ -19,15 +21,6 @@ ScalerState torch_state() {
   state.fields.set("scale", 1024.0);
   state.fields.set("_growth_tracker", std::int64_t{3});
   return state;
-}
-
-Status status_of(const auto& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
 }
 
 }  // namespace

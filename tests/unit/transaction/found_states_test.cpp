@@ -4,21 +4,13 @@
 #include "lib/transaction/apply.hpp"
 #include "lib/transaction/undo.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/transaction/scene.hpp"
 
 namespace tare::test {
 namespace {
 
 constexpr const char* target = "/run/ckpt/scaler.pt";
-
-Status status_of_work(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
-}
 
 Bytes joined(std::initializer_list<Bytes> parts) {
   Bytes all;
@@ -118,7 +110,7 @@ struct Found {
 void check_recovery(Found& world, const Bytes& found, const Bytes& old, FileState state) {
   CHECK(file_state(world.opened(), world.record) == state);
   const bool is_strange = state == FileState::foreign;
-  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == (is_strange ? Status::refused : Status::ok));
+  CHECK(status_of([&] { recover(scope_of(world.disk, home)); }) == (is_strange ? Status::refused : Status::ok));
   CHECK(world.disk.bytes(target) == (is_strange ? found : old));
   CHECK(world.disk.has("/run/ckpt/.tare/pending") == is_strange);
 }
@@ -180,7 +172,7 @@ TEST_CASE("what a stranger's journal would write is announced as it comes: old b
     CHECK(world.disk.bytes(target) == found);  // before anything is written
     lines.push_back(line);
   };
-  CHECK(status_of_work([&] { recover(scope_of(world.disk, home), options); }) == Status::refused);
+  CHECK(status_of([&] { recover(scope_of(world.disk, home), options); }) == Status::refused);
   CHECK(lines.empty());
   CHECK(world.disk.bytes(target) == found);
   options.trust_journals = true;
@@ -200,7 +192,7 @@ TEST_CASE("undoing what a stranger's record says is announced as it comes: old b
   UndoOptions options;
   std::vector<std::string> lines;
   options.recovery.announce = [&](const std::string& line) { lines.push_back(line); };
-  CHECK(status_of_work([&] { undo(scope_of(scene.disk, home), options); }) == Status::refused);
+  CHECK(status_of([&] { undo(scope_of(scene.disk, home), options); }) == Status::refused);
   CHECK(lines.empty());
   options.recovery.trust_journals = true;
   undo(scope_of(scene.disk, home), options);
@@ -236,12 +228,12 @@ TEST_CASE("trust in journals is trust in those of the folder that is named, and 
   world.disk.add_file("/run/.tare/pending", encoded(above, stranger));
   UndoOptions options;
   options.recovery.trust_journals = true;
-  CHECK(status_of_work([&] { undo(scope_of(world.disk, home), options); }) == Status::refused);
-  CHECK(status_of_work([&] { recover(scope_of(world.disk, home), options.recovery); }) == Status::refused);
+  CHECK(status_of([&] { undo(scope_of(world.disk, home), options); }) == Status::refused);
+  CHECK(status_of([&] { recover(scope_of(world.disk, home), options.recovery); }) == Status::refused);
   TransactionOptions edit = sealed();
   edit.recovery.trust_journals = true;
   const FileEdit planned{target, {{patch_of(found, 0, noise(4, 9))}, {}, {}}, world.disk.status(target)};
-  CHECK(status_of_work([&] { commit(world.disk, {planned}, {}, edit); }) == Status::refused);
+  CHECK(status_of([&] { commit(world.disk, {planned}, {}, edit); }) == Status::refused);
   CHECK(world.disk.bytes(target) == found);
   CHECK_FALSE(world.disk.has("/run/ckpt/.tare/pending"));
   CHECK(undo(scope_of(world.disk, "/run"), options).kind == UndoKind::rolled_back);
@@ -289,7 +281,7 @@ TEST_CASE("undo takes back an edit only where every changed place holds what the
       const Bytes found = Found::with(first.bytes, second.bytes, {});
       disk.overwrite(target, found);
       const bool is_as_edited = first.state == FileState::after && second.state == FileState::after;
-      CHECK(status_of_work([&] { undo(scope_of(disk, home)); }) == (is_as_edited ? Status::ok : Status::refused));
+      CHECK(status_of([&] { undo(scope_of(disk, home)); }) == (is_as_edited ? Status::ok : Status::refused));
       CHECK(disk.bytes(target) == (is_as_edited ? old : found));
     }
   }
@@ -414,7 +406,7 @@ TEST_CASE("a file that was written anew is brought back only where both it and t
     aside.work(world, world.aside);
     const SimulatedDisk found = world.disk;
     const bool is_refused = outcome == Outcome::refused;
-    CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == (is_refused ? Status::refused : Status::ok));
+    CHECK(status_of([&] { recover(scope_of(world.disk, home)); }) == (is_refused ? Status::refused : Status::ok));
     CHECK(world.disk.has("/run/ckpt/.tare/pending") == is_refused);
     CHECK(world.disk.has(world.aside) == (is_refused && found.has(world.aside)));
     REQUIRE(world.disk.has(world.path) == (outcome == Outcome::brought_back || found.has(world.path)));
@@ -428,7 +420,7 @@ TEST_CASE("an old file put aside that is a copy takes no name that nothing has: 
   world.disk.remove(world.path);
   world.disk.remove(world.aside);
   world.disk.add_file(world.aside, world.old);
-  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
+  CHECK(status_of([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
   CHECK_FALSE(world.disk.has(world.path));
   CHECK(world.disk.bytes(world.aside) == world.old);
 }

@@ -6,6 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
 namespace tare::test {
@@ -20,12 +21,7 @@ Sha256Digest seal(const JournalKey& key) {
 }
 
 Status status_of_key(const std::string& folder) {
-  try {
-    journal_key(folder);
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
+  return status_of([&] { journal_key(folder); });
 }
 
 TEST_CASE("a key is made once, for its user alone, and found again") {

@@ -7,6 +7,7 @@
 #include "lib/base/error.hpp"
 #include "lib/transaction/undo.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
@@ -14,16 +15,6 @@ namespace tare::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-Status status_of_work(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    CHECK_FALSE(std::string(error.what()).empty());
-    return error.status;
-  }
-  return Status::ok;
-}
 
 /// Eight ranks, of which some are new and some old: the power failed in the middle.
 struct Interrupted {
@@ -94,7 +85,7 @@ TEST_CASE("the next edit rolls back first, and refuses a plan that was made on t
   Interrupted world;
   const std::string path = world.scene.edits[0].path;
   const FileEdit planned{path, {{patch_of(world.disk.bytes(path), 0, noise(4, 9))}, {}, {}}, world.disk.status(path)};
-  CHECK(status_of_work([&] { commit(world.disk, {planned}, {}, sealed()); }) == Status::refused);
+  CHECK(status_of([&] { commit(world.disk, {planned}, {}, sealed()); }) == Status::refused);
   CHECK(all_old(world.disk, world.old));
   commit(world.disk, world.scene.edits, {}, sealed());
   CHECK(all_new(world.disk, world.old, world.scene.edits));
@@ -127,7 +118,7 @@ TEST_CASE("what is no file where a journal is looked for is told as that, and st
     CHECK(found->state == PendingState::unreadable);
     CHECK(found->problem == "it is no regular file");
     CHECK(found->folder == scratch.path("ckpt"));
-    CHECK(status_of_work([&] { recover(scope_of(system_files(), path, scratch.folder())); }) == Status::refused);
+    CHECK(status_of([&] { recover(scope_of(system_files(), path, scratch.folder())); }) == Status::refused);
     fs::remove(pending);
   }
   CHECK_FALSE(find_pending(scope_of(system_files(), path, scratch.folder())));
@@ -139,7 +130,7 @@ TEST_CASE("a journal that this user may not read is told all the same") {
   const auto pending = find_pending(scope_of(world.disk, home));
   REQUIRE(pending);
   CHECK(pending->state == PendingState::unreadable);
-  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == Status::io);
+  CHECK(status_of([&] { recover(scope_of(world.disk, home)); }) == Status::io);
 }
 
 TEST_CASE("a file that something else wrote after the crash stops the roll-back, until pruning leaves it as it is") {
@@ -148,8 +139,8 @@ TEST_CASE("a file that something else wrote after the crash stops the roll-back,
   const Bytes theirs = noise(950, 999);
   world.disk.overwrite(path, theirs);
   const SimulatedDisk before = world.disk;
-  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
-  CHECK(status_of_work([&] { undo(scope_of(world.disk, home)); }) == Status::refused);
+  CHECK(status_of([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
+  CHECK(status_of([&] { undo(scope_of(world.disk, home)); }) == Status::refused);
   for (const FileEdit& edit : world.scene.edits) CHECK(world.disk.bytes(edit.path) == before.bytes(edit.path));
   CHECK(find_pending(scope_of(world.disk, home)));
 
@@ -189,13 +180,13 @@ struct Rewritten {
 TEST_CASE("a rewritten file whose old one is gone cannot be rolled back, and that is said") {
   Rewritten world;
   world.disk.remove(world.put_aside());
-  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
+  CHECK(status_of([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
 }
 
 TEST_CASE("giving a rewritten file up leaves nothing beside it") {
   Rewritten world;
   world.disk.overwrite(world.path, noise(50, 5));
-  CHECK(status_of_work([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
+  CHECK(status_of([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
   CHECK(world.disk.bytes(world.put_aside()) == world.old);
   RecoverOptions options;
   options.abandon_foreign_files = true;
@@ -257,7 +248,7 @@ TEST_CASE("a journal cannot reach outside its folder by the names in it") {
   for (const std::string& name : names) {
     INFO(name);
     plant(scratch, encoded(journal_over(name, noise(8, 2), secret), own_key()));
-    CHECK(status_of_work([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
+    CHECK(status_of([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
           Status::corrupt);
     CHECK(bytes_of(outside) == secret);
   }
@@ -272,7 +263,7 @@ TEST_CASE("a journal cannot reach outside its folder by links") {
   fs::create_directory_symlink(scratch.path("private"), scratch.path("ckpt/folder"));
   for (const std::string& name : {std::string("link.pt"), std::string("folder/outside.pt")}) {
     plant(scratch, encoded(journal_over(name, noise(8, 2), secret), own_key()));
-    CHECK(status_of_work([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
+    CHECK(status_of([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
           Status::refused);
     CHECK(bytes_of(outside) == secret);
   }
@@ -304,12 +295,11 @@ TEST_CASE("a journal that contradicts itself is refused") {
     Journal broken = sane;
     breakages[i](broken.files[0]);
     plant(scratch, encoded(broken, own_key()));
-    CHECK(status_of_work([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
+    CHECK(status_of([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
           Status::corrupt);
   }
   plant(scratch, encoded(sane, own_key()));
-  CHECK(status_of_work([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) ==
-        Status::ok);
+  CHECK(status_of([&] { recover(scope_of(system_files(), scratch.path("ckpt"), scratch.folder())); }) == Status::ok);
 }
 
 TEST_CASE("a .tare that is a link or a file is never followed or written") {
@@ -323,7 +313,7 @@ TEST_CASE("a .tare that is a link or a file is never followed or written") {
     scratch.write("ckpt/.tare", noise(10, 1));
   }
   CHECK_FALSE(find_pending(scope_of(system_files(), path, scratch.folder())));
-  CHECK(status_of_work([&] { edit(path, 8, noise(8, 2)); }) == Status::refused);
+  CHECK(status_of([&] { edit(path, 8, noise(8, 2)); }) == Status::refused);
   CHECK(bytes_of(path) == noise(100, 1));
   CHECK(fs::is_empty(scratch.path("elsewhere")));
 }

@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/transaction/undo.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
@@ -343,20 +344,12 @@ TEST_CASE("while another tare holds the folder, edit, undo and recovery are refu
   const Scratch scratch;
   const std::string path = scratch.write("scaler.pt", noise(100, 1));
   edit(path, 8, noise(8, 2));
-  const auto status_of_work = [](const std::function<void()>& work) {
-    try {
-      work();
-    } catch (const Error& error) {
-      return error.status;
-    }
-    return Status::ok;
-  };
   {
     const auto held = Claim::create(Folder::at(system_files(), scratch.folder()), own_key(), 0644);
     REQUIRE(held);
-    CHECK(status_of_work([&] { edit(path, 8, noise(8, 3)); }) == Status::busy);
-    CHECK(status_of_work([&] { undo(scope_of(system_files(), path, scratch.folder())); }) == Status::busy);
-    CHECK(status_of_work([&] { recover(scope_of(system_files(), path, scratch.folder())); }) == Status::busy);
+    CHECK(status_of([&] { edit(path, 8, noise(8, 3)); }) == Status::busy);
+    CHECK(status_of([&] { undo(scope_of(system_files(), path, scratch.folder())); }) == Status::busy);
+    CHECK(status_of([&] { recover(scope_of(system_files(), path, scratch.folder())); }) == Status::busy);
   }
   // Its holder is gone, and it never wrote a journal: nothing stands in the way any more.
   edit(path, 8, noise(8, 3));

@@ -2,25 +2,16 @@
 #include "lib/transaction/target.hpp"
 
 #include <cerrno>
-#include <functional>
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/copied.hpp"
 #include "tests/catch.hpp"
+#include "tests/status_of.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 
 namespace tare::test {
 namespace {
-
-Status status_of_work(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.status;
-  }
-  return Status::ok;
-}
 
 Bytes text(std::string_view bytes) {
   return {as_bytes(bytes).begin(), as_bytes(bytes).end()};
@@ -67,7 +58,7 @@ TEST_CASE("two names of one file are one edit where they change it alike, and re
       std::vector<FileEdit> edits = {{path, changes[i], {}}, {scratch.path("./scaler.pt"), changes[j], {}}};
       for (FileEdit& edit : edits) edit.planned = stat_of(path);
       std::size_t targets = 0;
-      const Status status = status_of_work([&] { targets = targets_of(system_files(), edits, {}).size(); });
+      const Status status = status_of([&] { targets = targets_of(system_files(), edits, {}).size(); });
       CHECK(status == (i == j ? Status::ok : Status::invalid_argument));
       CHECK(targets == (i == j ? 1 : 0));
       edits[1].planned.st_ino += 1;
@@ -95,7 +86,7 @@ TEST_CASE("a file in blobs that is called as a hash is named by its content, and
     FileEdit edit{scratch.write(name, noise(10, 1)), {}, {}};
     edit.planned = stat_of(edit.path);
     const auto status = [&](const TransactionOptions& options) {
-      return status_of_work([&] { (void)targets_of(system_files(), {edit}, options); });
+      return status_of([&] { (void)targets_of(system_files(), {edit}, options); });
     };
     CHECK(status({}) == (is_named_by_content ? Status::refused : Status::ok));
     TransactionOptions meant;
