@@ -262,12 +262,12 @@ TEST_CASE_METHOD(Fixture, "a handle of another kind and a destroyed one get a st
 TEST_CASE("a message is one line, then a hint, in whole characters") {
   tare_error error = TARE_ERROR_INIT;
   tare_scaler* scaler = nullptr;
-  std::string name = "\"line\\nbreak";
+  std::string name = "\"line\\nbreak\\rto its start";
   for (int i = 0; i < 1000; ++i) name += "ü";
   CHECK(tare_scaler_create(&scaler, ("{\"policy\":" + name + "\"}").c_str(), &error) == TARE_E_INVALID_ARGUMENT);
   const std::string message = error.message;
   CHECK(message.size() <= 1023);
-  CHECK(message.find("line break") != std::string::npos);
+  CHECK(message.find("line break to its start") != std::string::npos);
   CHECK((static_cast<unsigned char>(message.back()) & 0xc0) != 0xc0);
 }
 

@@ -158,6 +158,14 @@ TEST_CASE("the FP8 state of a checkpoint runs, all layers of it or those that a 
   tare_state_destroy(state);
 }
 
+TEST_CASE("beside FP8 layers the loss scaler is the checkpoint's state, and layers are where they are asked for") {
+  const Copy copy("transformer_engine/te2.20_megatron_torch");
+  CHECK(state_scale(copy.path()).json == 65536);
+  CHECK(state_scale(copy.path(), "optimizer.grad_scaler").json == 65536);
+  CHECK(slots_of(copy, "model.decoder.layers.0.self_attention.linear_proj") == 5);
+  CHECK(slots_of(copy, "model.decoder.layers.*") == 40);
+}
+
 TEST_CASE("inspect gives the command's JSON, and what a pickle names only when asked") {
   const Copy copy("torch/train-t2.15");
   const Answer plain = inspect(copy);

@@ -55,6 +55,34 @@ TEST_CASE_METHOD(Fixture, "a list's infinities are its own, and its scaler's") {
   tare_grads_destroy(other);
 }
 
+TEST_CASE_METHOD(Fixture, "an overflow that an all-reduce brought into one list is its own, and its scaler's") {
+  tare_grads* other = nullptr;
+  REQUIRE(tare_grads_create(&other, scaler, list, 1, &error) == TARE_OK);
+  REQUIRE(tare_grads_unscale(grads, nullptr, &error) == TARE_OK);
+  REQUIRE(tare_grads_observe(other, nullptr, &error) == TARE_OK);
+  void* found = nullptr;
+  uint64_t bytes = 0;
+  REQUIRE(tare_grads_accumulators(&found, &bytes, grads, &error) == TARE_OK);
+  REQUIRE(bytes == sizeof(float));
+  *static_cast<float*>(found) = 1;  // another rank's
+  REQUIRE(tare_grads_report_reduced(grads, nullptr, &error) == TARE_OK);
+  const auto noop_of = [&](const tare_grads* which) {
+    const void* noop = nullptr;
+    REQUIRE(tare_grads_pointer(&noop, which, TARE_POINTER_NOOP, &error) == TARE_OK);
+    return *static_cast<const int32_t*>(noop);
+  };
+  CHECK(noop_of(grads) == 1);
+  CHECK(noop_of(other) == 0);
+  const void* all = nullptr;
+  REQUIRE(tare_scaler_pointer(&all, scaler, TARE_POINTER_FOUND_INF, &error) == TARE_OK);
+  CHECK(*static_cast<const float*>(all) == 1);
+  REQUIRE(tare_scaler_update(scaler, nullptr, &error) == TARE_OK);
+  double scale = 0;
+  REQUIRE(tare_scaler_scale(&scale, scaler, nullptr, &error) == TARE_OK);
+  CHECK(scale == 2);
+  tare_grads_destroy(other);
+}
+
 TEST_CASE_METHOD(Fixture, "write unscales, clips by norm and casts, and leaves its input") {
   more[0] = 0;
   uint16_t half[4] = {};

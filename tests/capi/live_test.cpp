@@ -1,9 +1,11 @@
 // What a scaler that runs is asked and told between its steps: what an update did, values, and memory of fields.
 #include <tare/tare.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "tests/catch.hpp"
 
@@ -207,6 +209,45 @@ TEST_CASE("a state is cloned, goes through memory in both formats, and loses val
   CHECK(tare_state_to_bytes(&bytes, clone, ".json", R"({"compression":"gzip"})", nullptr) == TARE_E_INVALID_ARGUMENT);
   tare_state_destroy(state);
   tare_state_destroy(clone);
+}
+
+namespace {
+
+std::vector<std::string> keys_of(const tare_state* state) {
+  uint64_t count = 0;
+  REQUIRE(tare_state_count(&count, state, nullptr) == TARE_OK);
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < count; ++i) {
+    tare_text* key = nullptr;
+    REQUIRE(tare_state_key(&key, state, i, nullptr) == TARE_OK);
+    keys.emplace_back(tare_text_data(key));
+    tare_text_destroy(key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("whatever a state holds, but for its policy, can be removed by its key, and nothing goes with it") {
+  const std::string json =
+      R"({"policy":"torch","params":{"growth_interval":9,"variant":"x"},"fields":{"scale":8,"_growth_tracker":3},)"
+      R"("statistics":{"steps":7,"skipped":2},"other":{"note":"mine","more":[1,2]}})";
+  tare_state* whole = nullptr;
+  REQUIRE(tare_state_from_json(&whole, json.data(), json.size(), nullptr) == TARE_OK);
+  const std::vector<std::string> keys = keys_of(whole);
+  REQUIRE(keys.size() == 8);
+  for (const std::string& key : keys) {
+    INFO(key);
+    const bool stays = key == "policy";
+    tare_state* state = nullptr;
+    REQUIRE(tare_state_clone(&state, whole, nullptr) == TARE_OK);
+    CHECK(tare_state_remove(state, key.c_str(), nullptr) == (stays ? TARE_E_NOT_FOUND : TARE_OK));
+    std::vector<std::string> left = keys;
+    if (!stays) left.erase(std::find(left.begin(), left.end(), key));
+    CHECK(keys_of(state) == left);
+    tare_state_destroy(state);
+  }
+  tare_state_destroy(whole);
 }
 
 TEST_CASE("an array's dimensions are told") {

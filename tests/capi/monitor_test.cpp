@@ -428,6 +428,29 @@ TEST_CASE("a list and a scaler on the CPU are added by the calls for GPUs, too, 
         TARE_E_INVALID_ARGUMENT);
 }
 
+TEST_CASE("where there is no GPU nothing is read as if it were there, and nothing is noted") {
+  tare_scaler* on_gpu = nullptr;
+  if (tare_scaler_create(&on_gpu, R"({"policy":"torch","device":"cuda:0"})", nullptr) == TARE_OK) {
+    return tare_scaler_destroy(on_gpu);
+  }
+  Monitor monitor(R"({"every":1})");
+  float values[2] = {1, 2};
+  const char* name = "w";
+  const tare_tensor tensor{values, 2, TARE_F32, 0};
+  const float scale = 512;
+  for (const char* device : {"cuda", "cuda:0", "cuda:1"}) {
+    INFO(device);
+    CHECK(tare_monitor_observe_on(monitor.handle, device, "g", &name, &tensor, 1, 1, nullptr, nullptr) != TARE_OK);
+    CHECK(tare_monitor_observe_scaled_on(monitor.handle, device, "g", &name, &tensor, 1, &scale, nullptr, nullptr) !=
+          TARE_OK);
+    CHECK(tare_monitor_add_scaler_on(monitor.handle, device, &scale, 9, nullptr, nullptr, nullptr, nullptr, nullptr) !=
+          TARE_OK);
+  }
+  monitor.step(1);
+  CHECK(monitor.report().at("tensors").empty());
+  CHECK(monitor.report().at("scaler").is_null());
+}
+
 TEST_CASE("layers that lose gradients are counted, and each parameter's looks without any") {
   const Scratch folder;
   const std::string path = folder.path("a.prom");
