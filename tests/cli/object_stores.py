@@ -506,10 +506,26 @@ class Checks(RemoteChecks):
 
     def who_may_not_list(self):
         """Reads what frameworks' names lead to, as from a server that has no lists."""
-        _, bucket, variables = self.bucket(lists=False)
-        local, remote = noted(*self.both(self.corpus, RANKS, variables))
-        self.expect(local == remote, f"without lists: {difference(local, remote)}")
-        self.expect(len(bucket.refused) <= 3, f"without lists: {bucket.refused}")
+        for status in (401, 403, 404, 405, 501):
+            for what, bucket, root, variables in self.buckets(lists=status):
+                local, remote = noted(*self.both(self.corpus, RANKS, variables, root=root))
+                self.expect(local == remote, f"{what}, no lists for {status}: {difference(local, remote)}")
+                self.expect(len(bucket.refused) <= 3, f"{what}, no lists for {status}: {bucket.refused}")
+
+    def lists_that_fail(self):
+        """A store that fails to list has not said that it has none: what its names would lead to might be half of a checkpoint."""
+        for status in (400, 402, 409, 412):
+            for what, _, root, variables in self.buckets(lists=status):
+                done = self.run("inspect", root + RANKS, **variables)
+                is_told = f"the server answers {status}" in done.stderr and "where it is to list" in done.stderr
+                self.expect(done.returncode == 3 and is_told and not done.stdout, f"{what}, a list that is {status}: {done}")
+
+    def buckets(self, **settings):
+        """-> the store, its bucket, how targets begin, the variables with which it is asked."""
+        _, bucket, variables = self.bucket(**settings)
+        yield "s3", bucket, "s3://bucket/", variables
+        server, bucket, _ = self.bucket(credentials=GOOGLER, **settings)
+        yield "gs", bucket, "gs://bucket/", {**GOOGLER, "STORAGE_EMULATOR_HOST": server.url}
 
     def hostile_lists(self):
         more = "<IsTruncated>true</IsTruncated>"
@@ -565,7 +581,8 @@ def main():
                    checks.lists_checkpoints, checks.lists_thousands_at_once,
                    checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.several_at_once, checks.a_distributed_checkpoint_in_few_requests,
                    checks.scattered_values_at_once, checks.few_round_trips, checks.odd_names, checks.credentials,
-                   checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.hostile_lists)
+                   checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.lists_that_fail,
+                   checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")

@@ -18,7 +18,7 @@ GOOGLER = {"GOOGLE_OAUTH_ACCESS_TOKEN": "ya29.token"}
 class Bucket:
     """The behaviour of a Server: its folder is a bucket by the name of "bucket".
 
-    `credentials`: whose requests are answered, KEEPER's, GOOGLER's or ANYBODY's. `lists`: whether they may list. `page`: how many
+    `credentials`: whose requests are answered, KEEPER's, GOOGLER's or ANYBODY's. `lists`: whether they may list, or the status for those who ask. `page`: how many
     entries a page has. `host`: where the bucket is in the host's name; else it is in the path. `answers_pages`: what is
     sent instead of a listing, by the number of the page. `is_google`: signatures have Google's names.
     """
@@ -70,8 +70,8 @@ class Bucket:
                 return 403, "AccessDenied", {}
         if self.credentials is GOOGLER and headers.get("authorization") != "Bearer ya29.token":
             return 401, "AuthenticationRequired", {}
-        if not self.lists and ("list-type=" in request.path or request.path.startswith(LIST_OF_GOOGLES)):
-            return 403, "AccessDenied", {}
+        if self.lists is not True and ("list-type=" in request.path or request.path.startswith(LIST_OF_GOOGLES)):
+            return self.lists or 403, "AccessDenied", {}
         return None
 
     def sizes(self, request, prefix):
