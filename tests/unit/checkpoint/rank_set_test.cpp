@@ -51,6 +51,8 @@ TEST_CASE("numbers that are no grid of ranks are left alone") {
   CHECK(told({"rank_0/net_rank_0.ckpt", "rank_1/net_rank_1.ckpt", "rank_2/net_rank_2.ckpt"}).empty());
   CHECK(told({"rank_0.pt", "rank_20261121.pt"}).empty());
   CHECK(told({"__0_0.distcp", "__3_1.distcp"}).empty());
+  CHECK(told({"mp_rank_00/m.pt", "mp_rank_00_001/m.pt", "mp_rank_03_000/m.pt"}).empty());
+  CHECK(told({"mp_rank_00_000/m.pt", "mp_rank_01/m.pt", "mp_rank_03_003/m.pt"}).empty());
 }
 
 TEST_CASE("a file that cannot be read is there") {

@@ -3,7 +3,7 @@
 
 #include "lib/dialect/found.hpp"
 #include "tests/catch.hpp"
-#include "tests/unit/dialect/made_tree.hpp"
+#include "tests/unit/dialect/made_tensors.hpp"
 
 using namespace tare;
 
@@ -48,6 +48,21 @@ TEST_CASE("long keys are cut, and keys that are no texts are passed over and cou
           const std::array items{made.integer(1), made.none()};
           return made.tree.add_items(Kind::map, items, {});
         }) == "no tensors and no named values");
+}
+
+TEST_CASE("tensors of a file without a scaler are counted, and each of their types is told once") {
+  const auto told = [](std::initializer_list<std::string_view> types) {
+    MadeTree made;
+    const auto tensors = std::make_shared<MadeTensors>();
+    std::vector<NodeId> items;
+    for (const std::string_view type : types) items.push_back(tensors->add(made, type));
+    made.tree.root = made.tree.add_items(Kind::list, items, {});
+    made.tree.install(tensors);
+    return describe_contents(made.tree);
+  };
+  CHECK(told({"float32"}) == "1 tensor (float32)");
+  CHECK(told({"bfloat16", "int64", "bfloat16"}) == "3 tensors (bfloat16, int64)");
+  CHECK(told({"", ""}) == "2 tensors");
 }
 
 TEST_CASE("what a scaler that is switched off leaves is told by its place, and of a file that is only that, so") {

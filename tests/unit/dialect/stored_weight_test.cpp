@@ -2,13 +2,12 @@
 #include "lib/dialect/stored_weight.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "lib/dialect/found.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "tests/catch.hpp"
-#include "tests/unit/dialect/made_tree.hpp"
+#include "tests/unit/dialect/made_tensors.hpp"
 
 using namespace tare;
 
@@ -32,32 +31,17 @@ const std::vector<Writer> writers = {
     {&torchao_flat_weight, {{"g._weight_qdata", "float8_e4m3fn"}, {"g._weight_scale", "float32"}}},
 };
 
-/// Tensors of one element.
-class Types final : public TensorReader {
- public:
-  std::map<NodeId, std::string_view> of;
-  [[nodiscard]] Tensor describe(NodeId node) const override {
-    Tensor tensor;
-    tensor.type = element_type(of.at(node));
-    return tensor;
-  }
-  [[nodiscard]] Bytes elements(NodeId node) const override { return Bytes(describe(node).type.size); }
-};
-
 /// The framework of each state in a model that holds all of `stored`, in the order in which they are found.
 std::vector<const Dialect*> found_in(const Stored& stored) {
   MadeTree made;
-  const auto types = std::make_shared<Types>();
+  const auto tensors = std::make_shared<MadeTensors>();
   std::vector<NodeId> items;
   for (const auto& [key, type] : stored) {
-    Node tensor;
-    tensor.kind = Kind::tensor;
     items.push_back(made.text(key));
-    items.push_back(made.tree.add(tensor));
-    types->of[items.back()] = type;
+    items.push_back(tensors->add(made, type));
   }
   made.tree.root = made.tree.add_items(Kind::map, items, {});
-  made.tree.install(types);
+  made.tree.install(tensors);
   std::vector<Finding> findings;
   std::vector<const Dialect*> found;
   for (const FoundScaler& state : find_scalers(made.tree, {"model.safetensors"}, findings)) {
