@@ -4,10 +4,12 @@
     journal.py --tare TARE
 """
 import argparse
+import fcntl
 import json
 import os
 import pathlib
 import pickle
+import re
 import stat
 import struct
 import tempfile
@@ -17,6 +19,7 @@ from command import Tare
 
 SCALER = {"scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000, "_growth_tracker": 3}
 MOST_KIB = 64 * 1024
+F_OFD_SETLK = 37
 
 
 # ---- journals as tare 0.1 wrote them ----------------------------------------------------------------------------------
@@ -246,6 +249,18 @@ def without_a_place_for_a_key_edits_work_and_say_so(scene):
         os.environ["XDG_STATE_HOME"] = own
 
 
+def an_edit_that_waits_in_vain_says_who_is_at_work_there(scene):
+    scene.edit()
+    pending = scene.store / "pending"
+    (scene.store / "000001.edit").rename(pending)
+    with pending.open("r+b") as held:
+        fcntl.fcntl(held, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        for target in scene.scaler, scene.folder:
+            answer = scene.tare("edit", target, "scale=4", "--yes", "--wait", "0")
+            assert answer.code == 3 and "it was waited for 0 seconds" in answer.reason, answer
+            assert re.search(r": \S+@\S+ since \S+: \S*tare edit .*scale=1024", answer.reason), answer
+
+
 SCENES = [
     a_pending_journal_creates_no_file_outside_its_folder,
     a_pending_journal_swaps_no_bytes_in,
@@ -256,6 +271,7 @@ SCENES = [
     a_sparse_journal_costs_no_memory,
     a_store_that_is_a_link_is_refused,
     an_edit_says_who_made_it_and_is_found_by_its_id,
+    an_edit_that_waits_in_vain_says_who_is_at_work_there,
     a_journal_of_another_home_is_not_believed,
     without_a_place_for_a_key_edits_work_and_say_so,
 ]
